@@ -1,0 +1,43 @@
+//! Statistics for evaluations: numbers in; numbers with method, n and caveats out.
+//!
+//! The crate knows no word of evaluation. It takes values, counts and clusters, and answers with
+//! estimates that say how many values they rest on, by which method they were made, and what to beware
+//! of. What has no answer is [`Undefined`], never 0 and never NaN.
+//!
+//! Two promises hold throughout:
+//! - **The same bits always.** Sums are exact ([`ExactSum`]) and randomness comes from a recorded
+//!   [`Seed`], one stream a replicate. Order, sharding and threads change nothing.
+//! - **The caller chooses.** Whatever changes an answer (level, seed, resamples) is an argument.
+
+pub mod agreement;
+pub mod bootstrap;
+mod caveat;
+pub mod cluster;
+pub mod components;
+mod confidence;
+pub mod confusion;
+pub mod eprocess;
+pub mod exact;
+pub mod gate;
+pub mod mean;
+mod moments;
+pub mod multiplicity;
+pub mod paired;
+pub mod pass_at_k;
+pub mod power;
+pub mod proportion;
+pub mod quantile;
+pub mod ratio;
+mod seed;
+pub mod special;
+mod sum;
+pub mod two_sample;
+mod undefined;
+pub mod weighted;
+
+pub use caveat::Caveat;
+pub use confidence::{Confidence, Interval, Method, Side};
+pub use moments::Moments;
+pub use seed::Seed;
+pub use sum::ExactSum;
+pub use undefined::Undefined;

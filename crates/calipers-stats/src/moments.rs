@@ -1,0 +1,277 @@
+//! Count, mean, variance and standard error, from sums that do not depend on order.
+
+use crate::sum::{ExactSum, Wide, block_sum, two_product};
+use crate::{Confidence, Interval, Undefined, mean::t_interval};
+
+/// How many, their mean, their spread, and their range.
+///
+/// Values are folded in one at a time or by the slice, and two `Moments` merge into that of all values.
+/// The sums are exact, so the answers have the same bits for any order and any sharding, and they are
+/// stable for values far from zero.
+///
+/// ```
+/// use calipers_stats::Moments;
+///
+/// let scores = Moments::from_slice(&[1.0, 1.0, 0.0, 1.0, 0.0]);
+/// assert_eq!(scores.mean()?, 0.6);
+/// assert!((scores.stderr()? - 0.06f64.sqrt()).abs() < 1e-12);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Moments {
+    count: u64,
+    sum: ExactSum,
+    squares: ExactSum,
+    min: f64,
+    max: f64,
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            sum: ExactSum::default(),
+            squares: ExactSum::default(),
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+        }
+    }
+}
+
+const BLOCK: usize = 1024;
+
+impl Moments {
+    /// The moments of a slice.
+    #[must_use]
+    pub fn from_slice(values: &[f64]) -> Self {
+        let mut moments = Self::default();
+        moments.extend(values);
+        moments
+    }
+
+    /// Folds in one value.
+    pub fn add(&mut self, x: f64) {
+        self.count += 1;
+        self.sum.add(x);
+        self.squares.add_product(x, x);
+        self.widen(x, x);
+    }
+
+    /// Folds in the same value `times` over, at the cost of one.
+    pub fn add_repeated(&mut self, x: f64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        let weight = times as f64;
+        self.count += times;
+        self.sum.add_product(x, weight);
+        let (square, error) = two_product(x, x);
+        self.squares.add_product(square, weight);
+        if square.is_finite() {
+            self.squares.add_product(error, weight);
+        }
+        self.widen(x, x);
+    }
+
+    /// Folds in many values.
+    pub fn extend(&mut self, values: &[f64]) {
+        for block in values.chunks(BLOCK) {
+            let sums = block_sum(block, |x| {
+                let (square, error) = two_product(x, x);
+                [x, square, error]
+            });
+            let Some([total, square, error]) = sums else {
+                block.iter().for_each(|&x| self.add(x));
+                continue;
+            };
+            self.count += block.len() as u64;
+            self.sum.add_wide(total);
+            self.squares.add_wide(square);
+            self.squares.add_wide(error);
+            let (min, max) = range(block);
+            self.widen(min, max);
+        }
+    }
+
+    /// Folds in all that another has seen.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum.merge(&other.sum);
+        self.squares.merge(&other.squares);
+        self.widen(other.min, other.max);
+    }
+
+    fn widen(&mut self, min: f64, max: f64) {
+        self.min = self.min.min(min);
+        self.max = self.max.max(max);
+    }
+
+    /// The number of values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of the values, rounded once.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.sum.value()
+    }
+
+    /// The smallest value.
+    pub fn min(&self) -> Result<f64, Undefined> {
+        if self.count == 0 { Err(Undefined::Empty) } else { Ok(self.min) }
+    }
+
+    /// The largest value.
+    pub fn max(&self) -> Result<f64, Undefined> {
+        if self.count == 0 { Err(Undefined::Empty) } else { Ok(self.max) }
+    }
+
+    /// True when every value is 0 or 1.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        // Within [0, 1] a square equals its root only at the ends, so equal sums leave no room for another value.
+        self.is_unit() && self.squares.wide() == self.sum.wide()
+    }
+
+    /// True when every value lies in [0, 1].
+    #[must_use]
+    pub fn is_unit(&self) -> bool {
+        self.count > 0 && self.min >= 0.0 && self.max <= 1.0
+    }
+
+    /// True when all values are the same.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.count > 0 && self.min == self.max
+    }
+
+    /// The arithmetic mean. Undefined for no values.
+    pub fn mean(&self) -> Result<f64, Undefined> {
+        if self.count == 0 {
+            return Err(Undefined::Empty);
+        }
+        Undefined::check_finite(self.sum.value() / self.count as f64)
+    }
+
+    pub(crate) fn wide_mean(&self) -> Wide {
+        self.sum.wide().over(self.count as f64)
+    }
+
+    /// The sample variance, with n − 1. Undefined below two values.
+    pub fn variance(&self) -> Result<f64, Undefined> {
+        if self.count < 2 {
+            return Err(Undefined::TooFew { what: "values", need: 2, have: self.count });
+        }
+        Ok(self.squared_deviations()? / (self.count - 1) as f64)
+    }
+
+    /// The sample standard deviation, with n − 1. Undefined below two values.
+    pub fn std(&self) -> Result<f64, Undefined> {
+        self.variance().map(f64::sqrt)
+    }
+
+    /// The standard error of the mean, s/√n. Undefined below two values.
+    ///
+    /// Zero means that the values seen are all alike, not that the next one will be.
+    pub fn stderr(&self) -> Result<f64, Undefined> {
+        Ok((self.variance()? / self.count as f64).sqrt())
+    }
+
+    /// The standard error that a bootstrap of the mean tends to as its resamples grow: √((n−1)/n) · s/√n.
+    ///
+    /// It is smaller than [`stderr`](Self::stderr) because resampling divides by n, not n − 1.
+    pub fn bootstrap_stderr_limit(&self) -> Result<f64, Undefined> {
+        if self.count == 0 {
+            return Err(Undefined::Empty);
+        }
+        Ok(self.squared_deviations()?.sqrt() / self.count as f64)
+    }
+
+    /// The t interval of the mean (see [`t_interval`]). Undefined below two values.
+    pub fn t_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
+        t_interval(self.mean()?, self.stderr()?, (self.count - 1) as f64, confidence)
+    }
+
+    /// Σ(x − x̄)², from the exact sums: Σx² − (Σx)²/n in twice the precision of a double.
+    fn squared_deviations(&self) -> Result<f64, Undefined> {
+        if self.is_constant() {
+            return Undefined::check_finite(self.min).map(|_| 0.0);
+        }
+        let sum = self.sum.wide();
+        let about_zero = self.squares.wide();
+        let centred = about_zero.minus(sum.times(sum).over(self.count as f64)).value();
+        // The IEEE answer for infinite data is inf − inf.
+        Undefined::check_finite(if self.sum.value().is_finite() { centred } else { f64::NAN }).map(|x| x.max(0.0))
+    }
+}
+
+/// The smallest and the largest of a slice.
+fn range(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &x| (min.min(x), max.max(x)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_large_offset_does_not_cost_precision() {
+        let plain: Vec<f64> = (0..1000).map(|i| f64::from(i * 7919 % 1000) / 1024.0).collect();
+        let offset: Vec<f64> = plain.iter().map(|x| x + 1e9).collect();
+        let (a, b) = (Moments::from_slice(&plain), Moments::from_slice(&offset));
+        assert!((a.variance().unwrap() / b.variance().unwrap() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn equal_values_have_no_spread_at_all() {
+        assert_eq!(Moments::from_slice(&[0.7; 9]).std(), Ok(0.0));
+    }
+
+    #[test]
+    fn zero_and_one_are_recognised() {
+        assert!(Moments::from_slice(&[0.0, 1.0, 1.0]).is_binary());
+        assert!(!Moments::from_slice(&[0.0, 1.0, 0.5]).is_binary());
+        assert!(!Moments::from_slice(&[0.0, 2.0]).is_binary());
+        assert!(!Moments::default().is_binary());
+    }
+
+    #[test]
+    fn infinite_values_are_undefined_not_numbers() {
+        let moments = Moments::from_slice(&[1.0, f64::INFINITY]);
+        assert_eq!(moments.mean(), Err(Undefined::NotFinite { value: f64::INFINITY }));
+        assert!(matches!(moments.variance(), Err(Undefined::NotFinite { value }) if value.is_nan()));
+    }
+
+    /// The plain two-pass formula.
+    fn slow_variance(values: &[f64]) -> f64 {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+    }
+
+    proptest! {
+        #[test]
+        fn repeats_and_shards_give_the_same_bits(values in prop::collection::vec(-1e6f64..1e6, 2..50), times in 1u64..5) {
+            let mut once = Moments::default();
+            let mut each = Moments::default();
+            for &x in values.iter().rev() {
+                once.add_repeated(x, times);
+            }
+            let repeated: Vec<f64> = values.iter().flat_map(|&x| std::iter::repeat_n(x, times as usize)).collect();
+            let (left, right) = repeated.split_at(repeated.len() / 3);
+            each.merge(&Moments::from_slice(right));
+            each.merge(&Moments::from_slice(left));
+            prop_assert_eq!(once.mean(), each.mean());
+            prop_assert_eq!(once.variance(), each.variance());
+        }
+
+        #[test]
+        fn variance_agrees_with_the_plain_formula(values in prop::collection::vec(-1e3f64..1e3, 2..200)) {
+            let fast = Moments::from_slice(&values).variance().unwrap();
+            let slow = slow_variance(&values);
+            prop_assert!((fast - slow).abs() <= 1e-10 * slow.max(1e-12), "{} {}", fast, slow);
+        }
+    }
+}
