@@ -1,0 +1,114 @@
+//! What must hold in the repository itself, beyond what cargo checks.
+//!
+//! A check is a pure function of the files; each problem it finds is one line that begins with its place.
+
+mod code_map;
+mod layers;
+mod links;
+mod paths;
+mod unfinished;
+
+use crate::process;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) claim: &'static str,
+    pub(crate) problems: fn(&Repository) -> Vec<String>,
+}
+
+pub(crate) const ALL: [Check; 5] = [
+    Check { name: "paths", claim: "no file names a folder of somebody's machine", problems: paths::problems },
+    Check { name: "unfinished", claim: "no placeholder macros in Rust code", problems: unfinished::problems },
+    Check { name: "code-map", claim: "ARCHITECTURE.md names every crate", problems: code_map::problems },
+    Check { name: "layers", claim: "the inner crates depend on no outer crate", problems: layers::problems },
+    Check { name: "links", claim: "relative links in Markdown lead to a file", problems: links::problems },
+];
+
+/// The text files of the repository, in the order of their paths.
+pub(crate) struct Repository {
+    root: PathBuf,
+    files: Vec<File>,
+}
+
+struct File {
+    /// From the root, with `/` between the parts.
+    path: String,
+    text: String,
+}
+
+impl Repository {
+    /// Reads the files that git tracks or would track; without git, all but build output.
+    pub(crate) fn read(root: &Path) -> io::Result<Self> {
+        let mut paths = tracked(root);
+        if paths.is_empty() {
+            // An unpacked archive has no git folder, and is checked all the same.
+            walk(root, "", &mut paths)?;
+        }
+        paths.sort();
+        let mut files = Vec::new();
+        for path in paths {
+            let on_disk = root.join(&path);
+            if !on_disk.is_file() {
+                continue; // deleted, but still in the index; or a link to a folder
+            }
+            let bytes = fs::read(on_disk)?;
+            // Archives, columns and pictures have zero bytes; text has none.
+            if !bytes.contains(&0) {
+                files.push(File { path, text: String::from_utf8_lossy(&bytes).into_owned() });
+            }
+        }
+        Ok(Self { root: root.to_path_buf(), files })
+    }
+
+    fn files_named<'a>(&'a self, suffix: &'a str) -> impl Iterator<Item = &'a File> {
+        self.files.iter().filter(move |file| file.path.ends_with(suffix))
+    }
+
+    fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+fn tracked(root: &Path) -> Vec<String> {
+    // New files count before they are added, so that committing them changes no verdict.
+    let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let listed = process::output(Command::new("git").current_dir(root).args(args)).unwrap_or_default();
+    listed.split('\0').filter(|path| !path.is_empty()).map(String::from).collect()
+}
+
+fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(root.join(folder))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        if entry.file_type()?.is_file() {
+            paths.push(path);
+        } else if entry.file_type()?.is_dir() && !matches!(name.as_str(), ".git" | ".venv" | "target") {
+            walk(root, &path, paths)?;
+        }
+    }
+    Ok(())
+}
+
+/// The lines of a text with their numbers, from 1.
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(index, line)| (index + 1, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_and_a_walk_both_find_the_manifest() {
+        let root = crate::root();
+        let mut walked = Vec::new();
+        walk(&root, "", &mut walked).unwrap();
+        assert!(walked.contains(&"xtask/src/checks/mod.rs".into()));
+        assert!(!walked.iter().any(|path| path.starts_with("target/")));
+        assert!(Repository::read(&root).unwrap().file("xtask/Cargo.toml").is_some());
+    }
+}

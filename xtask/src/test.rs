@@ -1,0 +1,136 @@
+//! `cargo xtask test`: everything that must hold before a change is merged.
+
+use crate::checks::{self, Repository};
+use crate::{Failure, process};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+pub(crate) const HELP: &str = "\
+The whole gate. Every step runs, even after one has failed, and the last line counts them.
+
+usage: cargo xtask test
+
+steps:
+  format        cargo fmt --all --check
+  lints         cargo clippy, warnings are errors
+  docs          cargo doc, warnings are errors
+  tests         all tests but those of the documentation, with cargo-nextest where it is installed
+  doc-tests     the examples in the documentation
+  paths         no file names a folder of somebody's machine
+  unfinished    no placeholder macros in Rust code
+  code-map      ARCHITECTURE.md names every crate
+  layers        the inner crates depend on no outer crate
+  links         relative links in Markdown lead to a file
+";
+
+pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
+    if let Some(arg) = args.first() {
+        return Err(Failure::Usage(format!("`test` takes no arguments, but got `{arg}`")));
+    }
+    let mut gate = Gate::default();
+    let cargo = |args: &[&str]| {
+        let mut command = process::cargo(root);
+        command.args(args);
+        command
+    };
+    gate.command("format", &mut cargo(&["fmt", "--all", "--check"]));
+    gate.command("lints", &mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
+    gate.command("docs", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"));
+    gate.command("tests", &mut cargo(test_args(has_nextest(root))));
+    gate.command("doc-tests", &mut cargo(&["test", "--workspace", "--doc", "--quiet"]));
+
+    let repository = Repository::read(root).map_err(|cause| Failure::Failed(format!("reading the files: {cause}")))?;
+    for check in checks::ALL {
+        gate.step(check.name, check.claim, || match (check.problems)(&repository) {
+            problems if problems.is_empty() => Ok(()),
+            problems => Err(problems.join("\n  ")),
+        });
+    }
+    gate.finish()
+}
+
+fn has_nextest(root: &Path) -> bool {
+    process::output(process::cargo(root).args(["nextest", "--version"])).is_some()
+}
+
+/// The libraries, binaries, integration tests and examples. Benches are for measuring and are not run here.
+fn test_args(nextest: bool) -> &'static [&'static str] {
+    if nextest {
+        &["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail", "--final-status-level", "fail"]
+    } else {
+        &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
+    }
+}
+
+#[derive(Default)]
+struct Gate {
+    passed: usize,
+    failed: Vec<&'static str>,
+}
+
+impl Gate {
+    fn command(&mut self, name: &'static str, command: &mut Command) {
+        let line = process::line(command);
+        self.step(name, &line, || process::succeed(command));
+    }
+
+    fn step(&mut self, name: &'static str, what: &str, run: impl FnOnce() -> Result<(), String>) {
+        eprintln!("step {name}: {what}");
+        let start = Instant::now();
+        let outcome = run();
+        let seconds = start.elapsed().as_secs_f64();
+        match outcome {
+            Ok(()) => {
+                self.passed += 1;
+                eprintln!("step {name}: ok in {seconds:.1} s\n");
+            }
+            Err(problems) => {
+                self.failed.push(name);
+                eprintln!("step {name}: FAILED after {seconds:.1} s\n  {problems}\n");
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        println!("{}", self.summary());
+        if self.failed.is_empty() {
+            return Ok(());
+        }
+        let names = self.failed.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        Err(Failure::Failed(format!("failed steps: {names}")))
+    }
+
+    fn summary(&self) -> String {
+        format!("steps: {} passed, {} failed", self.passed, self.failed.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_step_is_counted_and_named_and_the_next_one_still_runs() {
+        let mut gate = Gate::default();
+        gate.step("one", "", || Ok(()));
+        gate.step("two", "", || Err("broken".into()));
+        gate.step("three", "", || Ok(()));
+        assert_eq!(gate.summary(), "steps: 2 passed, 1 failed");
+        assert!(matches!(gate.finish(), Err(Failure::Failed(message)) if message == "failed steps: `two`"));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_fails_its_step() {
+        let mut gate = Gate::default();
+        gate.command("absent", &mut Command::new("no-such-program-anywhere"));
+        assert_eq!(gate.summary(), "steps: 0 passed, 1 failed");
+    }
+
+    #[test]
+    fn the_help_names_every_check() {
+        for check in checks::ALL {
+            assert!(HELP.contains(&format!("\n  {} ", check.name)), "{}", check.name);
+        }
+    }
+}
