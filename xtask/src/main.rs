@@ -48,6 +48,8 @@ enum Failure {
     Usage(String),
     /// The command ran and did not succeed.
     Failed(String),
+    /// The same, and the command has already said why.
+    Reported,
 }
 
 fn main() -> ExitCode {
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
             eprintln!("error: {message}");
             ExitCode::from(1)
         }
+        Err(Failure::Reported) => ExitCode::from(1),
         Err(Failure::Usage(message)) => {
             eprintln!("error: {message}\n  hint: `cargo xtask --help` lists the commands");
             ExitCode::from(2)
