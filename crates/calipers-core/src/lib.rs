@@ -1,1 +1,62 @@
-//! Calipers.
+//! What the numbers mean: values, scores, samples, reducers, metrics and results.
+//!
+//! The line through this crate: [`Samples`] hold attempts column by column; a [`Reducer`] makes one score of a
+//! sample's attempts; a [`Metric`] folds the scores of a shard into a state, states merge, and a [`Plan`] finishes
+//! them into [`Results`] whose figures carry n, what is missing, the method, an interval and caveats.
+//!
+//! Nothing here reads files, knows the time or starts threads. Missing has a reason, undefined has a reason, and
+//! neither is ever 0.
+
+mod caveat;
+mod column;
+mod error;
+mod figure;
+mod glob;
+mod labels;
+mod metric;
+mod plan;
+mod points;
+mod reduce;
+mod results;
+mod samples;
+mod score;
+mod scores;
+mod value;
+
+pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
+pub use caveat::Caveat;
+pub use error::{Error, ErrorKind, Place};
+pub use figure::{Answer, Figure, Reason, Undefined};
+pub use labels::Labels;
+pub use metric::*;
+pub use plan::{Epochs, IntoReducers, Partial, Plan};
+pub use points::Points;
+pub use reduce::{
+    Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
+    score_reducer,
+};
+pub use results::{MetricResult, MetricSpec, Reduction, Results, ScoreResult, by_key};
+pub use samples::{Attempt, Metadata, SampleId, Samples};
+pub use score::{Outcome, SampleScore, Score};
+pub use value::Value;
+
+/// The known name nearest to what was written, if one is near enough to be meant.
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let ranked = known.iter().map(|known| (edits(name, known), *known));
+    ranked.min().filter(|(edits, known)| *edits <= known.len().div_ceil(3)).map(|(_, known)| known)
+}
+
+/// The number of single-character edits between two texts (Levenshtein 1966).
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

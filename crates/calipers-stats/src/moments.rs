@@ -196,14 +196,17 @@ impl Moments {
 
     /// Σ(x − x̄)², from the exact sums: Σx² − (Σx)²/n in twice the precision of a double.
     fn squared_deviations(&self) -> Result<f64, Undefined> {
+        // The IEEE answer for infinite data is inf − inf.
+        if !self.sum.value().is_finite() {
+            return Err(Undefined::NotFinite { value: f64::NAN });
+        }
         if self.is_constant() {
-            return Undefined::check_finite(self.min).map(|_| 0.0);
+            return Ok(0.0);
         }
         let sum = self.sum.wide();
         let about_zero = self.squares.wide();
         let centred = about_zero.minus(sum.times(sum).over(self.count as f64)).value();
-        // The IEEE answer for infinite data is inf − inf.
-        Undefined::check_finite(if self.sum.value().is_finite() { centred } else { f64::NAN }).map(|x| x.max(0.0))
+        Undefined::check_finite(centred).map(|x| x.max(0.0))
     }
 }
 
@@ -243,6 +246,7 @@ mod tests {
         let moments = Moments::from_slice(&[1.0, f64::INFINITY]);
         assert_eq!(moments.mean(), Err(Undefined::NotFinite { value: f64::INFINITY }));
         assert!(matches!(moments.variance(), Err(Undefined::NotFinite { value }) if value.is_nan()));
+        assert!(Moments::from_slice(&[1.0, f64::NAN]).variance().is_err());
     }
 
     /// The plain two-pass formula.

@@ -1,0 +1,185 @@
+//! What to know about a figure before relying on it.
+
+use std::fmt;
+
+/// A typed warning with one next step. Each names a trap that evaluations fall into.
+///
+/// ```
+/// use calipers_core::{accuracy, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for id in 1..=5 {
+///     samples.push(id).score("safety", "C");
+/// }
+/// let results = Plan::new().metrics([accuracy()]).measure(&samples)?;
+/// let caveat = &results.figure("safety", "accuracy").expect("asked for").caveats[0];
+/// assert_eq!(caveat.id(), "perfect-score");
+/// assert_eq!(caveat.to_string(), "5 of 5: the true rate may be as low as 54.9 %");
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Caveat {
+    /// One that belongs to the statistic.
+    Statistic(calipers_stats::Caveat),
+    /// Every sample passed, or every sample failed.
+    PerfectScore {
+        /// The number of samples.
+        n: u64,
+        /// True when all passed, false when all failed.
+        passed: bool,
+        /// The exact one-sided 95 % bound of the true rate.
+        bound: f64,
+    },
+    /// Some samples have no score.
+    Missing {
+        /// How many.
+        missing: u64,
+        /// The mean if all of them had scored 0 and if all had scored 1, for scores between 0 and 1.
+        range: Option<(f64, f64)>,
+    },
+    /// Attempts of one sample were counted as if they were independent samples.
+    PooledAttempts {
+        /// The number of attempts.
+        attempts: u64,
+        /// The number of samples.
+        samples: u64,
+    },
+    /// Another metric of the same list names clusters that this one ignores.
+    IgnoresClusters {
+        /// The metadata key of the clusters.
+        key: String,
+    },
+    /// The mean of the groups' standard errors is not the standard error of their mean.
+    MeanOfErrors {
+        /// The standard error of the mean of the groups.
+        stratified: Option<f64>,
+    },
+    /// A share computed from scores outside [0, 1].
+    OutsideUnit {
+        /// The smallest score.
+        min: f64,
+        /// The largest score.
+        max: f64,
+    },
+    /// A bootstrap error divides by n, not n − 1, and is smaller than the standard error by this factor.
+    BootstrapDivisor {
+        /// The standard error with n − 1.
+        stderr: f64,
+    },
+    /// With an even number of attempts the mode may be decided by their order.
+    ModeTies {
+        /// The number of samples with a tie.
+        samples: u64,
+    },
+    /// A reducer asks for more attempts than some samples have.
+    TooFewAttempts {
+        /// The reducer.
+        reducer: String,
+        /// The number of samples left unscored for it.
+        samples: u64,
+    },
+    /// A key of a map of metrics matches no key of the scores.
+    UnmatchedKey {
+        /// The key or pattern.
+        key: String,
+        /// The keys that there are.
+        known: Vec<String>,
+    },
+    /// Labels that are not understood were counted as 0.
+    UnknownLabels {
+        /// One of them.
+        example: String,
+    },
+    /// The attempts ended in errors.
+    Errored {
+        /// How many.
+        attempts: u64,
+    },
+}
+
+impl Caveat {
+    /// A short stable name, for machines and for documentation.
+    #[must_use]
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Statistic(caveat) => caveat.id(),
+            Self::PerfectScore { .. } => "perfect-score",
+            Self::Missing { .. } => "missing",
+            Self::PooledAttempts { .. } => "pooled-attempts",
+            Self::IgnoresClusters { .. } => "ignores-clusters",
+            Self::MeanOfErrors { .. } => "mean-of-errors",
+            Self::OutsideUnit { .. } => "outside-unit",
+            Self::BootstrapDivisor { .. } => "bootstrap-divisor",
+            Self::ModeTies { .. } => "mode-ties",
+            Self::TooFewAttempts { .. } => "too-few-attempts",
+            Self::UnmatchedKey { .. } => "unmatched-key",
+            Self::UnknownLabels { .. } => "unknown-labels",
+            Self::Errored { .. } => "errored",
+        }
+    }
+
+    /// One thing to do about it.
+    #[must_use]
+    pub fn next_step(&self) -> String {
+        match self {
+            Self::Statistic(caveat) => caveat.next_step().to_owned(),
+            Self::PerfectScore { .. } => "report the bound, or add samples".into(),
+            Self::Missing { .. } => "find out why they have no score; judge by the worse end".into(),
+            Self::PooledAttempts { .. } => "reduce the attempts first, for example with `mean`".into(),
+            Self::IgnoresClusters { key } => format!("use `ci(cluster=\"{key}\")` or `stderr(cluster=\"{key}\")`"),
+            Self::MeanOfErrors { stratified: Some(_) } => "report that error instead".into(),
+            Self::MeanOfErrors { stratified: None } => "give every group at least two samples".into(),
+            Self::OutsideUnit { .. } => "use `mean`, or map the scores to [0, 1]".into(),
+            Self::BootstrapDivisor { .. } => "report `stderr` for a mean".into(),
+            Self::ModeTies { .. } => "use an odd number of attempts, or the reducer `majority`".into(),
+            Self::TooFewAttempts { .. } => "run more attempts, or ask for a smaller k".into(),
+            Self::UnmatchedKey { known, .. } => format!("the keys are {}", known.join(", ")),
+            Self::UnknownLabels { .. } => "map the label to a number".into(),
+            Self::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong".into(),
+        }
+    }
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Statistic(caveat) => caveat.fmt(f),
+            Self::PerfectScore { n, passed: true, bound } => {
+                write!(f, "{n} of {n}: the true rate may be as low as {:.1} %", bound * 100.0)
+            }
+            Self::PerfectScore { n, passed: false, bound } => {
+                write!(f, "0 of {n}: the true rate may be as high as {:.1} %", bound * 100.0)
+            }
+            Self::Missing { missing, range: Some((low, high)) } => {
+                write!(f, "{missing} without a score: with them the mean lies between {low:.3} and {high:.3}")
+            }
+            Self::Missing { missing, range: None } => write!(f, "{missing} without a score"),
+            Self::PooledAttempts { attempts, samples } => {
+                write!(f, "{attempts} attempts of {samples} samples are counted as independent")
+            }
+            Self::IgnoresClusters { key } => write!(f, "ignores that samples with the same `{key}` go together"),
+            Self::MeanOfErrors { stratified: Some(error) } => {
+                write!(f, "a mean of standard errors; that of the mean of the groups is {error:.4}")
+            }
+            Self::MeanOfErrors { stratified: None } => f.write_str("a mean of standard errors is no standard error"),
+            Self::OutsideUnit { min, max } => write!(f, "scores from {min} to {max} make no share"),
+            Self::BootstrapDivisor { stderr } => {
+                write!(f, "a bootstrap divides by n; the standard error is {stderr:.6}")
+            }
+            Self::ModeTies { samples } => write!(f, "{samples} samples have no single commonest score"),
+            Self::TooFewAttempts { reducer, samples } => {
+                write!(f, "{samples} samples have too few scored attempts for `{reducer}`")
+            }
+            Self::UnmatchedKey { key, .. } => write!(f, "the metric key `{key}` matches no score"),
+            Self::UnknownLabels { example } => write!(f, "labels such as `{example}` were counted as 0"),
+            Self::Errored { attempts } => write!(f, "{attempts} attempts ended in an error"),
+        }
+    }
+}
+
+impl From<calipers_stats::Caveat> for Caveat {
+    fn from(caveat: calipers_stats::Caveat) -> Self {
+        Self::Statistic(caveat)
+    }
+}

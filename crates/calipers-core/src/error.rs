@@ -1,0 +1,307 @@
+//! What went wrong, where, and how to fix it.
+
+use crate::{SampleId, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// An error of input or configuration.
+///
+/// It prints as three lines: what is wrong, where, and what to do.
+///
+/// ```
+/// use calipers_core::{accuracy, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push("gsm8k/0417").score("judge", "maybe");
+/// let error = Plan::new().metrics([accuracy()]).measure(&samples).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "score `maybe` is not a number or a known label\n  \
+///        at scorer `judge`, sample `gsm8k/0417`\n  \
+///      hint: map it to a number with `Labels::with`, or score it C, I, P or N",
+/// );
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Inner {
+    kind: ErrorKind,
+    place: Place,
+}
+
+/// The kinds of error, for programs.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A score that is neither a number nor a known label.
+    UnknownLabel(Value),
+    /// A score that is infinite.
+    NotFinite(f64),
+    /// A score outside the range that the metric is defined for.
+    OutsideUnit(f64),
+    /// Scores of one sample have different shapes: a number in one attempt, a map in another.
+    MixedShapes {
+        /// The shape of the first.
+        first: &'static str,
+        /// The shape that differs.
+        other: &'static str,
+    },
+    /// Map scores of one sample have different keys.
+    MismatchedKeys {
+        /// The keys of the first.
+        first: Vec<Arc<str>>,
+        /// The keys that differ.
+        other: Vec<Arc<str>>,
+    },
+    /// List scores of one sample have different lengths.
+    MismatchedLengths {
+        /// The length of the first.
+        first: usize,
+        /// The length that differs.
+        other: usize,
+    },
+    /// The reducer or metric takes only plain values.
+    NotScalar {
+        /// Who takes only plain values.
+        by: String,
+        /// What it was given.
+        found: &'static str,
+    },
+    /// A metric for maps was given another value.
+    NotMap {
+        /// Who takes only maps.
+        by: String,
+        /// What it was given.
+        found: &'static str,
+    },
+    /// A sample has no value for a metadata key.
+    MissingMetadata {
+        /// What the key is for: `cluster` or `group`.
+        purpose: &'static str,
+        /// The key.
+        key: String,
+    },
+    /// A metadata value cannot serve as the name of a cluster.
+    UnusableCluster {
+        /// The key.
+        key: String,
+        /// The kind of value found.
+        found: &'static str,
+    },
+    /// A score has no value under a key.
+    MissingKey {
+        /// The key.
+        key: String,
+        /// True when the key is there with the value null.
+        null: bool,
+    },
+    /// A field or score needed by a metric is nowhere in the run.
+    NoField {
+        /// The field.
+        field: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// A group has the name of the aggregate.
+    GroupCollision {
+        /// The name.
+        name: String,
+    },
+    /// A name that is not registered.
+    UnknownName {
+        /// `metric` or `reducer`.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The nearest known name, if one is near.
+        nearest: Option<String>,
+    },
+    /// An argument outside its range.
+    Argument {
+        /// What the argument is, and what is wrong with it.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The same attempt of a sample was given two different scores.
+    Conflict {
+        /// The value first seen.
+        first: Value,
+        /// The value that differs.
+        other: Value,
+    },
+    /// An error from a custom metric or reducer.
+    Custom(String),
+}
+
+/// Where an error happened.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Place {
+    /// The scorer.
+    pub scorer: Option<Arc<str>>,
+    /// The sample.
+    pub sample: Option<SampleId>,
+    /// The attempt.
+    pub epoch: Option<u32>,
+    /// The metric or reducer.
+    pub metric: Option<String>,
+}
+
+impl Error {
+    /// An error raised by a custom metric or reducer.
+    #[must_use]
+    pub fn custom(message: impl Into<String>) -> Self {
+        ErrorKind::Custom(message.into()).into()
+    }
+
+    pub(crate) fn argument(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        ErrorKind::Argument { message: message.into(), hint: hint.into() }.into()
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Where it went wrong.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.0.place
+    }
+
+    pub(crate) fn at_sample(mut self, sample: &SampleId) -> Self {
+        self.0.place.sample.get_or_insert_with(|| sample.clone());
+        self
+    }
+
+    pub(crate) fn at_epoch(mut self, epoch: u32) -> Self {
+        self.0.place.epoch.get_or_insert(epoch);
+        self
+    }
+
+    pub(crate) fn at_scorer(mut self, scorer: &Arc<str>) -> Self {
+        self.0.place.scorer.get_or_insert_with(|| scorer.clone());
+        self
+    }
+
+    /// Names the metric when a plain reading of the error would leave it open.
+    pub(crate) fn at_metric_if_unnamed(self, metric: &str) -> Self {
+        match self.kind() {
+            ErrorKind::Custom(_) | ErrorKind::NoField { .. } | ErrorKind::OutsideUnit(_) => self.at_metric(metric),
+            _ => self,
+        }
+    }
+
+    pub(crate) fn at_metric(mut self, metric: &str) -> Self {
+        self.0.place.metric.get_or_insert_with(|| metric.to_owned());
+        self
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, place: Place::default() }))
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.kind.fmt(f)?;
+        let place = self.0.place.to_string();
+        if !place.is_empty() {
+            write!(f, "\n  at {place}")?;
+        }
+        match self.0.kind.hint() {
+            Some(hint) => write!(f, "\n  hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            self.metric.as_ref().map(|metric| format!("`{metric}`")),
+            self.scorer.as_ref().map(|scorer| format!("scorer `{scorer}`")),
+            self.sample.as_ref().map(|sample| format!("sample `{sample}`")),
+            self.epoch.map(|epoch| format!("epoch {epoch}")),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownLabel(value) => write!(f, "score `{value}` is not a number or a known label"),
+            Self::NotFinite(x) => write!(f, "score `{x}` is infinite"),
+            Self::OutsideUnit(x) => write!(f, "score {x} is outside [0, 1]"),
+            Self::MixedShapes { first, other } => {
+                write!(f, "attempts have scores of different shapes, a {first} and a {other}")
+            }
+            Self::MismatchedKeys { first, other } => {
+                write!(f, "attempts have scores with different keys, {} and {}", names(first), names(other))
+            }
+            Self::MismatchedLengths { first, other } => {
+                write!(f, "attempts have lists of different lengths, {first} and {other}")
+            }
+            Self::NotScalar { by, found } => write!(f, "`{by}` takes plain values, not a {found}"),
+            Self::NotMap { by, found } => write!(f, "`{by}` takes scores that are maps, not a {found}"),
+            Self::MissingMetadata { purpose, key } => write!(f, "no {purpose}: the metadata has no `{key}`"),
+            Self::UnusableCluster { key, found } => write!(f, "`{key}` is a {found}, which cannot name a cluster"),
+            Self::MissingKey { key, null: false } => write!(f, "the score has no key `{key}`"),
+            Self::MissingKey { key, null: true } => write!(f, "the score's key `{key}` is null"),
+            Self::NoField { field, .. } => write!(f, "no sample has the field `{field}`"),
+            Self::GroupCollision { name } => write!(f, "a group is named `{name}`, like the figure for all"),
+            Self::UnknownName { what, name, .. } => write!(f, "there is no {what} `{name}`"),
+            Self::Argument { message, .. } | Self::Custom(message) => f.write_str(message),
+            Self::Conflict { first, other } => {
+                write!(f, "one attempt has two different scores, `{first}` and `{other}`")
+            }
+        }
+    }
+}
+
+impl ErrorKind {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::UnknownLabel(_) => "map it to a number with `Labels::with`, or score it C, I, P or N".into(),
+            Self::NotFinite(_) => "mark the attempt as unscored, or clip the score where it is made".into(),
+            Self::OutsideUnit(_) => "use `ci()` for scores that are not shares".into(),
+            Self::MixedShapes { .. } => "let the scorer return one shape, or mark the attempt as unscored".into(),
+            Self::MismatchedKeys { .. } | Self::MismatchedLengths { .. } => {
+                "score the same things in every attempt, or mark the attempt as unscored".into()
+            }
+            Self::NotScalar { .. } => "apply it to one key: `aggregate(\"key\", …)` or a map of metrics".into(),
+            Self::NotMap { .. } => "apply the metric itself, without a key".into(),
+            Self::MissingMetadata { key, .. } => format!("give every sample a `{key}`, or drop the option"),
+            Self::UnusableCluster { .. } => "use text, a number or a bool".into(),
+            Self::MissingKey { .. } => "skip such samples or count them as 0 with `on_missing`".into(),
+            Self::NoField { known, .. } if known.is_empty() => "the run has no fields".into(),
+            Self::NoField { known, .. } => format!("the run has {}", known.join(", ")),
+            Self::GroupCollision { .. } => "choose another `all_label`, or turn the aggregate off".into(),
+            Self::UnknownName { nearest, .. } => format!("did you mean `{}`?", nearest.as_ref()?),
+            Self::Argument { hint, .. } => hint.clone(),
+            Self::Conflict { .. } => "remove one of the two records, or number the attempts with `epoch`".into(),
+            Self::Custom(_) => return None,
+        })
+    }
+}
+
+fn names(keys: &[Arc<str>]) -> String {
+    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    if quoted.is_empty() { "none".into() } else { quoted.join(" ") }
+}

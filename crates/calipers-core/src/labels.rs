@@ -1,0 +1,183 @@
+//! From a label to a number.
+
+use crate::Value;
+
+/// How a scalar value becomes a float: numbers as they are, `C`/`I`/`P`/`N` as 1, 0, ½ and 0, `yes`/`true` and
+/// `no`/`false` in any case as 1 and 0, numeric text as its number.
+///
+/// Anything else is an error that names the place, unless the label is mapped here:
+///
+/// ```
+/// use calipers_core::{Labels, Value};
+///
+/// let labels = Labels::default();
+/// assert_eq!(labels.to_float(&"C".into()), Some(1.0));
+/// assert_eq!(labels.to_float(&"maybe".into()), None);
+/// assert_eq!(labels.with("maybe", 0.5).to_float(&"maybe".into()), Some(0.5));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Labels {
+    correct: Value,
+    partial: Value,
+    incorrect: Value,
+    noanswer: Value,
+    mapped: Vec<(Value, f64)>,
+    unknown_is_zero: bool,
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        Self {
+            correct: "C".into(),
+            partial: "P".into(),
+            incorrect: "I".into(),
+            noanswer: "N".into(),
+            mapped: Vec::new(),
+            unknown_is_zero: false,
+        }
+    }
+}
+
+impl Labels {
+    /// The value that counts 1 instead of `C`.
+    #[must_use]
+    pub fn correct(mut self, value: impl Into<Value>) -> Self {
+        self.correct = value.into();
+        self
+    }
+
+    /// The value that counts ½ instead of `P`.
+    #[must_use]
+    pub fn partial(mut self, value: impl Into<Value>) -> Self {
+        self.partial = value.into();
+        self
+    }
+
+    /// The value that counts 0 instead of `I`.
+    #[must_use]
+    pub fn incorrect(mut self, value: impl Into<Value>) -> Self {
+        self.incorrect = value.into();
+        self
+    }
+
+    /// The value that counts 0 instead of `N`.
+    #[must_use]
+    pub fn noanswer(mut self, value: impl Into<Value>) -> Self {
+        self.noanswer = value.into();
+        self
+    }
+
+    /// A label of your own.
+    #[must_use]
+    pub fn with(mut self, value: impl Into<Value>, number: f64) -> Self {
+        self.mapped.push((value.into(), number));
+        self
+    }
+
+    /// Counts whatever is not understood as 0, as Inspect does after a warning in its log.
+    #[must_use]
+    pub fn unknown_as_zero(mut self) -> Self {
+        self.unknown_is_zero = true;
+        self
+    }
+
+    /// True when unknown labels count as 0.
+    #[must_use]
+    pub fn is_lenient(&self) -> bool {
+        self.unknown_is_zero
+    }
+
+    /// The float of a value, or `None` when it is neither a number nor a known label.
+    ///
+    /// The labels are compared before the numeric reading, so a number may be re-mapped too.
+    #[must_use]
+    pub fn to_float(&self, value: &Value) -> Option<f64> {
+        if let Some((_, number)) = self.mapped.iter().find(|(label, _)| label.equals(value)) {
+            return Some(*number);
+        }
+        if value.equals(&self.correct) {
+            return Some(1.0);
+        }
+        if value.equals(&self.partial) {
+            return Some(0.5);
+        }
+        if value.equals(&self.incorrect) || value.equals(&self.noanswer) {
+            return Some(0.0);
+        }
+        let number = match value {
+            Value::Text(text) => word(text).or_else(|| number(text)),
+            other => other.as_number(),
+        };
+        number.or(if self.unknown_is_zero { Some(0.0) } else { None })
+    }
+}
+
+fn word(text: &str) -> Option<f64> {
+    match text {
+        _ if text.eq_ignore_ascii_case("yes") || text.eq_ignore_ascii_case("true") => Some(1.0),
+        _ if text.eq_ignore_ascii_case("no") || text.eq_ignore_ascii_case("false") => Some(0.0),
+        _ => None,
+    }
+}
+
+/// A finite number in Python's grammar: surrounding space, `_` between digits, `.5`, `5.` and the decimal
+/// digits of any script are allowed; `0x10` and `1,000` are not.
+fn number(text: &str) -> Option<f64> {
+    let mut plain = String::with_capacity(text.len());
+    let mut after_digit = false;
+    let mut characters = text.trim().chars().peekable();
+    while let Some(c) = characters.next() {
+        if c == '_' {
+            let before_digit = characters.peek().is_some_and(|&next| digit(next).is_some());
+            if !(after_digit && before_digit) {
+                return None;
+            }
+            continue;
+        }
+        let decimal = digit(c);
+        after_digit = decimal.is_some();
+        plain.push(decimal.unwrap_or(c));
+    }
+    plain.parse().ok().filter(|x: &f64| x.is_finite())
+}
+
+/// Code points of the digit zero in scripts whose ten digits follow one another (Unicode category Nd).
+const ZEROS: [u32; 38] = [
+    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
+    0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620,
+    0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x1d7ce,
+];
+
+fn digit(c: char) -> Option<char> {
+    let zero = ZEROS.iter().rfind(|&&zero| zero <= c as u32)?;
+    char::from_digit(c as u32 - zero, 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numeric_text_follows_python() {
+        for (text, want) in [
+            ("1", Some(1.0)),
+            (" 2\n", Some(2.0)),
+            ("1_000", Some(1000.0)),
+            ("1__0", None),
+            ("_1", None),
+            ("1_", None),
+            (".5", Some(0.5)),
+            ("5.", Some(5.0)),
+            ("٣", Some(3.0)),
+            ("３.５", Some(3.5)),
+            ("0x10", None),
+            ("1,000", None),
+            ("inf", None),
+            ("nan", None),
+            ("1e999", None),
+            ("", None),
+        ] {
+            assert_eq!(number(text), want, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `aggregate`.
+
+use super::{Context, Measure, Metric, State, Tally};
+use crate::figure::Reason;
+use crate::scores::Values;
+use crate::{Answer, Error, ErrorKind, Figure, Points, Undefined, Value};
+
+/// What to do with a sample whose score lacks the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnMissing {
+    /// It is an error.
+    Error,
+    /// Leave the sample out. The number of samples, and with it the error, then depends on how many lack the key.
+    Skip,
+    /// Count it as 0.
+    Zero,
+}
+
+/// A metric over one key of scores that are maps.
+///
+/// *What it tells you.* The metric for one of several things that a scorer judges. *When it misleads.* When samples
+/// that lack the key are skipped and lack it for a reason. *Formula.* That of the metric. A key that was not scored
+/// is left out whatever `on_missing` says.
+///
+/// ```
+/// use calipers_core::{aggregate, mean, OnMissing, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).score("judge", [("tone", 1.0), ("facts", 0.5)]);
+/// samples.push(2).score("judge", [("tone", 0.0), ("facts", 0.5)]);
+/// let tone = aggregate("tone", mean(), OnMissing::Error);
+/// let results = Plan::new().metrics([tone]).measure(&samples)?;
+/// assert_eq!(results.figure("judge", "aggregate").expect("asked for").value, Ok(0.5));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+pub fn aggregate(key: impl Into<String>, metric: impl Into<Metric>, on_missing: OnMissing) -> Metric {
+    let (key, metric) = (key.into(), metric.into());
+    let inner = metric.name().to_owned();
+    let view = metric.rows();
+    let outer = Metric::new("aggregate", Aggregate { key: key.clone(), metric, on_missing });
+    outer.view(view).param("key", key).param("agg", inner)
+}
+
+struct Aggregate {
+    key: String,
+    metric: Metric,
+    on_missing: OnMissing,
+}
+
+impl Aggregate {
+    /// The value under the key; `None` leaves the row out.
+    fn pick(&self, value: &Value) -> Result<Option<Value>, ErrorKind> {
+        let picked = match value {
+            Value::Missing => return Ok(None),
+            Value::Map(_) => value.get(&self.key),
+            other => return Err(ErrorKind::NotMap { by: "aggregate".into(), found: other.kind() }),
+        };
+        match (picked, self.on_missing) {
+            (Some(Value::Missing), _) => Ok(None),
+            (None | Some(Value::Null), OnMissing::Skip) => Ok(None),
+            (None | Some(Value::Null), OnMissing::Zero) => Ok(Some(Value::Float(0.0))),
+            (None, OnMissing::Error) => Err(ErrorKind::MissingKey { key: self.key.clone(), null: false }),
+            (Some(Value::Null), OnMissing::Error) => Err(ErrorKind::MissingKey { key: self.key.clone(), null: true }),
+            (Some(value), _) => Ok(Some(value.clone())),
+        }
+    }
+}
+
+impl Measure for Aggregate {
+    type State = (State, u64, u64);
+
+    fn start(&self) -> Self::State {
+        (self.metric.start(), 0, 0)
+    }
+
+    fn fold(&self, state: &mut Self::State, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        let mut rows = Vec::with_capacity(points.len());
+        let mut picked = Vec::with_capacity(points.len());
+        for row in 0..points.len() {
+            if let Some(value) = self.pick(&points.values().get(row)).map_err(|error| points.at(row, error))? {
+                rows.push(row as u32);
+                picked.push(value);
+            }
+        }
+        let picked: Values = picked.into_iter().collect();
+        state.1 += rows.len() as u64;
+        state.2 += (points.len() - rows.len()) as u64;
+        state.0.fold_rows(&points.gather(&rows).with_values(picked), context)
+    }
+
+    fn merge(&self, state: &mut Self::State, other: Self::State) {
+        state.0.merge(other.0);
+        state.1 += other.1;
+        state.2 += other.2;
+    }
+
+    fn finish(&self, (state, picked, left_out): Self::State, tally: Tally, context: &Context) -> Result<Answer, Error> {
+        let missing = tally.missing + left_out;
+        if picked == 0 {
+            let nothing = Undefined::new(Reason::NothingScored, f64::NAN);
+            return Ok(Figure::from_result(Err(nothing), Tally { n: 0, missing }, "none").into());
+        }
+        let mut answer = state.finish(context)?;
+        answer.for_each(&mut |figure| figure.missing = missing);
+        Ok(answer)
+    }
+}

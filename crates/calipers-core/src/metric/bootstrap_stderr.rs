@@ -1,0 +1,95 @@
+//! `bootstrap_stderr`.
+
+use super::{Context, Measure, Metric, Tally};
+use crate::column::Column;
+use crate::scores::Values;
+use crate::{Answer, Caveat, Error, Figure, Points};
+use calipers_stats::Moments;
+use calipers_stats::bootstrap::{Bootstrap, MeanResampler};
+
+/// The standard deviation of bootstrapped means: the standard error without a formula.
+///
+/// *What it tells you.* The same as [`stderr`](super::stderr()), by drawing samples again with replacement.
+/// *When it misleads.* It divides by n, not n − 1, so it is a little small for few samples; and it knows no clusters.
+/// For a mean its limit has a closed form, √((n−1)/n)·s/√n, which is given as the detail `limit`.
+/// *Formula.* Population standard deviation of `num_samples` resampled means, from the recorded seed.
+///
+/// ```
+/// use calipers_core::{bootstrap_stderr, Plan, Samples, Seed};
+///
+/// let mut samples = Samples::new();
+/// for id in 0..100 {
+///     samples.push(id).score("match", if id % 4 == 0 { "I" } else { "C" });
+/// }
+/// let results = Plan::new().seed(Seed(7)).metrics([bootstrap_stderr(1000)]).measure(&samples)?;
+/// let error = results.figure("match", "bootstrap_stderr").expect("asked for");
+/// let value = error.value.clone().expect("defined");
+/// assert!((value - 0.0433).abs() < 0.004);
+/// assert_eq!(error.details[0].0, "limit");
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn bootstrap_stderr(num_samples: u64) -> Metric {
+    Metric::new("bootstrap_stderr", BootstrapStderr { num_samples }).param("num_samples", num_samples as i64)
+}
+
+struct BootstrapStderr {
+    num_samples: u64,
+}
+
+/// The scores seen: by label and count where they are labels, one by one else.
+#[derive(Default)]
+struct Seen {
+    moments: Moments,
+    counts: Vec<(f64, u64)>,
+    values: Vec<f64>,
+}
+
+impl Measure for BootstrapStderr {
+    type State = Seen;
+
+    fn start(&self) -> Seen {
+        Seen::default()
+    }
+
+    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        state.moments.merge(&points.moments(context)?);
+        match points.values() {
+            Values::Scalars(Column::Coded(_)) => state.counts.extend(points.number_counts(context)?),
+            _ => state.values.extend_from_slice(&points.floats(context)?),
+        }
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Seen, other: Seen) {
+        state.moments.merge(&other.moments);
+        state.counts.extend(other.counts);
+        state.values.extend(other.values);
+    }
+
+    fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
+        let Seen { moments, mut counts, values } = state;
+        let resampled = (|| {
+            let resampler = if counts.is_empty() {
+                MeanResampler::new(&values, context.seed)?
+            } else {
+                counts.extend(values.iter().map(|&value| (value, 1)));
+                MeanResampler::from_counts(&counts, context.seed)?
+            };
+            resampler.stderr(&resampler.replicates(self.num_samples)?)
+        })();
+        let value = resampled.as_ref().map(|answer| answer.stderr).map_err(|&why| why);
+        let mut figure = Figure::statistic(value, 0.0, tally, "bootstrap of the mean");
+        if let Ok(answer) = resampled {
+            if let Some(limit) = answer.limit {
+                figure = figure.with_detail("limit", limit);
+            }
+            figure = figure.with_detail("monte_carlo_error", answer.monte_carlo_error);
+            figure.caveats.extend(answer.caveats.into_iter().map(Caveat::from));
+            if let (true, Ok(stderr)) = (tally.n < 100, moments.stderr()) {
+                figure.caveats.push(Caveat::BootstrapDivisor { stderr });
+            }
+        }
+        Ok(figure.into())
+    }
+}

@@ -1,0 +1,253 @@
+//! `ci` and `ci_wilson`.
+
+use super::stderr::{Clusters, cluster_details};
+use super::{Context, Measure, Metric, Tally};
+use crate::{Answer, Caveat, Error, ErrorKind, Figure, Points};
+use calipers_stats::bootstrap::{self, Bootstrap, ClusterMeanResampler, Kind, Resampling};
+use calipers_stats::cluster::wilson_clustered_inspect;
+use calipers_stats::proportion::wilson_mean;
+use calipers_stats::{Confidence, Interval, Moments};
+use indexmap::IndexMap;
+
+/// The 95 % t interval of the mean, as `lower` and `upper`.
+///
+/// *What it tells you.* The range of means that fit the scores. *When it misleads.* For 0/1 scores it undercovers
+/// below a few hundred samples and leaves [0, 1]: use [`ci_wilson`]. *Formula.* x̄ ± t·s/√n; see [`Ci`] for others.
+///
+/// ```
+/// use calipers_core::{ci, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, score) in [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)] {
+///     samples.push(id).score("rating", score);
+/// }
+/// let results = Plan::new().metrics([ci()]).measure(&samples)?;
+/// let lower = results.figure("rating", "lower").expect("asked for").value.clone().expect("defined");
+/// assert!((lower - 0.4457397432394812).abs() < 1e-12);
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn ci() -> Metric {
+    Ci::new().into()
+}
+
+/// The 95 % Wilson interval of a share, as `lower` and `upper`.
+///
+/// *What it tells you.* The range of true rates that fit the scores; it stays in [0, 1] and keeps its level for few
+/// samples. *When it misleads.* Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not
+/// exact. *Formula.* Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).
+///
+/// ```
+/// use calipers_core::{ci_wilson, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).score("match", "C");
+/// let results = Plan::new().metrics([ci_wilson()]).measure(&samples)?;
+/// let lower = results.figure("match", "lower").expect("asked for").value.clone().expect("defined");
+/// assert!((lower - 0.2065).abs() < 1e-4);
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn ci_wilson() -> Metric {
+    Ci::wilson().into()
+}
+
+/// An interval of the mean, being described.
+///
+/// ```
+/// use calipers_core::{Ci, Metric};
+///
+/// let by_document: Metric = Ci::new().level(0.9)?.cluster("document").into();
+/// let resampled: Metric = Ci::new().bootstrap(10_000).into();
+/// assert!(Ci::new().level(95.0).is_err());
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ci {
+    confidence: Option<Confidence>,
+    how: How,
+    cluster: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum How {
+    T,
+    Wilson,
+    Bootstrap { resamples: u64 },
+}
+
+impl Ci {
+    /// A 95 % t interval.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { confidence: None, how: How::T, cluster: None }
+    }
+
+    /// A 95 % Wilson interval.
+    #[must_use]
+    pub fn wilson() -> Self {
+        Self { how: How::Wilson, ..Self::new() }
+    }
+
+    /// At another level, strictly between 0 and 1.
+    pub fn level(mut self, level: f64) -> Result<Self, Error> {
+        let confidence = Confidence::two_sided(level).map_err(|why| {
+            Error::argument(why.to_string(), format!("a level of {level} per cent is written {}", level / 100.0))
+        });
+        self.confidence = Some(confidence?);
+        Ok(self)
+    }
+
+    /// By the percentiles of a seeded bootstrap of the mean.
+    #[must_use]
+    pub fn bootstrap(mut self, resamples: u64) -> Self {
+        self.how = How::Bootstrap { resamples };
+        self
+    }
+
+    /// Samples with the same value of this metadata key go together.
+    #[must_use]
+    pub fn cluster(mut self, key: impl Into<String>) -> Self {
+        self.cluster = Some(key.into());
+        self
+    }
+
+    fn name(&self) -> &'static str {
+        if self.how == How::Wilson { "ci_wilson" } else { "ci" }
+    }
+}
+
+impl Default for Ci {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<Ci> for Metric {
+    fn from(ci: Ci) -> Self {
+        let mut metric = Metric::new(ci.name(), ci.clone());
+        if let Some(confidence) = ci.confidence {
+            metric = metric.param("level", confidence.level());
+        }
+        if let How::Bootstrap { resamples } = ci.how {
+            metric = metric.param("method", "bootstrap").param("num_samples", resamples as i64);
+        }
+        if let Some(key) = ci.cluster {
+            metric = metric.param("cluster", key);
+        }
+        metric
+    }
+}
+
+/// What an interval needs: moments, and the values or clusters where it resamples them.
+#[derive(Default)]
+pub(crate) struct Seen {
+    moments: Moments,
+    clusters: Option<Clusters>,
+    values: Vec<f64>,
+}
+
+impl Measure for Ci {
+    type State = Seen;
+
+    fn start(&self) -> Seen {
+        Seen::default()
+    }
+
+    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        if self.how == How::Wilson {
+            check_unit(points, context)?;
+        }
+        if let Some(key) = &self.cluster {
+            state.clusters.get_or_insert_default().fold(points, key, self.name(), context)?;
+        } else if matches!(self.how, How::Bootstrap { .. }) {
+            state.values.extend_from_slice(&points.floats(context)?);
+        }
+        state.moments.merge(&points.moments(context)?);
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Seen, other: Seen) {
+        state.moments.merge(&other.moments);
+        state.values.extend(other.values);
+        if let Some(theirs) = other.clusters {
+            state.clusters.get_or_insert_default().merge(theirs);
+        }
+    }
+
+    fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
+        let confidence = self.confidence.unwrap_or(Context::default().confidence);
+        // Inspect gives a point for one sample and 0 for none.
+        let point = state.moments.mean().unwrap_or(0.0);
+        let mut caveats = Vec::new();
+        let mut details = Vec::new();
+        let interval = self.interval(state, confidence, context, &mut caveats, &mut details);
+        let bound = |pick: fn(&Interval) -> Option<f64>| {
+            let value = interval.as_ref().map_err(|&why| why).map(|interval| pick(interval).unwrap_or(point));
+            let method = interval.as_ref().map_or("interval of the mean", |interval| interval.method.name());
+            let mut figure = Figure::statistic(value, point, tally, method).with_caveats(caveats.clone());
+            figure.details.clone_from(&details);
+            Answer::from(figure.with_interval(interval.as_ref().ok().copied()))
+        };
+        let lower = bound(|interval| interval.lower);
+        let upper = bound(|interval| interval.upper);
+        Ok(Answer::Named(IndexMap::from([("lower".to_owned(), lower), ("upper".to_owned(), upper)])))
+    }
+}
+
+impl Ci {
+    fn interval(
+        &self,
+        state: Seen,
+        confidence: Confidence,
+        context: &Context,
+        caveats: &mut Vec<Caveat>,
+        details: &mut Vec<(&'static str, f64)>,
+    ) -> Result<Interval, calipers_stats::Undefined> {
+        let Seen { moments, clusters, values } = state;
+        if let Some(clusters) = &clusters {
+            let estimate = clusters.estimate()?;
+            caveats.extend(estimate.caveats().into_iter().map(Caveat::from));
+            details.extend(cluster_details(&estimate));
+            match self.how {
+                How::T => return estimate.interval_cr1(confidence),
+                How::Wilson => return wilson_clustered_inspect(&estimate, confidence),
+                How::Bootstrap { .. } => {}
+            }
+        }
+        let n = moments.count();
+        match self.how {
+            How::T => moments.t_interval(confidence),
+            How::Wilson => wilson_mean(moments.mean()?, n as f64, confidence),
+            How::Bootstrap { resamples } => {
+                if n < 2 {
+                    return Err(calipers_stats::Undefined::TooFew { what: "values", need: 2, have: n });
+                }
+                let resampling = Resampling { resamples, seed: context.seed };
+                let answer = match clusters {
+                    Some(clusters) => {
+                        let clusters = ClusterMeanResampler::from_totals(&clusters.totals(), context.seed)?;
+                        clusters.interval(Kind::Percentile, &clusters.replicates(resamples)?, confidence)?
+                    }
+                    None => bootstrap::mean_interval(&values, resampling, confidence)?,
+                };
+                caveats.extend(answer.caveats.into_iter().map(Caveat::from));
+                details.push(("monte_carlo_error", answer.monte_carlo_error));
+                Ok(answer.interval)
+            }
+        }
+    }
+}
+
+/// Every score must be a share.
+fn check_unit(points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    let moments = points.moments(context)?;
+    if points.is_empty() || (moments.is_unit() && moments.sum().is_finite()) {
+        return Ok(());
+    }
+    let values = points.floats(context)?;
+    match values.iter().position(|x| !(0.0..=1.0).contains(x)) {
+        Some(row) => Err(points.at(row, ErrorKind::OutsideUnit(values[row]))),
+        None => Ok(()),
+    }
+}

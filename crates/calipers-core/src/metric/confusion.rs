@@ -1,0 +1,125 @@
+//! `precision`, `recall`, `f1` and `mcc`.
+
+use super::{Context, Measure, Metric, Tally, View};
+use crate::{Answer, Caveat, Error, Figure, Points, Value};
+use calipers_stats::confusion::{Confusion, Share};
+use calipers_stats::{Confidence, Interval, Undefined};
+
+/// Of the positive predictions, how many were correct: from the fields `predicted` and `actual`.
+///
+/// *What it tells you.* How far a "yes" can be trusted. *When it misleads.* Alone: a filter that says yes once and is
+/// right has a precision of 1. *Formula.* tp / (tp + fp), undefined without a positive prediction.
+/// *Interval.* Wilson on the positive predictions.
+///
+/// ```
+/// use calipers_core::{precision, recall, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, predicted, actual) in [(1, true, true), (2, true, false), (3, false, true), (4, true, true)] {
+///     samples.push(id).field("predicted", predicted).field("actual", actual);
+/// }
+/// let results = Plan::new().metrics([precision(true), recall(true)]).measure(&samples)?;
+/// assert_eq!(results.figure("run", "precision").expect("asked for").value, Ok(2.0 / 3.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn precision(positive: impl Into<Value>) -> Metric {
+    counted("precision", positive, |c| c.precision(), |c, confidence| Some(c.share(Share::Precision).ok()?.wilson(confidence)))
+}
+
+/// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
+///
+/// *What it tells you.* How much a search misses. *When it misleads.* Alone: saying yes to everything finds all.
+/// *Formula.* tp / (tp + fn), undefined without an actual positive. *Interval.* Wilson on the actual positives.
+#[must_use]
+pub fn recall(positive: impl Into<Value>) -> Metric {
+    counted("recall", positive, |c| c.recall(), |c, confidence| Some(c.share(Share::Recall).ok()?.wilson(confidence)))
+}
+
+/// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
+///
+/// *What it tells you.* One figure for both. *When it misleads.* Averaged over batches, and when true negatives
+/// matter: see [`mcc`]. *Formula.* 2tp / (2tp + fp + fn). *Interval.* Normal with the delta-method error.
+#[must_use]
+pub fn f1(positive: impl Into<Value>) -> Metric {
+    counted("f1", positive, |c| c.f1(), |c, confidence| c.f1_delta(confidence).ok())
+}
+
+/// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
+///
+/// *What it tells you.* The quality of both answers, whatever their prevalence. *When it misleads.* With few of one
+/// class. *Formula.* (tp·tn − fp·fn) / √((tp+fp)(tp+fn)(tn+fp)(tn+fn)), undefined when a margin is empty.
+#[must_use]
+pub fn mcc(positive: impl Into<Value>) -> Metric {
+    counted("mcc", positive, |c| c.mcc(), |_, _| None)
+}
+
+type Statistic = fn(&Confusion) -> Result<f64, Undefined>;
+type Bounds = fn(&Confusion, Confidence) -> Option<Interval>;
+
+fn counted(name: &'static str, positive: impl Into<Value>, statistic: Statistic, bounds: Bounds) -> Metric {
+    let positive = positive.into();
+    let measure = Counted { name, positive: positive.clone(), statistic, bounds };
+    Metric::new(name, measure).param("positive", positive).view(View::Attempts)
+}
+
+struct Counted {
+    name: &'static str,
+    positive: Value,
+    statistic: Statistic,
+    bounds: Bounds,
+}
+
+#[derive(Default)]
+struct Seen {
+    counts: Confusion,
+    rows: u64,
+    missing: u64,
+    samples: u64,
+}
+
+impl Measure for Counted {
+    type State = Seen;
+
+    fn start(&self) -> Seen {
+        Seen::default()
+    }
+
+    fn fold(&self, state: &mut Seen, points: &Points<'_>, _: &Context) -> Result<(), Error> {
+        let (predicted, actual) = (points.field_values("predicted")?, points.field_values("actual")?);
+        let given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
+        for row in 0..points.len() {
+            let (predicted, actual) = (predicted.get(row), actual.get(row));
+            if given(&predicted) && given(&actual) {
+                state.rows += 1;
+                state.counts.add(actual.equals(&self.positive), predicted.equals(&self.positive));
+            } else {
+                state.missing += 1;
+            }
+        }
+        state.samples += points.distinct_samples();
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Seen, other: Seen) {
+        state.counts.merge(&other.counts);
+        state.rows += other.rows;
+        state.missing += other.missing;
+        state.samples += other.samples;
+    }
+
+    fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
+        let tally = Tally { n: state.rows, missing: state.missing };
+        let mut figure = Figure::statistic((self.statistic)(&state.counts), 0.0, tally, self.name);
+        if figure.value.is_ok() {
+            figure.interval = (self.bounds)(&state.counts, context.confidence);
+        }
+        let attempts = state.rows + state.missing;
+        if attempts > state.samples {
+            figure.caveats.push(Caveat::PooledAttempts { attempts, samples: state.samples });
+        }
+        let Confusion { tp, fp, fn_, tn } = state.counts;
+        figure.details = vec![("tp", tp as f64), ("fp", fp as f64), ("fn", fn_ as f64), ("tn", tn as f64)];
+        Ok(figure.into())
+    }
+}

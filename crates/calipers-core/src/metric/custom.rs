@@ -1,0 +1,103 @@
+//! Metrics from a plain function.
+
+use super::{Context, Measure, Metric, Tally};
+use crate::{Answer, Error, Figure, Points, SampleScore};
+use indexmap::IndexMap;
+
+/// A metric of your own, from all scores in the order of their samples' names.
+///
+/// The function may give a number, or numbers by name. It is given at least one score; with none the metric is
+/// undefined, so there is no empty case to think of.
+///
+/// ```
+/// use calipers_core::{mean, metric, stderr, Metric, Plan, Samples};
+///
+/// /// Proportion of samples scoring at or above `threshold`.
+/// fn pass_rate(threshold: f64) -> Metric {
+///     metric("pass_rate", move |scores| {
+///         let mut passed = 0;
+///         for s in scores {
+///             if s.score.as_float()? >= threshold {
+///                 passed += 1;
+///             }
+///         }
+///         Ok(f64::from(passed) / scores.len() as f64)
+///     })
+/// }
+///
+/// let mut samples = Samples::new();
+/// for (id, overlap) in [(1, 0.25), (2, 0.5), (3, 1.0)] {
+///     samples.push(id).score("word_overlap", overlap);
+/// }
+/// let plan = Plan::new().scorer("word_overlap", [mean(), stderr(), pass_rate(0.5)]);
+/// let results = plan.measure(&samples)?;
+/// assert_eq!(results.figure("word_overlap", "pass_rate").expect("attached").value, Ok(2.0 / 3.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+pub fn metric<A: IntoAnswer>(
+    name: impl Into<std::sync::Arc<str>>,
+    measure: impl Fn(&[SampleScore]) -> Result<A, Error> + Send + Sync + 'static,
+) -> Metric {
+    Metric::new(name, Custom(measure))
+}
+
+/// What a custom metric may return.
+pub trait IntoAnswer {
+    /// The answer, from this many samples.
+    fn into_answer(self, tally: Tally) -> Answer;
+}
+
+const METHOD: &str = "custom";
+
+impl IntoAnswer for f64 {
+    fn into_answer(self, tally: Tally) -> Answer {
+        Figure::new(self, tally, METHOD).into()
+    }
+}
+
+impl IntoAnswer for Vec<f64> {
+    fn into_answer(self, tally: Tally) -> Answer {
+        Answer::Listed(self.into_iter().map(|x| Figure::new(x, tally, METHOD)).collect())
+    }
+}
+
+impl<K: Into<String>, const N: usize> IntoAnswer for [(K, f64); N] {
+    fn into_answer(self, tally: Tally) -> Answer {
+        let figure = |x| Figure::new(x, tally, METHOD).into();
+        Answer::Named(self.into_iter().map(|(name, x)| (name.into(), figure(x))).collect::<IndexMap<_, _>>())
+    }
+}
+
+struct Custom<F>(F);
+
+impl<F, A> Measure for Custom<F>
+where
+    F: Fn(&[SampleScore]) -> Result<A, Error> + Send + Sync + 'static,
+    A: IntoAnswer,
+{
+    type State = Vec<(SampleScore, u32)>;
+
+    fn start(&self) -> Self::State {
+        Vec::new()
+    }
+
+    fn fold(&self, state: &mut Self::State, points: &Points<'_>, _: &Context) -> Result<(), Error> {
+        state.extend((0..points.len()).map(|row| (points.get(row), points.epoch(row))));
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Self::State, other: Self::State) {
+        state.extend(other);
+    }
+
+    fn finish(&self, mut state: Self::State, tally: Tally, _: &Context) -> Result<Answer, Error> {
+        if state.is_empty() {
+            let nothing = calipers_stats::Undefined::Empty;
+            return Ok(Figure::statistic(Err(nothing), f64::NAN, tally, METHOD).into());
+        }
+        // Sums of floats depend on their order; the order of arrival must not.
+        state.sort_by(|(a, a_epoch), (b, b_epoch)| (&a.sample_id, a_epoch).cmp(&(&b.sample_id, b_epoch)));
+        let scores: Vec<SampleScore> = state.into_iter().map(|(score, _)| score).collect();
+        Ok((self.0)(&scores)?.into_answer(tally))
+    }
+}

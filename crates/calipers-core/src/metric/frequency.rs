@@ -1,0 +1,91 @@
+//! `frequency` and `categorical`.
+
+use super::{Context, Measure, Metric, View, Tally};
+use crate::figure::Reason;
+use crate::{Answer, Error, ErrorKind, Figure, Points, Undefined};
+use calipers_stats::proportion::Proportion;
+use indexmap::IndexMap;
+
+/// How often each value occurs, over all attempts: shares, or counts if `normalize` is false.
+///
+/// Declared categories come first and are reported even if they never occur.
+///
+/// *What it tells you.* The mix of outcomes. *When it misleads.* Attempts of one sample are not independent, so the
+/// Wilson intervals are too narrow when samples repeat. *Formula.* count / total.
+///
+/// ```
+/// use calipers_core::{frequency, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, verdict) in [(1, "refuses"), (2, "complies"), (3, "refuses")] {
+///     samples.push(id).score("verdict", verdict);
+/// }
+/// let metric = frequency(["refuses", "complies", "unclear"], true);
+/// let results = Plan::new().metrics([metric]).measure(&samples)?;
+/// assert_eq!(results.figure("verdict", "unclear").expect("declared").value, Ok(0.0));
+/// assert_eq!(results.figure("verdict", "refuses").expect("seen").value, Ok(2.0 / 3.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+pub fn frequency<C: Into<String>>(categories: impl IntoIterator<Item = C>, normalize: bool) -> Metric {
+    let categories: Vec<String> = categories.into_iter().map(Into::into).collect();
+    let mut metric = Metric::new("frequency", Frequency { categories: categories.clone(), normalize });
+    if !categories.is_empty() {
+        metric = metric.param("categories", categories);
+    }
+    if !normalize {
+        metric = metric.param("normalize", false);
+    }
+    metric.view(View::Unreduced)
+}
+
+/// The usual metrics of a scorer that names categories: their [`frequency`].
+pub fn categorical<C: Into<String>>(categories: impl IntoIterator<Item = C>) -> Vec<Metric> {
+    vec![frequency(categories, true)]
+}
+
+struct Frequency {
+    categories: Vec<String>,
+    normalize: bool,
+}
+
+impl Measure for Frequency {
+    type State = IndexMap<String, u64>;
+
+    fn start(&self) -> Self::State {
+        self.categories.iter().map(|category| (category.clone(), 0)).collect()
+    }
+
+    fn fold(&self, counts: &mut Self::State, points: &Points<'_>, _: &Context) -> Result<(), Error> {
+        for row in 0..points.len() {
+            let value = points.values().get(row);
+            if !value.is_scalar() {
+                let kind = ErrorKind::NotScalar { by: "frequency".into(), found: value.kind() };
+                return Err(points.at(row, kind));
+            }
+            *counts.entry(value.to_string()).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn merge(&self, counts: &mut Self::State, other: Self::State) {
+        for (category, count) in other {
+            *counts.entry(category).or_default() += count;
+        }
+    }
+
+    fn finish(&self, counts: Self::State, tally: Tally, context: &Context) -> Result<Answer, Error> {
+        let total = counts.values().sum();
+        let tally = Tally { n: total, ..tally };
+        let figure = |count: u64| {
+            if !self.normalize {
+                return Figure::new(count as f64, tally, "count");
+            }
+            match Proportion::new(count, total) {
+                Ok(share) => Figure::new(count as f64 / total as f64, tally, "share")
+                    .with_interval(Some(share.wilson(context.confidence))),
+                Err(_) => Figure::from_result(Err(Undefined::new(Reason::NothingScored, 0.0)), tally, "share"),
+            }
+        };
+        Ok(Answer::Named(counts.into_iter().map(|(category, count)| (category, figure(count).into())).collect()))
+    }
+}

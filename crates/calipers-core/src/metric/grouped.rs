@@ -1,0 +1,243 @@
+//! `grouped`.
+
+use super::{Context, Measure, Metric, State, Tally};
+use crate::figure::Reason;
+use crate::{Answer, Caveat, Error, ErrorKind, Figure, Points, Undefined};
+use calipers_stats::ExactSum;
+use indexmap::IndexMap;
+
+/// A metric for each group of samples, and one for all.
+///
+/// *What it tells you.* Where a mean hides a weak category. *When it misleads.* Small groups: look at their n. The
+/// mean of the groups' standard errors is no standard error; a caveat gives the right one.
+/// *Formula.* The metric on the samples that share a value of the metadata key.
+///
+/// ```
+/// use calipers_core::{accuracy, grouped, stderr, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, category, score) in [(1, "physics", "C"), (2, "physics", "I"), (3, "chemistry", "C")] {
+///     samples.push(id).metadata("category", category).score("choice", score);
+/// }
+/// let results = Plan::new().metrics([grouped(accuracy(), "category"), stderr()]).measure(&samples)?;
+/// assert_eq!(results.figure("choice", "physics").expect("a group").value, Ok(0.5));
+/// assert_eq!(results.figure("choice", "all").expect("the aggregate").value, Ok(2.0 / 3.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+pub fn grouped(metric: impl Into<Metric>, key: impl Into<String>) -> Metric {
+    Grouped::new(metric, key).into()
+}
+
+/// What the figure for all groups together is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum All {
+    /// The metric over all samples.
+    Samples,
+    /// The unweighted mean of the groups.
+    Groups,
+    /// None.
+    Off,
+}
+
+/// A grouping, being described.
+///
+/// ```
+/// use calipers_core::{accuracy, All, Grouped, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, category, score) in [(1, "physics", "C"), (2, "physics", "I"), (3, "chemistry", "C")] {
+///     samples.push(id).metadata("category", category).score("choice", score);
+/// }
+/// let by_category = Grouped::new(accuracy(), "category").all(All::Groups).name_template("category_{group_name}");
+/// let results = Plan::new().metrics([by_category]).measure(&samples)?;
+/// assert_eq!(results.figure("choice", "category_physics").expect("a group").value, Ok(0.5));
+/// assert_eq!(results.figure("choice", "all").expect("the aggregate").value, Ok(0.75));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Grouped {
+    metric: Metric,
+    key: String,
+    all: All,
+    all_label: String,
+    name_template: String,
+}
+
+impl Grouped {
+    /// A metric for each value of a metadata key.
+    pub fn new(metric: impl Into<Metric>, key: impl Into<String>) -> Self {
+        Self {
+            metric: metric.into(),
+            key: key.into(),
+            all: All::Samples,
+            all_label: "all".into(),
+            name_template: "{group_name}".into(),
+        }
+    }
+
+    /// What the figure for all is.
+    #[must_use]
+    pub fn all(mut self, all: All) -> Self {
+        self.all = all;
+        self
+    }
+
+    /// The name of the figure for all, if not `all`.
+    #[must_use]
+    pub fn all_label(mut self, label: impl Into<String>) -> Self {
+        self.all_label = label.into();
+        self
+    }
+
+    /// The names of the groups' figures: `{group_name}` stands for the value of the key.
+    #[must_use]
+    pub fn name_template(mut self, template: impl Into<String>) -> Self {
+        self.name_template = template.into();
+        self
+    }
+
+    fn name(&self, group: &str) -> String {
+        // `{{` and `}}` stand for braces, as in Python's `format`.
+        let template = self.name_template.replace("{{", "\u{1}").replace("}}", "\u{2}");
+        template.replace("{group_name}", group).replace('\u{1}', "{").replace('\u{2}', "}")
+    }
+}
+
+impl From<Grouped> for Metric {
+    fn from(grouped: Grouped) -> Self {
+        let view = grouped.metric.rows();
+        let mut metric = Metric::new("grouped", grouped.clone())
+            .view(view)
+            .param("metric", grouped.metric.name())
+            .param("group_key", grouped.key.clone());
+        if let Some(cluster) = grouped.metric.cluster() {
+            metric = metric.param("cluster", cluster);
+        }
+        match grouped.all {
+            All::Samples => metric,
+            All::Groups => metric.param("all", "groups"),
+            All::Off => metric.param("all", false),
+        }
+    }
+}
+
+/// The states of the groups, in the order of their first sample.
+pub(crate) struct Groups {
+    groups: IndexMap<String, State>,
+    all: Option<State>,
+}
+
+impl Measure for Grouped {
+    type State = Groups;
+
+    fn start(&self) -> Groups {
+        Groups { groups: IndexMap::new(), all: (self.all == All::Samples).then(|| self.metric.start()) }
+    }
+
+    fn fold(&self, state: &mut Groups, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        let keys = points.groups(&self.key, "grouped")?;
+        let shards = points.split(&keys.codes, keys.names.len());
+        for (name, shard) in keys.names.iter().zip(shards) {
+            let group = state.groups.entry(name.to_string()).or_insert_with(|| self.metric.start());
+            group.fold_rows(&shard, context)?;
+        }
+        match &mut state.all {
+            Some(all) => all.fold_rows(points, context),
+            None => Ok(()),
+        }
+    }
+
+    fn fold_missing(&self, state: &mut Groups, points: &Points<'_>) -> Result<(), Error> {
+        if let Some(all) = &mut state.all {
+            all.fold_missing(points)?;
+        }
+        // A sample that has neither a score nor a group belongs to no group.
+        let Ok(keys) = points.groups(&self.key, "grouped") else { return Ok(()) };
+        for (name, shard) in keys.names.iter().zip(points.split(&keys.codes, keys.names.len())) {
+            state.groups.entry(name.to_string()).or_insert_with(|| self.metric.start()).fold_missing(&shard)?;
+        }
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Groups, other: Groups) {
+        for (name, theirs) in other.groups {
+            state.groups.entry(name).or_insert_with(|| self.metric.start()).merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut state.all, other.all) {
+            mine.merge(theirs);
+        }
+    }
+
+    fn finish(&self, state: Groups, tally: Tally, context: &Context) -> Result<Answer, Error> {
+        let mut answers: IndexMap<String, Answer> = IndexMap::new();
+        let empty = state.groups.is_empty();
+        for (group, state) in state.groups {
+            let name = self.name(&group);
+            let repeated = answers.insert(name.clone(), state.finish(context)?).is_some();
+            if repeated && !context.inspect {
+                let message = format!("`name_template` gives two groups the name `{name}`");
+                return Err(Error::argument(message, "put `{group_name}` into the template"));
+            }
+        }
+        if self.all == All::Off {
+            return Ok(Answer::Named(answers));
+        }
+        if answers.contains_key(&self.all_label) {
+            return Err(ErrorKind::GroupCollision { name: self.all_label.clone() }.into());
+        }
+        let all = match state.all {
+            _ if empty => Figure::from_result(Err(Undefined::new(Reason::NothingScored, f64::NAN)), tally, "none").into(),
+            Some(all) => all.finish(context)?,
+            None => self.mean_of_groups(&answers, tally).into(),
+        };
+        answers.insert(self.all_label.clone(), all);
+        Ok(Answer::Named(answers))
+    }
+}
+
+impl Grouped {
+    fn mean_of_groups(&self, groups: &IndexMap<String, Answer>, tally: Tally) -> Figure {
+        let mut sum = ExactSum::default();
+        let mut placeholders = ExactSum::default();
+        let mut undefined = None;
+        for (name, answer) in groups {
+            match answer.figure() {
+                Some(figure) => {
+                    placeholders.add(figure.inspect_value());
+                    match &figure.value {
+                        Ok(value) => sum.add(*value),
+                        Err(_) => undefined = undefined.or(Some(Reason::Part(name.clone()))),
+                    }
+                }
+                // Inspect counts what is no number as 0.
+                None => {
+                    let several = format!("`{}` has several figures, which have no mean", self.metric.name());
+                    undefined = undefined.or(Some(Reason::Other(several.into())));
+                }
+            }
+        }
+        let count = groups.len() as f64;
+        let value = match undefined {
+            None => Ok(sum.value() / count),
+            Some(reason) => Err(Undefined::new(reason, placeholders.value() / count)),
+        };
+        Figure::from_result(value, tally, "unweighted mean of the groups").with_caveats(self.mean_of_errors(groups))
+    }
+
+    /// Independent groups: the variance of their mean is the mean of their variances over their number.
+    fn mean_of_errors(&self, groups: &IndexMap<String, Answer>) -> Option<Caveat> {
+        if !matches!(self.metric.name(), "stderr" | "bootstrap_stderr") {
+            return None;
+        }
+        let mut squares = ExactSum::default();
+        let mut known = true;
+        for answer in groups.values() {
+            match answer.figure().map(|figure| &figure.value) {
+                Some(Ok(error)) => squares.add_product(*error, *error),
+                _ => known = false,
+            }
+        }
+        let stratified = known.then(|| squares.value().sqrt() / groups.len() as f64);
+        Some(Caveat::MeanOfErrors { stratified })
+    }
+}

@@ -1,0 +1,122 @@
+//! `krippendorff_alpha`.
+
+use super::{Context, Measure, Metric, Tally};
+use crate::{Answer, Error, Figure, Labels, Points, Undefined, Value};
+use calipers_stats::Undefined as NoStatistic;
+use calipers_stats::agreement::{Scale, krippendorff_alpha as alpha};
+use std::collections::HashMap;
+
+/// How far raters agree beyond chance, from scores that are lists of ratings (reducer `collect`).
+///
+/// *What it tells you.* 1 is full agreement, 0 what chance gives, below 0 opposition. *When it misleads.* When nearly
+/// all ratings are one category it is low however good the agreement. *Formula.* 1 − D_o / D_e (Krippendorff 2004),
+/// undefined when no ratings differ at all. Samples with fewer than two ratings are left out.
+///
+/// For ordered and interval scales, labels become numbers by `labels`; without them a label is an error.
+///
+/// ```
+/// use calipers_core::{collect, krippendorff_alpha, Plan, Samples};
+/// use calipers_stats::agreement::Scale;
+///
+/// let mut samples = Samples::new();
+/// for (id, rating) in [(1, 1), (1, 2), (1, 3), (2, 2), (2, 2), (2, 2), (3, 4), (3, 5), (3, 5)] {
+///     samples.push(id).score("judge", rating);
+/// }
+/// let plan = Plan::new().reducers([collect()]).metrics([krippendorff_alpha(Scale::Interval, None)]);
+/// let results = plan.measure(&samples)?;
+/// let alpha = results.figure("judge", "krippendorff_alpha").expect("asked for").value.clone();
+/// assert!((alpha.expect("defined") - 0.7894736842105263).abs() < 1e-12);
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn krippendorff_alpha(scale: Scale, labels: Option<Labels>) -> Metric {
+    let metric = Metric::new("krippendorff_alpha", Krippendorff { scale, labels });
+    match scale {
+        Scale::Nominal => metric,
+        Scale::Ordinal => metric.param("level", "ordinal"),
+        Scale::Interval => metric.param("level", "interval"),
+    }
+}
+
+struct Krippendorff {
+    scale: Scale,
+    labels: Option<Labels>,
+}
+
+impl Krippendorff {
+    fn number(&self, rating: &Value) -> Result<f64, Error> {
+        let number = match &self.labels {
+            None => rating.as_number(),
+            Some(_) if rating.as_number().is_some() => rating.as_number(),
+            Some(labels) => labels.to_float(rating),
+        };
+        number.ok_or_else(|| {
+            let message = format!("rating `{rating}` has no place on an ordered scale");
+            Error::argument(message, "give `labels` that map it to a number, or use the nominal scale")
+        })
+    }
+
+    /// Ratings as numbers; on the nominal scale a number for each category.
+    fn units(&self, ratings: &[Vec<Value>]) -> Result<Vec<Vec<f64>>, Error> {
+        let mut categories: HashMap<Value, f64> = HashMap::new();
+        let mut category = |rating: &Value| {
+            let next = categories.len() as f64;
+            let name = rating.as_number().map_or_else(|| rating.clone(), Value::Float);
+            *categories.entry(name).or_insert(next)
+        };
+        let unit = |unit: &Vec<Value>| {
+            let rating = |rating| match self.scale {
+                Scale::Nominal => Ok(category(rating)),
+                _ => self.number(rating),
+            };
+            unit.iter().map(rating).collect()
+        };
+        ratings.iter().map(unit).collect()
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    ratings: Vec<Vec<Value>>,
+    skipped: u64,
+}
+
+impl Measure for Krippendorff {
+    type State = Seen;
+
+    fn start(&self) -> Seen {
+        Seen::default()
+    }
+
+    fn fold(&self, state: &mut Seen, points: &Points<'_>, _: &Context) -> Result<(), Error> {
+        for row in 0..points.len() {
+            match points.values().get(row) {
+                Value::List(ratings) if ratings.len() > 1 => {
+                    self.units(std::slice::from_ref(&ratings)).map_err(|error| points.at(row, error))?;
+                    state.ratings.push(ratings);
+                }
+                _ => state.skipped += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Seen, other: Seen) {
+        state.ratings.extend(other.ratings);
+        state.skipped += other.skipped;
+    }
+
+    fn finish(&self, state: Seen, tally: Tally, _: &Context) -> Result<Answer, Error> {
+        let tally = Tally { n: state.ratings.len() as u64, missing: tally.missing + state.skipped };
+        let method = "1 − observed / expected disagreement";
+        if state.ratings.is_empty() {
+            let why = Undefined::other("no sample has a list of two or more ratings", f64::NAN);
+            return Ok(Figure::from_result(Err(why), tally, method).into());
+        }
+        let units = self.units(&state.ratings)?;
+        let value = alpha(&units, self.scale);
+        // Inspect calls raters who all say the same thing throughout in full agreement.
+        let placeholder = if matches!(value, Err(NoStatistic::NoSpread { .. })) { 1.0 } else { f64::NAN };
+        Ok(Figure::statistic(value, placeholder, tally, method).into())
+    }
+}

@@ -1,0 +1,357 @@
+//! From points to figures: each metric is a state, a fold, a merge and a finish.
+//!
+//! A state folds in any number of shards on any thread, states merge, and one `finish` makes the answer. A
+//! metric lives in one file here, with its state, its rules for undefined cases, and what Inspect prints there.
+
+mod aggregate;
+mod bootstrap_stderr;
+mod ci;
+mod confusion;
+mod custom;
+mod frequency;
+mod grouped;
+mod interval;
+mod krippendorff;
+mod mean;
+mod pass_rate;
+mod perplexity;
+mod quantile;
+mod ratio;
+mod registry;
+mod spread;
+mod stderr;
+
+pub use aggregate::{OnMissing, aggregate};
+pub use bootstrap_stderr::bootstrap_stderr;
+pub use ci::{Ci, ci, ci_wilson};
+pub use confusion::{f1, mcc, precision, recall};
+pub use custom::metric;
+pub use frequency::{categorical, frequency};
+pub use grouped::{All, Grouped, grouped};
+pub use krippendorff::krippendorff_alpha;
+pub use mean::{accuracy, mean, mean_of};
+pub use pass_rate::pass_rate;
+pub use perplexity::{perplexity_per_seq, perplexity_per_token};
+pub use quantile::quantile;
+pub use ratio::ratio;
+pub use registry::Registry;
+pub use spread::{std, var};
+pub use stderr::{stderr, stderr_clustered};
+
+use crate::{Answer, Error, Labels, Points, Value};
+use calipers_stats::{Confidence, Seed};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// What metrics are computed with, besides the scores. Recorded in the results.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The level of the intervals shown.
+    pub confidence: Confidence,
+    /// The seed of all that is random.
+    pub seed: Seed,
+    /// How labels become numbers.
+    pub labels: Labels,
+    /// True to compute as Inspect does, placeholders and all, where it would otherwise be an error.
+    pub inspect: bool,
+}
+
+impl Default for Context {
+    /// 95 % intervals, seed 0, the usual labels.
+    fn default() -> Self {
+        let confidence = Confidence::two_sided(0.95).expect("0.95 lies between 0 and 1");
+        Self { confidence, seed: Seed(0), labels: Labels::default(), inspect: false }
+    }
+}
+
+/// Which rows a metric folds in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// One row a sample, its attempts reduced; every attempt if reduction is turned off.
+    #[default]
+    Auto,
+    /// One row a sample, and an error if reduction is turned off and samples repeat.
+    Reduced,
+    /// Every attempt that was scored.
+    Unreduced,
+    /// Every attempt of the run, scored or not: for metrics over fields. Computed once, not for each scorer.
+    Attempts,
+}
+
+/// How many rows a metric has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Rows folded in.
+    pub n: u64,
+    /// Rows that have no score and were left out.
+    pub missing: u64,
+}
+
+/// A metric of your own with a state: fold shards in, merge states, finish once.
+///
+/// A plain function of all scores is simpler: see [`metric`]. A state is for metrics over many rows, or over
+/// rows that do not fit into one place. The answer must not depend on the order of folds and merges.
+///
+/// ```
+/// use calipers_core::{Answer, Context, Error, Figure, Measure, Metric, Plan, Points, Samples, Tally};
+///
+/// struct Best;
+///
+/// impl Measure for Best {
+///     type State = f64;
+///
+///     fn start(&self) -> f64 {
+///         f64::NEG_INFINITY
+///     }
+///
+///     fn fold(&self, best: &mut f64, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+///         *best = points.floats(context)?.iter().fold(*best, |best, &x| best.max(x));
+///         Ok(())
+///     }
+///
+///     fn merge(&self, best: &mut f64, other: f64) {
+///         *best = best.max(other);
+///     }
+///
+///     fn finish(&self, best: f64, tally: Tally, _: &Context) -> Result<Answer, Error> {
+///         Ok(Figure::new(best, tally.n, "largest").into())
+///     }
+/// }
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).score("judge", 0.25);
+/// samples.push(2).score("judge", 0.75);
+/// let results = Plan::new().metrics([Metric::new("best", Best)]).measure(&samples)?;
+/// assert_eq!(results.figure("judge", "best").expect("asked for").value, Ok(0.75));
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Measure: Send + Sync + 'static {
+    /// What is kept between folds.
+    type State: Send + 'static;
+
+    /// The state before the first row.
+    fn start(&self) -> Self::State;
+
+    /// Folds in a shard. All rows have a value (but for metrics over [`View::Attempts`], which read fields).
+    fn fold(&self, state: &mut Self::State, points: &Points<'_>, context: &Context) -> Result<(), Error>;
+
+    /// Folds in what another state has seen.
+    fn merge(&self, state: &mut Self::State, other: Self::State);
+
+    /// The answer.
+    fn finish(&self, state: Self::State, tally: Tally, context: &Context) -> Result<Answer, Error>;
+
+    /// Counts rows without a value, where the metric has to know whose they are.
+    fn fold_missing(&self, _state: &mut Self::State, _points: &Points<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The same with the state's type forgotten.
+trait Erased: Send + Sync {
+    fn start(&self) -> Box<dyn Any + Send>;
+    fn fold(&self, state: &mut dyn Any, points: &Points<'_>, context: &Context) -> Result<(), Error>;
+    fn merge(&self, state: &mut dyn Any, other: Box<dyn Any + Send>);
+    fn finish(&self, state: Box<dyn Any + Send>, tally: Tally, context: &Context) -> Result<Answer, Error>;
+    fn fold_missing(&self, state: &mut dyn Any, points: &Points<'_>) -> Result<(), Error>;
+}
+
+const SAME_STATE: &str = "a metric is only given states that it started itself";
+
+impl<M: Measure> Erased for M {
+    fn start(&self) -> Box<dyn Any + Send> {
+        Box::new(Measure::start(self))
+    }
+
+    fn fold(&self, state: &mut dyn Any, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        Measure::fold(self, state.downcast_mut().expect(SAME_STATE), points, context)
+    }
+
+    fn merge(&self, state: &mut dyn Any, other: Box<dyn Any + Send>) {
+        Measure::merge(self, state.downcast_mut().expect(SAME_STATE), *other.downcast().expect(SAME_STATE));
+    }
+
+    fn finish(&self, state: Box<dyn Any + Send>, tally: Tally, context: &Context) -> Result<Answer, Error> {
+        Measure::finish(self, *state.downcast().expect(SAME_STATE), tally, context)
+    }
+
+    fn fold_missing(&self, state: &mut dyn Any, points: &Points<'_>) -> Result<(), Error> {
+        Measure::fold_missing(self, state.downcast_mut().expect(SAME_STATE), points)
+    }
+}
+
+/// A metric, by value: made by [`accuracy`] and its kin, by [`metric`] from a function, or from a [`Measure`].
+#[derive(Clone)]
+pub struct Metric {
+    name: Arc<str>,
+    params: Vec<(&'static str, Value)>,
+    view: View,
+    labels: Option<Labels>,
+    measure: Arc<dyn Erased>,
+}
+
+impl Metric {
+    /// A metric with a state.
+    pub fn new(name: impl Into<Arc<str>>, measure: impl Measure) -> Self {
+        Self { name: name.into(), params: Vec::new(), view: View::Auto, labels: None, measure: Arc::new(measure) }
+    }
+
+    /// With a parameter, for the record.
+    #[must_use]
+    pub fn param(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.params.push((name, value.into()));
+        self
+    }
+
+    /// Over these rows.
+    #[must_use]
+    pub fn view(mut self, view: View) -> Self {
+        self.view = view;
+        self
+    }
+
+    /// With labels of its own, in place of those of the plan.
+    #[must_use]
+    pub fn with_labels(mut self, labels: Labels) -> Self {
+        self.labels = Some(labels);
+        self
+    }
+
+    /// Under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The name in results.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The parameters that were set.
+    #[must_use]
+    pub fn params(&self) -> &[(&'static str, Value)] {
+        &self.params
+    }
+
+    /// The rows it folds in.
+    #[must_use]
+    pub fn rows(&self) -> View {
+        self.view
+    }
+
+    pub(crate) fn cluster(&self) -> Option<String> {
+        let (_, value) = self.params.iter().find(|(name, _)| *name == "cluster")?;
+        Some(value.to_string())
+    }
+
+    /// A state that has seen nothing.
+    #[must_use]
+    pub fn start(&self) -> State {
+        State { tally: Tally::default(), metric: self.clone(), inner: self.measure.start() }
+    }
+
+    /// The answer for these points. Rows without a value are left out and counted as missing.
+    pub fn measure(&self, points: &Points<'_>, context: &Context) -> Result<Answer, Error> {
+        let mut state = self.start();
+        state.fold(points, context)?;
+        state.finish(context)
+    }
+}
+
+impl fmt::Debug for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.name)?;
+        for (index, (name, value)) in self.params.iter().enumerate() {
+            write!(f, "{}{name}={value}", if index > 0 { ", " } else { "" })?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// What a metric has seen so far.
+pub struct State {
+    tally: Tally,
+    metric: Metric,
+    inner: Box<dyn Any + Send>,
+}
+
+/// Rows told apart by whether they have a value.
+pub(crate) struct Split<'a> {
+    pub(crate) scored: Points<'a>,
+    pub(crate) unscored: Points<'a>,
+}
+
+impl<'a> Split<'a> {
+    pub(crate) fn new(points: &Points<'a>) -> Self {
+        Self { scored: points.scored(), unscored: points.unscored() }
+    }
+}
+
+impl State {
+    /// Folds in a shard. Rows without a value are counted as missing.
+    pub fn fold(&mut self, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        // Called by hand, Inspect's metrics see unscored rows too; here they are told apart before any metric runs.
+        if context.inspect || self.metric.view == View::Attempts {
+            return self.fold_rows(points, context);
+        }
+        self.fold_split(&Split::new(points), context)
+    }
+
+    pub(crate) fn fold_split(&mut self, split: &Split<'_>, context: &Context) -> Result<(), Error> {
+        self.fold_missing(&split.unscored)?;
+        if split.scored.is_empty() { Ok(()) } else { self.fold_rows(&split.scored, context) }
+    }
+
+    /// Folds in a shard as it is.
+    pub(crate) fn fold_rows(&mut self, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        self.tally.n += points.len() as u64;
+        let with_labels = self.metric.labels.as_ref().map(|labels| {
+            let labels = if context.labels.is_lenient() { labels.clone().unknown_as_zero() } else { labels.clone() };
+            Context { labels, ..context.clone() }
+        });
+        let context = with_labels.as_ref().unwrap_or(context);
+        let folded = self.metric.measure.fold(self.inner.as_mut(), points, context);
+        folded.map_err(|error| error.at_metric_if_unnamed(&self.metric.name))
+    }
+
+    /// Counts rows that have no score.
+    pub(crate) fn fold_missing(&mut self, points: &Points<'_>) -> Result<(), Error> {
+        self.tally.missing += points.len() as u64;
+        if points.is_empty() { Ok(()) } else { self.metric.measure.fold_missing(self.inner.as_mut(), points) }
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    pub(crate) fn metric(&self) -> &Metric {
+        &self.metric
+    }
+
+    /// Folds in what another state of the same metric has seen.
+    ///
+    /// # Panics
+    ///
+    /// When the other state belongs to another metric.
+    pub fn merge(&mut self, other: Self) {
+        self.tally.n += other.tally.n;
+        self.tally.missing += other.tally.missing;
+        self.metric.measure.merge(self.inner.as_mut(), other.inner);
+    }
+
+    /// The answer.
+    pub fn finish(self, context: &Context) -> Result<Answer, Error> {
+        let finished = self.metric.measure.finish(self.inner, self.tally, context);
+        finished.map_err(|error| error.at_metric_if_unnamed(&self.metric.name))
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("metric", &self.metric).field("tally", &self.tally).finish_non_exhaustive()
+    }
+}

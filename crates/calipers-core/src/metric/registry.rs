@@ -1,0 +1,254 @@
+//! Metrics by name: for logs and expressions that name them.
+
+use super::{
+    All, Ci, Grouped, Metric, OnMissing, accuracy, aggregate, bootstrap_stderr, f1, frequency, krippendorff_alpha, mcc,
+    mean, mean_of, pass_rate, perplexity_per_seq, perplexity_per_token, precision, quantile, ratio, recall, std, stderr,
+    stderr_clustered, var,
+};
+use crate::{Error, ErrorKind, Labels, Value};
+use calipers_stats::agreement::Scale;
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// The parameters of a metric, by name.
+type Params = IndexMap<String, Value>;
+type Make = dyn Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync;
+
+/// Metrics by name. A value like any other: pass it where names have to be understood.
+///
+/// ```
+/// use calipers_core::{metric, Registry, Value};
+///
+/// let mut registry = Registry::builtin();
+/// let by_topic = Value::from([("cluster", "topic")]);
+/// assert_eq!(registry.metric("stderr", &by_topic)?.name(), "stderr");
+///
+/// registry.register("always_one", |_| Ok(metric("always_one", |_| Ok(1.0))));
+/// assert!(registry.metric("always_one", &Value::Null).is_ok());
+///
+/// let error = registry.metric("acuracy", &Value::Null).unwrap_err();
+/// assert_eq!(error.to_string(), "there is no metric `acuracy`\n  hint: did you mean `accuracy`?");
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Registry {
+    metrics: IndexMap<String, Arc<Make>>,
+}
+
+/// What a metric was asked for with.
+pub struct Arguments<'a> {
+    registry: &'a Registry,
+    metric: &'a str,
+    params: Params,
+}
+
+impl Registry {
+    /// The metrics that Calipers brings.
+    #[must_use]
+    pub fn builtin() -> Self {
+        let mut registry = Self::default();
+        registry.register("accuracy", |_| Ok(accuracy()));
+        registry.register("mean", |a| Ok(a.text("field")?.map_or_else(mean, |field| mean_of(&field))));
+        registry.register("var", |_| Ok(var()));
+        registry.register("std", |_| Ok(std()));
+        registry.register("stderr", |a| Ok(a.text("cluster")?.map_or_else(stderr, stderr_clustered)));
+        registry.register("bootstrap_stderr", |a| Ok(bootstrap_stderr(a.count("num_samples")?.unwrap_or(1000))));
+        registry.register("ci", interval);
+        registry.register("ci_wilson", interval);
+        registry.register("grouped", grouped);
+        registry.register("aggregate", aggregated);
+        registry.register("frequency", |a| {
+            Ok(frequency(a.texts("categories")?, a.flag("normalize")?.unwrap_or(true)))
+        });
+        registry.register("krippendorff_alpha", |a| Ok(krippendorff_alpha(a.scale()?, a.labels("to_float")?)));
+        registry.register("perplexity_per_token", |_| Ok(perplexity_per_token()));
+        registry.register("perplexity_per_seq", |_| Ok(perplexity_per_seq()));
+        registry.register("pass_rate", |_| Ok(pass_rate()));
+        registry.register("precision", |a| Ok(precision(a.positive())));
+        registry.register("recall", |a| Ok(recall(a.positive())));
+        registry.register("f1", |a| Ok(f1(a.positive())));
+        registry.register("mcc", |a| Ok(mcc(a.positive())));
+        registry.register("quantile", |a| quantile(&a.needed("field")?, a.number("p")?.unwrap_or(0.5)));
+        registry.register("ratio", |a| Ok(ratio(&a.needed("numerator")?, &a.needed("denominator")?)));
+        registry
+    }
+
+    /// Adds a metric, or takes the place of one.
+    pub fn register(
+        &mut self,
+        name: impl Into<String>,
+        make: impl Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync + 'static,
+    ) {
+        self.metrics.insert(name.into(), Arc::new(make));
+    }
+
+    /// The names, in the order of their registration.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.metrics.keys().map(String::as_str)
+    }
+
+    /// The metric of a name with parameters (a map, or null for none).
+    pub fn metric(&self, name: &str, params: &Value) -> Result<Metric, Error> {
+        let Some(make) = self.metrics.get(name) else {
+            let names: Vec<&str> = self.names().collect();
+            let nearest = crate::nearest(name, &names).map(str::to_owned);
+            return Err(ErrorKind::UnknownName { what: "metric", name: name.to_owned(), nearest }.into());
+        };
+        let params = match params {
+            Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+            _ => Params::new(),
+        };
+        let arguments = Arguments { registry: self, metric: name, params };
+        let metric = make(&arguments)?;
+        Ok(match arguments.labels("to_float")? {
+            Some(labels) => metric.with_labels(labels),
+            None => metric,
+        })
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.metrics.keys()).finish()
+    }
+}
+
+impl Arguments<'_> {
+    /// A parameter, if it was given.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.params.get(name).filter(|value| !matches!(value, Value::Null))
+    }
+
+    fn wrong(&self, name: &str, wanted: &str) -> Error {
+        let found = self.get(name).map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"));
+        Error::argument(format!("`{}`: {name} is {found}, not {wanted}", self.metric), format!("give {wanted}"))
+    }
+
+    /// A parameter that is text.
+    pub fn text(&self, name: &str) -> Result<Option<String>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Text(text)) => Ok(Some(text.to_string())),
+            Some(_) => Err(self.wrong(name, "text")),
+        }
+    }
+
+    fn needed(&self, name: &str) -> Result<String, Error> {
+        self.text(name)?.ok_or_else(|| self.wrong(name, "text"))
+    }
+
+    /// A parameter that is a number.
+    pub fn number(&self, name: &str) -> Result<Option<f64>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) => value.as_number().map(Some).ok_or_else(|| self.wrong(name, "a number")),
+        }
+    }
+
+    fn count(&self, name: &str) -> Result<Option<u64>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Int(count)) if *count > 0 => Ok(Some(*count as u64)),
+            Some(_) => Err(self.wrong(name, "a whole number above 0")),
+        }
+    }
+
+    fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(self.wrong(name, "true or false")),
+        }
+    }
+
+    fn texts(&self, name: &str) -> Result<Vec<String>, Error> {
+        match self.get(name) {
+            None => Ok(Vec::new()),
+            Some(Value::List(items)) => Ok(items.iter().map(Value::to_string).collect()),
+            Some(_) => Err(self.wrong(name, "a list of texts")),
+        }
+    }
+
+    fn positive(&self) -> Value {
+        self.get("positive").cloned().unwrap_or(Value::Bool(true))
+    }
+
+    fn scale(&self) -> Result<Scale, Error> {
+        match self.text("level")?.as_deref() {
+            None | Some("nominal") => Ok(Scale::Nominal),
+            Some("ordinal") => Ok(Scale::Ordinal),
+            Some("interval") => Ok(Scale::Interval),
+            Some(_) => Err(self.wrong("level", "nominal, ordinal or interval")),
+        }
+    }
+
+    /// Labels: a map of `correct`, `incorrect`, `partial` and `noanswer`.
+    fn labels(&self, name: &str) -> Result<Option<Labels>, Error> {
+        let Some(given) = self.get(name) else { return Ok(None) };
+        let given = given.get("value_to_float").unwrap_or(given);
+        let Value::Map(entries) = given else { return Err(self.wrong(name, "a map of labels")) };
+        let mut labels = Labels::default();
+        for (role, value) in entries {
+            labels = match &**role {
+                "correct" => labels.correct(value.clone()),
+                "incorrect" => labels.incorrect(value.clone()),
+                "partial" => labels.partial(value.clone()),
+                "noanswer" => labels.noanswer(value.clone()),
+                _ => return Err(self.wrong(name, "a map of correct, incorrect, partial and noanswer")),
+            };
+        }
+        Ok(Some(labels))
+    }
+
+    /// A metric given as a parameter: a map of `name` and `params`.
+    fn inner(&self, name: &str) -> Result<Metric, Error> {
+        let inner = self.get(name).ok_or_else(|| self.wrong(name, "a metric"))?;
+        let Some(Value::Text(inner_name)) = inner.get("name") else { return Err(self.wrong(name, "a metric")) };
+        self.registry.metric(inner_name, inner.get("params").unwrap_or(&Value::Null))
+    }
+}
+
+fn interval(arguments: &Arguments<'_>) -> Result<Metric, Error> {
+    let mut ci = if arguments.metric == "ci_wilson" { Ci::wilson() } else { Ci::new() };
+    if let Some(level) = arguments.number("level")? {
+        ci = ci.level(level)?;
+    }
+    match arguments.text("method")?.as_deref() {
+        None | Some("t") => {}
+        Some("bootstrap") => ci = ci.bootstrap(arguments.count("num_samples")?.unwrap_or(1000)),
+        Some(_) => return Err(arguments.wrong("method", "`t` or `bootstrap`")),
+    }
+    if let Some(key) = arguments.text("cluster")? {
+        ci = ci.cluster(key);
+    }
+    Ok(ci.into())
+}
+
+fn grouped(arguments: &Arguments<'_>) -> Result<Metric, Error> {
+    let mut grouped = Grouped::new(arguments.inner("metric")?, arguments.needed("group_key")?);
+    match arguments.get("all") {
+        None => {}
+        Some(Value::Bool(false)) => grouped = grouped.all(All::Off),
+        Some(Value::Text(all)) if **all == *"samples" => grouped = grouped.all(All::Samples),
+        Some(Value::Text(all)) if **all == *"groups" => grouped = grouped.all(All::Groups),
+        Some(_) => return Err(arguments.wrong("all", "`samples`, `groups` or false")),
+    }
+    if let Some(label) = arguments.text("all_label")? {
+        grouped = grouped.all_label(label);
+    }
+    if let Some(template) = arguments.text("name_template")? {
+        grouped = grouped.name_template(template);
+    }
+    Ok(grouped.into())
+}
+
+fn aggregated(arguments: &Arguments<'_>) -> Result<Metric, Error> {
+    let on_missing = match arguments.text("on_missing")?.as_deref() {
+        None | Some("error") => OnMissing::Error,
+        Some("skip") => OnMissing::Skip,
+        Some("zero") => OnMissing::Zero,
+        Some(_) => return Err(arguments.wrong("on_missing", "`error`, `skip` or `zero`")),
+    };
+    Ok(aggregate(arguments.needed("key")?, arguments.inner("agg")?, on_missing))
+}

@@ -1,0 +1,179 @@
+//! `stderr`, plain and clustered.
+
+use super::interval::perfect_score;
+use super::{Context, Measure, Metric, Tally};
+use crate::points::Keys;
+use crate::{Answer, Caveat, Error, Figure, Points, Value};
+use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
+use calipers_stats::{Caveat as Statistic, Moments};
+use std::collections::HashMap;
+
+/// The standard error of the mean.
+///
+/// *What it tells you.* How far the mean would move if the samples were drawn again from questions like these.
+/// *When it misleads.* When samples go together and are treated as independent: name their clusters. Zero means
+/// that all scores are alike, not that the mean is certain.
+/// *Formula.* s / √n; clustered: √(C/(C−1) · Σ_c(Σ_{i∈c}(x_i − x̄))²) / n, as Inspect (CR1). The CR2 error with
+/// Satterthwaite's degrees of freedom is given beside it.
+///
+/// ```
+/// use calipers_core::{accuracy, stderr, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, score) in [(1, "C"), (2, "C"), (3, "I"), (4, "C")] {
+///     samples.push(id).score("choice", score);
+/// }
+/// let results = Plan::new().metrics([accuracy(), stderr()]).measure(&samples)?;
+/// assert_eq!(results.figure("choice", "stderr").expect("asked for").value, Ok(0.25));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn stderr() -> Metric {
+    Metric::new("stderr", Plain)
+}
+
+/// The standard error of the mean when samples with the same value of a metadata key go together.
+///
+/// Every sample must have the key. Undefined with one cluster. See [`stderr`].
+///
+/// ```
+/// use calipers_core::{accuracy, stderr_clustered, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, category, score) in [(1, "physics", "C"), (2, "physics", "C"), (3, "biology", "I"), (4, "biology", "I")] {
+///     samples.push(id).metadata("category", category).score("choice", score);
+/// }
+/// let results = Plan::new().metrics([accuracy(), stderr_clustered("category")]).measure(&samples)?;
+/// assert_eq!(results.figure("choice", "stderr").expect("asked for").value, Ok(0.5)); // plain: 0.29
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn stderr_clustered(key: impl Into<String>) -> Metric {
+    let key = key.into();
+    Metric::new("stderr", Clustered { key: key.clone() }).param("cluster", key)
+}
+
+struct Plain;
+
+impl Measure for Plain {
+    type State = Moments;
+
+    fn start(&self) -> Moments {
+        Moments::default()
+    }
+
+    fn fold(&self, state: &mut Moments, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        state.merge(&points.moments(context)?);
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Moments, other: Moments) {
+        state.merge(&other);
+    }
+
+    fn finish(&self, state: Moments, tally: Tally, _: &Context) -> Result<Answer, Error> {
+        let figure = Figure::statistic(state.stderr(), 0.0, tally, "standard error of the mean");
+        Ok(figure.with_caveats(no_spread(&state)).into())
+    }
+}
+
+struct Clustered {
+    key: String,
+}
+
+impl Measure for Clustered {
+    type State = Clusters;
+
+    fn start(&self) -> Clusters {
+        Clusters::default()
+    }
+
+    fn fold(&self, state: &mut Clusters, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        state.fold(points, &self.key, "stderr", context)
+    }
+
+    fn merge(&self, state: &mut Clusters, other: Clusters) {
+        state.merge(other);
+    }
+
+    fn finish(&self, state: Clusters, tally: Tally, _: &Context) -> Result<Answer, Error> {
+        let estimate = state.estimate();
+        let stderr = estimate.as_ref().map(|estimate| estimate.cr1).map_err(|&why| why);
+        let mut figure = Figure::statistic(stderr, 0.0, tally, "cluster-robust standard error, CR1");
+        let Ok(estimate) = estimate else { return Ok(figure.into()) };
+        let caveats = estimate.caveats().into_iter().map(Caveat::from).chain(no_spread(&state.all));
+        figure.details = cluster_details(&estimate);
+        Ok(figure.with_caveats(caveats).into())
+    }
+}
+
+/// The numbers behind a clustered error.
+pub(super) fn cluster_details(estimate: &ClusterEstimate) -> Vec<(&'static str, f64)> {
+    let mut details = vec![("clusters", estimate.clusters as f64), ("cr2", estimate.cr2)];
+    details.extend(estimate.df_satterthwaite.ok().map(|df| ("df_satterthwaite", df)));
+    details
+}
+
+fn no_spread(moments: &Moments) -> Option<Caveat> {
+    if moments.count() < 2 || !moments.is_constant() {
+        return None;
+    }
+    perfect_score(moments).or(Some(Statistic::NoSpread { n: moments.count() }.into()))
+}
+
+/// Sums by cluster, with the clusters' names so that shards can be joined.
+#[derive(Default)]
+pub(super) struct Clusters {
+    pub(super) all: Moments,
+    pub(super) sums: ClusterSums,
+    names: Vec<Value>,
+    /// Filled only when a second shard arrives.
+    places: HashMap<Value, u32>,
+}
+
+impl Clusters {
+    pub(super) fn fold(
+        &mut self,
+        points: &Points<'_>,
+        key: &str,
+        metric: &str,
+        context: &Context,
+    ) -> Result<(), Error> {
+        let Keys { codes, names } = points.clusters(key, metric)?;
+        let values = points.floats(context)?;
+        let mut shard = Self { all: points.moments(context)?, names, ..Self::default() };
+        shard.sums.extend(&codes, &values).expect("one cluster a value, by construction");
+        self.merge(shard);
+        Ok(())
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        if self.names.is_empty() {
+            *self = other;
+            return;
+        }
+        self.all.merge(&other.all);
+        if self.places.is_empty() {
+            self.places = self.names.iter().cloned().zip(0..).collect();
+        }
+        let map: Vec<u32> = other.names.into_iter().map(|name| self.place(name)).collect();
+        self.sums.merge(&other.sums, &map).expect("every cluster has a place");
+    }
+
+    fn place(&mut self, name: Value) -> u32 {
+        let next = self.names.len() as u32;
+        *self.places.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            next
+        })
+    }
+
+    pub(super) fn estimate(&self) -> Result<ClusterEstimate, calipers_stats::Undefined> {
+        self.sums.estimate(&self.all)
+    }
+
+    /// Sum and count of each cluster.
+    pub(super) fn totals(&self) -> Vec<(f64, u64)> {
+        self.sums.totals().collect()
+    }
+}

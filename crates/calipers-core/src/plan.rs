@@ -1,0 +1,379 @@
+//! All questions, known before the first row.
+
+use crate::metric::State;
+use crate::results::{ScoreState, run_result};
+use crate::{
+    Caveat, Context, Error, Labels, Metric, MetricSpec, Reducer, Results, Samples, Seed, View, accuracy, mean_score, stderr,
+};
+use calipers_stats::Confidence;
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// What to compute, and how: scorers with their metrics, metrics that override them, reducers, level and seed.
+///
+/// A scorer that the plan does not name gets `accuracy` and `stderr`. The defaults are 95 % intervals, seed 0 and
+/// the mean over attempts; level and seed are recorded in the results.
+///
+/// ```
+/// use calipers_core::{accuracy, grouped, stderr, Epochs, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, category) in [(1, "physics"), (2, "physics"), (3, "chemistry")] {
+///     for attempt in ["C", "C", "I", "C", "I"] {
+///         samples.push(id).metadata("category", category).score("choice", attempt);
+///     }
+/// }
+/// let plan = Plan::new()
+///     .scorer("choice", [accuracy(), stderr()])
+///     .epochs(Epochs::new(5, ["at_least_2", "at_least_5"])?);
+/// let results = plan.measure(&samples)?;
+/// assert_eq!(results.reduced("choice", "at_least_2").expect("asked for").metrics["accuracy"].figure.value, Ok(1.0));
+/// assert_eq!(results.reduced("choice", "at_least_5").expect("asked for").metrics["accuracy"].figure.value, Ok(0.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    scorers: IndexMap<Arc<str>, Vec<MetricSpec>>,
+    metrics: Option<Vec<MetricSpec>>,
+    reducers: Option<Vec<Reducer>>,
+    context: Context,
+    keep_reductions: bool,
+}
+
+/// How many attempts each sample has, and how they are reduced.
+///
+/// ```
+/// use calipers_core::Epochs;
+///
+/// assert!(Epochs::new(5, "mode").is_ok());
+/// let error = Epochs::new(3, "pass_at_5").unwrap_err();
+/// assert!(error.to_string().starts_with("`pass_at_5` needs 5 attempts, there are 3"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Epochs {
+    reducers: Vec<Reducer>,
+}
+
+/// One or several reducers, by name or by value.
+pub trait IntoReducers {
+    /// The reducers.
+    fn into_reducers(self) -> Result<Vec<Reducer>, Error>;
+}
+
+impl IntoReducers for &str {
+    fn into_reducers(self) -> Result<Vec<Reducer>, Error> {
+        Ok(vec![Reducer::parse(self)?])
+    }
+}
+
+impl IntoReducers for Reducer {
+    fn into_reducers(self) -> Result<Vec<Reducer>, Error> {
+        Ok(vec![self])
+    }
+}
+
+impl<R: IntoReducers, const N: usize> IntoReducers for [R; N] {
+    fn into_reducers(self) -> Result<Vec<Reducer>, Error> {
+        let nested = self.into_iter().map(R::into_reducers).collect::<Result<Vec<_>, _>>()?;
+        Ok(nested.into_iter().flatten().collect())
+    }
+}
+
+impl Epochs {
+    /// `epochs` attempts of each sample, reduced by each of the reducers. Fails when one needs more attempts.
+    pub fn new(epochs: u64, reducers: impl IntoReducers) -> Result<Self, Error> {
+        let reducers = reducers.into_reducers()?;
+        for reducer in &reducers {
+            if let Some(needed) = reducer.attempts_needed().filter(|&needed| needed > epochs) {
+                let message = format!("`{}` needs {needed} attempts, there are {epochs}", reducer.name());
+                return Err(Error::argument(message, "run more epochs, or ask for a smaller k"));
+            }
+        }
+        Ok(Self { reducers })
+    }
+}
+
+impl Plan {
+    /// A plan that asks nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A scorer and the metrics that it comes with.
+    #[must_use]
+    pub fn scorer<M: Into<MetricSpec>>(
+        mut self,
+        name: impl Into<Arc<str>>,
+        metrics: impl IntoIterator<Item = M>,
+    ) -> Self {
+        self.scorers.insert(name.into(), metrics.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Metrics that take the place of those that the scorers come with.
+    #[must_use]
+    pub fn metrics<M: Into<MetricSpec>>(mut self, metrics: impl IntoIterator<Item = M>) -> Self {
+        self.metrics = Some(metrics.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// How attempts are reduced, as a task declares it.
+    #[must_use]
+    pub fn epochs(mut self, epochs: Epochs) -> Self {
+        self.reducers = Some(epochs.reducers);
+        self
+    }
+
+    /// How attempts are reduced. With none, every attempt is a row of its own.
+    #[must_use]
+    pub fn reducers(mut self, reducers: impl IntoIterator<Item = Reducer>) -> Self {
+        self.reducers = Some(reducers.into_iter().collect());
+        self
+    }
+
+    /// How labels become numbers.
+    #[must_use]
+    pub fn labels(mut self, labels: Labels) -> Self {
+        self.context.labels = labels;
+        self
+    }
+
+    /// The level of the intervals, strictly between 0 and 1.
+    pub fn level(mut self, level: f64) -> Result<Self, Error> {
+        self.context.confidence = Confidence::two_sided(level)
+            .map_err(|why| Error::argument(why.to_string(), "95 % is written 0.95"))?;
+        Ok(self)
+    }
+
+    /// The seed of all that is random.
+    #[must_use]
+    pub fn seed(mut self, seed: Seed) -> Self {
+        self.context.seed = seed;
+        self
+    }
+
+    /// Keeps the reduced score of every sample in the results.
+    #[must_use]
+    pub fn keep_reductions(mut self) -> Self {
+        self.keep_reductions = true;
+        self
+    }
+
+    /// Computes as Inspect does where that differs: unknown labels count 0, and undefined figures carry its
+    /// placeholders (see [`Figure::inspect_value`](crate::Figure::inspect_value)).
+    #[must_use]
+    pub fn inspect_compatible(mut self) -> Self {
+        self.context.inspect = true;
+        self.context.labels = self.context.labels.unknown_as_zero();
+        self
+    }
+
+    /// The results for a run.
+    pub fn measure(&self, samples: &Samples) -> Result<Results, Error> {
+        let mut partial = self.start();
+        partial.fold(samples)?;
+        partial.finish()
+    }
+
+    /// Results that have seen nothing: fold shards in on any thread, merge, and finish once.
+    ///
+    /// All attempts of a sample must be in the same shard.
+    ///
+    /// ```
+    /// use calipers_core::{Plan, Samples};
+    ///
+    /// let mut shards = [Samples::new(), Samples::new()];
+    /// for id in 0..10 {
+    ///     shards[id as usize % 2].push(id).score("match", if id < 7 { "C" } else { "I" });
+    /// }
+    /// let plan = Plan::new();
+    /// let mut left = plan.start();
+    /// let mut right = plan.start();
+    /// left.fold(&shards[0])?;
+    /// right.fold(&shards[1])?;
+    /// left.merge(right);
+    /// assert_eq!(left.finish()?.figure("match", "accuracy").expect("default").value, Ok(0.7));
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn start(&self) -> Partial<'_> {
+        let run = self.all_metrics().filter(|metric| metric.rows() == View::Attempts);
+        let mut partial = Partial {
+            plan: self,
+            scorers: IndexMap::new(),
+            run: unique(run).map(Metric::start).collect(),
+            attempts: 0,
+            errored: 0,
+            run_rows: (0, 0),
+        };
+        for scorer in self.scorers.keys() {
+            partial.scorers.insert(scorer.clone(), self.views(scorer));
+        }
+        partial
+    }
+
+    fn specs(&self, scorer: &str) -> Vec<MetricSpec> {
+        let declared = self.metrics.as_ref().or_else(|| self.scorers.get(scorer));
+        declared.cloned().unwrap_or_else(|| vec![accuracy().into(), stderr().into()])
+    }
+
+    fn all_metrics(&self) -> impl Iterator<Item = &Metric> {
+        let lists: Vec<&Vec<MetricSpec>> =
+            self.metrics.as_ref().map_or_else(|| self.scorers.values().collect(), |metrics| vec![metrics]);
+        lists.into_iter().flatten().flat_map(|spec| match spec {
+            MetricSpec::One(metric) => std::slice::from_ref(metric).iter().collect::<Vec<_>>(),
+            MetricSpec::Keyed(keys) => keys.iter().flat_map(|(_, metrics)| metrics).collect(),
+        })
+    }
+
+    /// The ways in which a scorer's attempts are looked at, with the metrics of each.
+    fn views(&self, scorer: &Arc<str>) -> Vec<ScoreState> {
+        let specs = self.specs(scorer);
+        if self.reducers.as_ref().is_some_and(Vec::is_empty) {
+            let all = keep(&specs, |view| view != View::Attempts);
+            return view(scorer, None, None, &all).into_iter().collect();
+        }
+        let reduced = keep(&specs, |view| matches!(view, View::Auto | View::Reduced));
+        let unreduced = keep(&specs, |view| view == View::Unreduced);
+        let mut views = Vec::new();
+        match &self.reducers {
+            None => {
+                let label = (!unreduced.is_empty()).then(|| "mean".to_owned());
+                views.extend(view(scorer, Some(mean_score()), label, &reduced));
+            }
+            Some(reducers) => views.extend(reducers.iter().filter_map(|reducer| {
+                view(scorer, Some(reducer.clone()), Some(reducer.name().to_owned()), &reduced)
+            })),
+        }
+        views.extend(view(scorer, None, None, &unreduced));
+        views
+    }
+}
+
+fn view(
+    scorer: &Arc<str>,
+    reducer: Option<Reducer>,
+    label: Option<String>,
+    specs: &[MetricSpec],
+) -> Option<ScoreState> {
+    (!specs.is_empty()).then(|| ScoreState::new(scorer.clone(), reducer, label, specs))
+}
+
+/// The metrics that look at certain rows.
+fn keep(specs: &[MetricSpec], wanted: impl Fn(View) -> bool) -> Vec<MetricSpec> {
+    let kept = |metrics: &[Metric]| metrics.iter().filter(|metric| wanted(metric.rows())).cloned().collect::<Vec<_>>();
+    let spec = |spec: &MetricSpec| match spec {
+        MetricSpec::One(metric) => wanted(metric.rows()).then(|| MetricSpec::One(metric.clone())),
+        MetricSpec::Keyed(keys) => {
+            let keys: Vec<_> = keys.iter().map(|(key, metrics)| (key.clone(), kept(metrics))).collect();
+            let keys: Vec<_> = keys.into_iter().filter(|(_, metrics)| !metrics.is_empty()).collect();
+            (!keys.is_empty()).then_some(MetricSpec::Keyed(keys))
+        }
+    };
+    specs.iter().filter_map(spec).collect()
+}
+
+/// Each metric once, by name and parameters.
+fn unique<'a>(metrics: impl Iterator<Item = &'a Metric>) -> impl Iterator<Item = &'a Metric> {
+    let mut seen: Vec<&Metric> = Vec::new();
+    metrics.filter(move |metric| {
+        let fresh = !seen.iter().any(|other| other.name() == metric.name() && other.params() == metric.params());
+        if fresh {
+            seen.push(metric);
+        }
+        fresh
+    })
+}
+
+/// Results in the making.
+pub struct Partial<'a> {
+    plan: &'a Plan,
+    scorers: IndexMap<Arc<str>, Vec<ScoreState>>,
+    run: Vec<State>,
+    attempts: u64,
+    errored: u64,
+    run_rows: (u64, u64),
+}
+
+impl Partial<'_> {
+    /// Folds in whole samples.
+    pub fn fold(&mut self, samples: &Samples) -> Result<(), Error> {
+        let plan = self.plan;
+        for scorer in samples.scorers() {
+            let points = samples.points(scorer)?;
+            plan.check_reduction(scorer, &points)?;
+            let views = self.scorers.entry(scorer.clone()).or_insert_with(|| plan.views(scorer));
+            for view in views {
+                view.fold(&points, plan.keep_reductions, &plan.context)?;
+            }
+        }
+        self.attempts += samples.attempts() as u64;
+        self.errored += samples.errored() as u64;
+        if !self.run.is_empty() && !samples.is_empty() {
+            let points = samples.attempt_points();
+            self.run_rows.0 += points.len() as u64;
+            self.run.iter_mut().try_for_each(|state| state.fold_rows(&points, &plan.context))?;
+        }
+        Ok(())
+    }
+
+    /// Folds in what another part of the same plan has seen.
+    pub fn merge(&mut self, other: Self) {
+        for (scorer, theirs) in other.scorers {
+            match self.scorers.get_mut(&scorer) {
+                Some(mine) => mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs)),
+                None => {
+                    self.scorers.insert(scorer, theirs);
+                }
+            }
+        }
+        for (mine, theirs) in self.run.iter_mut().zip(other.run) {
+            mine.merge(theirs);
+        }
+        self.attempts += other.attempts;
+        self.errored += other.errored;
+        self.run_rows.0 += other.run_rows.0;
+    }
+
+    /// The results.
+    pub fn finish(self) -> Result<Results, Error> {
+        let context = &self.plan.context;
+        let mut results = Results {
+            total_samples: self.attempts,
+            completed_samples: self.attempts - self.errored,
+            scores: Vec::new(),
+            reductions: Vec::new(),
+            caveats: Vec::new(),
+            level: context.confidence.level(),
+            seed: context.seed,
+        };
+        if self.errored > 0 {
+            results.caveats.push(Caveat::Errored { attempts: self.errored });
+        }
+        for view in self.scorers.into_values().flatten() {
+            view.finish(&mut results, context)?;
+        }
+        if !self.run.is_empty() {
+            results.scores.push(run_result(self.run, self.run_rows, context)?);
+        }
+        Ok(results)
+    }
+}
+
+impl Plan {
+    /// A metric of reduced scores cannot look at attempts.
+    fn check_reduction(&self, scorer: &Arc<str>, points: &crate::Points<'_>) -> Result<(), Error> {
+        let off = self.reducers.as_ref().is_some_and(Vec::is_empty);
+        if !off || points.distinct_samples() == points.len() as u64 {
+            return Ok(());
+        }
+        match self.all_metrics().find(|metric| metric.rows() == View::Reduced) {
+            None => Ok(()),
+            Some(metric) => {
+                let message = format!("`{}` needs one score a sample, but reduction is turned off", metric.name());
+                Err(Error::argument(message, "choose a reducer such as `mean`").at_scorer(scorer))
+            }
+        }
+    }
+}

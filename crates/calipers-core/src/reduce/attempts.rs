@@ -1,0 +1,118 @@
+//! The rows of each sample, in the order of their epochs.
+
+use crate::scores::{Scores, Values};
+use crate::{Error, ErrorKind};
+
+/// Rows grouped by sample.
+pub(crate) struct Attempts {
+    /// Rows, sample after sample.
+    rows: Vec<u32>,
+    /// Samples in the order of their first row.
+    samples: Vec<u32>,
+    /// Where each sample's rows end.
+    ends: Vec<u32>,
+}
+
+impl Attempts {
+    /// Groups the rows. An attempt delivered twice counts once; if the two disagree it is an error, given with
+    /// the sample that it belongs to.
+    pub(crate) fn of(scores: &Scores) -> Result<Self, (u32, Error)> {
+        let mut attempts = Self::grouped(&scores.sample);
+        attempts.order_epochs(scores)?;
+        Ok(attempts)
+    }
+
+    /// Counting sort by sample, samples in the order of their first row.
+    fn grouped(sample: &[u32]) -> Self {
+        let highest = sample.iter().copied().max().map_or(0, |highest| highest as usize + 1);
+        let mut place = vec![u32::MAX; highest];
+        let mut samples = Vec::new();
+        let mut ends: Vec<u32> = Vec::new();
+        for &sample in sample {
+            let place = &mut place[sample as usize];
+            if *place == u32::MAX {
+                *place = samples.len() as u32;
+                samples.push(sample);
+                ends.push(0);
+            }
+            ends[*place as usize] += 1;
+        }
+        let mut start = 0;
+        for end in &mut ends {
+            let count = *end;
+            *end = start;
+            start += count;
+        }
+        let mut rows = vec![0; sample.len()];
+        for (row, &sample) in sample.iter().enumerate() {
+            let end = &mut ends[place[sample as usize] as usize];
+            rows[*end as usize] = row as u32;
+            *end += 1;
+        }
+        Self { rows, samples, ends }
+    }
+
+    fn order_epochs(&mut self, scores: &Scores) -> Result<(), (u32, Error)> {
+        let epoch = |&row: &u32| scores.epoch[row as usize];
+        let mut start = 0;
+        let mut repeated = false;
+        for &end in &self.ends {
+            let rows = &mut self.rows[start..end as usize];
+            if !rows.is_sorted_by(|a, b| epoch(a) < epoch(b)) {
+                rows.sort_by_key(epoch);
+                repeated |= rows.windows(2).any(|pair| epoch(&pair[0]) == epoch(&pair[1]));
+            }
+            start = end as usize;
+        }
+        if repeated { self.drop_repeats(scores) } else { Ok(()) }
+    }
+
+    fn drop_repeats(&mut self, scores: &Scores) -> Result<(), (u32, Error)> {
+        let mut rows = Vec::with_capacity(self.rows.len());
+        let mut ends = Vec::with_capacity(self.ends.len());
+        for (sample, group) in self.iter() {
+            let first = rows.len();
+            for &row in group {
+                let (epoch, value) = (scores.epoch[row as usize], scores.values.get(row as usize));
+                match rows[first..].last() {
+                    Some(&last) if scores.epoch[last as usize] == epoch => {
+                        let kept = scores.values.get(last as usize);
+                        if kept != value {
+                            let conflict = Error::from(ErrorKind::Conflict { first: kept, other: value });
+                            return Err((sample, conflict.at_epoch(epoch)));
+                        }
+                    }
+                    _ => rows.push(row),
+                }
+            }
+            ends.push(rows.len() as u32);
+        }
+        self.rows = rows;
+        self.ends = ends;
+        Ok(())
+    }
+
+    /// Each sample with its rows.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|&end| end as usize));
+        let ranges = starts.zip(&self.ends);
+        self.samples.iter().zip(ranges).map(|(&sample, (start, &end))| (sample, &self.rows[start..end as usize]))
+    }
+
+    /// All rows once, sample after sample.
+    pub(crate) fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// True when every sample has one attempt, in order: reduction leaves the rows as they are.
+    pub(crate) fn is_single(&self) -> bool {
+        self.rows.len() == self.samples.len() && self.rows.iter().enumerate().all(|(place, &row)| place == row as usize)
+    }
+
+    /// Scores with one row a sample.
+    pub(crate) fn reduced(self, scores: &Scores, values: Values) -> Scores {
+        let attempt = self.iter().map(|(_, rows)| scores.attempt[rows[0] as usize]).collect();
+        let epoch = vec![0; self.samples.len()];
+        Scores { sample: self.samples, epoch, attempt, values, ..Scores::default() }
+    }
+}

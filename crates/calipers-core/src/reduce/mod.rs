@@ -1,0 +1,346 @@
+//! Many attempts of a sample, one score.
+//!
+//! A reducer takes the scores of one sample's attempts, in the order of their epochs, and gives one. Plain
+//! values are reduced as they are, maps key by key, lists place by place. The answer and the explanation are
+//! kept only if all attempts agree on them; the metadata is that of the first attempt.
+
+mod attempts;
+mod rule;
+
+pub(crate) use attempts::Attempts;
+pub(crate) use rule::{Class, Pick, Rule};
+
+use crate::scores::{Maps, Row, Scores, Values};
+use crate::{Error, ErrorKind, Labels, Score, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// A function of the scores of one sample's attempts.
+type Custom = dyn Fn(&[Score]) -> Result<Score, Error> + Send + Sync;
+
+/// How the attempts of a sample become one score.
+///
+/// ```
+/// use calipers_core::{pass_at, Reducer, Score};
+///
+/// let attempts = ["C", "I", "C", "I", "I"].map(Score::new);
+/// let reduced = pass_at(3).reduce(&attempts)?;
+/// assert!((reduced.as_float()? - 0.9).abs() < 1e-12);
+/// assert_eq!(Reducer::parse("pass_at_3")?.name(), "pass_at_3");
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Reducer {
+    name: String,
+    labels: Option<Labels>,
+    how: How,
+}
+
+#[derive(Clone)]
+enum How {
+    Rule(Rule),
+    Collect,
+    Custom(Arc<Custom>),
+}
+
+/// The average of the attempts.
+#[must_use]
+pub fn mean_score() -> Reducer {
+    Reducer::rule("mean", Rule::Mean)
+}
+
+/// The middle attempt, or the average of the middle two.
+#[must_use]
+pub fn median_score() -> Reducer {
+    Reducer::rule("median", Rule::Median)
+}
+
+/// The commonest value; of equally common ones, that seen first.
+///
+/// With an even number of attempts the first of a tie wins; [`majority`] leaves a tie unscored.
+#[must_use]
+pub fn mode_score() -> Reducer {
+    Reducer::rule("mode", Rule::Mode)
+}
+
+/// The largest value, as it was.
+#[must_use]
+pub fn max_score() -> Reducer {
+    Reducer::rule("max", Rule::Max)
+}
+
+/// The value that more than half of all attempts have, unscored ones included; else unscored.
+///
+/// The votes are kept under `panel` in the metadata.
+#[must_use]
+pub fn majority() -> Reducer {
+    Reducer::rule("majority", Rule::Majority)
+}
+
+/// All values in a list, for measures of agreement.
+#[must_use]
+pub fn collect() -> Reducer {
+    Reducer { name: "collect".into(), labels: None, how: How::Collect }
+}
+
+/// The probability that at least one of `k` attempts succeeds (Chen et al. 2021), without bias.
+///
+/// A sample with fewer than `k` scored attempts is unscored.
+#[must_use]
+pub fn pass_at(k: u64) -> Reducer {
+    Reducer::rule(&format!("pass_at_{k}"), Rule::PassAt { k, value: 1.0 })
+}
+
+/// The probability that all of `k` attempts succeed (Yao et al. 2024), without bias.
+///
+/// A sample with fewer than `k` scored attempts is unscored.
+#[must_use]
+pub fn pass_k(k: u64) -> Reducer {
+    Reducer::rule(&format!("pass_k_{k}"), Rule::PassK { k, value: 1.0 })
+}
+
+/// 1 if at least `k` attempts succeed, else 0. It depends on how many attempts there were.
+#[must_use]
+pub fn at_least(k: u64) -> Reducer {
+    Reducer::rule(&format!("at_least_{k}"), Rule::AtLeast { k, value: 1.0 })
+}
+
+/// A reducer of your own, from the scores of one sample in the order of its epochs.
+///
+/// ```
+/// use calipers_core::{score_reducer, Score};
+///
+/// let worst = score_reducer("min", |scores| {
+///     let mut least = f64::INFINITY;
+///     for score in scores {
+///         least = least.min(score.as_float()?);
+///     }
+///     Ok(Score::new(least))
+/// });
+/// assert_eq!(worst.reduce(&["C".into(), "P".into()])?, Score::new(0.5));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+pub fn score_reducer(
+    name: impl Into<String>,
+    reduce: impl Fn(&[Score]) -> Result<Score, Error> + Send + Sync + 'static,
+) -> Reducer {
+    Reducer { name: name.into(), labels: None, how: How::Custom(Arc::new(reduce)) }
+}
+
+const NAMES: [&str; 9] = ["mean", "median", "mode", "max", "majority", "collect", "pass_at", "pass_k", "at_least"];
+
+impl Reducer {
+    fn rule(name: &str, rule: Rule) -> Self {
+        Self { name: name.into(), labels: None, how: How::Rule(rule) }
+    }
+
+    /// The reducer of a name: `mean`, `median`, `mode`, `max`, `majority`, `collect`, `pass_at_{k}`, `pass_k_{k}`
+    /// or `at_least_{k}`.
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        let reducer = match name {
+            "mean" => mean_score(),
+            "median" => median_score(),
+            "mode" => mode_score(),
+            "max" => max_score(),
+            "majority" => majority(),
+            "collect" => collect(),
+            _ => return Self::parse_with_k(name),
+        };
+        Ok(reducer)
+    }
+
+    fn parse_with_k(name: &str) -> Result<Self, Error> {
+        let unknown = || {
+            let nearest = crate::nearest(name.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()), &NAMES);
+            let nearest = nearest.map(|near| if takes_k(near) { format!("{near}_1") } else { near.to_owned() });
+            Error::from(ErrorKind::UnknownName { what: "reducer", name: name.to_owned(), nearest })
+        };
+        let (base, k) = name.rsplit_once('_').ok_or_else(unknown)?;
+        if k.is_empty() || !k.bytes().all(|c| c.is_ascii_digit()) {
+            return Err(unknown());
+        }
+        let k = k.parse().map_err(|_| unknown())?;
+        match base {
+            "pass_at" => Ok(pass_at(k)),
+            "pass_k" => Ok(pass_k(k)),
+            "at_least" => Ok(at_least(k)),
+            _ => Err(unknown()),
+        }
+    }
+
+    /// What counts as a success, for `pass_at`, `pass_k` and `at_least`: a score of at least this. 1 unless set.
+    #[must_use]
+    pub fn value(mut self, threshold: f64) -> Self {
+        if let How::Rule(rule) = &mut self.how {
+            rule.set_threshold(threshold);
+        }
+        self
+    }
+
+    /// How labels become numbers in this reducer, if not as in the rest of the plan.
+    #[must_use]
+    pub fn labels(mut self, labels: Labels) -> Self {
+        self.labels = Some(labels);
+        self
+    }
+
+    /// The name, as it is recorded in logs.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of attempts that the reducer needs, if it needs some.
+    #[must_use]
+    pub fn attempts_needed(&self) -> Option<u64> {
+        match &self.how {
+            How::Rule(rule) => rule.k(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_rule(&self, wanted: fn(&Rule) -> bool) -> bool {
+        matches!(&self.how, How::Rule(rule) if wanted(rule))
+    }
+
+    /// One score from the scores of one sample, in the order of its epochs.
+    pub fn reduce(&self, scores: &[Score]) -> Result<Score, Error> {
+        self.reduce_with(scores, &Labels::default())
+    }
+
+    /// The same, with other labels.
+    pub fn reduce_with(&self, scores: &[Score], labels: &Labels) -> Result<Score, Error> {
+        let labels = self.labels.as_ref().unwrap_or(labels);
+        match &self.how {
+            How::Custom(reduce) => reduce(scores).map_err(|error| error.at_metric(&self.name)),
+            How::Rule(rule) => {
+                let values: Vec<&Value> = scores.iter().map(|score| &score.value).collect();
+                Ok(self.kept_fields(rule.reduce_values(&values, labels, &self.name)?, scores))
+            }
+            How::Collect => Ok(self.kept_fields(collected(scores, &self.name)?, scores)),
+        }
+    }
+
+    /// The answer and explanation only if all agree, the metadata of the first.
+    fn kept_fields(&self, value: Value, scores: &[Score]) -> Score {
+        let Some((first, rest)) = scores.split_first() else { return Score::unscored() };
+        let same = |part: fn(&Score) -> &Option<Arc<str>>| {
+            if rest.iter().all(|score| part(score) == part(first)) { part(first).clone() } else { None }
+        };
+        let mut metadata = first.metadata.clone();
+        if self.is_rule(|rule| matches!(rule, Rule::Majority)) {
+            let mut with_panel = metadata.map(|m| (*m).clone()).unwrap_or_default();
+            with_panel.set("panel", panel(scores));
+            metadata = Some(Arc::new(with_panel));
+        }
+        Score { value, answer: same(|score| &score.answer), explanation: same(|score| &score.explanation), metadata }
+    }
+
+    /// One score a sample, from the scores of all attempts.
+    ///
+    /// Samples come out in the order in which they first went in.
+    pub(crate) fn reduce_all(
+        &self,
+        scores: &Scores,
+        labels: &Labels,
+        name: impl Fn(u32, Error) -> Error,
+    ) -> Result<Scores, Error> {
+        let attempts = Attempts::of(scores).map_err(|(sample, error)| name(sample, error))?;
+        let labels = self.labels.as_ref().unwrap_or(labels);
+        if let How::Rule(rule) = &self.how
+            && !scores.has_extras()
+            && !matches!(rule, Rule::Majority)
+            && let Some(values) = rule.reduce_columns(scores, &attempts, labels, &self.name, &name)?
+        {
+            return Ok(attempts.reduced(scores, values));
+        }
+        let mut reduced = Scores::default();
+        for (sample, rows) in attempts.iter() {
+            let whole: Vec<Score> = rows.iter().map(|&row| scores.score(row as usize)).collect();
+            let score = self.reduce_with(&whole, labels).map_err(|error| name(sample, error))?;
+            let reason = score.value.is_missing().then(|| self.why_unscored(scores, rows));
+            let attempt = scores.attempt[rows[0] as usize];
+            reduced.push(Row { sample, epoch: 0, attempt }, score.into());
+            if let Some(reason) = reason {
+                reduced.reasons.insert(reduced.len() as u32 - 1, reason);
+            }
+        }
+        Ok(reduced)
+    }
+
+    /// The reason recorded with an attempt, or else that the reducer found too few.
+    fn why_unscored(&self, scores: &Scores, rows: &[u32]) -> Arc<str> {
+        let recorded = rows.iter().find_map(|row| scores.reasons.get(row).cloned());
+        recorded.unwrap_or_else(|| format!("too few scored attempts for {}", self.name).into())
+    }
+}
+
+fn takes_k(name: &str) -> bool {
+    matches!(name, "pass_at" | "pass_k" | "at_least")
+}
+
+fn collected(scores: &[Score], by: &str) -> Result<Value, Error> {
+    if let Some(score) = scores.iter().find(|score| !score.value.is_scalar()) {
+        return Err(ErrorKind::NotScalar { by: by.to_owned(), found: score.value.kind() }.into());
+    }
+    let values: Vec<Value> = scores.iter().map(|s| &s.value).filter(|v| !v.is_missing()).cloned().collect();
+    Ok(if values.is_empty() { Value::Missing } else { Value::List(values) })
+}
+
+/// The votes behind a majority, so that it can be checked.
+fn panel(scores: &[Score]) -> Value {
+    let vote = |score: &Score| if score.value.is_missing() { Value::Null } else { score.value.clone() };
+    let failures = scores.iter().enumerate().filter(|(_, score)| score.value.is_missing()).map(|(index, score)| {
+        let text = |text: Option<String>| text.map_or(Value::Null, Value::from);
+        Value::from([
+            ("index", Value::Int(index as i64)),
+            ("reason", text(score.metadata.as_ref().and_then(|m| m.get("unscored_reason")).map(Value::to_string))),
+            ("explanation", text(score.explanation.as_ref().map(ToString::to_string))),
+        ])
+    });
+    Value::from([
+        ("votes", Value::List(scores.iter().map(vote).collect())),
+        ("size", Value::Int(scores.len() as i64)),
+        ("failures", Value::List(failures.collect())),
+    ])
+}
+
+impl Rule {
+    /// Column by column, where the values allow it.
+    fn reduce_columns(
+        &self,
+        scores: &Scores,
+        attempts: &Attempts,
+        labels: &Labels,
+        by: &str,
+        name: impl Fn(u32, Error) -> Error,
+    ) -> Result<Option<Values>, Error> {
+        match &scores.values {
+            Values::Scalars(column) => {
+                Ok(Some(Values::Scalars(self.reduce_column(column, attempts, labels, by, &name)?)))
+            }
+            Values::Maps(maps) => {
+                let reduce = |column| self.reduce_column(column, attempts, labels, by, &name);
+                let columns = maps.columns.iter().map(reduce).collect::<Result<_, _>>()?;
+                let missing = |rows: &[u32]| rows.iter().all(|&row| maps.missing[row as usize]);
+                let missing = attempts.iter().map(|(_, rows)| missing(rows)).collect();
+                Ok(Some(Values::Maps(Maps { keys: maps.keys.clone(), columns, missing })))
+            }
+            Values::Mixed(_) => Ok(None),
+        }
+    }
+}
+
+impl fmt::Debug for Reducer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reducer").field(&self.name).finish()
+    }
+}
+
+impl TryFrom<&str> for Reducer {
+    type Error = Error;
+
+    fn try_from(name: &str) -> Result<Self, Error> {
+        Self::parse(name)
+    }
+}

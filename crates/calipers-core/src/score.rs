@@ -1,0 +1,150 @@
+//! A score, and what may stand in its place.
+
+use crate::{Error, ErrorKind, Labels, Metadata, SampleId, Value};
+use std::sync::Arc;
+
+/// A value with what the scorer said about it.
+///
+/// ```
+/// use calipers_core::Score;
+///
+/// let score = Score::new("C").answer("B").explanation("matches the key");
+/// assert_eq!(score.as_float()?, 1.0);
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    /// The value; [`Value::Missing`] when the attempt was not scored.
+    pub value: Value,
+    /// The answer that was scored.
+    pub answer: Option<Arc<str>>,
+    /// Why it was scored so.
+    pub explanation: Option<Arc<str>>,
+    /// Whatever else the scorer recorded.
+    pub metadata: Option<Arc<Metadata>>,
+}
+
+impl Score {
+    /// A score with this value.
+    #[must_use]
+    pub fn new(value: impl Into<Value>) -> Self {
+        Self { value: value.into(), answer: None, explanation: None, metadata: None }
+    }
+
+    /// A score that has no value.
+    #[must_use]
+    pub fn unscored() -> Self {
+        Self::new(Value::Missing)
+    }
+
+    /// With the answer that was scored.
+    #[must_use]
+    pub fn answer(mut self, answer: impl Into<Arc<str>>) -> Self {
+        self.answer = Some(answer.into());
+        self
+    }
+
+    /// With the reason for the score.
+    #[must_use]
+    pub fn explanation(mut self, explanation: impl Into<Arc<str>>) -> Self {
+        self.explanation = Some(explanation.into());
+        self
+    }
+
+    /// With whatever else the scorer recorded.
+    #[must_use]
+    pub fn metadata(mut self, metadata: Metadata) -> Self {
+        self.metadata = Some(Arc::new(metadata));
+        self
+    }
+
+    /// The value as a float under the usual labels (see [`Labels`]).
+    pub fn as_float(&self) -> Result<f64, Error> {
+        Labels::default().to_float(&self.value).ok_or_else(|| ErrorKind::UnknownLabel(self.value.clone()).into())
+    }
+
+    /// The value as text, as it prints.
+    #[must_use]
+    pub fn as_str(&self) -> String {
+        self.value.to_string()
+    }
+
+    /// The value as true or false: its float is not zero.
+    pub fn as_bool(&self) -> Result<bool, Error> {
+        Ok(self.as_float()? != 0.0)
+    }
+
+    /// The values of a list.
+    pub fn as_list(&self) -> Result<&[Value], Error> {
+        match &self.value {
+            Value::List(items) => Ok(items),
+            other => Err(Error::custom(format!("score `{other}` is a {}, not a list", other.kind()))),
+        }
+    }
+
+    /// The entries of a map.
+    pub fn as_map(&self) -> Result<&[(Arc<str>, Value)], Error> {
+        match &self.value {
+            Value::Map(entries) => Ok(entries),
+            other => Err(ErrorKind::NotMap { by: "as_map".into(), found: other.kind() }.into()),
+        }
+    }
+
+    pub(crate) fn has_extras(&self) -> bool {
+        self.answer.is_some() || self.explanation.is_some() || self.metadata.is_some()
+    }
+}
+
+impl<V: Into<Value>> From<V> for Score {
+    fn from(value: V) -> Self {
+        Self::new(value)
+    }
+}
+
+/// What became of one scorer's look at one attempt. The three are never mixed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// There is a score.
+    Scored(Score),
+    /// The scorer looked and could not tell: a refusal, an unreadable grade.
+    Unscored {
+        /// Why.
+        reason: Arc<str>,
+        /// What the scorer said all the same.
+        score: Option<Box<Score>>,
+    },
+}
+
+impl Outcome {
+    /// Not scored, and why.
+    #[must_use]
+    pub fn unscored(reason: impl Into<Arc<str>>) -> Self {
+        Self::Unscored { reason: reason.into(), score: None }
+    }
+}
+
+impl<S: Into<Score>> From<S> for Outcome {
+    /// A score whose value is missing is an outcome without a score.
+    fn from(score: S) -> Self {
+        let score = score.into();
+        if score.value.is_missing() {
+            let reason = score.metadata.as_ref().and_then(|m| m.get("unscored_reason")).map(Value::to_string);
+            return Self::Unscored {
+                reason: reason.map_or_else(|| "no value".into(), Into::into),
+                score: score.has_extras().then(|| Box::new(score)),
+            };
+        }
+        Self::Scored(score)
+    }
+}
+
+/// A score with the sample it belongs to: what a custom metric sees.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleScore {
+    /// The score, reduced over attempts unless the metric asked for all of them.
+    pub score: Score,
+    /// The sample.
+    pub sample_id: SampleId,
+    /// The sample's metadata.
+    pub sample_metadata: Arc<Metadata>,
+}
