@@ -16,7 +16,9 @@
 //! Cost: one cache line of 32 bytes touched a value, a pass over the clusters at the end.
 
 use crate::sum::{ExactSum, Wide, sum_of};
-use crate::{Caveat, Confidence, Interval, Method, Moments, Undefined, mean::around, proportion::wilson_bounds, special};
+use crate::{
+    Caveat, Confidence, Interval, Method, Moments, Undefined, mean::around, proportion::wilson_bounds, special,
+};
 
 /// Below this, t with C − 1 degrees of freedom undercovers unless the clusters are balanced.
 const FEW_CLUSTERS: u64 = 20;
@@ -200,11 +202,11 @@ impl ClusterSums {
         let mut sums: [ExactSum; 3] = Default::default();
         for entry in self.occupied() {
             let residual = entry.residual(mean);
-            let without = (all.count() - entry.count) as f64 / n; // 1 − h, with one rounding
+            let leverage = n / (all.count() - entry.count) as f64; // 1/(1 − h), with one rounding
             let square = residual * residual;
             sums[0].add(square);
-            sums[1].add(square / without);
-            sums[2].add(square / without / without);
+            sums[1].add(square * leverage);
+            sums[2].add(square * leverage * leverage);
         }
         let [cr0, cr2, cr3] = sums.map(|sum| sum.value().sqrt() / n);
         let cr1 = cr0 * (clusters as f64 / (clusters - 1) as f64).sqrt();
@@ -221,14 +223,15 @@ impl ClusterSums {
     /// squares off the diagonal add to Σ b_i b_j / n² over i ≠ j. What remains is
     /// 1/(Σh_g² + Σ_g b_g (B − b_g)) with B = Σb_g.
     fn satterthwaite(&self, n: f64) -> f64 {
-        let share = |entry: &Entry| entry.count as f64 / n;
-        let b = |entry: &Entry| share(entry) * (entry.count as f64 / (n - entry.count as f64));
-        let mut total = ExactSum::default();
-        self.occupied().for_each(|entry| total.add(b(entry)));
+        let b = |m: f64| m / n * (m / (n - m));
+        let b: Vec<f64> = self.occupied().map(|entry| b(entry.count as f64)).collect();
         // One dominant b makes B − b cancel, hence twice the precision.
+        let mut total = ExactSum::default();
+        total.extend(&b);
         let total = total.wide();
-        let others = |entry: &Entry| total.minus(Wide { high: b(entry), low: 0.0 }).value();
-        1.0 / sum_of(self.occupied().flat_map(|entry| [share(entry).powi(2), b(entry) * others(entry)]))
+        let off_diagonal = sum_of(b.iter().map(|&b| b * total.minus(Wide { high: b, low: 0.0 }).value()));
+        let squared_sizes: u128 = self.occupied().map(|entry| u128::from(entry.count).pow(2)).sum();
+        1.0 / (squared_sizes as f64 / (n * n) + off_diagonal)
     }
 }
 
@@ -305,7 +308,7 @@ impl ClusterEstimate {
         Ok(self.n as f64 / effect)
     }
 
-    /// What to beware of: few clusters, a dominant one, an error below the plain one.
+    /// What to beware of: few clusters, a dominant one, an error below the plain one, no spread at all.
     ///
     /// ```
     /// use calipers_stats::cluster::clustered;
@@ -327,6 +330,9 @@ impl ClusterEstimate {
         // Singletons make the two errors equal but for rounding, which is no reason to warn.
         if self.cr2 < self.naive * (1.0 - ROUNDING) {
             caveats.push(Caveat::ClusteredBelowNaive { clustered: self.cr2, naive: self.naive });
+        }
+        if self.naive == 0.0 {
+            caveats.push(Caveat::NoSpread { n: self.n });
         }
         caveats
     }
@@ -361,9 +367,8 @@ impl ClusterEstimate {
 
     fn check_unit(&self) -> Result<(), Undefined> {
         let outside = [self.min, self.max].into_iter().find(|x| !(0.0..=1.0).contains(x));
-        outside.map_or(Ok(()), |value| {
-            Err(Undefined::OutOfRange { what: "a value", value, allowed: "between 0 and 1" })
-        })
+        outside
+            .map_or(Ok(()), |value| Err(Undefined::OutOfRange { what: "a value", value, allowed: "between 0 and 1" }))
     }
 }
 

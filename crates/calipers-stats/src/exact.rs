@@ -141,7 +141,7 @@ pub struct SignFlip {
 
 /// All patterns of up to this many differences are enumerated at once: 2 × 2¹⁰ half sums.
 const ENUMERATED_FIRST: usize = 20;
-/// And of up to this many when there is no common step: 2 × 2²⁰ half sums, 16 MB and some milliseconds.
+/// And of up to this many when there is no common step: 2 × 2²⁰ half sums, 16 MB and under a tenth of a second.
 const ENUMERATED_MAX: usize = 40;
 /// The most additions spent on the law over a lattice, a fraction of a second.
 const LATTICE_STEPS_MAX: u64 = 1 << 27;
@@ -397,7 +397,8 @@ mod tests {
 
     #[test]
     fn shares_of_five_attempts_have_a_step_despite_rounding() {
-        let differences: Vec<f64> = (0..200).map(|i| f64::from(i * 7 % 6) / 5.0 - f64::from(i * 11 % 5) / 5.0).collect();
+        let differences: Vec<f64> =
+            (0..200).map(|i| f64::from(i * 7 % 6) / 5.0 - f64::from(i * 11 % 5) / 5.0).collect();
         let test = sign_flip(&differences, 0, Seed(0)).unwrap();
         assert_eq!(test.law, FlipLaw::Lattice);
         let by_chance = simulated_p(&sorted(&differences), test.sum.abs() - 1e-9, 200_000, Seed(3));
@@ -412,7 +413,8 @@ mod tests {
 
     #[test]
     fn chance_agrees_with_enumeration() {
-        let differences: Vec<f64> = (1..=36).map(|i| f64::from(i).sqrt() * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
+        let differences: Vec<f64> =
+            (1..=36).map(|i| f64::from(i).sqrt() * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
         let exact = sign_flip(&differences, 0, Seed(0)).unwrap();
         assert_eq!(exact.law, FlipLaw::Enumerated);
         let by_chance = simulated_p(&sorted(&differences), exact.sum.abs() - 1e-9, 200_000, Seed(7));

@@ -189,8 +189,8 @@ pub fn paired_attempts(a: &UnitMoments, b: &UnitMoments) -> Result<PairedAttempt
             (None, None) => {}
         }
     }
-    let fixed_suite = FixedSuite::of(ours.into_iter())
-        .and_then(|ours| Ok(ours.plus(FixedSuite::of(theirs.into_iter())?)));
+    let fixed_suite =
+        FixedSuite::of(ours.into_iter()).and_then(|ours| Ok(ours.plus(FixedSuite::of(theirs.into_iter())?)));
     Ok(PairedAttempts { pairs, only_a, only_b, fixed_suite })
 }
 

@@ -9,7 +9,7 @@ use golden::{Vector, check, json};
 use serde_json::json;
 
 fn confidence(v: &Vector) -> Confidence {
-    Confidence::two_sided(v.number("level")).unwrap()
+    Confidence::two_sided(v.number("level")).expect("a level between 0 and 1")
 }
 
 #[test]
