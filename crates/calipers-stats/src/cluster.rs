@@ -15,10 +15,9 @@
 //!
 //! Cost: one cache line of 32 bytes touched a value, a pass over the clusters at the end.
 
+use crate::proportion::{Proportion, wilson_bounds};
 use crate::sum::{ExactSum, Wide, sum_of};
-use crate::{
-    Caveat, Confidence, Interval, Method, Moments, Undefined, mean::around, proportion::wilson_bounds, special,
-};
+use crate::{Caveat, Confidence, Interval, Method, Moments, Undefined, mean::around, special};
 
 /// Below this, t with C − 1 degrees of freedom undercovers unless the clusters are balanced.
 const FEW_CLUSTERS: u64 = 20;
@@ -394,9 +393,8 @@ pub fn wilson_clustered(estimate: &ClusterEstimate, confidence: Confidence) -> R
     if !estimate.is_at_an_end() {
         return wilson_clustered_inspect(estimate, confidence);
     }
-    let reach = confidence.tail().powf(1.0 / estimate.clusters as f64);
-    let (lower, upper) = if estimate.mean == 1.0 { (reach, 1.0) } else { (0.0, 1.0 - reach) };
-    Ok(confidence.interval(Method::ClopperPearson, || lower, || upper))
+    let passed = if estimate.mean == 1.0 { estimate.clusters } else { 0 };
+    Ok(Proportion::new(passed, estimate.clusters)?.clopper_pearson(confidence))
 }
 
 /// The same as Inspect computes it: when all values agree, every value counts as independent.

@@ -6,6 +6,7 @@
 
 use crate::cluster::{ClusterEstimate, clustered};
 use crate::components::{Estimand, FixedSuite, UnitMoments};
+use crate::gate::Decision;
 use crate::sum::ExactSum;
 use crate::{Confidence, Interval, Method, Moments, Undefined, mean, special};
 
@@ -275,7 +276,7 @@ impl Difference {
     /// inconclusive. Undefined for a margin that is not positive and when the differences do not vary.
     ///
     /// ```
-    /// use calipers_stats::paired::{paired, Decision};
+    /// use calipers_stats::{gate::Decision, paired::paired};
     ///
     /// let (candidate, baseline) = ([0.8, 0.7, 0.9, 0.6, 0.8], [0.8, 0.6, 0.9, 0.7, 0.8]);
     /// let difference = paired(&candidate, &baseline)?.difference()?;
@@ -324,29 +325,6 @@ fn check_margin(margin: f64) -> Result<(), Undefined> {
         Ok(())
     } else {
         Err(Undefined::OutOfRange { what: "margin", value: margin, allowed: "positive" })
-    }
-}
-
-/// What a comparison with a limit comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Decision {
-    /// The data show that the limit is kept.
-    Pass,
-    /// The data show that the limit is broken.
-    Fail,
-    /// The data show neither.
-    Inconclusive,
-}
-
-impl Decision {
-    /// The name used in results and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Inconclusive => "inconclusive",
-        }
     }
 }
 

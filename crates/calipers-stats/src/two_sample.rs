@@ -3,7 +3,7 @@
 //! When both runs saw the same samples, pair them ([`crate::paired`]): it is far sharper.
 
 use crate::paired::Difference;
-use crate::proportion::wilson_bounds;
+use crate::proportion::{Proportion, wilson_bounds};
 use crate::{Confidence, Interval, Method, Moments, Undefined, special};
 
 /// The difference of two independent means by Welch (1947): no equal variances assumed.
@@ -33,19 +33,20 @@ pub fn welch(a: &Moments, b: &Moments) -> Result<Difference, Undefined> {
     Ok(Difference::welch(Undefined::check_finite(mean)?, Undefined::check_finite(variance)?.sqrt(), df))
 }
 
-/// Newcombe's (1998, method 10) interval of a difference of two independent shares.
+/// Newcombe's (1998, method 10) interval of a difference of two independent shares, first minus second.
 ///
-/// Each share's Wilson bounds are combined: the lower bound is d − √((p₁−l₁)² + (u₂−p₂)²). Successes and trials
-/// of each group are `(successes, trials)`. Undefined for no trials, and for more successes than trials.
+/// Each share's Wilson bounds are combined: the lower bound is d − √((p₁−l₁)² + (u₂−p₂)²).
 ///
 /// ```
-/// use calipers_stats::{two_sample::newcombe, Confidence};
+/// use calipers_stats::{proportion::Proportion, two_sample::newcombe, Confidence};
 ///
-/// let interval = newcombe((45, 50), (38, 50), Confidence::two_sided(0.95)?)?;
+/// let (first, second) = (Proportion::new(45, 50)?, Proportion::new(38, 50)?);
+/// let interval = newcombe(first, second, Confidence::two_sided(0.95)?);
 /// assert!((interval.lower.unwrap() - -0.0093973).abs() < 1e-7);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
-pub fn newcombe(first: (u64, u64), second: (u64, u64), confidence: Confidence) -> Result<Interval, Undefined> {
+#[must_use]
+pub fn newcombe(first: Proportion, second: Proportion, confidence: Confidence) -> Interval {
     hybrid(first, second, 0.0, confidence)
 }
 
@@ -76,7 +77,8 @@ pub fn newcombe_paired(
         allowed: "below 2^64",
     })?;
     let correlation = paired_correlation([both, first, second, neither].map(|count| count as f64));
-    hybrid((both + first, trials), (both + second, trials), correlation, confidence)
+    let (first, second) = (Proportion::new(both + first, trials)?, Proportion::new(both + second, trials)?);
+    Ok(hybrid(first, second, correlation, confidence))
 }
 
 /// φ of a fourfold table, with Newcombe's continuity correction; 0 where it has no value.
@@ -88,40 +90,21 @@ fn paired_correlation([both, first, second, neither]: [f64; 4]) -> f64 {
     if margins > 0.0 { excess / margins.sqrt() } else { 0.0 }
 }
 
-fn hybrid(
-    first: (u64, u64),
-    second: (u64, u64),
-    correlation: f64,
-    confidence: Confidence,
-) -> Result<Interval, Undefined> {
+fn hybrid(first: Proportion, second: Proportion, correlation: f64, confidence: Confidence) -> Interval {
     let critical = special::normal_quantile(1.0 - confidence.tail());
-    let (p1, below1, above1) = reaches(first, critical)?;
-    let (p2, below2, above2) = reaches(second, critical)?;
+    let (below1, above1) = reaches(first, critical);
+    let (below2, above2) = reaches(second, critical);
     // Rounding may carry the sum of squares below 0 when the correlation is ±1.
     let reach = |x: f64, y: f64| (x * x - 2.0 * correlation * x * y + y * y).max(0.0).sqrt();
-    let difference = p1 - p2;
-    Ok(confidence.interval(
-        Method::Newcombe,
-        || difference - reach(below1, above2),
-        || difference + reach(above1, below2),
-    ))
+    let difference = first.estimate() - second.estimate();
+    confidence.interval(Method::Newcombe, || difference - reach(below1, above2), || difference + reach(above1, below2))
 }
 
-/// A share, and how far its Wilson bounds lie below and above it.
-fn reaches((successes, trials): (u64, u64), critical: f64) -> Result<(f64, f64, f64), Undefined> {
-    if trials == 0 {
-        return Err(Undefined::Empty);
-    }
-    if successes > trials {
-        return Err(Undefined::OutOfRange {
-            what: "successes",
-            value: successes as f64,
-            allowed: "at most the number of trials",
-        });
-    }
-    let p = successes as f64 / trials as f64;
-    let (lower, upper) = wilson_bounds(p, trials as f64, critical);
-    Ok((p, p - lower, upper - p))
+/// How far a share's Wilson bounds lie below and above it.
+fn reaches(share: Proportion, critical: f64) -> (f64, f64) {
+    let p = share.estimate();
+    let (lower, upper) = wilson_bounds(p, share.trials() as f64, critical);
+    (p - lower, upper - p)
 }
 
 #[cfg(test)]
@@ -142,17 +125,20 @@ mod tests {
     #[test]
     fn impossible_counts_are_refused() {
         let confidence = Confidence::two_sided(0.95).unwrap();
-        assert_eq!(newcombe((0, 0), (1, 2), confidence), Err(Undefined::Empty));
-        assert!(matches!(newcombe((3, 2), (1, 2), confidence), Err(Undefined::OutOfRange { .. })));
         assert!(newcombe_paired(u64::MAX, 1, 0, 0, confidence).is_err());
-        assert_eq!(newcombe_paired(0, 0, 0, 0, confidence), Err(Undefined::Empty));
+        assert!(newcombe_paired(0, 0, 0, 0, confidence).is_err());
+    }
+
+    fn share(successes: u64, trials: u64) -> Proportion {
+        Proportion::new(successes, trials).unwrap()
     }
 
     #[test]
     fn shares_of_one_on_both_sides_leave_an_even_interval() {
-        let interval = newcombe((10, 10), (10, 10), Confidence::two_sided(0.95).unwrap()).unwrap();
+        let confidence = Confidence::two_sided(0.95).unwrap();
+        let interval = newcombe(share(10, 10), share(10, 10), confidence);
         assert_eq!(interval.lower.unwrap(), -interval.upper.unwrap());
-        let paired = newcombe_paired(10, 0, 0, 0, Confidence::two_sided(0.95).unwrap()).unwrap();
+        let paired = newcombe_paired(10, 0, 0, 0, confidence).unwrap();
         assert_eq!(paired.lower, interval.lower);
     }
 
@@ -160,7 +146,8 @@ mod tests {
         #[test]
         fn a_swap_mirrors_the_interval(k1 in 0u64..20, k2 in 0u64..30) {
             let confidence = Confidence::two_sided(0.9).unwrap();
-            let (one, two) = (newcombe((k1, 20), (k2, 30), confidence).unwrap(), newcombe((k2, 30), (k1, 20), confidence).unwrap());
+            let (first, second) = (share(k1, 20), share(k2, 30));
+            let (one, two) = (newcombe(first, second, confidence), newcombe(second, first, confidence));
             prop_assert!((one.lower.unwrap() + two.upper.unwrap()).abs() < 1e-12);
             prop_assert!(one.lower.unwrap() >= -1.0 - 1e-12 && one.upper.unwrap() <= 1.0 + 1e-12);
         }

@@ -4,6 +4,7 @@ mod golden;
 
 use calipers_stats::exact::{mcnemar, sign_flip, sign_test};
 use calipers_stats::multiplicity::{Correction, adjust, rejected};
+use calipers_stats::proportion::Proportion;
 use calipers_stats::two_sample::{newcombe, welch};
 use calipers_stats::{Confidence, Moments, Seed};
 use golden::{Vector, check, json};
@@ -73,9 +74,13 @@ fn welch_tests() {
 #[test]
 fn newcombe_intervals() {
     check("tests", &["two_proportions_newcombe"], |v| {
-        let (first, second) = ((v.count("k1"), v.count("n1")), (v.count("k2"), v.count("n2")));
-        let interval = newcombe(first, second, confidence(v)).unwrap();
-        let share = |(successes, trials): (u64, u64)| successes as f64 / trials as f64;
-        json!({ "diff": share(first) - share(second), "lower": interval.lower, "upper": interval.upper })
+        let share = |successes, trials| Proportion::new(v.count(successes), v.count(trials)).unwrap();
+        let (first, second) = (share("k1", "n1"), share("k2", "n2"));
+        let interval = newcombe(first, second, confidence(v));
+        json!({
+            "diff": first.estimate() - second.estimate(),
+            "lower": interval.lower,
+            "upper": interval.upper,
+        })
     });
 }
