@@ -9,6 +9,10 @@ use crate::{Seed, Undefined, special};
 
 /// P(X ≤ less) twice, for X ~ Binomial(total, ½): the two-sided exact test of an even split.
 fn even_split_p(less: u64, total: u64) -> f64 {
+    // As even as can be: both tails together are everything.
+    if total.abs_diff(less) <= less.saturating_add(1) {
+        return 1.0;
+    }
     as_probability(2.0 * special::binomial_cdf(less, total, 0.5))
 }
 
@@ -455,6 +459,7 @@ mod tests {
         for (first, second) in [(0, 0), (5, 5), (1000, 1000)] {
             assert_eq!((mcnemar(first, second).p_exact, mcnemar(first, second).p_mid), (1.0, 1.0));
         }
+        assert_eq!(mcnemar(0, 1).p_exact, 1.0);
         assert_eq!(mcnemar(5, 5).chi2, Ok(0.0));
         assert!(mcnemar(0, 0).chi2.is_err());
     }
