@@ -27,7 +27,7 @@ use crate::special::BetaTails;
 ///     evidence.observe(true);
 ///     samples += 1;
 /// }
-/// assert_eq!((evidence.decision(0.05)?, samples), (Decision::Pass, 24));
+/// assert_eq!((evidence.decision(0.05)?, samples), (Decision::Pass, 20));
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -293,7 +293,12 @@ impl Gate {
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn samples_to_pass(self) -> Result<u64, Undefined> {
-        perfect_needs(if self.direction == Direction::AtLeast { self.bad } else { 1.0 - self.bad }, self.alpha)
+        perfect_needs(self.pass_threshold(), self.alpha)
+    }
+
+    /// The share of successes (at least) or of failures (at most) that is to be ruled out before a pass.
+    pub(crate) fn pass_threshold(self) -> f64 {
+        if self.direction == Direction::AtLeast { self.bad } else { 1.0 - self.bad }
     }
 
     /// The same question about failures instead of successes.
@@ -316,7 +321,7 @@ impl Gate {
     /// use calipers_stats::proportion::Proportion;
     ///
     /// let gate = Gate::at_least(0.85, 0.05)?;
-    /// assert_eq!(gate.samples_more(Proportion::new(46, 50)?, 100_000), SamplesMore::Enough(23));
+    /// assert_eq!(gate.samples_more(Proportion::new(46, 50)?, 100_000), SamplesMore::Enough(18));
     /// let near = gate.samples_more(Proportion::new(85, 100)?, 100_000);
     /// assert_eq!(near, SamplesMore::NearThreshold { searched: 100_000 });
     /// # Ok::<(), calipers_stats::Undefined>(())
@@ -491,6 +496,35 @@ impl CriticalWalk {
             }
         }
         self.tail.at_least > before
+    }
+}
+
+/// The power of a gate, as trials are added one by one: the chance that the critical number is reached.
+pub(crate) struct PowerWalk {
+    critical: CriticalWalk,
+    power: UpperTail,
+}
+
+impl PowerWalk {
+    pub(crate) fn new(trials: u64, threshold: f64, alpha: f64, share: f64) -> Self {
+        let critical = CriticalWalk::new(trials, threshold, alpha);
+        let at_least = critical.successes();
+        let probability = binomial_at_least(at_least, trials, share);
+        Self { critical, power: UpperTail { urn: Urn::Binomial { p: share }, draws: trials, at_least, probability } }
+    }
+
+    pub(crate) fn power(&self) -> f64 {
+        self.power.probability
+    }
+
+    pub(crate) fn step(&mut self) {
+        self.power.draw();
+        if self.critical.step() {
+            self.power.raise();
+        }
+        if let (Urn::Binomial { p }, true) = (self.power.urn, self.power.draws.is_multiple_of(WALK_RESET)) {
+            self.power.probability = binomial_at_least(self.power.at_least, self.power.draws, p);
+        }
     }
 }
 

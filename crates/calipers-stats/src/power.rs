@@ -1,1 +1,544 @@
-//! (to come)
+//! How many samples: power, sample sizes and detectable differences.
+//!
+//! To be asked before the money is spent. A "power" computed from the effect that was observed says nothing
+//! that its p-value does not; compute the smallest detectable difference at the present size instead
+//! ([`PairedDesign::detectable`]).
+
+use crate::Undefined;
+use crate::gate::{Direction, Gate, PowerWalk, critical_successes};
+use crate::special::{binomial_at_least, noncentral_t_cdf, normal_quantile, smallest, t_quantile};
+
+/// A test to be planned for: its error rate and its sides.
+///
+/// ```
+/// use calipers_stats::power::Test;
+///
+/// assert_eq!(Test::two_sided(0.05)?.tail(), 0.025);
+/// assert_eq!(Test::one_sided(0.05)?.tail(), 0.05);
+/// assert!(Test::two_sided(5.0).is_err());
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test {
+    tail: f64,
+    is_two_sided: bool,
+}
+
+impl Test {
+    /// Looks for a difference either way, with an error of `alpha` in all.
+    pub fn two_sided(alpha: f64) -> Result<Self, Undefined> {
+        Ok(Self { tail: Undefined::check_open_unit("alpha", alpha)? / 2.0, is_two_sided: true })
+    }
+
+    /// Looks for a difference in the direction of the effect only, with an error of `alpha`.
+    pub fn one_sided(alpha: f64) -> Result<Self, Undefined> {
+        Ok(Self { tail: Undefined::check_open_unit("alpha", alpha)?, is_two_sided: false })
+    }
+
+    /// The error on each side that is looked at.
+    #[must_use]
+    pub fn tail(self) -> f64 {
+        self.tail
+    }
+
+    /// z of the test plus z of the power: how many standard errors the effect must measure.
+    fn standard_errors(self, power: f64) -> Result<f64, Undefined> {
+        let power = Undefined::check_open_unit("power", power)?;
+        if power <= self.tail {
+            return Err(Undefined::OutOfRange { what: "power", value: power, allowed: "above the error of the test" });
+        }
+        Ok(normal_quantile(power) - normal_quantile(self.tail))
+    }
+}
+
+/// A difference worth finding, and the standard deviation of what it is the mean of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// The true mean difference; its sign does not matter.
+    pub delta: f64,
+    /// The standard deviation of the (paired) differences.
+    pub sd: f64,
+}
+
+impl Effect {
+    /// The size of the effect in standard deviations.
+    fn standardised(self) -> Result<f64, Undefined> {
+        let sd = check_positive("standard deviation", self.sd)?;
+        Ok(check_difference(self.delta)? / sd)
+    }
+}
+
+/// A number of samples: as the formula gives it, and rounded up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampleSize {
+    /// What solves the equation.
+    pub real: f64,
+    /// The smallest whole number that is enough.
+    pub whole: u64,
+}
+
+impl SampleSize {
+    fn from_real(real: f64) -> Result<Self, Undefined> {
+        let real = Undefined::check_finite(real)?;
+        // A whole number that rounding has lifted by a hair stays whole.
+        Ok(Self { real, whole: ((real - 1e-9).ceil() as u64).max(1) })
+    }
+}
+
+fn check_positive(what: &'static str, value: f64) -> Result<f64, Undefined> {
+    if value > 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Undefined::OutOfRange { what, value, allowed: "positive and finite" })
+    }
+}
+
+fn check_difference(delta: f64) -> Result<f64, Undefined> {
+    if delta == 0.0 {
+        return Err(Undefined::Unattainable { what: "power to find a difference of zero" });
+    }
+    Ok(Undefined::check_finite(delta)?.abs())
+}
+
+/// The number of pairs that finds an effect with the given power, by the normal approximation.
+///
+/// n = ((z_{1 − α/2} + z_power) sd / δ)². From about fifty on; below, see [`paired_t_sample_size`]. Undefined for a
+/// difference of zero, a standard deviation that is not positive and a power outside (α, 1).
+///
+/// ```
+/// use calipers_stats::power::{sample_size_z, Effect, Test};
+///
+/// let size = sample_size_z(Effect { delta: 0.03, sd: 0.45 }, Test::two_sided(0.05)?, 0.8)?;
+/// assert_eq!(size.whole, 1766);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn sample_size_z(effect: Effect, test: Test, power: f64) -> Result<SampleSize, Undefined> {
+    SampleSize::from_real((test.standard_errors(power)? / effect.standardised()?).powi(2))
+}
+
+/// What makes the mean difference of two runs on the same samples vary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variances {
+    /// Of the true difference from sample to sample, ω² = Var(μ_A − μ_B).
+    pub between: f64,
+    /// Of the attempts at one sample in the first run, the mean of σ²_A.
+    pub within_a: f64,
+    /// Of the attempts at one sample in the second run, the mean of σ²_B.
+    pub within_b: f64,
+}
+
+/// The attempts at each sample in two runs, at least one each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Epochs {
+    /// In the first run.
+    pub a: u64,
+    /// In the second run.
+    pub b: u64,
+}
+
+/// A comparison of two runs on the same samples, with one or more attempts at each.
+///
+/// Miller 2024 (arXiv 2411.00640), section 5: the variance of one sample's difference is
+/// ω² + σ²_A/K_A + σ²_B/K_B.
+///
+/// ```
+/// use calipers_stats::power::{Epochs, PairedDesign, Test, Variances};
+///
+/// let variances = Variances { between: 1.0 / 9.0, within_a: 0.1667, within_b: 0.1667 };
+/// let test = Test::two_sided(0.05)?;
+/// let once = PairedDesign::new(variances, Epochs { a: 1, b: 1 })?;
+/// let ten_times = PairedDesign::new(variances, Epochs { a: 10, b: 10 })?;
+/// assert_eq!(once.sample_size(0.03, test, 0.8)?.whole, 3877);
+/// assert_eq!(ten_times.sample_size(0.03, test, 0.8)?.whole, 1260);
+/// assert!((once.detectable(198, test, 0.8)? - 0.1327).abs() < 1e-4);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairedDesign {
+    variance: f64,
+}
+
+impl PairedDesign {
+    /// Undefined for negative variances, for a sum of zero and without attempts.
+    pub fn new(variances: Variances, epochs: Epochs) -> Result<Self, Undefined> {
+        let Variances { between, within_a, within_b } = variances;
+        for value in [between, within_a, within_b] {
+            if value.is_nan() || value < 0.0 {
+                return Err(Undefined::OutOfRange { what: "variance", value, allowed: "zero or positive" });
+            }
+        }
+        if epochs.a.min(epochs.b) == 0 {
+            return Err(Undefined::TooFew { what: "attempts", need: 1, have: 0 });
+        }
+        let variance = between + within_a / epochs.a as f64 + within_b / epochs.b as f64;
+        Ok(Self { variance: check_positive("variance of a difference", variance)? })
+    }
+
+    /// The variance of one sample's difference.
+    #[must_use]
+    pub fn variance(self) -> f64 {
+        self.variance
+    }
+
+    /// The number of samples that finds a mean difference of `delta` with the given power.
+    pub fn sample_size(self, delta: f64, test: Test, power: f64) -> Result<SampleSize, Undefined> {
+        sample_size_z(Effect { delta, sd: self.variance.sqrt() }, test, power)
+    }
+
+    /// The smallest mean difference that `samples` samples find with the given power (MDE).
+    pub fn detectable(self, samples: u64, test: Test, power: f64) -> Result<f64, Undefined> {
+        if samples == 0 {
+            return Err(Undefined::Empty);
+        }
+        Ok(test.standard_errors(power)? * (self.variance / samples as f64).sqrt())
+    }
+}
+
+/// The power of the paired t test with `samples` pairs, by the noncentral t distribution.
+///
+/// Exact for normal differences. Undefined below two pairs, for a difference of zero and for a standard
+/// deviation that is not positive.
+///
+/// ```
+/// use calipers_stats::power::{paired_t_power, Effect, Test};
+///
+/// let power = paired_t_power(40, Effect { delta: 0.1, sd: 0.35 }, Test::two_sided(0.05)?)?;
+/// assert!((power - 0.4218304138).abs() < 1e-9);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn paired_t_power(samples: u64, effect: Effect, test: Test) -> Result<f64, Undefined> {
+    if samples < 2 {
+        return Err(Undefined::TooFew { what: "pairs", need: 2, have: samples });
+    }
+    Ok(t_power(samples as f64 - 1.0, effect.standardised()? * (samples as f64).sqrt(), test))
+}
+
+/// The probability that t with `df` degrees of freedom and this noncentrality, above 0, is significant.
+fn t_power(df: f64, noncentrality: f64, test: Test) -> f64 {
+    let critical = -t_quantile(test.tail, df);
+    let found = noncentral_t_cdf(-critical, df, -noncentrality);
+    if test.is_two_sided { found + noncentral_t_cdf(-critical, df, noncentrality) } else { found }
+}
+
+/// The most samples that a search considers.
+const SAMPLES_MAX: u64 = 1 << 48;
+
+/// The smallest number from `from` on that reaches a power which grows with it.
+fn smallest_with_power(from: u64, power: f64, at: impl Fn(u64) -> f64) -> Result<u64, Undefined> {
+    let power = Undefined::check_open_unit("power", power)?;
+    let found = smallest(SAMPLES_MAX, |samples| samples >= from && at(samples) >= power);
+    if found < SAMPLES_MAX { Ok(found) } else { Err(Undefined::Unattainable { what: "this power" }) }
+}
+
+/// The smallest number of pairs with which the paired t test has the given power.
+///
+/// ```
+/// use calipers_stats::power::{paired_t_sample_size, Effect, Test};
+///
+/// let pairs = paired_t_sample_size(Effect { delta: 0.1, sd: 0.35 }, Test::two_sided(0.05)?, 0.8)?;
+/// assert_eq!(pairs, 99);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn paired_t_sample_size(effect: Effect, test: Test, power: f64) -> Result<u64, Undefined> {
+    let size = effect.standardised()?;
+    smallest_with_power(2, power, |pairs| t_power(pairs as f64 - 1.0, size * (pairs as f64).sqrt(), test))
+}
+
+/// The number of samples in each of two independent groups that tells their shares apart.
+///
+/// The normal approximation with the pooled variance under no difference (Fleiss, Levin & Paik 2003, eq. 4.14
+/// before the continuity correction; R's `power.prop.test`). Undefined for shares that are equal or outside
+/// [0, 1].
+///
+/// ```
+/// use calipers_stats::power::{two_proportions_sample_size, Test};
+///
+/// assert_eq!(two_proportions_sample_size(0.7, 0.75, Test::two_sided(0.05)?, 0.8)?.whole, 1251);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn two_proportions_sample_size(p1: f64, p2: f64, test: Test, power: f64) -> Result<SampleSize, Undefined> {
+    for value in [p1, p2] {
+        if !(0.0..=1.0).contains(&value) {
+            return Err(Undefined::OutOfRange { what: "share", value, allowed: "between 0 and 1" });
+        }
+    }
+    let difference = check_difference(p1 - p2)?;
+    test.standard_errors(power)?;
+    let pooled = (p1 + p2) / 2.0;
+    let null = (2.0 * pooled * (1.0 - pooled)).sqrt();
+    let apart = (p1 * (1.0 - p1) + p2 * (1.0 - p2)).sqrt();
+    let reach = normal_quantile(power) * apart - normal_quantile(test.tail) * null;
+    SampleSize::from_real((reach / difference).powi(2))
+}
+
+/// How often a gate passes a share that deserves it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GatePower {
+    /// The fewest successes that pass (for "at most": the most). None when not even a perfect score does.
+    pub critical_successes: Option<u64>,
+    /// The probability of passing; 0 when nothing passes.
+    pub power: f64,
+}
+
+/// The power of a gate at a given true share, by the exact binomial distribution.
+///
+/// Undefined without samples and for a share outside [0, 1].
+///
+/// ```
+/// use calipers_stats::{gate::Gate, power::gate_power};
+///
+/// let power = gate_power(Gate::at_least(0.8, 0.05)?, 0.9, 100)?;
+/// assert_eq!(power.critical_successes, Some(87));
+/// assert!((power.power - 0.8761232074).abs() < 1e-10);
+/// assert_eq!(gate_power(Gate::at_least(0.95, 0.05)?, 0.99, 20)?.critical_successes, None);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn gate_power(gate: Gate, true_share: f64, samples: u64) -> Result<GatePower, Undefined> {
+    let share = gate_share(gate, true_share)?;
+    if samples == 0 {
+        return Err(Undefined::Empty);
+    }
+    let critical = critical_successes(samples, gate.pass_threshold(), gate.alpha());
+    if critical > samples {
+        return Ok(GatePower { critical_successes: None, power: 0.0 });
+    }
+    let successes = if gate.direction() == Direction::AtLeast { critical } else { samples - critical };
+    Ok(GatePower { critical_successes: Some(successes), power: binomial_at_least(critical, samples, share) })
+}
+
+/// The true share as the gate counts: of successes, or of failures when it asks for "at most".
+fn gate_share(gate: Gate, true_share: f64) -> Result<f64, Undefined> {
+    if !(0.0..=1.0).contains(&true_share) {
+        return Err(Undefined::OutOfRange { what: "true share", value: true_share, allowed: "between 0 and 1" });
+    }
+    Ok(if gate.direction() == Direction::AtLeast { true_share } else { 1.0 - true_share })
+}
+
+/// The numbers of samples between which a gate's power rises past a target: it is a saw-tooth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GateSampleSize {
+    /// The first number of samples with enough power; one more may have less.
+    pub first: u64,
+    /// The number from which the power stays, up to the largest number searched. None if it last fell short there.
+    pub stable: Option<u64>,
+}
+
+/// The number of samples with which a gate passes a given true share with the given power.
+///
+/// By the exact binomial distribution, for every number of samples up to `samples_max`, at a cost proportional
+/// to it. Undefined for a share or power out of range, and unattainable when no number up to `samples_max` does,
+/// as when the true share is no better than the threshold.
+///
+/// ```
+/// use calipers_stats::{gate::Gate, power::gate_sample_size};
+///
+/// let size = gate_sample_size(Gate::at_least(0.8, 0.05)?, 0.9, 0.8, 10_000)?;
+/// assert_eq!((size.first, size.stable), (82, Some(94)));
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn gate_sample_size(
+    gate: Gate,
+    true_share: f64,
+    power: f64,
+    samples_max: u64,
+) -> Result<GateSampleSize, Undefined> {
+    let power = Undefined::check_open_unit("power", power)?;
+    let mut walk = PowerWalk::new(1, gate.pass_threshold(), gate.alpha(), gate_share(gate, true_share)?);
+    let (mut first, mut short) = (None, 0);
+    for samples in 1..=samples_max {
+        if walk.power() < power * (1.0 - 1e-12) {
+            short = samples;
+        } else if first.is_none() {
+            first = Some(samples);
+        }
+        walk.step();
+    }
+    let first = first.ok_or(Undefined::Unattainable { what: "this power within the samples allowed" })?;
+    Ok(GateSampleSize { first, stable: (short < samples_max).then_some(short + 1) })
+}
+
+/// By how much clusters inflate the variance of a mean: 1 + (m − 1) ρ (Kish 1965).
+///
+/// `size` is the mean number of samples in a cluster, at least 1, and `icc` the correlation within one. A negative
+/// correlation below −1/(m − 1) cannot be, and is undefined.
+///
+/// ```
+/// use calipers_stats::power::design_effect;
+///
+/// assert_eq!(design_effect(0.25, 5.0), Ok(2.0));
+/// ```
+pub fn design_effect(icc: f64, size: f64) -> Result<f64, Undefined> {
+    if !(-1.0..=1.0).contains(&icc) {
+        return Err(Undefined::OutOfRange { what: "correlation", value: icc, allowed: "between -1 and 1" });
+    }
+    if size.is_nan() || size < 1.0 {
+        return Err(Undefined::OutOfRange { what: "cluster size", value: size, allowed: "at least 1" });
+    }
+    check_positive("design effect", 1.0 + (size - 1.0) * icc)
+}
+
+/// Samples that come in clusters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clusters {
+    /// The mean number of samples in a cluster.
+    pub size: f64,
+    /// By how much the variance is inflated; see [`design_effect`].
+    pub design_effect: f64,
+}
+
+/// The number of clusters with which a clustered comparison has the given power.
+///
+/// The variance is multiplied by the design effect and t has one degree of freedom less than clusters, which
+/// matters: ten clusters of fifty are not five hundred samples. At least two clusters.
+///
+/// ```
+/// use calipers_stats::power::{clusters_needed, paired_t_sample_size, Clusters, Effect, Test};
+///
+/// let (effect, test) = (Effect { delta: 0.1, sd: 0.35 }, Test::two_sided(0.05)?);
+/// let alone = Clusters { size: 1.0, design_effect: 1.0 };
+/// assert_eq!(clusters_needed(effect, alone, test, 0.8), paired_t_sample_size(effect, test, 0.8));
+/// let repositories = Clusters { size: 10.0, design_effect: 2.0 };
+/// assert_eq!(clusters_needed(effect, repositories, test, 0.8)?, 22);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn clusters_needed(effect: Effect, clusters: Clusters, test: Test, power: f64) -> Result<u64, Undefined> {
+    let size = check_positive("cluster size", clusters.size)?;
+    let inflation = check_positive("design effect", clusters.design_effect)?;
+    let each = effect.standardised()? * (size / inflation).sqrt();
+    smallest_with_power(2, power, |count| t_power(count as f64 - 1.0, each * (count as f64).sqrt(), test))
+}
+
+/// Variance between samples, and between attempts at the same sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Components {
+    /// Of the samples' true means.
+    pub between: f64,
+    /// Of the attempts at one sample, on average.
+    pub within: f64,
+}
+
+/// What a sample costs before its first attempt, and what each attempt costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// To write, label or set up a sample.
+    pub sample: f64,
+    /// To run and score one attempt.
+    pub attempt: f64,
+}
+
+/// The number of attempts at each sample that buys the smallest error for the money.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OptimalAttempts {
+    /// K* = √((within / between) · (cost of a sample / cost of an attempt)); may be below 1.
+    pub real: f64,
+    /// The better of the two whole numbers around it, at least 1.
+    pub whole: u64,
+}
+
+/// The cost-optimal number of attempts: beyond it, buy samples.
+///
+/// Minimises (between + within/K)(c_sample + K c_attempt), the variance at a fixed budget. Undefined for costs
+/// that are not positive and negative variances; without variance between samples, attempts are always the
+/// better buy and no number is optimal.
+///
+/// ```
+/// use calipers_stats::power::{optimal_attempts, Components, Costs};
+///
+/// let components = Components { between: 0.157, within: 0.083 };
+/// let optimal = optimal_attempts(components, Costs { sample: 10.0, attempt: 1.0 })?;
+/// assert_eq!(optimal.whole, 2);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn optimal_attempts(components: Components, costs: Costs) -> Result<OptimalAttempts, Undefined> {
+    let Components { between, within } = components;
+    for value in [between, within] {
+        if value.is_nan() || value < 0.0 || value.is_infinite() {
+            return Err(Undefined::OutOfRange { what: "variance", value, allowed: "zero or positive, and finite" });
+        }
+    }
+    let (sample, attempt) =
+        (check_positive("cost of a sample", costs.sample)?, check_positive("cost of an attempt", costs.attempt)?);
+    if between == 0.0 {
+        return Err(Undefined::NoSpread { what: "the samples' means" });
+    }
+    let real = Undefined::check_finite(((within / between) * (sample / attempt)).sqrt())?;
+    let price = |attempts: f64| (between + within / attempts) * (sample + attempts * attempt);
+    let (below, above) = (real.floor().max(1.0), real.ceil().max(1.0));
+    let whole = if price(above) < price(below) { above } else { below };
+    Ok(OptimalAttempts { real, whole: whole as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_smallest_size_is_enough_and_one_less_is_not(
+            delta in 0.02..2.0f64, alpha in 0.001..0.2f64, power in 0.3..0.99f64, two_sided in any::<bool>(),
+        ) {
+            let test = if two_sided { Test::two_sided(alpha) } else { Test::one_sided(alpha) }.unwrap();
+            let effect = Effect { delta, sd: 0.5 };
+            let pairs = paired_t_sample_size(effect, test, power).unwrap();
+            prop_assert!(paired_t_power(pairs, effect, test).unwrap() >= power);
+            prop_assert!(pairs == 2 || paired_t_power(pairs - 1, effect, test).unwrap() < power);
+            // t needs more pairs than z, but not many more.
+            let z = sample_size_z(effect, test, power).unwrap().whole;
+            prop_assert!(pairs + 1 >= z, "{pairs} {z}");
+        }
+
+        #[test]
+        fn the_detectable_difference_needs_just_these_samples(
+            between in 0.01..0.3f64, within in 0.0..0.3f64, samples in 10..100_000u64, power in 0.3..0.99f64,
+        ) {
+            let variances = Variances { between, within_a: within, within_b: within };
+            let design = PairedDesign::new(variances, Epochs { a: 3, b: 2 }).unwrap();
+            let test = Test::two_sided(0.05).unwrap();
+            let delta = design.detectable(samples, test, power).unwrap();
+            prop_assert!((design.sample_size(delta, test, power).unwrap().real / samples as f64 - 1.0).abs() < 1e-9);
+        }
+
+        #[test]
+        fn gate_sizes_agree_with_the_power_at_each_size(threshold in 0.3..0.95f64, gain in 0.2..0.8f64, power in 0.5..0.95f64) {
+            let share = threshold + gain * (1.0 - threshold);
+            let gate = Gate::at_least(threshold, 0.05).unwrap();
+            let Ok(size) = gate_sample_size(gate, share, power, 1500) else { return Ok(()) };
+            let at = |samples| gate_power(gate, share, samples).unwrap().power;
+            prop_assert!((1..size.first).all(|samples| at(samples) < power));
+            prop_assert!(at(size.first) >= power - 1e-11);
+            if let Some(stable) = size.stable {
+                prop_assert!((stable..=1500).step_by(7).all(|samples| at(samples) >= power - 1e-11));
+                prop_assert!(stable == size.first || at(stable - 1) < power);
+            }
+            // Counting failures instead asks the same question.
+            let mirrored = Gate::at_most(1.0 - threshold, 0.05).unwrap();
+            prop_assert!((gate_power(mirrored, 1.0 - share, 200).unwrap().power - at(200)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_undefined() {
+        let test = Test::two_sided(0.05).unwrap();
+        let nothing = Effect { delta: 0.0, sd: 1.0 };
+        assert!(matches!(sample_size_z(nothing, test, 0.8), Err(Undefined::Unattainable { .. })));
+        assert!(sample_size_z(Effect { delta: f64::NAN, sd: 1.0 }, test, 0.8).is_err());
+        assert!(sample_size_z(Effect { delta: 0.1, sd: 0.0 }, test, 0.8).is_err());
+        assert!(sample_size_z(Effect { delta: 0.1, sd: 1.0 }, test, 0.01).is_err());
+        assert!(paired_t_sample_size(Effect { delta: 1e-300, sd: 1.0 }, test, 0.8).is_err());
+        assert!(two_proportions_sample_size(0.5, 0.5, test, 0.8).is_err());
+        let gate = Gate::at_least(0.8, 0.05).unwrap();
+        assert!(matches!(gate_sample_size(gate, 0.8, 0.8, 5000), Err(Undefined::Unattainable { .. })));
+        let no_between = Components { between: 0.0, within: 0.1 };
+        assert!(optimal_attempts(no_between, Costs { sample: 1.0, attempt: 1.0 }).is_err());
+    }
+
+    #[test]
+    fn rounded_attempts_are_the_cheapest() {
+        for (within, sample) in [(0.01, 1.0), (0.083, 10.0), (0.2, 30.0), (0.25, 100.0)] {
+            let best = optimal_attempts(Components { between: 0.1, within }, Costs { sample, attempt: 1.0 }).unwrap().whole;
+            let price = |k: u64| (0.1 + within / k as f64) * (sample + k as f64);
+            assert!((1..200).all(|k| price(best) <= price(k) + 1e-12));
+        }
+    }
+}
