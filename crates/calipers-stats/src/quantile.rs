@@ -165,8 +165,8 @@ impl Sorted {
         let at = |rank: u64| self.values.get(usize::try_from(rank).ok()?).copied().filter(|x| x.is_finite());
         let interval = confidence.partial_interval(
             Method::OrderStatistic,
-            || at(binomial_quantile(confidence.tail(), n, p).checked_sub(1)?),
-            || at(binomial_quantile(1.0 - confidence.tail(), n, p)),
+            || at(special::binomial_quantile(confidence.tail(), n, p).checked_sub(1)?),
+            || at(special::binomial_quantile(1.0 - confidence.tail(), n, p)),
         );
         let need = smallest_count(p, confidence)?;
         Ok(QuantileInterval { interval, caveat: (n < need).then_some(Caveat::NoBound { n, need }) })
@@ -239,16 +239,6 @@ pub fn smallest_count(p: f64, confidence: Confidence) -> Result<u64, Undefined> 
         Side::Lower => lower,
         Side::Upper => upper,
     })
-}
-
-/// STAND-IN until special has it.
-pub(crate) fn binomial_quantile(q: f64, n: u64, p: f64) -> u64 {
-    let (mut low, mut high) = (0, n);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if special::binomial_cdf(middle, n, p) < q * (1.0 - 1e-13) { low = middle + 1 } else { high = middle }
-    }
-    low
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use super::mean::{MeanResampler, Tally, tally};
 use super::{Bootstrap, BootstrapInterval, Kind, Resampling, few_units};
-use crate::quantile::binomial_quantile;
-use crate::{Confidence, Method, Undefined};
+use crate::{Confidence, Method, Undefined, special};
 
 /// Resamples as multisets of at most this many are enumerated: a tenth of a second.
 const MOST_CELLS: u64 = 1_000_000;
@@ -103,7 +102,7 @@ fn exact_ends(tallies: &[Tally], tail: f64) -> Option<(f64, f64)> {
 fn two_valued_ends((low, below): Tally, (high, above): Tally, tail: f64) -> (f64, f64) {
     let n = below + above;
     let at = |p: f64| {
-        let times = binomial_quantile(p, n, above as f64 / n as f64);
+        let times = special::binomial_quantile(p, n, above as f64 / n as f64);
         ((n - times) as f64 * low + times as f64 * high) / n as f64
     };
     (at(tail), at(1.0 - tail))

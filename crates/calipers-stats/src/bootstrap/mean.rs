@@ -3,6 +3,7 @@
 use super::{Bootstrap, acceleration_of};
 use crate::seed::Stream;
 use crate::sum::ExactSum;
+use crate::weighted::cluster_totals;
 use crate::{Moments, Seed, Undefined};
 
 /// Resamples the mean of values.
@@ -286,18 +287,6 @@ impl ClusterMeanResampler {
         let estimate = Undefined::check_finite(sum / count)?;
         Ok(Self { clusters, estimate, seed })
     }
-}
-
-/// The sum and the count of each cluster.
-pub(crate) fn cluster_totals(values: &[f64], clusters: &[u32]) -> Result<Vec<(f64, u64)>, Undefined> {
-    Undefined::check_lengths("values and clusters", values.len(), clusters.len())?;
-    let mut rows: Vec<(u32, f64)> = clusters.iter().copied().zip(values.iter().copied()).collect();
-    rows.sort_unstable_by_key(|row| row.0);
-    let total = |cluster: &[(u32, f64)]| {
-        let sum = Undefined::check_finite(crate::sum::sum_of(cluster.iter().map(|row| row.1)))?;
-        Ok((sum, cluster.len() as u64))
-    };
-    rows.chunk_by(|a, b| a.0 == b.0).map(total).collect()
 }
 
 fn whole(clusters: &[(f64, f64)]) -> (f64, f64) {
