@@ -161,12 +161,7 @@ pub trait Bootstrap: Sync {
 
     /// The interval. Undefined below two units, when a replicate is no number, and when replicates do not
     /// differ: an interval of no width would read as certainty.
-    fn interval(
-        &self,
-        kind: Kind,
-        replicates: &[f64],
-        confidence: Confidence,
-    ) -> Result<BootstrapInterval, Undefined> {
+    fn interval(&self, kind: Kind, replicates: &[f64], confidence: Confidence) -> Result<BootstrapInterval, Undefined> {
         check_units(self)?;
         check_resamples(replicates.len() as u64)?;
         let estimate = self.estimate()?;

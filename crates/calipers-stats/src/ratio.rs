@@ -50,11 +50,7 @@ impl Ratio {
 /// assert_eq!(per_success, Err(Undefined::ZeroDenominator { what: "total of the denominators" }));
 /// # Ok::<(), Undefined>(())
 /// ```
-pub fn ratio_of_sums(
-    numerators: &[f64],
-    denominators: &[f64],
-    clusters: Option<&[u32]>,
-) -> Result<Ratio, Undefined> {
+pub fn ratio_of_sums(numerators: &[f64], denominators: &[f64], clusters: Option<&[u32]>) -> Result<Ratio, Undefined> {
     let parts = Parts::new(numerators, denominators)?;
     let mean = parts.total / denominators.len() as f64;
     let denominator = Linearised::new(mean, &mean_influences(denominators)?, clusters)?;

@@ -2,7 +2,9 @@
 
 mod golden;
 
-use calipers_stats::bootstrap::{Bootstrap, ClusterMeanResampler, Kind, MeanResampler, Resampler, binary_mean_interval};
+use calipers_stats::bootstrap::{
+    Bootstrap, ClusterMeanResampler, Kind, MeanResampler, Resampler, binary_mean_interval,
+};
 use calipers_stats::{Confidence, Interval, Moments, Seed};
 use golden::{Vector, check, json};
 use serde_json::{Value, json};
@@ -36,9 +38,11 @@ fn median(sorted: &[f64]) -> f64 {
 
 #[test]
 fn the_limit_of_the_standard_error() {
-    check("bootstrap", &["bootstrap_stderr_limit"], |v| {
-        json!({ "se": json(Moments::from_slice(&v.numbers("values")).bootstrap_stderr_limit()) })
-    });
+    check(
+        "bootstrap",
+        &["bootstrap_stderr_limit"],
+        |v| json!({ "se": json(Moments::from_slice(&v.numbers("values")).bootstrap_stderr_limit()) }),
+    );
 }
 
 #[test]
