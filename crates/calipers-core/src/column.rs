@@ -61,11 +61,6 @@ impl Coded {
     pub(crate) fn value(&self, row: usize) -> Option<&Value> {
         self.dictionary.values.get(self.codes[row] as usize)
     }
-
-    /// True when both point into the very same dictionary, so that codes mean the same.
-    pub(crate) fn shares_dictionary(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.dictionary, &other.dictionary)
-    }
 }
 
 impl Dictionary {

@@ -3,7 +3,8 @@
 use crate::metric::State;
 use crate::results::{ScoreState, run_result};
 use crate::{
-    Caveat, Context, Error, Labels, Metric, MetricSpec, Reducer, Results, Samples, Seed, View, accuracy, mean_score, stderr,
+    Caveat, Context, Error, Labels, Metric, MetricSpec, Reducer, Results, Samples, Seed, View, accuracy, mean_score,
+    stderr,
 };
 use calipers_stats::Confidence;
 use indexmap::IndexMap;
@@ -141,8 +142,8 @@ impl Plan {
 
     /// The level of the intervals, strictly between 0 and 1.
     pub fn level(mut self, level: f64) -> Result<Self, Error> {
-        self.context.confidence = Confidence::two_sided(level)
-            .map_err(|why| Error::argument(why.to_string(), "95 % is written 0.95"))?;
+        self.context.confidence =
+            Confidence::two_sided(level).map_err(|why| Error::argument(why.to_string(), "95 % is written 0.95"))?;
         Ok(self)
     }
 
@@ -242,9 +243,11 @@ impl Plan {
                 let label = (!unreduced.is_empty()).then(|| "mean".to_owned());
                 views.extend(view(scorer, Some(mean_score()), label, &reduced));
             }
-            Some(reducers) => views.extend(reducers.iter().filter_map(|reducer| {
-                view(scorer, Some(reducer.clone()), Some(reducer.name().to_owned()), &reduced)
-            })),
+            Some(reducers) => {
+                views.extend(reducers.iter().filter_map(|reducer| {
+                    view(scorer, Some(reducer.clone()), Some(reducer.name().to_owned()), &reduced)
+                }))
+            }
         }
         views.extend(view(scorer, None, None, &unreduced));
         views

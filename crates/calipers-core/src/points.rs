@@ -62,10 +62,6 @@ impl<'a> Points<'a> {
         self.len() == 0
     }
 
-    pub(crate) fn samples(&self) -> &'a Samples {
-        self.samples
-    }
-
     pub(crate) fn values(&self) -> &Values {
         &self.scores.values
     }

@@ -5,8 +5,8 @@ use crate::metric::{Split, State};
 use crate::reduce::Rule;
 use crate::scores::Values;
 use crate::{
-    Answer, Caveat, Context, Error, ErrorKind, Figure, Metric, Points, Reason, Reducer, SampleId, Score, Seed, Undefined,
-    Value,
+    Answer, Caveat, Context, Error, ErrorKind, Figure, Metric, Points, Reason, Reducer, SampleId, Score, Seed,
+    Undefined, Value,
 };
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -178,17 +178,7 @@ impl ScoreState {
             }
         }
         let simple = (!simple.is_empty()).then(|| Block { states: simple, ..Block::default() });
-        Self {
-            scorer,
-            reducer,
-            label,
-            simple,
-            keyed,
-            reduced: Vec::new(),
-            ties: 0,
-            too_few: 0,
-            pooled: None,
-        }
+        Self { scorer, reducer, label, simple, keyed, reduced: Vec::new(), ties: 0, too_few: 0, pooled: None }
     }
 
     pub(crate) fn fold(&mut self, attempts: &Points<'_>, keep: bool, context: &Context) -> Result<(), Error> {
@@ -489,7 +479,8 @@ impl Names {
                     self.insert(key, name, Some(metric.name()), metric, figure);
                 }
                 _ if context.inspect => {
-                    let message = format!("`{}` has several figures for `{name}`, which Inspect refuses", metric.name());
+                    let message =
+                        format!("`{}` has several figures for `{name}`, which Inspect refuses", metric.name());
                     return Err(Error::argument(message, "compute it without Inspect's rules"));
                 }
                 Answer::Named(inner) => self.add_named(&format!("{name}_"), inner, metric, context)?,
@@ -504,8 +495,7 @@ impl Names {
     }
 
     fn insert(&mut self, key: String, name: String, group: Option<&str>, metric: &Metric, figure: Figure) {
-        let result =
-            MetricResult { name, group: group.map(str::to_owned), params: metric.params().to_vec(), figure };
+        let result = MetricResult { name, group: group.map(str::to_owned), params: metric.params().to_vec(), figure };
         self.metrics.insert(key, result);
     }
 }

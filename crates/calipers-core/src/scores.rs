@@ -16,7 +16,7 @@ pub(crate) struct Scores {
     /// Why rows without a value have none.
     pub(crate) reasons: BTreeMap<u32, Arc<str>>,
     /// Empty when no score has any.
-    extras: Vec<Option<Box<Extras>>>,
+    pub(crate) extras: Vec<Option<Box<Extras>>>,
 }
 
 /// Where a row belongs.
@@ -29,7 +29,7 @@ pub(crate) struct Row {
 
 /// The rarer parts of a score.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Extras {
+pub(crate) struct Extras {
     answer: Option<Arc<str>>,
     explanation: Option<Arc<str>>,
     metadata: Option<Arc<Metadata>>,

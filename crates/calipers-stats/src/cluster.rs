@@ -145,16 +145,16 @@ impl ClusterSums {
         self.entries.iter().map(|entry| entry.count).sum()
     }
 
-    /// The sum of each cluster that has values, by code.
+    /// The sum and the count of each cluster that has values, by code.
     ///
     /// ```
     /// let mut sums = calipers_stats::cluster::ClusterSums::default();
     /// sums.extend(&[2, 0, 2], &[0.5, 1.0, 0.25])?;
-    /// assert_eq!(sums.totals().collect::<Vec<_>>(), [1.0, 0.75]);
+    /// assert_eq!(sums.totals().collect::<Vec<_>>(), [(1.0, 1), (0.75, 2)]);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
-    pub fn totals(&self) -> impl Iterator<Item = f64> {
-        self.occupied().map(|entry| entry.sum.value())
+    pub fn totals(&self) -> impl Iterator<Item = (f64, u64)> {
+        self.occupied().map(|entry| (entry.sum.value(), entry.count))
     }
 
     /// The mean with its cluster-robust errors; `all` are the moments of the same values.

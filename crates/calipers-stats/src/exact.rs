@@ -202,7 +202,7 @@ pub fn sign_flip_clustered(
 ) -> Result<SignFlip, Undefined> {
     let mut sums = ClusterSums::default();
     sums.extend(clusters, differences)?;
-    let totals: Vec<f64> = sums.totals().collect();
+    let totals: Vec<f64> = sums.totals().map(|(sum, _)| sum).collect();
     sign_flip(&totals, resamples, seed)
 }
 

@@ -342,7 +342,11 @@ impl BetaTails {
     /// For 0 < x, y < 1 with x + y = 1 and finite shapes above 0.
     pub(crate) fn new(x: f64, y: f64, a: f64, b: f64) -> Self {
         // The mode of the logit is a/(a + b); one count to spare keeps small shapes on their quick side.
-        if x * (b + 1.0) <= y * (a + 1.0) { Self::from_lower(x, y, a, b) } else { Self::from_lower(y, x, b, a).mirrored() }
+        if x * (b + 1.0) <= y * (a + 1.0) {
+            Self::from_lower(x, y, a, b)
+        } else {
+            Self::from_lower(y, x, b, a).mirrored()
+        }
     }
 
     fn mirrored(self) -> Self {
@@ -388,9 +392,8 @@ fn beta_ln_density(x: f64, y: f64, a: f64, b: f64) -> f64 {
 /// Numerical Recipes it meets y, not 1 − x, and so survives one shape of 1e12 beside another of ½.
 fn beta_fraction(x: f64, y: f64, a: f64, b: f64, steps_max: u32) -> (f64, bool) {
     let lead = a * y - b * x + 1.0;
-    let denominator = |m: f64| {
-        m + m * (b - m) * x / (a + 2.0 * m - 1.0) + (a + m) / (a + 2.0 * m + 1.0) * (lead + m * (1.0 + y))
-    };
+    let denominator =
+        |m: f64| m + m * (b - m) * x / (a + 2.0 * m - 1.0) + (a + m) / (a + 2.0 * m + 1.0) * (lead + m * (1.0 + y));
     let guard = |value: f64| if value == 0.0 { f64::MIN_POSITIVE } else { value };
     let mut fraction = guard(a / (a + 1.0) * lead);
     let (mut c, mut d) = (fraction, 0.0);
@@ -426,11 +429,8 @@ fn temme_ln_lower(x: f64, y: f64, a: f64, b: f64) -> Option<f64> {
         return None;
     }
     // Near the centre the two poles cancel; their difference tends to (1 − 2 mean) / 3 spread.
-    let correction = if reach.abs() < 1e-3 {
-        (rest - mean) / (3.0 * spread)
-    } else {
-        n.sqrt() / reach - spread / (x - mean)
-    };
+    let correction =
+        if reach.abs() < 1e-3 { (rest - mean) / (3.0 * spread) } else { n.sqrt() / reach - spread / (x - mean) };
     Some((normal_cdf(reach) + normal_density(reach) * correction / n.sqrt()).ln())
 }
 
@@ -520,7 +520,11 @@ fn beta_lower_quantile(p: f64, a: f64, b: f64) -> (f64, f64) {
         if step.abs() < 1e-8 {
             return (x * (1.0 + y * step), y * (1.0 - x * step));
         }
-        if excess > 0.0 { high = logit } else { low = logit }
+        if excess > 0.0 {
+            high = logit
+        } else {
+            low = logit
+        }
         let next = logit + step;
         logit = if next > low && next < high { next } else { 0.5 * (low + high) };
         if logit <= low || logit >= high {

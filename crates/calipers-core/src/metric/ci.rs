@@ -125,7 +125,7 @@ impl Default for Ci {
 
 impl From<Ci> for Metric {
     fn from(ci: Ci) -> Self {
-        let mut metric = Metric::new(ci.name(), ci.clone());
+        let mut metric = Metric::new(ci.name(), Bounds(ci.clone()));
         if let Some(confidence) = ci.confidence {
             metric = metric.param("level", confidence.level());
         }
@@ -141,13 +141,16 @@ impl From<Ci> for Metric {
 
 /// What an interval needs: moments, and the values or clusters where it resamples them.
 #[derive(Default)]
-pub(crate) struct Seen {
+struct Seen {
     moments: Moments,
     clusters: Option<Clusters>,
     values: Vec<f64>,
 }
 
-impl Measure for Ci {
+/// The interval as a metric.
+struct Bounds(Ci);
+
+impl Measure for Bounds {
     type State = Seen;
 
     fn start(&self) -> Seen {
@@ -155,12 +158,12 @@ impl Measure for Ci {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        if self.how == How::Wilson {
+        if self.0.how == How::Wilson {
             check_unit(points, context)?;
         }
-        if let Some(key) = &self.cluster {
-            state.clusters.get_or_insert_default().fold(points, key, self.name(), context)?;
-        } else if matches!(self.how, How::Bootstrap { .. }) {
+        if let Some(key) = &self.0.cluster {
+            state.clusters.get_or_insert_default().fold(points, key, self.0.name(), context)?;
+        } else if matches!(self.0.how, How::Bootstrap { .. }) {
             state.values.extend_from_slice(&points.floats(context)?);
         }
         state.moments.merge(&points.moments(context)?);
@@ -176,12 +179,15 @@ impl Measure for Ci {
     }
 
     fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
-        let confidence = self.confidence.unwrap_or(Context::default().confidence);
+        if context.inspect && self.0.how == How::Wilson && self.0.cluster.is_some() {
+            check_clusters(state.clusters.as_ref())?;
+        }
+        let confidence = self.0.confidence.unwrap_or(Context::default().confidence);
         // Inspect gives a point for one sample and 0 for none.
         let point = state.moments.mean().unwrap_or(0.0);
         let mut caveats = Vec::new();
         let mut details = Vec::new();
-        let interval = self.interval(state, confidence, context, &mut caveats, &mut details);
+        let interval = self.0.interval(state, confidence, context, &mut caveats, &mut details);
         let bound = |pick: fn(&Interval) -> Option<f64>| {
             let value = interval.as_ref().map_err(|&why| why).map(|interval| pick(interval).unwrap_or(point));
             let method = interval.as_ref().map_or("interval of the mean", |interval| interval.method.name());
@@ -237,6 +243,14 @@ impl Ci {
             }
         }
     }
+}
+
+/// Inspect refuses a clustered Wilson interval of one cluster; here it is undefined.
+fn check_clusters(clusters: Option<&Clusters>) -> Result<(), Error> {
+    if clusters.is_some_and(|clusters| clusters.sums.clusters() > 1) {
+        return Ok(());
+    }
+    Err(Error::argument("`ci_wilson` needs at least two clusters", "choose another key, or drop `cluster`"))
 }
 
 /// Every score must be a share.

@@ -24,7 +24,12 @@ use calipers_stats::{Confidence, Interval, Undefined};
 /// ```
 #[must_use]
 pub fn precision(positive: impl Into<Value>) -> Metric {
-    counted("precision", positive, |c| c.precision(), |c, confidence| Some(c.share(Share::Precision).ok()?.wilson(confidence)))
+    counted(
+        "precision",
+        positive,
+        |c| c.precision(),
+        |c, confidence| Some(c.share(Share::Precision).ok()?.wilson(confidence)),
+    )
 }
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
@@ -118,8 +123,12 @@ impl Measure for Counted {
         if attempts > state.samples {
             figure.caveats.push(Caveat::PooledAttempts { attempts, samples: state.samples });
         }
-        let Confusion { tp, fp, fn_, tn } = state.counts;
-        figure.details = vec![("tp", tp as f64), ("fp", fp as f64), ("fn", fn_ as f64), ("tn", tn as f64)];
+        figure.details = vec![
+            ("true_positives", state.counts.true_positives as f64),
+            ("false_positives", state.counts.false_positives as f64),
+            ("false_negatives", state.counts.false_negatives as f64),
+            ("true_negatives", state.counts.true_negatives as f64),
+        ];
         Ok(figure.into())
     }
 }

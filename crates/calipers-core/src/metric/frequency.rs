@@ -1,6 +1,6 @@
 //! `frequency` and `categorical`.
 
-use super::{Context, Measure, Metric, View, Tally};
+use super::{Context, Measure, Metric, Tally, View};
 use crate::figure::Reason;
 use crate::{Answer, Error, ErrorKind, Figure, Points, Undefined};
 use calipers_stats::proportion::Proportion;

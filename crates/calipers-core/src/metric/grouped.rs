@@ -106,7 +106,7 @@ impl Grouped {
 impl From<Grouped> for Metric {
     fn from(grouped: Grouped) -> Self {
         let view = grouped.metric.rows();
-        let mut metric = Metric::new("grouped", grouped.clone())
+        let mut metric = Metric::new("grouped", ByGroup(grouped.clone()))
             .view(view)
             .param("metric", grouped.metric.name())
             .param("group_key", grouped.key.clone());
@@ -122,23 +122,26 @@ impl From<Grouped> for Metric {
 }
 
 /// The states of the groups, in the order of their first sample.
-pub(crate) struct Groups {
+struct Groups {
     groups: IndexMap<String, State>,
     all: Option<State>,
 }
 
-impl Measure for Grouped {
+/// The grouping as a metric.
+struct ByGroup(Grouped);
+
+impl Measure for ByGroup {
     type State = Groups;
 
     fn start(&self) -> Groups {
-        Groups { groups: IndexMap::new(), all: (self.all == All::Samples).then(|| self.metric.start()) }
+        Groups { groups: IndexMap::new(), all: (self.0.all == All::Samples).then(|| self.0.metric.start()) }
     }
 
     fn fold(&self, state: &mut Groups, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        let keys = points.groups(&self.key, "grouped")?;
+        let keys = points.groups(&self.0.key, "grouped")?;
         let shards = points.split(&keys.codes, keys.names.len());
         for (name, shard) in keys.names.iter().zip(shards) {
-            let group = state.groups.entry(name.to_string()).or_insert_with(|| self.metric.start());
+            let group = state.groups.entry(name.to_string()).or_insert_with(|| self.0.metric.start());
             group.fold_rows(&shard, context)?;
         }
         match &mut state.all {
@@ -152,16 +155,16 @@ impl Measure for Grouped {
             all.fold_missing(points)?;
         }
         // A sample that has neither a score nor a group belongs to no group.
-        let Ok(keys) = points.groups(&self.key, "grouped") else { return Ok(()) };
+        let Ok(keys) = points.groups(&self.0.key, "grouped") else { return Ok(()) };
         for (name, shard) in keys.names.iter().zip(points.split(&keys.codes, keys.names.len())) {
-            state.groups.entry(name.to_string()).or_insert_with(|| self.metric.start()).fold_missing(&shard)?;
+            state.groups.entry(name.to_string()).or_insert_with(|| self.0.metric.start()).fold_missing(&shard)?;
         }
         Ok(())
     }
 
     fn merge(&self, state: &mut Groups, other: Groups) {
         for (name, theirs) in other.groups {
-            state.groups.entry(name).or_insert_with(|| self.metric.start()).merge(theirs);
+            state.groups.entry(name).or_insert_with(|| self.0.metric.start()).merge(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut state.all, other.all) {
             mine.merge(theirs);
@@ -172,25 +175,27 @@ impl Measure for Grouped {
         let mut answers: IndexMap<String, Answer> = IndexMap::new();
         let empty = state.groups.is_empty();
         for (group, state) in state.groups {
-            let name = self.name(&group);
+            let name = self.0.name(&group);
             let repeated = answers.insert(name.clone(), state.finish(context)?).is_some();
             if repeated && !context.inspect {
                 let message = format!("`name_template` gives two groups the name `{name}`");
                 return Err(Error::argument(message, "put `{group_name}` into the template"));
             }
         }
-        if self.all == All::Off {
+        if self.0.all == All::Off {
             return Ok(Answer::Named(answers));
         }
-        if answers.contains_key(&self.all_label) {
-            return Err(ErrorKind::GroupCollision { name: self.all_label.clone() }.into());
+        if answers.contains_key(&self.0.all_label) {
+            return Err(ErrorKind::GroupCollision { name: self.0.all_label.clone() }.into());
         }
         let all = match state.all {
-            _ if empty => Figure::from_result(Err(Undefined::new(Reason::NothingScored, f64::NAN)), tally, "none").into(),
+            _ if empty => {
+                Figure::from_result(Err(Undefined::new(Reason::NothingScored, f64::NAN)), tally, "none").into()
+            }
             Some(all) => all.finish(context)?,
-            None => self.mean_of_groups(&answers, tally).into(),
+            None => self.0.mean_of_groups(&answers, tally).into(),
         };
-        answers.insert(self.all_label.clone(), all);
+        answers.insert(self.0.all_label.clone(), all);
         Ok(Answer::Named(answers))
     }
 }

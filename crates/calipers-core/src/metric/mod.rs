@@ -115,7 +115,7 @@ pub struct Tally {
 ///     }
 ///
 ///     fn finish(&self, best: f64, tally: Tally, _: &Context) -> Result<Answer, Error> {
-///         Ok(Figure::new(best, tally.n, "largest").into())
+///         Ok(Figure::new(best, tally, "largest").into())
 ///     }
 /// }
 ///

@@ -82,9 +82,9 @@ impl Measure for Perplexity {
         } else {
             state.losses.mean().ok()
         };
-        let value = loss.map(f64::exp).ok_or_else(|| {
-            Undefined::other("no score has `num_tokens` and `sum_log_probs` in its metadata", f64::NAN)
-        });
+        let value = loss
+            .map(f64::exp)
+            .ok_or_else(|| Undefined::other("no score has `num_tokens` and `sum_log_probs` in its metadata", f64::NAN));
         let tally = Tally { n: used, missing: tally.missing + tally.n - used };
         Ok(Figure::from_result(value, tally, "exponential of the mean loss").into())
     }

@@ -2,8 +2,8 @@
 
 use super::{
     All, Ci, Grouped, Metric, OnMissing, accuracy, aggregate, bootstrap_stderr, f1, frequency, krippendorff_alpha, mcc,
-    mean, mean_of, pass_rate, perplexity_per_seq, perplexity_per_token, precision, quantile, ratio, recall, std, stderr,
-    stderr_clustered, var,
+    mean, mean_of, pass_rate, perplexity_per_seq, perplexity_per_token, precision, quantile, ratio, recall, std,
+    stderr, stderr_clustered, var,
 };
 use crate::{Error, ErrorKind, Labels, Value};
 use calipers_stats::agreement::Scale;
@@ -57,9 +57,7 @@ impl Registry {
         registry.register("ci_wilson", interval);
         registry.register("grouped", grouped);
         registry.register("aggregate", aggregated);
-        registry.register("frequency", |a| {
-            Ok(frequency(a.texts("categories")?, a.flag("normalize")?.unwrap_or(true)))
-        });
+        registry.register("frequency", |a| Ok(frequency(a.texts("categories")?, a.flag("normalize")?.unwrap_or(true))));
         registry.register("krippendorff_alpha", |a| Ok(krippendorff_alpha(a.scale()?, a.labels("to_float")?)));
         registry.register("perplexity_per_token", |_| Ok(perplexity_per_token()));
         registry.register("perplexity_per_seq", |_| Ok(perplexity_per_seq()));

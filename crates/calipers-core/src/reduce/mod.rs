@@ -8,7 +8,7 @@ mod attempts;
 mod rule;
 
 pub(crate) use attempts::Attempts;
-pub(crate) use rule::{Class, Pick, Rule};
+pub(crate) use rule::Rule;
 
 use crate::scores::{Maps, Row, Scores, Values};
 use crate::{Error, ErrorKind, Labels, Score, Value};

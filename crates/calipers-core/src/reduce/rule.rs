@@ -201,19 +201,18 @@ impl Rule {
                     return Ok(Column::Coded(table.as_numbers(coded)));
                 }
                 let classes = |row: u32| table.classes[coded.codes[row as usize] as usize];
-                Ok(self.reduce_rows(attempts, |row| {
-                    if coded.codes[row as usize] == crate::column::ABSENT { None } else { classes(row) }
-                }, coded))
+                Ok(self.reduce_rows(
+                    attempts,
+                    |row| {
+                        if coded.codes[row as usize] == crate::column::ABSENT { None } else { classes(row) }
+                    },
+                    coded,
+                ))
             }
         }
     }
 
-    fn reduce_rows(
-        &self,
-        attempts: &Attempts,
-        class: impl Fn(u32) -> Option<Class>,
-        source: &impl Source,
-    ) -> Column {
+    fn reduce_rows(&self, attempts: &Attempts, class: impl Fn(u32) -> Option<Class>, source: &impl Source) -> Column {
         let mut output = Output::default();
         let mut scored: Vec<Class> = Vec::new();
         let mut places: Vec<u32> = Vec::new();
