@@ -266,8 +266,8 @@ pub fn alpha_resampler<U: AsRef<[f64]>>(
         allowed: "below 2^32",
     })?;
     let statistic = move |times: &[u32]| {
-        let repeated = |(unit, &times): (&'_ Vec<f64>, &u32)| std::iter::repeat_n(unit.clone(), times as usize);
-        let resample: Vec<Vec<f64>> = units.iter().zip(times).flat_map(repeated).collect();
+        let repeated = |(unit, &times)| std::iter::repeat_n(unit, times as usize);
+        let resample: Vec<&Vec<f64>> = units.iter().zip(times).flat_map(repeated).collect();
         krippendorff_alpha(&resample, scale).unwrap_or(f64::NAN)
     };
     UnitResampler::new(count, statistic, seed)

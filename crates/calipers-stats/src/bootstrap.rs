@@ -23,6 +23,7 @@ pub use exact::{binary_mean_interval, mean_interval};
 pub use mean::{ClusterMeanResampler, MeanResampler};
 pub use resampler::{Resampler, UnitResampler};
 
+use crate::sum::sum_of;
 use crate::{Caveat, Confidence, Interval, Method, Moments, Seed, Undefined, quantile, special};
 
 /// How often to resample, and from which seed. There is no default: both belong into the report.
@@ -254,7 +255,11 @@ impl Law {
     /// which it is monotone.
     fn bca(&self, estimate: f64, acceleration: Option<f64>, confidence: Confidence) -> Option<Interval> {
         let acceleration = acceleration?;
-        let bias = special::normal_quantile(self.share_below(estimate).filter(|p| (1e-300..1.0).contains(p))?);
+        let below = self.share_below(estimate);
+        if below <= 0.0 || below >= 1.0 {
+            return None;
+        }
+        let bias = special::normal_quantile(below);
         let level = |p: f64| {
             let z = bias + special::normal_quantile(p);
             let room = 1.0 - acceleration * z;
@@ -266,12 +271,12 @@ impl Law {
     }
 
     /// The share of replicates below the estimate, with half of those that equal it.
-    fn share_below(&self, estimate: f64) -> Option<f64> {
+    fn share_below(&self, estimate: f64) -> f64 {
         // Replicates that equal the estimate may miss it by the rounding of a sum.
         let slack = 1e-12 * (self.sorted[self.sorted.len() - 1] - self.sorted[0]);
         let below = self.sorted.partition_point(|&x| x < estimate - slack);
         let upto = self.sorted.partition_point(|&x| x <= estimate + slack);
-        Some((below + upto) as f64 / (2 * self.sorted.len()) as f64)
+        (below + upto) as f64 / (2 * self.sorted.len()) as f64
     }
 
     /// The error of a quantile: half the distance that ranks one standard deviation apart span.
@@ -283,19 +288,42 @@ impl Law {
     }
 }
 
-/// Σd³ / (6 (Σd²)^{3/2}) for the differences d of the leave-one-out estimates from their mean
-/// (Efron 1987, eq. 6.6); `None` where they do not differ.
+/// The bootstrap standard error of a mean, as Inspect's `bootstrap_stderr` computes it.
+///
+/// For a mean the [limit](BootstrapStderr::limit) beside it is the answer without the noise, and s/√n the
+/// better answer: the bootstrap divides by n, not n − 1. Undefined below two values.
+///
+/// ```
+/// use calipers_stats::bootstrap::{Resampling, mean_stderr};
+/// use calipers_stats::Seed;
+///
+/// let resampling = Resampling { resamples: 1000, seed: Seed(1) };
+/// let answer = mean_stderr(&[1.0, 1.0, 0.0, 1.0, 0.0], resampling)?;
+/// assert!((answer.stderr - 0.048f64.sqrt()).abs() < 5.0 * answer.monte_carlo_error);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn mean_stderr(values: &[f64], resampling: Resampling) -> Result<BootstrapStderr, Undefined> {
+    let resampler = MeanResampler::new(values, resampling.seed)?;
+    resampler.stderr(&resampler.replicates(resampling.resamples)?)
+}
+
+/// The acceleration from the statistic without each unit in turn.
 fn acceleration_of(leave_one_out: &[f64]) -> Option<f64> {
     let mean = Moments::from_slice(leave_one_out).mean().ok()?;
-    let scale = leave_one_out.iter().map(|x| (mean - x).abs()).fold(0.0, f64::max);
-    // Scaled, so that neither the cubes nor the squares of small numbers vanish.
-    let differences = || leave_one_out.iter().map(|x| (mean - x) / scale);
-    let squares = crate::sum::sum_of(differences().map(|d| d * d));
-    let cubes = crate::sum::sum_of(differences().map(|d| d * d * d));
-    let acceleration = cubes / (6.0 * squares.powf(1.5));
-    // Differences of the size of rounding say nothing.
-    let rounding = 1e-14 * mean.abs();
-    (scale > rounding && acceleration.is_finite()).then_some(acceleration)
+    skewness_of(leave_one_out.iter().map(|x| (mean - x, 1.0)), mean)
+}
+
+/// Σd³ / (6 (Σd²)^{3/2}) over differences from a mean and how often each occurs (Efron 1987, eq. 6.6).
+///
+/// `None` where they do not differ by more than the rounding of the mean.
+fn skewness_of(differences: impl Iterator<Item = (f64, f64)> + Clone, mean: f64) -> Option<f64> {
+    let largest = differences.clone().map(|(d, _)| d.abs()).fold(0.0, f64::max);
+    if largest <= 1e-14 * mean.abs() {
+        return None;
+    }
+    // Scaled, so that neither squares nor cubes of small numbers vanish.
+    let sum_of_powers = |power| sum_of(differences.clone().map(|(d, times)| times * (d / largest).powi(power)));
+    Some(sum_of_powers(3) / (6.0 * sum_of_powers(2).powf(1.5))).filter(|a| a.is_finite())
 }
 
 #[cfg(test)]

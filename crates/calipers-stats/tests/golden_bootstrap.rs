@@ -1,4 +1,5 @@
 //! The bootstrap against numpy, scipy and Inspect.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read is a failed test
 
 mod golden;
 

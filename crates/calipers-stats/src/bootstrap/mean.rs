@@ -1,6 +1,6 @@
 //! Resamples of a mean, by the quickest way that has the same distribution.
 
-use super::{Bootstrap, acceleration_of};
+use super::{Bootstrap, acceleration_of, skewness_of};
 use crate::seed::Stream;
 use crate::sum::ExactSum;
 use crate::weighted::cluster_totals;
@@ -39,10 +39,19 @@ pub(super) type Tally = (f64, u64);
 
 #[derive(Clone, Debug)]
 enum Plan {
-    /// Distinct values, ascending, each with its share among itself and those after it.
-    Few(Vec<(f64, f64)>),
+    /// Distinct values, ascending.
+    Few(Vec<Distinct>),
     /// All values, ascending.
     Many(Vec<f64>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Distinct {
+    value: f64,
+    /// How often it occurs.
+    times: f64,
+    /// Its share among itself and those after it.
+    share: f64,
 }
 
 /// A binomial draw costs about as much as this many uniform ones.
@@ -74,9 +83,9 @@ impl MeanResampler {
         let mut moments = Moments::default();
         tallies.iter().for_each(|&(value, times)| moments.add_repeated(value, times));
         moments.mean()?;
-        let (distinct, n) = (tallies.len() as u64, moments.count());
-        let few = distinct <= 2 || distinct < n / DRAWS_PER_BINOMIAL;
-        let plan = if few { Plan::Few(shares(tallies)) } else { Plan::Many(written_out(tallies)) };
+        let (kinds, n) = (tallies.len() as u64, moments.count());
+        let few = kinds <= 2 || kinds < n / DRAWS_PER_BINOMIAL;
+        let plan = if few { Plan::Few(distinct(tallies)) } else { Plan::Many(written_out(tallies)) };
         Ok(Self { plan, moments, seed })
     }
 }
@@ -93,7 +102,7 @@ impl Bootstrap for MeanResampler {
     fn replicate(&self, index: u64) -> f64 {
         let mut stream = self.seed.stream(index);
         let total = match &self.plan {
-            Plan::Few(shares) => few_total(shares, self.moments.count(), &mut stream),
+            Plan::Few(distinct) => few_total(distinct, self.moments.count(), &mut stream),
             Plan::Many(values) => many_total(values, &mut stream),
         };
         total / self.moments.count() as f64
@@ -101,32 +110,15 @@ impl Bootstrap for MeanResampler {
 
     /// Leaving out x moves the mean by (x̄ − x)/(n − 1), so the values themselves will do.
     fn acceleration(&self) -> Option<f64> {
-        let values = match &self.plan {
-            Plan::Many(values) => values,
-            Plan::Few(shares) => return self.acceleration_of_few(shares),
-        };
-        // The mean less a value has the sign of the leave-one-out mean less its mean, reversed.
-        acceleration_of(values).map(|a| -a)
+        let mean = self.moments.mean().ok()?;
+        match &self.plan {
+            Plan::Few(distinct) => skewness_of(distinct.iter().map(|d| (d.value - mean, d.times)), mean),
+            Plan::Many(values) => skewness_of(values.iter().map(|x| (x - mean, 1.0)), mean),
+        }
     }
 
     fn stderr_limit(&self) -> Option<f64> {
         self.moments.bootstrap_stderr_limit().ok()
-    }
-}
-
-impl MeanResampler {
-    /// The same from shares, without writing the values out.
-    fn acceleration_of_few(&self, shares: &[(f64, f64)]) -> Option<f64> {
-        let mean = self.moments.mean().ok()?;
-        let scale = shares.iter().map(|(x, _)| (x - mean).abs()).fold(0.0, f64::max);
-        let (mut squares, mut cubes, mut left) = (0.0, 0.0, self.moments.count() as f64);
-        for &(value, share) in shares {
-            let (times, d) = (left * share, (value - mean) / scale);
-            squares += times * d * d;
-            cubes += times * d * d * d;
-            left -= times;
-        }
-        (scale > 1e-14 * mean.abs()).then_some(cubes / (6.0 * squares.powf(1.5))).filter(|a| a.is_finite())
     }
 }
 
@@ -150,22 +142,24 @@ pub(super) fn merge_tallies(mut counts: Vec<(f64, u64)>) -> Result<Vec<Tally>, U
         *value += 0.0;
     }
     counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let total = |equal: &[(f64, u64)]| equal.iter().try_fold(0u64, |sum, &(_, times)| sum.checked_add(times));
-    let too_many = Undefined::OutOfRange { what: "count", value: f64::INFINITY, allowed: "below 2^53" };
-    let whole = total(&counts).filter(|&n| n < 1 << 53).ok_or(too_many)?;
-    debug_assert!(whole < 1 << 53);
-    counts.chunk_by(|a, b| a.0 == b.0).map(|equal| Ok((equal[0].0, total(equal).ok_or(too_many)?))).collect()
+    let times_of = |equal: &[Tally]| equal.iter().try_fold(0u64, |sum, &(_, times)| sum.checked_add(times));
+    // Counts become doubles below, which hold every whole number up to here.
+    let few_enough = times_of(&counts).is_some_and(|n| n <= 1 << 53);
+    if !few_enough {
+        return Err(Undefined::OutOfRange { what: "count", value: f64::INFINITY, allowed: "at most 2^53 in all" });
+    }
+    let tally = |equal: &[Tally]| (equal[0].0, times_of(equal).unwrap_or(0));
+    Ok(counts.chunk_by(|a, b| a.0 == b.0).map(tally).collect())
 }
 
-/// Each value with its share among itself and those after it.
-fn shares(tallies: &[Tally]) -> Vec<(f64, f64)> {
+fn distinct(tallies: &[Tally]) -> Vec<Distinct> {
     let mut left: u64 = tallies.iter().map(|&(_, times)| times).sum();
-    let share = |&(value, times): &Tally| {
+    let next = |&(value, times): &Tally| {
         let share = times as f64 / left as f64;
         left -= times;
-        (value, share)
+        Distinct { value, times: times as f64, share }
     };
-    tallies.iter().map(share).collect()
+    tallies.iter().map(next).collect()
 }
 
 fn written_out(tallies: &[Tally]) -> Vec<f64> {
@@ -173,12 +167,12 @@ fn written_out(tallies: &[Tally]) -> Vec<f64> {
 }
 
 /// The sum of `n` draws: how many are the first value, how many of the rest the second, and so on.
-fn few_total(shares: &[(f64, f64)], n: u64, stream: &mut Stream) -> f64 {
+fn few_total(distinct: &[Distinct], n: u64, stream: &mut Stream) -> f64 {
     let mut left = n;
     let mut total = 0.0;
-    for &(value, share) in shares {
-        let times = stream.binomial(left, share);
-        total += times as f64 * value;
+    for each in distinct {
+        let times = stream.binomial(left, each.share);
+        total += times as f64 * each.value;
         left -= times;
         if left == 0 {
             break;

@@ -57,8 +57,10 @@ impl<F: Fn(&[f64]) -> f64 + Sync> Resampler<F> {
 
     /// The statistic when unit `u` occurs `times[u]` times.
     fn with(&self, times: &[u32]) -> f64 {
-        let repeated = |(&value, &unit): (&f64, &u32)| std::iter::repeat_n(value, times[unit as usize] as usize);
-        let resample: Vec<f64> = self.values.iter().zip(&self.unit_of).flat_map(repeated).collect();
+        let mut resample = Vec::with_capacity(self.values.len());
+        for (&value, &unit) in self.values.iter().zip(&self.unit_of) {
+            (0..times[unit as usize]).for_each(|_| resample.push(value));
+        }
         (self.statistic)(&resample)
     }
 }
@@ -79,13 +81,12 @@ fn canonical(values: &[f64], codes: &[u32]) -> Result<(Vec<f64>, Vec<u32>), Unde
     }
     rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let mut units: Vec<&[(u32, f64)]> = rows.chunk_by(|a, b| a.0 == b.0).collect();
-    let content = |unit: &[(u32, f64)]| unit.iter().map(|row| row.1).collect::<Vec<f64>>();
     units.sort_by(|a, b| {
         let by_value = a.iter().zip(b.iter()).map(|(x, y)| x.1.total_cmp(&y.1)).find(|order| order.is_ne());
         by_value.unwrap_or(a.len().cmp(&b.len()))
     });
     let mut placed: Vec<(f64, u32)> =
-        units.iter().zip(0..).flat_map(|(unit, place)| content(unit).into_iter().map(move |x| (x, place))).collect();
+        units.iter().zip(0..).flat_map(|(unit, place)| unit.iter().map(move |row| (row.1, place))).collect();
     placed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     Ok(placed.into_iter().unzip())
 }
@@ -162,10 +163,6 @@ impl<F: Fn(&[u32]) -> f64 + Sync> Bootstrap for UnitResampler<F> {
 
     fn acceleration(&self) -> Option<f64> {
         leave_one_out(self.units, &self.statistic)
-    }
-
-    fn is_clustered(&self) -> bool {
-        false
     }
 }
 
