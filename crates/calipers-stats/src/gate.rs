@@ -8,9 +8,9 @@
 //! A gate speaks of data that were collected once. Looking again after every few samples needs
 //! [`crate::eprocess`].
 
+use crate::Undefined;
 use crate::proportion::{Proportion, perfect_bound, perfect_needs};
 use crate::special::{binomial_at_least, binomial_cdf, binomial_pmf, ln_beta, smallest};
-use crate::Undefined;
 use std::fmt;
 
 /// What the data say about a threshold.
@@ -475,7 +475,8 @@ impl CriticalWalk {
     pub(crate) fn new(trials: u64, threshold: f64, alpha: f64) -> Self {
         let at_least = critical_successes(trials, threshold, alpha);
         let urn = Urn::Binomial { p: threshold };
-        let tail = UpperTail { urn, draws: trials, at_least, probability: binomial_at_least(at_least, trials, threshold) };
+        let tail =
+            UpperTail { urn, draws: trials, at_least, probability: binomial_at_least(at_least, trials, threshold) };
         Self { tail, alpha }
     }
 
@@ -707,9 +708,12 @@ mod tests {
         let gate = Gate::at_least(0.85, 0.05).unwrap();
         for observed in [share(46, 50), share(8, 10), share(30, 50), share(0, 3)] {
             let chance = |more: u64| -> f64 {
-                let urn = Urn::BetaBinomial { a: observed.successes() as f64 + 1.0, b: observed.failures() as f64 + 1.0 };
+                let urn =
+                    Urn::BetaBinomial { a: observed.successes() as f64 + 1.0, b: observed.failures() as f64 + 1.0 };
                 (0..=more)
-                    .filter(|x| gate.judge(share(observed.successes() + x, observed.trials() + more)).decision.is_conclusive())
+                    .filter(|x| {
+                        gate.judge(share(observed.successes() + x, observed.trials() + more)).decision.is_conclusive()
+                    })
                     .map(|x| urn.pmf(x, more))
                     .sum()
             };

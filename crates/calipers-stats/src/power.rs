@@ -536,7 +536,8 @@ mod tests {
     #[test]
     fn rounded_attempts_are_the_cheapest() {
         for (within, sample) in [(0.01, 1.0), (0.083, 10.0), (0.2, 30.0), (0.25, 100.0)] {
-            let best = optimal_attempts(Components { between: 0.1, within }, Costs { sample, attempt: 1.0 }).unwrap().whole;
+            let best =
+                optimal_attempts(Components { between: 0.1, within }, Costs { sample, attempt: 1.0 }).unwrap().whole;
             let price = |k: u64| (0.1 + within / k as f64) * (sample + k as f64);
             assert!((1..200).all(|k| price(best) <= price(k) + 1e-12));
         }

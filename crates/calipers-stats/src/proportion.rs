@@ -415,8 +415,11 @@ mod tests {
                     .collect();
                 for step in 0..=400 {
                     let share = f64::from(step) / 400.0;
-                    let covered: f64 =
-                        (0..=n).zip(&intervals).filter(|(_, i)| i.contains(share)).map(|(k, _)| binomial_pmf(k, n, share)).sum();
+                    let covered: f64 = (0..=n)
+                        .zip(&intervals)
+                        .filter(|(_, i)| i.contains(share))
+                        .map(|(k, _)| binomial_pmf(k, n, share))
+                        .sum();
                     assert!(covered >= level - 1e-9, "n {n} share {share}: {covered}");
                 }
             }
@@ -451,7 +454,9 @@ mod tests {
         // threshold, samples needed at 5 %
         for (threshold, need) in [(0.8, 14), (0.9, 29), (0.95, 59), (0.99, 299), (0.999, 2995)] {
             assert_eq!(perfect_needs(threshold, 0.05), Ok(need));
-            assert!(perfect_bound(need, 0.05).unwrap() >= threshold && perfect_bound(need - 1, 0.05).unwrap() < threshold);
+            assert!(
+                perfect_bound(need, 0.05).unwrap() >= threshold && perfect_bound(need - 1, 0.05).unwrap() < threshold
+            );
         }
         assert_eq!(perfect_needs(0.1, 0.001), Ok(3));
     }

@@ -40,19 +40,25 @@ fn sample_sizes_by_the_normal_distribution() {
 
 #[test]
 fn detectable_differences() {
-    check("power", &["mde_epochs"], |v| {
-        json!({"mde": design(v).detectable(v.count("n"), test(v), v.number("power")).unwrap()})
-    });
+    check(
+        "power",
+        &["mde_epochs"],
+        |v| json!({"mde": design(v).detectable(v.count("n"), test(v), v.number("power")).unwrap()}),
+    );
 }
 
 #[test]
 fn paired_t() {
-    check("power", &["power_t_paired"], |v| {
-        json!({"power": paired_t_power(v.count("n"), effect(v), test(v)).unwrap()})
-    });
-    check("power", &["sample_size_t_paired"], |v| {
-        json!({"n": paired_t_sample_size(effect(v), test(v), v.number("power")).unwrap()})
-    });
+    check(
+        "power",
+        &["power_t_paired"],
+        |v| json!({"power": paired_t_power(v.count("n"), effect(v), test(v)).unwrap()}),
+    );
+    check(
+        "power",
+        &["sample_size_t_paired"],
+        |v| json!({"n": paired_t_sample_size(effect(v), test(v), v.number("power")).unwrap()}),
+    );
 }
 
 #[test]
