@@ -49,11 +49,6 @@ impl Stream {
         (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// True or false, evenly.
-    #[inline(always)]
-    pub(crate) fn coin(&mut self) -> bool {
-        self.next() >> 63 == 1
-    }
 
     /// Two whole numbers below `n`, for the price of one; their bias is below n/2³².
     #[inline(always)]
