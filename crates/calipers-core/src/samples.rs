@@ -141,6 +141,8 @@ pub struct Samples {
     /// One row an attempt.
     attempt_sample: Vec<u32>,
     attempt_epoch: Vec<u32>,
+    /// True once epochs were given by hand, so that an attempt may have been delivered twice.
+    may_repeat: bool,
     fields: IndexMap<Arc<str>, Column>,
     errors: BTreeMap<u32, Arc<str>>,
     scores: IndexMap<Arc<str>, Scores>,
@@ -163,6 +165,7 @@ impl Samples {
     /// Adds the attempt of a sample with this epoch. An attempt delivered twice counts once.
     pub fn push_epoch(&mut self, id: impl Into<SampleId>, epoch: u32) -> Attempt<'_> {
         let sample = self.sample(id.into());
+        self.may_repeat = true;
         self.attempt(sample, epoch)
     }
 
@@ -198,16 +201,17 @@ impl Samples {
         self.ids.is_empty()
     }
 
-    /// The number of attempts delivered.
+    /// The number of attempts, each counted once however often it was delivered.
     #[must_use]
     pub fn attempts(&self) -> usize {
-        self.attempt_sample.len()
+        if self.may_repeat { self.attempt_rows().len() } else { self.attempt_sample.len() }
     }
 
     /// The number of attempts that ended in an error.
     #[must_use]
     pub fn errored(&self) -> usize {
-        self.errors.len()
+        let attempt = |row: &u32| (self.attempt_sample[*row as usize], self.attempt_epoch[*row as usize]);
+        self.errors.keys().map(attempt).collect::<std::collections::BTreeSet<_>>().len()
     }
 
     /// The names of the scorers, in the order of their first score.
@@ -259,7 +263,7 @@ impl Samples {
     }
 
     fn attempt_rows(&self) -> Vec<u32> {
-        let mut rows: Vec<u32> = (0..self.attempts() as u32).collect();
+        let mut rows: Vec<u32> = (0..self.attempt_sample.len() as u32).collect();
         let place = |&row: &u32| (self.attempt_sample[row as usize], self.attempt_epoch[row as usize]);
         if !rows.is_sorted_by(|a, b| place(a) < place(b)) {
             rows.sort_by_key(place);
@@ -272,7 +276,7 @@ impl Samples {
     pub(crate) fn field_values(&self, name: &str, rows: &[u32]) -> Result<Column, Error> {
         if let Some(column) = self.fields.get(name) {
             let mut column = column.clone();
-            column.pad(self.attempts());
+            column.pad(self.attempt_sample.len());
             return Ok(column.gather(rows));
         }
         if let Some(column) = self.metadata.get(name) {

@@ -1,0 +1,226 @@
+//! Laws that every registered metric obeys: any order of arrival, any sharding, any number of threads, and rows
+//! delivered twice give the same bits.
+
+use calipers_core::{
+    Answer, Figure, Metric, Outcome, Plan, Reducer, Registry, Results, Samples, Seed, Value, collect, metric,
+};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// One attempt of a sample, with all that any metric asks for.
+#[derive(Clone, Debug)]
+struct Row {
+    id: i64,
+    epoch: u32,
+    score: Option<f64>,
+    tokens: i64,
+    quality: f64,
+    flags: (bool, bool, bool),
+}
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let grade = prop_oneof![3 => Just(0.0), 3 => Just(1.0), 1 => Just(0.5), 3 => 0.0..1.0f64];
+    let row = (prop::option::weighted(0.9, grade), 1i64..4000, 0.0..1.0f64, any::<(bool, bool, bool)>());
+    let sample = prop::collection::vec(row, 1..5);
+    prop::collection::vec(sample, 2..20).prop_map(|samples| {
+        let rows = samples.into_iter().enumerate().flat_map(|(id, attempts)| {
+            let numbered = attempts.into_iter().zip(1..);
+            numbered.map(move |((score, tokens, quality, flags), epoch)| Row {
+                id: id as i64,
+                epoch,
+                score,
+                tokens,
+                quality,
+                flags,
+            })
+        });
+        rows.collect()
+    })
+}
+
+fn push(samples: &mut Samples, row: &Row) {
+    let outcome = row.score.map_or_else(|| Outcome::unscored("refusal"), Outcome::from);
+    let facts = [("num_tokens", Value::from(row.tokens)), ("sum_log_probs", Value::from(-row.quality * 50.0))];
+    let score = match outcome {
+        Outcome::Scored(score) => Outcome::from(score.metadata(calipers_core::Metadata::new(facts))),
+        unscored => unscored,
+    };
+    let (predicted, actual, passed) = row.flags;
+    samples
+        .push_epoch(row.id, row.epoch)
+        .metadata("category", format!("c{}", row.id % 5))
+        .metadata("document", row.id % 3)
+        .score("judge", score)
+        .field("latency_ms", row.quality * 1000.0)
+        .field("tokens_used", row.tokens)
+        .field("quality_score", row.quality)
+        .field("predicted", predicted)
+        .field("actual", actual)
+        .field("passed", passed);
+}
+
+fn samples<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Samples {
+    let mut samples = Samples::new();
+    rows.into_iter().for_each(|row| push(&mut samples, row));
+    samples
+}
+
+/// Every registered metric, with parameters that exercise it.
+fn metrics() -> Vec<Metric> {
+    let registry = Registry::builtin();
+    let grouped = |inner: &str, all: &str| {
+        Value::from([
+            ("metric", Value::from([("name", inner)])),
+            ("group_key", Value::from("category")),
+            ("all", Value::from(all)),
+            ("name_template", Value::from(format!("{inner}_{all}_{{group_name}}"))),
+            ("all_label", Value::from(format!("{inner}_{all}"))),
+        ])
+    };
+    let mut metrics = Vec::new();
+    for name in registry.names() {
+        let params = match name {
+            "grouped" => vec![grouped("accuracy", "samples"), grouped("stderr", "groups")],
+            "stderr" => vec![Value::Null, Value::from([("cluster", "document")])],
+            "ci" => vec![
+                Value::Null,
+                Value::from([("cluster", "document")]),
+                Value::from([("method", "bootstrap")]),
+                Value::from([("method", "bootstrap"), ("cluster", "document")]),
+            ],
+            "ci_wilson" => vec![Value::Null, Value::from([("cluster", "category")])],
+            "mean" => vec![Value::Null, Value::from([("field", "quality_score")])],
+            "quantile" => vec![Value::from([("field", Value::from("latency_ms")), ("p", Value::from(0.9))])],
+            "ratio" => vec![Value::from([("numerator", "quality_score"), ("denominator", "tokens_used")])],
+            // These two take scores that are maps or lists.
+            "aggregate" | "krippendorff_alpha" => vec![],
+            _ => vec![Value::Null],
+        };
+        metrics.extend(params.iter().map(|params| registry.metric(name, params).expect("a registered metric")));
+    }
+    metrics.push(metric("sum", |scores| scores.iter().map(|s| s.score.as_float()).sum()));
+    metrics
+}
+
+fn plan() -> Plan {
+    let reducers = ["mean", "median", "mode", "max", "pass_at_2", "pass_k_2", "at_least_2", "majority"];
+    let reducers = reducers.map(|name| Reducer::parse(name).expect("a known reducer"));
+    Plan::new().seed(Seed(11)).reducers(reducers).metrics(metrics())
+}
+
+/// Figures by where they stand, with every bit of their numbers.
+fn bits(results: &Results) -> BTreeMap<String, String> {
+    let number = |x: Option<f64>| x.map(f64::to_bits);
+    let figure = |f: &Figure| {
+        let ends = f.interval.map(|i| (number(i.lower), number(i.upper)));
+        let details: Vec<_> = f.details.iter().map(|(name, x)| (*name, x.to_bits())).collect();
+        format!("{:?} {} {} {ends:?} {details:?}", f.value.as_ref().map(|x| x.to_bits()), f.n, f.missing)
+    };
+    let mut all = BTreeMap::new();
+    for score in &results.scores {
+        // Names that had to be made unique depend on the order of groups; their figures do not.
+        for metric in score.metrics.values() {
+            let place = format!("{} {:?} {:?} {} {:?}", score.name, score.reducer, metric.group, metric.name, metric.params);
+            all.insert(place, figure(&metric.figure));
+        }
+    }
+    all
+}
+
+fn sharded(plan: &Plan, rows: &[Row], shards: i64) -> Results {
+    let mut whole = plan.start();
+    for shard in (0..shards).rev() {
+        let mut part = plan.start();
+        part.fold(&samples(rows.iter().filter(|row| row.id % shards == shard))).expect("valid rows");
+        whole.merge(part);
+    }
+    whole.finish().expect("valid rows")
+}
+
+fn threaded(plan: &Plan, rows: &[Row], threads: i64) -> Results {
+    let shards: Vec<Samples> =
+        (0..threads).map(|shard| samples(rows.iter().filter(|row| row.id % threads == shard))).collect();
+    std::thread::scope(|scope| {
+        let fold = |shard| {
+            let mut part = plan.start();
+            part.fold(shard).expect("valid rows");
+            part
+        };
+        let workers: Vec<_> = shards.iter().map(|shard| scope.spawn(move || fold(shard))).collect();
+        let mut whole = plan.start();
+        workers.into_iter().for_each(|worker| whole.merge(worker.join().expect("no panic")));
+        whole.finish().expect("valid rows")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn order_of_arrival_changes_nothing(rows in rows(), seed in any::<u64>()) {
+        let plan = plan();
+        let straight = bits(&plan.measure(&samples(&rows)).expect("valid rows"));
+        let mut shuffled = rows.clone();
+        shuffled.sort_by_key(|row| (row.id as u64 * 31 + u64::from(row.epoch)).wrapping_mul(seed | 1));
+        prop_assert_eq!(&straight, &bits(&plan.measure(&samples(&shuffled)).expect("valid rows")));
+        shuffled.reverse();
+        prop_assert_eq!(&straight, &bits(&plan.measure(&samples(&shuffled)).expect("valid rows")));
+    }
+
+    #[test]
+    fn sharding_and_threads_change_nothing(rows in rows(), shards in 2i64..9) {
+        let plan = plan();
+        let whole = bits(&plan.measure(&samples(&rows)).expect("valid rows"));
+        prop_assert_eq!(&whole, &bits(&sharded(&plan, &rows, shards)));
+        prop_assert_eq!(&whole, &bits(&threaded(&plan, &rows, shards)));
+    }
+
+    #[test]
+    fn rows_delivered_twice_count_once(rows in rows(), every in 1usize..4) {
+        let plan = plan();
+        let repeated = rows.iter().chain(rows.iter().step_by(every));
+        let once = plan.measure(&samples(&rows)).expect("valid rows");
+        let twice = plan.measure(&samples(repeated)).expect("valid rows");
+        prop_assert_eq!(bits(&once), bits(&twice));
+        prop_assert_eq!(once.total_samples, twice.total_samples);
+    }
+
+    #[test]
+    fn lists_and_maps_obey_the_same_laws(rows in rows(), shards in 2i64..6) {
+        let registry = Registry::builtin();
+        let agreement = registry.metric("krippendorff_alpha", &Value::from([("level", "interval")])).expect("known");
+        let plan = Plan::new().reducers([collect()]).metrics([agreement]);
+        let whole = plan.measure(&samples(&rows)).expect("valid rows");
+        prop_assert_eq!(bits(&whole), bits(&sharded(&plan, &rows, shards)));
+
+        let maps = |rows: &[Row]| {
+            let mut samples = Samples::new();
+            for row in rows {
+                let score = row.score.map_or(Value::Missing, Value::from);
+                samples.push_epoch(row.id, row.epoch).score("judge", Value::from([("a", score), ("b", row.quality.into())]));
+            }
+            samples
+        };
+        let inner = Value::from([("name", "mean")]);
+        let aggregate = registry.metric("aggregate", &Value::from([("key", "a".into()), ("agg", inner)])).expect("known");
+        let keyed = calipers_core::by_key([("*", vec![calipers_core::mean(), calipers_core::stderr()])]);
+        let plan = Plan::new().metrics([aggregate.into(), keyed]);
+        let straight = bits(&plan.measure(&maps(&rows)).expect("valid rows"));
+        let reversed: Vec<Row> = rows.iter().rev().cloned().collect();
+        prop_assert_eq!(straight, bits(&plan.measure(&maps(&reversed)).expect("valid rows")));
+    }
+}
+
+#[test]
+fn every_registered_metric_is_under_the_laws() {
+    let plan = plan();
+    let tested: Vec<String> = metrics().iter().map(|metric| metric.name().to_owned()).collect();
+    for name in Registry::builtin().names().filter(|name| !matches!(*name, "aggregate" | "krippendorff_alpha")) {
+        assert!(tested.iter().any(|tested| tested == name), "{name}");
+    }
+    let one = samples(&[Row { id: 1, epoch: 1, score: Some(1.0), tokens: 5, quality: 0.5, flags: (true, true, true) }]);
+    let results = plan.measure(&one).expect("one row is a run");
+    assert!(bits(&results).len() > 100);
+    let answer = Answer::from(results.figure("judge", "accuracy").expect("asked for").clone());
+    assert_eq!(answer.figure().expect("one number").value, Ok(1.0));
+}
