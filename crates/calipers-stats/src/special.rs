@@ -525,9 +525,9 @@ fn beta_lower_quantile(p: f64, a: f64, b: f64) -> (f64, f64) {
             return (x * (1.0 + y * step), y * (1.0 - x * step));
         }
         if excess > 0.0 {
-            high = logit
+            high = logit;
         } else {
-            low = logit
+            low = logit;
         }
         let next = logit + step;
         logit = if next > low && next < high { next } else { 0.5 * (low + high) };
@@ -648,7 +648,11 @@ pub(crate) fn smallest(largest: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, largest);
     while low < high {
         let middle = low + (high - low) / 2;
-        if holds(middle) { high = middle } else { low = middle + 1 }
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
     }
     low
 }
