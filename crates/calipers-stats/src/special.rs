@@ -5,8 +5,8 @@
 //! lies outside the domain written beside the function. The statistics check their arguments before they call.
 //!
 //! Both tails are functions of their own and neither is one minus the other, so that a p-value of 1e-200 has
-//! all of its digits. Against scipy 1.17.1 the relative error stays below about 1e-12, for shapes from 1e-3 to
-//! 1e7 and degrees of freedom from 1e-3 to 1e12.
+//! all of its digits. Against scipy 1.17.1, and mpmath where scipy is off, the relative error stays below about
+//! 1e-11 for shapes from 1e-3 to 1e7 and degrees of freedom from 1e-3 to 1e12, and mostly below 1e-14.
 //!
 //! Taken from statrs 0.19.1: the normal quantile and ln Γ (relative error 1e-15 and 4e-14). Written here,
 //! because statrs is wrong by more than that:
@@ -525,9 +525,9 @@ fn beta_lower_quantile(p: f64, a: f64, b: f64) -> (f64, f64) {
             return (x * (1.0 + y * step), y * (1.0 - x * step));
         }
         if excess > 0.0 {
-            high = logit
+            high = logit;
         } else {
-            low = logit
+            low = logit;
         }
         let next = logit + step;
         logit = if next > low && next < high { next } else { 0.5 * (low + high) };
@@ -648,7 +648,11 @@ pub(crate) fn smallest(largest: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, largest);
     while low < high {
         let middle = low + (high - low) / 2;
-        if holds(middle) { high = middle } else { low = middle + 1 }
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
     }
     low
 }

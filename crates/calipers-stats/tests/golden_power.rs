@@ -11,9 +11,9 @@ use golden::{Vector, check};
 use serde_json::json;
 
 fn test(v: &Vector) -> Test {
-    let alpha = v.number("alpha");
-    if v.params.get("sides").is_some_and(|sides| sides == 1) { Test::one_sided(alpha) } else { Test::two_sided(alpha) }
-        .unwrap()
+    let one_sided = v.params.get("sides").is_some_and(|sides| sides == 1);
+    let test = if one_sided { Test::one_sided } else { Test::two_sided };
+    test(v.number("alpha")).expect("alpha of a vector lies between 0 and 1")
 }
 
 fn effect(v: &Vector) -> Effect {
@@ -23,7 +23,7 @@ fn effect(v: &Vector) -> Effect {
 fn design(v: &Vector) -> PairedDesign {
     let variances =
         Variances { between: v.number("omega2"), within_a: v.number("sigma2_a"), within_b: v.number("sigma2_b") };
-    PairedDesign::new(variances, Epochs { a: v.count("k_a"), b: v.count("k_b") }).unwrap()
+    PairedDesign::new(variances, Epochs { a: v.count("k_a"), b: v.count("k_b") }).expect("a vector has variances")
 }
 
 #[test]
