@@ -98,7 +98,7 @@ fn metrics() -> Vec<Metric> {
         };
         metrics.extend(params.iter().map(|params| registry.metric(name, params).expect("a registered metric")));
     }
-    metrics.push(metric("sum", |scores| scores.iter().map(|s| s.score.as_float()).sum()));
+    metrics.push(metric("sum", |scores| scores.iter().map(|s| s.score.as_float()).sum::<Result<f64, _>>()));
     metrics
 }
 
@@ -125,6 +125,13 @@ fn bits(results: &Results) -> BTreeMap<String, String> {
         }
     }
     all
+}
+
+/// What differs, so that a failure can be read.
+fn differences(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<String> {
+    let places = a.keys().chain(b.keys()).collect::<std::collections::BTreeSet<_>>();
+    let differing = places.into_iter().filter(|place| a.get(*place) != b.get(*place));
+    differing.map(|place| format!("{place}: {:?} {:?}", a.get(place), b.get(place))).collect()
 }
 
 fn sharded(plan: &Plan, rows: &[Row], shards: i64) -> Results {
@@ -154,7 +161,7 @@ fn threaded(plan: &Plan, rows: &[Row], threads: i64) -> Results {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn order_of_arrival_changes_nothing(rows in rows(), seed in any::<u64>()) {
@@ -162,17 +169,17 @@ proptest! {
         let straight = bits(&plan.measure(&samples(&rows)).expect("valid rows"));
         let mut shuffled = rows.clone();
         shuffled.sort_by_key(|row| (row.id as u64 * 31 + u64::from(row.epoch)).wrapping_mul(seed | 1));
-        prop_assert_eq!(&straight, &bits(&plan.measure(&samples(&shuffled)).expect("valid rows")));
+        prop_assert_eq!(differences(&straight, &bits(&plan.measure(&samples(&shuffled)).expect("valid rows"))), Vec::<String>::new());
         shuffled.reverse();
-        prop_assert_eq!(&straight, &bits(&plan.measure(&samples(&shuffled)).expect("valid rows")));
+        prop_assert_eq!(differences(&straight, &bits(&plan.measure(&samples(&shuffled)).expect("valid rows"))), Vec::<String>::new());
     }
 
     #[test]
     fn sharding_and_threads_change_nothing(rows in rows(), shards in 2i64..9) {
         let plan = plan();
         let whole = bits(&plan.measure(&samples(&rows)).expect("valid rows"));
-        prop_assert_eq!(&whole, &bits(&sharded(&plan, &rows, shards)));
-        prop_assert_eq!(&whole, &bits(&threaded(&plan, &rows, shards)));
+        prop_assert_eq!(differences(&whole, &bits(&sharded(&plan, &rows, shards))), Vec::<String>::new());
+        prop_assert_eq!(differences(&whole, &bits(&threaded(&plan, &rows, shards))), Vec::<String>::new());
     }
 
     #[test]

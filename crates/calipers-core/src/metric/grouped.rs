@@ -204,25 +204,26 @@ impl Grouped {
     fn mean_of_groups(&self, groups: &IndexMap<String, Answer>, tally: Tally) -> Figure {
         let mut sum = ExactSum::default();
         let mut placeholders = ExactSum::default();
-        let mut undefined = None;
+        // Of several, the one that is first by name: the order of arrival must not show.
+        let mut undefined: Option<&String> = None;
+        let mut several = false;
         for (name, answer) in groups {
             match answer.figure() {
                 Some(figure) => {
                     placeholders.add(figure.inspect_value());
                     match &figure.value {
                         Ok(value) => sum.add(*value),
-                        Err(_) => undefined = undefined.or(Some(Reason::Part(name.clone()))),
+                        Err(_) => undefined = Some(undefined.map_or(name, |first| first.min(name))),
                     }
                 }
                 // Inspect counts what is no number as 0.
-                None => {
-                    let several = format!("`{}` has several figures, which have no mean", self.metric.name());
-                    undefined = undefined.or(Some(Reason::Other(several.into())));
-                }
+                None => several = true,
             }
         }
         let count = groups.len() as f64;
-        let value = match undefined {
+        let no_mean = || Reason::Other(format!("`{}` has several figures, which have no mean", self.metric.name()).into());
+        let reason = if several { Some(no_mean()) } else { undefined.map(|name| Reason::Part(name.clone())) };
+        let value = match reason {
             None => Ok(sum.value() / count),
             Some(reason) => Err(Undefined::new(reason, placeholders.value() / count)),
         };

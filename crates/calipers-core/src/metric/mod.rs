@@ -25,7 +25,7 @@ pub use aggregate::{OnMissing, aggregate};
 pub use bootstrap_stderr::bootstrap_stderr;
 pub use ci::{Ci, ci, ci_wilson};
 pub use confusion::{f1, mcc, precision, recall};
-pub use custom::metric;
+pub use custom::{IntoAnswer, metric};
 pub use frequency::{categorical, frequency};
 pub use grouped::{All, Grouped, grouped};
 pub use krippendorff::krippendorff_alpha;
