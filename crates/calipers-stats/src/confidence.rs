@@ -125,6 +125,8 @@ pub enum Method {
     DeltaT,
     /// Ranks of the sorted values.
     OrderStatistic,
+    /// Quantiles at the ends of a cluster-robust interval for the share below (Woodruff 1952).
+    Woodruff,
     /// Quantiles of the bootstrap distribution.
     BootstrapPercentile,
     /// The bootstrap distribution mirrored at the estimate.
@@ -155,6 +157,7 @@ impl Method {
             Self::Normal => "normal",
             Self::DeltaT => "delta-t",
             Self::OrderStatistic => "order-statistic",
+            Self::Woodruff => "woodruff",
             Self::BootstrapPercentile => "bootstrap-percentile",
             Self::BootstrapBasic => "bootstrap-basic",
             Self::BootstrapBca => "bootstrap-bca",

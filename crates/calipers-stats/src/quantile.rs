@@ -4,7 +4,8 @@
 //! and never drops out. An infinite value may be anywhere where the answer does not rest on it: the
 //! median of `[1, 2, ∞]` is 2, its 95th percentile does not exist.
 
-use crate::sum::ExactSum;
+use crate::cluster::clustered;
+use crate::sum::{ExactSum, sum};
 use crate::{Caveat, Confidence, Interval, Method, Side, Undefined, special};
 
 /// Values on their way to a quantile: collected in any order, by any number of shards.
@@ -188,6 +189,42 @@ impl Sorted {
     pub fn count_within(&self, limit: f64) -> u64 {
         self.values.partition_point(|&x| x <= limit && x < f64::INFINITY) as u64
     }
+}
+
+/// The interval of a quantile when values of one cluster go together: several latencies of one task.
+///
+/// The share of values at or below the estimated quantile has a cluster-robust interval (CR2, Satterthwaite); its ends
+/// are turned back into quantiles (Woodruff 1952). A bound is `None` where the share's bound leaves (0, 1). With every
+/// value in a cluster of its own use [`Sorted::order_interval`], which is exact. Undefined for one cluster.
+///
+/// ```
+/// use calipers_stats::{Confidence, quantile::clustered_interval};
+///
+/// // Twenty tasks of three attempts: the tasks differ, their attempts hardly do.
+/// let values: Vec<f64> = (0..60).map(|i| f64::from(i / 3) + 0.01 * f64::from(i % 3)).collect();
+/// let tasks: Vec<u32> = (0..60).map(|i| i / 3).collect();
+/// let median = clustered_interval(&values, &tasks, 0.5, Confidence::two_sided(0.95)?)?;
+/// assert!(median.contains(9.5) && median.width().unwrap() > 8.0);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn clustered_interval(
+    values: &[f64],
+    clusters: &[u32],
+    p: f64,
+    confidence: Confidence,
+) -> Result<Interval, Undefined> {
+    Undefined::check_lengths("values and clusters", values.len(), clusters.len())?;
+    let sorted = Sorted::new(values.to_vec())?;
+    let quantile = sorted.linear(p)?;
+    let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
+    let share = clustered(&below, clusters)?.interval(confidence)?;
+    // The interval is laid about p itself: the share at the estimate differs from it by less than a rank.
+    let centre = p - sum(&below) / below.len() as f64;
+    let back = |end: Option<f64>| {
+        let end = end? + centre;
+        if end <= 0.0 || end >= 1.0 { None } else { Some(linear(&sorted.values, end)).filter(|x| x.is_finite()) }
+    };
+    Ok(confidence.partial_interval(Method::Woodruff, || back(share.lower), || back(share.upper)))
 }
 
 /// Type 7 of sorted values, of which there is at least one; `p` in [0, 1].

@@ -1,1 +1,38 @@
-//! Calipers.
+//! Calipers measures AI evaluations: it reduces repeated attempts, computes metrics with honest error bars, and
+//! says what is undefined and why.
+//!
+//! ```
+//! use calipers::prelude::*;
+//!
+//! let mut samples = Samples::new();
+//! for (id, category, score) in [(1, "physics", "C"), (2, "physics", "I"), (3, "chemistry", "C"), (4, "chemistry", "C")] {
+//!     samples.push(id).metadata("category", category).score("choice", score);
+//! }
+//! let results = Plan::new().metrics([grouped(accuracy(), "category"), stderr()]).measure(&samples)?;
+//! let all = results.figure("choice", "all").expect("asked for");
+//! assert_eq!(all.value, Ok(0.75));
+//! assert_eq!(all.n, 4);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! - [`guide`]: Inspect's scoring page, section by section, in Rust.
+//! - [`Plan`]: what to compute; [`Samples`]: what to compute it from; [`Results`]: figures with n, missing, method,
+//!   interval and caveats.
+//! - [`pipeline`]: the same over many shards and threads.
+//! - [`stats`]: the statistics themselves, for those who have numbers already.
+
+pub mod guide;
+pub mod pipeline;
+
+pub use calipers_core::*;
+pub use calipers_stats as stats;
+
+/// What nearly every program needs.
+pub mod prelude {
+    pub use calipers_core::{
+        All, Caveat, Ci, Epochs, Error, Figure, Grouped, Labels, Metric, OnMissing, Outcome, Plan, Reducer, Results,
+        SampleScore, Samples, Score, Seed, Value, accuracy, aggregate, at_least, bootstrap_stderr, by_key, ci, ci_wilson,
+        collect, f1, frequency, grouped, mcc, mean, metric, mode_score, pass_at, pass_k, pass_rate, precision, quantile,
+        ratio, recall, score_reducer, std, stderr, stderr_clustered, var,
+    };
+}

@@ -173,8 +173,10 @@ impl Measure for ByGroup {
 
     fn finish(&self, state: Groups, tally: Tally, context: &Context) -> Result<Answer, Error> {
         let mut answers: IndexMap<String, Answer> = IndexMap::new();
-        let empty = state.groups.is_empty();
-        for (group, state) in state.groups {
+        // Inspect knows nothing of groups in which no sample has a score.
+        let seen = |state: &State| state.tally().n > 0 || !context.inspect;
+        let empty = !state.groups.values().any(|state| state.tally().n > 0);
+        for (group, state) in state.groups.into_iter().filter(|(_, state)| seen(state)) {
             let name = self.0.name(&group);
             let repeated = answers.insert(name.clone(), state.finish(context)?).is_some();
             if repeated && !context.inspect {

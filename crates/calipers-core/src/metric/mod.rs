@@ -302,8 +302,10 @@ impl State {
     }
 
     pub(crate) fn fold_split(&mut self, split: &Split<'_>, context: &Context) -> Result<(), Error> {
-        self.fold_missing(&split.unscored)?;
-        if split.scored.is_empty() { Ok(()) } else { self.fold_rows(&split.scored, context) }
+        if !split.scored.is_empty() {
+            self.fold_rows(&split.scored, context)?;
+        }
+        self.fold_missing(&split.unscored)
     }
 
     /// Folds in a shard as it is.

@@ -2,13 +2,14 @@
 
 use super::{Context, Measure, Metric, Tally, View};
 use crate::{Answer, Caveat, Error, Figure, Points};
-use calipers_stats::quantile::Values;
+use calipers_stats::quantile::{Sorted, clustered_interval};
 
 /// A quantile of a field over attempts: `quantile("latency_ms", 0.95)?` is the 95th percentile.
 ///
 /// *What it tells you.* The time that all but the slowest few stay below. *When it misleads.* From few values: the
 /// 95th percentile of ten runs is below the true one three times in four. *Formula.* Linear between order statistics
-/// (type 7). *Interval.* From order statistics, exact for every distribution; a bound may not exist, and says so.
+/// (type 7). *Interval.* From order statistics, exact for every distribution; where samples have several attempts, a
+/// cluster-robust one (Woodruff 1952). A bound may not exist, and says so.
 ///
 /// ```
 /// use calipers_core::{quantile, Plan, Samples};
@@ -35,12 +36,13 @@ struct Quantile {
     p: f64,
 }
 
+/// Values with the sample each belongs to, numbered in the order of arrival.
 #[derive(Default)]
 struct Seen {
-    values: Values,
-    n: u64,
+    values: Vec<f64>,
+    sample: Vec<u32>,
     missing: u64,
-    samples: u64,
+    samples: u32,
 }
 
 impl Measure for Quantile {
@@ -51,39 +53,47 @@ impl Measure for Quantile {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        for value in points.field(&self.field, &context.labels)? {
-            match value {
-                Some(x) => {
-                    state.values.add(x);
-                    state.n += 1;
+        let values = points.field(&self.field, &context.labels)?;
+        let mut row = 0;
+        for attempts in points.sample_codes().chunk_by(|a, b| a == b) {
+            for value in &values[row..row + attempts.len()] {
+                match value {
+                    Some(x) => {
+                        state.values.push(*x);
+                        state.sample.push(state.samples);
+                    }
+                    None => state.missing += 1,
                 }
-                None => state.missing += 1,
             }
+            row += attempts.len();
+            state.samples += 1;
         }
-        state.samples += points.distinct_samples();
         Ok(())
     }
 
     fn merge(&self, state: &mut Seen, other: Seen) {
-        state.values.merge(&other.values);
-        state.n += other.n;
+        state.values.extend(other.values);
+        state.sample.extend(other.sample.iter().map(|sample| sample + state.samples));
         state.missing += other.missing;
         state.samples += other.samples;
     }
 
     fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
-        let tally = Tally { n: state.n, missing: state.missing };
-        let sorted = state.values.finish();
+        let tally = Tally { n: state.values.len() as u64, missing: state.missing };
+        let repeated = state.sample.windows(2).any(|pair| pair[0] == pair[1]);
+        let clustered = repeated.then(|| clustered_interval(&state.values, &state.sample, self.p, context.confidence));
+        let sorted = Sorted::new(state.values);
         let value = sorted.as_ref().map_err(|&why| why).and_then(|sorted| sorted.linear(self.p));
         let mut figure = Figure::statistic(value, f64::NAN, tally, "linear between order statistics");
-        if let Ok(bounds) = sorted.and_then(|sorted| sorted.order_interval(self.p, context.confidence)) {
-            figure.interval = Some(bounds.interval);
-            figure.caveats.extend(bounds.caveat.map(Caveat::from));
+        let Ok(sorted) = sorted else { return Ok(figure.into()) };
+        if let Ok(exact) = sorted.order_interval(self.p, context.confidence) {
+            figure.interval = Some(exact.interval);
+            figure.caveats.extend(exact.caveat.map(Caveat::from));
         }
-        let attempts = state.n + state.missing;
-        if attempts > state.samples {
-            figure.caveats.push(Caveat::PooledAttempts { attempts, samples: state.samples });
+        // Attempts of one sample go together; the exact interval would take them for independent.
+        match clustered {
+            Some(interval) => Ok(figure.with_interval(interval.ok()).into()),
+            None => Ok(figure.into()),
         }
-        Ok(figure.into())
     }
 }
