@@ -244,9 +244,9 @@ impl Plan {
                 views.extend(view(scorer, Some(mean_score()), label, &reduced));
             }
             Some(reducers) => {
-                views.extend(reducers.iter().filter_map(|reducer| {
-                    view(scorer, Some(reducer.clone()), Some(reducer.name().to_owned()), &reduced)
-                }))
+                let named =
+                    |reducer: &Reducer| view(scorer, Some(reducer.clone()), Some(reducer.name().into()), &reduced);
+                views.extend(reducers.iter().filter_map(named));
             }
         }
         views.extend(view(scorer, None, None, &unreduced));

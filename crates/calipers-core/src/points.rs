@@ -255,7 +255,7 @@ impl<'a> Points<'a> {
         let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
         let codes = self.metadata_codes(column, |row| self.at(row, missing()).at_metric(metric))?;
         let Some(column) = column else { return Ok(Keys::default()) };
-        let mut merged = column.dictionary().iter().map(|value| ClusterName::of(value));
+        let mut merged = column.dictionary().iter().map(ClusterName::of);
         let unusable = merged.position(|name| name.is_none()).map(|code| code as u32);
         if unusable.is_some() {
             for (row, &code) in codes.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The example prints what it is known to print.
 
 #[path = "../examples/tour.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 mod tour;
 
 #[test]

@@ -223,7 +223,8 @@ impl Grouped {
             }
         }
         let count = groups.len() as f64;
-        let no_mean = || Reason::Other(format!("`{}` has several figures, which have no mean", self.metric.name()).into());
+        let no_mean =
+            || Reason::Other(format!("`{}` has several figures, which have no mean", self.metric.name()).into());
         let reason = if several { Some(no_mean()) } else { undefined.map(|name| Reason::Part(name.clone())) };
         let value = match reason {
             None => Ok(sum.value() / count),
