@@ -80,6 +80,9 @@ impl Rule {
             },
             Self::Max => Pick::Attempt(largest(attempts)),
             Self::AtLeast { k, value } => Pick::Flag(successes(attempts, value) >= k),
+            // Of no attempts, none passes, and all do.
+            Self::PassAt { k: 0, .. } => Pick::Number(0.0),
+            Self::PassK { k: 0, .. } => Pick::Number(1.0),
             Self::PassAt { k, value } => share(pass_at_k::pass_at_k, attempts, k, value),
             Self::PassK { k, value } => share(pass_at_k::pass_hat_k, attempts, k, value),
         }
@@ -185,7 +188,9 @@ impl Rule {
     ) -> Result<Column, Error> {
         match column {
             Column::Floats(floats) => {
-                let same = |row: u32| Class { number: floats[row as usize], class: row };
+                let mapped = labels.map_numbers() && !self.only_counts();
+                let number = |x: f64| if mapped && !x.is_nan() { labels.number(x) } else { x };
+                let same = |row: u32| Class { number: number(floats[row as usize]), class: row };
                 let classes = |row: u32| {
                     let class = same(row);
                     (!class.number.is_nan()).then_some(class)
