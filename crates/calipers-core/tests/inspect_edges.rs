@@ -76,3 +76,130 @@ fn the_mode_tells_large_numbers_apart() {
     let reduced = mode_score().reduce(&[large, large + 1, large + 1].map(Score::new)).unwrap();
     assert_eq!(reduced.value, Value::from(large + 1));
 }
+
+fn list(items: &[Value]) -> Value {
+    Value::List(items.to_vec())
+}
+
+#[test]
+fn aggregate_applies_its_labels_before_the_metric() {
+    let params = Value::from([
+        ("key", Value::from("a")),
+        ("agg", Value::from([("name", "frequency")])),
+        ("to_float", Value::from([("correct", "yes!")])),
+    ]);
+    let rows = [("yes!", 1), ("odd", 2)].map(|(label, doc)| (Value::from([("a", label)]), doc));
+    let answer = measured("aggregate", params, &rows);
+    assert_eq!((printed(answer.get("1.0").unwrap()), printed(answer.get("0.0").unwrap())), (0.5, 0.5));
+}
+
+#[test]
+fn a_metric_within_another_sees_the_rows_of_the_other() {
+    let mut samples = Samples::new();
+    for (id, score) in [(1, "C"), (1, "I"), (2, "C"), (2, "C")] {
+        samples.push(id).score("s", [("a", score)]);
+    }
+    let params = Value::from([("key", Value::from("a")), ("agg", Value::from([("name", "frequency")]))]);
+    let metric = Registry::builtin().metric("aggregate", &params).unwrap();
+    let results = Plan::new().inspect_compatible().metrics([metric]).measure(&samples).unwrap();
+    assert_eq!(results.scores[0].metrics.keys().collect::<Vec<_>>(), ["0.5", "1.0"]);
+}
+
+#[test]
+fn ordered_ratings_that_no_label_names_count_as_zero() {
+    let params = Value::from([("level", Value::from("interval")), ("to_float", Value::Map(vec![]))]);
+    let rows = [(list(&["odd".into(), "C".into()]), 1), (list(&[1.into(), 1.into()]), 2)];
+    let zeros = [(list(&[0.into(), 1.into()]), 1), (list(&[1.into(), 1.into()]), 2)];
+    let plain = Value::from([("level", "interval")]);
+    let (got, want) = (measured("krippendorff_alpha", params, &rows), measured("krippendorff_alpha", plain, &zeros));
+    assert_eq!(printed(&got), printed(&want));
+}
+
+#[test]
+fn ratings_that_were_not_given_are_left_out() {
+    let missing = f64::NAN;
+    let mut samples = Samples::new();
+    samples.push(1).score("s", list(&["a".into(), "a".into(), missing.into()]));
+    samples.push(2).score("s", list(&["b".into(), missing.into(), "b".into()]));
+    samples.push(3).score("s", list(&["b".into(), missing.into()]));
+    let metric = Registry::builtin().metric("krippendorff_alpha", &Value::Null).unwrap();
+    let points = samples.points("s").unwrap();
+    let strict = metric.measure(&points, &Context::default()).unwrap();
+    let figure = strict.figure().unwrap();
+    assert_eq!((figure.value.clone(), figure.n, figure.missing), (Ok(1.0), 2, 1));
+    // Inspect counts each as a category of its own.
+    let lenient = printed(&metric.measure(&points, &inspect()).unwrap());
+    assert!((lenient - 0.125).abs() < 1e-12, "{lenient}");
+}
+
+fn perplexity(name: &str, facts: &[(Value, Value)], context: &Context) -> Result<Answer, String> {
+    let mut samples = Samples::new();
+    for (id, (tokens, log_prob)) in facts.iter().enumerate() {
+        let facts = Metadata::new([("num_tokens", tokens.clone()), ("sum_log_probs", log_prob.clone())]);
+        samples.push(id as i64).score("s", Score::new(0.0).metadata(facts));
+    }
+    let metric = Registry::builtin().metric(name, &Value::Null).unwrap();
+    metric.measure(&samples.points("s").unwrap(), context).map_err(|error| error.to_string())
+}
+
+#[test]
+fn perplexity_reads_what_inspect_reads() {
+    let both = |facts: &[(Value, Value)]| {
+        let of = |name| printed(&perplexity(name, facts, &inspect()).unwrap());
+        (of("perplexity_per_token"), of("perplexity_per_seq"))
+    };
+    let close = |got: (f64, f64), want: (f64, f64)| (got.0 - want.0).abs() < 1e-12 && (got.1 - want.1).abs() < 1e-12;
+    // Log-probabilities count even where no tokens are, and numbers may be text.
+    let (one, e) = (Value::from(1), |x: f64| x.exp());
+    assert!(close(both(&[(0.into(), (-1.0).into()), (one.clone(), (-1.0).into())]), (e(2.0), e(1.0))));
+    assert!(close(both(&[("2".into(), "-1.0".into())]), (e(0.5), e(0.5))));
+    let (per_token, per_seq) = both(&[(one.clone(), f64::NEG_INFINITY.into())]);
+    assert_eq!((per_token, per_seq), (f64::INFINITY, f64::INFINITY));
+    let strict = perplexity("perplexity_per_seq", &[(one.clone(), f64::INFINITY.into())], &Context::default());
+    assert!(strict.unwrap().figure().unwrap().value.is_err());
+    let error = perplexity("perplexity_per_token", &[("many".into(), one)], &Context::default()).unwrap_err();
+    assert_eq!(
+        error,
+        "the score's metadata has `many` for `num_tokens`\n  at scorer `s`, sample `0`\n  \
+         hint: record a number there, or leave it out"
+    );
+}
+
+#[test]
+fn what_is_infinite_prints_as_ieee_arithmetic_has_it() {
+    let cluster = || Value::from([("cluster", "doc")]);
+    let bounds = |params, rows: &[(f64, i32)]| {
+        let answer = measured("ci", params, rows);
+        (printed(answer.get("lower").unwrap()), printed(answer.get("upper").unwrap()))
+    };
+    let infinite = [(f64::INFINITY, 1), (0.0, 2)];
+    assert!(printed(&measured("stderr", cluster(), &infinite)).is_nan());
+    assert!(bounds(cluster(), &infinite).0.is_nan() && bounds(Value::Null, &infinite).1.is_nan());
+    // One cluster has a standard error of 0 in Inspect, and one sample is its own interval.
+    assert_eq!(bounds(cluster(), &[(f64::INFINITY, 1), (0.0, 1)]), (f64::INFINITY, f64::INFINITY));
+    assert_eq!(bounds(Value::Null, &[(f64::INFINITY, 1)]), (f64::INFINITY, f64::INFINITY));
+    // Squares may be infinite where no score is.
+    assert_eq!(bounds(Value::Null, &[(1e308, 1), (0.0, 2)]), (f64::NEG_INFINITY, f64::INFINITY));
+}
+
+#[test]
+fn a_template_with_stray_braces_is_refused() {
+    for template in ["{", "}", "{}", "{other}", "{group_name", "{group_name!r}", "a}b"] {
+        let params = Value::from([
+            ("metric", Value::from([("name", "mean")])),
+            ("group_key", "doc".into()),
+            ("name_template", template.into()),
+        ]);
+        let mut samples = Samples::new();
+        samples.push(1).metadata("doc", "x").score("s", 1.0);
+        let metric = Registry::builtin().metric("grouped", &params).unwrap();
+        let error = metric.measure(&samples.points("s").unwrap(), &inspect()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`name_template` is `{template}`, which has a brace out of place\n  \
+                 hint: write `{{group_name}}` for the group, and `{{{{` and `}}}}` for braces"
+            )
+        );
+    }
+}
