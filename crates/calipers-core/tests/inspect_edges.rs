@@ -1,7 +1,7 @@
 //! Where Inspect's answer is easily missed, found by comparing with it on random input.
 
 use calipers_core::{
-    Answer, Context, Labels, Metadata, Plan, Reducer, Registry, Samples, Score, Seed, Value, majority, mean,
+    Answer, Context, Labels, Metadata, Plan, Reducer, Registry, Samples, Score, Seed, Value, by_key, majority, mean,
     mode_score, pass_at, pass_k,
 };
 
@@ -202,4 +202,64 @@ fn a_template_with_stray_braces_is_refused() {
             )
         );
     }
+}
+
+fn named(name: &str, params: Value) -> calipers_core::Metric {
+    Registry::builtin().metric(name, &params).unwrap()
+}
+
+#[test]
+fn a_metric_that_refuses_nothing_is_nan_when_nothing_is_scored() {
+    let wilson = named("ci_wilson", Value::from([("cluster", "doc")]));
+    let mut samples = Samples::new();
+    samples.push(1).metadata("doc", "x").score("s", Score::unscored());
+    let results = Plan::new().inspect_compatible().metrics([wilson]).measure(&samples).unwrap();
+    assert!(results.figure("s", "ci_wilson").unwrap().inspect_value().is_nan());
+}
+
+#[test]
+fn without_a_map_patterns_stand_for_themselves() {
+    let plan = || Plan::new().scorer("s", [by_key([("a*", vec![mean()]), ("b", vec![mean()])])]);
+    for results in [plan().measure(&Samples::new()).unwrap(), {
+        let mut samples = Samples::new();
+        samples.push(1).score("s", Score::unscored());
+        plan().measure(&samples).unwrap()
+    }] {
+        assert_eq!(results.scores.iter().map(|score| &*score.name).collect::<Vec<_>>(), ["a*", "b"]);
+        assert_eq!(
+            results.figure("b", "mean").unwrap().value.as_ref().unwrap_err().to_string(),
+            "no sample has a score"
+        );
+    }
+}
+
+#[test]
+fn patterns_that_match_no_key_of_the_first_map_give_nothing() {
+    let mut samples = Samples::new();
+    samples.push(1).score("s", Score::unscored());
+    samples.push(2).score("s", [("x", 1.0)]);
+    samples.push(3).score("s", "not a map");
+    let plan = Plan::new().scorer("s", [by_key([("a*", vec![mean()])])]);
+    assert!(plan.clone().inspect_compatible().measure(&samples).unwrap().scores.is_empty());
+    assert!(plan.measure(&samples).is_err());
+}
+
+#[test]
+fn a_list_of_metrics_always_has_a_result_for_the_whole_score() {
+    let mut samples = Samples::new();
+    samples.push(1).score("s", [("x", "C")]);
+    let frequency = || calipers_core::frequency(["C"], true);
+    let plan = Plan::new().scorer("s", [by_key([("x", vec![frequency()])]), by_key([("x", vec![mean()])])]);
+    let names = |plan: Plan| {
+        let results = plan.measure(&samples).unwrap();
+        results.scores.iter().map(|score| format!("{} {}", score.name, score.metrics.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(names(plan.clone().inspect_compatible()), ["s 0", "x 1", "s 0", "x 1"]);
+    assert_eq!(names(plan), ["x 1", "x 1"]);
+}
+
+#[test]
+fn a_scorer_without_samples_has_a_reduction_without_samples() {
+    let results = Plan::new().scorer("s", [mean()]).keep_reductions().measure(&Samples::new()).unwrap();
+    assert_eq!((results.reductions.len(), results.reductions[0].samples.len()), (1, 0));
 }
