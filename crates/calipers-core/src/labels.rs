@@ -94,6 +94,17 @@ impl Labels {
         self.unknown_is_zero
     }
 
+    /// True when numbers, too, have to be looked up: a label is a number.
+    pub(crate) fn map_numbers(&self) -> bool {
+        let roles = [&self.correct, &self.partial, &self.incorrect, &self.noanswer];
+        roles.into_iter().chain(self.mapped.iter().map(|(label, _)| label)).any(|label| label.as_number().is_some())
+    }
+
+    /// The float of a float.
+    pub(crate) fn number(&self, x: f64) -> f64 {
+        self.to_float(&Value::from(x)).unwrap_or(x)
+    }
+
     /// The float of a value, or `None` when it is neither a number nor a known label.
     ///
     /// The labels are compared before the numeric reading, so a number may be re-mapped too.
@@ -129,7 +140,7 @@ fn word(text: &str) -> Option<f64> {
 
 /// A finite number in Python's grammar: surrounding space, `_` between digits, `.5`, `5.` and the decimal
 /// digits of any script are allowed; `0x10` and `1,000` are not.
-fn number(text: &str) -> Option<f64> {
+pub(crate) fn number(text: &str) -> Option<f64> {
     let mut plain = String::with_capacity(text.len());
     let mut after_digit = false;
     let mut characters = text.trim().chars().peekable();
@@ -149,10 +160,12 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// Code points of the digit zero in scripts whose ten digits follow one another (Unicode category Nd).
-const ZEROS: [u32; 38] = [
+const ZEROS: [u32; 66] = [
     0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
     0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620,
-    0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x1d7ce,
+    0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0,
+    0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60,
+    0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
 fn digit(c: char) -> Option<char> {
@@ -177,6 +190,9 @@ mod tests {
             ("5.", Some(5.0)),
             ("٣", Some(3.0)),
             ("３.５", Some(3.5)),
+            ("𝟙𝟠", Some(18.0)),
+            ("𑁧", Some(1.0)),
+            ("1\u{1f}", None),
             ("0x10", None),
             ("1,000", None),
             ("inf", None),

@@ -231,36 +231,35 @@ impl Plan {
     /// The ways in which a scorer's attempts are looked at, with the metrics of each.
     fn views(&self, scorer: &Arc<str>) -> Vec<ScoreState> {
         let specs = self.specs(scorer);
+        // One entry by key alone stands for a scorer that declares a map of metrics; the rest are lists.
+        let listed = self.context.inspect && !matches!(&specs[..], [MetricSpec::Keyed(_)]);
+        let view =
+            |reducer, label, specs: &[MetricSpec]| ScoreState::new(scorer.clone(), reducer, label, specs, listed);
         if self.reducers.as_ref().is_some_and(Vec::is_empty) {
             let all = keep(&specs, |view| view != View::Attempts);
-            return view(scorer, None, None, &all).into_iter().collect();
+            return (listed || !all.is_empty()).then(|| view(None, None, &all)).into_iter().collect();
         }
         let reduced = keep(&specs, |view| matches!(view, View::Auto | View::Reduced));
         let unreduced = keep(&specs, |view| view == View::Unreduced);
         let mut views = Vec::new();
-        match &self.reducers {
-            None => {
-                let label = (!unreduced.is_empty()).then(|| "mean".to_owned());
-                views.extend(view(scorer, Some(mean_score()), label, &reduced));
-            }
-            Some(reducers) => {
-                let named =
-                    |reducer: &Reducer| view(scorer, Some(reducer.clone()), Some(reducer.name().into()), &reduced);
-                views.extend(reducers.iter().filter_map(named));
+        if !reduced.is_empty() {
+            match &self.reducers {
+                None => {
+                    let label = (!unreduced.is_empty()).then(|| "mean".to_owned());
+                    views.push(view(Some(mean_score()), label, &reduced));
+                }
+                Some(reducers) => views.extend(
+                    reducers
+                        .iter()
+                        .map(|reducer| view(Some(reducer.clone()), Some(reducer.name().to_owned()), &reduced)),
+                ),
             }
         }
-        views.extend(view(scorer, None, None, &unreduced));
+        if !unreduced.is_empty() {
+            views.push(view(None, None, &unreduced));
+        }
         views
     }
-}
-
-fn view(
-    scorer: &Arc<str>,
-    reducer: Option<Reducer>,
-    label: Option<String>,
-    specs: &[MetricSpec],
-) -> Option<ScoreState> {
-    (!specs.is_empty()).then(|| ScoreState::new(scorer.clone(), reducer, label, specs))
 }
 
 /// The metrics that look at certain rows.
@@ -355,7 +354,7 @@ impl Partial<'_> {
             results.caveats.push(Caveat::Errored { attempts: self.errored });
         }
         for view in self.scorers.into_values().flatten() {
-            view.finish(&mut results, context)?;
+            view.finish(&mut results, self.plan.keep_reductions, context)?;
         }
         if !self.run.is_empty() {
             results.scores.push(run_result(self.run, self.run_rows, context)?);

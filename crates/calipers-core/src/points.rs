@@ -184,6 +184,10 @@ impl<'a> Points<'a> {
                 {
                     return Err(self.at(row, not_a_number(floats[row])));
                 }
+                if context.labels.map_numbers() {
+                    let number = |&x: &f64| if x.is_nan() { x } else { context.labels.number(x) };
+                    return Ok(Cow::Owned(floats.iter().map(number).collect()));
+                }
                 Ok(Cow::Borrowed(floats))
             }
             Values::Scalars(Column::Coded(coded)) => {
@@ -201,7 +205,7 @@ impl<'a> Points<'a> {
     /// The moments of the scores, by label where there are few.
     pub fn moments(&self, context: &Context) -> Result<Moments, Error> {
         match self.values() {
-            Values::Scalars(Column::Floats(floats)) => {
+            Values::Scalars(Column::Floats(floats)) if !context.labels.map_numbers() => {
                 let moments = Moments::from_slice(floats);
                 if !context.inspect && !moments.sum().is_finite() {
                     self.floats(context)?;
@@ -358,8 +362,7 @@ impl ClusterName {
     fn of(value: &Value) -> Option<Value> {
         match value {
             Value::Text(_) => Some(value.clone()),
-            Value::Bool(_) | Value::Int(_) | Value::Float(_) => value.as_number().map(Value::Float),
-            _ => None,
+            _ => value.canonical_number(),
         }
     }
 }

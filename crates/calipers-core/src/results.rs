@@ -173,12 +173,22 @@ struct Block {
 struct KeyedBlock {
     patterns: Vec<(String, Vec<Metric>)>,
     keys: IndexMap<Arc<str>, Block>,
+    /// True once a map was seen whose keys the patterns were matched with.
+    resolved: bool,
     unscored: u64,
     matched: Vec<bool>,
 }
 
 impl ScoreState {
-    pub(crate) fn new(scorer: Arc<str>, reducer: Option<Reducer>, label: Option<String>, specs: &[MetricSpec]) -> Self {
+    /// The states of these metrics. With `always_whole` there is a result for the whole score even without metrics
+    /// of it, as there is in Inspect when a scorer lists its metrics.
+    pub(crate) fn new(
+        scorer: Arc<str>,
+        reducer: Option<Reducer>,
+        label: Option<String>,
+        specs: &[MetricSpec],
+        always_whole: bool,
+    ) -> Self {
         let mut simple = Vec::new();
         let mut keyed = Vec::new();
         for spec in specs {
@@ -188,11 +198,12 @@ impl ScoreState {
                     matched: vec![false; patterns.len()],
                     patterns: patterns.clone(),
                     keys: IndexMap::new(),
+                    resolved: false,
                     unscored: 0,
                 }),
             }
         }
-        let simple = (!simple.is_empty()).then(|| Block { states: simple, ..Block::default() });
+        let simple = (always_whole || !simple.is_empty()).then(|| Block { states: simple, ..Block::default() });
         Self { scorer, reducer, label, simple, keyed, reduced: Vec::new(), notes: Notes::default() }
     }
 
@@ -224,9 +235,9 @@ impl ScoreState {
         self.notes.merge(other.notes);
     }
 
-    pub(crate) fn finish(self, results: &mut Results, context: &Context) -> Result<(), Error> {
+    pub(crate) fn finish(self, results: &mut Results, keep: bool, context: &Context) -> Result<(), Error> {
         results.caveats.extend(self.notes.caveats(self.reducer.as_ref()));
-        if !self.reduced.is_empty() {
+        if keep && self.reducer.is_some() {
             results.reductions.push(Reduction {
                 scorer: self.scorer.clone(),
                 reducer: self.label.clone(),
@@ -323,6 +334,20 @@ impl Notes {
 }
 
 impl Block {
+    /// Starts the metrics that are not there yet.
+    fn start_new(&mut self, metrics: &[Metric], context: &Context) {
+        for metric in metrics {
+            // Inspect keeps only the first of two metrics with the same name, whatever their parameters.
+            let same = |state: &State| {
+                let other = state.metric();
+                other.name() == metric.name() && (context.inspect || other.params() == metric.params())
+            };
+            if !self.states.iter().any(same) {
+                self.states.push(metric.start());
+            }
+        }
+    }
+
     fn fold(&mut self, split: &Split<'_>, context: &Context) -> Result<(), Error> {
         self.scored += split.scored.len() as u64;
         self.unscored += split.unscored.len() as u64;
@@ -358,13 +383,14 @@ impl Block {
 /// The answer of a metric, whatever it saw.
 fn finish_one(state: State, context: &Context) -> Result<Answer, Error> {
     let tally = state.tally();
-    let answer = state.finish(context)?;
+    let answer = state.finish(context);
     if tally.n > 0 {
-        return Ok(answer);
+        return answer;
     }
-    // Inspect prints NaN for a metric of nothing, unless the metric has a shape of its own.
+    // Inspect prints NaN for a metric of nothing, also where the metric refuses, unless it has a shape of its own.
     Ok(match answer {
-        Answer::Named(entries) if !entries.is_empty() => Answer::Named(entries),
+        Err(error) if !context.inspect => return Err(error),
+        Ok(Answer::Named(entries)) if !entries.is_empty() => Answer::Named(entries),
         _ => Figure::from_result(Err(Undefined::new(Reason::NothingScored, f64::NAN)), tally, "none").into(),
     })
 }
@@ -410,6 +436,10 @@ impl KeyedBlock {
         if let Some(Value::Map(entries)) = values.iter().find(is_map) {
             self.resolve(&entries.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), context);
         }
+        // Inspect does not look at scores that no metric is for.
+        if context.inspect && if self.resolved { self.keys.is_empty() } else { self.patterns.is_empty() } {
+            return Ok(());
+        }
         if let Some(row) = values.iter().position(|value| !matches!(value, Value::Map(_))) {
             let kind = ErrorKind::NotMap { by: "a map of metrics".into(), found: values[row].kind() };
             return Err(rows.at(row, kind));
@@ -428,29 +458,21 @@ impl KeyedBlock {
 
     /// Gives each key that a pattern matches the metrics of that pattern, in the order of the patterns.
     fn resolve(&mut self, keys: &[Arc<str>], context: &Context) {
-        if !self.keys.is_empty() {
+        if self.resolved {
             return;
         }
+        self.resolved = true;
         for ((pattern, metrics), matched) in self.patterns.iter().zip(&mut self.matched) {
             for key in keys.iter().filter(|key| glob::matches(pattern, key)) {
                 *matched = true;
-                let block = self.keys.entry(key.clone()).or_default();
-                for metric in metrics {
-                    // Inspect keeps only the first of two metrics with the same name, whatever their parameters.
-                    let same = |state: &State| {
-                        let other = state.metric();
-                        other.name() == metric.name() && (context.inspect || other.params() == metric.params())
-                    };
-                    if !block.states.iter().any(same) {
-                        block.states.push(metric.start());
-                    }
-                }
+                self.keys.entry(key.clone()).or_default().start_new(metrics, context);
             }
         }
     }
 
     fn merge(&mut self, other: Self) {
         self.unscored += other.unscored;
+        self.resolved |= other.resolved;
         for (mine, theirs) in self.matched.iter_mut().zip(other.matched) {
             *mine |= theirs;
         }
@@ -465,7 +487,7 @@ impl KeyedBlock {
     }
 
     fn unmatched(&self, context: &Context) -> Vec<Caveat> {
-        if self.keys.is_empty() && self.unscored > 0 || context.inspect {
+        if !self.resolved || context.inspect {
             return Vec::new();
         }
         let known: Vec<String> = self.keys.keys().map(ToString::to_string).collect();
@@ -475,11 +497,12 @@ impl KeyedBlock {
 
     /// When no sample has a score there are no keys to match, and the patterns stand for themselves.
     fn name_unresolved(&mut self) {
-        if self.keys.is_empty() && self.unscored > 0 {
-            for (pattern, metrics) in &self.patterns {
-                let states = metrics.iter().map(Metric::start).collect();
-                self.keys.insert(pattern.as_str().into(), Block { states, ..Block::default() });
-            }
+        if self.resolved {
+            return;
+        }
+        for (pattern, metrics) in &self.patterns {
+            let states = metrics.iter().map(Metric::start).collect();
+            self.keys.insert(pattern.as_str().into(), Block { states, ..Block::default() });
         }
     }
 }
@@ -495,19 +518,19 @@ impl Names {
         let own = metric.name();
         match answer {
             Answer::One(figure) => {
-                let key = unique_key(own, self.metrics.keys());
+                let key = self.free(own, context);
                 self.insert(key, own.to_owned(), None, metric, figure);
             }
             Answer::Named(entries) => self.add_named("", entries, metric, context)?,
             Answer::Listed(figures) => {
-                let base = unique_key(own, self.metrics.keys());
+                let base = self.free(own, context);
                 for (index, figure) in figures.into_iter().enumerate() {
                     let (key, name) = if self.keyed {
                         (format!("{own}_{index}"), index.to_string())
                     } else {
                         (format!("{base}-{}", index + 1), (index + 1).to_string())
                     };
-                    let key = unique_key(&key, self.metrics.keys());
+                    let key = self.free(&key, context);
                     self.insert(key, name, Some(own), metric, figure);
                 }
             }
@@ -527,7 +550,7 @@ impl Names {
             match answer {
                 Answer::One(figure) => {
                     let key = if self.keyed { format!("{}_{name}", metric.name()) } else { name.clone() };
-                    let key = unique_key(&key, self.metrics.keys());
+                    let key = self.free(&key, context);
                     self.insert(key, name, Some(metric.name()), metric, figure);
                 }
                 _ if context.inspect => {
@@ -544,6 +567,11 @@ impl Names {
             }
         }
         Ok(())
+    }
+
+    /// A name that is not taken. Under a key, Inspect lets the later of two figures take the place of the earlier.
+    fn free(&self, name: &str, context: &Context) -> String {
+        if self.keyed && context.inspect { name.to_owned() } else { unique_key(name, self.metrics.keys()) }
     }
 
     fn insert(&mut self, key: String, name: String, group: Option<&str>, metric: &Metric, figure: Figure) {

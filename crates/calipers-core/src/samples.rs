@@ -30,8 +30,10 @@ impl Metadata {
     }
 
     pub(crate) fn set(&mut self, key: &str, value: Value) {
-        self.0.retain(|(name, _)| **name != *key);
-        self.0.push((key.into(), value));
+        match self.0.iter_mut().find(|(name, _)| **name == *key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key.into(), value)),
+        }
     }
 }
 

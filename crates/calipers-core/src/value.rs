@@ -68,10 +68,22 @@ impl Value {
             (Self::Map(a), Self::Map(_)) => {
                 a.len() == other.len() && a.iter().all(|(key, a)| other.get(key).is_some_and(|b| a.equals(b)))
             }
-            _ => match (self.as_number(), other.as_number()) {
+            _ => match (self.canonical_number(), other.canonical_number()) {
                 (Some(a), Some(b)) => a == b,
                 _ => self == other,
             },
+        }
+    }
+
+    /// A number in the one form that equal numbers share: an integer if it is one, else a float. Exact where a
+    /// float is not: 2⁵³ and 2⁵³ + 1 stay apart.
+    pub(crate) fn canonical_number(&self) -> Option<Self> {
+        const BEYOND: f64 = 9_223_372_036_854_775_808.0; // 2⁶³
+        match self {
+            Self::Bool(b) => Some(Self::Int(i64::from(*b))),
+            Self::Float(x) if x.fract() == 0.0 && (-BEYOND..BEYOND).contains(x) => Some(Self::Int(*x as i64)),
+            Self::Int(_) | Self::Float(_) => Some(self.clone()),
+            _ => None,
         }
     }
 
@@ -290,6 +302,24 @@ fn write_float(f: &mut fmt::Formatter<'_>, x: f64) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_equal_only_if_they_are_the_same_number() {
+        let large = 1i64 << 53;
+        for (a, b, want) in [
+            (Value::from(1), Value::from(1.0), true),
+            (Value::from(true), Value::from(1.0), true),
+            (Value::from(0.0), Value::from(-0.0), true),
+            (Value::from(0), Value::from(-0.0), true),
+            (Value::from(large), Value::from(large as f64), true),
+            (Value::from(large), Value::from(large + 1), false),
+            (Value::from(i64::MAX), Value::from(9_223_372_036_854_775_808.0), false),
+            (Value::from(f64::INFINITY), Value::from(f64::INFINITY), true),
+            (Value::from(0.5), Value::from(0), false),
+        ] {
+            assert_eq!(a.equals(&b), want, "{a} {b}");
+        }
+    }
 
     #[test]
     fn values_print_as_python_prints_them() {

@@ -175,12 +175,17 @@ fn plan(params: &Json) -> Result<Plan, String> {
     });
     registry.register("listy", |_| Ok(metric("listy", |_| Ok(vec![1.0, 2.0, 3.0]))));
     let mut plan = Plan::new().inspect_compatible().keep_reductions();
+    let mut names: Vec<String> = Vec::new();
     for scorer in params["scorers"].as_array().unwrap() {
+        // Inspect numbers scorers of the same name: `s`, `s1`, `s2`.
+        let given = scorer["name"].as_str().unwrap();
+        let numbered = (1..).map(|number| format!("{given}{number}"));
+        names.push(std::iter::once(given.to_owned()).chain(numbered).find(|name| !names.contains(name)).unwrap());
         let specs = match &scorer["metrics"] {
             Json::Array(metrics) => metrics.iter().map(|m| spec(m, &registry)).collect::<Result<Vec<_>, _>>()?,
             keyed => vec![spec(keyed, &registry)?],
         };
-        plan = plan.scorer(scorer["name"].as_str().unwrap(), specs);
+        plan = plan.scorer(names[names.len() - 1].as_str(), specs);
     }
     if let Some(names) = params["reducers"].as_array() {
         let reducers = names.iter().map(|name| Reducer::parse(name.as_str().unwrap()).map_err(|e| e.to_string()));

@@ -165,10 +165,10 @@ impl ClusterSums {
         let sizes = self.sorted_sizes();
         let (n, clusters) = (sizes.iter().sum::<u64>(), sizes.len() as u64);
         Undefined::check_lengths("clustered values and moments", n as usize, all.count() as usize)?;
-        let mean = all.mean()?;
         if clusters < 2 {
             return Err(Undefined::TooFew { what: "clusters", need: 2, have: clusters });
         }
+        let mean = all.mean()?;
         let naive = all.stderr()?;
         let [cr0, cr1, cr2, cr3] = self.errors(all, clusters, naive)?;
         let largest = sizes.last().copied().unwrap_or(0);

@@ -206,7 +206,8 @@ impl Moments {
         let sum = self.sum.wide();
         let about_zero = self.squares.wide();
         let centred = about_zero.minus(sum.times(sum).over(self.count as f64)).value();
-        Undefined::check_finite(centred).map(|x| x.max(0.0))
+        // Finite values whose squares are not: IEEE arithmetic ends at infinity.
+        if centred.is_finite() { Ok(centred.max(0.0)) } else { Err(Undefined::NotFinite { value: f64::INFINITY }) }
     }
 }
 
@@ -247,6 +248,8 @@ mod tests {
         assert_eq!(moments.mean(), Err(Undefined::NotFinite { value: f64::INFINITY }));
         assert!(matches!(moments.variance(), Err(Undefined::NotFinite { value }) if value.is_nan()));
         assert!(Moments::from_slice(&[1.0, f64::NAN]).variance().is_err());
+        let far = Moments::from_slice(&[0.0, 1e308]);
+        assert_eq!(far.variance(), Err(Undefined::NotFinite { value: f64::INFINITY }));
     }
 
     /// The plain two-pass formula.

@@ -3,7 +3,7 @@
 use super::{Context, Measure, Metric, State, Tally};
 use crate::figure::Reason;
 use crate::scores::Values;
-use crate::{Answer, Error, ErrorKind, Figure, Points, Undefined, Value};
+use crate::{Answer, Error, ErrorKind, Figure, Labels, Points, Undefined, Value};
 
 /// What to do with a sample whose score lacks the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,20 @@ pub enum OnMissing {
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 pub fn aggregate(key: impl Into<String>, metric: impl Into<Metric>, on_missing: OnMissing) -> Metric {
+    aggregate_labelled(key, metric, on_missing, None)
+}
+
+/// The same, of what these labels make of the values: the metric gets numbers.
+pub(super) fn aggregate_labelled(
+    key: impl Into<String>,
+    metric: impl Into<Metric>,
+    on_missing: OnMissing,
+    labels: Option<Labels>,
+) -> Metric {
     let (key, metric) = (key.into(), metric.into());
     let inner = metric.name().to_owned();
-    let view = metric.rows();
-    let outer = Metric::new("aggregate", Aggregate { key: key.clone(), metric, on_missing });
+    let view = metric.rows().of_outer();
+    let outer = Metric::new("aggregate", Aggregate { key: key.clone(), metric, on_missing, labels });
     outer.view(view).param("key", key).param("agg", inner)
 }
 
@@ -45,6 +55,7 @@ struct Aggregate {
     key: String,
     metric: Metric,
     on_missing: OnMissing,
+    labels: Option<Labels>,
 }
 
 impl Aggregate {
@@ -64,6 +75,18 @@ impl Aggregate {
             (Some(value), _) => Ok(Some(value.clone())),
         }
     }
+
+    /// What the metric gets of a value.
+    fn converted(&self, value: Value, context: &Context) -> Result<Value, ErrorKind> {
+        match &self.labels {
+            None => Ok(value),
+            Some(labels) => match labels.to_float(&value) {
+                Some(number) => Ok(Value::from(number)),
+                None if context.labels.is_lenient() => Ok(Value::Float(0.0)),
+                None => Err(ErrorKind::UnknownLabel(value)),
+            },
+        }
+    }
 }
 
 impl Measure for Aggregate {
@@ -77,9 +100,10 @@ impl Measure for Aggregate {
         let mut rows = Vec::with_capacity(points.len());
         let mut picked = Vec::with_capacity(points.len());
         for row in 0..points.len() {
-            if let Some(value) = self.pick(&points.values().get(row)).map_err(|error| points.at(row, error))? {
+            let value = self.pick(&points.values().get(row)).map_err(|error| points.at(row, error))?;
+            if let Some(value) = value {
                 rows.push(row as u32);
-                picked.push(value);
+                picked.push(self.converted(value, context).map_err(|error| points.at(row, error))?);
             }
         }
         let picked: Values = picked.into_iter().collect();

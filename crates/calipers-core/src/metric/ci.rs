@@ -2,11 +2,11 @@
 
 use super::stderr::{Clusters, cluster_details};
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Caveat, Error, ErrorKind, Figure, Points};
+use crate::{Answer, Caveat, Error, ErrorKind, Figure, Points, Reason, Undefined};
 use calipers_stats::bootstrap::{self, Bootstrap, ClusterMeanResampler, Kind, Resampling};
 use calipers_stats::cluster::wilson_clustered_inspect;
 use calipers_stats::proportion::wilson_mean;
-use calipers_stats::{Confidence, Interval, Moments};
+use calipers_stats::{Confidence, Interval, Moments, Undefined as NoStatistic};
 use indexmap::IndexMap;
 
 /// The 95 % t interval of the mean, as `lower` and `upper`.
@@ -187,20 +187,28 @@ impl Measure for Bounds {
             check_clusters(state.clusters.as_ref())?;
         }
         let confidence = self.0.confidence.unwrap_or(Context::default().confidence);
-        // Inspect gives a point for one sample and 0 for none.
-        let point = state.moments.mean().unwrap_or(0.0);
+        let (mean, several) = (state.moments.mean(), state.moments.count() > 1);
         let mut caveats = Vec::new();
         let mut details = Vec::new();
         let interval = self.0.interval(state, confidence, context, &mut caveats, &mut details);
-        let bound = |pick: fn(&Interval) -> Option<f64>| {
-            let value = interval.as_ref().map_err(|&why| why).map(|interval| pick(interval).unwrap_or(point));
+        // Inspect gives a point for one sample or cluster and 0 for none; its arithmetic on what is infinite is IEEE's.
+        let point = |infinity: f64| match (mean, &interval) {
+            (Ok(_), Err(NoStatistic::NotFinite { .. })) => infinity,
+            (Ok(mean), _) => mean,
+            (Err(NoStatistic::NotFinite { .. }), Err(NoStatistic::NotFinite { .. })) if several => f64::NAN,
+            (Err(NoStatistic::NotFinite { value }), _) => value,
+            (Err(_), _) => 0.0,
+        };
+        let bound = |pick: fn(&Interval) -> Option<f64>, infinity: f64| {
+            let value = interval.as_ref().map(|interval| pick(interval).unwrap_or(infinity));
+            let value = value.map_err(|&why| Undefined::new(Reason::Statistic(why), point(infinity)));
             let method = interval.as_ref().map_or("interval of the mean", |interval| interval.method.name());
-            let mut figure = Figure::statistic(value, point, tally, method).with_caveats(caveats.clone());
+            let mut figure = Figure::from_result(value, tally, method).with_caveats(caveats.clone());
             figure.details.clone_from(&details);
             Answer::from(figure.with_interval(interval.as_ref().ok().copied()))
         };
-        let lower = bound(|interval| interval.lower);
-        let upper = bound(|interval| interval.upper);
+        let lower = bound(|interval| interval.lower, f64::NEG_INFINITY);
+        let upper = bound(|interval| interval.upper, f64::INFINITY);
         Ok(Answer::Named(IndexMap::from([("lower".to_owned(), lower), ("upper".to_owned(), upper)])))
     }
 }

@@ -96,16 +96,32 @@ impl Grouped {
         self
     }
 
-    fn name(&self, group: &str) -> String {
-        // `{{` and `}}` stand for braces, as in Python's `format`.
-        let template = self.name_template.replace("{{", "\u{1}").replace("}}", "\u{2}");
-        template.replace("{group_name}", group).replace('\u{1}', "{").replace('\u{2}', "}")
+    /// The template with the group's name in it; `{{` and `}}` stand for braces, as in Python's `format`.
+    fn name(&self, group: &str) -> Result<String, Error> {
+        let mut name = String::new();
+        let mut rest = &*self.name_template;
+        while let Some(place) = rest.find(['{', '}']) {
+            name.push_str(&rest[..place]);
+            rest = &rest[place..];
+            let (written, stands_for) = [("{{", "{"), ("}}", "}"), ("{group_name}", group)]
+                .into_iter()
+                .find(|(written, _)| rest.starts_with(written))
+                .ok_or_else(|| self.bad_template())?;
+            name.push_str(stands_for);
+            rest = &rest[written.len()..];
+        }
+        Ok(name + rest)
+    }
+
+    fn bad_template(&self) -> Error {
+        let message = format!("`name_template` is `{}`, which has a brace out of place", self.name_template);
+        Error::argument(message, "write `{group_name}` for the group, and `{{` and `}}` for braces")
     }
 }
 
 impl From<Grouped> for Metric {
     fn from(grouped: Grouped) -> Self {
-        let view = grouped.metric.rows();
+        let view = grouped.metric.rows().of_outer();
         let mut metric = Metric::new("grouped", ByGroup(grouped.clone()))
             .view(view)
             .param("metric", grouped.metric.name())
@@ -177,7 +193,7 @@ impl Measure for ByGroup {
         let seen = |state: &State| state.tally().n > 0 || !context.inspect;
         let empty = !state.groups.values().any(|state| state.tally().n > 0);
         for (group, state) in state.groups.into_iter().filter(|(_, state)| seen(state)) {
-            let name = self.0.name(&group);
+            let name = self.0.name(&group)?;
             let repeated = answers.insert(name.clone(), state.finish(context)?).is_some();
             if repeated && !context.inspect {
                 let message = format!("`name_template` gives two groups the name `{name}`");

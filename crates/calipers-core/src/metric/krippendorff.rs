@@ -1,7 +1,7 @@
 //! `krippendorff_alpha`.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Figure, Labels, Points, Undefined, Value};
+use crate::{Answer, Error, Figure, Labels, Points, Reason, Undefined, Value};
 use calipers_stats::Undefined as NoStatistic;
 use calipers_stats::agreement::{Scale, krippendorff_alpha as alpha};
 use std::collections::HashMap;
@@ -44,30 +44,39 @@ struct Krippendorff {
 }
 
 impl Krippendorff {
-    fn number(&self, rating: &Value) -> Result<f64, Error> {
-        let number = match &self.labels {
-            None => rating.as_number(),
-            Some(_) if rating.as_number().is_some() => rating.as_number(),
+    fn number(&self, rating: &Value, context: &Context) -> Result<f64, Error> {
+        if rating.is_missing() {
+            return Ok(f64::NAN);
+        }
+        let labelled = || match &self.labels {
+            None => None,
+            Some(labels) if context.labels.is_lenient() => labels.clone().unknown_as_zero().to_float(rating),
             Some(labels) => labels.to_float(rating),
         };
-        number.ok_or_else(|| {
+        rating.as_number().or_else(labelled).ok_or_else(|| {
             let message = format!("rating `{rating}` has no place on an ordered scale");
             Error::argument(message, "give `labels` that map it to a number, or use the nominal scale")
         })
     }
 
     /// Ratings as numbers; on the nominal scale a number for each category.
-    fn units(&self, ratings: &[Vec<Value>]) -> Result<Vec<Vec<f64>>, Error> {
+    fn units(&self, ratings: &[Vec<Value>], context: &Context) -> Result<Vec<Vec<f64>>, Error> {
         let mut categories: HashMap<Value, f64> = HashMap::new();
+        let mut unlike = 0.0;
         let mut category = |rating: &Value| {
+            if rating.is_missing() {
+                // To Inspect a NaN is a category like no other, not even another NaN.
+                unlike -= 1.0;
+                return unlike;
+            }
             let next = categories.len() as f64;
-            let name = rating.as_number().map_or_else(|| rating.clone(), Value::Float);
+            let name = rating.canonical_number().unwrap_or_else(|| rating.clone());
             *categories.entry(name).or_insert(next)
         };
         let unit = |unit: &Vec<Value>| {
             let rating = |rating| match self.scale {
                 Scale::Nominal => Ok(category(rating)),
-                _ => self.number(rating),
+                _ => self.number(rating, context),
             };
             unit.iter().map(rating).collect()
         };
@@ -88,14 +97,20 @@ impl Measure for Krippendorff {
         Seen::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, _: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         for row in 0..points.len() {
-            match points.values().get(row) {
-                Value::List(ratings) if ratings.len() > 1 => {
-                    self.units(std::slice::from_ref(&ratings)).map_err(|error| points.at(row, error))?;
-                    state.ratings.push(ratings);
-                }
-                _ => state.skipped += 1,
+            let Value::List(mut ratings) = points.values().get(row) else {
+                state.skipped += 1;
+                continue;
+            };
+            if !context.inspect {
+                ratings.retain(|rating| !rating.is_missing());
+            }
+            if ratings.len() > 1 {
+                self.units(std::slice::from_ref(&ratings), context).map_err(|error| points.at(row, error))?;
+                state.ratings.push(ratings);
+            } else {
+                state.skipped += 1;
             }
         }
         Ok(())
@@ -106,17 +121,18 @@ impl Measure for Krippendorff {
         state.skipped += other.skipped;
     }
 
-    fn finish(&self, state: Seen, tally: Tally, _: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
         let tally = Tally { n: state.ratings.len() as u64, missing: tally.missing + state.skipped };
         let method = "1 − observed / expected disagreement";
         if state.ratings.is_empty() {
             let why = Undefined::other("no sample has a list of two or more ratings", f64::NAN);
             return Ok(Figure::from_result(Err(why), tally, method).into());
         }
-        let units = self.units(&state.ratings)?;
+        let units = self.units(&state.ratings, context)?;
         let value = alpha(&units, self.scale);
         // Inspect calls raters who all say the same thing throughout in full agreement.
         let placeholder = if matches!(value, Err(NoStatistic::NoSpread { .. })) { 1.0 } else { f64::NAN };
-        Ok(Figure::statistic(value, placeholder, tally, method).into())
+        let value = value.map_err(|why| Undefined::new(Reason::Statistic(why), placeholder));
+        Ok(Figure::from_result(value, tally, method).into())
     }
 }

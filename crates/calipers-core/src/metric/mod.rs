@@ -80,6 +80,13 @@ pub enum View {
     Attempts,
 }
 
+impl View {
+    /// The rows of a metric that passes its rows on to one with this view: as in Inspect, the outer one decides.
+    fn of_outer(self) -> Self {
+        if self == Self::Attempts { self } else { Self::Auto }
+    }
+}
+
 /// How many rows a metric has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {

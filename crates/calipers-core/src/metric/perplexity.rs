@@ -1,8 +1,8 @@
 //! `perplexity_per_token` and `perplexity_per_seq`.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Figure, Points, Undefined, Value};
-use calipers_stats::{ExactSum, Moments};
+use crate::{Answer, Error, Figure, Points, Reason, Undefined, Value, labels};
+use calipers_stats::{ExactSum, Moments, Undefined as NoStatistic};
 
 /// The perplexity of all tokens together: long samples count more.
 ///
@@ -42,10 +42,29 @@ struct Perplexity {
 
 #[derive(Default)]
 struct Seen {
-    tokens: u64,
+    used: u64,
+    tokens: i64,
     log_probs: ExactSum,
-    /// −log p / tokens of each sample.
+    /// −log p / tokens of each sample that has tokens.
     losses: Moments,
+}
+
+/// A number in a score's metadata, which may be written as text; `None` where there is none.
+fn number(points: &Points<'_>, row: usize, key: &str, context: &Context) -> Result<Option<f64>, Error> {
+    let number = match points.score_metadata(row).and_then(|metadata| metadata.get(key)) {
+        None | Some(Value::Null) => return Ok(None),
+        // Inspect computes with the NaN.
+        Some(Value::Missing) => return Ok(context.inspect.then_some(f64::NAN)),
+        Some(Value::Text(text)) => labels::number(text),
+        Some(other) => other.as_number(),
+    };
+    number.map(Some).ok_or_else(|| bad_number(points, row, key))
+}
+
+fn bad_number(points: &Points<'_>, row: usize, key: &str) -> Error {
+    let found = points.score_metadata(row).and_then(|metadata| metadata.get(key)).map(Value::to_string);
+    let message = format!("the score's metadata has `{}` for `{key}`", found.unwrap_or_default());
+    points.at(row, Error::argument(message, "record a number there, or leave it out"))
 }
 
 impl Measure for Perplexity {
@@ -55,37 +74,44 @@ impl Measure for Perplexity {
         Seen::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, _: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         for row in 0..points.len() {
-            let number = |key| points.score_metadata(row)?.get(key).and_then(Value::as_number);
-            let (Some(tokens), Some(log_prob)) = (number("num_tokens"), number("sum_log_probs")) else { continue };
-            if tokens >= 1.0 {
-                let tokens = tokens.floor();
-                state.tokens += tokens as u64;
-                state.log_probs.add(log_prob);
+            let number = |key| number(points, row, key, context);
+            let (Some(tokens), Some(log_prob)) = (number("num_tokens")?, number("sum_log_probs")?) else { continue };
+            if !tokens.is_finite() {
+                return Err(bad_number(points, row, "num_tokens"));
+            }
+            let tokens = tokens.trunc();
+            state.tokens += tokens as i64;
+            state.log_probs.add(log_prob);
+            if tokens > 0.0 {
                 state.losses.add(-log_prob / tokens);
             }
+            state.used += u64::from(self.per_token || tokens > 0.0);
         }
         Ok(())
     }
 
     fn merge(&self, state: &mut Seen, other: Seen) {
+        state.used += other.used;
         state.tokens += other.tokens;
         state.log_probs.merge(&other.log_probs);
         state.losses.merge(&other.losses);
     }
 
     fn finish(&self, state: Seen, tally: Tally, _: &Context) -> Result<Answer, Error> {
-        let used = state.losses.count();
-        let loss = if self.per_token {
-            if state.tokens == 0 { None } else { Some(-state.log_probs.value() / state.tokens as f64) }
-        } else {
-            state.losses.mean().ok()
+        let losses = state.losses.count();
+        let loss = match (self.per_token, state.tokens) {
+            (true, 0) => None,
+            (true, tokens) => Some(-state.log_probs.value() / tokens as f64),
+            (false, _) => (losses > 0).then(|| state.losses.sum() / losses as f64),
         };
-        let value = loss
-            .map(f64::exp)
-            .ok_or_else(|| Undefined::other("no score has `num_tokens` and `sum_log_probs` in its metadata", f64::NAN));
-        let tally = Tally { n: used, missing: tally.missing + tally.n - used };
+        let value = match loss {
+            Some(loss) if loss.is_finite() => Ok(loss.exp()),
+            Some(value) => Err(Undefined::new(Reason::Statistic(NoStatistic::NotFinite { value }), value.exp())),
+            None => Err(Undefined::other("no score has `num_tokens` and `sum_log_probs` in its metadata", f64::NAN)),
+        };
+        let tally = Tally { n: state.used, missing: tally.missing + tally.n - state.used };
         Ok(Figure::from_result(value, tally, "exponential of the mean loss").into())
     }
 }

@@ -1,9 +1,9 @@
 //! Metrics by name: for logs and expressions that name them.
 
 use super::{
-    All, Ci, Grouped, Metric, OnMissing, accuracy, aggregate, bootstrap_stderr, f1, frequency, krippendorff_alpha, mcc,
-    mean, mean_of, pass_rate, perplexity_per_seq, perplexity_per_token, precision, quantile, ratio, recall, std,
-    stderr, stderr_clustered, var,
+    All, Ci, Grouped, Metric, OnMissing, accuracy, aggregate::aggregate_labelled, bootstrap_stderr, f1, frequency,
+    krippendorff_alpha, mcc, mean, mean_of, pass_rate, perplexity_per_seq, perplexity_per_token, precision, quantile,
+    ratio, recall, std, stderr, stderr_clustered, var,
 };
 use crate::{Error, ErrorKind, Labels, Value};
 use calipers_stats::agreement::Scale;
@@ -99,8 +99,9 @@ impl Registry {
         let arguments = Arguments { registry: self, metric: name, params };
         let metric = make(&arguments)?;
         Ok(match arguments.labels("to_float")? {
-            Some(labels) => metric.with_labels(labels),
-            None => metric,
+            // Its labels are for the values it picks, not for those that its metric sees.
+            Some(labels) if name != "aggregate" => metric.with_labels(labels),
+            _ => metric,
         })
     }
 }
@@ -248,5 +249,6 @@ fn aggregated(arguments: &Arguments<'_>) -> Result<Metric, Error> {
         Some("zero") => OnMissing::Zero,
         Some(_) => return Err(arguments.wrong("on_missing", "`error`, `skip` or `zero`")),
     };
-    Ok(aggregate(arguments.needed("key")?, arguments.inner("agg")?, on_missing))
+    let (key, metric) = (arguments.needed("key")?, arguments.inner("agg")?);
+    Ok(aggregate_labelled(key, metric, on_missing, arguments.labels("to_float")?))
 }

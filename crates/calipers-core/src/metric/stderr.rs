@@ -6,7 +6,7 @@ use super::{Context, Measure, Metric, Tally};
 use crate::points::Keys;
 use crate::{Answer, Caveat, Error, Figure, Points, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
-use calipers_stats::{Caveat as Statistic, Moments};
+use calipers_stats::{Caveat as Statistic, Moments, Undefined as NoStatistic};
 use std::collections::HashMap;
 
 /// The standard error of the mean.
@@ -79,7 +79,11 @@ impl Measure for Clustered {
 
     fn finish(&self, state: Clusters, tally: Tally, _: &Context) -> Result<Answer, Error> {
         let estimate = state.estimate();
-        let stderr = estimate.as_ref().map(|estimate| estimate.cr1).map_err(|&why| why);
+        // Deviations from an infinite mean are NaN, and so is what Inspect makes of them.
+        let stderr = estimate.as_ref().map(|estimate| estimate.cr1).map_err(|&why| match (why, state.all.mean()) {
+            (NoStatistic::NotFinite { .. }, Err(_)) => NoStatistic::NotFinite { value: f64::NAN },
+            (other, _) => other,
+        });
         let mut figure = Figure::statistic(stderr, 0.0, tally, "cluster-robust standard error, CR1");
         let Ok(estimate) = estimate else { return Ok(figure.into()) };
         let caveats = estimate.caveats().into_iter().map(Caveat::from).chain(no_spread(&state.all));

@@ -17,7 +17,8 @@ impl Rule {
     ) -> Result<Column, Error> {
         let coded = match column {
             Column::Floats(floats) => {
-                return Ok(self.reduce_rows(attempts, &FloatRows { floats, compared: self.only_counts() }));
+                let labels = (labels.map_numbers() && !self.only_counts()).then_some(labels);
+                return Ok(self.reduce_rows(attempts, &FloatRows { floats, compared: self.only_counts(), labels }));
             }
             Column::Coded(coded) => coded,
         };
@@ -63,14 +64,20 @@ struct FloatRows<'a> {
     floats: &'a [f64],
     /// True when values are compared with one another.
     compared: bool,
+    /// Labels that give some number another meaning.
+    labels: Option<&'a Labels>,
 }
 
 impl Rows for FloatRows<'_> {
     fn class(&self, row: u32, earlier: &[u32]) -> Option<Class> {
-        let number = self.floats[row as usize];
-        let same = |earlier: &&u32| self.compared && self.floats[**earlier as usize] == number;
+        let value = self.floats[row as usize];
+        if value.is_nan() {
+            return None;
+        }
+        let same = |earlier: &&u32| self.compared && self.floats[**earlier as usize] == value;
         let class = earlier.iter().find(same).copied().unwrap_or(row);
-        (!number.is_nan()).then_some(Class { number, class })
+        let number = self.labels.map_or(value, |labels| labels.number(value));
+        Some(Class { number, class })
     }
 
     fn picked(&self, rows: &[Option<u32>]) -> Column {

@@ -225,11 +225,12 @@ impl Reducer {
 
     /// The answer and explanation only if all agree, the metadata of the first.
     fn kept_fields(&self, value: Value, scores: &[Score]) -> Score {
-        let Some((first, rest)) = scores.split_first() else { return Score::unscored() };
+        let first = scores.first();
         let same = |part: fn(&Score) -> &Option<Arc<str>>| {
-            if rest.iter().all(|score| part(score) == part(first)) { part(first).clone() } else { None }
+            let first = part(first?);
+            if scores.iter().all(|score| part(score) == first) { first.clone() } else { None }
         };
-        let mut metadata = first.metadata.clone();
+        let mut metadata = first.and_then(|score| score.metadata.clone());
         if self.is_rule(|rule| matches!(rule, Rule::Majority)) {
             let mut with_panel = metadata.map(|m| (*m).clone()).unwrap_or_default();
             with_panel.set("panel", panel(scores));

@@ -76,6 +76,9 @@ impl Rule {
             },
             Self::Max => Pick::Attempt(largest(attempts)),
             Self::AtLeast { k, value } => Pick::Flag(successes(attempts, value) >= k),
+            // Of no attempts, none passes, and all do.
+            Self::PassAt { k: 0, .. } => Pick::Number(0.0),
+            Self::PassK { k: 0, .. } => Pick::Number(1.0),
             Self::PassAt { k, value } => share(pass_at_k::pass_at_k, attempts, k, value),
             Self::PassK { k, value } => share(pass_at_k::pass_hat_k, attempts, k, value),
         }
