@@ -1,0 +1,110 @@
+//! What could not be read, where, and how to fix it.
+
+use std::fmt;
+
+/// A file that cannot be read, or a part of one.
+///
+/// It prints what was expected, the place, and a hint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    what: String,
+    source: String,
+    place: Option<Place>,
+    hint: Option<String>,
+}
+
+/// Where in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line, from 1.
+    Line(u64),
+    /// A row of a table, from 1.
+    Row(u64),
+    /// A member of an archive.
+    Member(String),
+    /// A path of keys, such as `results[3].score`.
+    Path(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Row(row) => write!(f, "row {row}"),
+            Self::Member(member) => write!(f, "member `{}`", printable(member)),
+            Self::Path(path) => write!(f, "at `{}`", printable(path)),
+        }
+    }
+}
+
+impl ReadError {
+    /// An error in this file.
+    pub fn new(source: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { what: what.into(), source: source.into(), place: None, hint: None }
+    }
+
+    /// At this place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place.get_or_insert(place);
+        self
+    }
+
+    /// At this line.
+    #[must_use]
+    pub fn at_line(self, line: u64) -> Self {
+        self.at(Place::Line(line))
+    }
+
+    /// In this member of an archive.
+    #[must_use]
+    pub fn in_member(self, member: impl Into<String>) -> Self {
+        self.at(Place::Member(member.into()))
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn source_name(&self) -> &str {
+        &self.source
+    }
+
+    /// The place in the file, if it is known.
+    #[must_use]
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  in {}", printable(&self.what), printable(&self.source))?;
+        if let Some(place) = &self.place {
+            write!(f, ", {place}")?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n  hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Text from a file with its control characters made visible: what a model wrote must not steer a terminal.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,257 @@
+//! JSON as evaluation tools write it: with bare `NaN` and `Infinity`, which the standard does not allow.
+
+use crate::ReadError;
+use calipers_core::Value;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// Stands before the name of a number that JSON cannot write. A private-use character, so that no text of a model's
+/// is taken for it by accident.
+const MARK: char = '\u{e0ca}';
+
+/// The bytes with bare `NaN`, `Infinity` and `-Infinity` turned into marked texts. Copies only if there are any.
+pub(crate) fn standard(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let suspicious = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
+    if !suspicious(b"NaN") && !suspicious(b"Infinity") {
+        return Cow::Borrowed(bytes);
+    }
+    let mut out = Vec::with_capacity(bytes.len() + 64);
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let token = [&b"-Infinity"[..], b"Infinity", b"NaN"].into_iter().find(|token| rest.starts_with(token));
+        if rest[0] == b'"' {
+            let end = string_end(rest);
+            out.extend_from_slice(&rest[..end]);
+            at += end;
+        } else if let Some(token) = token {
+            out.push(b'"');
+            out.extend_from_slice(MARK.encode_utf8(&mut [0; 4]).as_bytes());
+            out.extend_from_slice(token);
+            out.push(b'"');
+            at += token.len();
+        } else {
+            out.push(rest[0]);
+            at += 1;
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Where a string that begins here ends, its quotes included.
+fn string_end(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {
+        at += found;
+        if bytes[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+/// How deep lists and maps may nest. Far beyond any result file, and far from the end of the stack.
+const DEPTH_MAX: usize = 100;
+
+/// A JSON value, with the numbers that JSON cannot write.
+#[derive(Clone, Debug)]
+pub(crate) struct Json(pub(crate) Value);
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JsonVisitor).map(Json)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
+        Ok(Value::Bool(b))
+    }
+
+    fn visit_i64<E>(self, i: i64) -> Result<Value, E> {
+        Ok(Value::Int(i))
+    }
+
+    fn visit_u64<E>(self, u: u64) -> Result<Value, E> {
+        Ok(i64::try_from(u).map_or_else(|_| Value::Float(u as f64), Value::Int))
+    }
+
+    fn visit_f64<E>(self, x: f64) -> Result<Value, E> {
+        Ok(Value::from(x))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(match text.strip_prefix(MARK) {
+            Some("NaN") => Value::Missing,
+            Some("Infinity") => Value::Float(f64::INFINITY),
+            Some("-Infinity") => Value::Float(f64::NEG_INFINITY),
+            _ => Value::Text(text.into()),
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Json(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map: Vec<(Arc<str>, Value)> = Vec::new();
+        while let Some((key, Json(value))) = entries.next_entry::<Cow<'de, str>, Json>()? {
+            // A key given twice counts as its last value, as in every reader these files were made for.
+            match map.iter_mut().find(|(name, _)| **name == *key) {
+                Some((_, earlier)) => *earlier = value,
+                None => map.push((key.as_ref().into(), value)),
+            }
+        }
+        Ok(Value::Map(map))
+    }
+}
+
+/// Parses one document. Errors name the line.
+pub(crate) fn parse(source: &str, bytes: &[u8]) -> Result<Value, ReadError> {
+    let standard = standard(bytes);
+    let Json(value) = serde_json::from_slice(&standard).map_err(|error| json_error(source, &error))?;
+    check_depth(&value, 0)
+        .map_err(|()| ReadError::new(source, format!("values nest deeper than {DEPTH_MAX} levels")))?;
+    Ok(value)
+}
+
+fn check_depth(value: &Value, depth: usize) -> Result<(), ()> {
+    match value {
+        Value::List(_) | Value::Map(_) if depth >= DEPTH_MAX => Err(()),
+        Value::List(items) => items.iter().try_for_each(|item| check_depth(item, depth + 1)),
+        Value::Map(entries) => entries.iter().try_for_each(|(_, value)| check_depth(value, depth + 1)),
+        _ => Ok(()),
+    }
+}
+
+/// What serde_json says, with the place and a hint.
+pub(crate) fn json_error(source: &str, error: &serde_json::Error) -> ReadError {
+    let text = error.to_string();
+    // The line and column stand apart in our messages.
+    let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    let read = ReadError::new(source, format!("not valid JSON: {what}"));
+    let read = if error.line() > 0 { read.at_line(error.line() as u64) } else { read };
+    if error.is_eof() { read.hint("the file is cut off; write it again or copy it again") } else { read }
+}
+
+/// Access to the parts of a value, for readers.
+pub(crate) trait Parts {
+    /// The value under a key that is there and not null.
+    fn part(&self, key: &str) -> Option<&Value>;
+    /// The same along several keys.
+    fn path(&self, keys: &[&str]) -> Option<&Value>;
+    /// Text under a key.
+    fn text(&self, key: &str) -> Option<&str>;
+    /// A number under a key.
+    fn number(&self, key: &str) -> Option<f64>;
+    /// True or false under a key.
+    fn flag(&self, key: &str) -> Option<bool>;
+    /// The items of a list under a key; none if there is no list.
+    fn items(&self, key: &str) -> &[Value];
+    /// The entries of a map under a key; none if there is no map.
+    fn entries(&self, key: &str) -> &[(Arc<str>, Value)];
+}
+
+impl Parts for Value {
+    fn part(&self, key: &str) -> Option<&Value> {
+        self.get(key).filter(|value| !matches!(value, Value::Null))
+    }
+
+    fn path(&self, keys: &[&str]) -> Option<&Value> {
+        keys.iter().try_fold(self, |value, key| value.part(key))
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        match self.get(key)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn number(&self, key: &str) -> Option<f64> {
+        self.get(key)?.as_number()
+    }
+
+    fn flag(&self, key: &str) -> Option<bool> {
+        match self.get(key)? {
+            Value::Bool(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    fn items(&self, key: &str) -> &[Value] {
+        match self.get(key) {
+            Some(Value::List(items)) => items,
+            _ => &[],
+        }
+    }
+
+    fn entries(&self, key: &str) -> &[(Arc<str>, Value)] {
+        match self.get(key) {
+            Some(Value::Map(entries)) => entries,
+            _ => &[],
+        }
+    }
+}
+
+/// A map seen entry by entry, for readers of large files that keep only what they need.
+pub(crate) fn for_each_entry<'de, A: MapAccess<'de>>(
+    mut entries: A,
+    mut take: impl FnMut(&str, &mut A) -> Result<(), A::Error>,
+) -> Result<(), A::Error> {
+    while let Some(key) = entries.next_key::<Cow<'de, str>>()? {
+        take(&key, &mut entries)?;
+    }
+    Ok(())
+}
+
+/// Skips a value.
+pub(crate) fn skip<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<(), A::Error> {
+    entries.next_value::<de::IgnoredAny>().map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_json_cannot_write_are_read() {
+        let value =
+            parse("test", br#"{"a": NaN, "b": [1, -Infinity], "c": "a NaN in text \" NaN", "d": Infinity}"#).unwrap();
+        assert_eq!(value.get("a"), Some(&Value::Missing));
+        assert_eq!(value.get("b"), Some(&Value::List(vec![1.into(), f64::NEG_INFINITY.into()])));
+        assert_eq!(value.text("c"), Some("a NaN in text \" NaN"));
+        assert_eq!(value.number("d"), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn a_cut_off_document_says_so() {
+        let error = parse("x.json", b"{\"a\": [1, 2").unwrap_err();
+        assert!(error.to_string().contains("hint: the file is cut off"), "{error}");
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let deep = "[".repeat(5000) + &"]".repeat(5000);
+        assert!(parse("x.json", deep.as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,21 @@
+//! The world at rest: the results of every evaluation harness, in and out.
+//!
+//! A [`Source`] is a file, a folder's files or standard input. A [`Format`] recognises content by its [`Shape`], not by
+//! the name of the file, and reads it into a [`Run`]. Formats are values in a list, one file each.
+//!
+//! Readers keep four states apart: scored (whatever the score), failed as the harness saw it, errored (the attempt did
+//! not run), and unscored (it ran and could not be judged). Nothing is dropped in silence: what could not be read is an
+//! error, or a note with the run.
+
+mod error;
+mod formats;
+mod json;
+mod run;
+mod shape;
+mod source;
+
+pub use error::{Place, ReadError, printable};
+pub use formats::{Format, formats, read};
+pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
+pub use shape::{JsonShape, Root, Shape};
+pub use source::Source;

@@ -1,0 +1,200 @@
+//! Where bytes come from: files, folders, patterns, standard input; plain, gzip or zstd.
+
+use crate::ReadError;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// A file to read, or standard input.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// How it is named in messages and results.
+    pub name: String,
+    origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+enum Origin {
+    Path(PathBuf),
+    /// Standard input and tests: read once, kept.
+    Bytes(std::sync::Arc<[u8]>),
+}
+
+/// How many bytes formats are told apart by.
+const HEAD: usize = 64 * 1024;
+/// A compressed stream may not grow beyond this many times its size, nor past the limit below.
+const EXPANSION_MAX: u64 = 1_000;
+const EXPANSION_FLOOR: u64 = 64 << 20;
+
+impl Source {
+    /// A file.
+    pub fn path(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { name: path.display().to_string(), origin: Origin::Path(path) }
+    }
+
+    /// Bytes that are already here, under this name.
+    pub fn bytes(name: impl Into<String>, bytes: impl Into<std::sync::Arc<[u8]>>) -> Self {
+        Self { name: name.into(), origin: Origin::Bytes(bytes.into()) }
+    }
+
+    /// All of standard input, under the name `-`.
+    pub fn stdin() -> Result<Self, ReadError> {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map_err(|error| ReadError::new("-", error.to_string()))?;
+        Ok(Self::bytes("-", bytes))
+    }
+
+    /// The sources that an argument names: `-`, a file, a folder (its result files), or a pattern.
+    pub fn resolve(argument: &str) -> Result<Vec<Self>, ReadError> {
+        if argument == "-" {
+            return Ok(vec![Self::stdin()?]);
+        }
+        let path = Path::new(argument);
+        if path.is_dir() {
+            return Self::folder(path);
+        }
+        if path.exists() || !argument.contains(['*', '?', '[']) {
+            return Ok(vec![Self::path(path)]);
+        }
+        let pattern = glob::glob(argument).map_err(|error| ReadError::new(argument, error.to_string()))?;
+        let mut found: Vec<PathBuf> = pattern.filter_map(Result::ok).filter(|path| path.is_file()).collect();
+        found.sort();
+        if found.is_empty() {
+            return Err(
+                ReadError::new(argument, "no file matches the pattern").hint("check the folder and the pattern")
+            );
+        }
+        Ok(found.into_iter().map(Self::path).collect())
+    }
+
+    /// Every file below a folder whose name ends like a result file, by name.
+    fn folder(folder: &Path) -> Result<Vec<Self>, ReadError> {
+        let mut found = Vec::new();
+        let mut folders = vec![folder.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            let entries = std::fs::read_dir(&folder)
+                .map_err(|error| ReadError::new(folder.display().to_string(), error.to_string()))?;
+            for entry in entries.filter_map(Result::ok) {
+                let path = entry.path();
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && !is_hidden(&path) => folders.push(path),
+                    Ok(kind) if kind.is_file() && is_result(&path) => found.push(path),
+                    _ => {}
+                }
+            }
+        }
+        found.sort();
+        if found.is_empty() {
+            let name = folder.display().to_string();
+            let hint = "name a folder with .eval, .json, .jsonl, .csv, .parquet or .xml files";
+            return Err(ReadError::new(name, "the folder has no result files").hint(hint));
+        }
+        Ok(found.into_iter().map(Self::path).collect())
+    }
+
+    /// The name of the file without its folder.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        Path::new(&self.name).file_name().and_then(|name| name.to_str()).unwrap_or(&self.name)
+    }
+
+    /// The path, if it is a file.
+    #[must_use]
+    pub fn as_path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::Path(path) => Some(path),
+            Origin::Bytes(_) => None,
+        }
+    }
+
+    pub(crate) fn error(&self, what: impl Into<String>) -> ReadError {
+        ReadError::new(self.name.clone(), what)
+    }
+
+    fn raw(&self) -> Result<Box<dyn Raw>, ReadError> {
+        match &self.origin {
+            Origin::Path(path) => {
+                let file = File::open(path).map_err(|error| {
+                    let hint = if error.kind() == io::ErrorKind::NotFound {
+                        "check the name of the file"
+                    } else {
+                        "check that the file may be read"
+                    };
+                    self.error(error.to_string()).hint(hint)
+                })?;
+                Ok(Box::new(file))
+            }
+            Origin::Bytes(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
+        }
+    }
+
+    /// The stored bytes as something that can be sought in: for archives and tables.
+    pub(crate) fn seekable(&self) -> Result<Box<dyn Raw>, ReadError> {
+        self.raw()
+    }
+
+    /// The number of stored bytes.
+    pub(crate) fn stored_len(&self) -> Result<u64, ReadError> {
+        self.raw()?.length().map_err(|error| self.error(error.to_string()))
+    }
+
+    /// A buffered reader of the content, decompressed if it is gzip or zstd.
+    pub(crate) fn open(&self) -> Result<Box<dyn BufRead>, ReadError> {
+        let stored = self.stored_len()?;
+        let limit = stored.saturating_mul(EXPANSION_MAX).max(EXPANSION_FLOOR);
+        let mut raw = BufReader::with_capacity(1 << 16, self.raw()?);
+        let magic = raw.fill_buf().map_err(|error| self.error(error.to_string()))?;
+        if magic.starts_with(&[0x1f, 0x8b]) {
+            return Ok(Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(raw).take(limit))));
+        }
+        if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            let decoder =
+                zstd::stream::read::Decoder::with_buffer(raw).map_err(|error| self.error(error.to_string()))?;
+            return Ok(Box::new(BufReader::new(decoder.take(limit))));
+        }
+        Ok(Box::new(raw))
+    }
+
+    /// The whole content.
+    pub(crate) fn read_all(&self) -> Result<Vec<u8>, ReadError> {
+        let mut bytes = Vec::new();
+        self.open()?.read_to_end(&mut bytes).map_err(|error| self.unreadable(&error))?;
+        Ok(bytes)
+    }
+
+    /// The beginning of the content, by which its format is told.
+    pub(crate) fn head(&self) -> Result<Vec<u8>, ReadError> {
+        let mut bytes = Vec::with_capacity(HEAD);
+        self.open()?.take(HEAD as u64).read_to_end(&mut bytes).map_err(|error| self.unreadable(&error))?;
+        Ok(bytes)
+    }
+
+    pub(crate) fn unreadable(&self, error: &io::Error) -> ReadError {
+        self.error(format!("the content cannot be read: {error}")).hint("the file may be cut off; copy it again")
+    }
+}
+
+/// Bytes that can be sought in.
+pub(crate) trait Raw: Read + io::Seek + Send {
+    fn length(&mut self) -> io::Result<u64> {
+        let length = self.seek(io::SeekFrom::End(0))?;
+        self.rewind()?;
+        Ok(length)
+    }
+}
+
+impl Raw for File {}
+impl Raw for Cursor<std::sync::Arc<[u8]>> {}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
+/// Files that a folder is searched for. A file named by hand may end in anything.
+fn is_result(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    !is_hidden(path)
+        && [".eval", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".xml"].iter().any(|end| name.ends_with(end))
+}
