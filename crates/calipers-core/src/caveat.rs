@@ -67,6 +67,11 @@ pub enum Caveat {
         /// The standard error with n − 1.
         stderr: f64,
     },
+    /// A t interval of 0/1 scores, which covers too rarely for few samples and may leave [0, 1].
+    ShareByT {
+        /// The number of samples.
+        n: u64,
+    },
     /// With an even number of attempts the mode may be decided by their order.
     ModeTies {
         /// The number of samples with a tie.
@@ -111,6 +116,7 @@ impl Caveat {
             Self::MeanOfErrors { .. } => "mean-of-errors",
             Self::OutsideUnit { .. } => "outside-unit",
             Self::BootstrapDivisor { .. } => "bootstrap-divisor",
+            Self::ShareByT { .. } => "share-by-t",
             Self::ModeTies { .. } => "mode-ties",
             Self::TooFewAttempts { .. } => "too-few-attempts",
             Self::UnmatchedKey { .. } => "unmatched-key",
@@ -132,6 +138,7 @@ impl Caveat {
             Self::MeanOfErrors { stratified: None } => "give every group at least two samples".into(),
             Self::OutsideUnit { .. } => "use `mean`, or map the scores to [0, 1]".into(),
             Self::BootstrapDivisor { .. } => "report `stderr` for a mean".into(),
+            Self::ShareByT { .. } => "use `ci_wilson`".into(),
             Self::ModeTies { .. } => "use an odd number of attempts, or the reducer `majority`".into(),
             Self::TooFewAttempts { .. } => "run more attempts, or ask for a smaller k".into(),
             Self::UnmatchedKey { known, .. } => format!("the keys are {}", known.join(", ")),
@@ -167,15 +174,21 @@ impl fmt::Display for Caveat {
             Self::BootstrapDivisor { stderr } => {
                 write!(f, "a bootstrap divides by n; the standard error is {stderr:.6}")
             }
-            Self::ModeTies { samples } => write!(f, "{samples} samples have no single commonest score"),
+            Self::ShareByT { n } => write!(f, "a t interval of {n} scores that are 0 or 1 covers too rarely"),
+            Self::ModeTies { samples } => write!(f, "{} no single commonest score", have(*samples)),
             Self::TooFewAttempts { reducer, samples } => {
-                write!(f, "{samples} samples have too few scored attempts for `{reducer}`")
+                write!(f, "{} too few scored attempts for `{reducer}`", have(*samples))
             }
             Self::UnmatchedKey { key, .. } => write!(f, "the metric key `{key}` matches no score"),
             Self::UnknownLabels { example } => write!(f, "labels such as `{example}` were counted as 0"),
+            Self::Errored { attempts: 1 } => f.write_str("one attempt ended in an error"),
             Self::Errored { attempts } => write!(f, "{attempts} attempts ended in an error"),
         }
     }
+}
+
+fn have(samples: u64) -> String {
+    if samples == 1 { "one sample has".into() } else { format!("{samples} samples have") }
 }
 
 impl From<calipers_stats::Caveat> for Caveat {

@@ -81,6 +81,13 @@ impl Labels {
         self
     }
 
+    /// Refuses whatever is not understood, which is the default.
+    #[must_use]
+    pub fn unknown_as_error(mut self) -> Self {
+        self.unknown_is_zero = false;
+        self
+    }
+
     /// True when unknown labels count as 0.
     #[must_use]
     pub fn is_lenient(&self) -> bool {

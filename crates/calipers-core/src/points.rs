@@ -253,13 +253,29 @@ impl<'a> Points<'a> {
         to_number(value, &context.labels, context.inspect).map_err(|error| self.at(row, error))
     }
 
+    /// A label that the lenient reading counts as 0: of several the first by name.
+    pub(crate) fn unknown_label(&self, context: &Context) -> Option<String> {
+        let strict = context.labels.clone().unknown_as_error();
+        let unknown = |value: &Value| value.is_scalar() && !value.is_missing() && strict.to_float(value).is_none();
+        let columns: Vec<&Column> = match self.values() {
+            Values::Scalars(column) => vec![column],
+            Values::Maps(maps) => maps.columns.iter().collect(),
+            Values::Mixed(_) => Vec::new(),
+        };
+        let coded = columns.into_iter().filter_map(|column| match column {
+            Column::Coded(coded) => Some(coded.dictionary()),
+            Column::Floats(_) => None,
+        });
+        coded.flatten().filter(|value| unknown(value)).map(Value::to_string).min()
+    }
+
     /// The cluster of each row as a dense code, and the clusters' names.
     pub(crate) fn clusters(&self, key: &str, metric: &str) -> Result<Keys, Error> {
         let column = self.samples.metadata_column(key);
         let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
         let codes = self.metadata_codes(column, |row| self.at(row, missing()).at_metric(metric))?;
         let Some(column) = column else { return Ok(Keys::default()) };
-        let mut merged = column.dictionary().iter().map(|value| ClusterName::of(value));
+        let mut merged = column.dictionary().iter().map(ClusterName::of);
         let unusable = merged.position(|name| name.is_none()).map(|code| code as u32);
         if unusable.is_some() {
             for (row, &code) in codes.iter().enumerate() {

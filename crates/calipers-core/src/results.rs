@@ -2,12 +2,13 @@
 
 use crate::glob;
 use crate::metric::{Split, State};
-use crate::reduce::Rule;
+use crate::reduce::{Attempts, Rule};
 use crate::scores::Values;
 use crate::{
     Answer, Caveat, Context, Error, ErrorKind, Figure, Metric, Points, Reason, Reducer, SampleId, Score, Seed,
     Undefined, Value,
 };
+use calipers_stats::Caveat as Statistic;
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -140,8 +141,22 @@ pub(crate) struct ScoreState {
     simple: Option<Block>,
     keyed: Vec<KeyedBlock>,
     reduced: Vec<(SampleId, Score)>,
+    notes: Notes,
+}
+
+/// What is noticed about the attempts on the way.
+#[derive(Default)]
+struct Notes {
+    /// Samples whose mode is decided by the order of attempts.
     ties: u64,
+    /// Samples that have too few attempts for the reducer.
     too_few: u64,
+    /// The most attempts that a sample has.
+    attempts_max: u64,
+    /// True when some sample's attempts differ in their score.
+    varied: bool,
+    /// A label that was counted as 0.
+    unknown: Option<String>,
     /// Rows and samples, when attempts are rows.
     pooled: Option<(u64, u64)>,
 }
@@ -189,7 +204,7 @@ impl ScoreState {
             }
         }
         let simple = (always_whole || !simple.is_empty()).then(|| Block { states: simple, ..Block::default() });
-        Self { scorer, reducer, label, simple, keyed, reduced: Vec::new(), ties: 0, too_few: 0, pooled: None }
+        Self { scorer, reducer, label, simple, keyed, reduced: Vec::new(), notes: Notes::default() }
     }
 
     pub(crate) fn fold(&mut self, attempts: &Points<'_>, keep: bool, context: &Context) -> Result<(), Error> {
@@ -197,7 +212,7 @@ impl ScoreState {
             Some(reducer) => attempts.reduce(reducer, context)?,
             None => attempts.unique()?,
         };
-        self.note_attempts(attempts, &rows);
+        self.notes.take(attempts, &rows, self.reducer.as_ref(), context);
         if keep && self.reducer.is_some() {
             let scores = (0..rows.len()).map(|row| (rows.sample_id(row).clone(), rows.scores().score(row)));
             self.reduced.extend(scores);
@@ -206,20 +221,6 @@ impl ScoreState {
             block.fold(&Split::new(&rows), context)?;
         }
         self.keyed.iter_mut().try_for_each(|block| block.fold(&rows, context))
-    }
-
-    fn note_attempts(&mut self, attempts: &Points<'_>, rows: &Points<'_>) {
-        let Some(reducer) = &self.reducer else {
-            let (all, samples) = self.pooled.unwrap_or_default();
-            self.pooled = Some((all + rows.len() as u64, samples + rows.distinct_samples()));
-            return;
-        };
-        if reducer.is_rule(|rule| matches!(rule, Rule::Mode)) {
-            self.ties += ties(attempts);
-        }
-        if reducer.attempts_needed().is_some() {
-            self.too_few += (rows.len() - rows.scored().len()) as u64;
-        }
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -231,23 +232,11 @@ impl ScoreState {
             mine.merge(theirs);
         }
         self.reduced.extend(other.reduced);
-        self.ties += other.ties;
-        self.too_few += other.too_few;
-        if let (Some(mine), Some(theirs)) = (&mut self.pooled, other.pooled) {
-            *mine = (mine.0 + theirs.0, mine.1 + theirs.1);
-        }
+        self.notes.merge(other.notes);
     }
 
     pub(crate) fn finish(self, results: &mut Results, keep: bool, context: &Context) -> Result<(), Error> {
-        if let Some(reducer) = &self.reducer {
-            if self.ties > 0 {
-                results.caveats.push(Caveat::ModeTies { samples: self.ties });
-            }
-            if self.too_few > 0 {
-                let (reducer, samples) = (reducer.name().to_owned(), self.too_few);
-                results.caveats.push(Caveat::TooFewAttempts { reducer, samples });
-            }
-        }
+        results.caveats.extend(self.notes.caveats(self.reducer.as_ref()));
         if keep && self.reducer.is_some() {
             results.reductions.push(Reduction {
                 scorer: self.scorer.clone(),
@@ -255,7 +244,7 @@ impl ScoreState {
                 samples: self.reduced,
             });
         }
-        let pooled = self.pooled.filter(|(attempts, samples)| attempts > samples);
+        let pooled = self.notes.pooled.filter(|(attempts, samples)| attempts > samples);
         let finish = |name: String, block: Block, keyed: bool| -> Result<ScoreResult, Error> {
             Ok(ScoreResult {
                 name,
@@ -278,6 +267,69 @@ impl ScoreState {
             }
         }
         Ok(())
+    }
+}
+
+impl Notes {
+    fn take(&mut self, attempts: &Points<'_>, rows: &Points<'_>, reducer: Option<&Reducer>, context: &Context) {
+        if context.labels.is_lenient() && self.unknown.is_none() {
+            self.unknown = attempts.unknown_label(context);
+        }
+        let Some(reducer) = reducer else {
+            let (all, samples) = self.pooled.unwrap_or_default();
+            self.pooled = Some((all + rows.len() as u64, samples + rows.distinct_samples()));
+            return;
+        };
+        if reducer.attempts_needed().is_some() {
+            self.too_few += (rows.len() - rows.scored().len()) as u64;
+        }
+        if attempts.len() == rows.len() {
+            self.attempts_max = self.attempts_max.max(1);
+            return;
+        }
+        let Ok(grouped) = Attempts::of(attempts.scores()) else { return };
+        self.attempts_max = grouped.iter().map(|(_, rows)| rows.len() as u64).max().unwrap_or(0).max(self.attempts_max);
+        self.varied = self.varied || grouped.iter().any(|(_, rows)| attempts.values().differ(rows));
+        if reducer.is_rule(|rule| matches!(rule, Rule::Mode)) {
+            self.ties += ties(attempts, &grouped);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.ties += other.ties;
+        self.too_few += other.too_few;
+        self.attempts_max = self.attempts_max.max(other.attempts_max);
+        self.varied |= other.varied;
+        // The smaller of two, so that the order of shards does not show.
+        self.unknown = match (self.unknown.take(), other.unknown) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        if let (Some(mine), Some(theirs)) = (&mut self.pooled, other.pooled) {
+            *mine = (mine.0 + theirs.0, mine.1 + theirs.1);
+        }
+    }
+
+    fn caveats(&self, reducer: Option<&Reducer>) -> Vec<Caveat> {
+        let mut caveats = Vec::new();
+        if let Some(example) = &self.unknown {
+            caveats.push(Caveat::UnknownLabels { example: example.clone() });
+        }
+        let Some(reducer) = reducer else { return caveats };
+        if self.ties > 0 {
+            caveats.push(Caveat::ModeTies { samples: self.ties });
+        }
+        if self.too_few > 0 {
+            caveats.push(Caveat::TooFewAttempts { reducer: reducer.name().to_owned(), samples: self.too_few });
+        }
+        if self.attempts_max > 1 && !self.varied {
+            caveats.push(Statistic::IdenticalAttempts.into());
+        }
+        let estimates_k = reducer.is_rule(|rule| matches!(rule, Rule::PassAt { .. } | Rule::PassK { .. }));
+        if let Some(k) = reducer.attempts_needed().filter(|&k| estimates_k && k > 1 && self.attempts_max < 2 * k) {
+            caveats.push(Statistic::FewAttempts { attempts: self.attempts_max, k }.into());
+        }
+        caveats
     }
 }
 
@@ -564,8 +616,7 @@ pub(crate) fn unique_key<'a>(key: &str, taken: impl Iterator<Item = &'a String>)
 }
 
 /// How many samples have more than one commonest score.
-fn ties(attempts: &Points<'_>) -> u64 {
-    let Ok(grouped) = crate::reduce::Attempts::of(attempts.scores()) else { return 0 };
+fn ties(attempts: &Points<'_>, grouped: &Attempts) -> u64 {
     let mut tied = 0;
     let mut counts: Vec<(Value, usize)> = Vec::new();
     for (_, rows) in grouped.iter().filter(|(_, rows)| rows.len() > 1) {

@@ -216,6 +216,19 @@ impl Values {
         }
     }
 
+    /// True when these rows do not all have the same value.
+    pub(crate) fn differ(&self, rows: &[u32]) -> bool {
+        let same = |column: &Column| match column {
+            Column::Floats(floats) => rows.iter().all(|&row| floats[row as usize] == floats[rows[0] as usize]),
+            Column::Coded(coded) => rows.iter().all(|&row| coded.codes[row as usize] == coded.codes[rows[0] as usize]),
+        };
+        match self {
+            Self::Scalars(column) => !same(column),
+            Self::Maps(maps) => !maps.columns.iter().all(same),
+            Self::Mixed(values) => rows.iter().any(|&row| values[row as usize] != values[rows[0] as usize]),
+        }
+    }
+
     pub(crate) fn gather(&self, rows: &[u32]) -> Self {
         match self {
             Self::Scalars(column) => Self::Scalars(column.gather(rows)),

@@ -1,4 +1,5 @@
 //! Where Inspect's answer is easily missed, found by comparing with it on random input.
+#![allow(clippy::unwrap_used)] // a case that cannot be set up must fail loudly
 
 use calipers_core::{
     Answer, Context, Labels, Metadata, Plan, Reducer, Registry, Samples, Score, Seed, Value, by_key, majority, mean,

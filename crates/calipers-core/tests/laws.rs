@@ -120,7 +120,8 @@ fn bits(results: &Results) -> BTreeMap<String, String> {
     for score in &results.scores {
         // Names that had to be made unique depend on the order of groups; their figures do not.
         for metric in score.metrics.values() {
-            let place = format!("{} {:?} {:?} {} {:?}", score.name, score.reducer, metric.group, metric.name, metric.params);
+            let place =
+                format!("{} {:?} {:?} {} {:?}", score.name, score.reducer, metric.group, metric.name, metric.params);
             all.insert(place, figure(&metric.figure));
         }
     }

@@ -1,4 +1,5 @@
 //! Moments, value conversion and reducers against the golden vectors, strict and Inspect-compatible.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod inspect;
 

@@ -1,4 +1,5 @@
 //! Values, reducers, metrics and results against Inspect AI, in Inspect-compatible mode.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod inspect;
 
@@ -255,7 +256,7 @@ fn names_are_made_unique_as_in_inspect() {
         samples.push(1).score("s", 1.0);
         let metrics = figures.into_iter().map(|figure| metric("m", move |_| Ok([figure.clone()])));
         let results = Plan::new().metrics(metrics.collect::<Vec<_>>()).measure(&samples).unwrap();
-        Ok(Json::from(results.scores[0].metrics.keys().last().unwrap().as_str()))
+        Ok(Json::from(results.scores[0].metrics.keys().next_back().unwrap().as_str()))
     });
 }
 

@@ -49,7 +49,6 @@ impl Stream {
         (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-
     /// Two whole numbers below `n`, for the price of one; their bias is below n/2³².
     #[inline(always)]
     pub(crate) fn pair_below(&mut self, n: u32) -> (usize, usize) {

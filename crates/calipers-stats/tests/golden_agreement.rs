@@ -1,4 +1,5 @@
 //! Kappa and alpha against scikit-learn, statsmodels and the krippendorff package.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

@@ -1,4 +1,5 @@
 //! Cluster-robust errors and intervals against statsmodels, clubSandwich and Inspect.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

@@ -1,4 +1,5 @@
 //! Precision, recall and their kin against scikit-learn and statsmodels.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

@@ -1,4 +1,5 @@
 //! Mean, variance, standard error and t intervals against numpy and scipy.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

@@ -1,4 +1,5 @@
 //! Paired comparisons and variance components against scipy, statsmodels, clubSandwich and pingouin.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

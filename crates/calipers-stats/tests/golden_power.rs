@@ -1,4 +1,5 @@
 //! Power and sample sizes against statsmodels, R and brute force.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

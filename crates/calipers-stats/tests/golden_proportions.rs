@@ -1,4 +1,5 @@
 //! Intervals for proportions against statsmodels and scipy.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

@@ -1,4 +1,5 @@
 //! McNemar, sign, permutation, Welch and Newcombe against scipy, statsmodels and R, and adjusted p-values.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

@@ -1,4 +1,5 @@
 //! Weighted and stratified means and ratios against R's survey package.
+#![allow(clippy::unwrap_used)] // a vector that cannot be read must fail loudly
 
 mod golden;
 

@@ -50,9 +50,9 @@ fn line(name: &str, figure: &Figure, level: f64) -> String {
         Err(why) => format!("undefined: {why}"),
     };
     let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), |x| format!("{x:.3}"));
-    let interval = figure.interval.map(|i| {
-        format!(" [{}, {}] {:.0} % {}", bound(i.lower), bound(i.upper), level * 100.0, i.method)
-    });
+    let interval = figure
+        .interval
+        .map(|i| format!(" [{}, {}] {:.0} % {}", bound(i.lower), bound(i.upper), level * 100.0, i.method));
     let missing = if figure.missing > 0 { format!(", {} missing", figure.missing) } else { String::new() };
     format!("  {name:<12} {value}{}  n={}{missing}\n", interval.unwrap_or_default(), figure.n)
 }

@@ -31,8 +31,13 @@ pub use calipers_stats as stats;
 pub mod prelude {
     pub use calipers_core::{
         All, Caveat, Ci, Epochs, Error, Figure, Grouped, Labels, Metric, OnMissing, Outcome, Plan, Reducer, Results,
-        SampleScore, Samples, Score, Seed, Value, accuracy, aggregate, at_least, bootstrap_stderr, by_key, ci, ci_wilson,
-        collect, f1, frequency, grouped, mcc, mean, metric, mode_score, pass_at, pass_k, pass_rate, precision, quantile,
-        ratio, recall, score_reducer, std, stderr, stderr_clustered, var,
+        SampleScore, Samples, Score, Seed, Value, accuracy, aggregate, at_least, bootstrap_stderr, by_key, ci,
+        ci_wilson, collect, f1, frequency, grouped, mcc, mean, metric, mode_score, pass_at, pass_k, pass_rate,
+        precision, quantile, ratio, recall, score_reducer, std, stderr, stderr_clustered, var,
     };
 }
+
+/// The README's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -139,6 +139,10 @@ impl From<Ci> for Metric {
     }
 }
 
+/// From so many samples, and so many of the rarer outcome, a t interval of 0/1 scores is as good as Wilson's.
+const SHARE_BY_T: u64 = 300;
+const RARER_BY_T: f64 = 10.0;
+
 /// What an interval needs: moments, and the values or clusters where it resamples them.
 #[derive(Default)]
 struct Seen {
@@ -231,7 +235,12 @@ impl Ci {
         }
         let n = moments.count();
         match self.how {
-            How::T => moments.t_interval(confidence),
+            How::T => {
+                if moments.is_binary() && (n < SHARE_BY_T || moments.sum().min(n as f64 - moments.sum()) < RARER_BY_T) {
+                    caveats.push(Caveat::ShareByT { n });
+                }
+                moments.t_interval(confidence)
+            }
             How::Wilson => wilson_mean(moments.mean()?, n as f64, confidence),
             How::Bootstrap { resamples } => {
                 if n < 2 {

@@ -24,12 +24,9 @@ use calipers_stats::{Confidence, Interval, Undefined};
 /// ```
 #[must_use]
 pub fn precision(positive: impl Into<Value>) -> Metric {
-    counted(
-        "precision",
-        positive,
-        |c| c.precision(),
-        |c, confidence| Some(c.share(Share::Precision).ok()?.wilson(confidence)),
-    )
+    counted("precision", positive, Confusion::precision, |c, confidence| {
+        Some(c.share(Share::Precision).ok()?.wilson(confidence))
+    })
 }
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
@@ -38,16 +35,19 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 /// *Formula.* tp / (tp + fn), undefined without an actual positive. *Interval.* Wilson on the actual positives.
 #[must_use]
 pub fn recall(positive: impl Into<Value>) -> Metric {
-    counted("recall", positive, |c| c.recall(), |c, confidence| Some(c.share(Share::Recall).ok()?.wilson(confidence)))
+    counted("recall", positive, Confusion::recall, |c, confidence| {
+        Some(c.share(Share::Recall).ok()?.wilson(confidence))
+    })
 }
 
 /// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
 ///
 /// *What it tells you.* One figure for both. *When it misleads.* Averaged over batches, and when true negatives
-/// matter: see [`mcc`]. *Formula.* 2tp / (2tp + fp + fn). *Interval.* Normal with the delta-method error.
+/// matter: see [`mcc`]. *Formula.* 2tp / (2tp + fp + fn). *Interval.* Wilson, through the share
+/// J = tp / (tp + fp + fn) of which F1 = 2J / (1 + J) is a function; it keeps its width at 0 and 1.
 #[must_use]
 pub fn f1(positive: impl Into<Value>) -> Metric {
-    counted("f1", positive, |c| c.f1(), |c, confidence| c.f1_delta(confidence).ok())
+    counted("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok())
 }
 
 /// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
@@ -56,7 +56,7 @@ pub fn f1(positive: impl Into<Value>) -> Metric {
 /// class. *Formula.* (tp·tn − fp·fn) / √((tp+fp)(tp+fn)(tn+fp)(tn+fn)), undefined when a margin is empty.
 #[must_use]
 pub fn mcc(positive: impl Into<Value>) -> Metric {
-    counted("mcc", positive, |c| c.mcc(), |_, _| None)
+    counted("mcc", positive, Confusion::mcc, |_, _| None)
 }
 
 type Statistic = fn(&Confusion) -> Result<f64, Undefined>;

@@ -1,8 +1,9 @@
 //! `accuracy` and `mean`.
 
 use super::interval::mean_interval;
-use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Caveat, Error, Figure, Points};
+use super::moments::of_moments;
+use super::{Context, Metric, Tally};
+use crate::{Caveat, Figure};
 use calipers_stats::Moments;
 
 /// The share of answers that are correct.
@@ -26,7 +27,7 @@ use calipers_stats::Moments;
 /// ```
 #[must_use]
 pub fn accuracy() -> Metric {
-    Metric::new("accuracy", Mean { share: true })
+    of_moments("accuracy", |moments, tally, context| mean_figure(moments, tally, true, context))
 }
 
 /// The mean of all scores.
@@ -47,7 +48,7 @@ pub fn accuracy() -> Metric {
 /// ```
 #[must_use]
 pub fn mean() -> Metric {
-    Metric::new("mean", Mean { share: false })
+    of_moments("mean", |moments, tally, context| mean_figure(moments, tally, false, context))
 }
 
 /// The mean of a field, such as `quality_score`, over samples: attempts are averaged first.
@@ -65,31 +66,6 @@ pub fn mean() -> Metric {
 #[must_use]
 pub fn mean_of(field: &str) -> Metric {
     super::pass_rate::field_mean("mean", field)
-}
-
-struct Mean {
-    share: bool,
-}
-
-impl Measure for Mean {
-    type State = Moments;
-
-    fn start(&self) -> Moments {
-        Moments::default()
-    }
-
-    fn fold(&self, state: &mut Moments, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        state.merge(&points.moments(context)?);
-        Ok(())
-    }
-
-    fn merge(&self, state: &mut Moments, other: Moments) {
-        state.merge(&other);
-    }
-
-    fn finish(&self, state: Moments, tally: Tally, context: &Context) -> Result<Answer, Error> {
-        Ok(mean_figure(&state, tally, self.share, context).into())
-    }
 }
 
 /// The mean with its interval.

@@ -13,6 +13,7 @@ mod grouped;
 mod interval;
 mod krippendorff;
 mod mean;
+mod moments;
 mod pass_rate;
 mod perplexity;
 mod quantile;

@@ -1,8 +1,8 @@
 //! `var` and `std`.
 
-use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Figure, Points};
-use calipers_stats::{Moments, Undefined};
+use super::Metric;
+use super::moments::of_moments;
+use crate::Figure;
 
 /// The sample variance of all scores, with n − 1. Undefined below two scores.
 ///
@@ -22,7 +22,7 @@ use calipers_stats::{Moments, Undefined};
 /// ```
 #[must_use]
 pub fn var() -> Metric {
-    Metric::new("var", Spread { statistic: Moments::variance, method: "sample variance" })
+    of_moments("var", |moments, tally, _| Figure::statistic(moments.variance(), 0.0, tally, "sample variance"))
 }
 
 /// The sample standard deviation of all scores, with n − 1. Undefined below two scores.
@@ -43,31 +43,5 @@ pub fn var() -> Metric {
 /// ```
 #[must_use]
 pub fn std() -> Metric {
-    Metric::new("std", Spread { statistic: Moments::std, method: "sample standard deviation" })
-}
-
-struct Spread {
-    statistic: fn(&Moments) -> Result<f64, Undefined>,
-    method: &'static str,
-}
-
-impl Measure for Spread {
-    type State = Moments;
-
-    fn start(&self) -> Moments {
-        Moments::default()
-    }
-
-    fn fold(&self, state: &mut Moments, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        state.merge(&points.moments(context)?);
-        Ok(())
-    }
-
-    fn merge(&self, state: &mut Moments, other: Moments) {
-        state.merge(&other);
-    }
-
-    fn finish(&self, state: Moments, tally: Tally, _: &Context) -> Result<Answer, Error> {
-        Ok(Figure::statistic((self.statistic)(&state), 0.0, tally, self.method).into())
-    }
+    of_moments("std", |moments, tally, _| Figure::statistic(moments.std(), 0.0, tally, "sample standard deviation"))
 }

@@ -1,6 +1,7 @@
 //! `stderr`, plain and clustered.
 
 use super::interval::perfect_score;
+use super::moments::of_moments;
 use super::{Context, Measure, Metric, Tally};
 use crate::points::Keys;
 use crate::{Answer, Caveat, Error, Figure, Points, Value};
@@ -29,7 +30,10 @@ use std::collections::HashMap;
 /// ```
 #[must_use]
 pub fn stderr() -> Metric {
-    Metric::new("stderr", Plain)
+    of_moments("stderr", |moments, tally, _| {
+        let figure = Figure::statistic(moments.stderr(), 0.0, tally, "standard error of the mean");
+        figure.with_caveats(no_spread(moments))
+    })
 }
 
 /// The standard error of the mean when samples with the same value of a metadata key go together.
@@ -52,30 +56,6 @@ pub fn stderr() -> Metric {
 pub fn stderr_clustered(key: impl Into<String>) -> Metric {
     let key = key.into();
     Metric::new("stderr", Clustered { key: key.clone() }).param("cluster", key)
-}
-
-struct Plain;
-
-impl Measure for Plain {
-    type State = Moments;
-
-    fn start(&self) -> Moments {
-        Moments::default()
-    }
-
-    fn fold(&self, state: &mut Moments, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        state.merge(&points.moments(context)?);
-        Ok(())
-    }
-
-    fn merge(&self, state: &mut Moments, other: Moments) {
-        state.merge(&other);
-    }
-
-    fn finish(&self, state: Moments, tally: Tally, _: &Context) -> Result<Answer, Error> {
-        let figure = Figure::statistic(state.stderr(), 0.0, tally, "standard error of the mean");
-        Ok(figure.with_caveats(no_spread(&state)).into())
-    }
 }
 
 struct Clustered {

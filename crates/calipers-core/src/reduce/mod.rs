@@ -5,6 +5,8 @@
 //! kept only if all attempts agree on them; the metadata is that of the first attempt.
 
 mod attempts;
+mod by_column;
+mod by_value;
 mod rule;
 
 pub(crate) use attempts::Attempts;
@@ -251,7 +253,7 @@ impl Reducer {
         if let How::Rule(rule) = &self.how
             && !scores.has_extras()
             && !matches!(rule, Rule::Majority)
-            && let Some(values) = rule.reduce_columns(scores, &attempts, labels, &self.name, &name)?
+            && let Some(values) = rule.reduce_columns(scores, &attempts, labels, &name)?
         {
             return Ok(attempts.reduced(scores, values));
         }
@@ -313,15 +315,12 @@ impl Rule {
         scores: &Scores,
         attempts: &Attempts,
         labels: &Labels,
-        by: &str,
-        name: impl Fn(u32, Error) -> Error,
+        name: &impl Fn(u32, Error) -> Error,
     ) -> Result<Option<Values>, Error> {
         match &scores.values {
-            Values::Scalars(column) => {
-                Ok(Some(Values::Scalars(self.reduce_column(column, attempts, labels, by, &name)?)))
-            }
+            Values::Scalars(column) => Ok(Some(Values::Scalars(self.reduce_column(column, attempts, labels, name)?))),
             Values::Maps(maps) => {
-                let reduce = |column| self.reduce_column(column, attempts, labels, by, &name);
+                let reduce = |column| self.reduce_column(column, attempts, labels, name);
                 let columns = maps.columns.iter().map(reduce).collect::<Result<_, _>>()?;
                 let missing = |rows: &[u32]| rows.iter().all(|&row| maps.missing[row as usize]);
                 let missing = attempts.iter().map(|(_, rows)| missing(rows)).collect();

@@ -2,7 +2,7 @@
 //!
 //! `CALIPERS_VECTORS` names another folder with the same layout, for larger sets. Where Inspect's versions differ,
 //! the newer one counts.
-#![allow(dead_code, unreachable_pub)] // each test file uses its own part
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each test file uses its own part
 
 use calipers_core::{Answer, Value};
 use serde_json::Value as Json;
@@ -45,7 +45,7 @@ fn vectors(kind: &str) -> Vec<Vector> {
 
 impl Vector {
     fn new(json: &Json) -> Self {
-        let newest = json.get("expected_newer").and_then(|newer| newer.as_object()?.values().last());
+        let newest = json.get("expected_newer").and_then(|newer| newer.as_object()?.values().next_back());
         let expected = newest.unwrap_or(&json["expected"]);
         let number = |key: &str| json.get(key).and_then(Json::as_f64);
         let text = |key: &str| json[key].as_str().unwrap().to_owned();

@@ -1,7 +1,7 @@
 //! Reads the reference answers of `testdata/vectors/golden` and compares with them.
 //!
 //! `CALIPERS_VECTORS` names another folder with the same layout, for larger sets.
-#![allow(dead_code, unreachable_pub)] // each test file uses its own part
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each test file uses its own part
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

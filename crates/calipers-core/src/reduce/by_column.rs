@@ -1,0 +1,198 @@
+//! Reducing a whole column of plain values at once.
+
+use super::Attempts;
+use super::by_value::number;
+use super::rule::{Class, Pick, Rule};
+use crate::column::{ABSENT, Coded, Column};
+use crate::{Error, ErrorKind, Labels, Value};
+
+impl Rule {
+    /// One value a sample. An error is given the sample it belongs to by `name`.
+    pub(super) fn reduce_column(
+        &self,
+        column: &Column,
+        attempts: &Attempts,
+        labels: &Labels,
+        name: &impl Fn(u32, Error) -> Error,
+    ) -> Result<Column, Error> {
+        let coded = match column {
+            Column::Floats(floats) => {
+                let labels = (labels.map_numbers() && !self.only_counts()).then_some(labels);
+                return Ok(self.reduce_rows(attempts, &FloatRows { floats, compared: self.only_counts(), labels }));
+            }
+            Column::Coded(coded) => coded,
+        };
+        let table = Table::new(coded, if self.only_counts() { None } else { Some(labels) });
+        if let Some((sample, error)) = table.first_bad(coded, attempts) {
+            return Err(name(sample, error));
+        }
+        if attempts.is_single() && matches!(self, Self::Mean | Self::Median) {
+            return Ok(Column::Coded(table.as_numbers(coded)));
+        }
+        Ok(self.reduce_rows(attempts, &CodedRows { coded, table: &table }))
+    }
+
+    fn reduce_rows(&self, attempts: &Attempts, column: &impl Rows) -> Column {
+        let mut output = Output::default();
+        let mut scored: Vec<Class> = Vec::new();
+        let mut places: Vec<u32> = Vec::new();
+        let mut sorted = Vec::new();
+        for (_, rows) in attempts.iter() {
+            scored.clear();
+            places.clear();
+            for &row in rows {
+                if let Some(class) = column.class(row, &places) {
+                    scored.push(class);
+                    places.push(row);
+                }
+            }
+            output.push(self.decide(&scored, rows.len(), &mut sorted), &places);
+        }
+        output.finish(column)
+    }
+}
+
+/// A column as the rules see it.
+trait Rows {
+    /// The class of a row, the same as that of an equal one among the `earlier` rows; `None` if it has no value.
+    fn class(&self, row: u32, earlier: &[u32]) -> Option<Class>;
+    /// The given rows of the column; `None` is missing.
+    fn picked(&self, rows: &[Option<u32>]) -> Column;
+}
+
+struct FloatRows<'a> {
+    floats: &'a [f64],
+    /// True when values are compared with one another.
+    compared: bool,
+    /// Labels that give some number another meaning.
+    labels: Option<&'a Labels>,
+}
+
+impl Rows for FloatRows<'_> {
+    fn class(&self, row: u32, earlier: &[u32]) -> Option<Class> {
+        let value = self.floats[row as usize];
+        if value.is_nan() {
+            return None;
+        }
+        let same = |earlier: &&u32| self.compared && self.floats[**earlier as usize] == value;
+        let class = earlier.iter().find(same).copied().unwrap_or(row);
+        let number = self.labels.map_or(value, |labels| labels.number(value));
+        Some(Class { number, class })
+    }
+
+    fn picked(&self, rows: &[Option<u32>]) -> Column {
+        Column::Floats(rows.iter().map(|row| row.map_or(f64::NAN, |row| self.floats[row as usize])).collect())
+    }
+}
+
+struct CodedRows<'a> {
+    coded: &'a Coded,
+    table: &'a Table,
+}
+
+impl Rows for CodedRows<'_> {
+    fn class(&self, row: u32, _: &[u32]) -> Option<Class> {
+        *self.table.classes.get(self.coded.codes[row as usize] as usize)?
+    }
+
+    fn picked(&self, rows: &[Option<u32>]) -> Column {
+        let code = |row: &Option<u32>| row.map_or(ABSENT, |row| self.coded.codes[row as usize]);
+        Column::Coded(self.coded.with_codes(rows.iter().map(code).collect()))
+    }
+}
+
+/// The picks of one column; a rule makes all of one sort.
+#[derive(Default)]
+struct Output {
+    numbers: Vec<f64>,
+    flags: Option<Coded>,
+    rows: Vec<Option<u32>>,
+    nothing: usize,
+}
+
+impl Output {
+    fn push(&mut self, pick: Pick, places: &[u32]) {
+        match pick {
+            Pick::Nothing => {
+                self.nothing += 1;
+                self.numbers.push(f64::NAN);
+                self.rows.push(None);
+                if let Some(flags) = &mut self.flags {
+                    flags.push(Value::Missing);
+                }
+            }
+            Pick::Number(x) => self.numbers.push(x),
+            Pick::Attempt(place) => self.rows.push(Some(places[place])),
+            Pick::Flag(yes) => {
+                let nothing = self.nothing;
+                let flags = self.flags.get_or_insert_with(|| {
+                    let mut flags = Coded::default();
+                    (0..nothing).for_each(|_| flags.push(Value::Missing));
+                    flags
+                });
+                flags.push(Value::Int(i64::from(yes)));
+            }
+        }
+    }
+
+    fn finish(self, column: &impl Rows) -> Column {
+        match self.flags {
+            Some(flags) => Column::Coded(flags),
+            None if self.rows.len() > self.nothing => column.picked(&self.rows),
+            None => Column::Floats(self.numbers),
+        }
+    }
+}
+
+/// What each distinct value of a column means.
+struct Table {
+    classes: Vec<Option<Class>>,
+    bad: Vec<u32>,
+}
+
+impl Table {
+    /// Numbers are looked up only when there are labels to look them up with.
+    fn new(coded: &Coded, labels: Option<&Labels>) -> Self {
+        let dictionary = coded.dictionary();
+        let mut bad = Vec::new();
+        let classes = dictionary.iter().enumerate().map(|(code, value)| {
+            if value.is_missing() {
+                return None;
+            }
+            let number = labels.map_or(Ok(0.0), |labels| number(value, labels)).unwrap_or_else(|_| {
+                bad.push(code as u32);
+                0.0
+            });
+            // Only numbers of different kinds can be equal without being the same.
+            let twin = |other: &Value| value.as_number().is_some() && value.equals(other);
+            let class = dictionary[..code].iter().position(twin).unwrap_or(code) as u32;
+            Some(Class { number, class })
+        });
+        let classes = classes.collect();
+        Self { classes, bad }
+    }
+
+    fn first_bad(&self, coded: &Coded, attempts: &Attempts) -> Option<(u32, Error)> {
+        if self.bad.is_empty() {
+            return None;
+        }
+        let is_bad = |&&row: &&u32| self.bad.contains(&coded.codes[row as usize]);
+        attempts.iter().find_map(|(sample, rows)| {
+            let row = *rows.iter().find(is_bad)?;
+            let value = coded.value(row as usize)?.clone();
+            Some((sample, ErrorKind::UnknownLabel(value).into()))
+        })
+    }
+
+    /// The column with each value as its number: the mean of one attempt is its number.
+    fn as_numbers(&self, coded: &Coded) -> Coded {
+        let mut numbers = Coded::default();
+        for class in &self.classes {
+            numbers.push(class.map_or(Value::Missing, |class| Value::from(class.number)));
+        }
+        let new_code = std::mem::take(&mut numbers.codes);
+        let code = |&code: &u32| new_code.get(code as usize).copied().unwrap_or(ABSENT);
+        numbers.codes = coded.codes.iter().map(code).collect();
+        numbers
+    }
+}

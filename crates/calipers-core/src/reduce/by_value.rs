@@ -1,0 +1,108 @@
+//! Reducing the values of one sample, whatever their shape: plain, maps key by key, lists place by place.
+
+use super::rule::{Class, Pick, Rule};
+use crate::{Error, ErrorKind, Labels, Value};
+use std::sync::Arc;
+
+impl Rule {
+    /// Reduces the values of one sample, whatever their shape.
+    pub(crate) fn reduce_values(&self, values: &[&Value], labels: &Labels, by: &str) -> Result<Value, Error> {
+        let scored: Vec<&Value> = values.iter().copied().filter(|value| !value.is_missing()).collect();
+        match scored.first() {
+            None => Ok(Value::Missing),
+            Some(Value::Map(first)) => self.reduce_maps(first, &scored, values.len(), labels, by),
+            Some(Value::List(first)) => self.reduce_lists(first.len(), &scored, values.len(), labels, by),
+            Some(first) => {
+                if let Some(other) = scored.iter().find(|value| !value.is_scalar())
+                    && (self.needs_scalars() || !labels.is_lenient())
+                {
+                    return Err(mixed(first, other));
+                }
+                self.reduce_scalars(&scored, values.len(), labels)
+            }
+        }
+    }
+
+    fn reduce_scalars(&self, values: &[&Value], total: usize, labels: &Labels) -> Result<Value, Error> {
+        let scored: Vec<&Value> = values.iter().copied().filter(|value| !value.is_missing()).collect();
+        let mut attempts: Vec<Class> = Vec::with_capacity(scored.len());
+        for (place, value) in scored.iter().enumerate() {
+            let number = if self.only_counts() { 0.0 } else { number(value, labels)? };
+            let earlier = scored[..place].iter().position(|earlier| earlier.equals(value));
+            attempts.push(Class { number, class: earlier.unwrap_or(place) as u32 });
+        }
+        Ok(match self.decide(&attempts, total, &mut Vec::new()) {
+            Pick::Nothing => Value::Missing,
+            Pick::Number(x) => Value::from(x),
+            Pick::Flag(yes) => Value::Int(i64::from(yes)),
+            Pick::Attempt(place) => scored[place].clone(),
+        })
+    }
+
+    fn reduce_maps(
+        &self,
+        first: &[(Arc<str>, Value)],
+        scored: &[&Value],
+        total: usize,
+        labels: &Labels,
+        by: &str,
+    ) -> Result<Value, Error> {
+        for value in scored {
+            let Value::Map(entries) = value else { return Err(mixed(scored[0], value)) };
+            if entries.len() != first.len() || first.iter().any(|(key, _)| value.get(key).is_none()) {
+                return Err(ErrorKind::MismatchedKeys { first: keys(first), other: keys(entries) }.into());
+            }
+        }
+        let mut reduced = Vec::with_capacity(first.len());
+        for (key, _) in first {
+            let under_key: Vec<&Value> = scored.iter().filter_map(|value| value.get(key)).collect();
+            reduced.push((key.clone(), self.reduce_leaves(&under_key, total, labels, by)?));
+        }
+        Ok(Value::Map(reduced))
+    }
+
+    fn reduce_lists(
+        &self,
+        length: usize,
+        scored: &[&Value],
+        total: usize,
+        labels: &Labels,
+        by: &str,
+    ) -> Result<Value, Error> {
+        for value in scored {
+            let Value::List(items) = value else { return Err(mixed(scored[0], value)) };
+            if items.len() != length {
+                return Err(ErrorKind::MismatchedLengths { first: length, other: items.len() }.into());
+            }
+        }
+        let item = |value: &&'_ Value, place: usize| match value {
+            Value::List(items) => items[place].clone(),
+            _ => Value::Missing,
+        };
+        let mut reduced = Vec::with_capacity(length);
+        for place in 0..length {
+            let items: Vec<Value> = scored.iter().map(|value| item(value, place)).collect();
+            reduced.push(self.reduce_leaves(&items.iter().collect::<Vec<_>>(), total, labels, by)?);
+        }
+        Ok(Value::List(reduced))
+    }
+
+    fn reduce_leaves(&self, values: &[&Value], total: usize, labels: &Labels, by: &str) -> Result<Value, Error> {
+        match values.iter().find(|value| !value.is_scalar()) {
+            Some(nested) => Err(ErrorKind::NotScalar { by: by.to_owned(), found: nested.kind() }.into()),
+            None => self.reduce_scalars(values, total, labels),
+        }
+    }
+}
+
+pub(super) fn number(value: &Value, labels: &Labels) -> Result<f64, Error> {
+    labels.to_float(value).ok_or_else(|| ErrorKind::UnknownLabel(value.clone()).into())
+}
+
+fn keys(entries: &[(Arc<str>, Value)]) -> Vec<Arc<str>> {
+    entries.iter().map(|(key, _)| key.clone()).collect()
+}
+
+fn mixed(first: &Value, other: &Value) -> Error {
+    ErrorKind::MixedShapes { first: first.kind(), other: other.kind() }.into()
+}
