@@ -5,7 +5,7 @@ use super::sim::{Claim, Draws, Table, count_each};
 use calipers_stats::cluster::{ClusterEstimate, clustered, wilson_clustered};
 use calipers_stats::special::normal_quantile;
 
-/// Values of mean 0 whose clusters share half of their variance.
+/// Values of mean 0 whose clusters share a part `icc` of their variance.
 fn values(draws: &mut Draws, sizes: &[usize], icc: f64) -> Vec<f64> {
     let mut values = Vec::new();
     for &size in sizes {

@@ -137,7 +137,7 @@ impl Table {
 
     fn row(&mut self, what: &str, nominal: f64, observed: f64, of: &str, (low, high): (f64, f64)) {
         let mut row = String::new();
-        let band = format!("[{:.4}, {:.4}]", low, high);
+        let band = format!("[{low:.4}, {high:.4}]");
         write!(row, "  {what:<62} nominal {nominal:>8.4}  observed {observed:>8.4}  of {of:>7}  allowed {band}")
             .expect("strings do not fail");
         let holds = (low..=high).contains(&observed);
