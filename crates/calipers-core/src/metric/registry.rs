@@ -256,6 +256,9 @@ fn grouped(arguments: &Arguments<'_>) -> Result<Metric, Error> {
     if let Some(label) = arguments.text("all_label")? {
         grouped = grouped.all_label(label);
     }
+    if let Some(labels) = arguments.labels("value_to_float")? {
+        grouped = grouped.labels(labels);
+    }
     if let Some(template) = arguments.text("name_template")? {
         grouped = grouped.name_template(template);
     }
