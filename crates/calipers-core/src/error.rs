@@ -36,6 +36,13 @@ struct Inner {
 pub enum ErrorKind {
     /// A score that is neither a number nor a known label.
     UnknownLabel(Value),
+    /// A field that is neither a number nor a known label.
+    NotNumeric {
+        /// The field.
+        field: String,
+        /// What it is.
+        value: Value,
+    },
     /// A score that is infinite.
     NotFinite(f64),
     /// A score outside the range that the metric is defined for.
@@ -244,7 +251,12 @@ impl fmt::Display for Place {
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::UnknownLabel(Value::Null) => f.write_str("a score is null"),
+            Self::UnknownLabel(value @ (Value::List(_) | Value::Map(_))) => {
+                write!(f, "score `{value}` is a {}, not a number", value.kind())
+            }
             Self::UnknownLabel(value) => write!(f, "score `{value}` is not a number or a known label"),
+            Self::NotNumeric { field, value } => write!(f, "field `{field}` is `{value}`, which is not a number"),
             Self::NotFinite(x) => write!(f, "score `{x}` is infinite"),
             Self::OutsideUnit(x) => write!(f, "score {x} is outside [0, 1]"),
             Self::MixedShapes { first, other } => {
@@ -278,6 +290,10 @@ impl ErrorKind {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::UnknownLabel(Value::Null) => "mark it as unscored, or give it a value".into(),
+            Self::UnknownLabel(Value::Map(_)) => "name metrics for its keys, or pick one key with `aggregate`".into(),
+            Self::UnknownLabel(Value::List(_)) => "use a metric of lists, or score one number".into(),
+            Self::NotNumeric { .. } => "record a number or a label there, or name another field".into(),
             Self::UnknownLabel(_) => "map it to a number with `Labels::with`, or score it C, I, P or N".into(),
             Self::NotFinite(_) => "mark the attempt as unscored, or clip the score where it is made".into(),
             Self::OutsideUnit(_) => "use `ci()` for scores that are not shares".into(),
@@ -289,7 +305,9 @@ impl ErrorKind {
             Self::NotMap { .. } => "apply the metric itself, without a key".into(),
             Self::MissingMetadata { key, .. } => format!("give every sample a `{key}`, or drop the option"),
             Self::UnusableCluster { .. } => "use text, a number or a bool".into(),
-            Self::MissingKey { .. } => "skip such samples or count them as 0 with `on_missing`".into(),
+            Self::MissingKey { .. } => {
+                "pick the key with `aggregate`, which can skip such samples or count them as 0".into()
+            }
             Self::NoField { known, .. } if known.is_empty() => "the run has no fields".into(),
             Self::NoField { known, .. } => format!("the run has {}", known.join(", ")),
             Self::GroupCollision { .. } => "choose another `all_label`, or turn the aggregate off".into(),

@@ -109,7 +109,10 @@ impl<'a> Points<'a> {
             Value::Missing | Value::Null => Ok(None),
             value => match labels.to_float(&value) {
                 Some(x) => Ok(Some(x)),
-                None => Err(self.at(row, ErrorKind::UnknownLabel(value)).at_epoch(self.epoch(row))),
+                None => {
+                    let error = Error::from(ErrorKind::NotNumeric { field: name.to_owned(), value });
+                    Err(error.at_sample(self.sample_id(row)).at_epoch(self.epoch(row)))
+                }
             },
         };
         (0..self.len()).map(number).collect()

@@ -283,6 +283,9 @@ impl Notes {
         if reducer.attempts_needed().is_some() {
             self.too_few += (rows.len() - rows.scored().len()) as u64;
         }
+        if let Some(k) = reducer.attempts_needed().filter(|_| reducer.is_rule(|r| matches!(r, Rule::AtLeast { .. }))) {
+            self.too_few += short_of(k, attempts);
+        }
         if attempts.len() == rows.len() {
             self.attempts_max = self.attempts_max.max(1);
             return;
@@ -613,6 +616,13 @@ pub(crate) fn unique_key<'a>(key: &str, taken: impl Iterator<Item = &'a String>)
         }
     }
     if free { key.to_owned() } else { format!("{key}{number}") }
+}
+
+/// How many samples have scored attempts, but fewer than k: they cannot have k successes.
+fn short_of(k: u64, attempts: &Points<'_>) -> u64 {
+    let Ok(grouped) = Attempts::of(attempts.scores()) else { return 0 };
+    let scored = |rows: &[u32]| rows.iter().filter(|&&row| !attempts.scores().is_unscored(row as usize)).count() as u64;
+    grouped.iter().filter(|(_, rows)| (1..k).contains(&scored(rows))).count() as u64
 }
 
 /// How many samples have more than one commonest score.

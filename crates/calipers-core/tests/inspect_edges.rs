@@ -54,6 +54,12 @@ fn labels_that_are_numbers_apply_to_columns_of_floats() {
 }
 
 #[test]
+fn a_mean_may_be_finite_where_the_sum_is_not() {
+    let reduced = Reducer::parse("mean").unwrap().reduce(&[1e308, 1e308, 0.0].map(Score::new)).unwrap();
+    assert!((reduced.as_float().unwrap() / 6.666666666666667e307 - 1.0).abs() < 1e-15);
+}
+
+#[test]
 fn of_no_attempts_none_passes_and_all_do() {
     let attempts = ["C", "I"].map(Score::new);
     assert_eq!(pass_at(0).reduce(&attempts).unwrap().value, Value::from(0.0));
@@ -92,6 +98,14 @@ fn aggregate_applies_its_labels_before_the_metric() {
     let rows = [("yes!", 1), ("odd", 2)].map(|(label, doc)| (Value::from([("a", label)]), doc));
     let answer = measured("aggregate", params, &rows);
     assert_eq!((printed(answer.get("1.0").unwrap()), printed(answer.get("0.0").unwrap())), (0.5, 0.5));
+    // What stands in for a missing key is no value for the labels.
+    let params = Value::from([
+        ("key", Value::from("b")),
+        ("agg", Value::from([("name", "mean")])),
+        ("to_float", Value::from([("partial", 0)])),
+        ("on_missing", "zero".into()),
+    ]);
+    assert_eq!(printed(&measured("aggregate", params, &rows)), 0.0);
 }
 
 #[test]
@@ -114,6 +128,14 @@ fn ordered_ratings_that_no_label_names_count_as_zero() {
     let plain = Value::from([("level", "interval")]);
     let (got, want) = (measured("krippendorff_alpha", params, &rows), measured("krippendorff_alpha", plain, &zeros));
     assert_eq!(printed(&got), printed(&want));
+}
+
+#[test]
+fn infinity_has_a_place_on_an_ordered_scale() {
+    let ordinal = || Value::from([("level", "ordinal")]);
+    let rows = |largest: f64| [(list(&[1.into(), largest.into()]), 1), (list(&[2.into(), 1.into()]), 2)];
+    let of = |largest| printed(&measured("krippendorff_alpha", ordinal(), &rows(largest)));
+    assert_eq!(of(f64::INFINITY), of(3.0));
 }
 
 #[test]

@@ -120,6 +120,10 @@ impl PairedRatings {
     /// Undefined where kappa is. Zero at complete agreement, which is no certainty.
     pub fn kappa_stderr(&self) -> Result<f64, Undefined> {
         let kappa = self.kappa(Weights::Nominal)?;
+        // The terms cancel here; in floating point they leave the root of a rounding error.
+        if self.counts.agreeing() == self.count() {
+            return Ok(0.0);
+        }
         let n = self.count() as f64;
         let (first, second) = self.counts.margins();
         let row = |c: u32| first.get(&c).map_or(0.0, |&x| x as f64 / n);
@@ -278,6 +282,13 @@ mod tests {
     use super::*;
     use crate::Method;
     use proptest::prelude::*;
+
+    #[test]
+    fn kappa_of_complete_agreement_has_no_error_at_all() {
+        let mut ratings = PairedRatings::default();
+        [2, 2, 1, 2, 2].into_iter().for_each(|rating| ratings.add(rating, rating));
+        assert_eq!((ratings.kappa(Weights::Nominal), ratings.kappa_stderr()), (Ok(1.0), Ok(0.0)));
+    }
 
     fn paired(pairs: &[(u32, u32)]) -> PairedRatings {
         let mut ratings = PairedRatings::default();

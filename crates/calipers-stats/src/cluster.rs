@@ -165,8 +165,10 @@ impl ClusterSums {
         let sizes = self.sorted_sizes();
         let (n, clusters) = (sizes.iter().sum::<u64>(), sizes.len() as u64);
         Undefined::check_lengths("clustered values and moments", n as usize, all.count() as usize)?;
-        if clusters < 2 {
-            return Err(Undefined::TooFew { what: "clusters", need: 2, have: clusters });
+        match clusters {
+            0 => return Err(Undefined::Empty),
+            1 => return Err(Undefined::TooFew { what: "clusters", need: 2, have: 1 }),
+            _ => {}
         }
         let mean = all.mean()?;
         let naive = all.stderr()?;

@@ -101,6 +101,8 @@ impl Confidence {
 pub enum Method {
     /// Student's t around the mean of independent values.
     T,
+    /// Student's t after adding a little weight at both ends of [0, 1].
+    AdjustedT,
     /// Cluster-robust CR1 error and t with one degree of freedom less than clusters.
     ClusterT,
     /// Cluster-robust CR2 error and t with Satterthwaite's degrees of freedom.
@@ -145,6 +147,7 @@ impl Method {
     pub fn name(self) -> &'static str {
         match self {
             Self::T => "t",
+            Self::AdjustedT => "adjusted-t",
             Self::ClusterT => "cluster-t",
             Self::ClusterSatterthwaite => "cluster-satterthwaite",
             Self::Wilson => "wilson",

@@ -5,7 +5,8 @@
 //! rate of 0.1 the first gives 0.30 on average where the truth is 0.41. Nor is a power of the pooled
 //! rate: half of the problems always solved and half never makes pass^2 = 0.5, not 0.5² = 0.25.
 
-use crate::{Caveat, Confidence, Interval, Moments, Undefined, mean::t_interval};
+use crate::proportion::Proportion;
+use crate::{Caveat, Confidence, Interval, Moments, Undefined};
 
 /// What counts as success of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -204,9 +205,18 @@ impl Suite {
         }
     }
 
-    /// Student's t over problems. Undefined below two.
+    /// The interval over problems: Wilson's where every problem has 0 or 1, as when k is all attempts; else
+    /// [t with a little weight at both ends](Moments::unit_interval). Undefined below two problems.
+    ///
+    /// Plain t undercovers where most problems are always or never solved: 65 % instead of 95 % for pass@2 of ten
+    /// problems whose rates follow Beta(0.9, 0.1).
     pub fn interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
-        t_interval(self.estimate()?, self.stderr()?, self.problems.count() as f64 - 1.0, confidence)
+        self.stderr()?;
+        if self.problems.is_binary() {
+            let share = Proportion::new(self.problems.sum() as u64, self.problems.count())?;
+            return Ok(share.wilson(confidence));
+        }
+        self.problems.unit_interval(confidence)
     }
 
     /// What to beware of: few attempts, few problems, or problems that are all alike.

@@ -59,8 +59,8 @@ struct Aggregate {
 }
 
 impl Aggregate {
-    /// The value under the key; `None` leaves the row out.
-    fn pick(&self, value: &Value) -> Result<Option<Value>, ErrorKind> {
+    /// What the metric gets of a score; `None` leaves the row out.
+    fn pick(&self, value: &Value, context: &Context) -> Result<Option<Value>, ErrorKind> {
         let picked = match value {
             Value::Missing => return Ok(None),
             Value::Map(_) => value.get(&self.key),
@@ -72,18 +72,17 @@ impl Aggregate {
             (None | Some(Value::Null), OnMissing::Zero) => Ok(Some(Value::Float(0.0))),
             (None, OnMissing::Error) => Err(ErrorKind::MissingKey { key: self.key.clone(), null: false }),
             (Some(Value::Null), OnMissing::Error) => Err(ErrorKind::MissingKey { key: self.key.clone(), null: true }),
-            (Some(value), _) => Ok(Some(value.clone())),
+            (Some(value), _) => self.converted(value, context).map(Some),
         }
     }
 
-    /// What the metric gets of a value.
-    fn converted(&self, value: Value, context: &Context) -> Result<Value, ErrorKind> {
+    fn converted(&self, value: &Value, context: &Context) -> Result<Value, ErrorKind> {
         match &self.labels {
-            None => Ok(value),
-            Some(labels) => match labels.to_float(&value) {
+            None => Ok(value.clone()),
+            Some(labels) => match labels.to_float(value) {
                 Some(number) => Ok(Value::from(number)),
                 None if context.labels.is_lenient() => Ok(Value::Float(0.0)),
-                None => Err(ErrorKind::UnknownLabel(value)),
+                None => Err(ErrorKind::UnknownLabel(value.clone())),
             },
         }
     }
@@ -100,10 +99,10 @@ impl Measure for Aggregate {
         let mut rows = Vec::with_capacity(points.len());
         let mut picked = Vec::with_capacity(points.len());
         for row in 0..points.len() {
-            let value = self.pick(&points.values().get(row)).map_err(|error| points.at(row, error))?;
+            let value = self.pick(&points.values().get(row), context).map_err(|error| points.at(row, error))?;
             if let Some(value) = value {
                 rows.push(row as u32);
-                picked.push(self.converted(value, context).map_err(|error| points.at(row, error))?);
+                picked.push(value);
             }
         }
         let picked: Values = picked.into_iter().collect();

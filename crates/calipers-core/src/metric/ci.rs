@@ -92,7 +92,12 @@ impl Ci {
     /// At another level, strictly between 0 and 1.
     pub fn level(mut self, level: f64) -> Result<Self, Error> {
         let confidence = Confidence::two_sided(level).map_err(|why| {
-            Error::argument(why.to_string(), format!("a level of {level} per cent is written {}", level / 100.0))
+            let hint = if level > 1.0 && level < 100.0 {
+                format!("a level of {level} % is written {}", level / 100.0)
+            } else {
+                "95 % is written 0.95".into()
+            };
+            Error::argument(why.to_string(), hint)
         });
         self.confidence = Some(confidence?);
         Ok(self)

@@ -2,7 +2,7 @@
 
 use super::{Context, Measure, Metric, State, Tally};
 use crate::figure::Reason;
-use crate::{Answer, Caveat, Error, ErrorKind, Figure, Points, Undefined};
+use crate::{Answer, Caveat, Error, ErrorKind, Figure, Labels, Points, Undefined};
 use calipers_stats::ExactSum;
 use indexmap::IndexMap;
 
@@ -61,6 +61,7 @@ pub struct Grouped {
     all: All,
     all_label: String,
     name_template: String,
+    labels: Labels,
 }
 
 impl Grouped {
@@ -72,6 +73,7 @@ impl Grouped {
             all: All::Samples,
             all_label: "all".into(),
             name_template: "{group_name}".into(),
+            labels: Labels::default(),
         }
     }
 
@@ -97,6 +99,13 @@ impl Grouped {
     }
 
     /// The template with the group's name in it; `{{` and `}}` stand for braces, as in Python's `format`.
+    /// How the groups' figures become numbers before they are averaged, should some stand for others.
+    #[must_use]
+    pub fn labels(mut self, labels: Labels) -> Self {
+        self.labels = labels;
+        self
+    }
+
     fn name(&self, group: &str) -> Result<String, Error> {
         let mut name = String::new();
         let mut rest = &*self.name_template;
@@ -230,7 +239,7 @@ impl Grouped {
                 Some(figure) => {
                     placeholders.add(figure.inspect_value());
                     match &figure.value {
-                        Ok(value) => sum.add(*value),
+                        Ok(value) => sum.add(self.labels.number(*value)),
                         Err(_) => undefined = Some(undefined.map_or(name, |first| first.min(name))),
                     }
                 }

@@ -1,31 +1,35 @@
 //! Which interval a mean of scores deserves.
 
 use crate::Caveat;
-use calipers_stats::proportion::{Proportion, wilson_mean};
+use calipers_stats::proportion::Proportion;
 use calipers_stats::{Caveat as Statistic, Confidence, Interval, Moments};
 
-/// Below this many values, and below this much of the rarer outcome, the t interval of a share undercovers.
+/// Below this many unbounded values, a t interval undercovers unless they are close to normal.
 const T_NEEDS: u64 = 30;
-const T_NEEDS_RARER: f64 = 10.0;
 
 /// The interval of the mean, and what to beware of.
 ///
-/// - Scores that are 0 or 1: Wilson, which keeps its level at any number of samples.
-/// - Scores in [0, 1]: t where there are enough of them away from the ends, else Wilson, which is conservative
-///   because no such score varies more than a 0/1 score with the same mean.
-/// - Other scores: t, with a caveat below thirty.
+/// - Scores that are 0 or 1: Wilson. It covers 95 % on the average over true shares at any number of samples, and
+///   between 91 % and 98 % for most of them; the least is 84 %, for shares so near an end that n samples expect
+///   fewer than a fifth of a failure. Where a bound must hold for every share, as in a gate, use the exact one.
+/// - Other scores in [0, 1]: [t with a little weight at both ends](Moments::unit_interval), at any number. In the
+///   calibration tests it covers at least 94 % for scores near an end, U-shaped, nearly constant or rarely 0.
+///   Plain t covers 26 % of thirty scores near 0.9 of which one in a hundred is 0, and 63 % of a hundred; Wilson
+///   covers those but is several times too wide for scores that vary little (0.19 instead of 0.03 for a hundred
+///   scores of standard deviation 0.05).
+/// - Other scores: t, with a caveat below thirty. Nothing is known of their range, so nothing protects from a
+///   long tail: t covers 90 % of ten exponential values, 93 % of thirty and 94 % of a hundred.
 pub(crate) fn mean_interval(moments: &Moments, confidence: Confidence) -> (Option<Interval>, Vec<Caveat>) {
-    let (n, sum) = (moments.count(), moments.sum());
+    let n = moments.count();
     if n == 0 {
         return (None, Vec::new());
     }
     if moments.is_binary() {
-        let interval = Proportion::new(sum as u64, n).map(|share| share.wilson(confidence)).ok();
+        let interval = Proportion::new(moments.sum() as u64, n).map(|share| share.wilson(confidence)).ok();
         return (interval, perfect_score(moments).into_iter().collect());
     }
-    let rarer = sum.min(n as f64 - sum);
-    if moments.is_unit() && (n < T_NEEDS || rarer < T_NEEDS_RARER || moments.is_constant()) {
-        return (wilson_mean(sum / n as f64, n as f64, confidence).ok(), Vec::new());
+    if moments.is_unit() {
+        return (moments.unit_interval(confidence).ok(), Vec::new());
     }
     let mut caveats = Vec::new();
     if moments.is_constant() {

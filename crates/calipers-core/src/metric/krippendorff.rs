@@ -76,6 +76,8 @@ impl Krippendorff {
         let unit = |unit: &Vec<Value>| {
             let rating = |rating| match self.scale {
                 Scale::Nominal => Ok(category(rating)),
+                // Only the order counts, and infinity has a place in it.
+                Scale::Ordinal if context.inspect => Ok(self.number(rating, context)?.clamp(f64::MIN, f64::MAX)),
                 _ => self.number(rating, context),
             };
             unit.iter().map(rating).collect()

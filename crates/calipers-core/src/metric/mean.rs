@@ -33,7 +33,8 @@ pub fn accuracy() -> Metric {
 /// The mean of all scores.
 ///
 /// *What it tells you.* The average score. *When it misleads.* With outliers, and for ratings whose steps are not
-/// equal. *Formula.* Σx / n. *Interval.* Wilson for 0/1 scores and, conservatively, for few scores in [0, 1]; t else.
+/// equal. *Formula.* Σx / n. *Interval.* Wilson for 0/1 scores; t with a little
+/// weight at both ends for others in [0, 1]; t else.
 ///
 /// ```
 /// use calipers_core::{mean, Plan, Samples};

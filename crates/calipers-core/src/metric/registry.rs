@@ -8,6 +8,7 @@ use super::{
 use crate::{Error, ErrorKind, Labels, Value};
 use calipers_stats::agreement::Scale;
 use indexmap::IndexMap;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The parameters of a metric, by name.
@@ -40,6 +41,8 @@ pub struct Arguments<'a> {
     registry: &'a Registry,
     metric: &'a str,
     params: Params,
+    /// The parameters that the metric asked about.
+    known: RefCell<Vec<String>>,
 }
 
 impl Registry {
@@ -96,8 +99,9 @@ impl Registry {
             Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
             _ => Params::new(),
         };
-        let arguments = Arguments { registry: self, metric: name, params };
+        let arguments = Arguments { registry: self, metric: name, params, known: RefCell::default() };
         let metric = make(&arguments)?;
+        arguments.check_names()?;
         Ok(match arguments.labels("to_float")? {
             // Its labels are for the values it picks, not for those that its metric sees.
             Some(labels) if name != "aggregate" => metric.with_labels(labels),
@@ -116,7 +120,22 @@ impl Arguments<'_> {
     /// A parameter, if it was given.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
+        self.known.borrow_mut().push(name.to_owned());
         self.params.get(name).filter(|value| !matches!(value, Value::Null))
+    }
+
+    /// Every parameter must be one that the metric asked about; all may come with labels.
+    fn check_names(&self) -> Result<(), Error> {
+        let known = self.known.borrow();
+        let is_known = |name: &String| known.contains(name) || name == "to_float";
+        let Some(unknown) = self.params.keys().find(|name| !is_known(name)) else { return Ok(()) };
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        let hint = match (crate::nearest(unknown, &names), names.is_empty()) {
+            (Some(nearest), _) => format!("did you mean `{nearest}`?"),
+            (None, true) => "it has none".into(),
+            (None, false) => format!("it has {}", names.join(", ")),
+        };
+        Err(Error::argument(format!("`{}` has no parameter `{unknown}`", self.metric), hint))
     }
 
     fn wrong(&self, name: &str, wanted: &str) -> Error {
@@ -213,9 +232,10 @@ fn interval(arguments: &Arguments<'_>) -> Result<Metric, Error> {
     if let Some(level) = arguments.number("level")? {
         ci = ci.level(level)?;
     }
+    let resamples = arguments.count("num_samples")?;
     match arguments.text("method")?.as_deref() {
         None | Some("t") => {}
-        Some("bootstrap") => ci = ci.bootstrap(arguments.count("num_samples")?.unwrap_or(1000)),
+        Some("bootstrap") => ci = ci.bootstrap(resamples.unwrap_or(1000)),
         Some(_) => return Err(arguments.wrong("method", "`t` or `bootstrap`")),
     }
     if let Some(key) = arguments.text("cluster")? {
@@ -235,6 +255,9 @@ fn grouped(arguments: &Arguments<'_>) -> Result<Metric, Error> {
     }
     if let Some(label) = arguments.text("all_label")? {
         grouped = grouped.all_label(label);
+    }
+    if let Some(labels) = arguments.labels("value_to_float")? {
+        grouped = grouped.labels(labels);
     }
     if let Some(template) = arguments.text("name_template")? {
         grouped = grouped.name_template(template);

@@ -17,6 +17,12 @@ impl Rule {
     ) -> Result<Column, Error> {
         let coded = match column {
             Column::Floats(floats) => {
+                if !labels.is_lenient()
+                    && !self.only_counts()
+                    && let Some((sample, infinite)) = first_infinite(floats, attempts)
+                {
+                    return Err(name(sample, ErrorKind::NotFinite(infinite).into()));
+                }
                 let labels = (labels.map_numbers() && !self.only_counts()).then_some(labels);
                 return Ok(self.reduce_rows(attempts, &FloatRows { floats, compared: self.only_counts(), labels }));
             }
@@ -50,6 +56,15 @@ impl Rule {
         }
         output.finish(column)
     }
+}
+
+/// The first sample with an infinite attempt.
+fn first_infinite(floats: &[f64], attempts: &Attempts) -> Option<(u32, f64)> {
+    if !floats.iter().any(|x| x.is_infinite()) {
+        return None;
+    }
+    let infinite = |&row: &u32| Some(floats[row as usize]).filter(|x| x.is_infinite());
+    attempts.iter().find_map(|(sample, rows)| Some((sample, rows.iter().find_map(infinite)?)))
 }
 
 /// A column as the rules see it.
@@ -147,7 +162,8 @@ impl Output {
 /// What each distinct value of a column means.
 struct Table {
     classes: Vec<Option<Class>>,
-    bad: Vec<u32>,
+    /// Values without a number, and why.
+    bad: Vec<(u32, Error)>,
 }
 
 impl Table {
@@ -159,8 +175,8 @@ impl Table {
             if value.is_missing() {
                 return None;
             }
-            let number = labels.map_or(Ok(0.0), |labels| number(value, labels)).unwrap_or_else(|_| {
-                bad.push(code as u32);
+            let number = labels.map_or(Ok(0.0), |labels| number(value, labels)).unwrap_or_else(|error| {
+                bad.push((code as u32, error));
                 0.0
             });
             // Only numbers of different kinds can be equal without being the same.
@@ -176,11 +192,10 @@ impl Table {
         if self.bad.is_empty() {
             return None;
         }
-        let is_bad = |&&row: &&u32| self.bad.contains(&coded.codes[row as usize]);
+        let error = |&row: &u32| self.bad.iter().find(|(code, _)| *code == coded.codes[row as usize]);
         attempts.iter().find_map(|(sample, rows)| {
-            let row = *rows.iter().find(is_bad)?;
-            let value = coded.value(row as usize)?.clone();
-            Some((sample, ErrorKind::UnknownLabel(value).into()))
+            let (_, error) = rows.iter().find_map(error)?;
+            Some((sample, error.clone()))
         })
     }
 

@@ -95,8 +95,13 @@ impl Rule {
     }
 }
 
+/// The number of a value. Infinity is an error, unless all is read as Inspect reads it.
 pub(super) fn number(value: &Value, labels: &Labels) -> Result<f64, Error> {
-    labels.to_float(value).ok_or_else(|| ErrorKind::UnknownLabel(value.clone()).into())
+    match labels.to_float(value) {
+        None => Err(ErrorKind::UnknownLabel(value.clone()).into()),
+        Some(x) if x.is_infinite() && !labels.is_lenient() => Err(ErrorKind::NotFinite(x).into()),
+        Some(x) => Ok(x),
+    }
 }
 
 fn keys(entries: &[(Arc<str>, Value)]) -> Vec<Arc<str>> {

@@ -88,7 +88,12 @@ impl Rule {
 fn mean(attempts: &[Class]) -> f64 {
     let mut sum = ExactSum::default();
     attempts.iter().for_each(|attempt| sum.add(attempt.number));
-    sum.value() / attempts.len() as f64
+    let (total, n) = (sum.value(), attempts.len() as f64);
+    if total.is_finite() {
+        return total / n;
+    }
+    // The sum may be too large for a float where the mean is not.
+    attempts.iter().map(|attempt| attempt.number / n).sum()
 }
 
 fn median(attempts: &[Class], sorted: &mut Vec<f64>) -> f64 {
