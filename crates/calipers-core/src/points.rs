@@ -385,25 +385,37 @@ impl<'a> Keys<'a> {
     fn new(codes: Cow<'a, [u32]>, column: &Coded, name: impl Fn(&Value) -> Value) -> Self {
         let dictionary = column.dictionary();
         // Distinct texts have distinct names, so there is nothing to join.
-        let plain = dictionary.iter().all(|value| matches!(value, Value::Text(_)));
-        match distinct_if_ranked(&codes) {
-            Some(distinct) if plain => Self { codes, names: dictionary[..distinct].to_vec() },
-            _ if plain => Self::renumbered(codes.into_owned(), dictionary, Value::clone),
-            _ => Self::renumbered(codes.into_owned(), dictionary, name),
+        if dictionary.iter().all(|value| matches!(value, Value::Text(_))) {
+            return match distinct_if_ranked(&codes) {
+                Some(distinct) => Self { codes, names: dictionary[..distinct].to_vec() },
+                None => Self::of_texts(codes.into_owned(), dictionary),
+            };
         }
+        let mut codes = codes.into_owned();
+        let mut names: indexmap::IndexSet<Value> = indexmap::IndexSet::new();
+        renumber(&mut codes, dictionary, |value| names.insert_full(name(value)).0);
+        Self { codes: codes.into(), names: names.into_iter().collect() }
     }
 
-    fn renumbered(mut codes: Vec<u32>, dictionary: &[Value], name: impl Fn(&Value) -> Value) -> Self {
-        let mut place = vec![u32::MAX; dictionary.len()];
-        let mut names: indexmap::IndexSet<Value> = indexmap::IndexSet::new();
-        for code in &mut codes {
-            let place = &mut place[*code as usize];
-            if *place == u32::MAX {
-                *place = names.insert_full(name(&dictionary[*code as usize])).0 as u32;
-            }
-            *code = *place;
+    fn of_texts(mut codes: Vec<u32>, dictionary: &[Value]) -> Self {
+        let mut names = Vec::new();
+        renumber(&mut codes, dictionary, |value| {
+            names.push(value.clone());
+            names.len() - 1
+        });
+        Self { codes: codes.into(), names }
+    }
+}
+
+/// Gives each code the place that its value is given when it first occurs.
+fn renumber(codes: &mut [u32], dictionary: &[Value], mut place_of: impl FnMut(&Value) -> usize) {
+    let mut places = vec![u32::MAX; dictionary.len()];
+    for code in codes {
+        let place = &mut places[*code as usize];
+        if *place == u32::MAX {
+            *place = place_of(&dictionary[*code as usize]) as u32;
         }
-        Self { codes: codes.into(), names: names.into_iter().collect() }
+        *code = *place;
     }
 }
 
@@ -523,6 +535,21 @@ mod tests {
             });
             assert_eq!(reduced[0], reduced[1], "{name}");
         }
+    }
+
+    #[test]
+    fn a_sample_without_a_score_stays_so_when_reduced_again() {
+        let mut samples = attempts(false);
+        samples.push(4).score("judge", Value::Missing);
+        let context = Context::default();
+        let reduce = |points: &Points<'_>, name: &str| {
+            let reduced = points.reduce(&Reducer::parse(name).expect("known"), &context).expect("reducible");
+            (reduced.scored().len(), reduced.unscored().len())
+        };
+        let points = samples.points("judge").expect("scored");
+        let largest = points.reduce(&crate::max_score(), &context).expect("reducible");
+        assert_eq!(reduce(&points, "max"), (3, 1));
+        assert_eq!(reduce(&largest, "mean"), (3, 1));
     }
 
     #[test]
