@@ -277,6 +277,27 @@ impl<'a> Points<'a> {
         }
     }
 
+    /// The distinct values of a coded column with how often they occur, in the order of their first rows.
+    pub(crate) fn label_counts(&self) -> Option<Vec<(&Value, u64)>> {
+        let Values::Scalars(Column::Coded(coded)) = self.values() else { return None };
+        let counts = code_counts(coded);
+        if counts.iter().sum::<u64>() < self.len() as u64 {
+            return None; // some rows have no code
+        }
+        let mut left: usize = counts.iter().filter(|&&count| count > 0).count();
+        let mut seen = vec![false; counts.len()];
+        let mut ordered = Vec::with_capacity(left);
+        let mut codes = coded.codes.iter();
+        while left > 0 {
+            let code = *codes.next()? as usize;
+            if !std::mem::replace(&mut seen[code], true) {
+                ordered.push((&coded.dictionary()[code], counts[code]));
+                left -= 1;
+            }
+        }
+        Some(ordered)
+    }
+
     /// Each distinct score and how often it occurs; of a column that is not coded, nothing.
     pub(crate) fn number_counts(&self, context: &Context) -> Result<impl Iterator<Item = (f64, u64)>, Error> {
         let (table, counts) = match self.values() {
