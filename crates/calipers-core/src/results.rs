@@ -621,7 +621,8 @@ pub(crate) fn unique_key<'a>(key: &str, taken: impl Iterator<Item = &'a String>)
 /// How many samples have scored attempts, but fewer than k: they cannot have k successes.
 fn short_of(k: u64, attempts: &Points<'_>) -> u64 {
     let Ok(grouped) = Attempts::of(attempts.scores()) else { return 0 };
-    let scored = |rows: &[u32]| rows.iter().filter(|&&row| !attempts.scores().is_unscored(row as usize)).count() as u64;
+    let scored =
+        |rows: &[u32]| rows.iter().filter(|&&row| !attempts.values().is_root_missing(row as usize)).count() as u64;
     grouped.iter().filter(|(_, rows)| (1..k).contains(&scored(rows))).count() as u64
 }
 
