@@ -1,6 +1,6 @@
 //! The report for programs: `calipers.results/1`, whose nouns and metric keys are those of an Inspect log.
 
-use calipers_core::{Caveat, Figure, MetricResult, Report, RunReport, Score, ScoreResult, Value};
+use calipers_core::{Caveat, Figure, MetricResult, Report, Results, RunReport, Score, ScoreResult, Value};
 use serde_json::{Map, Value as Json, json};
 
 /// The name and version of the schema.
@@ -26,7 +26,7 @@ fn run_json(run: &RunReport) -> Json {
         "samples": {"total": run.samples, "attempts": results.total_samples, "errored": errored},
         "level": results.level,
         "seed": results.seed.0,
-        "scores": results.scores.iter().map(score_json).collect::<Vec<_>>(),
+        "scores": results.scores.iter().map(|score| score_json(results, score)).collect::<Vec<_>>(),
         "caveats": results.caveats.iter().map(caveat_json).collect::<Vec<_>>(),
         "notes": run.notes,
     });
@@ -65,8 +65,9 @@ fn reduced_json(id: &str, score: &Score) -> Json {
     json
 }
 
-fn score_json(score: &ScoreResult) -> Json {
-    let metrics: Map<String, Json> = score.metrics.iter().map(|(key, metric)| (key.clone(), metric_json(metric))).collect();
+fn score_json(results: &Results, score: &ScoreResult) -> Json {
+    let metrics = score.metrics.iter().map(|(key, metric)| (key.clone(), metric_json(results, metric)));
+    let metrics: Map<String, Json> = metrics.collect();
     json!({
         "name": score.name,
         "scorer": score.scorer.as_deref(),
@@ -77,14 +78,14 @@ fn score_json(score: &ScoreResult) -> Json {
     })
 }
 
-fn metric_json(metric: &MetricResult) -> Json {
+fn metric_json(results: &Results, metric: &MetricResult) -> Json {
     let figure = &metric.figure;
     let params: Map<String, Json> =
         metric.params.iter().map(|(name, value)| ((*name).to_owned(), value_json(value))).collect();
     let mut json = json!({
         "name": metric.name,
         "group": metric.group,
-        "value": figure.value.as_ref().ok(),
+        "value": results.shown(figure).ok(),
         "params": params,
         "n": figure.n,
         "missing": figure.missing,

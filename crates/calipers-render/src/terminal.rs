@@ -1,7 +1,7 @@
 //! One aligned table a run, and below it what is worth knowing.
 
 use crate::numbers::{number, percent};
-use calipers_core::{Caveat, Figure, Report, RunReport, ScoreResult};
+use calipers_core::{Caveat, Figure, Report, RunReport, ScoreResult, Undefined};
 use unicode_width::UnicodeWidthStr;
 
 /// Whether the text may use colour. It reads as well without.
@@ -15,7 +15,11 @@ pub enum Style {
 
 impl Style {
     fn paint(self, code: &str, text: &str) -> String {
-        if self == Self::Colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self == Self::Colour && !text.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     fn bold(self, text: &str) -> String {
@@ -78,7 +82,7 @@ fn table(run: &RunReport, style: Style) -> String {
     for score in &run.results.scores {
         entries.push(Entry::Heading(title(score)));
         for (name, metric) in &score.metrics {
-            entries.push(entry(name, &metric.figure));
+            entries.push(entry(name, &metric.figure, run.results.shown(&metric.figure)));
         }
         for recorded in run.recorded.iter().filter(|r| r.score == score.name && r.reducer == score.reducer) {
             let value = recorded.value.map_or_else(|| "–".to_owned(), number);
@@ -100,10 +104,10 @@ fn title(score: &ScoreResult) -> String {
     title
 }
 
-fn entry(name: &str, figure: &Figure) -> Entry {
+fn entry(name: &str, figure: &Figure, shown: Result<f64, &Undefined>) -> Entry {
     let name = clean(name);
-    let value = match &figure.value {
-        Ok(value) => number(*value),
+    let value = match shown {
+        Ok(value) => number(value),
         Err(why) => return Entry::Wide(name, format!("undefined: {}", clean(&why.to_string()))),
     };
     let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), number);

@@ -1,8 +1,6 @@
 //! From a run to its report: the metrics that its file records, or those that are asked for.
 
-use calipers_core::{
-    Error, Metric, MetricSpec, Plan, RecordedResult, Reducer, Registry, RunReport, Seed, by_key,
-};
+use calipers_core::{Error, Metric, MetricSpec, Plan, RecordedResult, Reducer, Registry, RunReport, Seed, by_key};
 use calipers_io::{Recorded, RecordedMetric, Run};
 
 /// What to compute, and how.
@@ -81,11 +79,7 @@ pub fn score(run: Run, options: &Options) -> Result<RunReport, Error> {
 }
 
 /// The plan, and the recorded figures of metrics that cannot be computed here.
-fn plan(
-    recorded: &Recorded,
-    options: &Options,
-    notes: &mut Vec<String>,
-) -> Result<(Plan, Vec<RecordedResult>), Error> {
+fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Result<(Plan, Vec<RecordedResult>), Error> {
     let mut plan = Plan::new().level(options.level)?.seed(options.seed);
     if options.inspect {
         plan = plan.inspect_compatible();
@@ -136,8 +130,10 @@ fn spec(recorded: &RecordedMetric, registry: &Registry, unknown: &mut Vec<String
     match recorded {
         RecordedMetric::Named { .. } => one(recorded).map(MetricSpec::from),
         RecordedMetric::Keyed(keys) => {
-            let known: Vec<(String, Vec<Metric>)> =
-                keys.iter().map(|(key, metrics)| (key.clone(), metrics.iter().filter_map(&mut one).collect())).collect();
+            let known: Vec<(String, Vec<Metric>)> = keys
+                .iter()
+                .map(|(key, metrics)| (key.clone(), metrics.iter().filter_map(&mut one).collect()))
+                .collect();
             Some(by_key(known))
         }
     }
