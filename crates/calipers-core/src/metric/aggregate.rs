@@ -45,10 +45,15 @@ pub(super) fn aggregate_labelled(
     labels: Option<Labels>,
 ) -> Metric {
     let (key, metric) = (key.into(), metric.into());
-    let inner = metric.name().to_owned();
-    let view = metric.rows().of_outer();
-    let outer = Metric::new("aggregate", Aggregate { key: key.clone(), metric, on_missing, labels });
-    outer.view(view).param("key", key).param("agg", inner)
+    let labelled = labels.is_some();
+    let outer = Aggregate { key: key.clone(), metric: metric.clone(), on_missing, labels };
+    let outer = metric.within("aggregate", outer).unlike_others_if(labelled);
+    let outer = outer.param("key", key).param("agg", metric.as_param());
+    match on_missing {
+        OnMissing::Error => outer,
+        OnMissing::Skip => outer.param("on_missing", "skip"),
+        OnMissing::Zero => outer.param("on_missing", "zero"),
+    }
 }
 
 struct Aggregate {

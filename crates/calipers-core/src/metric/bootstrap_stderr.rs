@@ -30,7 +30,7 @@ use calipers_stats::bootstrap::{Bootstrap, MeanResampler};
 /// ```
 #[must_use]
 pub fn bootstrap_stderr(num_samples: u64) -> Metric {
-    Metric::new("bootstrap_stderr", BootstrapStderr { num_samples }).param("num_samples", num_samples as i64)
+    Metric::recorded("bootstrap_stderr", BootstrapStderr { num_samples }).param("num_samples", num_samples as i64)
 }
 
 struct BootstrapStderr {

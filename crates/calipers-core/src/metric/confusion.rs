@@ -65,7 +65,8 @@ type Bounds = fn(&Confusion, Confidence) -> Option<Interval>;
 fn counted(name: &'static str, positive: impl Into<Value>, statistic: Statistic, bounds: Bounds) -> Metric {
     let positive = positive.into();
     let measure = Counted { name, positive: positive.clone(), statistic, bounds };
-    Metric::new(name, measure).param("positive", positive).view(View::Attempts)
+    let metric = Metric::recorded(name, measure).param("positive", positive);
+    metric.view(View::Attempts).reading(["predicted", "actual"])
 }
 
 struct Counted {
@@ -91,7 +92,7 @@ impl Measure for Counted {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, _: &Context) -> Result<(), Error> {
-        let (predicted, actual) = (points.field_values("predicted")?, points.field_values("actual")?);
+        let (predicted, actual) = (points.field_values("predicted"), points.field_values("actual"));
         let given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
         for row in 0..points.len() {
             let (predicted, actual) = (predicted.get(row), actual.get(row));

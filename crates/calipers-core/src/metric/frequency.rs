@@ -28,7 +28,7 @@ use indexmap::IndexMap;
 /// ```
 pub fn frequency<C: Into<String>>(categories: impl IntoIterator<Item = C>, normalize: bool) -> Metric {
     let categories: Vec<String> = categories.into_iter().map(Into::into).collect();
-    let mut metric = Metric::new("frequency", Frequency { categories: categories.clone(), normalize });
+    let mut metric = Metric::recorded("frequency", Frequency { categories: categories.clone(), normalize });
     if !categories.is_empty() {
         metric = metric.param("categories", categories);
     }

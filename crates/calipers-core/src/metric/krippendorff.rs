@@ -30,7 +30,8 @@ use std::collections::HashMap;
 /// ```
 #[must_use]
 pub fn krippendorff_alpha(scale: Scale, labels: Option<Labels>) -> Metric {
-    let metric = Metric::new("krippendorff_alpha", Krippendorff { scale, labels });
+    let labelled = labels.is_some();
+    let metric = Metric::recorded("krippendorff_alpha", Krippendorff { scale, labels }).unlike_others_if(labelled);
     match scale {
         Scale::Nominal => metric,
         Scale::Ordinal => metric.param("level", "ordinal"),

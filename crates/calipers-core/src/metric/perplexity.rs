@@ -23,7 +23,7 @@ use calipers_stats::{ExactSum, Moments, Undefined as NoStatistic};
 /// ```
 #[must_use]
 pub fn perplexity_per_token() -> Metric {
-    Metric::new("perplexity_per_token", Perplexity { per_token: true })
+    Metric::recorded("perplexity_per_token", Perplexity { per_token: true })
 }
 
 /// The geometric mean of the samples' perplexities: each sample counts the same.
@@ -33,7 +33,7 @@ pub fn perplexity_per_token() -> Metric {
 /// *Formula.* exp(mean(−log p / tokens)).
 #[must_use]
 pub fn perplexity_per_seq() -> Metric {
-    Metric::new("perplexity_per_seq", Perplexity { per_token: false })
+    Metric::recorded("perplexity_per_seq", Perplexity { per_token: false })
 }
 
 struct Perplexity {
@@ -43,7 +43,8 @@ struct Perplexity {
 #[derive(Default)]
 struct Seen {
     used: u64,
-    tokens: i64,
+    /// Wide enough for any number of samples, whatever they claim.
+    tokens: i128,
     log_probs: ExactSum,
     /// −log p / tokens of each sample that has tokens.
     losses: Moments,
@@ -82,7 +83,7 @@ impl Measure for Perplexity {
                 return Err(bad_number(points, row, "num_tokens"));
             }
             let tokens = tokens.trunc();
-            state.tokens += tokens as i64;
+            state.tokens += i128::from(tokens as i64);
             state.log_probs.add(log_prob);
             if tokens > 0.0 {
                 state.losses.add(-log_prob / tokens);

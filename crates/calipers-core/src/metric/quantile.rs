@@ -28,7 +28,8 @@ pub fn quantile(field: &str, p: f64) -> Result<Metric, Error> {
         return Err(Error::argument(message, "the 95th percentile is written 0.95"));
     }
     let measure = Quantile { field: field.to_owned(), p };
-    Ok(Metric::new("quantile", measure).param("field", field).param("p", p).view(View::Attempts))
+    let metric = Metric::recorded("quantile", measure).param("field", field).param("p", p);
+    Ok(metric.view(View::Attempts).reading([field]))
 }
 
 struct Quantile {

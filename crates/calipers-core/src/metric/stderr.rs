@@ -55,7 +55,7 @@ pub fn stderr() -> Metric {
 #[must_use]
 pub fn stderr_clustered(key: impl Into<String>) -> Metric {
     let key = key.into();
-    Metric::new("stderr", Clustered { key: key.clone() }).param("cluster", key)
+    Metric::recorded("stderr", Clustered { key: key.clone() }).param("cluster", key)
 }
 
 struct Clustered {
