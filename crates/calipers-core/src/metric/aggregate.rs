@@ -18,9 +18,15 @@ pub enum OnMissing {
 
 /// A metric over one key of scores that are maps.
 ///
-/// *What it tells you.* The metric for one of several things that a scorer judges. *When it misleads.* When samples
-/// that lack the key are skipped and lack it for a reason. *Formula.* That of the metric. A key that was not scored
-/// is left out whatever `on_missing` says.
+/// *What it tells you.* The metric for one of several things that a scorer judges.
+///
+/// *When it misleads.* When samples that lack the key are skipped and lack it for a reason.
+///
+/// *Formula.* That of the metric. A key that was not scored is left out whatever `on_missing` says.
+///
+/// *Interval.* That of the metric.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{aggregate, mean, OnMissing, Plan, Samples};

@@ -11,8 +11,15 @@ use indexmap::IndexMap;
 
 /// The t interval of the mean, as `lower` and `upper`, at the level of the plan.
 ///
-/// *What it tells you.* The range of means that fit the scores. *When it misleads.* For 0/1 scores it undercovers
-/// below a few hundred samples and leaves [0, 1]: use [`ci_wilson`]. *Formula.* x̄ ± t·s/√n; see [`Ci`] for others.
+/// *What it tells you.* The range of means that fit the scores.
+///
+/// *When it misleads.* For 0/1 scores it undercovers below a few hundred samples and leaves [0, 1]: use [`ci_wilson`].
+///
+/// *Formula.* x̄ ± t·s/√n; see [`Ci`] for others.
+///
+/// *Interval.* It is one.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{ci, Plan, Samples};
@@ -34,8 +41,15 @@ pub fn ci() -> Metric {
 /// The Wilson interval of a share, as `lower` and `upper`, at the level of the plan.
 ///
 /// *What it tells you.* The range of true rates that fit the scores; it stays in [0, 1] and keeps its level for few
-/// samples. *When it misleads.* Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not
-/// exact. *Formula.* Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).
+/// samples.
+///
+/// *When it misleads.* Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact.
+///
+/// *Formula.* Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).
+///
+/// *Interval.* It is one.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{ci_wilson, Plan, Samples};

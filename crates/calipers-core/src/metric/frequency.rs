@@ -10,8 +10,16 @@ use indexmap::IndexMap;
 ///
 /// Declared categories come first and are reported even if they never occur.
 ///
-/// *What it tells you.* The mix of outcomes. *When it misleads.* Attempts of one sample are not independent, so the
-/// Wilson intervals are too narrow when samples repeat. *Formula.* count / total.
+/// *What it tells you.* The mix of outcomes.
+///
+/// *When it misleads.* Attempts of one sample are not independent, so the Wilson intervals are too narrow when samples
+/// repeat.
+///
+/// *Formula.* count / total.
+///
+/// *Interval.* Wilson for each share, at the level of the plan; none for counts.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{frequency, Plan, Samples};

@@ -8,9 +8,16 @@ use indexmap::IndexMap;
 
 /// A metric for each group of samples, and one for all.
 ///
-/// *What it tells you.* Where a mean hides a weak category. *When it misleads.* Small groups: look at their n. The
-/// mean of the groups' standard errors is no standard error; a caveat gives the right one.
+/// *What it tells you.* Where a mean hides a weak category.
+///
+/// *When it misleads.* Small groups: look at their n. The mean of the groups' standard errors is no standard error; a
+/// caveat gives the right one.
+///
 /// *Formula.* The metric on the samples that share a value of the metadata key.
+///
+/// *Interval.* That of the metric, group by group; none for the mean of the groups.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{accuracy, grouped, stderr, Plan, Samples};

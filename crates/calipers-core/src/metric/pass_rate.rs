@@ -7,10 +7,16 @@ use calipers_stats::{ExactSum, Moments};
 
 /// The share of samples that passed, from the field `passed`.
 ///
-/// *What it tells you.* The overall health of an evaluation. *When it misleads.* It weighs a security breach like a
-/// typo; see required scenarios. *Formula.* passed / total; a sample with several attempts counts the share of its
-/// attempts that passed. An attempt that ended in an error has not passed.
+/// *What it tells you.* The overall health of an evaluation.
+///
+/// *When it misleads.* It weighs a security breach like a typo; see required scenarios.
+///
+/// *Formula.* passed / total; a sample with several attempts counts the share of its attempts that passed. An attempt
+/// that ended in an error has not passed.
+///
 /// *Interval.* Wilson for one attempt a sample, else as for [`mean`](super::mean()).
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{pass_rate, Plan, Samples};

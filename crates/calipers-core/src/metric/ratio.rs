@@ -8,9 +8,15 @@ use calipers_stats::ratio::ratio_of_sums;
 
 /// The sum of one field over the sum of another, over attempts: quality per token, tokens per success.
 ///
-/// *What it tells you.* What a unit of the denominator buys over the whole suite. *When it misleads.* It is not the
-/// mean of the samples' ratios, which may be many times larger. *Formula.* Σy / Σx, undefined when Σx is 0.
+/// *What it tells you.* What a unit of the denominator buys over the whole suite.
+///
+/// *When it misleads.* It is not the mean of the samples' ratios, which may be many times larger.
+///
+/// *Formula.* Σy / Σx, undefined when Σx is 0.
+///
 /// *Interval.* t with the linearised error, attempts clustered by sample.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{ratio, Plan, Samples};
