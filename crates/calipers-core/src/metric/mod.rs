@@ -196,7 +196,7 @@ pub struct Metric {
     name: Arc<str>,
     params: Vec<(&'static str, Value)>,
     view: View,
-    labels: Option<Labels>,
+    labels: Option<Arc<Labels>>,
     /// The fields that it reads.
     fields: Vec<Arc<str>>,
     /// True when name and parameters do not tell it from every other metric, as with a function of the user's.
@@ -282,7 +282,7 @@ impl Metric {
     /// With labels of its own, in place of those of the plan.
     #[must_use]
     pub fn with_labels(mut self, labels: Labels) -> Self {
-        self.labels = Some(labels);
+        self.labels = Some(Arc::new(labels));
         self
     }
 
@@ -381,7 +381,8 @@ impl State {
     pub(crate) fn fold_rows(&mut self, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         self.tally.n += points.len() as u64;
         let with_labels = self.metric.labels.as_ref().map(|labels| {
-            let labels = if context.labels.is_lenient() { labels.clone().unknown_as_zero() } else { labels.clone() };
+            let labels = Labels::clone(labels);
+            let labels = if context.labels.is_lenient() { labels.unknown_as_zero() } else { labels };
             Context { labels, ..context.clone() }
         });
         let context = with_labels.as_ref().unwrap_or(context);
