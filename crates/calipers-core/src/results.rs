@@ -431,6 +431,9 @@ impl KeyedBlock {
         let unscored = rows.unscored();
         let rows = rows.scored();
         self.unscored += unscored.len() as u64;
+        if rows.is_empty() {
+            return Ok(());
+        }
         match rows.values() {
             Values::Maps(maps) => {
                 self.resolve(&maps.keys, rows.sample_id(0), context);
