@@ -96,6 +96,8 @@ pub enum Caveat {
         /// One of them.
         example: String,
     },
+    /// There was nothing to measure.
+    NoScores,
     /// The attempts ended in errors.
     Errored {
         /// How many.
@@ -121,6 +123,7 @@ impl Caveat {
             Self::TooFewAttempts { .. } => "too-few-attempts",
             Self::UnmatchedKey { .. } => "unmatched-key",
             Self::UnknownLabels { .. } => "unknown-labels",
+            Self::NoScores => "no-scores",
             Self::Errored { .. } => "errored",
         }
     }
@@ -143,6 +146,7 @@ impl Caveat {
             Self::TooFewAttempts { .. } => "run more attempts, or ask for a smaller k".into(),
             Self::UnmatchedKey { known, .. } => format!("the keys are {}", known.join(", ")),
             Self::UnknownLabels { .. } => "map the label to a number".into(),
+            Self::NoScores => "check that the run is the right one, and that it was scored".into(),
             Self::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong".into(),
         }
     }
@@ -181,6 +185,7 @@ impl fmt::Display for Caveat {
             }
             Self::UnmatchedKey { key, .. } => write!(f, "the metric key `{key}` matches no score"),
             Self::UnknownLabels { example } => write!(f, "labels such as `{example}` were counted as 0"),
+            Self::NoScores => f.write_str("no attempt has a score"),
             Self::Errored { attempts: 1 } => f.write_str("one attempt ended in an error"),
             Self::Errored { attempts } => write!(f, "{attempts} attempts ended in an error"),
         }

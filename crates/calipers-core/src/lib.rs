@@ -10,6 +10,7 @@
 mod caveat;
 mod column;
 mod error;
+mod estimand;
 mod figure;
 mod glob;
 mod labels;

@@ -8,6 +8,7 @@ use crate::{
 };
 use calipers_stats::Confidence;
 use indexmap::IndexMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What to compute, and how: scorers with their metrics, metrics that override them, reducers, level and seed.
@@ -136,7 +137,7 @@ impl Plan {
     /// How labels become numbers.
     #[must_use]
     pub fn labels(mut self, labels: Labels) -> Self {
-        self.context.labels = labels;
+        self.context.labels = if self.context.inspect { labels.unknown_as_zero() } else { labels };
         self
     }
 
@@ -206,6 +207,7 @@ impl Plan {
             run: unique(run).map(Metric::start).collect(),
             attempts: 0,
             errored: 0,
+            fields: BTreeSet::new(),
             run_rows: (0, 0),
         };
         for scorer in self.scorers.keys() {
@@ -222,10 +224,7 @@ impl Plan {
     fn all_metrics(&self) -> impl Iterator<Item = &Metric> {
         let lists: Vec<&Vec<MetricSpec>> =
             self.metrics.as_ref().map_or_else(|| self.scorers.values().collect(), |metrics| vec![metrics]);
-        lists.into_iter().flatten().flat_map(|spec| match spec {
-            MetricSpec::One(metric) => std::slice::from_ref(metric).iter().collect::<Vec<_>>(),
-            MetricSpec::Keyed(keys) => keys.iter().flat_map(|(_, metrics)| metrics).collect(),
-        })
+        lists.into_iter().flatten().flat_map(MetricSpec::metrics)
     }
 
     /// The ways in which a scorer's attempts are looked at, with the metrics of each.
@@ -276,11 +275,11 @@ fn keep(specs: &[MetricSpec], wanted: impl Fn(View) -> bool) -> Vec<MetricSpec> 
     specs.iter().filter_map(spec).collect()
 }
 
-/// Each metric once, by name and parameters.
+/// Each metric once.
 fn unique<'a>(metrics: impl Iterator<Item = &'a Metric>) -> impl Iterator<Item = &'a Metric> {
     let mut seen: Vec<&Metric> = Vec::new();
     metrics.filter(move |metric| {
-        let fresh = !seen.iter().any(|other| other.name() == metric.name() && other.params() == metric.params());
+        let fresh = !seen.iter().any(|other| other.is_same_as(metric));
         if fresh {
             seen.push(metric);
         }
@@ -295,6 +294,8 @@ pub struct Partial<'a> {
     run: Vec<State>,
     attempts: u64,
     errored: u64,
+    /// The fields that some shard has.
+    fields: BTreeSet<Arc<str>>,
     run_rows: (u64, u64),
 }
 
@@ -312,6 +313,7 @@ impl Partial<'_> {
         }
         self.attempts += samples.attempts() as u64;
         self.errored += samples.errored() as u64;
+        self.fields.extend(samples.known_fields().cloned());
         if !self.run.is_empty() && !samples.is_empty() {
             let points = samples.attempt_points();
             self.run_rows.0 += points.len() as u64;
@@ -335,12 +337,18 @@ impl Partial<'_> {
         }
         self.attempts += other.attempts;
         self.errored += other.errored;
+        self.fields.extend(other.fields);
         self.run_rows.0 += other.run_rows.0;
     }
 
     /// The results.
     pub fn finish(self) -> Result<Results, Error> {
         let context = &self.plan.context;
+        // An attempt that did not run has no fields, so a run in which none did says nothing about their names.
+        if self.attempts > self.errored {
+            let known = self.fields.iter().collect();
+            self.plan.all_metrics().try_for_each(|metric| metric.check_fields(&known))?;
+        }
         let mut results = Results {
             total_samples: self.attempts,
             completed_samples: self.attempts - self.errored,
@@ -353,6 +361,9 @@ impl Partial<'_> {
         };
         if self.errored > 0 {
             results.caveats.push(Caveat::Errored { attempts: self.errored });
+        }
+        if self.scorers.is_empty() && self.run.is_empty() {
+            results.caveats.push(Caveat::NoScores);
         }
         for view in self.scorers.into_values().flatten() {
             view.finish(&mut results, self.plan.keep_reductions, context)?;
@@ -371,7 +382,8 @@ impl Plan {
         if !off || points.distinct_samples() == points.len() as u64 {
             return Ok(());
         }
-        match self.all_metrics().find(|metric| metric.rows() == View::Reduced) {
+        let specs = self.specs(scorer);
+        match specs.iter().flat_map(MetricSpec::metrics).find(|metric| metric.rows() == View::Reduced) {
             None => Ok(()),
             Some(metric) => {
                 let message = format!("`{}` needs one score a sample, but reduction is turned off", metric.name());

@@ -101,6 +101,10 @@ impl<'a> Points<'a> {
         }
     }
 
+    pub(crate) fn samples(&self) -> &'a Samples {
+        self.samples
+    }
+
     pub(crate) fn scores(&self) -> &Scores {
         match &self.rows {
             Rows::Delivered(scores) => scores,
@@ -143,7 +147,7 @@ impl<'a> Points<'a> {
 
     /// A field of the attempts, or else a metadata key of their samples, row by row. `None` where it is not given.
     pub(crate) fn field(&self, name: &str, labels: &Labels) -> Result<Vec<Option<f64>>, Error> {
-        let column = self.samples.field_values(name, &self.scores().attempt)?;
+        let column = self.samples.field_values(name, &self.scores().attempt);
         let number = |row: usize| match column.get(row) {
             Value::Missing | Value::Null => Ok(None),
             value => match labels.to_float(&value) {
@@ -158,7 +162,7 @@ impl<'a> Points<'a> {
     }
 
     /// A field as it was given.
-    pub(crate) fn field_values(&self, name: &str) -> Result<Column, Error> {
+    pub(crate) fn field_values(&self, name: &str) -> Column {
         self.samples.field_values(name, &self.scores().attempt)
     }
 

@@ -9,7 +9,8 @@ use crate::{
     Undefined, Value,
 };
 use calipers_stats::Caveat as Statistic;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// All that a plan found out about a run.
@@ -103,6 +104,15 @@ pub enum MetricSpec {
     Keyed(Vec<(String, Vec<Metric>)>),
 }
 
+impl MetricSpec {
+    pub(crate) fn metrics(&self) -> Vec<&Metric> {
+        match self {
+            Self::One(metric) => vec![metric],
+            Self::Keyed(keys) => keys.iter().flat_map(|(_, metrics)| metrics).collect(),
+        }
+    }
+}
+
 impl From<Metric> for MetricSpec {
     fn from(metric: Metric) -> Self {
         Self::One(metric)
@@ -180,8 +190,8 @@ struct Block {
 struct KeyedBlock {
     patterns: Vec<(String, Vec<Metric>)>,
     keys: IndexMap<Arc<str>, Block>,
-    /// True once a map was seen whose keys the patterns were matched with.
-    resolved: bool,
+    /// The keys of the maps seen, with a sample for each set of them.
+    shapes: BTreeMap<BTreeSet<Arc<str>>, SampleId>,
     unscored: u64,
     matched: Vec<bool>,
 }
@@ -205,7 +215,7 @@ impl ScoreState {
                     matched: vec![false; patterns.len()],
                     patterns: patterns.clone(),
                     keys: IndexMap::new(),
-                    resolved: false,
+                    shapes: BTreeMap::new(),
                     unscored: 0,
                 }),
             }
@@ -266,6 +276,7 @@ impl ScoreState {
             results.scores.push(finish(self.scorer.to_string(), block, false)?);
         }
         for mut block in self.keyed {
+            block.check_shapes(context).map_err(|error| error.at_scorer(&self.scorer))?;
             results.caveats.extend(block.unmatched(context));
             block.name_unresolved();
             for (key, mut states) in block.keys {
@@ -336,7 +347,9 @@ impl Notes {
             caveats.push(Statistic::IdenticalAttempts.into());
         }
         let estimates_k = reducer.is_rule(|rule| matches!(rule, Rule::PassAt { .. } | Rule::PassK { .. }));
-        if let Some(k) = reducer.attempts_needed().filter(|&k| estimates_k && k > 1 && self.attempts_max < 2 * k) {
+        if let Some(k) =
+            reducer.attempts_needed().filter(|&k| estimates_k && k > 1 && self.attempts_max < k.saturating_mul(2))
+        {
             caveats.push(Statistic::FewAttempts { attempts: self.attempts_max, k }.into());
         }
         caveats
@@ -350,7 +363,7 @@ impl Block {
             // Inspect keeps only the first of two metrics with the same name, whatever their parameters.
             let same = |state: &State| {
                 let other = state.metric();
-                other.name() == metric.name() && (context.inspect || other.params() == metric.params())
+                other.is_same_as(metric) || (context.inspect && other.name() == metric.name())
             };
             if !self.states.iter().any(same) {
                 self.states.push(metric.start());
@@ -425,9 +438,12 @@ impl KeyedBlock {
         let unscored = rows.unscored();
         let rows = rows.scored();
         self.unscored += unscored.len() as u64;
+        if rows.is_empty() {
+            return Ok(());
+        }
         match rows.values() {
             Values::Maps(maps) => {
-                self.resolve(&maps.keys, context);
+                self.resolve(&maps.keys, rows.sample_id(0), context);
                 for (key, column) in maps.keys.iter().zip(&maps.columns) {
                     if let Some(block) = self.keys.get_mut(key) {
                         let under_key = rows.with_values(Values::Scalars(column.clone()));
@@ -442,12 +458,17 @@ impl KeyedBlock {
 
     fn fold_mixed(&mut self, rows: &Points<'_>, context: &Context) -> Result<(), Error> {
         let values: Vec<Value> = (0..rows.len()).map(|row| rows.values().get(row)).collect();
-        let is_map = |value: &&Value| matches!(value, Value::Map(_));
-        if let Some(Value::Map(entries)) = values.iter().find(is_map) {
-            self.resolve(&entries.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), context);
+        let maps = values.iter().filter_map(|value| match value {
+            Value::Map(entries) => Some(entries.iter().map(|(key, _)| key.clone())),
+            _ => None,
+        });
+        // Inspect goes by the first map alone.
+        let keys: IndexSet<Arc<str>> = maps.take(if context.inspect { 1 } else { values.len() }).flatten().collect();
+        if values.iter().any(|value| matches!(value, Value::Map(_))) {
+            self.resolve(&keys.into_iter().collect::<Vec<_>>(), rows.sample_id(0), context);
         }
         // Inspect does not look at scores that no metric is for.
-        if context.inspect && if self.resolved { self.keys.is_empty() } else { self.patterns.is_empty() } {
+        if context.inspect && if self.is_resolved() { self.keys.is_empty() } else { self.patterns.is_empty() } {
             return Ok(());
         }
         if let Some(row) = values.iter().position(|value| !matches!(value, Value::Map(_))) {
@@ -467,11 +488,12 @@ impl KeyedBlock {
     }
 
     /// Gives each key that a pattern matches the metrics of that pattern, in the order of the patterns.
-    fn resolve(&mut self, keys: &[Arc<str>], context: &Context) {
-        if self.resolved {
+    fn resolve(&mut self, keys: &[Arc<str>], sample: &SampleId, context: &Context) {
+        let shape: BTreeSet<Arc<str>> = keys.iter().cloned().collect();
+        if self.shapes.contains_key(&shape) || (context.inspect && self.is_resolved()) {
             return;
         }
-        self.resolved = true;
+        self.shapes.insert(shape, sample.clone());
         for ((pattern, metrics), matched) in self.patterns.iter().zip(&mut self.matched) {
             for key in keys.iter().filter(|key| glob::matches(pattern, key)) {
                 *matched = true;
@@ -482,7 +504,9 @@ impl KeyedBlock {
 
     fn merge(&mut self, other: Self) {
         self.unscored += other.unscored;
-        self.resolved |= other.resolved;
+        for (shape, sample) in other.shapes {
+            self.shapes.entry(shape).or_insert(sample);
+        }
         for (mine, theirs) in self.matched.iter_mut().zip(other.matched) {
             *mine |= theirs;
         }
@@ -496,18 +520,38 @@ impl KeyedBlock {
         }
     }
 
+    /// True once a map was seen whose keys the patterns were matched with.
+    fn is_resolved(&self) -> bool {
+        !self.shapes.is_empty()
+    }
+
+    /// A key that has metrics must be in every map, whichever shard it was in.
+    fn check_shapes(&self, context: &Context) -> Result<(), Error> {
+        if context.inspect {
+            return Ok(());
+        }
+        for key in self.keys.keys() {
+            if let Some((_, sample)) = self.shapes.iter().find(|(shape, _)| !shape.contains(key)) {
+                let missing = ErrorKind::MissingKey { key: key.to_string(), null: false };
+                return Err(Error::from(missing).at_sample(sample));
+            }
+        }
+        Ok(())
+    }
+
     fn unmatched(&self, context: &Context) -> Vec<Caveat> {
-        if !self.resolved || context.inspect {
+        if !self.is_resolved() || context.inspect {
             return Vec::new();
         }
-        let known: Vec<String> = self.keys.keys().map(ToString::to_string).collect();
+        let known: BTreeSet<&Arc<str>> = self.shapes.keys().flatten().collect();
+        let known: Vec<String> = known.into_iter().map(ToString::to_string).collect();
         let lonely = self.patterns.iter().zip(&self.matched).filter(|(_, matched)| !**matched);
         lonely.map(|((key, _), _)| Caveat::UnmatchedKey { key: key.clone(), known: known.clone() }).collect()
     }
 
     /// When no sample has a score there are no keys to match, and the patterns stand for themselves.
     fn name_unresolved(&mut self) {
-        if self.resolved {
+        if self.is_resolved() {
             return;
         }
         for (pattern, metrics) in &self.patterns {

@@ -2,7 +2,7 @@
 
 use crate::column::{ABSENT, Coded, Column};
 use crate::scores::{Row, Scores, Values};
-use crate::{Error, ErrorKind, Outcome, Value};
+use crate::{Outcome, Value};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -160,7 +160,7 @@ impl Samples {
     /// Adds an attempt of a sample. A name seen before counts the epochs up.
     pub fn push(&mut self, id: impl Into<SampleId>) -> Attempt<'_> {
         let sample = self.sample(id.into());
-        let epoch = self.epochs[sample as usize] + 1;
+        let epoch = self.epochs[sample as usize].saturating_add(1);
         self.attempt(sample, epoch)
     }
 
@@ -353,20 +353,25 @@ impl Samples {
         }
     }
 
-    /// A field, or else a metadata key, by attempt.
-    pub(crate) fn field_values(&self, name: &str, rows: &[u32]) -> Result<Column, Error> {
+    /// The names under which [`field_values`](Self::field_values) finds something.
+    pub(crate) fn known_fields(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.fields.keys().chain(self.metadata.keys())
+    }
+
+    /// A field, or else a metadata key, by attempt. Where it is not known nothing was said: the samples of another
+    /// shard may have it.
+    pub(crate) fn field_values(&self, name: &str, rows: &[u32]) -> Column {
         if let Some(column) = self.fields.get(name) {
             let mut column = column.clone();
             column.pad(self.attempt_sample.len());
-            return Ok(column.gather(rows));
+            return column.gather(rows);
         }
         if let Some(column) = self.metadata.get(name) {
             let sample = |&row: &u32| self.attempt_sample[row as usize] as usize;
             let code = |row: &u32| column.codes.get(sample(row)).copied().unwrap_or(ABSENT);
-            return Ok(Column::Coded(column.with_codes(rows.iter().map(code).collect())));
+            return Column::Coded(column.with_codes(rows.iter().map(code).collect()));
         }
-        let known = self.fields.keys().chain(self.metadata.keys()).map(ToString::to_string).collect();
-        Err(ErrorKind::NoField { field: name.to_owned(), known }.into())
+        Column::Floats(vec![f64::NAN; rows.len()])
     }
 }
 

@@ -155,7 +155,9 @@ impl Values {
             (Self::Scalars(column), value) if value.is_scalar() => column.push(value),
             (Self::Maps(maps), Value::Missing) => maps.push_missing(),
             (Self::Maps(maps), Value::Map(entries)) if maps.fits(&entries) => maps.push(entries),
-            (Self::Scalars(column), Value::Map(entries)) if (0..column.len()).all(|row| column.is_missing(row)) => {
+            (Self::Scalars(column), Value::Map(entries))
+                if Maps::can_hold(&entries) && (0..column.len()).all(|row| column.is_missing(row)) =>
+            {
                 let mut maps = Maps::new(&entries);
                 (0..column.len()).for_each(|_| maps.push_missing());
                 maps.push(entries);
@@ -244,10 +246,18 @@ impl Maps {
         Self { columns: vec![Column::default(); keys.len()], keys, missing: Vec::new() }
     }
 
+    /// True when columns can hold the entries: their values are plain, and no key is named twice.
+    fn can_hold(entries: &[(Arc<str>, Value)]) -> bool {
+        let repeated = |place: usize| entries[..place].iter().any(|(key, _)| *key == entries[place].0);
+        entries.iter().all(|(_, value)| value.is_scalar()) && !(0..entries.len()).any(repeated)
+    }
+
     /// True when the entries have just these keys, with plain values.
     fn fits(&self, entries: &[(Arc<str>, Value)]) -> bool {
         entries.len() == self.keys.len()
-            && entries.iter().all(|(key, value)| value.is_scalar() && self.keys.contains(key))
+            && entries.iter().all(|(_, value)| value.is_scalar())
+            // Not the other way round: a map may name a key twice.
+            && self.keys.iter().all(|key| entries.iter().any(|(name, _)| name == key))
     }
 
     fn push(&mut self, entries: Vec<(Arc<str>, Value)>) {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 ///
 /// A score's value is at most one level deep. Sample metadata uses the same type and may nest.
 ///
-/// Equality is that of kind and content: `1`, `1.0` and `true` are three values. Where the reading of the
-/// seed's source counts (the mode of labels, the identity of clusters) they are one; see [`Value::equals`].
+/// Equality is that of kind and content: `1`, `1.0` and `true` are three values. Where Inspect, which is
+/// written in Python, takes them for one (the mode of labels, the identity of clusters), so do we; see [`Value::equals`].
 #[derive(Clone, Debug)]
 pub enum Value {
     /// Explicitly nothing (`null`, `None`).
@@ -218,7 +218,7 @@ impl From<serde_json::Value> for Value {
     }
 }
 
-/// The value as Python's `str` prints it: group and category names follow the seed's source.
+/// The value as Python's `str` prints it: group and category names are those of Inspect.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,9 +2,9 @@
 //! Never 0, never NaN, never a panic.
 
 use calipers_core::{
-    All, Ci, Epochs, Grouped, Metric, OnMissing, Outcome, Plan, Reducer, Registry, Results, Samples, Score, Value,
-    accuracy, aggregate, by_key, ci, ci_wilson, frequency, grouped, mean, mean_of, quantile, ratio, std, stderr,
-    stderr_clustered, var,
+    All, Ci, Epochs, Grouped, Metadata, Metric, OnMissing, Outcome, Plan, Reducer, Registry, Results, Samples, Score,
+    Value, accuracy, aggregate, by_key, ci, ci_wilson, frequency, grouped, mean, mean_of, median_score, pass_at,
+    perplexity_per_token, quantile, ratio, std, stderr, stderr_clustered, var,
 };
 
 /// Samples `q1`, `q2`, … with a score of `judge`, and a topic where there is one.
@@ -374,12 +374,16 @@ fn fields_that_are_not_there_or_are_no_numbers() {
              hint: record a number or a label there, or name another field"
         );
     }
-    for metric in numbers() {
-        let infinite = measure(metric, &with(f64::INFINITY.into()));
-        for reason in infinite.map_or_else(|error| vec![error], |results| reasons(&results)) {
-            assert_eq!(reason, "a value is infinite or not a number (inf)");
-        }
+    for metric in [mean_of("speed"), ratio("latency_ms", "speed"), ratio("speed", "latency_ms")] {
+        assert_eq!(
+            error(metric, &with(f64::INFINITY.into())),
+            "field `speed` is infinite\n  at sample `q2`, epoch 1\n  \
+             hint: leave it out where nothing was measured, or use `quantile`, to which infinity is only large"
+        );
     }
+    // A timeout is longer than any time, and that is all that a quantile has to know.
+    let fastest = measure(quantile("speed", 0.001).unwrap(), &with(f64::INFINITY.into())).unwrap();
+    assert!(fastest.figure("run", "quantile").unwrap().value.is_err(), "between 1 and infinity");
     let none = reasons(
         &measure(ratio("latency_ms", "speed"), &{
             let mut samples = Samples::new();
@@ -425,4 +429,40 @@ fn an_attempt_delivered_twice() {
              hint: remove one of the two records, or number the attempts with `epoch`"
         );
     }
+}
+
+#[test]
+fn nothing_at_all() {
+    let results = Plan::new().metrics([accuracy()]).measure(&Samples::new()).unwrap();
+    assert!(results.scores.is_empty());
+    assert_eq!(results.caveats.iter().map(ToString::to_string).collect::<Vec<_>>(), ["no attempt has a score"]);
+}
+
+#[test]
+fn a_map_that_names_a_key_twice() {
+    let samples = run(&[(Value::from([("a", 1.0), ("b", 0.0)]), None), (Value::from([("a", 1.0), ("a", 0.0)]), None)]);
+    let keyed = Plan::new().metrics([by_key([("*", vec![mean()])])]).measure(&samples);
+    assert!(keyed.unwrap_err().to_string().starts_with("the score has no key `b`\n  at scorer `judge`, sample `q2`"));
+}
+
+#[test]
+fn numbers_beyond_all_bounds() {
+    let mut samples = Samples::new();
+    for id in 0..3 {
+        let facts = Metadata::new([("num_tokens", 1e300), ("sum_log_probs", -1.0)]);
+        samples.push(id).score("nll", Score::new(1.0).metadata(facts));
+    }
+    assert!(measure(perplexity_per_token(), &samples).is_ok());
+
+    let mut samples = Samples::new();
+    samples.push_epoch("q1", u32::MAX).score("judge", 1.0);
+    samples.push("q1").score("judge", 0.0);
+    assert!(error(mean(), &samples).starts_with("one attempt has two different scores"));
+
+    let mut samples = Samples::new();
+    samples.push("q1").score("judge", f64::MAX);
+    samples.push("q1").score("judge", f64::MAX);
+    let plan = Plan::new().reducers([pass_at(u64::MAX), median_score()]).metrics([mean()]);
+    let results = plan.measure(&samples).unwrap();
+    assert_eq!(results.reduced("judge", "median").unwrap().metrics["mean"].figure.value, Ok(f64::MAX));
 }

@@ -2,7 +2,8 @@
 //! delivered twice give the same bits.
 
 use calipers_core::{
-    Answer, Figure, Metric, Outcome, Plan, Reducer, Registry, Results, Samples, Seed, Value, collect, metric,
+    Answer, Figure, Metric, Outcome, Plan, Reducer, Registry, Results, Samples, Seed, Value, by_key, collect, grouped,
+    mean_of, metric, pass_rate, quantile,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -231,4 +232,68 @@ fn every_registered_metric_is_under_the_laws() {
     assert!(bits(&results).len() > 100);
     let answer = Answer::from(results.figure("judge", "accuracy").expect("asked for").clone());
     assert_eq!(answer.figure().expect("one number").value, Ok(1.0));
+}
+
+/// The results of two shards, folded apart and merged.
+fn apart(plan: &Plan, shards: [&Samples; 2]) -> Result<Results, calipers_core::Error> {
+    let [mut left, mut right] = [plan.start(), plan.start()];
+    left.fold(shards[0])?;
+    right.fold(shards[1])?;
+    left.merge(right);
+    left.finish()
+}
+
+#[test]
+fn a_field_may_be_absent_from_a_shard_but_not_from_the_run() {
+    let (mut ran, mut broken) = (Samples::new(), Samples::new());
+    ran.push(1).metadata("kind", "easy").field("passed", true);
+    broken.push(2).metadata("kind", "hard").error("timeout");
+    let plan = Plan::new().metrics([pass_rate(), grouped(pass_rate(), "kind")]);
+    let results = apart(&plan, [&ran, &broken]).expect("one shard has the field");
+    let value = |name: &str| results.figure("run", name).expect("asked for").value.clone();
+    assert_eq!((value("pass_rate"), value("easy"), value("hard")), (Ok(0.5), Ok(1.0), Ok(0.0)));
+    let error = apart(&Plan::new().metrics([mean_of("speed")]), [&ran, &broken]).unwrap_err();
+    assert_eq!(error.to_string(), "no sample has the field `speed`\n  at `mean`\n  hint: the run has kind, passed");
+}
+
+#[test]
+fn keys_must_be_the_same_in_every_shard() {
+    let (mut left, mut right, mut both) = (Samples::new(), Samples::new(), Samples::new());
+    for samples in [&mut left, &mut both] {
+        samples.push(1).score("judge", [("tone", 1.0)]);
+    }
+    for samples in [&mut right, &mut both] {
+        samples.push(2).score("judge", [("tone", 1.0), ("facts", 0.0)]);
+    }
+    let plan = Plan::new().metrics([by_key([("*", vec![calipers_core::mean()])])]);
+    let whole = plan.measure(&both).unwrap_err().to_string();
+    assert!(whole.starts_with("the score has no key `facts`\n  at scorer `judge`, sample `1`"), "{whole}");
+    assert_eq!(apart(&plan, [&left, &right]).unwrap_err().to_string(), whole);
+    assert_eq!(apart(&plan, [&right, &left]).unwrap_err().to_string(), whole);
+    let one = Plan::new().metrics([by_key([("t*", vec![calipers_core::mean()])])]);
+    assert!(one.measure(&both).is_ok() && apart(&one, [&left, &right]).is_ok());
+}
+
+#[test]
+fn metrics_that_differ_in_anything_are_all_computed() {
+    let mut samples = Samples::new();
+    for id in 0..10 {
+        samples.push(id).metadata("kind", "easy").field("latency_ms", id).score("judge", [("tone", 0.6)]);
+    }
+    let of_latency = |p| grouped(quantile("latency_ms", p).expect("a share"), "kind");
+    let results = Plan::new().metrics([of_latency(0.5), of_latency(0.9), of_latency(0.5)]).measure(&samples);
+    let results = results.expect("valid rows");
+    let names: Vec<&str> = results.scores[0].metrics.keys().map(String::as_str).collect();
+    assert_eq!(names, ["easy", "all", "easy2", "all2"]);
+
+    let at = |threshold: f64| {
+        metric("passed", move |scores| {
+            let passed = scores.iter().map(|s| Ok(s.score.as_float()? >= threshold));
+            Ok(passed.collect::<Result<Vec<_>, calipers_core::Error>>()?.iter().filter(|passed| **passed).count()
+                as f64)
+        })
+    };
+    let keyed = Plan::new().metrics([by_key([("*", vec![at(0.5), at(0.9)])])]).measure(&samples).expect("valid rows");
+    let values: Vec<_> = keyed.scores[0].metrics.values().map(|found| found.figure.value.clone()).collect();
+    assert_eq!(values, [Ok(10.0), Ok(0.0)]);
 }

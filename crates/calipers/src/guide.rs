@@ -173,6 +173,27 @@
 //! and `collect`. A reduced score keeps the answer and the explanation if all attempts agree on them, and the metadata
 //! of the first attempt.
 //!
+//! # Which question an error answers
+//!
+//! The standard error of the samples' means speaks of *questions like these*. A suite that stays the same from release to
+//! release asks for the error of *this suite rerun*, in which only the attempts are drawn again. Inspect has no such error.
+//!
+//! ```
+//! use calipers::prelude::*;
+//! use calipers::stats::components::Estimand;
+//! # let mut samples = Samples::new();
+//! # for id in 0..10 { for attempt in 0..5 { samples.push(id).score("choice", if attempt * 2 < id { "C" } else { "I" }); } }
+//!
+//! let by_sample = samples.points("choice")?.by_sample(&Context::default())?;
+//! let components = by_sample.components().unwrap();
+//! let like_these = components.stderr(Estimand::Population).unwrap();
+//! let rerun = components.stderr(Estimand::FixedSuite).unwrap();
+//! assert!(rerun < like_these);
+//! # let results = Plan::new().metrics([stderr()]).measure(&samples)?;
+//! # assert!((results.figure("choice", "stderr").unwrap().value.clone().unwrap() - like_these).abs() < 1e-12);
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! # Custom reducers
 //!
 //! ```
@@ -185,7 +206,7 @@
 //!     score_reducer("mean", move |scores| {
 //!         // Compute a mean value of all scores.
 //!         let values: Vec<f64> = scores.iter().filter_map(|score| to_float.to_float(&score.value)).collect();
-//!         let mean_value = values.iter().sum::<f64>() / values.len() as f64;
+//!         let mean_value = values.iter().sum::<f64>() / values.len() as f64; // of none NaN: not scored
 //!         Ok(Score::new(mean_value))
 //!     })
 //! }

@@ -33,10 +33,12 @@ pub use calipers_stats as stats;
 /// What nearly every program needs.
 pub mod prelude {
     pub use calipers_core::{
-        All, Caveat, Ci, Epochs, Error, Figure, Grouped, Labels, Metric, OnMissing, Outcome, Plan, Reducer, Results,
-        SampleScore, Samples, Score, Seed, Value, accuracy, aggregate, at_least, bootstrap_stderr, by_key, ci,
-        ci_wilson, collect, f1, frequency, grouped, mcc, mean, metric, mode_score, pass_at, pass_k, pass_rate,
-        precision, quantile, ratio, recall, score_reducer, std, stderr, stderr_clustered, var,
+        All, Caveat, Ci, Context, Epochs, Error, Figure, Grouped, Labels, Metadata, Metric, OnMissing, Outcome, Plan,
+        Reducer, Results, SampleScore, Samples, Score, Seed, Value, accuracy, aggregate, at_least, bootstrap_stderr,
+        by_key, categorical, ci, ci_wilson, collect, f1, frequency, grouped, krippendorff_alpha, majority, max_score,
+        mcc, mean, mean_of, mean_score, median_score, metric, mode_score, pass_at, pass_k, pass_rate,
+        perplexity_per_seq, perplexity_per_token, precision, quantile, ratio, recall, score_reducer, std, stderr,
+        stderr_clustered, var,
     };
 }
 

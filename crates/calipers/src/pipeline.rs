@@ -2,12 +2,13 @@
 
 use calipers_core::{Error, Partial, Plan, Results, Samples};
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// The results of a plan over shards of whole samples, on this many threads.
 ///
 /// The answer has the same bits for any number of threads and any way of cutting the shards, as long as all
-/// attempts of a sample are in one shard.
+/// attempts of a sample are in one shard. Groups, keys and reductions come in the order of the shards, and of several
+/// errors that of the first shard is returned, however the threads were scheduled.
 ///
 /// ```
 /// use calipers::{pipeline, Plan, Samples};
@@ -28,24 +29,69 @@ pub fn measure<I>(plan: &Plan, shards: I, threads: NonZeroUsize) -> Result<Resul
 where
     I: IntoIterator<Item = Samples, IntoIter: Send>,
 {
-    let shards = Mutex::new(shards.into_iter());
-    let parts = std::thread::scope(|scope| {
+    let shards = Mutex::new(Some(shards.into_iter().enumerate()));
+    let mut parts = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.get()).map(|_| scope.spawn(|| fold_shards(plan, &shards))).collect();
-        workers.into_iter().map(|worker| worker.join().expect("folding does not panic")).collect::<Result<Vec<_>, _>>()
-    })?;
+        // A panic in a metric of the caller's is the caller's to see.
+        let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().flat_map(join).collect::<Vec<_>>()
+    });
+    parts.sort_by_key(|(place, _)| *place);
     let mut whole = plan.start();
-    parts.into_iter().for_each(|part| whole.merge(part));
+    for (_, part) in parts {
+        whole.merge(part?);
+    }
     whole.finish()
 }
 
-/// Takes shards until there are none left.
-fn fold_shards<'a>(plan: &'a Plan, shards: &Mutex<impl Iterator<Item = Samples>>) -> Result<Partial<'a>, Error> {
-    let mut part = plan.start();
+type Part<'a> = (usize, Result<Partial<'a>, Error>);
+
+/// Takes shards until there are none left, or one is bad. Shards are handed out in order, so all before a bad one
+/// are folded too, and the first error is the same in every run.
+fn fold_shards<'a>(plan: &'a Plan, shards: &Mutex<Option<impl Iterator<Item = (usize, Samples)>>>) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
     loop {
-        let shard = shards.lock().expect("no thread panics while it holds the lock").next();
-        match shard {
-            Some(samples) => part.fold(&samples)?,
-            None => return Ok(part),
+        let lock = || shards.lock().unwrap_or_else(PoisonError::into_inner);
+        let shard = lock().as_mut().and_then(Iterator::next);
+        let Some((place, samples)) = shard else { return parts };
+        let mut part = plan.start();
+        let folded = part.fold(&samples).map(|()| part);
+        let failed = folded.is_err();
+        parts.push((place, folded));
+        if failed {
+            *lock() = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use calipers_core::{accuracy, grouped};
+
+    /// Shards of one sample, each in a group of its own; the scores of some are no known label.
+    fn shards(bad: &'static [i64]) -> impl Iterator<Item = Samples> + Send {
+        (0..40).map(|id| {
+            let mut samples = Samples::new();
+            let score = if bad.contains(&id) { "maybe" } else { "C" };
+            samples.push(id).metadata("kind", format!("k{id}")).score("match", score);
+            samples
+        })
+    }
+
+    #[test]
+    fn groups_and_errors_come_in_the_order_of_the_shards() {
+        let plan = Plan::new().metrics([grouped(accuracy(), "kind")]);
+        for threads in [1, 2, 7] {
+            let threads = NonZeroUsize::new(threads).expect("not zero");
+            let results = measure(&plan, shards(&[]), threads).expect("good shards");
+            let names: Vec<&str> = results.scores[0].metrics.keys().map(String::as_str).collect();
+            let want: Vec<String> = (0..40).map(|id| format!("k{id}")).chain(["all".to_owned()]).collect();
+            assert_eq!(names, want);
+            let error = measure(&plan, shards(&[11, 12, 13, 30]), threads).expect_err("bad shards");
+            assert!(error.to_string().contains("sample `11`"), "{error}");
         }
     }
 }

@@ -18,9 +18,15 @@ pub enum OnMissing {
 
 /// A metric over one key of scores that are maps.
 ///
-/// *What it tells you.* The metric for one of several things that a scorer judges. *When it misleads.* When samples
-/// that lack the key are skipped and lack it for a reason. *Formula.* That of the metric. A key that was not scored
-/// is left out whatever `on_missing` says.
+/// *What it tells you.* The metric for one of several things that a scorer judges.
+///
+/// *When it misleads.* When samples that lack the key are skipped and lack it for a reason.
+///
+/// *Formula.* That of the metric. A key that was not scored is left out whatever `on_missing` says.
+///
+/// *Interval.* That of the metric.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{aggregate, mean, OnMissing, Plan, Samples};
@@ -45,10 +51,15 @@ pub(super) fn aggregate_labelled(
     labels: Option<Labels>,
 ) -> Metric {
     let (key, metric) = (key.into(), metric.into());
-    let inner = metric.name().to_owned();
-    let view = metric.rows().of_outer();
-    let outer = Metric::new("aggregate", Aggregate { key: key.clone(), metric, on_missing, labels });
-    outer.view(view).param("key", key).param("agg", inner)
+    let labelled = labels.is_some();
+    let outer = Aggregate { key: key.clone(), metric: metric.clone(), on_missing, labels };
+    let outer = metric.within("aggregate", outer).unlike_others_if(labelled);
+    let outer = outer.param("key", key).param("agg", metric.as_param());
+    match on_missing {
+        OnMissing::Error => outer,
+        OnMissing::Skip => outer.param("on_missing", "skip"),
+        OnMissing::Zero => outer.param("on_missing", "zero"),
+    }
 }
 
 struct Aggregate {

@@ -10,9 +10,15 @@ use calipers_stats::bootstrap::{Bootstrap, MeanResampler};
 /// The standard deviation of bootstrapped means: the standard error without a formula.
 ///
 /// *What it tells you.* The same as [`stderr`](super::stderr()), by drawing samples again with replacement.
+///
 /// *When it misleads.* It divides by n, not n − 1, so it is a little small for few samples; and it knows no clusters.
 /// For a mean its limit has a closed form, √((n−1)/n)·s/√n, which is given as the detail `limit`.
+///
 /// *Formula.* Population standard deviation of `num_samples` resampled means, from the recorded seed.
+///
+/// *Interval.* None; the error of the simulation itself is the detail `monte_carlo_error`.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{bootstrap_stderr, Plan, Samples, Seed};
@@ -30,7 +36,7 @@ use calipers_stats::bootstrap::{Bootstrap, MeanResampler};
 /// ```
 #[must_use]
 pub fn bootstrap_stderr(num_samples: u64) -> Metric {
-    Metric::new("bootstrap_stderr", BootstrapStderr { num_samples }).param("num_samples", num_samples as i64)
+    Metric::recorded("bootstrap_stderr", BootstrapStderr { num_samples }).param("num_samples", num_samples as i64)
 }
 
 struct BootstrapStderr {

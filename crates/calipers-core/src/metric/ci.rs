@@ -9,10 +9,17 @@ use calipers_stats::proportion::wilson_mean;
 use calipers_stats::{Confidence, Interval, Moments, Undefined as NoStatistic};
 use indexmap::IndexMap;
 
-/// The 95 % t interval of the mean, as `lower` and `upper`.
+/// The t interval of the mean, as `lower` and `upper`, at the level of the plan.
 ///
-/// *What it tells you.* The range of means that fit the scores. *When it misleads.* For 0/1 scores it undercovers
-/// below a few hundred samples and leaves [0, 1]: use [`ci_wilson`]. *Formula.* x̄ ± t·s/√n; see [`Ci`] for others.
+/// *What it tells you.* The range of means that fit the scores.
+///
+/// *When it misleads.* For 0/1 scores it undercovers below a few hundred samples and leaves [0, 1]: use [`ci_wilson`].
+///
+/// *Formula.* x̄ ± t·s/√n; see [`Ci`] for others.
+///
+/// *Interval.* It is one.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{ci, Plan, Samples};
@@ -31,11 +38,18 @@ pub fn ci() -> Metric {
     Ci::new().into()
 }
 
-/// The 95 % Wilson interval of a share, as `lower` and `upper`.
+/// The Wilson interval of a share, as `lower` and `upper`, at the level of the plan.
 ///
 /// *What it tells you.* The range of true rates that fit the scores; it stays in [0, 1] and keeps its level for few
-/// samples. *When it misleads.* Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not
-/// exact. *Formula.* Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).
+/// samples.
+///
+/// *When it misleads.* Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact.
+///
+/// *Formula.* Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).
+///
+/// *Interval.* It is one.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{ci_wilson, Plan, Samples};
@@ -77,13 +91,13 @@ enum How {
 }
 
 impl Ci {
-    /// A 95 % t interval.
+    /// A t interval at the level of the plan.
     #[must_use]
     pub fn new() -> Self {
         Self { confidence: None, how: How::T, cluster: None }
     }
 
-    /// A 95 % Wilson interval.
+    /// A Wilson interval at the level of the plan.
     #[must_use]
     pub fn wilson() -> Self {
         Self { how: How::Wilson, ..Self::new() }
@@ -130,7 +144,7 @@ impl Default for Ci {
 
 impl From<Ci> for Metric {
     fn from(ci: Ci) -> Self {
-        let mut metric = Metric::new(ci.name(), Bounds(ci.clone()));
+        let mut metric = Metric::recorded(ci.name(), Bounds(ci.clone()));
         if let Some(confidence) = ci.confidence {
             metric = metric.param("level", confidence.level());
         }
@@ -191,7 +205,7 @@ impl Measure for Bounds {
         if context.inspect && self.0.how == How::Wilson && self.0.cluster.is_some() {
             check_clusters(state.clusters.as_ref())?;
         }
-        let confidence = self.0.confidence.unwrap_or(Context::default().confidence);
+        let confidence = self.0.confidence.unwrap_or(context.confidence);
         let (mean, several) = (state.moments.mean(), state.moments.count() > 1);
         let mut caveats = Vec::new();
         let mut details = Vec::new();

@@ -7,9 +7,15 @@ use calipers_stats::{Confidence, Interval, Undefined};
 
 /// Of the positive predictions, how many were correct: from the fields `predicted` and `actual`.
 ///
-/// *What it tells you.* How far a "yes" can be trusted. *When it misleads.* Alone: a filter that says yes once and is
-/// right has a precision of 1. *Formula.* tp / (tp + fp), undefined without a positive prediction.
+/// *What it tells you.* How far a "yes" can be trusted.
+///
+/// *When it misleads.* Alone: a filter that says yes once and is right has a precision of 1.
+///
+/// *Formula.* tp / (tp + fp), undefined without a positive prediction.
+///
 /// *Interval.* Wilson on the positive predictions.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{precision, recall, Plan, Samples};
@@ -31,8 +37,27 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
 ///
-/// *What it tells you.* How much a search misses. *When it misleads.* Alone: saying yes to everything finds all.
-/// *Formula.* tp / (tp + fn), undefined without an actual positive. *Interval.* Wilson on the actual positives.
+/// *What it tells you.* How much a search misses.
+///
+/// *When it misleads.* Alone: saying yes to everything finds all.
+///
+/// *Formula.* tp / (tp + fn), undefined without an actual positive.
+///
+/// *Interval.* Wilson on the actual positives.
+///
+/// *Example.*
+///
+/// ```
+/// use calipers_core::{recall, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, predicted, actual) in [(1, true, true), (2, true, false), (3, false, true), (4, true, true)] {
+///     samples.push(id).field("predicted", predicted).field("actual", actual);
+/// }
+/// let results = Plan::new().metrics([recall(true)]).measure(&samples)?;
+/// assert_eq!(results.figure("run", "recall").expect("asked for").value, Ok(2.0 / 3.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
 #[must_use]
 pub fn recall(positive: impl Into<Value>) -> Metric {
     counted("recall", positive, Confusion::recall, |c, confidence| {
@@ -42,9 +67,28 @@ pub fn recall(positive: impl Into<Value>) -> Metric {
 
 /// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
 ///
-/// *What it tells you.* One figure for both. *When it misleads.* Averaged over batches, and when true negatives
-/// matter: see [`mcc`]. *Formula.* 2tp / (2tp + fp + fn). *Interval.* Wilson, through the share
-/// J = tp / (tp + fp + fn) of which F1 = 2J / (1 + J) is a function; it keeps its width at 0 and 1.
+/// *What it tells you.* One figure for both.
+///
+/// *When it misleads.* Averaged over batches, and when true negatives matter: see [`mcc`].
+///
+/// *Formula.* 2tp / (2tp + fp + fn).
+///
+/// *Interval.* Wilson, through the share J = tp / (tp + fp + fn) of which F1 = 2J / (1 + J) is a function; it keeps its
+/// width at 0 and 1.
+///
+/// *Example.*
+///
+/// ```
+/// use calipers_core::{f1, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, predicted, actual) in [(1, true, true), (2, true, false), (3, false, true), (4, true, true)] {
+///     samples.push(id).field("predicted", predicted).field("actual", actual);
+/// }
+/// let results = Plan::new().metrics([f1(true)]).measure(&samples)?;
+/// assert_eq!(results.figure("run", "f1").expect("asked for").value, Ok(2.0 / 3.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
 #[must_use]
 pub fn f1(positive: impl Into<Value>) -> Metric {
     counted("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok())
@@ -52,8 +96,28 @@ pub fn f1(positive: impl Into<Value>) -> Metric {
 
 /// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
 ///
-/// *What it tells you.* The quality of both answers, whatever their prevalence. *When it misleads.* With few of one
-/// class. *Formula.* (tp·tn − fp·fn) / √((tp+fp)(tp+fn)(tn+fp)(tn+fn)), undefined when a margin is empty.
+/// *What it tells you.* The quality of both answers, whatever their prevalence.
+///
+/// *When it misleads.* With few of one class.
+///
+/// *Formula.* (tp·tn − fp·fn) / √((tp+fp)(tp+fn)(tn+fp)(tn+fn)), undefined when a margin is empty.
+///
+/// *Interval.* None.
+///
+/// *Example.*
+///
+/// ```
+/// use calipers_core::{mcc, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, predicted, actual) in [(1, true, true), (2, true, false), (3, false, false), (4, false, false)] {
+///     samples.push(id).field("predicted", predicted).field("actual", actual);
+/// }
+/// let results = Plan::new().metrics([mcc(true)]).measure(&samples)?;
+/// let mcc = results.figure("run", "mcc").expect("asked for").value.clone().expect("defined");
+/// assert!((mcc - 1.0 / 3f64.sqrt()).abs() < 1e-12);
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
 #[must_use]
 pub fn mcc(positive: impl Into<Value>) -> Metric {
     counted("mcc", positive, Confusion::mcc, |_, _| None)
@@ -65,7 +129,8 @@ type Bounds = fn(&Confusion, Confidence) -> Option<Interval>;
 fn counted(name: &'static str, positive: impl Into<Value>, statistic: Statistic, bounds: Bounds) -> Metric {
     let positive = positive.into();
     let measure = Counted { name, positive: positive.clone(), statistic, bounds };
-    Metric::new(name, measure).param("positive", positive).view(View::Attempts)
+    let metric = Metric::recorded(name, measure).param("positive", positive);
+    metric.view(View::Attempts).reading(["predicted", "actual"])
 }
 
 struct Counted {
@@ -91,7 +156,7 @@ impl Measure for Counted {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, _: &Context) -> Result<(), Error> {
-        let (predicted, actual) = (points.field_values("predicted")?, points.field_values("actual")?);
+        let (predicted, actual) = (points.field_values("predicted"), points.field_values("actual"));
         let given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
         for row in 0..points.len() {
             let (predicted, actual) = (predicted.get(row), actual.get(row));

@@ -1,13 +1,13 @@
 //! Metrics from a plain function.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Figure, Points, SampleScore};
+use crate::{Answer, Error, Figure, Points, SampleScore, Undefined};
 use indexmap::IndexMap;
 
 /// A metric of your own, from all scores in the order of their samples' names.
 ///
-/// The function may give a number, or numbers by name. It is given at least one score; with none the metric is
-/// undefined, so there is no empty case to think of.
+/// The function may give a number, a number or `None` where there is none, numbers in order, or numbers by name. It is
+/// given at least one score; with none the metric is undefined, so there is no empty case to think of.
 ///
 /// ```
 /// use calipers_core::{mean, metric, stderr, Metric, Plan, Samples};
@@ -32,6 +32,22 @@ use indexmap::IndexMap;
 /// let plan = Plan::new().scorer("word_overlap", [mean(), stderr(), pass_rate(0.5)]);
 /// let results = plan.measure(&samples)?;
 /// assert_eq!(results.figure("word_overlap", "pass_rate").expect("attached").value, Ok(2.0 / 3.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+///
+/// Numbers by name are figures of their own:
+///
+/// ```
+/// use calipers_core::{metric, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push("short").score("match", "C");
+/// samples.push("long").score("match", "I");
+/// let by_sample = metric("by_sample", |scores| {
+///     scores.iter().map(|s| Ok((s.sample_id.to_string(), s.score.as_float()?))).collect::<Result<Vec<_>, _>>()
+/// });
+/// let results = Plan::new().metrics([by_sample]).measure(&samples)?;
+/// assert_eq!(results.figure("match", "short").expect("named").value, Ok(1.0));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 pub fn metric<A: IntoAnswer>(
@@ -61,10 +77,24 @@ impl IntoAnswer for Vec<f64> {
     }
 }
 
-impl<K: Into<String>, const N: usize> IntoAnswer for [(K, f64); N] {
+impl IntoAnswer for Option<f64> {
+    /// `None` is undefined.
+    fn into_answer(self, tally: Tally) -> Answer {
+        let value = self.ok_or_else(|| Undefined::other("the metric gives no number for these scores", f64::NAN));
+        Figure::from_result(value, tally, METHOD).into()
+    }
+}
+
+impl<K: Into<String>> IntoAnswer for Vec<(K, f64)> {
     fn into_answer(self, tally: Tally) -> Answer {
         let figure = |x| Figure::new(x, tally, METHOD).into();
         Answer::Named(self.into_iter().map(|(name, x)| (name.into(), figure(x))).collect::<IndexMap<_, _>>())
+    }
+}
+
+impl<K: Into<String>, const N: usize> IntoAnswer for [(K, f64); N] {
+    fn into_answer(self, tally: Tally) -> Answer {
+        Vec::from(self).into_answer(tally)
     }
 }
 

@@ -10,8 +10,16 @@ use indexmap::IndexMap;
 ///
 /// Declared categories come first and are reported even if they never occur.
 ///
-/// *What it tells you.* The mix of outcomes. *When it misleads.* Attempts of one sample are not independent, so the
-/// Wilson intervals are too narrow when samples repeat. *Formula.* count / total.
+/// *What it tells you.* The mix of outcomes.
+///
+/// *When it misleads.* Attempts of one sample are not independent, so the Wilson intervals are too narrow when samples
+/// repeat.
+///
+/// *Formula.* count / total.
+///
+/// *Interval.* Wilson for each share, at the level of the plan; none for counts.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{frequency, Plan, Samples};
@@ -28,7 +36,7 @@ use indexmap::IndexMap;
 /// ```
 pub fn frequency<C: Into<String>>(categories: impl IntoIterator<Item = C>, normalize: bool) -> Metric {
     let categories: Vec<String> = categories.into_iter().map(Into::into).collect();
-    let mut metric = Metric::new("frequency", Frequency { categories: categories.clone(), normalize });
+    let mut metric = Metric::recorded("frequency", Frequency { categories: categories.clone(), normalize });
     if !categories.is_empty() {
         metric = metric.param("categories", categories);
     }

@@ -8,9 +8,16 @@ use indexmap::IndexMap;
 
 /// A metric for each group of samples, and one for all.
 ///
-/// *What it tells you.* Where a mean hides a weak category. *When it misleads.* Small groups: look at their n. The
-/// mean of the groups' standard errors is no standard error; a caveat gives the right one.
+/// *What it tells you.* Where a mean hides a weak category.
+///
+/// *When it misleads.* Small groups: look at their n. The mean of the groups' standard errors is no standard error; a
+/// caveat gives the right one.
+///
 /// *Formula.* The metric on the samples that share a value of the metadata key.
+///
+/// *Interval.* That of the metric, group by group; none for the mean of the groups.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{accuracy, grouped, stderr, Plan, Samples};
@@ -27,6 +34,9 @@ use indexmap::IndexMap;
 pub fn grouped(metric: impl Into<Metric>, key: impl Into<String>) -> Metric {
     Grouped::new(metric, key).into()
 }
+
+const ALL_LABEL: &str = "all";
+const NAME_TEMPLATE: &str = "{group_name}";
 
 /// What the figure for all groups together is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +81,8 @@ impl Grouped {
             metric: metric.into(),
             key: key.into(),
             all: All::Samples,
-            all_label: "all".into(),
-            name_template: "{group_name}".into(),
+            all_label: ALL_LABEL.into(),
+            name_template: NAME_TEMPLATE.into(),
             labels: Labels::default(),
         }
     }
@@ -98,7 +108,6 @@ impl Grouped {
         self
     }
 
-    /// The template with the group's name in it; `{{` and `}}` stand for braces, as in Python's `format`.
     /// How the groups' figures become numbers before they are averaged, should some stand for others.
     #[must_use]
     pub fn labels(mut self, labels: Labels) -> Self {
@@ -106,6 +115,7 @@ impl Grouped {
         self
     }
 
+    /// The template with the group's name in it; `{{` and `}}` stand for braces, as in Python's `format`.
     fn name(&self, group: &str) -> Result<String, Error> {
         let mut name = String::new();
         let mut rest = &*self.name_template;
@@ -130,19 +140,28 @@ impl Grouped {
 
 impl From<Grouped> for Metric {
     fn from(grouped: Grouped) -> Self {
-        let view = grouped.metric.rows().of_outer();
-        let mut metric = Metric::new("grouped", ByGroup(grouped.clone()))
-            .view(view)
-            .param("metric", grouped.metric.name())
+        let inner = &grouped.metric;
+        let mut metric = inner
+            .within("grouped", ByGroup(grouped.clone()))
+            .unlike_others_if(grouped.labels != Labels::default())
+            .param("metric", inner.as_param())
             .param("group_key", grouped.key.clone());
-        if let Some(cluster) = grouped.metric.cluster() {
+        if let Some(cluster) = inner.cluster() {
             metric = metric.param("cluster", cluster);
         }
-        match grouped.all {
+        metric = match grouped.all {
             All::Samples => metric,
             All::Groups => metric.param("all", "groups"),
             All::Off => metric.param("all", false),
+        };
+        for (name, value, usual) in
+            [("all_label", grouped.all_label, ALL_LABEL), ("name_template", grouped.name_template, NAME_TEMPLATE)]
+        {
+            if value != usual {
+                metric = metric.param(name, value);
+            }
         }
+        metric
     }
 }
 

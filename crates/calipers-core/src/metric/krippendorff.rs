@@ -8,11 +8,18 @@ use std::collections::HashMap;
 
 /// How far raters agree beyond chance, from scores that are lists of ratings (reducer `collect`).
 ///
-/// *What it tells you.* 1 is full agreement, 0 what chance gives, below 0 opposition. *When it misleads.* When nearly
-/// all ratings are one category it is low however good the agreement. *Formula.* 1 − D_o / D_e (Krippendorff 2004),
-/// undefined when no ratings differ at all. Samples with fewer than two ratings are left out.
-///
 /// For ordered and interval scales, labels become numbers by `labels`; without them a label is an error.
+///
+/// *What it tells you.* 1 is full agreement, 0 what chance gives, below 0 opposition.
+///
+/// *When it misleads.* When nearly all ratings are one category it is low however good the agreement.
+///
+/// *Formula.* 1 − D_o / D_e (Krippendorff 2004), undefined when no ratings differ at all. Samples with fewer than two
+/// ratings are left out.
+///
+/// *Interval.* None.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{collect, krippendorff_alpha, Plan, Samples};
@@ -30,7 +37,8 @@ use std::collections::HashMap;
 /// ```
 #[must_use]
 pub fn krippendorff_alpha(scale: Scale, labels: Option<Labels>) -> Metric {
-    let metric = Metric::new("krippendorff_alpha", Krippendorff { scale, labels });
+    let labelled = labels.is_some();
+    let metric = Metric::recorded("krippendorff_alpha", Krippendorff { scale, labels }).unlike_others_if(labelled);
     match scale {
         Scale::Nominal => metric,
         Scale::Ordinal => metric.param("level", "ordinal"),

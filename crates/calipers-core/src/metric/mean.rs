@@ -9,10 +9,15 @@ use calipers_stats::Moments;
 /// The share of answers that are correct.
 ///
 /// *What it tells you.* How often the system is right; half credit counts half.
+///
 /// *When it misleads.* On few samples, when samples go together (see [`stderr`](super::stderr())), when errors and
 /// unscored samples are many: look at `missing`.
+///
 /// *Formula.* Σx / n over scored samples.
+///
 /// *Interval.* Wilson for 0/1 scores, else as for [`mean`].
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{accuracy, Plan, Samples};
@@ -32,9 +37,15 @@ pub fn accuracy() -> Metric {
 
 /// The mean of all scores.
 ///
-/// *What it tells you.* The average score. *When it misleads.* With outliers, and for ratings whose steps are not
-/// equal. *Formula.* Σx / n. *Interval.* Wilson for 0/1 scores; t with a little
-/// weight at both ends for others in [0, 1]; t else.
+/// *What it tells you.* The average score.
+///
+/// *When it misleads.* With outliers, and for ratings whose steps are not equal.
+///
+/// *Formula.* Σx / n.
+///
+/// *Interval.* Wilson for 0/1 scores; t with a little weight at both ends for others in [0, 1]; t else.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{mean, Plan, Samples};

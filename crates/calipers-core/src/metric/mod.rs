@@ -39,9 +39,10 @@ pub use registry::Registry;
 pub use spread::{std, var};
 pub use stderr::{stderr, stderr_clustered};
 
-use crate::{Answer, Error, Labels, Points, Value};
+use crate::{Answer, Error, ErrorKind, Labels, Points, Value};
 use calipers_stats::{Confidence, Seed};
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -195,14 +196,73 @@ pub struct Metric {
     name: Arc<str>,
     params: Vec<(&'static str, Value)>,
     view: View,
-    labels: Option<Labels>,
+    labels: Option<Arc<Labels>>,
+    /// The fields that it reads.
+    fields: Vec<Arc<str>>,
+    /// True when name and parameters do not tell it from every other metric, as with a function of the user's.
+    unlike_others: bool,
     measure: Arc<dyn Erased>,
 }
 
 impl Metric {
     /// A metric with a state.
     pub fn new(name: impl Into<Arc<str>>, measure: impl Measure) -> Self {
-        Self { name: name.into(), params: Vec::new(), view: View::Auto, labels: None, measure: Arc::new(measure) }
+        Self {
+            name: name.into(),
+            params: Vec::new(),
+            view: View::Auto,
+            labels: None,
+            fields: Vec::new(),
+            unlike_others: true,
+            measure: Arc::new(measure),
+        }
+    }
+
+    /// A metric whose name and parameters say all about it.
+    pub(crate) fn recorded(name: impl Into<Arc<str>>, measure: impl Measure) -> Self {
+        Self { unlike_others: false, ..Self::new(name, measure) }
+    }
+
+    /// A metric that passes its rows on to this one.
+    pub(crate) fn within(&self, name: &str, outer: impl Measure) -> Self {
+        let outer = Self { fields: self.fields.clone(), ..Self::recorded(name, outer) };
+        outer.view(self.view.of_outer()).unlike_others_if(self.unlike_others || self.labels.is_some())
+    }
+
+    pub(crate) fn unlike_others_if(mut self, condition: bool) -> Self {
+        self.unlike_others |= condition;
+        self
+    }
+
+    pub(crate) fn reading<'f>(mut self, fields: impl IntoIterator<Item = &'f str>) -> Self {
+        self.fields = fields.into_iter().map(Arc::from).collect();
+        self
+    }
+
+    /// True when the other is certain to give the same figures.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        let alike = !self.unlike_others && !other.unlike_others && self.labels == other.labels;
+        self.name == other.name
+            && self.params == other.params
+            && self.view == other.view
+            && (alike || Arc::ptr_eq(&self.measure, &other.measure))
+    }
+
+    /// The metric as a parameter of another: its name, and its parameters if it has any.
+    pub(crate) fn as_param(&self) -> Value {
+        let name = Value::from(&*self.name);
+        if self.params.is_empty() {
+            return name;
+        }
+        let params = self.params.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect();
+        Value::from([("name", name), ("params", Value::Map(params))])
+    }
+
+    /// An error unless every field that the metric reads is among the known ones.
+    pub(crate) fn check_fields(&self, known: &BTreeSet<&Arc<str>>) -> Result<(), Error> {
+        let Some(field) = self.fields.iter().find(|field| !known.contains(field)) else { return Ok(()) };
+        let known = known.iter().map(ToString::to_string).collect();
+        Err(Error::from(ErrorKind::NoField { field: field.to_string(), known }).at_metric(&self.name))
     }
 
     /// With a parameter, for the record.
@@ -222,7 +282,7 @@ impl Metric {
     /// With labels of its own, in place of those of the plan.
     #[must_use]
     pub fn with_labels(mut self, labels: Labels) -> Self {
-        self.labels = Some(labels);
+        self.labels = Some(Arc::new(labels));
         self
     }
 
@@ -264,6 +324,7 @@ impl Metric {
 
     /// The answer for these points. Rows without a value are left out and counted as missing.
     pub fn measure(&self, points: &Points<'_>, context: &Context) -> Result<Answer, Error> {
+        self.check_fields(&points.samples().known_fields().collect())?;
         let mut state = self.start();
         state.fold(points, context)?;
         state.finish(context)
@@ -320,7 +381,8 @@ impl State {
     pub(crate) fn fold_rows(&mut self, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         self.tally.n += points.len() as u64;
         let with_labels = self.metric.labels.as_ref().map(|labels| {
-            let labels = if context.labels.is_lenient() { labels.clone().unknown_as_zero() } else { labels.clone() };
+            let labels = Labels::clone(labels);
+            let labels = if context.labels.is_lenient() { labels.unknown_as_zero() } else { labels };
             Context { labels, ..context.clone() }
         });
         let context = with_labels.as_ref().unwrap_or(context);

@@ -9,7 +9,7 @@ pub(super) fn of_moments(
     name: &'static str,
     figure: impl Fn(&Moments, Tally, &Context) -> Figure + Send + Sync + 'static,
 ) -> Metric {
-    Metric::new(name, OfMoments(figure))
+    Metric::recorded(name, OfMoments(figure))
 }
 
 struct OfMoments<F>(F);

@@ -7,10 +7,16 @@ use calipers_stats::{ExactSum, Moments};
 
 /// The share of samples that passed, from the field `passed`.
 ///
-/// *What it tells you.* The overall health of an evaluation. *When it misleads.* It weighs a security breach like a
-/// typo; see required scenarios. *Formula.* passed / total; a sample with several attempts counts the share of its
-/// attempts that passed. An attempt that ended in an error has not passed.
+/// *What it tells you.* The overall health of an evaluation.
+///
+/// *When it misleads.* It weighs a security breach like a typo; see required scenarios.
+///
+/// *Formula.* passed / total; a sample with several attempts counts the share of its attempts that passed. An attempt
+/// that ended in an error has not passed.
+///
 /// *Interval.* Wilson for one attempt a sample, else as for [`mean`](super::mean()).
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{pass_rate, Plan, Samples};
@@ -25,13 +31,26 @@ use calipers_stats::{ExactSum, Moments};
 #[must_use]
 pub fn pass_rate() -> Metric {
     let measure = FieldMean { field: "passed".into(), share: true };
-    Metric::new("pass_rate", measure).view(View::Attempts)
+    Metric::recorded("pass_rate", measure).view(View::Attempts).reading(["passed"])
 }
 
 /// The mean of a field over samples, attempts averaged first.
 pub(super) fn field_mean(name: &str, field: &str) -> Metric {
     let measure = FieldMean { field: field.to_owned(), share: false };
-    Metric::new(name, measure).param("field", field).view(View::Attempts)
+    Metric::recorded(name, measure).param("field", field).view(View::Attempts).reading([field])
+}
+
+/// A field that is to be summed: an infinite value would leave nothing of the others.
+pub(super) fn finite_field(points: &Points<'_>, name: &str, context: &Context) -> Result<Vec<Option<f64>>, Error> {
+    let values = points.field(name, &context.labels)?;
+    match values.iter().position(|value| value.is_some_and(f64::is_infinite)) {
+        Some(row) if !context.inspect => {
+            let hint = "leave it out where nothing was measured, or use `quantile`, to which infinity is only large";
+            let error = Error::argument(format!("field `{name}` is infinite"), hint);
+            Err(error.at_sample(points.sample_id(row)).at_epoch(points.epoch(row)))
+        }
+        _ => Ok(values),
+    }
 }
 
 struct FieldMean {
@@ -55,7 +74,7 @@ impl Measure for FieldMean {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        let values = points.field(&self.field, &context.labels)?;
+        let values = finite_field(points, &self.field, context)?;
         let mut row = 0;
         for sample in points.sample_codes().chunk_by(|a, b| a == b) {
             let mut sum = ExactSum::default();

@@ -7,8 +7,16 @@ use calipers_stats::{ExactSum, Moments, Undefined as NoStatistic};
 /// The perplexity of all tokens together: long samples count more.
 ///
 /// Each score's metadata must hold `num_tokens` and `sum_log_probs`; scores without them are left out.
-/// *What it tells you.* How surprised the model is by a token. *When it misleads.* Across tokenizers.
+///
+/// *What it tells you.* How surprised the model is by a token.
+///
+/// *When it misleads.* Across tokenizers.
+///
 /// *Formula.* exp(−Σ log p / Σ tokens).
+///
+/// *Interval.* None.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{perplexity_per_token, Metadata, Plan, Samples, Score, Value};
@@ -23,17 +31,39 @@ use calipers_stats::{ExactSum, Moments, Undefined as NoStatistic};
 /// ```
 #[must_use]
 pub fn perplexity_per_token() -> Metric {
-    Metric::new("perplexity_per_token", Perplexity { per_token: true })
+    Metric::recorded("perplexity_per_token", Perplexity { per_token: true })
 }
 
 /// The geometric mean of the samples' perplexities: each sample counts the same.
 ///
 /// Each score's metadata must hold `num_tokens` and `sum_log_probs`; scores without them are left out.
-/// *What it tells you.* How surprised the model is by a sample. *When it misleads.* For very short samples.
+///
+/// *What it tells you.* How surprised the model is by a sample.
+///
+/// *When it misleads.* For very short samples.
+///
 /// *Formula.* exp(mean(−log p / tokens)).
+///
+/// *Interval.* None.
+///
+/// *Example.*
+///
+/// ```
+/// use calipers_core::{perplexity_per_seq, Metadata, Plan, Samples, Score, Value};
+///
+/// let mut samples = Samples::new();
+/// for (id, tokens, log_probs) in [(1, 10, -20.0), (2, 1000, -1000.0)] {
+///     let facts = Metadata::new([("num_tokens", Value::from(tokens)), ("sum_log_probs", Value::from(log_probs))]);
+///     samples.push(id).score("nll", Score::new(0.0).metadata(facts));
+/// }
+/// let results = Plan::new().metrics([perplexity_per_seq()]).measure(&samples)?;
+/// let perplexity = results.figure("nll", "perplexity_per_seq").expect("asked for").value.clone();
+/// assert!((perplexity.expect("defined") - 1.5f64.exp()).abs() < 1e-12); // losses of 2 and 1 a token
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
 #[must_use]
 pub fn perplexity_per_seq() -> Metric {
-    Metric::new("perplexity_per_seq", Perplexity { per_token: false })
+    Metric::recorded("perplexity_per_seq", Perplexity { per_token: false })
 }
 
 struct Perplexity {
@@ -43,7 +73,8 @@ struct Perplexity {
 #[derive(Default)]
 struct Seen {
     used: u64,
-    tokens: i64,
+    /// Wide enough for any number of samples, whatever they claim.
+    tokens: i128,
     log_probs: ExactSum,
     /// −log p / tokens of each sample that has tokens.
     losses: Moments,
@@ -82,7 +113,7 @@ impl Measure for Perplexity {
                 return Err(bad_number(points, row, "num_tokens"));
             }
             let tokens = tokens.trunc();
-            state.tokens += tokens as i64;
+            state.tokens += i128::from(tokens as i64);
             state.log_probs.add(log_prob);
             if tokens > 0.0 {
                 state.losses.add(-log_prob / tokens);

@@ -6,10 +6,16 @@ use calipers_stats::quantile::{Sorted, clustered_interval};
 
 /// A quantile of a field over attempts: `quantile("latency_ms", 0.95)?` is the 95th percentile.
 ///
-/// *What it tells you.* The time that all but the slowest few stay below. *When it misleads.* From few values: the
-/// 95th percentile of ten runs is below the true one three times in four. *Formula.* Linear between order statistics
-/// (type 7). *Interval.* From order statistics, exact for every distribution; where samples have several attempts, a
+/// *What it tells you.* The time that all but the slowest few stay below.
+///
+/// *When it misleads.* From few values: the 95th percentile of ten runs is below the true one three times in four.
+///
+/// *Formula.* Linear between order statistics (type 7).
+///
+/// *Interval.* From order statistics, exact for every distribution; where samples have several attempts, a
 /// cluster-robust one (Woodruff 1952). A bound may not exist, and says so.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{quantile, Plan, Samples};
@@ -28,7 +34,8 @@ pub fn quantile(field: &str, p: f64) -> Result<Metric, Error> {
         return Err(Error::argument(message, "the 95th percentile is written 0.95"));
     }
     let measure = Quantile { field: field.to_owned(), p };
-    Ok(Metric::new("quantile", measure).param("field", field).param("p", p).view(View::Attempts))
+    let metric = Metric::recorded("quantile", measure).param("field", field).param("p", p);
+    Ok(metric.view(View::Attempts).reading([field]))
 }
 
 struct Quantile {

@@ -1,5 +1,6 @@
 //! `ratio`.
 
+use super::pass_rate::finite_field;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::{Answer, Caveat, Error, Figure, Points};
 use calipers_stats::ExactSum;
@@ -7,9 +8,15 @@ use calipers_stats::ratio::ratio_of_sums;
 
 /// The sum of one field over the sum of another, over attempts: quality per token, tokens per success.
 ///
-/// *What it tells you.* What a unit of the denominator buys over the whole suite. *When it misleads.* It is not the
-/// mean of the samples' ratios, which may be many times larger. *Formula.* Σy / Σx, undefined when Σx is 0.
+/// *What it tells you.* What a unit of the denominator buys over the whole suite.
+///
+/// *When it misleads.* It is not the mean of the samples' ratios, which may be many times larger.
+///
+/// *Formula.* Σy / Σx, undefined when Σx is 0.
+///
 /// *Interval.* t with the linearised error, attempts clustered by sample.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{ratio, Plan, Samples};
@@ -26,8 +33,8 @@ use calipers_stats::ratio::ratio_of_sums;
 #[must_use]
 pub fn ratio(numerator: &str, denominator: &str) -> Metric {
     let measure = Ratio { numerator: numerator.to_owned(), denominator: denominator.to_owned() };
-    let metric = Metric::new("ratio", measure).param("numerator", numerator).param("denominator", denominator);
-    metric.view(View::Attempts)
+    let metric = Metric::recorded("ratio", measure).param("numerator", numerator).param("denominator", denominator);
+    metric.view(View::Attempts).reading([numerator, denominator])
 }
 
 struct Ratio {
@@ -52,8 +59,8 @@ impl Measure for Ratio {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        let numerators = points.field(&self.numerator, &context.labels)?;
-        let denominators = points.field(&self.denominator, &context.labels)?;
+        let numerators = finite_field(points, &self.numerator, context)?;
+        let denominators = finite_field(points, &self.denominator, context)?;
         let mut row = 0;
         for sample in points.sample_codes().chunk_by(|a, b| a == b) {
             let (mut y, mut x) = (ExactSum::default(), ExactSum::default());

@@ -6,8 +6,15 @@ use crate::Figure;
 
 /// The sample variance of all scores, with n − 1. Undefined below two scores.
 ///
-/// *What it tells you.* How much scores differ between samples. *When it misleads.* It says nothing of how sure the
-/// mean is; that is [`stderr`](super::stderr()). *Formula.* Σ(x − x̄)² / (n − 1).
+/// *What it tells you.* How much scores differ between samples.
+///
+/// *When it misleads.* It says nothing of how sure the mean is; that is [`stderr`](super::stderr()).
+///
+/// *Formula.* Σ(x − x̄)² / (n − 1).
+///
+/// *Interval.* None.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{var, Plan, Samples};
@@ -27,8 +34,15 @@ pub fn var() -> Metric {
 
 /// The sample standard deviation of all scores, with n − 1. Undefined below two scores.
 ///
-/// *What it tells you.* How much scores differ between samples, in their own unit. *When it misleads.* As [`var`].
+/// *What it tells you.* How much scores differ between samples, in their own unit.
+///
+/// *When it misleads.* As [`var`].
+///
 /// *Formula.* √(Σ(x − x̄)² / (n − 1)).
+///
+/// *Interval.* None.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{std, Plan, Samples};

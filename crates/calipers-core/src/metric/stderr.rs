@@ -12,10 +12,16 @@ use std::collections::HashMap;
 /// The standard error of the mean.
 ///
 /// *What it tells you.* How far the mean would move if the samples were drawn again from questions like these.
-/// *When it misleads.* When samples go together and are treated as independent: name their clusters. Zero means
-/// that all scores are alike, not that the mean is certain.
+///
+/// *When it misleads.* When samples go together and are treated as independent: name their clusters. Zero means that
+/// all scores are alike, not that the mean is certain.
+///
 /// *Formula.* s / √n; clustered: √(C/(C−1) · Σ_c(Σ_{i∈c}(x_i − x̄))²) / n, as Inspect (CR1). The CR2 error with
 /// Satterthwaite's degrees of freedom is given beside it.
+///
+/// *Interval.* None: it is the width of one. [`ci`](super::ci()) makes it.
+///
+/// *Example.*
 ///
 /// ```
 /// use calipers_core::{accuracy, stderr, Plan, Samples};
@@ -55,7 +61,7 @@ pub fn stderr() -> Metric {
 #[must_use]
 pub fn stderr_clustered(key: impl Into<String>) -> Metric {
     let key = key.into();
-    Metric::new("stderr", Clustered { key: key.clone() }).param("cluster", key)
+    Metric::recorded("stderr", Clustered { key: key.clone() }).param("cluster", key)
 }
 
 struct Clustered {

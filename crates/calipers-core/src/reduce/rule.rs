@@ -101,7 +101,7 @@ fn median(attempts: &[Class], sorted: &mut Vec<f64>) -> f64 {
     sorted.extend(attempts.iter().map(|attempt| attempt.number));
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+    if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) }
 }
 
 /// The place of the first attempt with the commonest value, and how common it is.
