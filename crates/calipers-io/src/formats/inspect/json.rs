@@ -264,7 +264,7 @@ impl<'a> Cutter<'a> {
             (Part::Between { ready: false }, b',') => self.part = Part::Between { ready: true },
             (Part::Between { ready }, byte) if !byte.is_ascii_whitespace() => {
                 if !ready {
-                    return Err(self.wrong("a comma is missing before a sample"));
+                    return Err(self.wrong("a comma or the end of the list is missing before this"));
                 }
                 if byte != b'{' {
                     return Err(self.wrong("a sample is not a map"));
