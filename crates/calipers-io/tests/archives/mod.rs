@@ -2,7 +2,7 @@
 
 /// How a member is stored.
 #[derive(Clone, Copy)]
-pub enum Method {
+pub(crate) enum Method {
     Stored = 0,
     Deflate = 8,
     Zstd = 93,
@@ -10,18 +10,18 @@ pub enum Method {
 
 /// A member, and what the archive claims of it.
 #[derive(Clone)]
-pub struct Entry {
+pub(crate) struct Entry {
     name: String,
     method: Method,
     stored: Vec<u8>,
-    pub size: u32,
-    pub crc: u32,
-    pub zip64: bool,
+    pub(crate) size: u32,
+    pub(crate) crc: u32,
+    pub(crate) zip64: bool,
 }
 
 impl Entry {
     /// A member with this content, stored as it is.
-    pub fn new(name: &str, content: &[u8]) -> Self {
+    pub(crate) fn new(name: &str, content: &[u8]) -> Self {
         Self {
             name: name.into(),
             method: Method::Stored,
@@ -33,7 +33,7 @@ impl Entry {
     }
 
     /// The same content in another form.
-    pub fn stored_as(mut self, method: Method, stored: Vec<u8>) -> Self {
+    pub(crate) fn stored_as(mut self, method: Method, stored: Vec<u8>) -> Self {
         (self.method, self.stored) = (method, stored);
         self
     }
@@ -62,7 +62,7 @@ impl Entry {
 }
 
 /// An archive of these members.
-pub fn archive(entries: &[Entry]) -> Vec<u8> {
+pub(crate) fn archive(entries: &[Entry]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     let mut directory: Vec<u8> = Vec::new();
     for entry in entries {
@@ -92,7 +92,7 @@ pub fn archive(entries: &[Entry]) -> Vec<u8> {
 }
 
 /// Content, deflated.
-pub fn deflate(content: &[u8]) -> Vec<u8> {
+pub(crate) fn deflate(content: &[u8]) -> Vec<u8> {
     let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::best());
     let mut out = vec![0; compressor.deflate_compress_bound(content.len())];
     let length = compressor.deflate_compress(content, &mut out).expect("there is room");

@@ -1,6 +1,6 @@
 //! `.eval`: a ZIP archive with a header and a member for each attempt.
 //!
-//! Members are read by all cores, 64 at a time and in the order of the file, and what is left of each is a few hundred
+//! Members are read by all cores, some hundred at a time and in the order of the file, and what is left of each is a few hundred
 //! bytes: 20,000 samples of 6 KB take about as long as inflating them. Damaged members are left out and noted; members
 //! that are whole and wrong are errors, as they are in Inspect.
 
@@ -13,8 +13,8 @@ use crate::{ReadError, Run, Source};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// How many members a thread reads before it looks for more work.
-const SHARE: usize = 64;
+/// How many members a thread reads at most before it looks for more work.
+const SHARE_MAX: usize = 256;
 
 pub(super) fn read(source: &Source) -> Result<Run, ReadError> {
     let archive = Archive::open(source)?;
@@ -23,8 +23,9 @@ pub(super) fn read(source: &Source) -> Result<Run, ReadError> {
     let mut plan = SampleMember::all(&archive.members);
     // In the order of the file, so that reading goes forward. The order of samples is settled afterwards.
     plan.sort_by_key(|sample| sample.shell.place());
+    let share = (plan.len() / (8 * rayon::current_num_threads())).clamp(1, SHARE_MAX);
     let shares: Vec<Share> =
-        plan.par_chunks(SHARE).map(|share| read_share(source, &archive, share)).collect::<Result<_, _>>()?;
+        plan.par_chunks(share).map(|share| read_share(source, &archive, share)).collect::<Result<_, _>>()?;
     let mut samples = Vec::with_capacity(plan.len());
     for share in shares {
         samples.extend(share.samples);

@@ -111,11 +111,9 @@ impl Header {
 
     /// The scorer that scores without a name belong to.
     pub(super) fn only_scorer(&self) -> String {
-        let first = self.scores().first().and_then(|score| score.text("name"));
-        first.map_or_else(
-            || self.named_scorers(None).first().map_or("score".to_owned(), |(name, _)| name.clone()),
-            str::to_owned,
-        )
+        let figured = self.scores().first().and_then(|score| score.text("name")).map(str::to_owned);
+        let listed = || self.named_scorers(None).into_iter().next().map(|(name, _)| name);
+        figured.or_else(listed).unwrap_or_else(|| "score".to_owned())
     }
 
     fn scores(&self) -> &[Value] {

@@ -3,8 +3,9 @@
 //! A sample of an agent's run may be megabytes of events and messages. They are stepped over without being built: only
 //! the keys below become values.
 
-use crate::json::{self, Json, Parts};
+use crate::json::{self, Json};
 use calipers_core::{Attempt, Metadata, Outcome, SampleId, Samples, Score, Value};
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 use std::sync::Arc;
@@ -135,7 +136,7 @@ struct SampleParts {
     metadata: Vec<(Arc<str>, Value)>,
     error: Option<Value>,
     limit: Option<Value>,
-    usage: Option<Value>,
+    usage: Usage,
     total_time: Option<Value>,
     working_time: Option<Value>,
 }
@@ -167,9 +168,8 @@ impl SampleParts {
         let milliseconds = |seconds: Option<Value>| Some(Value::from(seconds?.as_number()? * 1000.0));
         field("latency_ms", milliseconds(self.total_time));
         field("working_time_ms", milliseconds(self.working_time));
-        let (tokens, cost) = self.usage.as_ref().map(usage).unwrap_or_default();
-        field("tokens_used", tokens);
-        field("cost_usd", cost);
+        field("tokens_used", self.usage.tokens.map(|tokens| Value::Int(tokens as i64)));
+        field("cost_usd", self.usage.cost.map(Value::from));
         // A limit is a map in samples, and its type alone in summaries.
         field("limit", self.limit.and_then(|limit| text(limit.get("type").cloned().unwrap_or(limit)).map(Value::Text)));
         let error = self.error.and_then(|error| text(error.get("message").cloned().unwrap_or(error)));
@@ -196,21 +196,19 @@ fn epoch(id: &SampleId, epoch: Option<Value>) -> Result<u32, Wrong> {
     }
 }
 
-/// The tokens and the cost of all models together.
-fn usage(usage: &Value) -> (Option<Value>, Option<Value>) {
-    let Value::Map(models) = usage else { return (None, None) };
-    let (mut tokens, mut cost) = (None, None);
-    for (_, usage) in models {
-        let part = |key| usage.number(key).filter(|part| part.is_finite());
-        let spoken = || Some(part("input_tokens").unwrap_or(0.0) + part("output_tokens")?);
-        if let Some(more) = part("total_tokens").or_else(spoken) {
-            tokens = Some(tokens.unwrap_or(0.0) + more);
-        }
-        if let Some(more) = part("total_cost") {
-            cost = Some(cost.unwrap_or(0.0) + more);
-        }
+/// What models used, as far as it is known.
+#[derive(Default)]
+struct Usage {
+    tokens: Option<f64>,
+    cost: Option<f64>,
+}
+
+impl Usage {
+    fn add(&mut self, other: Self) {
+        let sum = |a: Option<f64>, b: Option<f64>| a.map_or(b, |a| Some(a + b.unwrap_or(0.0)));
+        self.tokens = sum(self.tokens, other.tokens);
+        self.cost = sum(self.cost, other.cost);
     }
-    (tokens.map(|tokens| Value::Int(tokens as i64)), cost.map(Value::from))
 }
 
 /// What is written as text, or reads as some.
@@ -263,9 +261,11 @@ fn check_value(value: &Value) -> Result<(), Wrong> {
     Err(wrong.hint("Inspect refuses it too; a score is a plain value, or a list or map of plain values"))
 }
 
-/// Reads a map entry by entry, its keys known by their text.
+/// Reads a map entry by entry. Null is an empty one, except in the place of a sample.
 macro_rules! visit_entries {
-    ($seed:ident, $value:ty, $expecting:literal, |$this:ident, $key:ident, $entries:ident, $out:ident| $body:expr) => {
+    ($seed:ident, $value:ty, $expecting:literal, |$names:ident, $entries:ident, $out:ident| $body:expr) => {
+        struct $seed<'a>(&'a mut Names);
+
         impl<'de> DeserializeSeed<'de> for $seed<'_> {
             type Value = $value;
 
@@ -282,11 +282,9 @@ macro_rules! visit_entries {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut $entries: A) -> Result<$value, A::Error> {
-                let $this = self;
+                let $names = self.0;
                 let mut $out = <$value>::default();
-                while let Some($key) = $entries.next_key_seed(NameSeed($this.0))? {
-                    $body
-                }
+                $body
                 Ok($out)
             }
 
@@ -331,69 +329,138 @@ fn some<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<Option<Value>, A::Err
     Ok(Some(value(entries)?).filter(|value| !matches!(value, Value::Null)))
 }
 
-struct SampleSeed<'a>(&'a mut Names);
+/// The keys of a sample.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum SampleKey {
+    Id,
+    Epoch,
+    Scores,
+    Score,
+    Metadata,
+    Error,
+    Limit,
+    ModelUsage,
+    TotalTime,
+    WorkingTime,
+    #[serde(other)]
+    Other,
+}
 
-visit_entries!(SampleSeed, SampleParts, "a sample, which is a map with `id` and `epoch`", |this, key, entries, out| {
-    match &*key {
-        "id" => out.id = some(&mut entries)?,
-        "epoch" => out.epoch = some(&mut entries)?,
-        "scores" => out.scores = entries.next_value_seed(ScoresSeed(this.0))?,
-        // Before scorers had names, a sample had one score.
-        "score" => out.scores = vec![(UNNAMED.into(), entries.next_value_seed(ScoreSeed(this.0))?)],
-        "metadata" => out.metadata = entries.next_value_seed(EntriesSeed(this.0))?,
-        "error" => out.error = some(&mut entries)?,
-        "limit" => out.limit = some(&mut entries)?,
-        "model_usage" => out.usage = some(&mut entries)?,
-        "total_time" => out.total_time = some(&mut entries)?,
-        "working_time" => out.working_time = some(&mut entries)?,
-        _ => {
-            entries.next_value::<IgnoredAny>()?;
+visit_entries!(SampleSeed, SampleParts, "a sample, which is a map with `id` and `epoch`", |names, entries, out| {
+    while let Some(key) = entries.next_key::<SampleKey>()? {
+        match key {
+            SampleKey::Id => out.id = some(&mut entries)?,
+            SampleKey::Epoch => out.epoch = some(&mut entries)?,
+            SampleKey::Scores => out.scores = entries.next_value_seed(ScoresSeed(names))?,
+            // Before scorers had names, a sample had one score.
+            SampleKey::Score => out.scores = vec![(UNNAMED.into(), entries.next_value_seed(ScoreSeed(names))?)],
+            SampleKey::Metadata => out.metadata = entries.next_value_seed(EntriesSeed(names))?,
+            SampleKey::Error => out.error = some(&mut entries)?,
+            SampleKey::Limit => out.limit = some(&mut entries)?,
+            SampleKey::ModelUsage => out.usage = entries.next_value_seed(UsagesSeed(names))?,
+            SampleKey::TotalTime => out.total_time = some(&mut entries)?,
+            SampleKey::WorkingTime => out.working_time = some(&mut entries)?,
+            SampleKey::Other => {
+                entries.next_value::<IgnoredAny>()?;
+            }
         }
     }
 });
 
-struct ScoresSeed<'a>(&'a mut Names);
-
-visit_entries!(ScoresSeed, Vec<(Arc<str>, ScoreParts)>, "a map of scores by scorer", |this, key, entries, out| {
-    let score = entries.next_value_seed(ScoreSeed(this.0))?;
-    if key.is_empty() {
-        return Err(A::Error::custom("a scorer without a name"));
+visit_entries!(ScoresSeed, Vec<(Arc<str>, ScoreParts)>, "a map of scores by scorer", |names, entries, out| {
+    while let Some(scorer) = entries.next_key_seed(NameSeed(names))? {
+        if scorer.is_empty() {
+            return Err(A::Error::custom("a scorer without a name"));
+        }
+        let score = entries.next_value_seed(ScoreSeed(names))?;
+        put(&mut out, scorer, score);
     }
-    put(&mut out, key, score);
 });
 
-struct ScoreSeed<'a>(&'a mut Names);
+/// The keys of a score.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum ScoreKey {
+    Value,
+    Answer,
+    Explanation,
+    Reason,
+    Metadata,
+    #[serde(other)]
+    Other,
+}
 
-visit_entries!(ScoreSeed, ScoreParts, "a score, which is a map with a `value`", |this, key, entries, out| {
-    match &*key {
-        "value" => out.value = Some(value(&mut entries)?),
-        "answer" => out.answer = some(&mut entries)?,
-        "explanation" => out.explanation = some(&mut entries)?,
-        "reason" => out.reason = some(&mut entries)?,
-        "metadata" => out.metadata = entries.next_value_seed(ScoreMetadataSeed(this.0))?,
-        _ => {
-            entries.next_value::<IgnoredAny>()?;
+visit_entries!(ScoreSeed, ScoreParts, "a score, which is a map with a `value`", |names, entries, out| {
+    while let Some(key) = entries.next_key::<ScoreKey>()? {
+        match key {
+            ScoreKey::Value => out.value = Some(value(&mut entries)?),
+            ScoreKey::Answer => out.answer = some(&mut entries)?,
+            ScoreKey::Explanation => out.explanation = some(&mut entries)?,
+            ScoreKey::Reason => out.reason = some(&mut entries)?,
+            ScoreKey::Metadata => out.metadata = entries.next_value_seed(ScoreMetadataSeed(names))?,
+            ScoreKey::Other => {
+                entries.next_value::<IgnoredAny>()?;
+            }
         }
     }
 });
 
-struct EntriesSeed<'a>(&'a mut Names);
-
-visit_entries!(EntriesSeed, Vec<(Arc<str>, Value)>, "a map", |this, key, entries, out| {
-    let value = value(&mut entries)?;
-    put(&mut out, key, value);
+visit_entries!(EntriesSeed, Vec<(Arc<str>, Value)>, "a map", |names, entries, out| {
+    while let Some(key) = entries.next_key_seed(NameSeed(names))? {
+        let value = value(&mut entries)?;
+        put(&mut out, key, value);
+    }
 });
 
-struct ScoreMetadataSeed<'a>(&'a mut Names);
-
-visit_entries!(ScoreMetadataSeed, Vec<(Arc<str>, Value)>, "a map", |this, key, entries, out| {
-    // The conversation with the judge: often larger than all the rest, and no metric reads it.
-    if *key == *"grading" {
-        entries.next_value::<IgnoredAny>()?;
-        continue;
+visit_entries!(ScoreMetadataSeed, Vec<(Arc<str>, Value)>, "a map", |names, entries, out| {
+    while let Some(key) = entries.next_key_seed(NameSeed(names))? {
+        // The conversation with the judge: often larger than all the rest, and no metric reads it.
+        if *key == *"grading" {
+            entries.next_value::<IgnoredAny>()?;
+            continue;
+        }
+        let value = value(&mut entries)?;
+        put(&mut out, key, value);
     }
-    let value = value(&mut entries)?;
-    put(&mut out, key, value);
+});
+
+visit_entries!(UsagesSeed, Usage, "a map of usage by model", |names, entries, out| {
+    while entries.next_key::<IgnoredAny>()?.is_some() {
+        out.add(entries.next_value_seed(UsageSeed(names))?);
+    }
+});
+
+/// The keys of what one model used.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum UsageKey {
+    TotalTokens,
+    InputTokens,
+    OutputTokens,
+    TotalCost,
+    #[serde(other)]
+    Other,
+}
+
+visit_entries!(UsageSeed, Usage, "a map of usage", |_names, entries, out| {
+    let (mut input, mut output) = (None, None);
+    while let Some(key) = entries.next_key::<UsageKey>()? {
+        let number = match key {
+            UsageKey::TotalTokens => &mut out.tokens,
+            UsageKey::InputTokens => &mut input,
+            UsageKey::OutputTokens => &mut output,
+            UsageKey::TotalCost => &mut out.cost,
+            UsageKey::Other => {
+                entries.next_value::<IgnoredAny>()?;
+                continue;
+            }
+        };
+        *number = value(&mut entries)?.as_number().filter(|number| number.is_finite());
+    }
+    if out.tokens.is_none() {
+        out.tokens = output.map(|output| output + input.unwrap_or(0.0));
+    }
 });
 
 /// Beyond this many entries a key is not looked for among the earlier ones.
