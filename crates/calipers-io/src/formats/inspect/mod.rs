@@ -5,6 +5,7 @@ mod eval;
 mod header;
 mod json;
 mod sample;
+mod skim;
 
 use super::Format;
 use crate::{ReadError, Run, Shape, Source};

@@ -1,12 +1,14 @@
 //! What scoring needs of a sample, and nothing else of it.
 //!
-//! A sample of an agent's run may be megabytes of events and messages. They are stepped over without being built: only
+//! A sample of an agent's run may be megabytes of events and messages. They are stepped over without being parsed: only
 //! the keys below become values.
 
+use super::skim::Skim;
 use crate::json::{self, Json};
 use calipers_core::{Attempt, Metadata, Outcome, SampleId, Samples, Score, Value};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -45,14 +47,15 @@ impl Wrong {
 impl Sample {
     /// Reads the JSON of one sample.
     pub(super) fn parse(bytes: &[u8], names: &mut Names) -> Result<Self, Wrong> {
-        // Most samples have no NaN: they are parsed as they are, and only one that fails is looked at again.
-        let parts = match parts(bytes, names) {
-            Ok(parts) => parts,
-            Err(first) => match json::standard(bytes) {
-                std::borrow::Cow::Borrowed(_) => return Err(not_a_sample(&first)),
-                std::borrow::Cow::Owned(standard) => parts(&standard, names).map_err(|error| not_a_sample(&error))?,
-            },
-        };
+        let mut skim = Skim::new(bytes).map_err(not_a_sample)?;
+        let mut parts = SampleParts::default();
+        while let Some((key, value)) = skim.entry().map_err(not_a_sample)? {
+            parts.take(key, value, names).map_err(|error| {
+                let text = error.to_string();
+                let what = text.split(" at line ").next().unwrap_or_default();
+                not_a_sample(format!("`{}`: {what}", String::from_utf8_lossy(key)))
+            })?;
+        }
         parts.check()
     }
 
@@ -93,18 +96,25 @@ impl Sample {
     }
 }
 
-fn parts(bytes: &[u8], names: &mut Names) -> Result<SampleParts, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parts = SampleSeed(names).deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(parts)
+fn not_a_sample(what: impl fmt::Display) -> Wrong {
+    Wrong::new(format!("not a sample: {what}")).hint("write the log again with Inspect, or take the sample out")
 }
 
-fn not_a_sample(error: &serde_json::Error) -> Wrong {
-    let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or_default();
-    let wrong = Wrong::new(format!("not a sample: {what} (at byte {} of line {})", error.column(), error.line()));
-    wrong.hint("write the log again with Inspect, or take the sample out")
+/// Parses a value; one that fails is looked at again for bare NaN, which most values do not have.
+fn leniently<T>(
+    bytes: &[u8],
+    mut parse: impl FnMut(&[u8]) -> Result<T, serde_json::Error>,
+) -> Result<T, serde_json::Error> {
+    parse(bytes).or_else(|first| match json::standard(bytes) {
+        Cow::Borrowed(_) => Err(first),
+        Cow::Owned(standard) => parse(&standard),
+    })
+}
+
+/// Any value but null.
+fn some(bytes: &[u8]) -> Result<Option<Value>, serde_json::Error> {
+    let Json(value) = leniently(bytes, |bytes| serde_json::from_slice(bytes))?;
+    Ok(Some(value).filter(|value| !matches!(value, Value::Null)))
 }
 
 /// Names that come back in every sample, kept once.
@@ -152,6 +162,25 @@ struct ScoreParts {
 }
 
 impl SampleParts {
+    /// Takes an entry of a sample in, if scoring needs it.
+    fn take(&mut self, key: &[u8], value: &[u8], names: &mut Names) -> Result<(), serde_json::Error> {
+        match key {
+            b"id" => self.id = some(value)?,
+            b"epoch" => self.epoch = some(value)?,
+            b"scores" => self.scores = ScoresSeed::parse(value, names)?,
+            // Before scorers had names, a sample had one score.
+            b"score" => self.scores = vec![(UNNAMED.into(), ScoreSeed::parse(value, names)?)],
+            b"metadata" => self.metadata = EntriesSeed::parse(value, names)?,
+            b"error" => self.error = some(value)?,
+            b"limit" => self.limit = some(value)?,
+            b"model_usage" => self.usage = UsagesSeed::parse(value, names)?,
+            b"total_time" => self.total_time = some(value)?,
+            b"working_time" => self.working_time = some(value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn check(self) -> Result<Sample, Wrong> {
         let id = sample_id(self.id)?;
         let epoch = epoch(&id, self.epoch)?;
@@ -261,10 +290,21 @@ fn check_value(value: &Value) -> Result<(), Wrong> {
     Err(wrong.hint("Inspect refuses it too; a score is a plain value, or a list or map of plain values"))
 }
 
-/// Reads a map entry by entry. Null is an empty one, except in the place of a sample.
+/// Reads a map entry by entry. Null is an empty one.
 macro_rules! visit_entries {
     ($seed:ident, $value:ty, $expecting:literal, |$names:ident, $entries:ident, $out:ident| $body:expr) => {
         struct $seed<'a>(&'a mut Names);
+
+        impl $seed<'_> {
+            #[allow(dead_code)] // some are only ever inside others
+            fn parse(bytes: &[u8], names: &mut Names) -> Result<$value, serde_json::Error> {
+                leniently(bytes, |bytes| {
+                    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+                    let value = $seed(names).deserialize(&mut deserializer)?;
+                    deserializer.end().map(|()| value)
+                })
+            }
+        }
 
         impl<'de> DeserializeSeed<'de> for $seed<'_> {
             type Value = $value;
@@ -288,10 +328,7 @@ macro_rules! visit_entries {
                 Ok($out)
             }
 
-            fn visit_unit<E: serde::de::Error>(self) -> Result<$value, E> {
-                if $expecting.starts_with("a sample") {
-                    return Err(E::custom("null in the place of a sample"));
-                }
+            fn visit_unit<E>(self) -> Result<$value, E> {
                 Ok(<$value>::default())
             }
         }
@@ -325,48 +362,9 @@ fn value<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<Value, A::Error> {
     entries.next_value::<Json>().map(|Json(value)| value)
 }
 
-fn some<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<Option<Value>, A::Error> {
+fn some_value<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<Option<Value>, A::Error> {
     Ok(Some(value(entries)?).filter(|value| !matches!(value, Value::Null)))
 }
-
-/// The keys of a sample.
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum SampleKey {
-    Id,
-    Epoch,
-    Scores,
-    Score,
-    Metadata,
-    Error,
-    Limit,
-    ModelUsage,
-    TotalTime,
-    WorkingTime,
-    #[serde(other)]
-    Other,
-}
-
-visit_entries!(SampleSeed, SampleParts, "a sample, which is a map with `id` and `epoch`", |names, entries, out| {
-    while let Some(key) = entries.next_key::<SampleKey>()? {
-        match key {
-            SampleKey::Id => out.id = some(&mut entries)?,
-            SampleKey::Epoch => out.epoch = some(&mut entries)?,
-            SampleKey::Scores => out.scores = entries.next_value_seed(ScoresSeed(names))?,
-            // Before scorers had names, a sample had one score.
-            SampleKey::Score => out.scores = vec![(UNNAMED.into(), entries.next_value_seed(ScoreSeed(names))?)],
-            SampleKey::Metadata => out.metadata = entries.next_value_seed(EntriesSeed(names))?,
-            SampleKey::Error => out.error = some(&mut entries)?,
-            SampleKey::Limit => out.limit = some(&mut entries)?,
-            SampleKey::ModelUsage => out.usage = entries.next_value_seed(UsagesSeed(names))?,
-            SampleKey::TotalTime => out.total_time = some(&mut entries)?,
-            SampleKey::WorkingTime => out.working_time = some(&mut entries)?,
-            SampleKey::Other => {
-                entries.next_value::<IgnoredAny>()?;
-            }
-        }
-    }
-});
 
 visit_entries!(ScoresSeed, Vec<(Arc<str>, ScoreParts)>, "a map of scores by scorer", |names, entries, out| {
     while let Some(scorer) = entries.next_key_seed(NameSeed(names))? {
@@ -395,9 +393,9 @@ visit_entries!(ScoreSeed, ScoreParts, "a score, which is a map with a `value`", 
     while let Some(key) = entries.next_key::<ScoreKey>()? {
         match key {
             ScoreKey::Value => out.value = Some(value(&mut entries)?),
-            ScoreKey::Answer => out.answer = some(&mut entries)?,
-            ScoreKey::Explanation => out.explanation = some(&mut entries)?,
-            ScoreKey::Reason => out.reason = some(&mut entries)?,
+            ScoreKey::Answer => out.answer = some_value(&mut entries)?,
+            ScoreKey::Explanation => out.explanation = some_value(&mut entries)?,
+            ScoreKey::Reason => out.reason = some_value(&mut entries)?,
             ScoreKey::Metadata => out.metadata = entries.next_value_seed(ScoreMetadataSeed(names))?,
             ScoreKey::Other => {
                 entries.next_value::<IgnoredAny>()?;
@@ -540,8 +538,8 @@ mod tests {
             (r#"{"id": 7, "epoch": 2, "scores": {"m": {}}}"#, "scorer `m` on sample `7` (epoch 2) has no `value`"),
             (r#"{"id": 7, "epoch": 2, "scores": {"m": {"value": [1, [2]]}}}"#, "holds a list inside a list"),
             (r#"{"id": 7, "epoch": 2, "scores": [1]}"#, "expected a map of scores by scorer"),
-            (r#"null"#, "null in the place of a sample"),
-            (r#"{"id": 7, "epoch": 2"#, "EOF while parsing"),
+            (r#"null"#, "not a sample: expected a map with `id` and `epoch`"),
+            (r#"{"id": 7, "epoch": 2"#, "not a sample: it ends within itself"),
         ] {
             let wrong = parse(text).unwrap_err();
             assert!(wrong.what.contains(want), "{text}: {}", wrong.what);
