@@ -62,8 +62,12 @@ fn items(value: Option<&Json>) -> &[Value] {
 impl Header {
     pub(super) fn parse(source: &Source, bytes: &[u8]) -> Result<Self, ReadError> {
         let standard = json::standard(bytes);
-        let mut header: Self =
-            serde_json::from_slice(&standard).map_err(|error| json::json_error(&source.name, &error))?;
+        let mut header: Self = serde_json::from_slice(&standard).map_err(|error| {
+            let text = error.to_string();
+            // The line would be one of the header, which is not a file.
+            let what = text.split(" at line ").next().unwrap_or_default();
+            source.error(format!("not the header of a log: {what}")).hint("write the log again with Inspect")
+        })?;
         header.is_finished = true;
         if let Some(results) = &mut header.results {
             results.migrate();

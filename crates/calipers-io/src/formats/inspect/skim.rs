@@ -12,6 +12,9 @@ pub(super) struct Skim<'a> {
     first: bool,
 }
 
+/// A key and its value.
+type Entry<'a> = (&'a [u8], &'a [u8]);
+
 /// Why the entries cannot be told apart.
 pub(super) type Unclear = &'static str;
 
@@ -28,7 +31,7 @@ impl<'a> Skim<'a> {
     }
 
     /// The next key, without its quotes and as it is written, and its value.
-    pub(super) fn entry(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>, Unclear> {
+    pub(super) fn entry(&mut self) -> Result<Option<Entry<'a>>, Unclear> {
         match (self.next_byte()?, self.first) {
             (b'}', _) => {
                 self.at += 1;
@@ -50,7 +53,7 @@ impl<'a> Skim<'a> {
         Ok(Some((&key[1..key.len() - 1], value)))
     }
 
-    fn end(&self) -> Result<Option<(&'a [u8], &'a [u8])>, Unclear> {
+    fn end(&self) -> Result<Option<Entry<'a>>, Unclear> {
         let is_last = self.bytes[self.at..].iter().all(u8::is_ascii_whitespace);
         if is_last { Ok(None) } else { Err("more content follows it") }
     }
