@@ -517,6 +517,20 @@ fn wrong_content_is_refused_with_its_place() {
 }
 
 #[test]
+fn of_several_wrong_samples_the_first_is_reported() {
+    let null = |id: usize| sample(id, 1, Json::Null);
+    let entries: Vec<Entry> =
+        (0..2000).map(|id| Entry::new(&format!("samples/{id}_epoch_1.json"), &null(id))).collect();
+    let samples: Vec<String> = (0..2000).map(|id| String::from_utf8(null(id)).unwrap()).collect();
+    let document =
+        format!("{{\"eval\": {{\"task\": \"t\", \"created\": \"now\"}}, \"samples\": [{}]}}", samples.join(","));
+    for _ in 0..20 {
+        assert!(refused("x.eval", archive(&entries)).contains("on sample `0` (epoch 1)"));
+        assert!(refused("x.json", document.clone()).contains("on sample `0` (epoch 1)"));
+    }
+}
+
+#[test]
 fn wrong_documents_are_refused_with_their_place() {
     let document =
         |samples: &str| format!("{{\"eval\": {{\"task\": \"t\", \"created\": \"now\"}}, \"samples\": {samples}}}\n");

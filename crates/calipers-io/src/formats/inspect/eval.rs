@@ -24,10 +24,12 @@ pub(super) fn read(source: &Source) -> Result<Run, ReadError> {
     // In the order of the file, so that reading goes forward. The order of samples is settled afterwards.
     plan.sort_by_key(|sample| sample.shell.place());
     let share = (plan.len() / (8 * rayon::current_num_threads())).clamp(1, SHARE_MAX);
-    let shares: Vec<Share> =
-        plan.par_chunks(share).map(|share| read_share(source, &archive, share)).collect::<Result<_, _>>()?;
+    // Errors are looked at in order, so that of several the same one is always reported.
+    let shares: Vec<Result<Share, ReadError>> =
+        plan.par_chunks(share).map(|share| read_share(source, &archive, share)).collect();
     let mut samples = Vec::with_capacity(plan.len());
     for share in shares {
+        let share = share?;
         samples.extend(share.samples);
         damaged.extend(share.damaged);
     }

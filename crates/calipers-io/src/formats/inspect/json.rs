@@ -49,7 +49,7 @@ impl Batch {
 
     fn parse(&self, source: &Source) -> Result<Vec<Sample>, ReadError> {
         let share = self.ends.len().div_ceil(2 * rayon::current_num_threads()).max(1);
-        let shares: Vec<Vec<Sample>> = self
+        let shares: Vec<Result<Vec<Sample>, ReadError>> = self
             .ends
             .par_chunks(share)
             .enumerate()
@@ -68,8 +68,13 @@ impl Batch {
                 }
                 Ok(samples)
             })
-            .collect::<Result<_, ReadError>>()?;
-        Ok(shares.into_iter().flatten().collect())
+            .collect();
+        // Errors are looked at in order, so that of several the same one is always reported.
+        let mut samples = Vec::with_capacity(self.ends.len());
+        for share in shares {
+            samples.extend(share?);
+        }
+        Ok(samples)
     }
 }
 
