@@ -1,5 +1,6 @@
 //! The formats, one file each.
 
+mod inspect;
 mod native;
 
 use crate::{ReadError, Run, Shape, Source};
@@ -22,7 +23,7 @@ pub trait Format: Sync {
 /// All formats, in the order in which they are asked.
 #[must_use]
 pub fn formats() -> Vec<&'static dyn Format> {
-    vec![&native::Native]
+    vec![&inspect::Inspect, &native::Native]
 }
 
 /// Reads a source in the format of this name, or in the one that recognises its content.

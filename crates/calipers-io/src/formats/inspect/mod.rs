@@ -1,0 +1,125 @@
+//! Inspect AI's logs: `.eval` archives and `.json` documents.
+
+mod archive;
+mod eval;
+mod header;
+mod json;
+mod sample;
+mod skim;
+
+use super::Format;
+use crate::{ReadError, Run, Shape, Source};
+use calipers_core::Samples;
+use header::Header;
+use sample::Sample;
+use std::io::Read as _;
+
+/// Logs of Inspect AI, both kinds, of all ages.
+pub(crate) struct Inspect;
+
+/// What the first member of an archive may be called.
+const MEMBERS: [&[u8]; 5] = [b"_journal/", b"samples/", b"header.json", b"summaries.json", b"reductions.json"];
+/// Where the name of the first member stands in an archive.
+const NAME_AT: usize = 30;
+
+impl Format for Inspect {
+    fn name(&self) -> &'static str {
+        "inspect"
+    }
+
+    fn about(&self) -> &'static str {
+        "Inspect AI logs: .eval archives and .json documents"
+    }
+
+    fn recognises(&self, shape: &Shape) -> bool {
+        if is_archive(&shape.head) {
+            let first = shape.head.get(NAME_AT..).unwrap_or_default();
+            return MEMBERS.iter().any(|member| first.starts_with(member)) || shape.file_name.ends_with(".eval");
+        }
+        if shape.json.is_none() {
+            // A damaged archive is still to be told what is wrong with it.
+            return shape.file_name.ends_with(".eval");
+        }
+        shape.has_inner("eval", "task") && (shape.has_inner("eval", "created") || shape.has_inner("eval", "model"))
+    }
+
+    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+        let head = source.head()?;
+        let start = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&head);
+        if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
+            return Ok(vec![json::read(source)?]);
+        }
+        if !is_archive(&head) {
+            let hint = "an Inspect log is a ZIP archive or a JSON document; copy it again from where it was written";
+            return Err(source.error("the content is neither a ZIP archive nor JSON").hint(hint));
+        }
+        let mut stored = Vec::new();
+        source.seekable()?.take(4).read_to_end(&mut stored).map_err(|error| source.unreadable(&error))?;
+        if !is_archive(&stored) {
+            // An archive within gzip or zstd cannot be sought in, so it is taken out first.
+            let inner = Source::bytes(source.name.clone(), source.read_all()?);
+            return Ok(vec![eval::read(&inner)?]);
+        }
+        Ok(vec![eval::read(source)?])
+    }
+}
+
+/// An archive begins with a member, or, if it has none, with its end.
+fn is_archive(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+/// A log as far as it was read.
+struct Log {
+    header: Header,
+    samples: Vec<Sample>,
+    notes: Vec<String>,
+}
+
+impl Log {
+    fn finish(mut self, source: &Source) -> Run {
+        self.samples.sort_by_cached_key(Sample::place);
+        self.drop_repeated();
+        let read = self.samples.len();
+        let unnamed = self.header.only_scorer();
+        let mut samples = Samples::new();
+        for sample in self.samples {
+            sample.push(&mut samples, &unnamed);
+        }
+        let mut notes = self.header.notes();
+        notes.extend(self.notes);
+        match self.header.total_samples() {
+            Some(total) if read > 0 && read < total => {
+                notes.push(format!("the log counts {total} attempts and holds {read} of them"));
+            }
+            _ if read == 0 => notes.push("the log has no samples: only its own figures can be shown".to_owned()),
+            _ => {}
+        }
+        Run {
+            source: source.name.clone(),
+            task: self.header.task(),
+            model: self.header.model(),
+            recorded: self.header.recorded(&samples),
+            samples,
+            notes,
+            ..Run::default()
+        }
+    }
+
+    /// Of an attempt that is there twice, the later one counts: it was run again.
+    fn drop_repeated(&mut self) {
+        let before = self.samples.len();
+        self.samples.reverse();
+        self.samples.dedup_by(|a, b| a.epoch == b.epoch && a.id == b.id);
+        self.samples.reverse();
+        let dropped = before - self.samples.len();
+        if dropped > 0 {
+            let attempts = plural(dropped, "attempt");
+            self.notes.push(format!("{attempts} left out: the log has them again, and the later one counts"));
+        }
+    }
+}
+
+fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
