@@ -2,7 +2,7 @@
 
 use crate::column::{ABSENT, Coded, Column};
 use crate::scores::{Row, Scores, Values};
-use crate::{Outcome, Value};
+use crate::{Error, ErrorKind, Outcome, Value};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
