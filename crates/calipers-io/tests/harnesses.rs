@@ -22,7 +22,8 @@ fn whole(samples: &Samples) -> String {
     let mut until: Option<String> = None;
     for line in debug.lines() {
         match &until {
-            Some(end) => until = (line != end).then(|| end.clone()).filter(|_| line != end),
+            Some(end) if line == end => until = None,
+            Some(_) => {}
             None => {
                 let indent = &line[..line.len() - line.trim_start().len()];
                 match line.trim_start() {
@@ -50,7 +51,6 @@ fn check(run: &Run, task: Option<&str>, model: Option<&str>, want: &Samples, fig
     assert_eq!(run.notes, notes);
 }
 
-/// Compared without an order of keys, which maps do not have.
 fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Value::from(entries)
 }
@@ -844,6 +844,20 @@ fn errors_name_the_file_the_place_and_what_was_expected() {
     ] {
         let error = read(&Source::bytes("f", content.as_bytes().to_vec()), None).unwrap_err().to_string();
         assert!(error.starts_with(want), "{format}: {error}");
+    }
+}
+
+#[test]
+fn nothing_to_read_is_said() {
+    let empty_export = r#"{"evalId": "e", "results": {"version": 3, "results": []}, "config": {"description": "t"}}"#;
+    let runs = read(&Source::bytes("f", empty_export.as_bytes().to_vec()), None).unwrap();
+    check(&runs[0], Some("t"), None, &Samples::new(), &[], &["the file has no results"]);
+    let empty_results = r#"{"results": {}, "configs": {}, "model_name": "m"}"#;
+    let runs = read(&Source::bytes("f", empty_results.as_bytes().to_vec()), None).unwrap();
+    check(&runs[0], None, Some("m"), &Samples::new(), &[], &["the file has no results"]);
+    for format in ["promptfoo", "lm-eval", "openai-evals", "agentv"] {
+        let error = read(&Source::bytes("f", b" \n\n".to_vec()), Some(format)).unwrap_err();
+        assert_eq!(error.what(), "the file has no records", "{format}");
     }
 }
 

@@ -190,10 +190,11 @@ pub(super) fn each_line(
     let mut reader = source.open()?;
     let mut line = Vec::new();
     let mut number = 0;
+    let mut has_any = false;
     loop {
         line.clear();
         if reader.read_until(b'\n', &mut line).map_err(|error| source.unreadable(&error))? == 0 {
-            return Ok(());
+            break;
         }
         number += 1;
         let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line).trim_ascii();
@@ -209,7 +210,12 @@ pub(super) fn each_line(
             source.error(format!("not valid JSON: {what}")).at_line(number).hint(hint)
         })?;
         take(At { value: &value, source, line: Some(number), up: None }.map()?)?;
+        has_any = true;
     }
+    if has_any {
+        return Ok(());
+    }
+    Err(source.error("the file has no records").hint("rerun the evaluation that should have written it"))
 }
 
 /// Longer texts are content, not facts to group by, and are left where they are.

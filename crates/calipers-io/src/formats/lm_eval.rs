@@ -224,6 +224,9 @@ fn read_results(source: &Source) -> Result<Vec<Run>, ReadError> {
     for (task, figures) in groups.entries()?.filter(|(task, _)| results.get(task).is_null()) {
         runs.push(results_run(task, figures, model.clone())?);
     }
+    if runs.is_empty() {
+        runs.push(Run { model, notes: vec!["the file has no results".to_owned()], ..Run::default() });
+    }
     Ok(runs)
 }
 

@@ -113,6 +113,7 @@ struct Column {
 /// A row, read but not yet named: the name depends on what else is in its column.
 struct Row {
     sample: usize,
+    test: u32,
     score: Option<(Score, &'static str)>,
     named: Vec<(String, Score)>,
     fields: Vec<(String, Value)>,
@@ -137,7 +138,13 @@ impl Table {
     fn runs(self) -> Result<Vec<Run>, ReadError> {
         let several_prompts =
             self.columns.iter().any(|a| self.columns.iter().any(|b| a.provider == b.provider && a.prompt != b.prompt));
-        let Self { task, repeat, prompts, columns, .. } = self;
+        let Self { task, repeat, prompts, mut columns, .. } = self;
+        if columns.is_empty() {
+            let notes = vec!["the file has no results".to_owned()];
+            return Ok(vec![Run { task, notes, ..Run::default() }]);
+        }
+        // Rows stand in the order in which they finished; columns and attempts have one of their own.
+        columns.sort_by_key(|column| column.index);
         let run = |column: Column| {
             let figures = prompts.get(column.index).map(|prompt| prompt.figures.clone()).unwrap_or_default();
             let task = match (&task, column.prompt.as_deref().filter(|_| several_prompts)) {
@@ -192,7 +199,8 @@ impl Column {
         Ok(self.names.number(&label, identity))
     }
 
-    fn run(self, mut run: Run, repeat: Option<u32>) -> Run {
+    fn run(mut self, mut run: Run, repeat: Option<u32>) -> Run {
+        self.rows.sort_by_key(|row| row.test);
         run.model = Some(self.provider).filter(|name| !name.is_empty());
         let ids = self.names.ids();
         let mut attempts = vec![0u32; ids.len()];
@@ -256,7 +264,8 @@ impl Row {
             has_no_assertions = asserts.items()?.next().is_none() && components.items()?.next().is_none();
         }
         let metadata = facts(row)?;
-        Ok(Self { sample, score, named, fields, metadata, error, is_cached, has_no_assertions })
+        let test = row.get("testIdx").count()?.unwrap_or(0);
+        Ok(Self { sample, test, score, named, fields, metadata, error, is_cached, has_no_assertions })
     }
 
     fn push(self, ids: &[String], run: &mut Run) {
