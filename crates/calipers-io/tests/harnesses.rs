@@ -333,7 +333,7 @@ mod deepeval {
 
     /// The two samples that share the name `test_refund`: each has a digest of its input behind the name.
     fn names(run: &Run) -> Vec<String> {
-        let points = run.samples.points("Relevancy").unwrap();
+        let points = run.samples.points("Relevancy").expect("the fixture has this metric");
         let names: Vec<String> = [0, 2].map(|row| points.sample_id(row).to_string()).into();
         assert!(names.iter().all(|name| name.starts_with("test_refund #")) && names[0] != names[1], "{names:?}");
         names
@@ -361,8 +361,7 @@ mod lm_eval {
                 }
                 _ => first.into(),
             };
-            let attempt = want
-                .push(id)
+            want.push(id)
                 .metadata("doc_hash", format!("d{id}"))
                 .metadata("prompt_hash", format!("p{id}"))
                 .metadata("target_hash", format!("t{id}"))
@@ -372,7 +371,6 @@ mod lm_eval {
                 .metadata("choices", Value::List(vec!["1".into(), "2".into()]))
                 .score(strict, first)
                 .score(flexible, Score::new(second).answer("1"));
-            drop(attempt);
             if id == 0 {
                 want.push(0).score(strict, Score::new(0.0).answer("1"));
             }
@@ -541,6 +539,18 @@ mod pydantic_evals {
     }
 
     #[test]
+    fn the_same_attempt_twice_is_refused() {
+        let case = |name: &str, source: &str| format!(r#"{{"name": "{name}", "source_case_name": {source}}}"#);
+        for (first, second) in
+            [(case("a [1/2]", r#""a""#), case("a [1/2]", r#""a""#)), (case("a", "null"), case("a [1/2]", r#""a""#))]
+        {
+            let report = format!(r#"{{"cases": [{first}, {second}], "failures": []}}"#);
+            let error = read(&Source::bytes("f", report.into_bytes()), None).unwrap_err().to_string();
+            assert!(error.starts_with("`a [1/2]` is there twice\n  in f, at `cases[1]`"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_list_of_cases_is_read() {
         let runs = runs("pydantic_evals/cases.json", "pydantic-evals");
         let mut want = Samples::new();
@@ -604,7 +614,7 @@ mod waza {
                 _ => attempt.score("mentions", Outcome::unscored("the run was skipped")),
             };
         }
-        want.push("lost-note")
+        want.push_epoch("lost-note", 1)
             .metadata("display_name", "Lost note")
             .error("the task ended in an error before its first run");
         check(
@@ -835,6 +845,11 @@ fn errors_name_the_file_the_place_and_what_was_expected() {
             r#"{"eval_id": "e", "config": {"model_id": "m"}, "tasks": [{"test_id": "t", "runs": [{"run_number": 1, "status": "maybe"}]}]}"#,
             "waza",
             "`status` is `maybe`; expected `passed`, `failed`, `error`, `skipped` or `n/a`\n  in f, at `tasks[0].runs[0].status`",
+        ),
+        (
+            r#"{"eval_id": "e", "config": {"model_id": "m"}, "tasks": [{"test_id": "t", "runs": [{"run_number": 1, "status": "passed"}, {"run_number": 1, "status": "failed"}]}]}"#,
+            "waza",
+            "run 1 of task `t` is there twice\n  in f, at `tasks[0].runs[1]`",
         ),
         (
             r#"{"test_id": "t", "score": 1, "target": "m", "execution_status": "fine"}"#,

@@ -1,7 +1,7 @@
 //! Values with the place they stand at, so that every complaint about a foreign file names its path or line.
 
 use crate::json::{self, Json};
-use crate::{Place, ReadError, Source};
+use crate::{Place, ReadError, RecordedFigure, Source};
 use calipers_core::{Outcome, Score, Value};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -345,6 +345,12 @@ impl Unique {
         }
         candidate
     }
+}
+
+/// A figure of a scorer that the file records.
+pub(super) fn figure(scorer: &str, metric: &str, value: Option<f64>) -> RecordedFigure {
+    let (scorer, score) = (scorer.to_owned(), scorer.to_owned());
+    RecordedFigure { scorer, score, reducer: None, metric: metric.to_owned(), value }
 }
 
 /// `1 row`, `2 rows`.

@@ -3,9 +3,9 @@
 //! Repeats have no index: cases with the same name and input are attempts of one sample.
 
 use super::Format;
-use super::at::{At, Names, Unique, counted, document, fact, outcome, summary};
+use super::at::{At, Names, Unique, counted, document, fact, figure, outcome, summary};
 use crate::json::Parts;
-use crate::{ReadError, Recorded, RecordedFigure, Run, Shape, Source};
+use crate::{ReadError, Recorded, Run, Shape, Source};
 use calipers_core::{Metadata, Outcome, Value};
 
 /// What DeepEval saves of a test run.
@@ -253,10 +253,7 @@ fn first_error(trace: &Value) -> Option<&str> {
 
 fn recorded(root: At<'_>) -> Result<Recorded, ReadError> {
     let mut figures = Vec::new();
-    let mut add = |scorer: &str, metric: &str, value| {
-        let (scorer, score) = (scorer.to_owned(), scorer.to_owned());
-        figures.push(RecordedFigure { scorer, score, reducer: None, metric: metric.to_owned(), value });
-    };
+    let mut add = |scorer: &str, metric: &str, value| figures.push(figure(scorer, metric, value));
     for metric in root.get("metricsScores").items()? {
         let name = metric.map()?.get("metric").name()?.to_owned();
         for key in ["passes", "fails", "errors"] {

@@ -4,8 +4,8 @@
 //! A results file alone has recorded figures and no samples.
 
 use super::Format;
-use super::at::{At, counted, document, each_line, fact, outcome};
-use crate::{ReadError, Recorded, RecordedFigure, Run, Shape, Source};
+use super::at::{At, counted, document, each_line, fact, figure, outcome};
+use crate::{ReadError, Recorded, Run, Shape, Source};
 use calipers_core::{Outcome, SampleId, Samples, Value};
 use std::collections::{BTreeMap, HashMap};
 
@@ -66,7 +66,7 @@ fn read_samples(source: &Source) -> Result<Run, ReadError> {
         let values = counted(*values, "value");
         run.notes.push(format!("{values} of `{scorer}` not read: parts of a figure over all samples, not scores"));
     }
-    add_results_beside(source, &mut run)?;
+    add_results_beside(source, &mut run);
     Ok(run)
 }
 
@@ -183,13 +183,13 @@ fn task_and_date(file_name: &str) -> Option<(&str, &str)> {
 
 /// Nothing in a samples file says which task and model it is of: its name has the task, and the results of the same date
 /// beside it have the model and the figures.
-fn add_results_beside(source: &Source, run: &mut Run) -> Result<(), ReadError> {
-    let Some((task, date)) = task_and_date(source.file_name()) else { return Ok(()) };
+fn add_results_beside(source: &Source, run: &mut Run) {
+    let Some((task, date)) = task_and_date(source.file_name()) else { return };
     run.task = Some(task.to_owned());
-    let Some(folder) = source.as_path().and_then(|path| path.parent()) else { return Ok(()) };
+    let Some(folder) = source.as_path().and_then(|path| path.parent()) else { return };
     let beside = folder.join(format!("results_{date}.json"));
     if !beside.is_file() {
-        return Ok(());
+        return;
     }
     match read_results(&Source::path(&beside)) {
         Ok(runs) => {
@@ -200,7 +200,6 @@ fn add_results_beside(source: &Source, run: &mut Run) -> Result<(), ReadError> {
         }
         Err(error) => run.notes.push(format!("the results beside the samples were not read: {error}")),
     }
-    Ok(())
 }
 
 /// A run for each task, with the figures that the file records and no samples.
@@ -248,8 +247,7 @@ fn results_run(task: &str, figures: At<'_>, model: Option<String>) -> Result<Run
             continue;
         }
         let (scorer, metric) = scorer_and_metric(key);
-        let score = scorer.clone();
-        recorded.push(RecordedFigure { scorer, score, reducer: None, metric, value: number });
+        recorded.push(figure(&scorer, &metric, number));
     }
     run.recorded = Recorded { figures: recorded, ..Recorded::default() };
     run.notes.push("the file records figures only; read the samples file for scores".to_owned());

@@ -1,8 +1,8 @@
 //! OpenAI evals: the event log of `oaieval`, JSON Lines. A `spec` line begins a run and a `final_report` line ends it.
 
 use super::Format;
-use super::at::{At, counted, each_line, fact, outcome};
-use crate::{ReadError, RecordedFigure, Run, Shape, Source};
+use super::at::{At, counted, each_line, fact, figure, outcome};
+use crate::{ReadError, Run, Shape, Source};
 use calipers_core::{Metadata, Outcome, Score, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -163,14 +163,7 @@ fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 fn record(run: &mut Run, figures: Vec<(String, Option<f64>)>) {
     let scorers: Vec<_> = run.samples.scorers().cloned().collect();
     let scorer = if let [only] = &scorers[..] { only.to_string() } else { "final_report".to_owned() };
-    let figure = |(metric, value)| RecordedFigure {
-        scorer: scorer.clone(),
-        score: scorer.clone(),
-        reducer: None,
-        metric,
-        value,
-    };
-    run.recorded.figures = figures.into_iter().map(figure).collect();
+    run.recorded.figures = figures.into_iter().map(|(metric, value)| figure(&scorer, &metric, value)).collect();
 }
 
 /// The numbers of a report, those within maps as `map.name`.

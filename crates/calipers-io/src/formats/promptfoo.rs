@@ -4,7 +4,7 @@
 //! whose test cases are the same are attempts of one sample, as in promptfoo's own action.
 
 use super::Format;
-use super::at::{At, Names, canonical, counted, document, each_line, fact, outcome, summary};
+use super::at::{At, Names, Unique, canonical, counted, document, each_line, fact, figure, outcome, summary};
 use crate::json::Parts;
 use crate::{ReadError, Recorded, RecordedFigure, Run, Shape, Source};
 use calipers_core::{Metadata, Score, Value};
@@ -25,9 +25,11 @@ impl Format for Promptfoo {
     }
 
     fn recognises(&self, shape: &Shape) -> bool {
-        let export = ["evalId", "config", "shareableUrl"].iter().any(|key| shape.has_keys(&["results", key]));
-        let inner = ["prompts", "stats", "version"].iter().any(|key| shape.has_inner("results", key));
-        export && inner || shape.has_keys(&ROW_KEYS)
+        // The keys that stand behind the results may be out of sight.
+        let inner = ["version", "timestamp", "prompts", "results", "stats", "table"];
+        let inner = inner.iter().filter(|key| shape.has_inner("results", key)).count();
+        let beside = ["evalId", "config", "shareableUrl"].iter().any(|key| shape.has_keys(&[key]));
+        shape.has_keys(&["results"]) && inner + usize::from(beside) >= 2 || shape.has_keys(&ROW_KEYS)
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
@@ -38,7 +40,7 @@ impl Format for Promptfoo {
         } else {
             each_line(source, |row| table.take(row))?;
         }
-        table.runs()
+        Ok(table.runs())
     }
 }
 
@@ -56,7 +58,7 @@ fn read_export(source: &Source, table: &mut Table) -> Result<(), ReadError> {
     table.repeat = config.get("evaluateOptions").get("repeat").count()?;
     let prompts = results.get("prompts");
     for prompt in prompts.items()? {
-        table.prompts.push(Prompt::read(prompt)?);
+        table.prompts.push(figures(prompt)?);
     }
     rows.items()?.try_for_each(|row| table.take(row))
 }
@@ -66,39 +68,29 @@ fn read_export(source: &Source, table: &mut Table) -> Result<(), ReadError> {
 struct Table {
     task: Option<String>,
     repeat: Option<u32>,
-    prompts: Vec<Prompt>,
+    prompts: Vec<Vec<RecordedFigure>>,
     columns: Vec<Column>,
     places: HashMap<(String, u32), usize>,
 }
 
 /// What the export says of a column.
-struct Prompt {
-    figures: Vec<RecordedFigure>,
-}
-
-impl Prompt {
-    fn read(prompt: At<'_>) -> Result<Self, ReadError> {
-        let mut figures = Vec::new();
-        let mut add = |scorer: &str, metric: &str, value| {
-            let (scorer, score) = (scorer.to_owned(), scorer.to_owned());
-            figures.push(RecordedFigure { scorer, score, reducer: None, metric: metric.to_owned(), value });
-        };
-        let metrics = prompt.get("metrics");
-        for (name, value) in metrics.entries()? {
-            match (&**name, value.value) {
-                // A sum over rows, not a mean.
-                ("score", _) => add("score", "sum", value.number()?),
-                ("namedScores", _) => {
-                    for (scorer, sum) in value.entries()? {
-                        add(scorer, "sum", sum.number()?);
-                    }
+fn figures(prompt: At<'_>) -> Result<Vec<RecordedFigure>, ReadError> {
+    let mut figures = Vec::new();
+    let metrics = prompt.get("metrics");
+    for (name, value) in metrics.entries()? {
+        match (&**name, value.value) {
+            // A sum over rows, not a mean.
+            ("score", _) => figures.push(figure("score", "sum", value.number()?)),
+            ("namedScores", _) => {
+                for (scorer, sum) in value.entries()? {
+                    figures.push(figure(scorer, "sum", sum.number()?));
                 }
-                (name, Value::Int(_) | Value::Float(_)) => add("score", name, value.number()?),
-                _ => {}
             }
+            (name, Value::Int(_) | Value::Float(_)) => figures.push(figure("score", name, value.number()?)),
+            _ => {}
         }
-        Ok(Self { figures })
     }
+    Ok(figures)
 }
 
 #[derive(Default)]
@@ -135,18 +127,18 @@ impl Table {
         self.columns[place].take(row)
     }
 
-    fn runs(self) -> Result<Vec<Run>, ReadError> {
+    fn runs(self) -> Vec<Run> {
         let several_prompts =
             self.columns.iter().any(|a| self.columns.iter().any(|b| a.provider == b.provider && a.prompt != b.prompt));
         let Self { task, repeat, prompts, mut columns, .. } = self;
         if columns.is_empty() {
             let notes = vec!["the file has no results".to_owned()];
-            return Ok(vec![Run { task, notes, ..Run::default() }]);
+            return vec![Run { task, notes, ..Run::default() }];
         }
         // Rows stand in the order in which they finished; columns and attempts have one of their own.
         columns.sort_by_key(|column| column.index);
         let run = |column: Column| {
-            let figures = prompts.get(column.index).map(|prompt| prompt.figures.clone()).unwrap_or_default();
+            let figures = prompts.get(column.index).cloned().unwrap_or_default();
             let task = match (&task, column.prompt.as_deref().filter(|_| several_prompts)) {
                 (Some(task), Some(prompt)) => Some(format!("{task} [{}]", summary(prompt))),
                 (None, Some(prompt)) => Some(summary(prompt)),
@@ -155,7 +147,7 @@ impl Table {
             let recorded = Recorded { figures, ..Recorded::default() };
             column.run(Run { task, recorded, ..Run::default() }, repeat)
         };
-        Ok(columns.into_iter().map(run).collect())
+        columns.into_iter().map(run).collect()
     }
 }
 
@@ -276,10 +268,10 @@ impl Row {
         if let Some((score, reason)) = self.score {
             attempt = attempt.score("score", outcome(score, reason));
         }
+        let mut unique = Unique::default();
+        unique.name("score");
         for (name, score) in self.named {
-            // The overall score has this name already.
-            let name = if name == "score" { "score (named)".to_owned() } else { name };
-            attempt = attempt.score(name, outcome(score, "promptfoo gave no score"));
+            attempt = attempt.score(unique.name(&name), outcome(score, "promptfoo gave no score"));
         }
         for (name, value) in self.fields {
             attempt = attempt.field(name, value);

@@ -3,11 +3,11 @@
 //! `cases` has only what ran. What raised is under `failures`, and counts here as errored attempts.
 
 use super::Format;
-use super::at::{At, Unique, counted, document, fact, outcome};
+use super::at::{At, Unique, counted, document, fact, figure, outcome};
 use crate::json::Parts;
-use crate::{ReadError, Recorded, RecordedFigure, Run, Shape, Source};
+use crate::{ReadError, Recorded, Run, Shape, Source};
 use calipers_core::{Attempt, Outcome, Value};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// A serialised `EvaluationReport`.
 pub(crate) struct PydanticEvals;
@@ -45,7 +45,8 @@ impl Format for PydanticEvals {
 #[derive(Default)]
 struct Reader {
     run: Run,
-    seen: HashSet<(String, u32)>,
+    /// The attempts by sample, so that none is taken for another delivered twice.
+    seen: HashMap<String, BTreeSet<u32>>,
     failures: usize,
     evaluator_failures: usize,
 }
@@ -127,11 +128,14 @@ impl Reader {
         let stem = case.get("source_case_name").text()?;
         let epoch = stem.and_then(|stem| name.strip_prefix(stem)).and_then(repeat);
         let id = stem.unwrap_or(name);
-        let Some(epoch) = epoch else { return Ok(self.run.samples.push(id)) };
-        if !self.seen.insert((id.to_owned(), epoch)) {
+        let seen = self.seen.entry(id.to_owned()).or_default();
+        if !seen.insert(epoch.unwrap_or_else(|| seen.last().map_or(1, |last| last.saturating_add(1)))) {
             return Err(case.error(format!("`{name}` is there twice")));
         }
-        Ok(self.run.samples.push_epoch(id, epoch))
+        Ok(match epoch {
+            Some(epoch) => self.run.samples.push_epoch(id, epoch),
+            None => self.run.samples.push(id),
+        })
     }
 
     /// Scalars that report evaluators computed.
@@ -144,15 +148,7 @@ impl Reader {
                 others += 1;
                 continue;
             }
-            let title = analysis.get("title").name()?.to_owned();
-            let (scorer, score) = (title.clone(), title);
-            figures.push(RecordedFigure {
-                scorer,
-                score,
-                reducer: None,
-                metric: "value".into(),
-                value: value.number()?,
-            });
+            figures.push(figure(analysis.get("title").name()?, "value", value.number()?));
         }
         if others > 0 {
             let analyses = format!("{others} {}", if others == 1 { "analysis" } else { "analyses" });

@@ -1,8 +1,8 @@
 //! waza: `results.json` of `waza run`. A task's runs are attempts of one sample, by their `run_number`.
 
 use super::Format;
-use super::at::{At, counted, document, fact, outcome};
-use crate::{ReadError, Recorded, RecordedFigure, Run, Shape, Source};
+use super::at::{At, counted, document, fact, figure, outcome};
+use crate::{ReadError, Recorded, Run, Shape, Source};
 use calipers_core::{Metadata, Outcome, Value};
 use std::collections::HashSet;
 
@@ -95,7 +95,10 @@ fn read_task(task: At<'_>, run: &mut Run, seen: &mut HashSet<(String, u32)>, los
     }
     if runs.items()?.next().is_none() {
         if task.get("status").text()? == Some("error") {
-            let mut attempt = run.samples.push(id);
+            if !seen.insert((id.to_owned(), 1)) {
+                return Err(task.error(format!("task `{id}` is there twice")));
+            }
+            let mut attempt = run.samples.push_epoch(id, 1);
             for (name, value) in facts {
                 attempt = attempt.metadata(name, value);
             }
@@ -195,10 +198,7 @@ fn measurements(one: At<'_>) -> Result<Vec<(&'static str, Value)>, ReadError> {
 
 fn recorded(root: At<'_>) -> Result<Recorded, ReadError> {
     let mut figures = Vec::new();
-    let mut add = |scorer: &str, metric: &str, value| {
-        let (scorer, score) = (scorer.to_owned(), scorer.to_owned());
-        figures.push(RecordedFigure { scorer, score, reducer: None, metric: metric.to_owned(), value });
-    };
+    let mut add = |scorer: &str, metric: &str, value| figures.push(figure(scorer, metric, value));
     for (name, value) in root.get("summary").entries()? {
         if matches!(fact(value.value), Some(Value::Int(_) | Value::Float(_))) {
             add("summary", name, value.number()?);
