@@ -1,7 +1,15 @@
 //! The formats, one file each.
 
+mod agentv;
+mod at;
+mod deepeval;
 mod inspect;
+mod lm_eval;
 mod native;
+mod openai_evals;
+mod promptfoo;
+mod pydantic_evals;
+mod waza;
 
 use crate::{ReadError, Run, Shape, Source};
 
@@ -23,7 +31,17 @@ pub trait Format: Sync {
 /// All formats, in the order in which they are asked.
 #[must_use]
 pub fn formats() -> Vec<&'static dyn Format> {
-    vec![&inspect::Inspect, &native::Native]
+    vec![
+        &inspect::Inspect,
+        &promptfoo::Promptfoo,
+        &deepeval::DeepEval,
+        &lm_eval::LmEval,
+        &openai_evals::OpenAiEvals,
+        &pydantic_evals::PydanticEvals,
+        &waza::Waza,
+        &agentv::Agentv,
+        &native::Native,
+    ]
 }
 
 /// Reads a source in the format of this name, or in the one that recognises its content.
