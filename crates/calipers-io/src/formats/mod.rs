@@ -1,6 +1,9 @@
 //! The formats, one file each.
 
+mod csv;
+mod lighteval;
 mod native;
+mod parquet;
 
 use crate::{ReadError, Run, Shape, Source};
 
@@ -22,7 +25,12 @@ pub trait Format: Sync {
 /// All formats, in the order in which they are asked.
 #[must_use]
 pub fn formats() -> Vec<&'static dyn Format> {
-    vec![&native::Native]
+    vec![
+        &parquet::Parquet,
+        &lighteval::Lighteval,
+        &csv::Csv,
+        &native::Native,
+    ]
 }
 
 /// Reads a source in the format of this name, or in the one that recognises its content.
@@ -46,7 +54,10 @@ pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<Run>, ReadError
     };
     let mut runs = chosen.read(source)?;
     for run in &mut runs {
-        run.format = chosen.name();
+        // A reader of tables may find that the columns are those of another format.
+        if run.format.is_empty() {
+            run.format = chosen.name();
+        }
         if run.source.is_empty() {
             run.source.clone_from(&source.name);
         }
