@@ -2,7 +2,7 @@
 
 use crate::ReadError;
 use calipers_core::Value;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -132,6 +132,86 @@ pub(crate) fn parse(source: &str, bytes: &[u8]) -> Result<Value, ReadError> {
     check_depth(&value, 0)
         .map_err(|()| ReadError::new(source, format!("values nest deeper than {DEPTH_MAX} levels")))?;
     Ok(value)
+}
+
+/// Parses one document, and leaves out the values under these keys wherever they stand: conversations that are most of
+/// a file and that no metric reads.
+pub(crate) fn parse_without(source: &str, bytes: &[u8], keys: &[&str]) -> Result<Value, ReadError> {
+    let standard = standard(bytes);
+    let mut parser = serde_json::Deserializer::from_slice(&standard);
+    // The parser itself refuses to nest deeper than 128 levels.
+    Without(keys)
+        .deserialize(&mut parser)
+        .and_then(|value| parser.end().map(|()| value))
+        .map_err(|error| json_error(source, &error))
+}
+
+/// A JSON value without what stands under some keys.
+#[derive(Clone, Copy)]
+struct Without<'a>(&'a [&'a str]);
+
+impl<'de> DeserializeSeed<'de> for Without<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Without<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        JsonVisitor.expecting(f)
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
+        Ok(Value::Bool(b))
+    }
+
+    fn visit_i64<E>(self, i: i64) -> Result<Value, E> {
+        Ok(Value::Int(i))
+    }
+
+    fn visit_u64<E: de::Error>(self, u: u64) -> Result<Value, E> {
+        JsonVisitor.visit_u64(u)
+    }
+
+    fn visit_f64<E>(self, x: f64) -> Result<Value, E> {
+        Ok(Value::from(x))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        JsonVisitor.visit_str(text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            list.push(item);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map: Vec<(Arc<str>, Value)> = Vec::new();
+        while let Some(key) = entries.next_key::<Cow<'de, str>>()? {
+            if self.0.contains(&&*key) {
+                skip(&mut entries)?;
+                continue;
+            }
+            let value = entries.next_value_seed(self)?;
+            match map.iter_mut().find(|(name, _)| **name == *key) {
+                Some((_, earlier)) => *earlier = value,
+                None => map.push((key.as_ref().into(), value)),
+            }
+        }
+        Ok(Value::Map(map))
+    }
 }
 
 fn check_depth(value: &Value, depth: usize) -> Result<(), ()> {

@@ -60,7 +60,6 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
     let (columns, notes) = header(source, &row)?;
     let width = row.len();
     let mut record = Record::default();
-    let mut last = 0;
     while reader.read_byte_record(&mut row).map_err(broken)? {
         let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
         if row.len() != width {
@@ -72,17 +71,14 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
             };
             return Err(source.error(what).at_line(line).hint(hint));
         }
-        last = start;
         for (place, role) in &columns {
             let bytes = row.get(*place).unwrap_or_default();
             let text = std::str::from_utf8(bytes).map_err(|_| {
                 source.error("the text is not UTF-8").at_line(line).hint("save the file with the encoding UTF-8")
             })?;
-            record
-                .take(role, cell(role, text))
-                .map_err(|what| native::refused(source, what, Place::Line(line)))?;
+            record.take(role, cell(role, text)).map_err(|what| native::refused(source, what, Place::Line(line)))?;
         }
-        if ends_in_quotes_at(bytes, last, &reader, delimiter) {
+        if ends_in_quotes_at(bytes, start, &reader, delimiter) {
             return Err(unclosed(source, line));
         }
         each(Place::Line(line), &mut record)?;

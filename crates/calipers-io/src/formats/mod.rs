@@ -1,9 +1,14 @@
 //! The formats, one file each.
 
+mod adk;
 mod csv;
+mod harbor;
+mod helm;
+mod junit;
 mod lighteval;
 mod native;
 mod parquet;
+mod tau2;
 
 use crate::{ReadError, Run, Shape, Source};
 
@@ -28,6 +33,11 @@ pub fn formats() -> Vec<&'static dyn Format> {
     vec![
         &parquet::Parquet,
         &lighteval::Lighteval,
+        &helm::Helm,
+        &tau2::Tau2,
+        &harbor::Harbor,
+        &adk::Adk,
+        &junit::Junit,
         &csv::Csv,
         &native::Native,
     ]

@@ -684,3 +684,44 @@ fn check_flat(value: &Value) -> Result<(), String> {
         Some(nested) => Err(format!("a score holds a {} inside a {}", nested.kind(), value.kind())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(record: &Record, list: Behaviors) -> Option<String> {
+        let list = record.behaviors[list as usize].as_ref()?;
+        Some(list.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn behaviours_in_every_spelling_are_lists_of_names() {
+        use Behaviors::{Expected, MustNot, Observed, Violations};
+        // expected_behaviors, observed_behaviors, must_not, violations
+        for (json, want) in [
+            (r#"{"expected_behaviors": ["a", "b"]}"#, [Some("a b"), None, None, None]),
+            (r#"{"observed_behaviors": ["a"]}"#, [None, Some("a"), None, None]),
+            (r#"{"expected_behaviors": {"a": true, "b": false}}"#, [Some("a b"), Some("a"), None, None]),
+            (r#"{"observed_behaviors": {"a": true, "b": false}}"#, [None, Some("a"), None, None]),
+            (r#"{"expected_behaviors": [{"name": "a", "observed": false}]}"#, [Some("a"), Some(""), None, None]),
+            (r#"{"expected_behaviors": [{"name": "a"}]}"#, [Some("a"), None, None, None]),
+            (
+                r#"{"expected_behaviors": {"a": true, "b": true}, "observed_behaviors": ["b", "c"]}"#,
+                [Some("a b"), Some("a b c"), None, None],
+            ),
+            (r#"{"behaviors": [{"name": "a", "observed": true}]}"#, [None, Some("a"), None, None]),
+            (r#"{"must_not": ["x"]}"#, [None, None, Some("x"), None]),
+            (r#"{"must_not": {"x": false, "y": true}}"#, [None, None, Some("x y"), Some("y")]),
+            (r#"{"must_not": [{"name": "x", "violated": false}]}"#, [None, None, Some("x"), Some("")]),
+            (r#"{"violations": [], "must_not": null}"#, [None, None, None, Some("")]),
+            (r#"{"violations": "[\"x\", \"y\"]"}"#, [None, None, None, Some("x y")]),
+        ] {
+            let mut record = Record::default();
+            let mut keys = Keys::default();
+            let mut parser = serde_json::Deserializer::from_str(json);
+            RecordSeed { keys: &mut keys, record: &mut record }.deserialize(&mut parser).unwrap();
+            let found = [Expected, Observed, MustNot, Violations].map(|list| names(&record, list));
+            assert_eq!(found.each_ref().map(Option::as_deref), want, "{json}");
+        }
+    }
+}

@@ -149,7 +149,8 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
     for group in 0..file.num_row_groups() {
         let fail = |error: ParquetError| broken(source, &error).at(Place::Path(format!("row group {group}")));
         let group = file.get_row_group(group).map_err(fail)?;
-        let mut columns = chosen.flat.iter().map(|flat| flat.open(&*group)).collect::<ParquetResult<Vec<_>>>().map_err(fail)?;
+        let mut columns =
+            chosen.flat.iter().map(|flat| flat.open(&*group)).collect::<ParquetResult<Vec<_>>>().map_err(fail)?;
         let mut nested = match &chosen.nested {
             Some((projection, _)) => Some(RowIter::from_row_group(Some(projection.clone()), &*group).map_err(fail)?),
             None => None,
@@ -220,7 +221,8 @@ impl Chosen {
             let name = field.name();
             let role = Role::of(name);
             has_id |= matches!(role, Role::Id | Role::SampleId);
-            let leaves: Vec<usize> = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == top).collect();
+            let leaves: Vec<usize> =
+                (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == top).collect();
             if matches!(role, Role::Fact(_)) && bytes_a_row(metadata, &leaves) > FACT_BYTES_MAX {
                 chosen.notes.push(format!("column `{}` holds long text and was not read", printable(name)));
                 continue;
@@ -232,13 +234,15 @@ impl Chosen {
             }
         }
         if !has_id {
-            let names: Vec<String> = schema.root_schema().get_fields().iter().take(20).map(|f| printable(f.name())).collect();
+            let names: Vec<String> =
+                schema.root_schema().get_fields().iter().take(20).map(|f| printable(f.name())).collect();
             let what = "the table has no column `id` or `sample_id`";
             return Err(source.error(what).hint(format!("its columns are {}; rename one to `id`", names.join(", "))));
         }
         if !nested.is_empty() {
             let (fields, roles): (Vec<_>, Vec<_>) = nested.into_iter().unzip();
-            chosen.nested = Some((projection(schema.root_schema(), fields).map_err(|error| broken(source, &error))?, roles));
+            chosen.nested =
+                Some((projection(schema.root_schema(), fields).map_err(|error| broken(source, &error))?, roles));
         }
         Ok(chosen)
     }
