@@ -50,8 +50,8 @@ impl Format for Adk {
             let what = "the document has no list of `eval_case_results`";
             return Err(source.error(what).hint("the file may be cut off, or not be an evaluation result of ADK"));
         };
-        let mut run = Run::default();
-        run.task = text(&document, "eval_set_id", "evalSetId").map(ToOwned::to_owned);
+        let task = text(&document, "eval_set_id", "evalSetId").map(ToOwned::to_owned);
+        let mut run = Run { task, ..Run::default() };
         for (index, case) in cases.iter().enumerate() {
             push(&mut run, case).map_err(|(key, what)| {
                 source.error(what).at(Place::Path(format!("eval_case_results[{index}].{key}")))

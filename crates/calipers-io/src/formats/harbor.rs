@@ -95,12 +95,10 @@ fn push_harbor(run: &mut Run, trial: &Value) -> Result<(), Fault> {
         return Ok(());
     }
     if rewards.is_empty() {
-        attempt = attempt.score("reward", Outcome::unscored("not verified"));
+        attempt.score("reward", Outcome::unscored("not verified"));
+        return Ok(());
     }
-    for (name, reward) in rewards {
-        attempt = attempt.score(name, reward);
-    }
-    drop(attempt);
+    rewards.into_iter().fold(attempt, |attempt, (name, reward)| attempt.score(name, reward));
     Ok(())
 }
 

@@ -329,9 +329,8 @@ impl Document {
                         _ if reason.is_empty() => score.into(),
                         _ => score.explanation(reason).into(),
                     };
-                    attempt = attempt.score(SCORER, outcome);
+                    attempt.score(SCORER, outcome);
                 }
-                drop(attempt);
             }
         }
         if skipped > 0 {

@@ -3,7 +3,7 @@
 use super::Format;
 use crate::error::printable;
 use crate::json::{self, Json};
-use crate::{Place, ReadError, Run, Shape, Source};
+use crate::{Place, ReadError, Root, Run, Shape, Source};
 use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ impl Format for Native {
 
     fn recognises(&self, shape: &Shape) -> bool {
         let named = |key: &str| shape.has_keys(&[key]) || shape.lists_keys(&[key]);
-        named("id") || named("sample_id")
+        (named("id") || named("sample_id")) && !is_other_map(shape)
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
@@ -34,14 +34,24 @@ impl Format for Native {
     }
 }
 
+/// True for a single whole map that has an `id` and nothing else of a record: the summary of a job, a configuration.
+fn is_other_map(shape: &Shape) -> bool {
+    let Some(json) = shape.json.as_ref().filter(|json| json.root == Root::Map && !json.lines) else { return false };
+    let is_known =
+        |key: &String| key == "category" || !matches!(Role::of(key), Role::Id | Role::SampleId | Role::Fact(_));
+    // A longer file may have its scores further down, and one that is cut off should be told so.
+    let is_whole = shape.head.len() < 64 * 1024 && shape.head.trim_ascii_end().ends_with(b"}");
+    is_whole && !json.keys.iter().any(is_known)
+}
+
 /// What a reader hands each record to, with its place. The record is empty afterwards and may be used again.
 pub(crate) type Each<'a> = dyn FnMut(Place, &mut Record) -> Result<(), ReadError> + 'a;
 
-/// Reads records into a run. `read` hands them over one by one and returns notes.
-pub(crate) fn collect(
-    source: &Source,
-    read: &dyn Fn(&Source, &mut Each<'_>) -> Result<Vec<String>, ReadError>,
-) -> Result<Vec<Run>, ReadError> {
+/// Hands over the records of a source one by one, and returns notes.
+pub(crate) type Records = dyn Fn(&Source, &mut Each<'_>) -> Result<Vec<String>, ReadError>;
+
+/// Reads records into a run.
+pub(crate) fn collect(source: &Source, read: &Records) -> Result<Vec<Run>, ReadError> {
     let mut samples = Samples::new();
     let mut records = 0;
     let mut notes = read(source, &mut |place, record| {
@@ -68,8 +78,11 @@ pub(crate) fn refused(source: &Source, what: String, place: Place) -> ReadError 
 #[derive(Default)]
 struct Seen {
     last: HashMap<SampleId, u32>,
-    scores: HashMap<(SampleId, u32), Vec<(Arc<str>, Outcome, Place)>>,
+    scores: HashMap<(SampleId, u32), Vec<Placed>>,
 }
+
+/// A scorer, what it said, and where.
+type Placed = (Arc<str>, Outcome, Place);
 
 impl Seen {
     fn check(&mut self, source: &Source, place: Place, record: &mut Record) -> Result<(), ReadError> {
@@ -555,7 +568,9 @@ fn epoch(value: &Value) -> Result<u32, String> {
 
 fn number(name: &str, value: Value) -> Result<Value, String> {
     match &value {
-        Value::Int(_) | Value::Float(_) => Ok(value),
+        // Floats stand side by side in a column, eight bytes each; a column of integers is a dictionary.
+        Value::Int(i) => Ok(Value::Float(*i as f64)),
+        Value::Float(_) => Ok(value),
         Value::Text(text) => match text.trim().parse::<f64>() {
             Ok(x) => Ok(Value::from(x)),
             Err(_) => Err(wrong(name, &value, "a number")),
