@@ -1,6 +1,6 @@
 //! What a reader made of a file, in a form that tests can hold against what they expect.
 
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use calipers_core::{Plan, mean_of};
 use calipers_io::{ReadError, Run, Source, read};
