@@ -56,6 +56,15 @@ impl ReadError {
         self.at(Place::Line(line))
     }
 
+    /// The same error in a part that begins this many lines further down.
+    #[must_use]
+    pub(crate) fn moved(mut self, lines: u64) -> Self {
+        if let Some(Place::Line(line)) = &mut self.place {
+            *line += lines;
+        }
+        self
+    }
+
     /// In this member of an archive.
     #[must_use]
     pub fn in_member(self, member: impl Into<String>) -> Self {

@@ -2,8 +2,9 @@
 
 use crate::ReadError;
 use calipers_core::Value;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -113,15 +114,43 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut map: Vec<(Arc<str>, Value)> = Vec::new();
+        let mut map = Entries::default();
         while let Some((key, Json(value))) = entries.next_entry::<Cow<'de, str>, Json>()? {
-            // A key given twice counts as its last value, as in every reader these files were made for.
-            match map.iter_mut().find(|(name, _)| **name == *key) {
-                Some((_, earlier)) => *earlier = value,
-                None => map.push((key.as_ref().into(), value)),
-            }
+            map.set(&key, value);
         }
-        Ok(Value::Map(map))
+        Ok(Value::Map(map.list))
+    }
+}
+
+/// The entries of a map being read. A key given twice counts as its last value, as in every reader these files were
+/// made for.
+#[derive(Default)]
+struct Entries {
+    list: Vec<(Arc<str>, Value)>,
+    /// Where the keys of a large map are; looking through them one by one would take for ever.
+    index: HashMap<Arc<str>, usize>,
+}
+
+impl Entries {
+    /// Up to this many keys are compared one by one.
+    const FEW: usize = 32;
+
+    fn set(&mut self, key: &str, value: Value) {
+        let known = if self.list.len() <= Self::FEW {
+            self.list.iter().position(|(name, _)| **name == *key)
+        } else {
+            self.index.get(key).copied()
+        };
+        if let Some(place) = known {
+            self.list[place].1 = value;
+            return;
+        }
+        self.list.push((key.into(), value));
+        if self.list.len() > Self::FEW {
+            let fresh = if self.index.is_empty() { 0 } else { self.list.len() - 1 };
+            let places = self.list.iter().enumerate().skip(fresh);
+            self.index.extend(places.map(|(place, (name, _))| (name.clone(), place)));
+        }
     }
 }
 
@@ -132,6 +161,82 @@ pub(crate) fn parse(source: &str, bytes: &[u8]) -> Result<Value, ReadError> {
     check_depth(&value, 0)
         .map_err(|()| ReadError::new(source, format!("values nest deeper than {DEPTH_MAX} levels")))?;
     Ok(value)
+}
+
+/// Parses one document, and leaves out the values under these keys wherever they stand: conversations that are most of
+/// a file and that no metric reads.
+pub(crate) fn parse_without(source: &str, bytes: &[u8], keys: &[&str]) -> Result<Value, ReadError> {
+    let standard = standard(bytes);
+    let mut parser = serde_json::Deserializer::from_slice(&standard);
+    // The parser itself refuses to nest deeper than 128 levels.
+    Without(keys)
+        .deserialize(&mut parser)
+        .and_then(|value| parser.end().map(|()| value))
+        .map_err(|error| json_error(source, &error))
+}
+
+/// A JSON value without what stands under some keys.
+#[derive(Clone, Copy)]
+struct Without<'a>(&'a [&'a str]);
+
+impl<'de> DeserializeSeed<'de> for Without<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Without<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        JsonVisitor.expecting(f)
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
+        Ok(Value::Bool(b))
+    }
+
+    fn visit_i64<E>(self, i: i64) -> Result<Value, E> {
+        Ok(Value::Int(i))
+    }
+
+    fn visit_u64<E: de::Error>(self, u: u64) -> Result<Value, E> {
+        JsonVisitor.visit_u64(u)
+    }
+
+    fn visit_f64<E>(self, x: f64) -> Result<Value, E> {
+        Ok(Value::from(x))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        JsonVisitor.visit_str(text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            list.push(item);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Entries::default();
+        while let Some(key) = entries.next_key::<Cow<'de, str>>()? {
+            if self.0.contains(&&*key) {
+                skip(&mut entries)?;
+                continue;
+            }
+            map.set(&key, entries.next_value_seed(self)?);
+        }
+        Ok(Value::Map(map.list))
+    }
 }
 
 fn check_depth(value: &Value, depth: usize) -> Result<(), ()> {
@@ -247,6 +352,17 @@ mod tests {
     fn a_cut_off_document_says_so() {
         let error = parse("x.json", b"{\"a\": [1, 2").unwrap_err();
         assert!(error.to_string().contains("hint: the file is cut off"), "{error}");
+    }
+
+    #[test]
+    fn large_maps_are_read_in_time_and_the_last_of_two_keys_counts() {
+        let entries: Vec<String> = (0..200_000).map(|i| format!("\"k{}\": {i}", i % 100_000)).collect();
+        let text = format!("{{{}}}", entries.join(","));
+        for value in [parse("x", text.as_bytes()).unwrap(), parse_without("x", text.as_bytes(), &["k1"]).unwrap()] {
+            assert_eq!(value.number("k0"), Some(100_000.0));
+            assert_eq!(value.number("k99999"), Some(199_999.0));
+        }
+        assert_eq!(parse("x", br#"{"a": 1, "a": 2}"#).unwrap().number("a"), Some(2.0));
     }
 
     #[test]

@@ -1,14 +1,22 @@
 //! The formats, one file each.
 
+mod adk;
 mod agentv;
 mod at;
+mod csv;
 mod deepeval;
+mod harbor;
+mod helm;
 mod inspect;
+mod junit;
+mod lighteval;
 mod lm_eval;
 mod native;
 mod openai_evals;
+mod parquet;
 mod promptfoo;
 mod pydantic_evals;
+mod tau2;
 mod waza;
 
 use crate::{ReadError, Run, Shape, Source};
@@ -40,6 +48,14 @@ pub fn formats() -> Vec<&'static dyn Format> {
         &pydantic_evals::PydanticEvals,
         &waza::Waza,
         &agentv::Agentv,
+        &parquet::Parquet,
+        &lighteval::Lighteval,
+        &helm::Helm,
+        &tau2::Tau2,
+        &harbor::Harbor,
+        &adk::Adk,
+        &junit::Junit,
+        &csv::Csv,
         &native::Native,
     ]
 }
@@ -65,7 +81,10 @@ pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<Run>, ReadError
     };
     let mut runs = chosen.read(source)?;
     for run in &mut runs {
-        run.format = chosen.name();
+        // A reader of tables may find that the columns are those of another format.
+        if run.format.is_empty() {
+            run.format = chosen.name();
+        }
         if run.source.is_empty() {
             run.source.clone_from(&source.name);
         }

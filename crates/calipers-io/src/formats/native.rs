@@ -1,11 +1,13 @@
-//! Calipers' own records: JSON Lines, or a JSON list or map of records.
+//! Calipers' own records: JSON Lines, a JSON list, or one JSON map. CSV and Parquet share the record and its columns.
 
 use super::Format;
+use crate::error::printable;
 use crate::json::{self, Json};
-use crate::{ReadError, Run, Shape, Source};
-use calipers_core::{Metadata, Outcome, SampleId, Samples, Score, Value};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use crate::{Place, ReadError, Root, Run, Shape, Source};
+use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Value};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::BufRead;
 use std::sync::Arc;
@@ -24,39 +26,129 @@ impl Format for Native {
 
     fn recognises(&self, shape: &Shape) -> bool {
         let named = |key: &str| shape.has_keys(&[key]) || shape.lists_keys(&[key]);
-        named("id") || named("sample_id")
+        (named("id") || named("sample_id")) && !is_other_map(shape)
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        let mut samples = Samples::new();
-        let mut reader = source.open()?;
-        let first = first_byte(source, &mut reader)?;
-        if first == Some(b'[') {
-            let bytes = source.read_all()?;
-            let standard = json::standard(&bytes);
-            let mut deserializer = serde_json::Deserializer::from_slice(&standard);
-            RecordList(&mut samples)
-                .deserialize(&mut deserializer)
-                .and_then(|()| deserializer.end())
-                .map_err(|error| json::json_error(&source.name, &error))?;
-        } else {
-            read_lines(source, reader, &mut samples)?;
-        }
-        Ok(vec![Run { samples, ..Run::default() }])
+        collect(source, &read_json)
     }
 }
 
+/// True for a single whole map that has an `id` and nothing else of a record: the summary of a job, a configuration.
+fn is_other_map(shape: &Shape) -> bool {
+    let Some(json) = shape.json.as_ref().filter(|json| json.root == Root::Map && !json.lines) else { return false };
+    let is_known =
+        |key: &String| key == "category" || !matches!(Role::of(key), Role::Id | Role::SampleId | Role::Fact(_));
+    // A longer file may have its scores further down, and one that is cut off should be told so.
+    let is_whole = shape.head.len() < 64 * 1024 && shape.head.trim_ascii_end().ends_with(b"}");
+    is_whole && !json.keys.iter().any(is_known)
+}
+
+/// What a reader hands each record to, with its place. The record is empty afterwards and may be used again.
+pub(crate) type Each<'a> = dyn FnMut(Place, &mut Record) -> Result<(), ReadError> + 'a;
+
+/// Hands over the records of a source one by one, and returns notes.
+pub(crate) type Records = dyn Fn(&Source, &mut Each<'_>) -> Result<Vec<String>, ReadError>;
+
+/// Reads records into a run.
+pub(crate) fn collect(source: &Source, read: &Records) -> Result<Vec<Run>, ReadError> {
+    let mut samples = Samples::new();
+    let mut records = 0;
+    let mut notes = read(source, &mut |place, record| {
+        records += 1;
+        record.push(&mut samples).map_err(|what| refused(source, what, place))
+    })?;
+    // Only records that number their own attempts can name one twice. That is rare, so the places are looked for in
+    // a second reading, and a file without repeats pays nothing.
+    if samples.attempts() < records {
+        let mut seen = Seen::default();
+        read(source, &mut |place, record| seen.check(source, place, record))?;
+        notes.push(format!("{} records repeat an attempt and count once", records - samples.attempts()));
+    }
+    Ok(vec![Run { samples, notes, ..Run::default() }])
+}
+
+/// The error for a record that cannot be taken in.
+pub(crate) fn refused(source: &Source, what: String, place: Place) -> ReadError {
+    let hint = "see docs/formats/native.md for the columns of a record";
+    source.error(what).at(place).hint(hint)
+}
+
+/// The attempts seen so far, to find the two places of a conflict.
+#[derive(Default)]
+struct Seen {
+    last: HashMap<SampleId, u32>,
+    scores: HashMap<(SampleId, u32), Vec<Placed>>,
+}
+
+/// A scorer, what it said, and where.
+type Placed = (Arc<str>, Outcome, Place);
+
+impl Seen {
+    fn check(&mut self, source: &Source, place: Place, record: &mut Record) -> Result<(), ReadError> {
+        let taken = std::mem::take(record);
+        let Some(id) = taken.id.or(taken.alias) else { return Ok(()) };
+        let last = self.last.entry(id.clone()).or_default();
+        let epoch = taken.epoch.unwrap_or(*last + 1);
+        *last = epoch.max(*last);
+        let earlier = self.scores.entry((id.clone(), epoch)).or_default();
+        for (scorer, outcome) in taken.scores {
+            match earlier.iter().find(|(name, ..)| *name == scorer) {
+                Some((_, first, first_place)) if value(first) != value(&outcome) => {
+                    let what = format!(
+                        "sample `{id}`, epoch {epoch} has two different scores by `{scorer}`: `{}` ({first_place}) and `{}` ({place})",
+                        value(first),
+                        value(&outcome)
+                    );
+                    let hint = "remove one of the two records, or number the attempts with `epoch`";
+                    return Err(source.error(what).at(place).hint(hint));
+                }
+                Some(_) => {}
+                None => earlier.push((scorer, outcome, place.clone())),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn value(outcome: &Outcome) -> &Value {
+    match outcome {
+        Outcome::Scored(score) => &score.value,
+        Outcome::Unscored { .. } => &Value::Missing,
+    }
+}
+
+fn read_json(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
+    let mut reader = source.open()?;
+    let mut keys = Keys::default();
+    match first_byte(source, &mut reader)? {
+        Some(b'[') => read_list(source, &mut keys, each)?,
+        _ => read_lines(source, reader, &mut keys, each)?,
+    }
+    Ok(Vec::new())
+}
+
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 fn first_byte(source: &Source, reader: &mut dyn BufRead) -> Result<Option<u8>, ReadError> {
     let buffer = reader.fill_buf().map_err(|error| source.unreadable(&error))?;
+    let buffer = buffer.strip_prefix(&BOM).unwrap_or(buffer);
     Ok(buffer.iter().find(|byte| !byte.is_ascii_whitespace()).copied())
 }
 
 /// A line may be this long: longer ones are most likely a file that is not JSON Lines at all.
 const LINE_MAX: usize = 256 << 20;
 
-fn read_lines(source: &Source, mut reader: Box<dyn BufRead>, samples: &mut Samples) -> Result<(), ReadError> {
+fn read_lines(
+    source: &Source,
+    mut reader: Box<dyn BufRead>,
+    keys: &mut Keys,
+    each: &mut Each<'_>,
+) -> Result<(), ReadError> {
     let mut line = Vec::new();
     let mut number = 0;
+    let mut is_first = true;
+    let mut record = Record::default();
     loop {
         line.clear();
         let read = reader.read_until(b'\n', &mut line).map_err(|error| source.unreadable(&error))?;
@@ -68,25 +160,84 @@ fn read_lines(source: &Source, mut reader: Box<dyn BufRead>, samples: &mut Sampl
             return Err(source.error("a line is longer than 256 MB").at_line(number).hint("write one record a line"));
         }
         let text = line.trim_ascii();
-        let text = if number == 1 { text.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(text) } else { text };
+        let text = if number == 1 { text.strip_prefix(&BOM).unwrap_or(text).trim_ascii() } else { text };
         if text.is_empty() {
             continue;
         }
         let standard = json::standard(text);
-        let record: Record<'_> = serde_json::from_slice(&standard).map_err(|error| {
-            // Every line is a document of its own, so the parser's line number is always 1.
-            let what = error.to_string();
-            let what = what.split(" at line ").next().unwrap_or_default();
-            source.error(format!("not a record: {what}")).at_line(number).hint("write one JSON record a line")
-        })?;
-        record.push(samples).map_err(|what| source.error(what).at_line(number))?;
+        let mut parser = serde_json::Deserializer::from_slice(&standard);
+        let parsed = RecordSeed { keys, record: &mut record }.deserialize(&mut parser).and_then(|()| parser.end());
+        match parsed {
+            Ok(()) => each(Place::Line(number), &mut record)?,
+            // A first line that ends within a map is the beginning of a map over several lines.
+            Err(error) if is_first && error.is_eof() => return read_documents(source, keys, each),
+            Err(error) => {
+                let read = refused_line(source, &error).at_line(number);
+                let hint = if error.is_eof() { "the line is cut off" } else { "write one JSON record a line" };
+                return Err(read.hint(hint));
+            }
+        }
+        is_first = false;
     }
 }
 
-/// A JSON list of records, pushed as they are read.
-struct RecordList<'a>(&'a mut Samples);
+fn refused_line(source: &Source, error: &serde_json::Error) -> ReadError {
+    let what = error.to_string();
+    // Every line is a document of its own, so the parser's line number says nothing.
+    let what = what.split(" at line ").next().unwrap_or_default();
+    if error.is_data() { source.error(what) } else { source.error(format!("not a record: {what}")) }
+}
 
-impl<'de> DeserializeSeed<'de> for RecordList<'_> {
+/// Records that are maps over several lines, one after the other.
+fn read_documents(source: &Source, keys: &mut Keys, each: &mut Each<'_>) -> Result<(), ReadError> {
+    let bytes = source.read_all()?;
+    let standard = json::standard(bytes.strip_prefix(&BOM).unwrap_or(&bytes));
+    let mut record = Record::default();
+    let mut at = 0;
+    let mut line = 1;
+    while let Some(start) = standard[at..].iter().position(|byte| !byte.is_ascii_whitespace()) {
+        line += newlines(&standard[at..at + start]);
+        at += start;
+        let mut stream = serde_json::Deserializer::from_slice(&standard[at..]).into_iter::<serde::de::IgnoredAny>();
+        let whole = stream.next().map_or(Ok(()), |value| value.map(|_| ()));
+        let end = at + stream.byte_offset();
+        let mut parser = serde_json::Deserializer::from_slice(&standard[at..end.max(at + 1)]);
+        whole
+            .and_then(|()| RecordSeed { keys, record: &mut record }.deserialize(&mut parser))
+            .map_err(|error| json::json_error(&source.name, &error).moved(line - 1))?;
+        each(Place::Line(line), &mut record)?;
+        line += newlines(&standard[at..end]);
+        at = end;
+    }
+    Ok(())
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+fn read_list(source: &Source, keys: &mut Keys, each: &mut Each<'_>) -> Result<(), ReadError> {
+    let bytes = source.read_all()?;
+    let standard = json::standard(bytes.strip_prefix(&BOM).unwrap_or(&bytes));
+    let mut parser = serde_json::Deserializer::from_slice(&standard);
+    let mut refused = None;
+    let list = RecordList { keys, each, refused: &mut refused };
+    let parsed = parser_result(list.deserialize(&mut parser).and_then(|()| parser.end()), source);
+    refused.map_or(parsed, Err)
+}
+
+fn parser_result(result: Result<(), serde_json::Error>, source: &Source) -> Result<(), ReadError> {
+    result.map_err(|error| json::json_error(&source.name, &error))
+}
+
+/// A JSON list of records, handed over as they are read.
+struct RecordList<'a, 'b> {
+    keys: &'a mut Keys,
+    each: &'a mut Each<'b>,
+    refused: &'a mut Option<ReadError>,
+}
+
+impl<'de> DeserializeSeed<'de> for RecordList<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -94,7 +245,7 @@ impl<'de> DeserializeSeed<'de> for RecordList<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for RecordList<'_> {
+impl<'de> Visitor<'de> for RecordList<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,116 +253,396 @@ impl<'de> Visitor<'de> for RecordList<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(record) = items.next_element::<Record<'de>>()? {
-            record.push(self.0).map_err(serde::de::Error::custom)?;
+        let mut record = Record::default();
+        let mut index = 0;
+        while items.next_element_seed(RecordSeed { keys: self.keys, record: &mut record })?.is_some() {
+            if let Err(error) = (self.each)(Place::Path(format!("[{index}]")), &mut record) {
+                *self.refused = Some(error);
+                return Err(A::Error::custom("refused"));
+            }
+            index += 1;
         }
         Ok(())
+    }
+}
+
+/// The roles of the keys met so far.
+#[derive(Default)]
+struct Keys(HashMap<String, Role>);
+
+impl Keys {
+    fn role(&mut self, key: &str) -> &Role {
+        if !self.0.contains_key(key) {
+            self.0.insert(key.to_owned(), Role::of(key));
+        }
+        &self.0[key]
+    }
+}
+
+/// One JSON map, taken into a record.
+struct RecordSeed<'a> {
+    keys: &'a mut Keys,
+    record: &'a mut Record,
+}
+
+impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RecordSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a record, which is a map with an `id`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        while let Some((key, Json(value))) = entries.next_entry::<Cow<'de, str>, Json>()? {
+            self.record.take(self.keys.role(&key), value).map_err(A::Error::custom)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a key of a record, or a column of a table, means. Decided once a column; rows are then a plain loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The sample.
+    Id,
+    /// The sample, under its other name. `id` wins where a record has both.
+    SampleId,
+    /// The attempt.
+    Epoch,
+    /// A map of scorers to scores.
+    Scores,
+    /// The score by one scorer.
+    Score(Arc<str>),
+    /// A map of facts about the sample.
+    Metadata,
+    /// One fact about the sample.
+    Fact(Arc<str>),
+    /// A measurement of the attempt that is a number.
+    Number(Arc<str>),
+    /// A measurement of the attempt that is true or false.
+    Flag(Arc<str>),
+    /// A label: any plain value.
+    Label(Arc<str>),
+    /// Names of behaviours.
+    Behaviors(Behaviors),
+    /// Why the attempt did not run.
+    Error,
+}
+
+/// The lists of behaviours of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behaviors {
+    Expected,
+    Observed,
+    MustNot,
+    Violations,
+}
+
+/// The names of the lists, in the order of [`Behaviors`].
+const BEHAVIORS: [&str; 4] = ["expected_behaviors", "observed_behaviors", "must_not", "violations"];
+
+impl Role {
+    /// The role of a key or a column.
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "id" => Self::Id,
+            "sample_id" => Self::SampleId,
+            "epoch" => Self::Epoch,
+            "scores" => Self::Scores,
+            "score" | "value" => Self::Score("score".into()),
+            "metadata" => Self::Metadata,
+            "error" => Self::Error,
+            "passed" | "correct" => Self::Flag(name.into()),
+            "predicted" | "actual" => Self::Label(name.into()),
+            "latency_ms" | "tokens_used" | "cost_usd" | "quality_score" => Self::Number(name.into()),
+            "expected_behaviors" => Self::Behaviors(Behaviors::Expected),
+            "observed_behaviors" | "behaviors" => Self::Behaviors(Behaviors::Observed),
+            "must_not" => Self::Behaviors(Behaviors::MustNot),
+            "violations" => Self::Behaviors(Behaviors::Violations),
+            _ => match name.split_once('.') {
+                Some(("scores" | "score", scorer)) if !scorer.is_empty() => Self::Score(scorer.into()),
+                Some(("metadata", key)) if !key.is_empty() => Self::Fact(key.into()),
+                _ => Self::Fact(name.into()),
+            },
+        }
     }
 }
 
 /// One attempt as it is written.
-#[derive(Default)]
-pub(crate) struct Record<'a> {
+#[derive(Debug, Default)]
+pub(crate) struct Record {
     id: Option<SampleId>,
+    alias: Option<SampleId>,
     epoch: Option<u32>,
-    scores: Vec<(Cow<'a, str>, Outcome)>,
-    fields: Vec<(Cow<'a, str>, Value)>,
-    metadata: Vec<(Cow<'a, str>, Value)>,
+    scores: Vec<(Arc<str>, Outcome)>,
+    fields: Vec<(Arc<str>, Value)>,
+    metadata: Vec<(Arc<str>, Value)>,
+    behaviors: [Option<Vec<Value>>; 4],
     error: Option<String>,
 }
 
-/// Measurements of an attempt; other keys are facts about the sample.
-const FIELDS: [&str; 12] = [
-    "passed",
-    "correct",
-    "predicted",
-    "actual",
-    "latency_ms",
-    "tokens_used",
-    "cost_usd",
-    "quality_score",
-    "expected_behaviors",
-    "observed_behaviors",
-    "must_not",
-    "violations",
-];
-
-impl<'a> Record<'a> {
-    /// Takes one key of a record in. An error says what is wrong with the value.
-    pub(crate) fn set(&mut self, key: Cow<'a, str>, value: Value) -> Result<(), String> {
-        match &*key {
-            "id" | "sample_id" => self.id = Some(sample_id(value)?),
-            "epoch" => self.epoch = epoch(&value)?,
-            "scores" => match value {
+impl Record {
+    /// Takes one value in. An error says what is wrong with it. Null is the same as not given, except for a score,
+    /// where it means that the scorer could not tell.
+    pub(crate) fn take(&mut self, role: &Role, value: Value) -> Result<(), String> {
+        let is_absent = matches!(value, Value::Null | Value::Missing);
+        match role {
+            Role::Score(scorer) => self.add_score(scorer.clone(), value)?,
+            Role::Id => self.id = Some(sample_id("id", value)?),
+            _ if is_absent => {}
+            Role::SampleId => self.alias = Some(sample_id("sample_id", value)?),
+            Role::Epoch => self.epoch = Some(epoch(&value)?),
+            Role::Scores => match unfold(value) {
                 Value::Map(entries) => {
                     for (scorer, score) in entries {
-                        self.scores.push((Cow::Owned(scorer.to_string()), outcome(score)?));
+                        self.add_score(scorer, score)?;
                     }
                 }
-                Value::Null => {}
-                other => return Err(format!("`scores` is a {}, not a map of scorers to scores", other.kind())),
+                other => return Err(wrong("scores", &other, "a map of scorers to scores")),
             },
-            "score" | "value" => self.scores.push((Cow::Borrowed("score"), outcome(value)?)),
-            "metadata" => match value {
-                Value::Map(entries) => {
-                    self.metadata.extend(entries.into_iter().map(|(key, value)| (Cow::Owned(key.to_string()), value)));
-                }
-                Value::Null => {}
-                other => return Err(format!("`metadata` is a {}, not a map", other.kind())),
+            Role::Metadata => match unfold(value) {
+                Value::Map(entries) => self.metadata.extend(entries.into_iter().filter(|(_, value)| !is_null(value))),
+                other => return Err(wrong("metadata", &other, "a map")),
             },
-            "error" => self.error = error_text(&value),
-            name if FIELDS.contains(&name) => self.fields.push((key, value)),
-            _ => self.metadata.push((key, value)),
+            Role::Fact(key) => self.metadata.push((key.clone(), value)),
+            Role::Number(name) => self.fields.push((name.clone(), number(name, value)?)),
+            Role::Flag(name) => self.fields.push((name.clone(), flag(name, &value)?)),
+            Role::Label(name) if value.is_scalar() => self.fields.push((name.clone(), value)),
+            Role::Label(name) => return Err(wrong(name, &value, "text, a number, true or false")),
+            Role::Behaviors(list) => self.add_behaviors(*list, unfold(value))?,
+            Role::Error => self.error = error_text(&value),
         }
         Ok(())
     }
 
-    /// Adds the attempt to the samples.
-    pub(crate) fn push(self, samples: &mut Samples) -> Result<(), String> {
-        let id = self.id.ok_or("the record has no `id`")?;
-        let mut attempt = match self.epoch {
+    fn add_score(&mut self, scorer: Arc<str>, value: Value) -> Result<(), String> {
+        let outcome = outcome(value).map_err(|what| format!("{what}, by scorer `{}`", printable(&scorer)))?;
+        // `score`, `value` and `scores.score` are three spellings of one column. Maps have each key once, so only the
+        // first few are compared.
+        match self.scores.iter().take(8).find(|(name, _)| *name == scorer) {
+            None => self.scores.push((scorer, outcome)),
+            Some((_, earlier)) if *earlier == outcome => {}
+            Some(_) => return Err(format!("the record has two different scores by `{}`", printable(&scorer))),
+        }
+        Ok(())
+    }
+
+    /// Adds names to a list. Marks of what was observed or violated go where they belong.
+    fn add_behaviors(&mut self, list: Behaviors, value: Value) -> Result<(), String> {
+        let (whole, marked) = match list {
+            Behaviors::Expected => (Some(Behaviors::Expected), Behaviors::Observed),
+            Behaviors::Observed => (None, Behaviors::Observed),
+            Behaviors::MustNot => (Some(Behaviors::MustNot), Behaviors::Violations),
+            Behaviors::Violations => (None, Behaviors::Violations),
+        };
+        let names = behaviors(BEHAVIORS[list as usize], value)?;
+        let is_marked = names.iter().any(|(_, mark)| mark.is_some());
+        if whole.is_none() || is_marked {
+            let into = self.behaviors[marked as usize].get_or_insert_default();
+            let had_some = !into.is_empty();
+            // A name without a mark in a list of what happened did happen; in a list of what is expected, it is only
+            // expected.
+            let happened = |mark: &Option<bool>| mark.unwrap_or(whole.is_none());
+            into.extend(names.iter().filter(|(_, mark)| happened(mark)).map(|(name, _)| Value::Text(name.clone())));
+            if had_some {
+                let mut seen = HashSet::new();
+                into.retain(|name| seen.insert(name.clone()));
+            }
+        }
+        if let Some(whole) = whole {
+            let into = self.behaviors[whole as usize].get_or_insert_default();
+            into.extend(names.into_iter().map(|(name, _)| Value::Text(name)));
+        }
+        Ok(())
+    }
+
+    /// Adds the attempt to the samples, and leaves the record empty.
+    pub(crate) fn push(&mut self, samples: &mut Samples) -> Result<(), String> {
+        let id = match (self.id.take(), self.alias.take()) {
+            (Some(id), Some(alias)) => {
+                self.metadata.push(("sample_id".into(), plain(alias)));
+                id
+            }
+            (Some(id), None) | (None, Some(id)) => id,
+            (None, None) => return Err("the record has no `id`".into()),
+        };
+        let mut attempt = match self.epoch.take() {
             Some(epoch) => samples.push_epoch(id, epoch),
             None => samples.push(id),
         };
-        for (key, value) in self.metadata {
-            attempt = attempt.metadata(&*key, value);
+        for (key, value) in self.metadata.drain(..) {
+            attempt = attempt.metadata(key, value);
         }
-        for (scorer, outcome) in self.scores {
-            attempt = attempt.score(&*scorer, outcome);
-        }
-        for (name, value) in self.fields {
-            if !matches!(value, Value::Null) {
-                attempt = attempt.field(&*name, value);
+        let is_errored = self.error.is_some();
+        for (scorer, outcome) in self.scores.drain(..) {
+            // Where the attempt did not run, an empty score says nothing more.
+            if !(is_errored && matches!(outcome, Outcome::Unscored { score: None, .. })) {
+                attempt = attempt.score(scorer, outcome);
             }
         }
-        if let Some(error) = self.error {
+        for (name, value) in self.fields.drain(..) {
+            attempt = attempt.field(name, value);
+        }
+        for (name, list) in BEHAVIORS.iter().zip(&mut self.behaviors) {
+            if let Some(list) = list.take() {
+                attempt = attempt.field(*name, Value::List(list));
+            }
+        }
+        if let Some(error) = self.error.take() {
             attempt.error(error);
         }
         Ok(())
     }
 }
 
-fn sample_id(value: Value) -> Result<SampleId, String> {
-    match value {
-        Value::Int(i) => Ok(SampleId::Int(i)),
-        Value::Text(text) => Ok(SampleId::Text(text)),
-        other => Err(format!("`id` is a {}, not text or a whole number", other.kind())),
+fn is_null(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Missing)
+}
+
+fn plain(id: SampleId) -> Value {
+    match id {
+        SampleId::Int(i) => Value::Int(i),
+        SampleId::Text(text) => Value::Text(text),
     }
 }
 
-fn epoch(value: &Value) -> Result<Option<u32>, String> {
+/// Says that a value is not of the kind that its key asks for.
+fn wrong(name: &str, value: &Value, want: &str) -> String {
+    let shown: String = printable(&value.to_string()).chars().take(60).collect();
+    format!("`{}` is `{shown}` (a {}), not {want}", printable(name), value.kind())
+}
+
+/// Text that holds a JSON list or map is that list or map: tables have no other way to write one.
+pub(crate) fn unfold(value: Value) -> Value {
+    match &value {
+        Value::Text(text) => embedded(text).unwrap_or(value),
+        _ => value,
+    }
+}
+
+/// The JSON list or map in a text, if it is one.
+pub(crate) fn embedded(text: &str) -> Option<Value> {
+    let text = text.trim();
+    if !text.starts_with(['{', '[']) {
+        return None;
+    }
+    json::parse("", text.as_bytes()).ok()
+}
+
+fn sample_id(name: &str, value: Value) -> Result<SampleId, String> {
     match value {
-        Value::Null => Ok(None),
-        Value::Int(epoch) => u32::try_from(*epoch).map(Some).map_err(|_| format!("`epoch` is {epoch}")),
-        other => Err(format!("`epoch` is a {}, not a whole number", other.kind())),
+        Value::Int(i) => Ok(SampleId::Int(i)),
+        // Tables with gaps write whole numbers as floats.
+        Value::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Ok(SampleId::Int(x as i64)),
+        Value::Text(text) if text.trim().is_empty() => Err(format!("`{name}` is empty")),
+        Value::Text(text) => Ok(SampleId::Text(text)),
+        Value::Null | Value::Missing => Err(format!("`{name}` is empty")),
+        other => Err(wrong(name, &other, "text or a whole number")),
+    }
+}
+
+/// Far beyond any evaluation, and far from the end of what counts attempts.
+const EPOCH_MAX: f64 = 1e9;
+
+fn epoch(value: &Value) -> Result<u32, String> {
+    match value {
+        Value::Int(_) | Value::Float(_) => {
+            let number = value.as_number().filter(|x| x.fract() == 0.0 && (0.0..=EPOCH_MAX).contains(x));
+            number.map(|x| x as u32).ok_or_else(|| wrong("epoch", value, "a whole number from 0 to 1000000000"))
+        }
+        Value::Text(text) => match text.trim().parse::<u32>() {
+            Ok(epoch) if f64::from(epoch) <= EPOCH_MAX => Ok(epoch),
+            _ => Err(wrong("epoch", value, "a whole number")),
+        },
+        _ => Err(wrong("epoch", value, "a whole number")),
+    }
+}
+
+fn number(name: &str, value: Value) -> Result<Value, String> {
+    match &value {
+        // Floats stand side by side in a column, eight bytes each; a column of integers is a dictionary.
+        Value::Int(i) => Ok(Value::Float(*i as f64)),
+        Value::Float(_) => Ok(value),
+        Value::Text(text) => match text.trim().parse::<f64>() {
+            Ok(x) => Ok(Value::from(x)),
+            Err(_) => Err(wrong(name, &value, "a number")),
+        },
+        _ => Err(wrong(name, &value, "a number")),
+    }
+}
+
+fn flag(name: &str, value: &Value) -> Result<Value, String> {
+    let known = match value {
+        Value::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "pass" | "passed" => Some(1.0),
+            "fail" | "failed" => Some(0.0),
+            _ => Labels::default().to_float(value),
+        },
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => value.as_number(),
+        _ => None,
+    };
+    match known {
+        Some(1.0) => Ok(Value::Bool(true)),
+        Some(0.0) => Ok(Value::Bool(false)),
+        _ => Err(wrong(name, value, "true or false")),
     }
 }
 
 fn error_text(value: &Value) -> Option<String> {
     match value {
         Value::Null | Value::Missing | Value::Bool(false) => None,
+        Value::Text(text) if text.trim().is_empty() => None,
+        Value::Bool(true) => Some("error".into()),
         Value::Text(text) => Some(text.to_string()),
         other => Some(other.get("message").unwrap_or(other).to_string()),
+    }
+}
+
+/// A behaviour, and whether it was observed or violated, if the record says so.
+type Marked = (Arc<str>, Option<bool>);
+
+/// The names in a list of behaviours: a list of names, a map of names to marks, or maps with a name and a mark.
+fn behaviors(list: &str, value: Value) -> Result<Vec<Marked>, String> {
+    match value {
+        Value::List(items) => items.into_iter().map(|item| behavior(list, item)).collect(),
+        Value::Map(entries) => {
+            let marked = |(name, mark): (Arc<str>, Value)| Ok((name, Some(is_marked(list, &mark)?)));
+            entries.into_iter().map(marked).collect()
+        }
+        Value::Text(name) => Ok(vec![(name, None)]),
+        other => Err(wrong(list, &other, "a list of behaviours")),
+    }
+}
+
+fn behavior(list: &str, item: Value) -> Result<Marked, String> {
+    match &item {
+        Value::Text(name) => Ok((name.clone(), None)),
+        Value::Map(entries) => {
+            let part = |keys: [&str; 2]| entries.iter().find(|(key, _)| keys.contains(&&**key)).map(|(_, value)| value);
+            let Some(Value::Text(name)) = part(["name", "behavior"]) else {
+                return Err(format!("a behaviour in `{list}` has no `name`"));
+            };
+            let mark = part(["observed", "violated"]).filter(|mark| !is_null(mark));
+            Ok((name.clone(), mark.map(|mark| is_marked(list, mark)).transpose()?))
+        }
+        other => Err(wrong(list, other, "a list of names or of maps with a `name`")),
+    }
+}
+
+fn is_marked(list: &str, mark: &Value) -> Result<bool, String> {
+    match mark {
+        Value::Bool(mark) => Ok(*mark),
+        Value::Int(0) | Value::Null => Ok(false),
+        Value::Int(1) => Ok(true),
+        other => Err(wrong(list, other, "marked with true or false")),
     }
 }
 
@@ -228,9 +659,8 @@ pub(crate) fn outcome(value: Value) -> Result<Outcome, String> {
             return Ok(Outcome::from(Score::new(plain)));
         }
     };
-    if let Some((key, _)) = entries.iter().find(|(key, _)| !SCORE_PARTS.contains(&&**key)) {
+    if entries.iter().any(|(key, _)| !SCORE_PARTS.contains(&&**key)) {
         // A map of several scores, one of which happens to be named `value`.
-        let _ = key;
         let map = Value::Map(entries);
         check_flat(&map)?;
         return Ok(Outcome::from(Score::new(map)));
@@ -270,26 +700,43 @@ fn check_flat(value: &Value) -> Result<(), String> {
     }
 }
 
-impl<'de> Deserialize<'de> for Record<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(RecordVisitor)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-struct RecordVisitor;
-
-impl<'de> Visitor<'de> for RecordVisitor {
-    type Value = Record<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a record, which is a map with an `id`")
+    fn names(record: &Record, list: Behaviors) -> Option<String> {
+        let list = record.behaviors[list as usize].as_ref()?;
+        Some(list.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Record<'de>, A::Error> {
-        let mut record = Record::default();
-        while let Some((key, Json(value))) = entries.next_entry::<Cow<'de, str>, Json>()? {
-            record.set(key, value).map_err(serde::de::Error::custom)?;
+    #[test]
+    fn behaviours_in_every_spelling_are_lists_of_names() {
+        use Behaviors::{Expected, MustNot, Observed, Violations};
+        // expected_behaviors, observed_behaviors, must_not, violations
+        for (json, want) in [
+            (r#"{"expected_behaviors": ["a", "b"]}"#, [Some("a b"), None, None, None]),
+            (r#"{"observed_behaviors": ["a"]}"#, [None, Some("a"), None, None]),
+            (r#"{"expected_behaviors": {"a": true, "b": false}}"#, [Some("a b"), Some("a"), None, None]),
+            (r#"{"observed_behaviors": {"a": true, "b": false}}"#, [None, Some("a"), None, None]),
+            (r#"{"expected_behaviors": [{"name": "a", "observed": false}]}"#, [Some("a"), Some(""), None, None]),
+            (r#"{"expected_behaviors": [{"name": "a"}]}"#, [Some("a"), None, None, None]),
+            (
+                r#"{"expected_behaviors": {"a": true, "b": true}, "observed_behaviors": ["b", "c"]}"#,
+                [Some("a b"), Some("a b c"), None, None],
+            ),
+            (r#"{"behaviors": [{"name": "a", "observed": true}]}"#, [None, Some("a"), None, None]),
+            (r#"{"must_not": ["x"]}"#, [None, None, Some("x"), None]),
+            (r#"{"must_not": {"x": false, "y": true}}"#, [None, None, Some("x y"), Some("y")]),
+            (r#"{"must_not": [{"name": "x", "violated": false}]}"#, [None, None, Some("x"), Some("")]),
+            (r#"{"violations": [], "must_not": null}"#, [None, None, None, Some("")]),
+            (r#"{"violations": "[\"x\", \"y\"]"}"#, [None, None, None, Some("x y")]),
+        ] {
+            let mut record = Record::default();
+            let mut keys = Keys::default();
+            let mut parser = serde_json::Deserializer::from_str(json);
+            RecordSeed { keys: &mut keys, record: &mut record }.deserialize(&mut parser).unwrap();
+            let found = [Expected, Observed, MustNot, Violations].map(|list| names(&record, list));
+            assert_eq!(found.each_ref().map(Option::as_deref), want, "{json}");
         }
-        Ok(record)
     }
 }

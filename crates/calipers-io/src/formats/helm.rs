@@ -1,0 +1,158 @@
+//! HELM: `per_instance_stats.json` of a run.
+//!
+//! A perturbed instance is another input, so it is a sample of its own; `instance_id` is the cluster that keeps it
+//! together with its original. A train trial is an attempt. HELM writes dozens of statistics about the run beside the
+//! metrics; those are measurements, not scores.
+
+use super::Format;
+use crate::json::{self, Parts};
+use crate::{Place, ReadError, Run, Shape, Source};
+use calipers_core::{Outcome, Value};
+use std::collections::BTreeSet;
+
+/// Results by HELM.
+pub(crate) struct Helm;
+
+/// Statistics about the request and the run, by their names or how those begin.
+const MEASUREMENTS: [&str; 18] = [
+    "num_prompt_tokens",
+    "num_completion_tokens",
+    "num_output_tokens",
+    "num_perplexity_tokens",
+    "num_bytes",
+    "num_references",
+    "num_train_trials",
+    "num_train_instances",
+    "num_instances",
+    "num_requests",
+    "prompt_truncated",
+    "finish_reason_",
+    "inference_",
+    "batch_size",
+    "training_",
+    "max_prob",
+    "logprob",
+    "estimated_num_tokens_cost",
+];
+
+impl Format for Helm {
+    fn name(&self) -> &'static str {
+        "helm"
+    }
+
+    fn about(&self) -> &'static str {
+        "HELM: per_instance_stats.json"
+    }
+
+    fn recognises(&self, shape: &Shape) -> bool {
+        shape.lists_keys(&["instance_id", "stats"])
+    }
+
+    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+        let Value::List(items) = json::parse(&source.name, &source.read_all()?)? else {
+            return Err(source.error("not a list of instances").hint("read per_instance_stats.json"));
+        };
+        let mut run = Run::default();
+        let mut doubled = BTreeSet::new();
+        for (index, item) in items.iter().enumerate() {
+            read_instance(&mut run, item, &mut doubled)
+                .map_err(|(key, what)| source.error(what).at(Place::Path(format!("[{index}]{key}"))))?;
+        }
+        run.notes.extend(
+            doubled
+                .into_iter()
+                .map(|name| format!("statistic `{name}` stands more than once in an instance; the first one counts")),
+        );
+        Ok(vec![run])
+    }
+}
+
+type Fault = (String, String);
+
+fn read_instance(run: &mut Run, item: &Value, doubled: &mut BTreeSet<String>) -> Result<(), Fault> {
+    let fault = |key: &str, what: &str| (key.to_owned(), what.to_owned());
+    let Some(instance) = item.text("instance_id") else {
+        return Err(fault(".instance_id", "the instance has no `instance_id`"));
+    };
+    let trial = match item.part("train_trial_index") {
+        None => 0,
+        Some(Value::Int(trial)) if (0..1_000_000_000).contains(trial) => *trial as u32,
+        Some(_) => return Err(fault(".train_trial_index", "the train trial is not a whole number from 0")),
+    };
+    let Some(Value::List(stats)) = item.get("stats") else {
+        return Err(fault(".stats", "the instance has no list of `stats`"));
+    };
+    let perturbation = item.part("perturbation").map(perturbation);
+    let id = perturbation.as_ref().map_or_else(|| instance.to_owned(), |name| format!("{instance}/{name}"));
+    let mut attempt = run.samples.push_epoch(id, trial + 1).metadata("instance_id", instance);
+    if let Some(name) = perturbation {
+        attempt = attempt.metadata("perturbation", name);
+    }
+    let mut names = BTreeSet::new();
+    let mut tokens: Option<f64> = None;
+    for (place, stat) in stats.iter().enumerate() {
+        let label = stat.part("name");
+        let Some(name) = label.and_then(|label| label.text("name")) else {
+            return Err((format!(".stats[{place}].name"), "the statistic has no name".to_owned()));
+        };
+        if let Some(split) = label.and_then(|label| label.part("split")) {
+            attempt = attempt.metadata("split", split.clone());
+        }
+        let name = match label.and_then(|label| label.text("sub_split")) {
+            Some(part) => format!("{name}:{part}"),
+            None => name.to_owned(),
+        };
+        if !names.insert(name.clone()) {
+            doubled.insert(name);
+            continue;
+        }
+        let mean = mean(stat).map_err(|what| (format!(".stats[{place}]"), what))?;
+        let is_measurement = MEASUREMENTS.iter().any(|known| name.starts_with(known));
+        match mean {
+            Some(mean) if is_measurement => {
+                if matches!(&*name, "num_prompt_tokens" | "num_output_tokens" | "num_completion_tokens") {
+                    tokens = Some(tokens.unwrap_or(0.0) + mean);
+                }
+                if name == "inference_runtime" {
+                    attempt = attempt.field("latency_ms", mean * 1000.0);
+                }
+                attempt = attempt.field(name, mean);
+            }
+            Some(mean) => attempt = attempt.score(name, mean),
+            None if is_measurement => {}
+            None => attempt = attempt.score(name, Outcome::unscored("no values")),
+        }
+    }
+    if let Some(tokens) = tokens {
+        attempt.field("tokens_used", tokens);
+    }
+    Ok(())
+}
+
+/// The mean of a statistic; none if it has no values.
+fn mean(stat: &Value) -> Result<Option<f64>, String> {
+    let count = stat.number("count");
+    if count == Some(0.0) || matches!(stat.get("mean"), Some(Value::Missing)) {
+        return Ok(None);
+    }
+    if let Some(mean) = stat.number("mean") {
+        return Ok(Some(mean));
+    }
+    match (stat.number("sum"), count) {
+        (Some(sum), Some(count)) => Ok(Some(sum / count)),
+        _ => Err("the statistic has neither `mean` nor `sum` and `count`".into()),
+    }
+}
+
+/// The name of a perturbation with its settings, so that two strengths of one kind stay two samples.
+fn perturbation(value: &Value) -> String {
+    const KINDS: [&str; 4] = ["name", "robustness", "fairness", "computed_on"];
+    let name = value.text("name").unwrap_or("perturbed");
+    let Value::Map(entries) = value else { return value.to_string() };
+    let settings: Vec<String> = entries
+        .iter()
+        .filter(|(key, value)| !KINDS.contains(&&**key) && value.is_scalar() && !matches!(value, Value::Null))
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    if settings.is_empty() { name.to_owned() } else { format!("{name}({})", settings.join(", ")) }
+}
