@@ -25,6 +25,8 @@ pub(crate) enum Column {
 pub(crate) struct Coded {
     pub(crate) codes: Vec<u32>,
     dictionary: Arc<Dictionary>,
+    /// True when a code may be [`ABSENT`].
+    has_gaps: bool,
 }
 
 /// Distinct values in the order of their first appearance.
@@ -45,7 +47,15 @@ impl Coded {
 
     /// Rows up to `rows` that nothing was said about.
     pub(crate) fn pad(&mut self, rows: usize) {
+        self.has_gaps |= rows > self.codes.len();
         self.codes.resize(rows, ABSENT);
+    }
+
+    /// The first row that nothing was said about.
+    pub(crate) fn first_gap(&self) -> Option<usize> {
+        // `contains` uses vector instructions, which `position` does not.
+        let has_gap = self.has_gaps && self.codes.contains(&ABSENT);
+        if has_gap { self.codes.iter().position(|&code| code == ABSENT) } else { None }
     }
 
     /// The distinct values; a code is a place in this list.
@@ -55,7 +65,12 @@ impl Coded {
 
     /// The same dictionary under other codes.
     pub(crate) fn with_codes(&self, codes: Vec<u32>) -> Self {
-        Self { codes, dictionary: self.dictionary.clone() }
+        Self { codes, dictionary: self.dictionary.clone(), has_gaps: true }
+    }
+
+    fn gather(&self, rows: &[u32]) -> Self {
+        let codes = rows.iter().map(|&row| self.codes[row as usize]).collect();
+        Self { has_gaps: self.has_gaps, ..self.with_codes(codes) }
     }
 
     pub(crate) fn value(&self, row: usize) -> Option<&Value> {
@@ -125,8 +140,8 @@ impl Column {
     /// True when some row may be missing. Cheap for coded columns.
     pub(crate) fn has_missing(&self) -> bool {
         match self {
-            Self::Floats(floats) => floats.iter().any(|x| x.is_nan()),
-            Self::Coded(coded) => coded.dictionary().iter().any(Value::is_missing) || coded.codes.contains(&ABSENT),
+            Self::Floats(floats) => has_nan(floats),
+            Self::Coded(coded) => coded.dictionary().iter().any(Value::is_missing) || coded.first_gap().is_some(),
         }
     }
 
@@ -134,11 +149,14 @@ impl Column {
     pub(crate) fn gather(&self, rows: &[u32]) -> Self {
         match self {
             Self::Floats(floats) => Self::Floats(rows.iter().map(|&row| floats[row as usize]).collect()),
-            Self::Coded(coded) => {
-                Self::Coded(coded.with_codes(rows.iter().map(|&row| coded.codes[row as usize]).collect()))
-            }
+            Self::Coded(coded) => Self::Coded(coded.gather(rows)),
         }
     }
+}
+
+/// True when there is a NaN. Whole blocks are looked at without an early exit, so that vector instructions can do it.
+fn has_nan(floats: &[f64]) -> bool {
+    floats.chunks(1024).any(|block| block.iter().fold(false, |found, x| found | x.is_nan()))
 }
 
 impl FromIterator<Value> for Column {

@@ -110,6 +110,13 @@ pub enum ErrorKind {
         /// What there is.
         known: Vec<String>,
     },
+    /// A scorer that has not scored anything in the run.
+    NoScorer {
+        /// The scorer.
+        scorer: String,
+        /// The scorers that there are.
+        known: Vec<String>,
+    },
     /// A group has the name of the aggregate.
     GroupCollision {
         /// The name.
@@ -275,6 +282,7 @@ impl fmt::Display for ErrorKind {
             Self::MissingKey { key, null: false } => write!(f, "the score has no key `{key}`"),
             Self::MissingKey { key, null: true } => write!(f, "the score's key `{key}` is null"),
             Self::NoField { field, .. } => write!(f, "no sample has the field `{field}`"),
+            Self::NoScorer { scorer, .. } => write!(f, "no score is by the scorer `{scorer}`"),
             Self::GroupCollision { name } => write!(f, "a group is named `{name}`, like the figure for all"),
             Self::UnknownName { what, name, .. } => write!(f, "there is no {what} `{name}`"),
             Self::Argument { message, .. } | Self::Custom(message) => f.write_str(message),
@@ -310,6 +318,8 @@ impl ErrorKind {
             }
             Self::NoField { known, .. } if known.is_empty() => "the run has no fields".into(),
             Self::NoField { known, .. } => format!("the run has {}", known.join(", ")),
+            Self::NoScorer { known, .. } if known.is_empty() => "the run has no scores".into(),
+            Self::NoScorer { known, .. } => format!("the scorers are {}", known.join(", ")),
             Self::GroupCollision { .. } => "choose another `all_label`, or turn the aggregate off".into(),
             Self::UnknownName { nearest, .. } => format!("did you mean `{}`?", nearest.as_ref()?),
             Self::Argument { hint, .. } => hint.clone(),

@@ -17,6 +17,7 @@ mod metric;
 mod plan;
 mod points;
 mod reduce;
+mod report;
 mod results;
 mod samples;
 mod score;
@@ -35,6 +36,7 @@ pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
     score_reducer,
 };
+pub use report::{RecordedResult, Report, RunReport};
 pub use results::{MetricResult, MetricSpec, Reduction, Results, ScoreResult, by_key};
 pub use samples::{Attempt, Metadata, SampleId, Samples};
 pub use score::{Outcome, SampleScore, Score};

@@ -349,6 +349,7 @@ impl Partial<'_> {
             caveats: Vec::new(),
             level: context.confidence.level(),
             seed: context.seed,
+            inspect: context.inspect,
         };
         if self.errored > 0 {
             results.caveats.push(Caveat::Errored { attempts: self.errored });

@@ -29,6 +29,8 @@ pub struct Results {
     pub level: f64,
     /// The seed of what was random.
     pub seed: Seed,
+    /// True when figures are to be shown as Inspect shows them, with its placeholders.
+    pub inspect: bool,
 }
 
 /// The metrics of one scorer, or of one key of its scores, under one reducer.
@@ -73,6 +75,11 @@ pub struct Reduction {
 }
 
 impl Results {
+    /// The number to show for a figure, or why there is none; its placeholder where Inspect's were asked for.
+    pub fn shown<'a>(&self, figure: &'a Figure) -> Result<f64, &'a Undefined> {
+        if self.inspect { Ok(figure.inspect_value()) } else { figure.value.as_ref().copied() }
+    }
+
     /// The first result of a scorer (or of a key of its scores) with this metric.
     #[must_use]
     pub fn figure(&self, name: &str, metric: &str) -> Option<&Figure> {
@@ -621,7 +628,8 @@ pub(crate) fn unique_key<'a>(key: &str, taken: impl Iterator<Item = &'a String>)
 /// How many samples have scored attempts, but fewer than k: they cannot have k successes.
 fn short_of(k: u64, attempts: &Points<'_>) -> u64 {
     let Ok(grouped) = Attempts::of(attempts.scores()) else { return 0 };
-    let scored = |rows: &[u32]| rows.iter().filter(|&&row| !attempts.scores().is_unscored(row as usize)).count() as u64;
+    let scored =
+        |rows: &[u32]| rows.iter().filter(|&&row| !attempts.values().is_root_missing(row as usize)).count() as u64;
     grouped.iter().filter(|(_, rows)| (1..k).contains(&scored(rows))).count() as u64
 }
 

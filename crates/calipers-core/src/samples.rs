@@ -274,6 +274,85 @@ impl Samples {
         rows
     }
 
+    /// Leaves out all scorers but these. Fails when one of them has not scored.
+    pub fn keep_scorers(&mut self, scorers: &[String]) -> Result<(), Error> {
+        if let Some(unknown) = scorers.iter().find(|name| !self.scores.contains_key(name.as_str())) {
+            let known = self.scorers().map(ToString::to_string).collect();
+            return Err(ErrorKind::NoScorer { scorer: unknown.clone(), known }.into());
+        }
+        self.scores.retain(|name, _| scorers.iter().any(|kept| **kept == **name));
+        Ok(())
+    }
+
+    /// The samples whose metadata has this value, as it prints. Fails when no sample has it.
+    pub fn keep_where(&self, key: &str, value: &str) -> Result<Self, Error> {
+        let column = self.metadata.get(key).ok_or_else(|| {
+            let known = self.metadata.keys().map(ToString::to_string).collect();
+            Error::from(ErrorKind::NoField { field: key.to_owned(), known })
+        })?;
+        let code = |sample: u32| column.codes.get(sample as usize).copied().unwrap_or(ABSENT);
+        let matches: Vec<bool> = column.dictionary().iter().map(|known| known.to_string() == value).collect();
+        let wanted = |&sample: &u32| matches.get(code(sample) as usize).copied().unwrap_or(false);
+        let kept: Vec<u32> = (0..self.ids.len() as u32).filter(wanted).collect();
+        if kept.is_empty() {
+            let mut known: Vec<String> = column.dictionary().iter().map(Value::to_string).collect();
+            known.truncate(8);
+            let message = format!("no sample has `{key}` = `{value}`");
+            return Err(Error::argument(message, format!("the values are {}", known.join(", "))));
+        }
+        Ok(self.select(&kept))
+    }
+
+    /// These samples, in this order.
+    fn select(&self, kept: &[u32]) -> Self {
+        let mut place = vec![ABSENT; self.ids.len()];
+        for (new, &old) in kept.iter().enumerate() {
+            place[old as usize] = new as u32;
+        }
+        let mut attempt_place = vec![ABSENT; self.attempt_sample.len()];
+        let mut rows: Vec<u32> = Vec::new();
+        for (row, &sample) in self.attempt_sample.iter().enumerate() {
+            if place[sample as usize] != ABSENT {
+                attempt_place[row] = rows.len() as u32;
+                rows.push(row as u32);
+            }
+        }
+        let metadata = self.metadata.iter().map(|(key, column)| {
+            let codes = kept.iter().map(|&sample| column.codes.get(sample as usize).copied().unwrap_or(ABSENT));
+            (key.clone(), column.with_codes(codes.collect()))
+        });
+        let fields = self.fields.iter().map(|(name, column)| {
+            let mut column = column.clone();
+            column.pad(self.attempt_sample.len());
+            (name.clone(), column.gather(&rows))
+        });
+        let scores = self.scores.iter().filter_map(|(scorer, scores)| {
+            let wanted = (0..scores.len() as u32).filter(|&row| place[scores.sample[row as usize] as usize] != ABSENT);
+            let mut scores = scores.gather(&wanted.collect::<Vec<_>>());
+            scores.sample.iter_mut().for_each(|sample| *sample = place[*sample as usize]);
+            scores.attempt.iter_mut().for_each(|attempt| *attempt = attempt_place[*attempt as usize]);
+            (scores.len() > 0).then(|| (scorer.clone(), scores))
+        });
+        let ids: Vec<SampleId> = kept.iter().map(|&sample| self.ids[sample as usize].clone()).collect();
+        Self {
+            index: ids.iter().cloned().zip(0..).collect(),
+            ids,
+            epochs: kept.iter().map(|&sample| self.epochs[sample as usize]).collect(),
+            metadata: metadata.collect(),
+            attempt_sample: rows.iter().map(|&row| place[self.attempt_sample[row as usize] as usize]).collect(),
+            attempt_epoch: rows.iter().map(|&row| self.attempt_epoch[row as usize]).collect(),
+            may_repeat: self.may_repeat,
+            fields: fields.collect(),
+            errors: self
+                .errors
+                .iter()
+                .filter(|(row, _)| attempt_place[**row as usize] != ABSENT)
+                .map(|(row, message)| (attempt_place[*row as usize], message.clone()))
+                .collect(),
+            scores: scores.collect(),
+        }
+    }
+
     /// A field, or else a metadata key, by attempt.
     pub(crate) fn field_values(&self, name: &str, rows: &[u32]) -> Result<Column, Error> {
         if let Some(column) = self.fields.get(name) {

@@ -91,19 +91,6 @@ impl Scores {
         !self.extras.is_empty()
     }
 
-    /// True when this row has no value at its root.
-    pub(crate) fn is_unscored(&self, row: usize) -> bool {
-        self.values.is_root_missing(row)
-    }
-
-    /// The rows that have a value, or `None` when all have one.
-    pub(crate) fn scored_rows(&self) -> Option<Vec<u32>> {
-        if !self.values.has_root_missing() {
-            return None;
-        }
-        Some((0..self.len() as u32).filter(|&row| !self.is_unscored(row as usize)).collect())
-    }
-
     pub(crate) fn gather(&self, rows: &[u32]) -> Self {
         let pick = |column: &[u32]| rows.iter().map(|&row| column[row as usize]).collect();
         let reasons = if self.reasons.is_empty() {
@@ -125,11 +112,6 @@ impl Scores {
             reasons,
             extras,
         }
-    }
-
-    /// The same rows with other values.
-    pub(crate) fn with_values(&self, values: Values) -> Self {
-        Self { values, ..self.clone() }
     }
 }
 
@@ -200,7 +182,13 @@ impl Values {
         }
     }
 
-    fn is_root_missing(&self, row: usize) -> bool {
+    /// The rows that have a value, or `None` when all have one.
+    pub(crate) fn scored_rows(&self) -> Option<Vec<u32>> {
+        let rows = || (0..self.len() as u32).filter(|&row| !self.is_root_missing(row as usize)).collect();
+        self.has_root_missing().then(rows)
+    }
+
+    pub(crate) fn is_root_missing(&self, row: usize) -> bool {
         match self {
             Self::Scalars(column) => column.is_missing(row),
             Self::Maps(maps) => maps.missing[row],

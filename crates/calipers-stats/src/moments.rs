@@ -2,7 +2,7 @@
 
 use crate::mean::{around, t_interval};
 use crate::special::normal_quantile;
-use crate::sum::{ExactSum, Wide, block_sum, two_product};
+use crate::sum::{ExactSum, POWER_BLOCK, PowerSums, Wide, block_sum, power_sums, range, two_product};
 use crate::{Confidence, Interval, Method, Undefined};
 
 /// How many, their mean, their spread, and their range.
@@ -40,8 +40,6 @@ impl Default for Moments {
     }
 }
 
-const BLOCK: usize = 1024;
-
 impl Moments {
     /// The moments of a slice.
     #[must_use]
@@ -77,22 +75,36 @@ impl Moments {
 
     /// Folds in many values.
     pub fn extend(&mut self, values: &[f64]) {
-        for block in values.chunks(BLOCK) {
-            let sums = block_sum(block, |x| {
-                let (square, error) = two_product(x, x);
-                [x, square, error]
-            });
-            let Some([total, square, error]) = sums else {
-                block.iter().for_each(|&x| self.add(x));
-                continue;
-            };
-            self.count += block.len() as u64;
-            self.sum.add_wide(total);
-            self.squares.add_wide(square);
-            self.squares.add_wide(error);
+        for block in values.chunks(POWER_BLOCK) {
             let (min, max) = range(block);
-            self.widen(min, max);
+            match power_sums(block, max.max(-min)) {
+                Some(PowerSums { sum, squares }) => {
+                    self.count += block.len() as u64;
+                    sum.iter().for_each(|&x| self.sum.add(x));
+                    squares.iter().for_each(|&x| self.squares.add(x));
+                    self.widen(min, max);
+                }
+                None => self.extend_wide(block),
+            }
         }
+    }
+
+    /// The same for values that differ much in size.
+    fn extend_wide(&mut self, block: &[f64]) {
+        let sums = block_sum(block, |x| {
+            let (square, error) = two_product(x, x);
+            [x, square, error]
+        });
+        let Some([total, square, error]) = sums else {
+            block.iter().for_each(|&x| self.add(x));
+            return;
+        };
+        self.count += block.len() as u64;
+        self.sum.add_wide(total);
+        self.squares.add_wide(square);
+        self.squares.add_wide(error);
+        let (min, max) = range(block);
+        self.widen(min, max);
     }
 
     /// Folds in all that another has seen.
@@ -251,11 +263,6 @@ impl Moments {
     }
 }
 
-/// The smallest and the largest of a slice.
-fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &x| (min.min(x), max.max(x)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,6 +352,21 @@ mod tests {
             each.merge(&Moments::from_slice(left));
             prop_assert_eq!(once.mean(), each.mean());
             prop_assert_eq!(once.variance(), each.variance());
+        }
+
+        /// Digits near and far below those of the largest value, so that both ways to add up a block are taken.
+        #[test]
+        fn slices_give_the_same_bits_as_single_values(
+            values in prop::collection::vec((any::<i32>(), 0i32..70), 1..40),
+            copies in 1usize..60,
+        ) {
+            let values: Vec<f64> = values.iter().map(|&(digits, power)| f64::from(digits) * 0.5f64.powi(power)).collect();
+            let values = values.repeat(copies);
+            let (slice, mut single) = (Moments::from_slice(&values), Moments::default());
+            values.iter().for_each(|&x| single.add(x));
+            prop_assert_eq!(slice.sum.wide(), single.sum.wide());
+            prop_assert_eq!(slice.squares.wide(), single.squares.wide());
+            prop_assert_eq!((slice.min, slice.max, slice.count), (single.min, single.max, single.count));
         }
 
         #[test]

@@ -23,8 +23,11 @@
 
 pub mod guide;
 pub mod pipeline;
+pub mod score;
 
 pub use calipers_core::*;
+pub use calipers_io as io;
+pub use calipers_render as render;
 pub use calipers_stats as stats;
 
 /// What nearly every program needs.

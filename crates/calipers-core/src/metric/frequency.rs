@@ -56,6 +56,12 @@ impl Measure for Frequency {
     }
 
     fn fold(&self, counts: &mut Self::State, points: &Points<'_>, _: &Context) -> Result<(), Error> {
+        if let Some(labels) = points.label_counts() {
+            for (label, count) in labels {
+                *counts.entry(label.to_string()).or_default() += count;
+            }
+            return Ok(());
+        }
         for row in 0..points.len() {
             let value = points.values().get(row);
             if !value.is_scalar() {

@@ -17,9 +17,22 @@ impl Attempts {
     /// Groups the rows. An attempt delivered twice counts once; if the two disagree it is an error, given with
     /// the sample that it belongs to.
     pub(crate) fn of(scores: &Scores) -> Result<Self, (u32, Error)> {
-        let mut attempts = Self::grouped(&scores.sample);
+        let is_grouped = scores.sample.is_sorted();
+        let mut attempts = if is_grouped { Self::in_order(&scores.sample) } else { Self::grouped(&scores.sample) };
         attempts.order_epochs(scores)?;
         Ok(attempts)
+    }
+
+    /// Rows that come sample after sample.
+    fn in_order(sample: &[u32]) -> Self {
+        let (mut samples, mut ends) = (Vec::new(), Vec::new());
+        let mut end = 0;
+        for rows in sample.chunk_by(|a, b| a == b) {
+            end += rows.len() as u32;
+            samples.push(rows[0]);
+            ends.push(end);
+        }
+        Self { rows: (0..end).collect(), samples, ends }
     }
 
     /// Counting sort by sample, samples in the order of their first row.

@@ -205,9 +205,7 @@ impl Table {
         for class in &self.classes {
             numbers.push(class.map_or(Value::Missing, |class| Value::from(class.number)));
         }
-        let new_code = std::mem::take(&mut numbers.codes);
-        let code = |&code: &u32| new_code.get(code as usize).copied().unwrap_or(ABSENT);
-        numbers.codes = coded.codes.iter().map(code).collect();
-        numbers
+        let new_code = |&code: &u32| numbers.codes.get(code as usize).copied().unwrap_or(ABSENT);
+        numbers.with_codes(coded.codes.iter().map(new_code).collect())
     }
 }

@@ -257,6 +257,14 @@ impl Reducer {
         {
             return Ok(attempts.reduced(scores, values));
         }
+        if let (How::Collect, Values::Scalars(column)) = (&self.how, &scores.values)
+            && !scores.has_extras()
+            && !column.has_missing()
+        {
+            let list = |rows: &[u32]| Value::List(rows.iter().map(|&row| column.get(row as usize)).collect());
+            let values = attempts.iter().map(|(_, rows)| list(rows)).collect();
+            return Ok(attempts.reduced(scores, values));
+        }
         let mut reduced = Scores::default();
         for (sample, rows) in attempts.iter() {
             let whole: Vec<Score> = rows.iter().map(|&row| scores.score(row as usize)).collect();

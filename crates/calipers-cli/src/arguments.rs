@@ -1,0 +1,82 @@
+//! What can be asked for.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Numbers you can defend for AI evaluations.
+#[derive(Debug, Parser)]
+#[command(name = "calipers", version, about, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the metrics of existing results, with error bars
+    Score(Score),
+    /// List the formats that can be read
+    Formats {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
+}
+
+/// `calipers score`
+#[derive(Args, Debug)]
+pub(crate) struct Score {
+    /// Files, folders or patterns; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<String>,
+
+    /// A reducer of attempts, such as `mean`, `mode`, `pass_at_3`; `none` turns reduction off (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reducer: Vec<String>,
+
+    /// Only this scorer (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scorer: Vec<String>,
+
+    /// Only samples whose metadata has this value (repeatable)
+    #[arg(long = "where", value_name = "KEY=VALUE")]
+    pub(crate) filter: Vec<String>,
+
+    /// The level of the intervals, between 0 and 1
+    #[arg(long, default_value_t = 0.95)]
+    pub(crate) level: f64,
+
+    /// The seed of all that is random
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Compute and print as another tool does
+    #[arg(long, value_enum, value_name = "TOOL")]
+    pub(crate) compat: Option<Compat>,
+
+    /// Read the files in this format (see `calipers formats`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+
+    /// Show the reduced score of every sample too
+    #[arg(long)]
+    pub(crate) reductions: bool,
+
+    /// Print JSON (`calipers.results/1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Tools whose numbers can be printed in place of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compat {
+    /// Inspect AI: unknown labels count 0, and undefined figures are its 0 or NaN
+    Inspect,
+}

@@ -1,0 +1,53 @@
+//! Exit codes, and what is said on the way out: 0 done, 2 a mistake in the usage, the configuration or the input.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Why a command did not finish.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something is wrong with the input or the options. The text says what, where and how to fix it.
+    Input(String),
+    /// The reader of our output went away, as `head` does. That is no mistake of anyone's.
+    ClosedPipe,
+}
+
+const INPUT: u8 = 2;
+
+/// The exit code of a command.
+pub(crate) fn code(done: Result<(), Failure>) -> ExitCode {
+    match done {
+        Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::Input(message)) => {
+            eprintln!("error: {message}");
+            ExitCode::from(INPUT)
+        }
+    }
+}
+
+/// Help and version are answers; everything else that clap says is a mistake in the usage.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(INPUT) } else { ExitCode::SUCCESS }
+}
+
+/// Writes to standard output.
+pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    write(&mut out).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::Input(format!("the output cannot be written: {error}")),
+    })
+}
+
+impl From<calipers::Error> for Failure {
+    fn from(error: calipers::Error) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<calipers::io::ReadError> for Failure {
+    fn from(error: calipers::io::ReadError) -> Self {
+        Self::Input(error.to_string())
+    }
+}

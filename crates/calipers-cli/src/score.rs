@@ -1,0 +1,71 @@
+//! `calipers score` and `calipers formats`.
+
+use crate::arguments::{Compat, Score};
+use crate::exit::{Failure, print};
+use calipers::io::{Source, formats as known_formats, read};
+use calipers::render::{Style, results_json, results_text};
+use calipers::{Report, Seed, score};
+use std::io::IsTerminal;
+
+pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
+    let options = options(arguments)?;
+    let mut report = Report::default();
+    for file in &arguments.files {
+        for source in Source::resolve(file)? {
+            for run in read(&source, arguments.format.as_deref())? {
+                let scored = score::score(run, &options);
+                report.runs.push(scored.map_err(|error| Failure::Input(format!("{error}\n  in {}", source.name)))?);
+            }
+        }
+    }
+    if arguments.json {
+        let json = results_json(&report);
+        return print(|out| {
+            serde_json::to_writer_pretty(&mut *out, &json)?;
+            writeln!(out)
+        });
+    }
+    print(|out| out.write_all(results_text(&report, style()).as_bytes()))
+}
+
+fn options(arguments: &Score) -> Result<score::Options, Failure> {
+    let mut options = score::Options {
+        scorers: arguments.scorer.clone(),
+        level: arguments.level,
+        seed: Seed(arguments.seed),
+        inspect: arguments.compat == Some(Compat::Inspect),
+        keep_reductions: arguments.reductions,
+        ..score::Options::default()
+    };
+    if !arguments.reducer.is_empty() {
+        options.reducers = Some(arguments.reducer.iter().filter(|name| *name != "none").cloned().collect());
+    }
+    for filter in &arguments.filter {
+        let Some((key, value)) = filter.split_once('=') else {
+            let hint = "write `--where category=adversarial`";
+            return Err(Failure::Input(format!("`--where {filter}` has no `=`\n  hint: {hint}")));
+        };
+        options.filter.push((key.to_owned(), value.to_owned()));
+    }
+    Ok(options)
+}
+
+/// Colour only where a person looks, and not if they asked for none.
+fn style() -> Style {
+    let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if std::io::stdout().is_terminal() && !asked_for_none { Style::Colour } else { Style::Plain }
+}
+
+pub(crate) fn formats(json: bool) -> Result<(), Failure> {
+    let known = known_formats();
+    if json {
+        let list: Vec<_> =
+            known.iter().map(|format| serde_json::json!({"name": format.name(), "about": format.about()})).collect();
+        return print(|out| {
+            serde_json::to_writer_pretty(&mut *out, &list)?;
+            writeln!(out)
+        });
+    }
+    let width = known.iter().map(|format| format.name().len()).max().unwrap_or(0);
+    print(|out| known.iter().try_for_each(|format| writeln!(out, "{:<width$}  {}", format.name(), format.about())))
+}

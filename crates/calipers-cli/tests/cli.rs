@@ -1,0 +1,124 @@
+//! What a user sees: output, errors and exit codes.
+#![allow(clippy::unwrap_used)] // a program that cannot be started must fail loudly
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const RESULTS: &str = "tests/cases/results.jsonl";
+
+fn calipers(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).output().unwrap()
+}
+
+fn with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[track_caller]
+fn refused(output: &Output, message: &str) {
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(text(&output.stderr), message);
+}
+
+#[test]
+fn scores_are_shown_in_an_aligned_table() {
+    let output = calipers(&["score", RESULTS]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(text(&output.stdout), include_str!("cases/results.out"));
+}
+
+#[test]
+fn json_has_a_schema_and_no_placeholders() {
+    let output = calipers(&["score", RESULTS, "--json", "--scorer", "judge", "--reductions"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["schema"], "calipers.results/1");
+    let run = &json["runs"][0];
+    assert_eq!(run["samples"], serde_json::json!({"total": 4, "attempts": 5, "errored": 1}));
+    let scores = run["scores"].as_array().unwrap();
+    assert_eq!(scores.len(), 1);
+    assert_eq!(scores[0]["metrics"]["accuracy"]["n"], 2);
+    assert_eq!(scores[0]["metrics"]["accuracy"]["missing"], 1);
+    assert_eq!(run["reductions"][0]["samples"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn one_sample_has_no_standard_error_unless_inspect_is_asked() {
+    let one = br#"{"id": 1, "score": "C"}"#;
+    let ours = with_input(&["score", "-", "--json"], one);
+    let json: serde_json::Value = serde_json::from_slice(&ours.stdout).unwrap();
+    let stderr = &json["runs"][0]["scores"][0]["metrics"]["stderr"];
+    assert_eq!(stderr["value"], serde_json::Value::Null);
+    assert_eq!(stderr["undefined"], "needs at least 2 values, has 1");
+    let theirs = with_input(&["score", "-", "--json", "--compat", "inspect"], one);
+    let json: serde_json::Value = serde_json::from_slice(&theirs.stdout).unwrap();
+    assert_eq!(json["runs"][0]["scores"][0]["metrics"]["stderr"]["value"], 0.0);
+}
+
+#[test]
+fn samples_are_chosen_by_their_metadata() {
+    let output = calipers(&["score", RESULTS, "--json", "--where", "category=happy_path"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["runs"][0]["samples"]["total"], 3);
+    refused(
+        &calipers(&["score", RESULTS, "--where", "category=nowhere"]),
+        "error: no sample has `category` = `nowhere`\n  hint: the values are adversarial, happy_path\n  \
+         in tests/cases/results.jsonl\n",
+    );
+}
+
+#[test]
+fn mistakes_are_named_with_place_and_hint() {
+    refused(
+        &calipers(&["score", "nowhere.jsonl"]),
+        "error: No such file or directory (os error 2)\n  in nowhere.jsonl\n  hint: check the name of the file\n",
+    );
+    refused(
+        &with_input(&["score", "-"], b"{\"id\": 1, \"score\": 1}\n{\"id\": 2, \"score\": }\n"),
+        "error: not a record: expected value\n  in -, line 2\n  hint: write one JSON record a line\n",
+    );
+    refused(
+        &with_input(&["score", "-"], b"{\"id\": 1, \"score\": \"maybe\"}"),
+        "error: score `maybe` is not a number or a known label\n  at scorer `score`, sample `1`\n  \
+         hint: map it to a number with `Labels::with`, or score it C, I, P or N\n  in -\n",
+    );
+    refused(
+        &calipers(&["score", RESULTS, "--reducer", "pas_at_2"]),
+        "error: there is no reducer `pas_at_2`\n  hint: did you mean `pass_at_1`?\n  in tests/cases/results.jsonl\n",
+    );
+    let empty = with_input(&["score", "-"], b"  \n");
+    refused(&empty, "error: the file is empty\n  in -\n  hint: rerun the evaluation that should have written it\n");
+}
+
+#[test]
+fn a_wrong_flag_is_a_mistake_and_help_is_not() {
+    assert_eq!(calipers(&["score", "--nope"]).status.code(), Some(2));
+    assert_eq!(calipers(&["--help"]).status.code(), Some(0));
+    assert_eq!(calipers(&["--version"]).status.code(), Some(0));
+    assert_eq!(calipers(&["score", RESULTS, "--level", "95"]).status.code(), Some(2));
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let output = with_input(&["score", "-"], "{\"id\": 1, \"scores\": {\"\u{1b}[31mred\": 1}}".as_bytes());
+    assert!(!output.stdout.contains(&0x1b), "{}", text(&output.stdout));
+}
+
+#[test]
+fn every_format_is_listed() {
+    let output = calipers(&["formats"]);
+    assert!(text(&output.stdout).lines().any(|line| line.starts_with("native ")));
+}

@@ -1,0 +1,140 @@
+//! From a run to its report: the metrics that its file records, or those that are asked for.
+
+use calipers_core::{Error, Metric, MetricSpec, Plan, RecordedResult, Reducer, Registry, RunReport, Seed, by_key};
+use calipers_io::{Recorded, RecordedMetric, Run};
+
+/// What to compute, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Metrics in place of those that the file records.
+    pub metrics: Option<Vec<MetricSpec>>,
+    /// Reducers in place of those that the file records; none of them turns reduction off.
+    pub reducers: Option<Vec<String>>,
+    /// Only these scorers; all if empty.
+    pub scorers: Vec<String>,
+    /// Only samples whose metadata has these values.
+    pub filter: Vec<(String, String)>,
+    /// The level of the intervals.
+    pub level: f64,
+    /// The seed of all that is random.
+    pub seed: Seed,
+    /// True to compute as Inspect does.
+    pub inspect: bool,
+    /// True to keep the reduced score of every sample.
+    pub keep_reductions: bool,
+    /// The metrics that names stand for.
+    pub registry: Registry,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            metrics: None,
+            reducers: None,
+            scorers: Vec::new(),
+            filter: Vec::new(),
+            level: 0.95,
+            seed: Seed(0),
+            inspect: false,
+            keep_reductions: false,
+            registry: Registry::builtin(),
+        }
+    }
+}
+
+/// Scores a run.
+///
+/// ```
+/// use calipers::io::{Source, read};
+/// use calipers::score::{Options, score};
+///
+/// let lines = r#"{"id": 1, "score": "C"}
+/// {"id": 2, "score": "I"}"#;
+/// let runs = read(&Source::bytes("results.jsonl", lines.as_bytes()), None)?;
+/// let report = score(runs.into_iter().next().expect("one run"), &Options::default())?;
+/// assert_eq!(report.results.figure("score", "accuracy").expect("default").value, Ok(0.5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn score(run: Run, options: &Options) -> Result<RunReport, Error> {
+    let mut samples = run.samples;
+    if !options.scorers.is_empty() {
+        samples.keep_scorers(&options.scorers)?;
+    }
+    for (key, value) in &options.filter {
+        samples = samples.keep_where(key, value)?;
+    }
+    let mut notes = run.notes;
+    let (plan, recorded) = plan(&run.recorded, options, &mut notes)?;
+    let results = plan.measure(&samples)?;
+    Ok(RunReport {
+        source: run.source,
+        format: run.format.to_owned(),
+        task: run.task,
+        model: run.model,
+        samples: samples.len() as u64,
+        results,
+        recorded,
+        notes,
+    })
+}
+
+/// The plan, and the recorded figures of metrics that cannot be computed here.
+fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Result<(Plan, Vec<RecordedResult>), Error> {
+    let mut plan = Plan::new().level(options.level)?.seed(options.seed);
+    if options.inspect {
+        plan = plan.inspect_compatible();
+    }
+    if options.keep_reductions {
+        plan = plan.keep_reductions();
+    }
+    if let Some(names) = options.reducers.as_ref().or(recorded.reducers.as_ref()) {
+        let mut reducers = Vec::new();
+        for name in names {
+            match Reducer::parse(name) {
+                Ok(reducer) => reducers.push(reducer),
+                Err(error) if options.reducers.is_some() => return Err(error),
+                Err(_) => notes.push(format!("the log's reducer `{name}` is not known here; its results are left out")),
+            }
+        }
+        if reducers.len() == names.len() || !reducers.is_empty() {
+            plan = plan.reducers(reducers);
+        }
+    }
+    if let Some(metrics) = &options.metrics {
+        return Ok((plan.metrics(metrics.clone()), Vec::new()));
+    }
+    let mut unknown = Vec::new();
+    for scorer in &recorded.scorers {
+        let specs: Vec<MetricSpec> =
+            scorer.metrics.iter().filter_map(|metric| spec(metric, &options.registry, &mut unknown)).collect();
+        if !specs.is_empty() {
+            plan = plan.scorer(scorer.name.as_str(), specs);
+        }
+    }
+    let figures = recorded.figures.iter().filter(|figure| unknown.iter().any(|name| figure.metric.starts_with(name)));
+    let figures = figures.map(|figure| RecordedResult {
+        score: figure.score.clone(),
+        reducer: figure.reducer.clone(),
+        metric: figure.metric.clone(),
+        value: figure.value,
+    });
+    Ok((plan, figures.collect()))
+}
+
+/// The metric that a log names; what is not known here is remembered.
+fn spec(recorded: &RecordedMetric, registry: &Registry, unknown: &mut Vec<String>) -> Option<MetricSpec> {
+    let mut one = |recorded: &RecordedMetric| -> Option<Metric> {
+        let RecordedMetric::Named { name, params } = recorded else { return None };
+        registry.metric(name, params).map_err(|_| unknown.push(name.clone())).ok()
+    };
+    match recorded {
+        RecordedMetric::Named { .. } => one(recorded).map(MetricSpec::from),
+        RecordedMetric::Keyed(keys) => {
+            let known: Vec<(String, Vec<Metric>)> = keys
+                .iter()
+                .map(|(key, metrics)| (key.clone(), metrics.iter().filter_map(&mut one).collect()))
+                .collect();
+            Some(by_key(known))
+        }
+    }
+}
