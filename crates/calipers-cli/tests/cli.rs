@@ -122,3 +122,36 @@ fn every_format_is_listed() {
     let output = calipers(&["formats"]);
     assert!(text(&output.stdout).lines().any(|line| line.starts_with("native ")));
 }
+
+#[test]
+fn metrics_are_asked_for_by_expression() {
+    let output = calipers(&[
+        "score",
+        RESULTS,
+        "--json",
+        "--scorer",
+        "exact",
+        "--load",
+        "tests/cases/metrics.star",
+        "-m",
+        "pass_rate(0.9)",
+        "-m",
+        "grouped(accuracy(), \"category\", all=\"groups\")",
+        "-m",
+        "quantile(\"latency_ms\", 0.5)",
+    ]);
+    assert_eq!(text(&output.stderr), "");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let scores = &json["runs"][0]["scores"];
+    assert_eq!(scores[0]["metrics"]["pass_rate"]["value"], 2.0 / 3.0);
+    assert_eq!(scores[0]["metrics"]["adversarial"]["value"], 0.5);
+    assert_eq!(scores[0]["metrics"]["all"]["value"], 0.75);
+    assert_eq!(scores[1]["metrics"]["quantile"]["value"], 606.0);
+}
+
+#[test]
+fn a_wrong_expression_is_underlined() {
+    let output = calipers(&["score", RESULTS, "-m", "acuracy()"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("^^^"), "{}", text(&output.stderr));
+}

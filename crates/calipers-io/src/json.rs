@@ -318,17 +318,6 @@ impl Parts for Value {
     }
 }
 
-/// A map seen entry by entry, for readers of large files that keep only what they need.
-pub(crate) fn for_each_entry<'de, A: MapAccess<'de>>(
-    mut entries: A,
-    mut take: impl FnMut(&str, &mut A) -> Result<(), A::Error>,
-) -> Result<(), A::Error> {
-    while let Some(key) = entries.next_key::<Cow<'de, str>>()? {
-        take(&key, &mut entries)?;
-    }
-    Ok(())
-}
-
 /// Skips a value.
 pub(crate) fn skip<'de, A: MapAccess<'de>>(entries: &mut A) -> Result<(), A::Error> {
     entries.next_value::<de::IgnoredAny>().map(|_| ())

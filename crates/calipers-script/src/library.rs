@@ -122,13 +122,21 @@ impl Library {
 
     /// The reducer that a name or an expression stands for.
     pub fn reducer(&self, expression: &str) -> Result<Reducer, ScriptError> {
-        if let Ok(reducer) = Reducer::parse(expression) {
-            return Ok(reducer);
+        let unknown = match Reducer::parse(expression) {
+            Ok(reducer) => return Ok(reducer),
+            Err(unknown) => unknown,
+        };
+        if !self.defines(name_of(expression)) {
+            return Err(ScriptError(unknown.to_string()));
         }
         let call = if expression.contains('(') { expression.to_owned() } else { format!("{expression}()") };
         let function = self.value(&call)?;
         let name = name_of(expression).to_owned();
         Ok(score_reducer(name, move |scores| reduce(&function, scores)))
+    }
+
+    fn defines(&self, name: &str) -> bool {
+        self.modules.iter().any(|module| matches!(module.get_option(name), Ok(Some(_))))
     }
 
     fn value(&self, expression: &str) -> Result<OwnedFrozenValue, ScriptError> {

@@ -2,7 +2,7 @@
 //! to figures that can be defended.
 //!
 //! ```text
-//! cargo run --release --example tour
+//! cargo run --release -p calipers --example tour
 //! ```
 
 use calipers::prelude::*;

@@ -23,11 +23,16 @@
 
 pub mod guide;
 pub mod pipeline;
+#[cfg(feature = "files")]
 pub mod score;
 
 pub use calipers_core::*;
+#[cfg(feature = "files")]
 pub use calipers_io as io;
+#[cfg(feature = "files")]
 pub use calipers_render as render;
+#[cfg(feature = "script")]
+pub use calipers_script as script;
 pub use calipers_stats as stats;
 
 /// What nearly every program needs.

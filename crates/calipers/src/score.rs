@@ -9,7 +9,7 @@ pub struct Options {
     /// Metrics in place of those that the file records.
     pub metrics: Option<Vec<MetricSpec>>,
     /// Reducers in place of those that the file records; none of them turns reduction off.
-    pub reducers: Option<Vec<String>>,
+    pub reducers: Option<Vec<Reducer>>,
     /// Only these scorers; all if empty.
     pub scorers: Vec<String>,
     /// Only samples whose metadata has these values.
@@ -87,18 +87,10 @@ fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Resu
     if options.keep_reductions {
         plan = plan.keep_reductions();
     }
-    if let Some(names) = options.reducers.as_ref().or(recorded.reducers.as_ref()) {
-        let mut reducers = Vec::new();
-        for name in names {
-            match Reducer::parse(name) {
-                Ok(reducer) => reducers.push(reducer),
-                Err(error) if options.reducers.is_some() => return Err(error),
-                Err(_) => notes.push(format!("the log's reducer `{name}` is not known here; its results are left out")),
-            }
-        }
-        if reducers.len() == names.len() || !reducers.is_empty() {
-            plan = plan.reducers(reducers);
-        }
+    if let Some(reducers) = &options.reducers {
+        plan = plan.reducers(reducers.clone());
+    } else if let Some(reducers) = recorded_reducers(recorded, notes) {
+        plan = plan.reducers(reducers);
     }
     if let Some(metrics) = &options.metrics {
         return Ok((plan.metrics(metrics.clone()), Vec::new()));
@@ -119,6 +111,16 @@ fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Resu
         value: figure.value,
     });
     Ok((plan, figures.collect()))
+}
+
+/// The reducers that a log names, but for those that only its own code knows.
+fn recorded_reducers(recorded: &Recorded, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
+    let names = recorded.reducers.as_ref()?;
+    let known: Vec<Reducer> = names.iter().filter_map(|name| Reducer::parse(name).ok()).collect();
+    for name in names.iter().filter(|name| Reducer::parse(name).is_err()) {
+        notes.push(format!("the log's reducer `{name}` is not known here; its results are left out"));
+    }
+    (names.is_empty() || !known.is_empty()).then_some(known)
 }
 
 /// The metric that a log names; what is not known here is remembered.
