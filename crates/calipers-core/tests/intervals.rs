@@ -1,7 +1,8 @@
 //! Which figures carry an interval, and which one.
 
 use calipers_core::{
-    All, Ci, Figure, Grouped, Metric, Plan, Samples, accuracy, ci, collect, krippendorff_alpha, mean, std, stderr,
+    All, Caveat, Ci, Figure, Grouped, Metric, Plan, Samples, accuracy, ci, collect, krippendorff_alpha, mean, std,
+    stderr,
 };
 use calipers_stats::agreement::Scale;
 use calipers_stats::weighted::Stratified;
@@ -12,7 +13,7 @@ fn figure(plan: Plan, samples: &Samples, name: &str) -> Figure {
 }
 
 fn ids(figure: &Figure) -> Vec<&'static str> {
-    figure.caveats.iter().map(|caveat| caveat.id()).collect()
+    figure.caveats.iter().map(Caveat::id).collect()
 }
 
 /// Samples in groups.
