@@ -81,7 +81,9 @@ fn metrics() -> Vec<Metric> {
     let mut metrics = Vec::new();
     for name in registry.names() {
         let params = match name {
-            "grouped" => vec![grouped("accuracy", "samples"), grouped("stderr", "groups")],
+            "grouped" => {
+                vec![grouped("accuracy", "samples"), grouped("mean", "groups"), grouped("stderr", "groups")]
+            }
             "stderr" => vec![Value::Null, Value::from([("cluster", "document")])],
             "ci" => vec![
                 Value::Null,
@@ -217,6 +219,32 @@ proptest! {
         let straight = bits(&plan.measure(&maps(&rows)).expect("valid rows"));
         let reversed: Vec<Row> = rows.iter().rev().cloned().collect();
         prop_assert_eq!(straight, bits(&plan.measure(&maps(&reversed)).expect("valid rows")));
+    }
+}
+
+#[test]
+fn the_interval_of_alpha_ignores_the_order_of_arrival() {
+    let registry = Registry::builtin();
+    let ratings = ["good", "bad", "ugly"];
+    let rate = |id: i64| [ratings[(id % 3) as usize], ratings[(id * id % 7 % 3) as usize]];
+    for level in ["nominal", "ordinal", "interval"] {
+        let agreement = registry.metric("krippendorff_alpha", &Value::from([("level", level)])).expect("known");
+        let plan = Plan::new().seed(Seed(3)).reducers([collect()]).metrics([agreement]);
+        let measured = |ids: &mut dyn Iterator<Item = i64>| {
+            let mut samples = Samples::new();
+            for id in ids {
+                for rating in rate(id) {
+                    let number = rating.len() as i64;
+                    let rating = if level == "nominal" { Value::from(rating) } else { Value::from(number) };
+                    samples.push(id).score("judge", rating);
+                }
+            }
+            bits(&plan.measure(&samples).expect("valid rows"))
+        };
+        let straight = measured(&mut (0..30));
+        assert!(straight.values().all(|figure| figure.contains("monte_carlo_error")), "{straight:?}");
+        assert_eq!(straight, measured(&mut (0..30).rev()), "{level}");
+        assert_eq!(straight, measured(&mut (0..30).map(|id| id * 7 % 30)), "{level}");
     }
 }
 

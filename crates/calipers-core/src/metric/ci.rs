@@ -4,7 +4,7 @@ use super::stderr::{Clusters, cluster_details};
 use super::{Context, Measure, Metric, Tally};
 use crate::{Answer, Caveat, Error, ErrorKind, Figure, Points, Reason, Undefined};
 use calipers_stats::bootstrap::{self, Bootstrap, ClusterMeanResampler, Kind, Resampling};
-use calipers_stats::cluster::wilson_clustered_inspect;
+use calipers_stats::cluster::{wilson_clustered, wilson_clustered_inspect};
 use calipers_stats::proportion::wilson_mean;
 use calipers_stats::{Confidence, Interval, Moments, Undefined as NoStatistic};
 use indexmap::IndexMap;
@@ -43,7 +43,9 @@ pub fn ci() -> Metric {
 /// *What it tells you.* The range of true rates that fit the scores; it stays in [0, 1] and keeps its level for few
 /// samples.
 ///
-/// *When it misleads.* Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact.
+/// *When it misleads.* Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact. Where
+/// clusters all pass or all fail it is Inspect's, far too sure: the details `honest_lower` and `honest_upper` count
+/// clusters, not samples.
 ///
 /// *Formula.* Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).
 ///
@@ -248,7 +250,15 @@ impl Ci {
             details.extend(cluster_details(&estimate));
             match self.how {
                 How::T => return estimate.interval_cr1(confidence),
-                How::Wilson => return wilson_clustered_inspect(&estimate, confidence),
+                How::Wilson => {
+                    // Inspect counts every sample as independent there, which is far too sure.
+                    if estimate.mean == 0.0 || estimate.mean == 1.0 {
+                        let honest = wilson_clustered(&estimate, confidence)?;
+                        details.extend(honest.lower.map(|lower| ("honest_lower", lower)));
+                        details.extend(honest.upper.map(|upper| ("honest_upper", upper)));
+                    }
+                    return wilson_clustered_inspect(&estimate, confidence);
+                }
                 How::Bootstrap { .. } => {}
             }
         }

@@ -3,7 +3,8 @@
 use super::{Context, Measure, Metric, State, Tally};
 use crate::figure::Reason;
 use crate::{Answer, Caveat, Error, ErrorKind, Figure, Labels, Points, Undefined};
-use calipers_stats::ExactSum;
+use calipers_stats::weighted::Stratified;
+use calipers_stats::{Caveat as Statistic, Confidence, ExactSum, Interval, Moments};
 use indexmap::IndexMap;
 
 /// A metric for each group of samples, and one for all.
@@ -15,7 +16,8 @@ use indexmap::IndexMap;
 ///
 /// *Formula.* The metric on the samples that share a value of the metadata key.
 ///
-/// *Interval.* That of the metric, group by group; none for the mean of the groups.
+/// *Interval.* That of the metric, group by group. For the mean of groups' means, the t interval of a stratified mean
+/// (Cochran 1977, eq. 5.16) if scores differ within every group, with a caveat below thirty in any; else none.
 ///
 /// *Example.*
 ///
@@ -34,6 +36,9 @@ use indexmap::IndexMap;
 pub fn grouped(metric: impl Into<Metric>, key: impl Into<String>) -> Metric {
     Grouped::new(metric, key).into()
 }
+
+/// Samples of a group below which a t interval undercovers.
+const T_NEEDS: u64 = 30;
 
 const ALL_LABEL: &str = "all";
 const NAME_TEMPLATE: &str = "{group_name}";
@@ -217,12 +222,17 @@ impl Measure for ByGroup {
 
     fn finish(&self, state: Groups, tally: Tally, context: &Context) -> Result<Answer, Error> {
         let mut answers: IndexMap<String, Answer> = IndexMap::new();
+        let mut moments: IndexMap<String, Moments> = IndexMap::new();
         // Inspect knows nothing of groups in which no sample has a score.
         let seen = |state: &State| state.tally().n > 0 || !context.inspect;
         let empty = !state.groups.values().any(|state| state.tally().n > 0);
         for (group, state) in state.groups.into_iter().filter(|(_, state)| seen(state)) {
             let name = self.0.name(&group)?;
-            let repeated = answers.insert(name.clone(), state.finish(context)?).is_some();
+            let of_group = self.0.moments(&state).cloned();
+            let answer = state.finish(context)?;
+            let is_mean = answer.figure().is_some_and(|figure| figure.method == "mean");
+            moments.extend(of_group.filter(|_| is_mean).map(|of_group| (name.clone(), of_group)));
+            let repeated = answers.insert(name.clone(), answer).is_some();
             if repeated && !context.inspect {
                 let message = format!("`name_template` gives two groups the name `{name}`");
                 return Err(Error::argument(message, "put `{group_name}` into the template"));
@@ -239,7 +249,13 @@ impl Measure for ByGroup {
                 Figure::from_result(Err(Undefined::new(Reason::NothingScored, f64::NAN)), tally, "none").into()
             }
             Some(all) => all.finish(context)?,
-            None => self.0.mean_of_groups(&answers, tally).into(),
+            None => {
+                let figure = self.0.mean_of_groups(&answers, tally);
+                let means = figure.value.is_ok() && moments.len() == answers.len();
+                let interval = if means { stratified(&moments, context.confidence) } else { None };
+                let few = interval.and_then(|_| few_in_a_group(&moments));
+                figure.with_interval(interval).with_caveats(few).into()
+            }
         };
         answers.insert(self.0.all_label.clone(), all);
         Ok(Answer::Named(answers))
@@ -247,6 +263,12 @@ impl Measure for ByGroup {
 }
 
 impl Grouped {
+    /// The moments that a group's figure comes from, where the figure for all is the mean of the groups' figures.
+    fn moments<'s>(&self, state: &'s State) -> Option<&'s Moments> {
+        let averaged = self.all == All::Groups && self.labels == Labels::default();
+        if averaged && !self.metric.unlike_others { state.inner.downcast_ref() } else { None }
+    }
+
     fn mean_of_groups(&self, groups: &IndexMap<String, Answer>, tally: Tally) -> Figure {
         let mut sum = ExactSum::default();
         let mut placeholders = ExactSum::default();
@@ -293,4 +315,18 @@ impl Grouped {
         let stratified = known.then(|| squares.value().sqrt() / groups.len() as f64);
         Some(Caveat::MeanOfErrors { stratified })
     }
+}
+
+/// The interval of the mean of groups' means. None where a group's spread is not known, or is 0 and says nothing.
+fn stratified(groups: &IndexMap<String, Moments>, confidence: Confidence) -> Option<Interval> {
+    if groups.values().any(|moments| moments.count() < 2 || moments.is_constant()) {
+        return None;
+    }
+    let strata: Vec<(f64, Moments)> = groups.values().map(|moments| (1.0, moments.clone())).collect();
+    Stratified::from_moments(&strata).ok()?.interval(confidence).ok()
+}
+
+fn few_in_a_group(groups: &IndexMap<String, Moments>) -> Option<Caveat> {
+    let n = groups.values().map(Moments::count).min()?;
+    (n < T_NEEDS).then(|| Statistic::SmallSample { n, need: T_NEEDS }.into())
 }
