@@ -96,7 +96,8 @@ pub(crate) fn metrics(builder: &mut GlobalsBuilder) {
                 _ => anyhow::bail!("`all` is `{}`, must be `samples`, `groups` or False", value.to_repr()),
             },
         };
-        let grouped = Grouped::new(inner(metric)?, group_key).all(all).all_label(all_label).name_template(name_template);
+        let grouped =
+            Grouped::new(inner(metric)?, group_key).all(all).all_label(all_label).name_template(name_template);
         Ok(MetricObject(grouped.into()))
     }
 

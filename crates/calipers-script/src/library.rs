@@ -2,7 +2,9 @@
 
 use crate::functions::{mathematics, metrics};
 use crate::objects::{MetricObject, SampleScoreObject, ScoreObject, score_in};
-use calipers_core::{Error, Metric, MetricSpec, Reducer, SampleScore, Score, Value as CoreValue, by_key, metric, score_reducer};
+use calipers_core::{
+    Error, Metric, MetricSpec, Reducer, SampleScore, Score, Value as CoreValue, by_key, metric, score_reducer,
+};
 use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, LibraryExtension, Module};
 use starlark::eval::Evaluator;
 use starlark::syntax::{AstModule, Dialect};
@@ -70,7 +72,12 @@ pub struct Library {
 }
 
 fn dialect() -> Dialect {
-    Dialect { enable_f_strings: true, enable_keyword_only_arguments: true, enable_top_level_stmt: true, ..Dialect::Standard }
+    Dialect {
+        enable_f_strings: true,
+        enable_keyword_only_arguments: true,
+        enable_top_level_stmt: true,
+        ..Dialect::Standard
+    }
 }
 
 fn limited(evaluator: &mut Evaluator<'_, '_, '_>) -> Result<(), ScriptError> {
@@ -196,7 +203,8 @@ fn measure(function: &OwnedFrozenValue, scores: &[SampleScore]) -> Result<f64, E
     Module::with_temp_heap(|module| {
         let heap = module.heap();
         let function = heap.access_owned_frozen_value(function);
-        let scores = heap.alloc(AllocList(scores.iter().map(|score| SampleScoreObject(score.clone())).collect::<Vec<_>>()));
+        let scores =
+            heap.alloc(AllocList(scores.iter().map(|score| SampleScoreObject(score.clone())).collect::<Vec<_>>()));
         let mut evaluator = Evaluator::new(&module);
         limited(&mut evaluator).map_err(|error| Error::custom(error.0))?;
         let answer = evaluator.eval_function(function, &[scores], &[]).map_err(failed)?;

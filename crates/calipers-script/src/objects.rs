@@ -133,7 +133,9 @@ pub(crate) fn to_starlark<'v>(value: &CoreValue, heap: Heap<'v>) -> Value<'v> {
         CoreValue::Int(i) => heap.alloc(*i),
         CoreValue::Float(x) => heap.alloc(*x),
         CoreValue::Text(text) => heap.alloc(&**text),
-        CoreValue::List(items) => heap.alloc(AllocList(items.iter().map(|item| to_starlark(item, heap)).collect::<Vec<_>>())),
+        CoreValue::List(items) => {
+            heap.alloc(AllocList(items.iter().map(|item| to_starlark(item, heap)).collect::<Vec<_>>()))
+        }
         CoreValue::Map(entries) => {
             let entries = entries.iter().map(|(key, value)| (&**key, to_starlark(value, heap)));
             heap.alloc(AllocDict(entries.collect::<Vec<_>>()))
@@ -143,10 +145,10 @@ pub(crate) fn to_starlark<'v>(value: &CoreValue, heap: Heap<'v>) -> Value<'v> {
 
 /// What a script gives, as a value of ours; `None` for what no score can be.
 pub(crate) fn from_starlark(value: Value<'_>) -> Option<CoreValue> {
+    use starlark::values::UnpackValue;
     use starlark::values::dict::DictRef;
     use starlark::values::float::UnpackFloat;
     use starlark::values::list::ListRef;
-    use starlark::values::UnpackValue;
     if value.is_none() {
         return Some(CoreValue::Null);
     }
