@@ -37,15 +37,6 @@ pub(crate) struct Score {
     #[arg(required = true)]
     pub(crate) files: Vec<String>,
 
-    /// A metric in place of those that the file records, such as `accuracy()`, `stderr(cluster="category")` or
-    /// `grouped(accuracy(), "category")` (repeatable)
-    #[arg(short, long = "metric", value_name = "EXPRESSION")]
-    pub(crate) metric: Vec<String>,
-
-    /// A Starlark file with metrics and reducers of your own (repeatable)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) load: Vec<String>,
-
     /// A reducer of attempts, such as `mean`, `mode`, `pass_at_3`; `none` turns reduction off (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) reducer: Vec<String>,

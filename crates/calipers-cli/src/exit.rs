@@ -46,12 +46,6 @@ impl From<calipers::Error> for Failure {
     }
 }
 
-impl From<calipers::script::ScriptError> for Failure {
-    fn from(error: calipers::script::ScriptError) -> Self {
-        Self::Input(error.to_string())
-    }
-}
-
 impl From<calipers::io::ReadError> for Failure {
     fn from(error: calipers::io::ReadError) -> Self {
         Self::Input(error.to_string())

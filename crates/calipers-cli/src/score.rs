@@ -4,8 +4,7 @@ use crate::arguments::{Compat, Score};
 use crate::exit::{Failure, print};
 use calipers::io::{Source, formats as known_formats, read};
 use calipers::render::{Style, results_json, results_text};
-use calipers::script::Library;
-use calipers::{Report, Seed, score};
+use calipers::{Reducer, Report, Seed, score};
 use std::io::IsTerminal;
 
 pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
@@ -38,33 +37,10 @@ fn options(arguments: &Score) -> Result<score::Options, Failure> {
         keep_reductions: arguments.reductions,
         ..score::Options::default()
     };
-    if arguments.metric.is_empty() && arguments.reducer.is_empty() && arguments.load.is_empty() {
-        return with_filter(options, arguments);
-    }
-    let library = library(arguments)?;
-    if !arguments.metric.is_empty() {
-        let metrics = arguments.metric.iter().map(|expression| library.metrics(expression));
-        options.metrics = Some(metrics.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect());
-    }
     if !arguments.reducer.is_empty() {
         let named = arguments.reducer.iter().filter(|name| *name != "none");
-        options.reducers = Some(named.map(|name| library.reducer(name)).collect::<Result<_, _>>()?);
+        options.reducers = Some(named.map(|name| Reducer::parse(name)).collect::<Result<_, _>>()?);
     }
-    with_filter(options, arguments)
-}
-
-/// The built-in names, and those of the files that were named.
-fn library(arguments: &Score) -> Result<Library, Failure> {
-    let mut library = Library::builtin();
-    for file in &arguments.load {
-        let source = std::fs::read_to_string(file)
-            .map_err(|error| Failure::Input(format!("{error}\n  in {file}\n  hint: check the name of the file")))?;
-        library.load(file, &source)?;
-    }
-    Ok(library)
-}
-
-fn with_filter(mut options: score::Options, arguments: &Score) -> Result<score::Options, Failure> {
     for filter in &arguments.filter {
         let Some((key, value)) = filter.split_once('=') else {
             let hint = "write `--where category=adversarial`";

@@ -97,7 +97,7 @@ fn mistakes_are_named_with_place_and_hint() {
     );
     refused(
         &calipers(&["score", RESULTS, "--reducer", "pas_at_2"]),
-        "error: there is no reducer `pas_at_2`\n  hint: did you mean `pass_at_1`?\n  in tests/cases/results.jsonl\n",
+        "error: there is no reducer `pas_at_2`\n  hint: did you mean `pass_at_1`?\n",
     );
     let empty = with_input(&["score", "-"], b"  \n");
     refused(&empty, "error: the file is empty\n  in -\n  hint: rerun the evaluation that should have written it\n");
@@ -124,34 +124,14 @@ fn every_format_is_listed() {
 }
 
 #[test]
-fn metrics_are_asked_for_by_expression() {
-    let output = calipers(&[
-        "score",
-        RESULTS,
-        "--json",
-        "--scorer",
-        "exact",
-        "--load",
-        "tests/cases/metrics.star",
-        "-m",
-        "pass_rate(0.9)",
-        "-m",
-        "grouped(accuracy(), \"category\", all=\"groups\")",
-        "-m",
-        "quantile(\"latency_ms\", 0.5)",
-    ]);
-    assert_eq!(text(&output.stderr), "");
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let scores = &json["runs"][0]["scores"];
-    assert_eq!(scores[0]["metrics"]["pass_rate"]["value"], 2.0 / 3.0);
-    assert_eq!(scores[0]["metrics"]["adversarial"]["value"], 0.5);
-    assert_eq!(scores[0]["metrics"]["all"]["value"], 0.75);
-    assert_eq!(scores[1]["metrics"]["quantile"]["value"], 606.0);
-}
-
-#[test]
-fn a_wrong_expression_is_underlined() {
-    let output = calipers(&["score", RESULTS, "-m", "acuracy()"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("^^^"), "{}", text(&output.stderr));
+fn the_example_prints_what_the_readme_shows() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_calipers"))
+        .args(["score", "examples/agent/results.jsonl"])
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let expected = include_str!("../../../examples/agent/expected.txt");
+    assert_eq!(text(&output.stdout), expected);
+    assert!(include_str!("../../../README.md").contains(expected), "the README shows another output");
 }

@@ -31,8 +31,6 @@ pub use calipers_core::*;
 pub use calipers_io as io;
 #[cfg(feature = "files")]
 pub use calipers_render as render;
-#[cfg(feature = "script")]
-pub use calipers_script as script;
 pub use calipers_stats as stats;
 
 /// What nearly every program needs.
