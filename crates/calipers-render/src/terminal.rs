@@ -55,11 +55,8 @@ fn heading(run: &RunReport) -> String {
     parts.extend(run.task.as_ref().map(|task| clean(task)));
     parts.extend(run.model.as_ref().map(|model| clean(model)));
     let attempts = run.results.total_samples;
-    parts.push(if attempts == run.samples {
-        format!("{} samples", run.samples)
-    } else {
-        format!("{} samples, {attempts} attempts", run.samples)
-    });
+    let samples = if run.samples == 1 { "1 sample".to_owned() } else { format!("{} samples", run.samples) };
+    parts.push(if attempts == run.samples { samples } else { format!("{samples}, {attempts} attempts") });
     let errored = attempts - run.results.completed_samples;
     if errored > 0 {
         parts.push(format!("{errored} errored"));
