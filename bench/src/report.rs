@@ -172,7 +172,7 @@ says that we missed it, `slower` that the peer is faster.
 *Where numpy is faster*, it does less: it adds doubles as they come, while our sums are exact and do not depend on
 order; it looks at numbers only, while we look for missing scores, unknown labels and infinities, keep clusters by name
 so that shards can be joined, and return intervals and caveats with every figure. `dicts` keeps the reduced score of
-every sample too, as Inspect does. `frequency` has no such excuse: it writes every value as text before counting it.
+every sample too, as Inspect does.
 
 ";
 
