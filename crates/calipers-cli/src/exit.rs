@@ -46,6 +46,12 @@ impl From<calipers::Error> for Failure {
     }
 }
 
+impl From<calipers::score::Failure> for Failure {
+    fn from(failure: calipers::score::Failure) -> Self {
+        Self::Input(failure.to_string())
+    }
+}
+
 impl From<calipers::io::ReadError> for Failure {
     fn from(error: calipers::io::ReadError) -> Self {
         Self::Input(error.to_string())

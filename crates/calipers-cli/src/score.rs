@@ -2,7 +2,7 @@
 
 use crate::arguments::{Compat, Score};
 use crate::exit::{Failure, print};
-use calipers::io::{Source, formats as known_formats, read};
+use calipers::io::{Source, formats as known_formats};
 use calipers::render::{Style, results_json, results_text};
 use calipers::{Reducer, Report, Seed, score};
 use std::io::IsTerminal;
@@ -12,10 +12,7 @@ pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
     let mut report = Report::default();
     for file in &arguments.files {
         for source in Source::resolve(file)? {
-            for run in read(&source, arguments.format.as_deref())? {
-                let scored = score::score(run, &options);
-                report.runs.push(scored.map_err(|error| Failure::Input(format!("{error}\n  in {}", source.name)))?);
-            }
+            report.runs.extend(score::score_source(&source, arguments.format.as_deref(), &options)?);
         }
     }
     if arguments.json {

@@ -5,7 +5,9 @@
 //! a few megabytes and looks each label up once.
 
 use crate::Value;
-use std::collections::HashMap;
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// A code that stands for "nothing was said here".
@@ -30,19 +32,90 @@ pub(crate) struct Coded {
 }
 
 /// Distinct values in the order of their first appearance.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct Dictionary {
     values: Vec<Value>,
-    index: HashMap<Value, u32>,
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.values.fmt(f)
+    }
 }
 
 impl Coded {
     pub(crate) fn push(&mut self, value: Value) {
-        let code = match self.dictionary.index.get(&value) {
-            Some(&code) => code,
-            None => Arc::make_mut(&mut self.dictionary).add(value),
-        };
+        let code = self.code(value);
         self.codes.push(code);
+    }
+
+    /// Pushes text that is only copied if it is new.
+    pub(crate) fn push_text(&mut self, text: &str) {
+        let code = self.text_code(text);
+        self.codes.push(code);
+    }
+
+    /// Adds texts by codes of their own; a code beyond the texts is a gap.
+    pub(crate) fn extend_coded<'t>(
+        &mut self,
+        codes: impl Iterator<Item = u32>,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) {
+        let own: Vec<u32> = texts.into_iter().map(|text| self.text_code(text)).collect();
+        let first = self.codes.len();
+        self.codes.extend(codes.map(|code| own.get(code as usize).copied().unwrap_or(ABSENT)));
+        self.has_gaps |= self.codes[first..].contains(&ABSENT);
+    }
+
+    fn text_code(&mut self, text: &str) -> u32 {
+        match self.dictionary.find(self.dictionary.hash_text(text), |value| is_text(value, text)) {
+            Some(code) => code,
+            None => self.code(Value::Text(text.into())),
+        }
+    }
+
+    /// Takes the rows out and leaves the dictionary.
+    pub(crate) fn take_rows(&mut self) -> Self {
+        let codes = std::mem::take(&mut self.codes);
+        let has_gaps = std::mem::take(&mut self.has_gaps);
+        Self { codes, dictionary: self.dictionary.clone(), has_gaps }
+    }
+
+    /// The code of a value, which is added to the dictionary if it is new.
+    fn code(&mut self, value: Value) -> u32 {
+        let hash = self.dictionary.hash(&value);
+        match self.dictionary.find(hash, |known| *known == value) {
+            Some(code) => code,
+            None => Arc::make_mut(&mut self.dictionary).add(hash, value),
+        }
+    }
+
+    /// Codes for values that are given, each once; a code beyond them is a gap.
+    pub(crate) fn from_parts(mut codes: Vec<u32>, values: Vec<Value>) -> Self {
+        let mut coded = Self::default();
+        let own: Vec<u32> = values.into_iter().map(|value| coded.code(value)).collect();
+        if !own.iter().zip(0..).all(|(own, given)| *own == given) {
+            codes.iter_mut().for_each(|code| *code = own.get(*code as usize).copied().unwrap_or(ABSENT));
+        }
+        let highest = codes.iter().copied().max().unwrap_or(0) as usize;
+        coded.has_gaps = highest >= own.len();
+        coded.codes = codes;
+        coded
+    }
+
+    /// Adds the rows of another column.
+    pub(crate) fn append(&mut self, other: &Self) {
+        let codes = self.codes_of(other);
+        self.has_gaps |= other.has_gaps;
+        let code = |code: &u32| codes.get(*code as usize).copied().unwrap_or(ABSENT);
+        self.codes.extend(other.codes.iter().map(code));
+    }
+
+    /// The code here of each code there.
+    pub(crate) fn codes_of(&mut self, other: &Self) -> Vec<u32> {
+        other.dictionary().iter().map(|value| self.code(value.clone())).collect()
     }
 
     /// Rows up to `rows` that nothing was said about.
@@ -79,12 +152,37 @@ impl Coded {
 }
 
 impl Dictionary {
-    fn add(&mut self, value: Value) -> u32 {
+    fn find(&self, hash: u64, is_it: impl Fn(&Value) -> bool) -> Option<u32> {
+        self.index.find(hash, |&code| is_it(&self.values[code as usize])).copied()
+    }
+
+    fn add(&mut self, hash: u64, value: Value) -> u32 {
         let code = self.values.len() as u32;
-        self.values.push(value.clone());
-        self.index.insert(value, code);
+        self.values.push(value);
+        let (values, hasher) = (&self.values, &self.hasher);
+        self.index.insert_unique(hash, code, |&code| hash_with(hasher, &values[code as usize]));
         code
     }
+
+    fn hash(&self, value: &Value) -> u64 {
+        hash_with(&self.hasher, value)
+    }
+
+    fn hash_text(&self, text: &str) -> u64 {
+        self.hasher.hash_one(text)
+    }
+}
+
+/// Text is hashed as such, so that it can be looked up before it is a value.
+fn hash_with(hasher: &DefaultHashBuilder, value: &Value) -> u64 {
+    match value {
+        Value::Text(text) => hasher.hash_one(&**text),
+        value => hasher.hash_one(value),
+    }
+}
+
+fn is_text(value: &Value, text: &str) -> bool {
+    matches!(value, Value::Text(known) if **known == *text)
 }
 
 impl Default for Column {
@@ -112,6 +210,43 @@ impl Column {
                 *self = Self::Coded(coded);
             }
             (Self::Coded(coded), value) => coded.push(value),
+        }
+    }
+
+    /// Pushes text that is only copied if it is new.
+    pub(crate) fn push_text(&mut self, text: &str) {
+        match self {
+            Self::Coded(coded) => coded.push_text(text),
+            Self::Floats(_) => self.push(Value::Text(text.into())),
+        }
+    }
+
+    /// Adds the rows of another column.
+    pub(crate) fn append(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::Floats(mine), Self::Floats(theirs)) => mine.extend_from_slice(theirs),
+            (Self::Coded(mine), Self::Coded(theirs)) => mine.append(theirs),
+            (Self::Floats(mine), Self::Coded(theirs)) => {
+                let mut coded = Coded::default();
+                mine.iter().for_each(|&x| coded.push(Value::from(x)));
+                coded.append(theirs);
+                *self = Self::Coded(coded);
+            }
+            (Self::Coded(mine), Self::Floats(theirs)) => theirs.iter().for_each(|&x| mine.push(Value::from(x))),
+        }
+    }
+
+    /// The same rows as codes.
+    pub(crate) fn into_coded(self) -> Coded {
+        match self {
+            Self::Coded(coded) => coded,
+            Self::Floats(floats) => {
+                let mut coded = Coded::default();
+                for x in floats {
+                    if x.is_nan() { coded.pad(coded.codes.len() + 1) } else { coded.push(Value::Float(x)) }
+                }
+                coded
+            }
         }
     }
 

@@ -13,8 +13,10 @@ mod error;
 mod estimand;
 mod figure;
 mod glob;
+mod ids;
 mod labels;
 mod metric;
+mod places;
 mod plan;
 mod points;
 mod reduce;
@@ -23,12 +25,15 @@ mod results;
 mod samples;
 mod score;
 mod scores;
+mod shards;
+mod table;
 mod value;
 
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
 pub use caveat::Caveat;
 pub use error::{Error, ErrorKind, Place};
 pub use figure::{Answer, Figure, Reason, Undefined};
+pub use ids::SampleId;
 pub use labels::Labels;
 pub use metric::*;
 pub use plan::{Epochs, IntoReducers, Partial, Plan};
@@ -39,8 +44,10 @@ pub use reduce::{
 };
 pub use report::{RecordedResult, Report, RunReport};
 pub use results::{MetricResult, MetricSpec, Reduction, Results, ScoreResult, by_key};
-pub use samples::{Attempt, Metadata, SampleId, Samples};
+pub use samples::{Attempt, Metadata, Samples};
 pub use score::{Outcome, SampleScore, Score};
+pub use shards::Shards;
+pub use table::{Cells, Table};
 pub use value::Value;
 
 /// The known name nearest to what was written, if one is near enough to be meant.

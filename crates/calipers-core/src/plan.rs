@@ -313,7 +313,7 @@ impl Partial<'_> {
         }
         self.attempts += samples.attempts() as u64;
         self.errored += samples.errored() as u64;
-        self.fields.extend(samples.known_fields().cloned());
+        self.fields.extend(samples.columns().cloned());
         if !self.run.is_empty() && !samples.is_empty() {
             let points = samples.attempt_points();
             self.run_rows.0 += points.len() as u64;

@@ -122,7 +122,7 @@ impl<'a> Points<'a> {
 
     /// The sample of a row.
     #[must_use]
-    pub fn sample_id(&self, row: usize) -> &'a SampleId {
+    pub fn sample_id(&self, row: usize) -> SampleId {
         self.samples.id(self.scores().sample[row])
     }
 
@@ -132,7 +132,7 @@ impl<'a> Points<'a> {
         let sample = self.scores().sample[row];
         SampleScore {
             score: self.scores().score(row),
-            sample_id: self.samples.id(sample).clone(),
+            sample_id: self.samples.id(sample),
             sample_metadata: Arc::new(self.samples.metadata_of(sample)),
         }
     }
@@ -154,7 +154,7 @@ impl<'a> Points<'a> {
                 Some(x) => Ok(Some(x)),
                 None => {
                     let error = Error::from(ErrorKind::NotNumeric { field: name.to_owned(), value });
-                    Err(error.at_sample(self.sample_id(row)).at_epoch(self.epoch(row)))
+                    Err(error.at_sample(&self.sample_id(row)).at_epoch(self.epoch(row)))
                 }
             },
         };
@@ -178,7 +178,11 @@ impl<'a> Points<'a> {
 
     /// One row a sample.
     pub fn reduce(&self, reducer: &Reducer, context: &Context) -> Result<Points<'a>, Error> {
-        let name = |sample: u32, error: Error| error.at_sample(self.samples.id(sample)).at_scorer(&self.scorer);
+        let name = |sample: u32, error: Error| error.at_sample(&self.samples.id(sample)).at_scorer(&self.scorer);
+        let is_single = || is_counting(&self.scores().sample);
+        if reducer.keeps_single(self.scores(), &context.labels) && is_single() {
+            return Ok(self.clone());
+        }
         let scores = reducer.reduce_all(self.scores(), &context.labels, name)?;
         Ok(self.with_scores(scores))
     }
@@ -186,7 +190,7 @@ impl<'a> Points<'a> {
     /// Each attempt once, in the order of samples and epochs.
     pub(crate) fn unique(&self) -> Result<Points<'a>, Error> {
         let attempts = Attempts::of(self.scores())
-            .map_err(|(sample, error)| error.at_sample(self.samples.id(sample)).at_scorer(&self.scorer))?;
+            .map_err(|(sample, error)| error.at_sample(&self.samples.id(sample)).at_scorer(&self.scorer))?;
         if attempts.rows().len() == self.len() { Ok(self.clone()) } else { Ok(self.gather(attempts.rows())) }
     }
 
@@ -232,7 +236,7 @@ impl<'a> Points<'a> {
 
     /// An error that happened at a row.
     pub(crate) fn at(&self, row: usize, error: impl Into<Error>) -> Error {
-        error.into().at_sample(self.sample_id(row)).at_scorer(&self.scorer)
+        error.into().at_sample(&self.sample_id(row)).at_scorer(&self.scorer)
     }
 
     /// The scores as floats, row by row.
@@ -352,10 +356,32 @@ impl<'a> Points<'a> {
 
     /// The cluster of each row as a dense code, and the clusters' names.
     pub(crate) fn clusters(&self, key: &str, metric: &str) -> Result<Keys<'a>, Error> {
+        let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(Keys::default()) };
+        Ok(Keys::new(codes, column, cluster_name))
+    }
+
+    /// The cluster of each row as the place that its code and its name are given, once for each code.
+    pub(crate) fn cluster_places(
+        &self,
+        key: &str,
+        metric: &str,
+        mut place_of: impl FnMut(u32, &Value) -> u32,
+    ) -> Result<Vec<u32>, Error> {
+        let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(Vec::new()) };
+        let mut codes = codes.into_owned();
+        renumber(&mut codes, column.dictionary(), |code, value| {
+            let number = value.canonical_number();
+            place_of(code, number.as_ref().unwrap_or(value)) as usize
+        });
+        Ok(codes)
+    }
+
+    /// The code of each row's cluster, if there are rows.
+    fn cluster_codes(&self, key: &str, metric: &str) -> Result<Option<(Cow<'a, [u32]>, &'a Coded)>, Error> {
         let column = self.samples.metadata_column(key);
         let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
         let codes = self.metadata_codes(column, |row| self.at(row, missing()).at_metric(metric))?;
-        let Some(column) = column else { return Ok(Keys::default()) };
+        let Some(column) = column else { return Ok(None) };
         if !column.dictionary().iter().all(is_cluster) {
             for (row, &code) in codes.iter().enumerate() {
                 let value = &column.dictionary()[code as usize];
@@ -368,7 +394,7 @@ impl<'a> Points<'a> {
                 }
             }
         }
-        Ok(Keys::new(codes, column, cluster_name))
+        Ok(Some((codes, column)))
     }
 
     /// The group of each row as a dense code, and the groups' names.
@@ -441,13 +467,13 @@ impl<'a> Keys<'a> {
         }
         let mut codes = codes.into_owned();
         let mut names: indexmap::IndexSet<Value> = indexmap::IndexSet::new();
-        renumber(&mut codes, dictionary, |value| names.insert_full(name(value)).0);
+        renumber(&mut codes, dictionary, |_, value| names.insert_full(name(value)).0);
         Self { codes: codes.into(), names: names.into_iter().collect() }
     }
 
     fn of_texts(mut codes: Vec<u32>, dictionary: &[Value]) -> Self {
         let mut names = Vec::new();
-        renumber(&mut codes, dictionary, |value| {
+        renumber(&mut codes, dictionary, |_, value| {
             names.push(value.clone());
             names.len() - 1
         });
@@ -456,12 +482,12 @@ impl<'a> Keys<'a> {
 }
 
 /// Gives each code the place that its value is given when it first occurs.
-fn renumber(codes: &mut [u32], dictionary: &[Value], mut place_of: impl FnMut(&Value) -> usize) {
+fn renumber(codes: &mut [u32], dictionary: &[Value], mut place_of: impl FnMut(u32, &Value) -> usize) {
     let mut places = vec![u32::MAX; dictionary.len()];
     for code in codes {
         let place = &mut places[*code as usize];
         if *place == u32::MAX {
-            *place = place_of(&dictionary[*code as usize]) as u32;
+            *place = place_of(*code, &dictionary[*code as usize]) as u32;
         }
         *code = *place;
     }
@@ -621,7 +647,7 @@ mod tests {
         let points = samples.points("judge").expect("scored");
         let keys = points.groups("group", "grouped").expect("all have one");
         let parts = points.split(&keys.codes, keys.names.len());
-        assert_eq!((parts[1].len(), parts[1].sample_id(1)), (2, &SampleId::Int(3)));
+        assert_eq!((parts[1].len(), parts[1].sample_id(1)), (2, SampleId::Int(3)));
         let by_cluster = grouped(stderr_clustered("cluster"), "group");
         let error = by_cluster.measure(&points, &Context::default()).expect_err("sample 3 has no cluster");
         assert!(error.to_string().contains("cluster"), "{error}");

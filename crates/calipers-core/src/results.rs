@@ -105,7 +105,9 @@ pub enum MetricSpec {
 }
 
 impl MetricSpec {
-    pub(crate) fn metrics(&self) -> Vec<&Metric> {
+    /// The metrics, whatever keys they are for.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<&Metric> {
         match self {
             Self::One(metric) => vec![metric],
             Self::Keyed(keys) => keys.iter().flat_map(|(_, metrics)| metrics).collect(),
@@ -231,7 +233,7 @@ impl ScoreState {
         };
         self.notes.take(attempts, &rows, self.reducer.as_ref(), context);
         if keep && self.reducer.is_some() {
-            let scores = (0..rows.len()).map(|row| (rows.sample_id(row).clone(), rows.scores().score(row)));
+            let scores = (0..rows.len()).map(|row| (rows.sample_id(row), rows.scores().score(row)));
             self.reduced.extend(scores);
         }
         if let Some(block) = &mut self.simple {
@@ -443,7 +445,7 @@ impl KeyedBlock {
         }
         match rows.values() {
             Values::Maps(maps) => {
-                self.resolve(&maps.keys, rows.sample_id(0), context);
+                self.resolve(&maps.keys, &rows.sample_id(0), context);
                 for (key, column) in maps.keys.iter().zip(&maps.columns) {
                     if let Some(block) = self.keys.get_mut(key) {
                         let under_key = rows.with_values(Values::Scalars(column.clone()));
@@ -465,7 +467,7 @@ impl KeyedBlock {
         // Inspect goes by the first map alone.
         let keys: IndexSet<Arc<str>> = maps.take(if context.inspect { 1 } else { values.len() }).flatten().collect();
         if values.iter().any(|value| matches!(value, Value::Map(_))) {
-            self.resolve(&keys.into_iter().collect::<Vec<_>>(), rows.sample_id(0), context);
+            self.resolve(&keys.into_iter().collect::<Vec<_>>(), &rows.sample_id(0), context);
         }
         // Inspect does not look at scores that no metric is for.
         if context.inspect && if self.is_resolved() { self.keys.is_empty() } else { self.patterns.is_empty() } {

@@ -1,11 +1,12 @@
 //! The samples of a run, column by column.
 
 use crate::column::{ABSENT, Coded, Column};
+use crate::ids::Ids;
+use crate::places::Places;
 use crate::scores::{Row, Scores, Values};
-use crate::{Error, ErrorKind, Outcome, Value};
+use crate::{Error, ErrorKind, Outcome, SampleId, Value};
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, HashMap};
-use std::fmt;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Values by name: what is known of a sample besides its scores.
@@ -37,88 +38,6 @@ impl Metadata {
     }
 }
 
-/// The name of a sample: a number or text. `1` and `"1"` are the same sample, as in Inspect.
-#[derive(Clone, Debug)]
-pub enum SampleId {
-    /// A number.
-    Int(i64),
-    /// Text.
-    Text(Arc<str>),
-}
-
-impl SampleId {
-    /// Numbers first, by size, then text: the order in which order matters.
-    fn rank(&self) -> (bool, i64, &str) {
-        match self {
-            Self::Int(i) => (false, *i, ""),
-            // Text that is a number ranks with the number that it equals.
-            Self::Text(text) => match text.parse::<i64>() {
-                Ok(i) if i.to_string() == **text => (false, i, ""),
-                _ => (true, 0, text),
-            },
-        }
-    }
-}
-
-impl PartialEq for SampleId {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
-
-impl Eq for SampleId {}
-
-impl std::hash::Hash for SampleId {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.rank().hash(state);
-    }
-}
-
-impl PartialOrd for SampleId {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for SampleId {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.rank().cmp(&other.rank())
-    }
-}
-
-impl fmt::Display for SampleId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Int(i) => write!(f, "{i}"),
-            Self::Text(text) => f.write_str(text),
-        }
-    }
-}
-
-impl From<i64> for SampleId {
-    fn from(i: i64) -> Self {
-        Self::Int(i)
-    }
-}
-
-impl From<i32> for SampleId {
-    fn from(i: i32) -> Self {
-        Self::Int(i64::from(i))
-    }
-}
-
-impl From<&str> for SampleId {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<String> for SampleId {
-    fn from(text: String) -> Self {
-        Self::Text(text.into())
-    }
-}
-
 /// The samples of a run with their attempts, scores, fields and metadata.
 ///
 /// Attempts may arrive in any order; what is computed from them does not depend on it.
@@ -134,20 +53,21 @@ impl From<String> for SampleId {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    ids: Vec<SampleId>,
-    index: HashMap<SampleId, u32>,
+    pub(crate) ids: Ids,
     /// The last epoch seen of each sample.
-    epochs: Vec<u32>,
+    pub(crate) epochs: Places,
     /// One row a sample.
-    metadata: IndexMap<Arc<str>, Coded>,
+    pub(crate) metadata: IndexMap<Arc<str>, Coded>,
     /// One row an attempt.
-    attempt_sample: Vec<u32>,
-    attempt_epoch: Vec<u32>,
+    pub(crate) attempt_sample: Places,
+    pub(crate) attempt_epoch: Places,
+    /// True where the epoch was counted, not given.
+    pub(crate) attempt_counted: Vec<bool>,
     /// True once epochs were given by hand, so that an attempt may have been delivered twice.
-    may_repeat: bool,
-    fields: IndexMap<Arc<str>, Column>,
-    errors: BTreeMap<u32, Arc<str>>,
-    scores: IndexMap<Arc<str>, Scores>,
+    pub(crate) may_repeat: bool,
+    pub(crate) fields: IndexMap<Arc<str>, Column>,
+    pub(crate) errors: BTreeMap<u32, Arc<str>>,
+    pub(crate) scores: IndexMap<Arc<str>, Scores>,
 }
 
 impl Samples {
@@ -161,34 +81,82 @@ impl Samples {
     pub fn push(&mut self, id: impl Into<SampleId>) -> Attempt<'_> {
         let sample = self.sample(id.into());
         let epoch = self.epochs[sample as usize].saturating_add(1);
-        self.attempt(sample, epoch)
+        self.attempt(sample, epoch, true)
     }
 
     /// Adds the attempt of a sample with this epoch. An attempt delivered twice counts once.
     pub fn push_epoch(&mut self, id: impl Into<SampleId>, epoch: u32) -> Attempt<'_> {
         let sample = self.sample(id.into());
         self.may_repeat = true;
-        self.attempt(sample, epoch)
+        self.attempt(sample, epoch, false)
     }
 
     fn sample(&mut self, id: SampleId) -> u32 {
-        if let Some(&sample) = self.index.get(&id) {
-            return sample;
+        let sample = self.ids.place((&id).into());
+        if self.epochs.len() < self.ids.len() {
+            self.epochs.push(0);
         }
-        let sample = self.ids.len() as u32;
-        self.ids.push(id.clone());
-        self.index.insert(id, sample);
-        self.epochs.push(0);
         sample
     }
 
-    fn attempt(&mut self, sample: u32, epoch: u32) -> Attempt<'_> {
-        let last = &mut self.epochs[sample as usize];
+    fn attempt(&mut self, sample: u32, epoch: u32, is_counted: bool) -> Attempt<'_> {
+        let last = &mut self.epochs.own()[sample as usize];
         *last = (*last).max(epoch);
         self.attempt_sample.push(sample);
         self.attempt_epoch.push(epoch);
+        self.attempt_counted.push(is_counted);
         let attempt = self.attempt_sample.len() as u32 - 1;
         Attempt { row: Row { sample, epoch, attempt }, samples: self }
+    }
+
+    /// Adds the samples of another part of the same run, as if its attempts had been pushed here one by one.
+    pub fn append(&mut self, other: Self) {
+        if self.attempt_sample.is_empty() {
+            *self = other;
+            return;
+        }
+        let first = self.attempt_sample.len() as u32;
+        let place: Vec<u32> = other.ids.iter().map(|id| self.sample(id)).collect();
+        for ((&sample, &epoch), &is_counted) in
+            other.attempt_sample.iter().zip(&*other.attempt_epoch).zip(&other.attempt_counted)
+        {
+            let sample = place[sample as usize];
+            let epoch = if is_counted { self.epochs[sample as usize].saturating_add(1) } else { epoch };
+            self.attempt(sample, epoch, is_counted);
+        }
+        self.may_repeat |= other.may_repeat;
+        for (key, theirs) in &other.metadata {
+            self.append_metadata(key, theirs, &place);
+        }
+        for (name, mut theirs) in other.fields {
+            theirs.pad(other.attempt_sample.len());
+            let mine = self.fields.entry(name).or_default();
+            mine.pad(first as usize);
+            mine.append(&theirs);
+        }
+        self.errors.extend(other.errors.into_iter().map(|(attempt, why)| (first + attempt, why)));
+        for (scorer, theirs) in other.scores {
+            let (samples, epochs) = (&self.attempt_sample, &self.attempt_epoch);
+            self.scores.entry(scorer).or_default().append(theirs, |attempt| {
+                let attempt = first + attempt;
+                Row { sample: samples[attempt as usize], epoch: epochs[attempt as usize], attempt }
+            });
+        }
+    }
+
+    /// Facts about samples that are here already stay.
+    fn append_metadata(&mut self, key: &Arc<str>, theirs: &Coded, place: &[u32]) {
+        let mine = self.metadata.entry(key.clone()).or_default();
+        let codes = mine.codes_of(theirs);
+        for (code, &sample) in theirs.codes.iter().zip(place) {
+            let Some(&code) = codes.get(*code as usize) else { continue };
+            if mine.codes.len() <= sample as usize {
+                mine.pad(sample as usize);
+                mine.codes.push(code);
+            } else if mine.codes[sample as usize] == ABSENT {
+                mine.codes[sample as usize] = code;
+            }
+        }
     }
 
     /// The number of samples.
@@ -200,7 +168,14 @@ impl Samples {
     /// True when there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.ids.len() == 0
+    }
+
+    /// The first and the last name, if the samples are in the order of their names. Two runs of samples whose ranges do
+    /// not touch have no sample in common.
+    #[must_use]
+    pub fn id_range(&self) -> Option<(SampleId, SampleId)> {
+        self.ids.range()
     }
 
     /// The number of attempts, each counted once however often it was delivered.
@@ -226,8 +201,8 @@ impl Samples {
         self.fields.keys()
     }
 
-    pub(crate) fn id(&self, sample: u32) -> &SampleId {
-        &self.ids[sample as usize]
+    pub(crate) fn id(&self, sample: u32) -> SampleId {
+        self.ids.get(sample)
     }
 
     pub(crate) fn scores(&self, scorer: &str) -> Option<&Scores> {
@@ -259,7 +234,7 @@ impl Samples {
             sample: pick(&self.attempt_sample),
             epoch: pick(&self.attempt_epoch),
             values: Values::Scalars(Column::Floats(vec![f64::NAN; rows.len()])),
-            attempt: rows,
+            attempt: rows.into(),
             ..Scores::default()
         }
     }
@@ -274,18 +249,8 @@ impl Samples {
         rows
     }
 
-    /// Leaves out all scorers but these. Fails when one of them has not scored.
-    pub fn keep_scorers(&mut self, scorers: &[String]) -> Result<(), Error> {
-        if let Some(unknown) = scorers.iter().find(|name| !self.scores.contains_key(name.as_str())) {
-            let known = self.scorers().map(ToString::to_string).collect();
-            return Err(ErrorKind::NoScorer { scorer: unknown.clone(), known }.into());
-        }
-        self.scores.retain(|name, _| scorers.iter().any(|kept| **kept == **name));
-        Ok(())
-    }
-
     /// The samples whose metadata has this value, as it prints. Fails when no sample has it.
-    pub fn keep_where(&self, key: &str, value: &str) -> Result<Self, Error> {
+    pub(crate) fn keep_where(&self, key: &str, value: &str) -> Result<Self, Error> {
         let column = self.metadata.get(key).ok_or_else(|| {
             let known = self.metadata.keys().map(ToString::to_string).collect();
             Error::from(ErrorKind::NoField { field: key.to_owned(), known })
@@ -329,18 +294,17 @@ impl Samples {
         let scores = self.scores.iter().filter_map(|(scorer, scores)| {
             let wanted = (0..scores.len() as u32).filter(|&row| place[scores.sample[row as usize] as usize] != ABSENT);
             let mut scores = scores.gather(&wanted.collect::<Vec<_>>());
-            scores.sample.iter_mut().for_each(|sample| *sample = place[*sample as usize]);
-            scores.attempt.iter_mut().for_each(|attempt| *attempt = attempt_place[*attempt as usize]);
+            scores.sample.own().iter_mut().for_each(|sample| *sample = place[*sample as usize]);
+            scores.attempt.own().iter_mut().for_each(|attempt| *attempt = attempt_place[*attempt as usize]);
             (scores.len() > 0).then(|| (scorer.clone(), scores))
         });
-        let ids: Vec<SampleId> = kept.iter().map(|&sample| self.ids[sample as usize].clone()).collect();
         Self {
-            index: ids.iter().cloned().zip(0..).collect(),
-            ids,
+            ids: kept.iter().map(|&sample| self.ids.get(sample)).collect(),
             epochs: kept.iter().map(|&sample| self.epochs[sample as usize]).collect(),
             metadata: metadata.collect(),
             attempt_sample: rows.iter().map(|&row| place[self.attempt_sample[row as usize] as usize]).collect(),
             attempt_epoch: rows.iter().map(|&row| self.attempt_epoch[row as usize]).collect(),
+            attempt_counted: rows.iter().map(|&row| self.attempt_counted[row as usize]).collect(),
             may_repeat: self.may_repeat,
             fields: fields.collect(),
             errors: self
@@ -353,8 +317,8 @@ impl Samples {
         }
     }
 
-    /// The names under which [`field_values`](Self::field_values) finds something.
-    pub(crate) fn known_fields(&self) -> impl Iterator<Item = &Arc<str>> {
+    /// The names of all that is known besides scores: fields, and then metadata.
+    pub fn columns(&self) -> impl Iterator<Item = &Arc<str>> {
         self.fields.keys().chain(self.metadata.keys())
     }
 

@@ -1,6 +1,7 @@
 //! One scorer's scores, column by column.
 
 use crate::column::Column;
+use crate::places::Places;
 use crate::{Metadata, Outcome, Score, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +9,10 @@ use std::sync::Arc;
 /// What a scorer said of each attempt, or, once reduced, of each sample.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scores {
-    pub(crate) sample: Vec<u32>,
-    pub(crate) epoch: Vec<u32>,
+    pub(crate) sample: Places,
+    pub(crate) epoch: Places,
     /// The attempt's place in the run; once reduced, that of the first attempt.
-    pub(crate) attempt: Vec<u32>,
+    pub(crate) attempt: Places,
     pub(crate) values: Values,
     /// Why rows without a value have none.
     pub(crate) reasons: BTreeMap<u32, Arc<str>>,
@@ -70,6 +71,24 @@ impl Scores {
             }));
         }
         self.values.push(score.value);
+    }
+
+    /// Adds the rows of another part, each at its new place.
+    pub(crate) fn append(&mut self, other: Self, place: impl Fn(u32) -> Row) {
+        let first = self.len();
+        if !self.extras.is_empty() || !other.extras.is_empty() {
+            self.extras.resize(first, None);
+            self.extras.extend(other.extras);
+            self.extras.resize(first + other.sample.len(), None);
+        }
+        for &attempt in &*other.attempt {
+            let row = place(attempt);
+            self.sample.push(row.sample);
+            self.epoch.push(row.epoch);
+            self.attempt.push(row.attempt);
+        }
+        self.reasons.extend(other.reasons.into_iter().map(|(row, why)| (first as u32 + row, why)));
+        self.values.append(other.values);
     }
 
     /// The score of a row, whole.
@@ -169,6 +188,18 @@ impl Values {
                 values.push(value);
                 *self = Self::Mixed(values);
             }
+        }
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (mine, other) if mine.len() == 0 => *mine = other,
+            (Self::Scalars(mine), Self::Scalars(theirs)) => mine.append(&theirs),
+            (Self::Maps(mine), Self::Maps(theirs)) if mine.keys == theirs.keys => {
+                mine.columns.iter_mut().zip(&theirs.columns).for_each(|(mine, theirs)| mine.append(theirs));
+                mine.missing.extend(theirs.missing);
+            }
+            (_, other) => (0..other.len()).for_each(|row| self.push(other.get(row))),
         }
     }
 

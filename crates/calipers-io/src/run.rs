@@ -4,7 +4,7 @@ use calipers_core::{Samples, Value};
 
 /// The results of one evaluation, as they were found.
 #[derive(Clone, Debug, Default)]
-pub struct Run {
+pub struct Run<S = Samples> {
     /// The file, or `-` for standard input.
     pub source: String,
     /// The format that the file was read as.
@@ -14,11 +14,26 @@ pub struct Run {
     /// The model, if the file names it.
     pub model: Option<String>,
     /// The samples with their attempts, scores, fields and metadata.
-    pub samples: Samples,
+    pub samples: S,
     /// The metrics that the file itself records.
     pub recorded: Recorded,
     /// What was not read, and why. A partly readable file says what it lost.
     pub notes: Vec<String>,
+}
+
+impl<S> Run<S> {
+    /// The same run with its samples in another form.
+    pub fn map_samples<T>(self, form: impl FnOnce(S) -> T) -> Run<T> {
+        Run {
+            source: self.source,
+            format: self.format,
+            task: self.task,
+            model: self.model,
+            samples: form(self.samples),
+            recorded: self.recorded,
+            notes: self.notes,
+        }
+    }
 }
 
 /// What a log says was computed when it was written.

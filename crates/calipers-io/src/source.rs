@@ -26,6 +26,23 @@ const HEAD: usize = 64 * 1024;
 const EXPANSION_MAX: u64 = 1_000;
 const EXPANSION_FLOOR: u64 = 64 << 20;
 
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Less than this is not worth a thread.
+const PART_MIN: u64 = 4 << 20;
+
+/// From one place in the content to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    start: u64,
+    end: u64,
+}
+
+fn is_compressed(magic: &[u8]) -> bool {
+    magic.starts_with(&GZIP) || magic.starts_with(&ZSTD)
+}
+
 impl Source {
     /// A file.
     pub fn path(path: impl Into<PathBuf>) -> Self {
@@ -145,15 +162,50 @@ impl Source {
         let limit = stored.saturating_mul(EXPANSION_MAX).max(EXPANSION_FLOOR);
         let mut raw = BufReader::with_capacity(1 << 16, self.raw()?);
         let magic = raw.fill_buf().map_err(|error| self.error(error.to_string()))?;
-        if magic.starts_with(&[0x1f, 0x8b]) {
+        if magic.starts_with(&GZIP) {
             return Ok(Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(raw).take(limit))));
         }
-        if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        if magic.starts_with(&ZSTD) {
             let decoder =
                 zstd::stream::read::Decoder::with_buffer(raw).map_err(|error| self.error(error.to_string()))?;
             return Ok(Box::new(BufReader::new(decoder.take(limit))));
         }
         Ok(Box::new(raw))
+    }
+
+    /// The parts of the content, each of whole lines, that can be read side by side: one unless the content is large and
+    /// stored as it is. A part is what [`open_part`](Self::open_part) takes.
+    pub(crate) fn parts(&self, parts_max: usize) -> Result<Vec<Part>, ReadError> {
+        let stored = self.stored_len()?;
+        let parts = (stored / PART_MIN).clamp(1, parts_max.max(1) as u64);
+        let mut magic = [0; 4];
+        let read = self.raw()?.read(&mut magic).map_err(|error| self.unreadable(&error))?;
+        if parts == 1 || is_compressed(&magic[..read]) {
+            return Ok(vec![Part { start: 0, end: u64::MAX }]);
+        }
+        let cut = |part: u64| if part == parts { u64::MAX } else { stored / parts * part };
+        Ok((0..parts).map(|part| Part { start: cut(part), end: cut(part + 1) }).collect())
+    }
+
+    /// A reader of a part: of the lines that begin in it.
+    pub(crate) fn open_part(&self, part: Part) -> Result<Box<dyn BufRead>, ReadError> {
+        if part.start == 0 && part.end == u64::MAX {
+            return self.open();
+        }
+        let unreadable = |error: io::Error| self.unreadable(&error);
+        let line_after = |place: u64| -> Result<u64, ReadError> {
+            if place == 0 || place == u64::MAX {
+                return Ok(place);
+            }
+            // A line that begins right here has its end of line before it.
+            let mut raw = self.raw()?;
+            raw.seek(io::SeekFrom::Start(place - 1)).map_err(unreadable)?;
+            Ok(place - 1 + BufReader::new(raw).skip_until(b'\n').map_err(unreadable)? as u64)
+        };
+        let (start, end) = (line_after(part.start)?, line_after(part.end)?);
+        let mut raw = self.raw()?;
+        raw.seek(io::SeekFrom::Start(start)).map_err(unreadable)?;
+        Ok(Box::new(BufReader::with_capacity(1 << 16, raw.take(end.saturating_sub(start)))))
     }
 
     /// The whole content.

@@ -1,7 +1,15 @@
 //! From a run to its report: the metrics that its file records, or those that are asked for.
 
-use calipers_core::{Error, Metric, MetricSpec, Plan, RecordedResult, Reducer, Registry, RunReport, Seed, by_key};
-use calipers_io::{Recorded, RecordedMetric, Run};
+use crate::pipeline;
+use calipers_core::{
+    Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleId, Samples, Seed,
+    Shards, by_key,
+};
+use calipers_io::{Format, ReadError, Recorded, RecordedMetric, Run, Source, Wanted};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 
 /// What to compute, and how.
 #[derive(Clone, Debug)]
@@ -42,6 +50,131 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The columns of a table that these options look at.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        let mut wanted: Vec<&str> = self.filter.iter().map(|(key, _)| key.as_str()).collect();
+        for metric in self.metrics.iter().flatten().flat_map(MetricSpec::metrics) {
+            let Some(columns) = metric.columns() else { return Wanted::everything() };
+            wanted.extend(columns);
+        }
+        Wanted::only(wanted)
+    }
+}
+
+/// Why a source has no report.
+#[derive(Debug)]
+pub enum Failure {
+    /// It cannot be read.
+    Read(ReadError),
+    /// It cannot be scored.
+    Score {
+        /// Why.
+        error: Error,
+        /// What the source is called.
+        source: String,
+    },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Score { error, source } => write!(f, "{error}\n  in {source}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Scores all runs in a source, read in the format of this name or in the one that recognises its content.
+///
+/// ```
+/// use calipers::io::Source;
+/// use calipers::score::{Options, score_source};
+///
+/// let lines = r#"{"id": 1, "score": "C"}
+/// {"id": 2, "score": "I"}"#;
+/// let reports = score_source(&Source::bytes("results.jsonl", lines.as_bytes()), None, &Options::default())?;
+/// assert_eq!(reports[0].results.figure("score", "accuracy").expect("default").value, Ok(0.5));
+/// # Ok::<(), calipers::score::Failure>(())
+/// ```
+pub fn score_source(source: &Source, format: Option<&str>, options: &Options) -> Result<Vec<RunReport>, Failure> {
+    let format = calipers_io::choose(source, format)?;
+    if let Some(report) = score_stream(source, format, options) {
+        return Ok(vec![report]);
+    }
+    let runs = calipers_io::read_shards(source, Some(format.name()), &options.wanted())?;
+    let fail = |error| Failure::Score { error, source: source.name.clone() };
+    runs.into_iter().map(|run| score(run, options).map_err(fail)).collect()
+}
+
+/// What was folded of a part of a table.
+struct Folded<'p> {
+    partial: Partial<'p>,
+    samples: u64,
+    first: SampleId,
+    last: SampleId,
+}
+
+/// Scores a table while it is read, and keeps nothing of it. That goes as long as samples come in the order of their
+/// names, so that no sample can be in two shards; otherwise, and if anything is wrong, there is no report, and the table
+/// is read whole.
+fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Option<RunReport> {
+    if !options.scorers.is_empty() || !options.filter.is_empty() {
+        return None;
+    }
+    let (plan, _) = plan(&Recorded::default(), options, &mut Vec::new()).ok()?;
+    let parts: Mutex<BTreeMap<usize, Folded<'_>>> = Mutex::default();
+    let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
+    let fold = |part: usize, samples: Samples| {
+        let Some((first, last)) = samples.id_range() else { return false };
+        let taken = lock().remove(&part);
+        let mut folded = match taken {
+            Some(folded) if folded.last < first => folded,
+            Some(_) => return false,
+            None => Folded { partial: plan.start(), samples: 0, first, last: last.clone() },
+        };
+        if folded.partial.fold(&samples).is_err() {
+            return false;
+        }
+        folded.samples += samples.len() as u64;
+        folded.last = last;
+        lock().insert(part, folded);
+        true
+    };
+    if !format.stream(source, &options.wanted(), &fold) {
+        return None;
+    }
+    let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
+    let mut whole = parts.next()?;
+    for part in parts {
+        if part.first <= whole.last {
+            return None;
+        }
+        whole.partial.merge(part.partial);
+        whole.samples += part.samples;
+        whole.last = part.last;
+    }
+    Some(RunReport {
+        source: source.name.clone(),
+        format: format.name().to_owned(),
+        task: None,
+        model: None,
+        samples: whole.samples,
+        results: whole.partial.finish().ok()?,
+        recorded: Vec::new(),
+        notes: Vec::new(),
+    })
+}
+
 /// Scores a run.
 ///
 /// ```
@@ -55,23 +188,26 @@ impl Default for Options {
 /// assert_eq!(report.results.figure("score", "accuracy").expect("default").value, Ok(0.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn score(run: Run, options: &Options) -> Result<RunReport, Error> {
-    let mut samples = run.samples;
+pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport, Error> {
+    let mut samples: Shards = run.samples.into();
     if !options.scorers.is_empty() {
         samples.keep_scorers(&options.scorers)?;
     }
     for (key, value) in &options.filter {
         samples = samples.keep_where(key, value)?;
     }
+    let parts = NonZeroUsize::new(samples.iter().count()).unwrap_or(NonZeroUsize::MIN);
     let mut notes = run.notes;
     let (plan, recorded) = plan(&run.recorded, options, &mut notes)?;
-    let results = plan.measure(&samples)?;
+    let count = samples.len() as u64;
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let results = pipeline::measure(&plan, samples, threads.min(parts))?;
     Ok(RunReport {
         source: run.source,
         format: run.format.to_owned(),
         task: run.task,
         model: run.model,
-        samples: samples.len() as u64,
+        samples: count,
         results,
         recorded,
         notes,

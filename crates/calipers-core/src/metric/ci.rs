@@ -154,7 +154,7 @@ impl From<Ci> for Metric {
             metric = metric.param("method", "bootstrap").param("num_samples", resamples as i64);
         }
         if let Some(key) = ci.cluster {
-            metric = metric.param("cluster", key);
+            metric = metric.keyed_by(&key).param("cluster", key);
         }
         metric
     }

@@ -150,7 +150,8 @@ impl From<Grouped> for Metric {
             .within("grouped", ByGroup(grouped.clone()))
             .unlike_others_if(grouped.labels != Labels::default())
             .param("metric", inner.as_param())
-            .param("group_key", grouped.key.clone());
+            .param("group_key", grouped.key.clone())
+            .keyed_by(&grouped.key);
         if let Some(cluster) = inner.cluster() {
             metric = metric.param("cluster", cluster);
         }

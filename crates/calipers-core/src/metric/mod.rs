@@ -199,6 +199,8 @@ pub struct Metric {
     labels: Option<Arc<Labels>>,
     /// The fields that it reads.
     fields: Vec<Arc<str>>,
+    /// The metadata that it groups or clusters by; `None` when it may look at anything.
+    keys: Option<Vec<Arc<str>>>,
     /// True when name and parameters do not tell it from every other metric, as with a function of the user's.
     unlike_others: bool,
     measure: Arc<dyn Erased>,
@@ -213,6 +215,7 @@ impl Metric {
             view: View::Auto,
             labels: None,
             fields: Vec::new(),
+            keys: None,
             unlike_others: true,
             measure: Arc::new(measure),
         }
@@ -220,12 +223,12 @@ impl Metric {
 
     /// A metric whose name and parameters say all about it.
     pub(crate) fn recorded(name: impl Into<Arc<str>>, measure: impl Measure) -> Self {
-        Self { unlike_others: false, ..Self::new(name, measure) }
+        Self { unlike_others: false, keys: Some(Vec::new()), ..Self::new(name, measure) }
     }
 
     /// A metric that passes its rows on to this one.
     pub(crate) fn within(&self, name: &str, outer: impl Measure) -> Self {
-        let outer = Self { fields: self.fields.clone(), ..Self::recorded(name, outer) };
+        let outer = Self { fields: self.fields.clone(), keys: self.keys.clone(), ..Self::recorded(name, outer) };
         outer.view(self.view.of_outer()).unlike_others_if(self.unlike_others || self.labels.is_some())
     }
 
@@ -237,6 +240,21 @@ impl Metric {
     pub(crate) fn reading<'f>(mut self, fields: impl IntoIterator<Item = &'f str>) -> Self {
         self.fields = fields.into_iter().map(Arc::from).collect();
         self
+    }
+
+    /// That it groups or clusters by this metadata.
+    pub(crate) fn keyed_by(mut self, key: &str) -> Self {
+        if let Some(keys) = &mut self.keys {
+            keys.push(key.into());
+        }
+        self
+    }
+
+    /// The fields and metadata that it looks at besides scores; `None` when it may look at anything.
+    #[must_use]
+    pub fn columns(&self) -> Option<impl Iterator<Item = &str>> {
+        let keys = self.keys.as_ref()?;
+        Some(self.fields.iter().chain(keys).map(|name| &**name))
     }
 
     /// True when the other is certain to give the same figures.
@@ -324,7 +342,7 @@ impl Metric {
 
     /// The answer for these points. Rows without a value are left out and counted as missing.
     pub fn measure(&self, points: &Points<'_>, context: &Context) -> Result<Answer, Error> {
-        self.check_fields(&points.samples().known_fields().collect())?;
+        self.check_fields(&points.samples().columns().collect())?;
         let mut state = self.start();
         state.fold(points, context)?;
         state.finish(context)

@@ -47,7 +47,7 @@ pub(super) fn finite_field(points: &Points<'_>, name: &str, context: &Context) -
         Some(row) if !context.inspect => {
             let hint = "leave it out where nothing was measured, or use `quantile`, to which infinity is only large";
             let error = Error::argument(format!("field `{name}` is infinite"), hint);
-            Err(error.at_sample(points.sample_id(row)).at_epoch(points.epoch(row)))
+            Err(error.at_sample(&points.sample_id(row)).at_epoch(points.epoch(row)))
         }
         _ => Ok(values),
     }

@@ -7,7 +7,7 @@ use crate::points::Keys;
 use crate::{Answer, Caveat, Error, Figure, Points, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
 use calipers_stats::{Caveat as Statistic, Moments, Undefined as NoStatistic};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// The standard error of the mean.
 ///
@@ -61,7 +61,7 @@ pub fn stderr() -> Metric {
 #[must_use]
 pub fn stderr_clustered(key: impl Into<String>) -> Metric {
     let key = key.into();
-    Metric::recorded("stderr", Clustered { key: key.clone() }).param("cluster", key)
+    Metric::recorded("stderr", Clustered { key: key.clone() }).keyed_by(&key).param("cluster", key)
 }
 
 struct Clustered {
@@ -120,6 +120,9 @@ pub(super) struct Clusters {
     names: Vec<Value>,
     /// Filled only when a second shard arrives.
     places: HashMap<Value, u32>,
+    /// By the code of a name, the address of its text and its place. Shards of one file share their dictionaries, and
+    /// an address is compared much sooner than a text is found. The names above keep the addresses from being used again.
+    recent: Vec<(usize, u32)>,
 }
 
 impl Clusters {
@@ -130,12 +133,25 @@ impl Clusters {
         metric: &str,
         context: &Context,
     ) -> Result<(), Error> {
-        let Keys { codes, names } = points.clusters(key, metric)?;
-        let values = points.floats(context)?;
-        let mut shard = Self { all: points.moments(context)?, names, ..Self::default() };
-        shard.sums.extend(&codes, &values).expect("one cluster a value, by construction");
-        self.merge(shard);
+        let one_each = "one cluster a value, by construction";
+        if self.names.is_empty() {
+            let Keys { codes, names } = points.clusters(key, metric)?;
+            self.all = points.moments(context)?;
+            self.sums.extend(&codes, &points.floats(context)?).expect(one_each);
+            self.names = names;
+            return Ok(());
+        }
+        self.make_places();
+        let places = points.cluster_places(key, metric, |code, name| self.place_of_code(code, name))?;
+        self.all.merge(&points.moments(context)?);
+        self.sums.extend(&places, &points.floats(context)?).expect(one_each);
         Ok(())
+    }
+
+    fn make_places(&mut self) {
+        if self.places.is_empty() {
+            self.places = self.names.iter().cloned().zip(0..).collect();
+        }
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -144,19 +160,35 @@ impl Clusters {
             return;
         }
         self.all.merge(&other.all);
-        if self.places.is_empty() {
-            self.places = self.names.iter().cloned().zip(0..).collect();
-        }
-        let map: Vec<u32> = other.names.into_iter().map(|name| self.place(name)).collect();
+        self.make_places();
+        let map: Vec<u32> = other.names.iter().map(|name| self.place(name)).collect();
         self.sums.merge(&other.sums, &map).expect("every cluster has a place");
     }
 
-    fn place(&mut self, name: Value) -> u32 {
-        let next = self.names.len() as u32;
-        *self.places.entry(name).or_insert_with_key(|name| {
-            self.names.push(name.clone());
-            next
-        })
+    fn place_of_code(&mut self, code: u32, name: &Value) -> u32 {
+        let Value::Text(text) = name else { return self.place(name) };
+        let code = code as usize;
+        match self.recent.get(code) {
+            Some(&(address, place)) if address == text.as_ptr().addr() => return place,
+            Some(_) => {}
+            None => self.recent.resize(code + 1, (0, 0)),
+        }
+        let place = self.place(name);
+        // The address must be that of the text kept here, not of an equal one that may go away.
+        if let Value::Text(kept) = &self.names[place as usize] {
+            self.recent[code] = (kept.as_ptr().addr(), place);
+        }
+        place
+    }
+
+    fn place(&mut self, name: &Value) -> u32 {
+        if let Some(&place) = self.places.get(name) {
+            return place;
+        }
+        let place = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.places.insert(name.clone(), place);
+        place
     }
 
     pub(super) fn estimate(&self) -> Result<ClusterEstimate, calipers_stats::Undefined> {

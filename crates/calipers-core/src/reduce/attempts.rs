@@ -125,7 +125,7 @@ impl Attempts {
     /// Scores with one row a sample.
     pub(crate) fn reduced(self, scores: &Scores, values: Values) -> Scores {
         let attempt = self.iter().map(|(_, rows)| scores.attempt[rows[0] as usize]).collect();
-        let epoch = vec![0; self.samples.len()];
-        Scores { sample: self.samples, epoch, attempt, values, ..Scores::default() }
+        let epoch = vec![0; self.samples.len()].into();
+        Scores { sample: self.samples.into(), epoch, attempt, values, ..Scores::default() }
     }
 }

@@ -12,6 +12,7 @@ mod rule;
 pub(crate) use attempts::Attempts;
 pub(crate) use rule::Rule;
 
+use crate::column::Column;
 use crate::scores::{Maps, Row, Scores, Values};
 use crate::{Error, ErrorKind, Labels, Score, Value};
 use std::fmt;
@@ -237,6 +238,21 @@ impl Reducer {
             metadata = Some(Arc::new(with_panel));
         }
         Score { value, answer: same(|score| &score.answer), explanation: same(|score| &score.explanation), metadata }
+    }
+
+    /// True when the scores stay as they are, should each sample have one attempt.
+    pub(crate) fn keeps_single(&self, scores: &Scores, labels: &Labels) -> bool {
+        let labels = self.labels.as_ref().unwrap_or(labels);
+        match &scores.values {
+            Values::Scalars(Column::Floats(floats)) => {
+                let is_finite = || !floats.iter().fold(false, |found, x| found | x.is_infinite());
+                self.is_rule(|rule| matches!(rule, Rule::Mean | Rule::Median))
+                    && !scores.has_extras()
+                    && !labels.map_numbers()
+                    && is_finite()
+            }
+            _ => false,
+        }
     }
 
     /// One score a sample, from the scores of all attempts.

@@ -3,8 +3,10 @@
 mod adk;
 mod agentv;
 mod at;
+mod blocks;
 mod csv;
 mod deepeval;
+mod flat;
 mod harbor;
 mod helm;
 mod inspect;
@@ -14,12 +16,14 @@ mod lm_eval;
 mod native;
 mod openai_evals;
 mod parquet;
+mod parquet_columns;
 mod promptfoo;
 mod pydantic_evals;
 mod tau2;
 mod waza;
 
-use crate::{ReadError, Run, Shape, Source};
+use crate::{ReadError, Run, Shape, Source, Wanted};
+use calipers_core::{Samples, Shards};
 
 /// A way in which results are written.
 pub trait Format: Sync {
@@ -34,7 +38,23 @@ pub trait Format: Sync {
 
     /// Reads the runs in a source.
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError>;
+
+    /// The same in shards that can be folded side by side, and without columns that are not wanted, where the format
+    /// allows it. Logs that record their own metrics keep what those need.
+    fn read_shards(&self, source: &Source, _wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+        Ok(self.read(source)?.into_iter().map(|run| run.map_samples(Shards::from)).collect())
+    }
+
+    /// Hands over the shards of a single table as they are read, so that none has to be kept. False if that does not go
+    /// or was stopped: the table is then read in another way, which also explains what is wrong with it.
+    fn stream(&self, _source: &Source, _wanted: &Wanted, _sink: &Sink<'_>) -> bool {
+        false
+    }
 }
+
+/// Takes the shards of a table as they are read: the part of the table that a shard belongs to, and its samples. The
+/// shards of a part come in order, those of other parts meanwhile, from other threads. False stops the reading.
+pub type Sink<'s> = dyn Fn(usize, Samples) -> bool + Sync + 's;
 
 /// All formats, in the order in which they are asked.
 #[must_use]
@@ -62,32 +82,44 @@ pub fn formats() -> Vec<&'static dyn Format> {
 
 /// Reads a source in the format of this name, or in the one that recognises its content.
 pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<Run>, ReadError> {
+    let format = choose(source, format)?;
+    Ok(named(format.read(source)?, source, format))
+}
+
+/// The same in shards, and without columns that are not wanted: the quick way from a large table to its metrics.
+pub fn read_shards(source: &Source, format: Option<&str>, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+    let format = choose(source, format)?;
+    Ok(named(format.read_shards(source, wanted)?, source, format))
+}
+
+/// The format of this name, or the one that recognises the content.
+pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Format, ReadError> {
     let known = formats();
-    let chosen = match format {
-        Some(name) => known.iter().find(|format| format.name() == name).ok_or_else(|| {
+    if let Some(name) = format {
+        return known.iter().find(|format| format.name() == name).copied().ok_or_else(|| {
             let names: Vec<&str> = known.iter().map(|format| format.name()).collect();
             source.error(format!("there is no format `{name}`")).hint(format!("the formats are {}", names.join(", ")))
-        })?,
-        None => {
-            let shape = Shape::new(source.head()?, source.file_name());
-            if shape.head.iter().all(u8::is_ascii_whitespace) {
-                return Err(source.error("the file is empty").hint("rerun the evaluation that should have written it"));
-            }
-            known.iter().find(|format| format.recognises(&shape)).ok_or_else(|| {
-                let hint = "see `calipers formats`, or force one with `--format`";
-                source.error("the content is in no known format").hint(hint)
-            })?
-        }
-    };
-    let mut runs = chosen.read(source)?;
+        });
+    }
+    let shape = Shape::new(source.head()?, source.file_name());
+    if shape.head.iter().all(u8::is_ascii_whitespace) {
+        return Err(source.error("the file is empty").hint("rerun the evaluation that should have written it"));
+    }
+    known.iter().find(|format| format.recognises(&shape)).copied().ok_or_else(|| {
+        let hint = "see `calipers formats`, or force one with `--format`";
+        source.error("the content is in no known format").hint(hint)
+    })
+}
+
+fn named<S>(mut runs: Vec<Run<S>>, source: &Source, format: &'static dyn Format) -> Vec<Run<S>> {
     for run in &mut runs {
         // A reader of tables may find that the columns are those of another format.
         if run.format.is_empty() {
-            run.format = chosen.name();
+            run.format = format.name();
         }
         if run.source.is_empty() {
             run.source.clone_from(&source.name);
         }
     }
-    Ok(runs)
+    runs
 }

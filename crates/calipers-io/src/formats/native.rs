@@ -1,10 +1,14 @@
 //! Calipers' own records: JSON Lines, a JSON list, or one JSON map. CSV and Parquet share the record and its columns.
 
 use super::Format;
+use super::blocks::Blocks;
+use super::flat::Flat;
 use crate::error::printable;
 use crate::json::{self, Json};
-use crate::{Place, ReadError, Root, Run, Shape, Source};
-use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Value};
+use crate::source::Part;
+use crate::{Place, ReadError, Root, Run, Shape, Source, Wanted};
+use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Shards, Value};
+use rayon::prelude::*;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -30,7 +34,18 @@ impl Format for Native {
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        collect(source, &read_json)
+        whole(self.read_shards(source, &Wanted::everything()))
+    }
+
+    fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+        let mut reader = source.open()?;
+        if first_byte(source, &mut reader)? == Some(b'[') {
+            return collect_shards(source, &read_list);
+        }
+        match read_lines(source, wanted)? {
+            Some(run) => Ok(vec![run]),
+            None => collect_shards(source, &read_documents),
+        }
     }
 }
 
@@ -50,22 +65,43 @@ pub(crate) type Each<'a> = dyn FnMut(Place, &mut Record) -> Result<(), ReadError
 /// Hands over the records of a source one by one, and returns notes.
 pub(crate) type Records = dyn Fn(&Source, &mut Each<'_>) -> Result<Vec<String>, ReadError>;
 
+/// Runs with their samples in one part.
+pub(crate) fn whole(runs: Result<Vec<Run<Shards>>, ReadError>) -> Result<Vec<Run>, ReadError> {
+    Ok(runs?.into_iter().map(|run| run.map_samples(Shards::into_whole)).collect())
+}
+
 /// Reads records into a run.
 pub(crate) fn collect(source: &Source, read: &Records) -> Result<Vec<Run>, ReadError> {
+    whole(collect_shards(source, read))
+}
+
+pub(crate) fn collect_shards(source: &Source, read: &Records) -> Result<Vec<Run<Shards>>, ReadError> {
     let mut samples = Samples::new();
     let mut records = 0;
-    let mut notes = read(source, &mut |place, record| {
+    let notes = read(source, &mut |place, record| {
         records += 1;
         record.push(&mut samples).map_err(|what| refused(source, what, place))
     })?;
+    Ok(vec![checked(source, samples.into(), records, notes, read)?])
+}
+
+/// The run, once it is known that no record contradicts another.
+pub(crate) fn checked(
+    source: &Source,
+    samples: Shards,
+    records: usize,
+    mut notes: Vec<String>,
+    read: &Records,
+) -> Result<Run<Shards>, ReadError> {
     // Only records that number their own attempts can name one twice. That is rare, so the places are looked for in
     // a second reading, and a file without repeats pays nothing.
-    if samples.attempts() < records {
+    let attempts = samples.attempts();
+    if attempts < records {
         let mut seen = Seen::default();
         read(source, &mut |place, record| seen.check(source, place, record))?;
-        notes.push(format!("{} records repeat an attempt and count once", records - samples.attempts()));
+        notes.push(format!("{} records repeat an attempt and count once", records - attempts));
     }
-    Ok(vec![Run { samples, notes, ..Run::default() }])
+    Ok(Run { samples, notes, ..Run::default() })
 }
 
 /// The error for a record that cannot be taken in.
@@ -118,16 +154,6 @@ fn value(outcome: &Outcome) -> &Value {
     }
 }
 
-fn read_json(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
-    let mut reader = source.open()?;
-    let mut keys = Keys::default();
-    match first_byte(source, &mut reader)? {
-        Some(b'[') => read_list(source, &mut keys, each)?,
-        _ => read_lines(source, reader, &mut keys, each)?,
-    }
-    Ok(Vec::new())
-}
-
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 fn first_byte(source: &Source, reader: &mut dyn BufRead) -> Result<Option<u8>, ReadError> {
@@ -136,41 +162,99 @@ fn first_byte(source: &Source, reader: &mut dyn BufRead) -> Result<Option<u8>, R
     Ok(buffer.iter().find(|byte| !byte.is_ascii_whitespace()).copied())
 }
 
-/// A line may be this long: longer ones are most likely a file that is not JSON Lines at all.
-const LINE_MAX: usize = 256 << 20;
+/// Reads lines, parts of the file side by side. Nothing if the file does not hold a record a line.
+fn read_lines(source: &Source, wanted: &Wanted) -> Result<Option<Run<Shards>>, ReadError> {
+    let parts = source.parts(rayon::current_num_threads())?;
+    let read = |(place, part): (usize, &Part)| read_part(source, *part, wanted, place == 0);
+    let read: Vec<_> = match &parts[..] {
+        // A small file is not worth the threads.
+        [one] => vec![read((0, one))],
+        parts => parts.par_iter().enumerate().map(read).collect(),
+    };
+    let (mut samples, mut records, mut lines) = (Vec::new(), 0, 0);
+    for part in read {
+        let Some(part) = part.map_err(|error| error.moved(lines))? else { return Ok(None) };
+        samples.extend(part.samples);
+        records += part.records;
+        lines += part.lines;
+    }
+    let samples = Shards::new(samples);
+    let is_missing = {
+        let known: HashSet<&str> = samples.iter().flat_map(Samples::columns).map(|name| &**name).collect();
+        wanted.missing(|column| known.contains(column)).next().is_some()
+    };
+    if is_missing {
+        // Whoever asked for it will want to know what there is.
+        return read_lines(source, &Wanted::everything());
+    }
+    checked(source, samples, records, Vec::new(), &read_every_line).map(Some)
+}
 
-fn read_lines(
-    source: &Source,
-    mut reader: Box<dyn BufRead>,
-    keys: &mut Keys,
-    each: &mut Each<'_>,
-) -> Result<(), ReadError> {
-    let mut line = Vec::new();
-    let mut number = 0;
-    let mut is_first = true;
+/// What was read of a part of a file.
+struct PartRead {
+    samples: Vec<Samples>,
+    records: usize,
+    lines: u64,
+}
+
+/// Reads a part the quick way as long as that goes, and then line by line. Nothing if its first line begins a record of
+/// several lines.
+fn read_part(source: &Source, part: Part, wanted: &Wanted, is_first: bool) -> Result<Option<PartRead>, ReadError> {
+    let mut blocks = Blocks::new(source.open_part(part)?);
+    let mut flat = Flat::new(wanted);
+    let mut rows: Option<Samples> = None;
+    let (mut records, mut lines) = (0, 0);
+    while let Some(block) = blocks.next().map_err(|broken| broken.in_source(source, lines + 1))? {
+        let text = if is_first && lines == 0 { block.strip_prefix(&BOM).unwrap_or(&block) } else { &block };
+        if rows.is_some() || !flat.add(text) {
+            let rows = rows.get_or_insert_default();
+            let is_lines = each_line(source, text, is_first && lines == 0, &mut |place, record| {
+                records += 1;
+                record.push(rows).map_err(|what| refused(source, what, place))
+            });
+            if !is_lines.map_err(|error| error.moved(lines))? {
+                return Ok(None);
+            }
+        }
+        lines += newlines(&block);
+    }
+    records += flat.rows();
+    let samples = [Some(flat.finish()), rows].into_iter().flatten().collect();
+    Ok(Some(PartRead { samples, records, lines }))
+}
+
+/// The records of all lines, one by one.
+fn read_every_line(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
+    let mut blocks = Blocks::new(source.open()?);
+    let mut before = 0;
+    while let Some(block) = blocks.next().map_err(|broken| broken.in_source(source, before + 1))? {
+        let text = if before == 0 { block.strip_prefix(&BOM).unwrap_or(&block) } else { &block };
+        let mut moved = |place, record: &mut Record| match place {
+            Place::Line(line) => each(Place::Line(before + line), record),
+            other => each(other, record),
+        };
+        each_line(source, text, false, &mut moved).map_err(|error| error.moved(before))?;
+        before += newlines(&block);
+    }
+    Ok(Vec::new())
+}
+
+/// Hands over the record of each line. False if the first line is the beginning of a map over several lines.
+fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut Each<'_>) -> Result<bool, ReadError> {
+    let mut keys = Keys::default();
     let mut record = Record::default();
-    loop {
-        line.clear();
-        let read = reader.read_until(b'\n', &mut line).map_err(|error| source.unreadable(&error))?;
-        if read == 0 {
-            return Ok(());
-        }
-        number += 1;
-        if line.len() > LINE_MAX {
-            return Err(source.error("a line is longer than 256 MB").at_line(number).hint("write one record a line"));
-        }
+    let mut is_first = is_first;
+    for (line, number) in block.split(|byte| *byte == b'\n').zip(1..) {
         let text = line.trim_ascii();
-        let text = if number == 1 { text.strip_prefix(&BOM).unwrap_or(text).trim_ascii() } else { text };
         if text.is_empty() {
             continue;
         }
         let standard = json::standard(text);
         let mut parser = serde_json::Deserializer::from_slice(&standard);
-        let parsed = RecordSeed { keys, record: &mut record }.deserialize(&mut parser).and_then(|()| parser.end());
-        match parsed {
+        let seed = RecordSeed { keys: &mut keys, record: &mut record };
+        match seed.deserialize(&mut parser).and_then(|()| parser.end()) {
             Ok(()) => each(Place::Line(number), &mut record)?,
-            // A first line that ends within a map is the beginning of a map over several lines.
-            Err(error) if is_first && error.is_eof() => return read_documents(source, keys, each),
+            Err(error) if is_first && error.is_eof() => return Ok(false),
             Err(error) => {
                 let read = refused_line(source, &error).at_line(number);
                 let hint = if error.is_eof() { "the line is cut off" } else { "write one JSON record a line" };
@@ -179,6 +263,7 @@ fn read_lines(
         }
         is_first = false;
     }
+    Ok(true)
 }
 
 fn refused_line(source: &Source, error: &serde_json::Error) -> ReadError {
@@ -189,7 +274,8 @@ fn refused_line(source: &Source, error: &serde_json::Error) -> ReadError {
 }
 
 /// Records that are maps over several lines, one after the other.
-fn read_documents(source: &Source, keys: &mut Keys, each: &mut Each<'_>) -> Result<(), ReadError> {
+fn read_documents(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
+    let mut keys = Keys::default();
     let bytes = source.read_all()?;
     let standard = json::standard(bytes.strip_prefix(&BOM).unwrap_or(&bytes));
     let mut record = Record::default();
@@ -203,27 +289,28 @@ fn read_documents(source: &Source, keys: &mut Keys, each: &mut Each<'_>) -> Resu
         let end = at + stream.byte_offset();
         let mut parser = serde_json::Deserializer::from_slice(&standard[at..end.max(at + 1)]);
         whole
-            .and_then(|()| RecordSeed { keys, record: &mut record }.deserialize(&mut parser))
+            .and_then(|()| RecordSeed { keys: &mut keys, record: &mut record }.deserialize(&mut parser))
             .map_err(|error| json::json_error(&source.name, &error).moved(line - 1))?;
         each(Place::Line(line), &mut record)?;
         line += newlines(&standard[at..end]);
         at = end;
     }
-    Ok(())
+    Ok(Vec::new())
 }
 
 fn newlines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn read_list(source: &Source, keys: &mut Keys, each: &mut Each<'_>) -> Result<(), ReadError> {
+fn read_list(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
+    let mut keys = Keys::default();
     let bytes = source.read_all()?;
     let standard = json::standard(bytes.strip_prefix(&BOM).unwrap_or(&bytes));
     let mut parser = serde_json::Deserializer::from_slice(&standard);
     let mut refused = None;
-    let list = RecordList { keys, each, refused: &mut refused };
+    let list = RecordList { keys: &mut keys, each, refused: &mut refused };
     let parsed = parser_result(list.deserialize(&mut parser).and_then(|()| parser.end()), source);
-    refused.map_or(parsed, Err)
+    refused.map_or(parsed, Err).map(|()| Vec::new())
 }
 
 fn parser_result(result: Result<(), serde_json::Error>, source: &Source) -> Result<(), ReadError> {
@@ -344,6 +431,12 @@ pub(crate) enum Behaviors {
     Observed,
     MustNot,
     Violations,
+}
+
+impl Behaviors {
+    pub(crate) fn name(self) -> &'static str {
+        BEHAVIORS[self as usize]
+    }
 }
 
 /// The names of the lists, in the order of [`Behaviors`].

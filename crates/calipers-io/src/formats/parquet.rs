@@ -1,15 +1,12 @@
 //! Native records as Parquet: the same columns as in CSV, nested where the writer nests them.
 //!
-//! Plain columns are read batch by batch with column readers, straight into records. Lists, maps and nested structs
-//! go through the slower record reader. Columns of long text that no record needs are not read at all.
-//!
-//! Estimate: a million rows of an id, a score, a category and three measurements are 24 MB in the file. The
-//! largest part of the time goes into adding attempts to `Samples` one value at a time, not into decoding.
+//! Tables of plain columns are read by [`parquet_columns`]; this is the slower way that knows all rules. Lists, maps and
+//! nested structs go through the record reader. Columns of long text that no record needs are not read at all.
 
 use super::native::{self, Each, Record, Role};
-use super::{Format, lighteval};
+use super::{Format, Sink, lighteval, parquet_columns};
 use crate::error::printable;
-use crate::{Place, ReadError, Run, Shape, Source};
+use crate::{Place, ReadError, Run, Shape, Source, Wanted};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type as typed;
@@ -20,11 +17,12 @@ use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::{ColumnDescriptor, Type, TypePtr};
 use bytes::{Buf, Bytes};
-use calipers_core::Value;
+use calipers_core::{Samples, Shards, Value};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tables in Parquet.
 pub(crate) struct Parquet;
@@ -45,13 +43,32 @@ impl Format for Parquet {
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+        native::whole(self.read_shards(source, &Wanted::everything()))
+    }
+
+    fn stream(&self, source: &Source, wanted: &Wanted, sink: &Sink<'_>) -> bool {
+        guarded(source, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
+    }
+
+    fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
         guarded(source, || {
             let file = open(source)?;
             if lighteval::is_details(file.metadata().file_metadata().schema()) {
-                return lighteval::read_details(source, &file);
+                let runs = lighteval::read_details(source, &file)?;
+                return Ok(runs.into_iter().map(|run| run.map_samples(Shards::from)).collect());
             }
             drop(file);
-            native::collect(source, &read_rows)
+            let parts: Mutex<BTreeMap<usize, Vec<Samples>>> = Mutex::default();
+            let keep = |part: usize, samples: Samples| {
+                parts.lock().unwrap_or_else(PoisonError::into_inner).entry(part).or_default().push(samples);
+                true
+            };
+            if let Some(rows) = parquet_columns::read(source, wanted, &keep) {
+                let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let samples = Shards::new(parts.into_values().flatten());
+                return Ok(vec![native::checked(source, samples, rows, Vec::new(), &read_rows)?]);
+            }
+            native::collect_shards(source, &read_rows)
         })
     }
 }
@@ -120,19 +137,20 @@ impl ChunkReader for Stored {
     }
 }
 
+impl Stored {
+    pub(super) fn open(source: &Source) -> Result<Self, ReadError> {
+        let Some(path) = source.as_path() else { return Ok(Self::Bytes(source.read_all()?.into())) };
+        let mut file = File::open(path).map_err(|error| source.unreadable(&error))?;
+        let length = file.metadata().map_err(|error| source.unreadable(&error))?.len();
+        let mut magic = [0; 4];
+        let is_plain = file.read_exact(&mut magic).is_ok() && magic == MAGIC;
+        // If not, the whole file was compressed once more.
+        Ok(if is_plain { Self::File(file, length) } else { Self::Bytes(source.read_all()?.into()) })
+    }
+}
+
 fn open(source: &Source) -> Result<SerializedFileReader<Stored>, ReadError> {
-    let stored = match source.as_path() {
-        Some(path) => {
-            let mut file = File::open(path).map_err(|error| source.unreadable(&error))?;
-            let length = file.metadata().map_err(|error| source.unreadable(&error))?.len();
-            let mut magic = [0; 4];
-            let is_plain = file.read_exact(&mut magic).is_ok() && magic == MAGIC;
-            // The whole file was compressed once more.
-            if is_plain { Stored::File(file, length) } else { Stored::Bytes(source.read_all()?.into()) }
-        }
-        None => Stored::Bytes(source.read_all()?.into()),
-    };
-    SerializedFileReader::new(stored).map_err(|error| broken(source, &error))
+    SerializedFileReader::new(Stored::open(source)?).map_err(|error| broken(source, &error))
 }
 
 /// Rows read at once from each column: large enough to keep decoders busy, small enough to stay in cache.
@@ -223,7 +241,7 @@ impl Chosen {
             has_id |= matches!(role, Role::Id | Role::SampleId);
             let leaves: Vec<usize> =
                 (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == top).collect();
-            if matches!(role, Role::Fact(_)) && bytes_a_row(metadata, &leaves) > FACT_BYTES_MAX {
+            if is_long_text(metadata, &role, &leaves) {
                 chosen.notes.push(format!("column `{}` holds long text and was not read", printable(name)));
                 continue;
             }
@@ -251,6 +269,11 @@ impl Chosen {
 /// The schema with only these fields.
 pub(super) fn projection(root: &Type, fields: Vec<TypePtr>) -> ParquetResult<Type> {
     Type::group_type_builder(root.name()).with_fields(fields).build()
+}
+
+/// True for a fact whose columns hold long text.
+pub(super) fn is_long_text(metadata: &ParquetMetaData, role: &Role, leaves: &[usize]) -> bool {
+    matches!(role, Role::Fact(_)) && bytes_a_row(metadata, leaves) > FACT_BYTES_MAX
 }
 
 fn bytes_a_row(metadata: &ParquetMetaData, leaves: &[usize]) -> i64 {

@@ -1,0 +1,395 @@
+//! The names of samples, and where each of them is.
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// The name of a sample: a number or text. `1` and `"1"` are the same sample, as in Inspect.
+#[derive(Clone, Debug)]
+pub enum SampleId {
+    /// A number.
+    Int(i64),
+    /// Text.
+    Text(Arc<str>),
+}
+
+/// What a name is compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Rank<'a> {
+    Int(i64),
+    Text(&'a str),
+}
+
+impl<'a> Rank<'a> {
+    /// Text that is a number ranks with the number that it equals.
+    fn of_text(text: &'a str) -> Self {
+        as_printed(text).map_or(Self::Text(text), Self::Int)
+    }
+}
+
+impl Ord for Rank<'_> {
+    /// Numbers first, by size, then text, the shorter first, so that `q9` comes before `q10`.
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => a.cmp(b),
+            (Self::Int(_), Self::Text(_)) => Ordering::Less,
+            (Self::Text(_), Self::Int(_)) => Ordering::Greater,
+            (Self::Text(a), Self::Text(b)) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+        }
+    }
+}
+
+impl PartialOrd for Rank<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl SampleId {
+    fn rank(&self) -> Rank<'_> {
+        match self {
+            Self::Int(i) => Rank::Int(*i),
+            Self::Text(text) => Rank::of_text(text),
+        }
+    }
+}
+
+/// The number that prints as this text. Most names are told from one by their first byte.
+fn as_printed(text: &str) -> Option<i64> {
+    let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    match digits.as_bytes() {
+        [b'0'] if !is_negative => Some(0),
+        [b'1'..=b'9', ..] => text.parse().ok(),
+        _ => None,
+    }
+}
+
+impl PartialEq for SampleId {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for SampleId {}
+
+impl std::hash::Hash for SampleId {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.rank().hash(state);
+    }
+}
+
+impl PartialOrd for SampleId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for SampleId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl fmt::Display for SampleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(i) => write!(f, "{i}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<i64> for SampleId {
+    fn from(i: i64) -> Self {
+        Self::Int(i)
+    }
+}
+
+impl From<i32> for SampleId {
+    fn from(i: i32) -> Self {
+        Self::Int(i64::from(i))
+    }
+}
+
+impl From<&str> for SampleId {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for SampleId {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+/// The names of the samples of a run, each once, in the order of their first appearance.
+#[derive(Clone, Default)]
+pub(crate) struct Ids {
+    names: Names,
+    /// Where each name is. Made when a name comes that is not after all others: in a file that is in order none does,
+    /// and then no name is ever looked up.
+    index: Option<HashTable<u32>>,
+    hasher: DefaultHashBuilder,
+}
+
+#[derive(Clone, Debug)]
+enum Names {
+    /// Numbers only: eight bytes a name.
+    Ints(Vec<i64>),
+    /// Texts only, one after the other, and where each ends.
+    Texts(String, Vec<usize>),
+    Any(Vec<SampleId>),
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::Ints(Vec::new())
+    }
+}
+
+impl Names {
+    fn len(&self) -> usize {
+        match self {
+            Self::Ints(ints) => ints.len(),
+            Self::Texts(_, ends) => ends.len(),
+            Self::Any(names) => names.len(),
+        }
+    }
+
+    fn get(&self, place: usize) -> SampleId {
+        match self {
+            Self::Ints(ints) => SampleId::Int(ints[place]),
+            Self::Texts(texts, ends) => SampleId::from(text_at(texts, ends, place)),
+            Self::Any(names) => names[place].clone(),
+        }
+    }
+
+    fn rank(&self, place: usize) -> Rank<'_> {
+        match self {
+            Self::Ints(ints) => Rank::Int(ints[place]),
+            Self::Texts(texts, ends) => Rank::of_text(text_at(texts, ends, place)),
+            Self::Any(names) => names[place].rank(),
+        }
+    }
+
+    fn push(&mut self, name: Name<'_>) {
+        match (&mut *self, name) {
+            (Self::Ints(ints), Name::Int(i)) => ints.push(i),
+            (Self::Ints(ints), Name::Text(text)) if ints.is_empty() => {
+                *self = Self::Texts(text.into(), vec![text.len()])
+            }
+            (Self::Texts(texts, ends), Name::Text(text)) => {
+                texts.push_str(text);
+                ends.push(texts.len());
+            }
+            (Self::Any(names), name) => names.push(name.into()),
+            (_, name) => {
+                let mut names: Vec<SampleId> = (0..self.len()).map(|place| self.get(place)).collect();
+                names.push(name.into());
+                *self = Self::Any(names);
+            }
+        }
+    }
+}
+
+fn text_at<'t>(texts: &'t str, ends: &[usize], place: usize) -> &'t str {
+    let start = place.checked_sub(1).map_or(0, |before| ends[before]);
+    &texts[start..ends[place]]
+}
+
+/// A name that is not kept yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Name<'a> {
+    Int(i64),
+    Text(&'a str),
+}
+
+impl<'a> Name<'a> {
+    fn rank(self) -> Rank<'a> {
+        match self {
+            Self::Int(i) => Rank::Int(i),
+            Self::Text(text) => Rank::of_text(text),
+        }
+    }
+}
+
+impl From<Name<'_>> for SampleId {
+    fn from(name: Name<'_>) -> Self {
+        match name {
+            Name::Int(i) => Self::Int(i),
+            Name::Text(text) => Self::from(text),
+        }
+    }
+}
+
+impl<'a> From<&'a SampleId> for Name<'a> {
+    fn from(id: &'a SampleId) -> Self {
+        match id {
+            SampleId::Int(i) => Self::Int(*i),
+            SampleId::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+impl Ids {
+    /// Numbers that are in order, each once. Gives them back if they are not.
+    pub(crate) fn ascending(ints: Vec<i64>) -> Result<Self, Vec<i64>> {
+        if ints.is_sorted_by(|a, b| a < b) {
+            Ok(Self { names: Names::Ints(ints), ..Self::default() })
+        } else {
+            Err(ints)
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(crate) fn get(&self, place: u32) -> SampleId {
+        self.names.get(place as usize)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SampleId> {
+        (0..self.len() as u32).map(|place| self.get(place))
+    }
+
+    /// Where a name is; it is added if it is new.
+    pub(crate) fn place(&mut self, name: Name<'_>) -> u32 {
+        let rank = name.rank();
+        let Some(index) = &mut self.index else { return self.place_in_order(name, rank) };
+        let hash = self.hasher.hash_one(rank);
+        if let Some(&place) = index.find(hash, |&place| self.names.rank(place as usize) == rank) {
+            return place;
+        }
+        let place = self.names.len() as u32;
+        index.insert_unique(hash, place, |&place| self.hasher.hash_one(self.names.rank(place as usize)));
+        self.names.push(name);
+        place
+    }
+
+    fn place_in_order(&mut self, name: Name<'_>, rank: Rank<'_>) -> u32 {
+        let last = self.len().checked_sub(1);
+        match last.map(|last| (last, rank.cmp(&self.names.rank(last)))) {
+            Some((last, Ordering::Equal)) => return last as u32,
+            Some((_, Ordering::Less)) => {
+                self.make_index();
+                return self.place(name);
+            }
+            None | Some((_, Ordering::Greater)) => {}
+        }
+        self.names.push(name);
+        self.len() as u32 - 1
+    }
+
+    /// Leaves out the names from this place on.
+    pub(crate) fn truncate(&mut self, names: usize) {
+        match &mut self.names {
+            Names::Ints(ints) => ints.truncate(names),
+            Names::Texts(texts, ends) => {
+                ends.truncate(names);
+                texts.truncate(ends.last().copied().unwrap_or(0));
+            }
+            Names::Any(any) => any.truncate(names),
+        }
+        if self.index.is_some() {
+            self.make_index();
+        }
+    }
+
+    fn make_index(&mut self) {
+        let mut index = HashTable::with_capacity(self.len() * 2);
+        let hash = |place: &u32| self.hasher.hash_one(self.names.rank(*place as usize));
+        for place in 0..self.len() as u32 {
+            index.insert_unique(hash(&place), place, hash);
+        }
+        self.index = Some(index);
+    }
+
+    /// The first and the last name, if all are in order.
+    pub(crate) fn range(&self) -> Option<(SampleId, SampleId)> {
+        let last = self.len().checked_sub(1)?;
+        self.index.is_none().then(|| (self.get(0), self.get(last as u32)))
+    }
+
+    /// True when no name of these is in two of them. May be false where that is so: names are compared by their hashes.
+    pub(crate) fn are_apart<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> bool {
+        let mut end: Option<Rank<'_>> = None;
+        let mut follows = |ids: &'a Self| {
+            let Some(last) = ids.len().checked_sub(1) else { return true };
+            let is_after = end.is_none_or(|end| end < ids.names.rank(0));
+            end = Some(ids.names.rank(last));
+            is_after && ids.index.is_none()
+        };
+        if parts.clone().all(&mut follows) {
+            return true;
+        }
+        let hasher = DefaultHashBuilder::default();
+        let mut seen: HashTable<u64> = HashTable::with_capacity(parts.clone().map(Self::len).sum());
+        for ids in parts {
+            for place in 0..ids.len() {
+                let hash = hasher.hash_one(ids.names.rank(place));
+                match seen.entry(hash, |&other| other == hash, |&other| other) {
+                    hashbrown::hash_table::Entry::Occupied(_) => return false,
+                    hashbrown::hash_table::Entry::Vacant(vacant) => vacant.insert(hash),
+                };
+            }
+        }
+        true
+    }
+}
+
+impl fmt::Debug for Ids {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl FromIterator<SampleId> for Ids {
+    fn from_iter<I: IntoIterator<Item = SampleId>>(names: I) -> Self {
+        let mut ids = Self::default();
+        for name in names {
+            ids.place((&name).into());
+        }
+        ids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_equals_the_number_that_prints_like_it() {
+        for (text, number) in [("0", 0), ("7", 7), ("-5", -5), ("9223372036854775807", i64::MAX)] {
+            assert_eq!(SampleId::from(text), SampleId::Int(number));
+        }
+        for text in ["00", "-0", "+1", "01", "1.0", " 1", "1e3", "", "-", "9223372036854775808"] {
+            let id = SampleId::from(text);
+            assert!(matches!(id.rank(), Rank::Text(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_found_in_any_order_and_of_any_kind() {
+        let mut ids = Ids::default();
+        let given: [SampleId; 8] =
+            [1.into(), 2.into(), 2.into(), "b".into(), "1".into(), "a".into(), 3.into(), "b".into()];
+        let places: Vec<u32> = given.iter().map(|id| ids.place(id.into())).collect();
+        assert_eq!(places, [0, 1, 1, 2, 0, 3, 4, 2]);
+        assert_eq!(format!("{ids:?}"), "[Int(1), Int(2), Text(\"b\"), Text(\"a\"), Int(3)]");
+    }
+
+    #[test]
+    fn parts_that_share_a_name_are_not_apart() {
+        let ids = |names: &[&str]| names.iter().map(|&name| SampleId::from(name)).collect::<Ids>();
+        let apart = |parts: &[Ids]| Ids::are_apart(parts.iter());
+        assert!(apart(&[ids(&["1", "2"]), ids(&[]), ids(&["3", "b"]), ids(&["c"])]));
+        assert!(apart(&[ids(&["q1", "q9"]), ids(&["q10", "q11"])]));
+        assert!(apart(&[ids(&["q10", "q11"]), ids(&["q1", "q9"])]), "not in order, but apart");
+        assert!(!apart(&[ids(&["q1", "q9"]), ids(&["q10", "q9"])]));
+        assert!(!apart(&[ids(&["1"]), ids(&["1"])]));
+    }
+}

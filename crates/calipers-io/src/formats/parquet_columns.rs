@@ -1,0 +1,401 @@
+//! The quick way to read Parquet: plain columns as they are stored, only those that are wanted, row groups side by side.
+//!
+//! Like [`flat`](super::flat) it has no messages: whatever is unusual or wrong makes it give up, and the table is read
+//! again row by row in [`parquet`](super::parquet), which knows all rules and explains mistakes.
+
+use super::Sink;
+use super::native::Role;
+use super::parquet::{Stored, is_long_text};
+use crate::{Source, Wanted};
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader as RecordBatchReader,
+    ParquetRecordBatchReaderBuilder as ReaderBuilder,
+};
+use ::parquet::basic::Encoding;
+use ::parquet::file::metadata::ParquetMetaData;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field, Fields, Schema};
+use calipers_core::{Cells, Samples, Table, Value};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Fewer rows are not worth a thread.
+const ROWS_A_THREAD_MIN: usize = 100_000;
+/// Rows decoded and folded at once: few enough to stay in the cache, enough to make little of the dictionaries, which are
+/// looked at once a batch.
+const BATCH_MAX: usize = 1 << 18;
+
+/// Hands over the samples of a table, and says how many rows it has; nothing if it is not plain or the reading was
+/// stopped.
+pub(super) fn read(source: &Source, wanted: &Wanted, sink: &Sink<'_>) -> Option<usize> {
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let metadata = ArrowReaderMetadata::load(&Stored::open(source).ok()?, options.clone()).ok()?;
+    let columns = Columns::choose(&metadata, wanted)?;
+    let metadata = ArrowReaderMetadata::try_new(
+        metadata.metadata().clone(),
+        options.with_schema(Arc::new(columns.schema(&metadata))),
+    )
+    .ok()?;
+    let parts = parts(metadata.metadata());
+    let read = |(place, groups): (usize, &Vec<usize>)| {
+        columns.read(source, &metadata, groups.clone(), &|samples| sink(place, samples))
+    };
+    match &parts[..] {
+        [one] => read((0, one)),
+        several => several.par_iter().enumerate().map(read).collect::<Option<Vec<_>>>().map(|rows| rows.iter().sum()),
+    }
+}
+
+/// Row groups, cut into about equal parts.
+fn parts(metadata: &ParquetMetaData) -> Vec<Vec<usize>> {
+    let rows = |group: usize| usize::try_from(metadata.row_group(group).num_rows()).unwrap_or(0);
+    let total: usize = (0..metadata.num_row_groups()).map(rows).sum();
+    let wanted = (total / ROWS_A_THREAD_MIN).clamp(1, rayon::current_num_threads());
+    let mut parts = vec![Vec::new(); wanted];
+    let mut before = 0;
+    for group in 0..metadata.num_row_groups() {
+        parts[(before * wanted / total.max(1)).min(wanted - 1)].push(group);
+        before += rows(group);
+    }
+    parts
+}
+
+/// The columns that are read.
+struct Columns(Vec<Column>);
+
+struct Column {
+    /// Its place in the table.
+    place: usize,
+    role: Role,
+    /// True when its texts are stored in a dictionary.
+    is_coded: bool,
+}
+
+impl Columns {
+    fn choose(metadata: &ArrowReaderMetadata, wanted: &Wanted) -> Option<Self> {
+        let stored = metadata.metadata();
+        let table = stored.file_metadata().schema_descr();
+        // Leaves and columns have the same places only if nothing is nested.
+        let is_flat = table.num_columns() == table.root_schema().get_fields().len();
+        let mut columns = Vec::new();
+        let mut found = Vec::new();
+        for (place, field) in metadata.schema().fields().iter().enumerate() {
+            let role = Role::of(field.name());
+            let is_wanted = match &role {
+                Role::Fact(name) | Role::Number(name) | Role::Flag(name) | Role::Label(name) => wanted.has(name),
+                Role::Behaviors(list) if wanted.has(list.name()) => return None,
+                Role::Behaviors(_) => false,
+                Role::Scores | Role::Metadata => return None,
+                Role::Id | Role::SampleId | Role::Epoch | Role::Score(_) | Role::Error => true,
+            };
+            if !is_wanted {
+                continue;
+            }
+            if !is_flat || !is_plain(field) || is_long_text(stored, &role, &[place]) {
+                return None;
+            }
+            found.push(field.name().clone());
+            let is_text = *field.data_type() == DataType::Utf8;
+            let is_coded = is_text && !matches!(role, Role::Id | Role::SampleId) && has_dictionary(stored, place);
+            columns.push(Column { place, role, is_coded });
+        }
+        let is_named = |name: &str| found.iter().any(|found| found == name || *found == format!("metadata.{name}"));
+        // Whoever asked for a column that is not there will want to know which are.
+        let is_complete = wanted.missing(is_named).next().is_none();
+        let repeats = |role: &Role| columns.iter().filter(|column| column.role == *role).count() > 1;
+        let ids = columns.iter().filter(|column| matches!(column.role, Role::Id | Role::SampleId)).count();
+        (ids == 1 && is_complete && !columns.iter().any(|column| repeats(&column.role))).then_some(Self(columns))
+    }
+
+    /// The types to read the columns as: texts in dictionaries stay there.
+    fn schema(&self, metadata: &ArrowReaderMetadata) -> Schema {
+        let fields: Fields = metadata
+            .schema()
+            .fields()
+            .iter()
+            .enumerate()
+            .map(|(place, field)| {
+                if self.0.iter().any(|column| column.place == place && column.is_coded) {
+                    let coded = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+                    return Arc::new(Field::new(field.name(), coded, field.is_nullable()));
+                }
+                field.clone()
+            })
+            .collect();
+        Schema::new(fields)
+    }
+
+    /// Reads these row groups batch by batch, and says how many rows they have.
+    fn read(
+        &self,
+        source: &Source,
+        metadata: &ArrowReaderMetadata,
+        groups: Vec<usize>,
+        sink: &dyn Fn(Samples) -> bool,
+    ) -> Option<usize> {
+        let mut slots: Vec<Slot> = self.0.iter().map(|column| Slot::new(&column.role)).collect();
+        let mut rows = 0;
+        for group in groups {
+            // A batch over two groups would have to join their dictionaries.
+            for batch in self.batches(source, metadata, group)? {
+                let batch = batch.ok()?;
+                for (slot, array) in slots.iter_mut().zip(batch.columns()) {
+                    slot.add(array)?;
+                }
+                let samples = samples(&mut slots)?;
+                // A row may name an attempt that another has named.
+                if samples.attempts() < batch.num_rows() || !sink(samples) {
+                    return None;
+                }
+                rows += batch.num_rows();
+            }
+        }
+        Some(rows)
+    }
+
+    fn batches(&self, source: &Source, metadata: &ArrowReaderMetadata, group: usize) -> Option<RecordBatchReader> {
+        let table = metadata.metadata();
+        let rows = usize::try_from(table.row_group(group).num_rows()).unwrap_or(0);
+        let places = self.0.iter().map(|column| column.place);
+        ReaderBuilder::new_with_metadata(Stored::open(source).ok()?, metadata.clone())
+            .with_projection(ProjectionMask::roots(table.file_metadata().schema_descr(), places))
+            .with_batch_size(rows.clamp(1, BATCH_MAX))
+            .with_row_groups(vec![group])
+            .build()
+            .ok()
+    }
+}
+
+fn is_plain(field: &Field) -> bool {
+    use DataType::{Boolean, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Utf8};
+    let plain = [Boolean, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Float32, Float64, Utf8];
+    plain.contains(field.data_type())
+}
+
+fn has_dictionary(metadata: &ParquetMetaData, place: usize) -> bool {
+    metadata.row_groups().iter().all(|group| {
+        let mut encodings = group.column(place).encodings();
+        encodings.any(|encoding| matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY))
+    })
+}
+
+/// Where the values of a column go.
+enum Slot {
+    Numbers(Vec<i64>),
+    Names(Table),
+    Id,
+    Epoch(Vec<u32>),
+    Errors(Vec<(u32, String)>),
+    Score { scorer: Arc<str>, cells: Cells, unscored: Vec<(u32, &'static str)> },
+    Fact(Arc<str>, Cells),
+    Number(Arc<str>, Vec<f64>),
+    Flag(Arc<str>, Cells),
+    Label(Arc<str>, Cells),
+}
+
+impl Slot {
+    fn new(role: &Role) -> Self {
+        let cells = Cells::default();
+        match role {
+            Role::Epoch => Self::Epoch(Vec::new()),
+            Role::Error => Self::Errors(Vec::new()),
+            Role::Score(scorer) => Self::Score { scorer: scorer.clone(), cells, unscored: Vec::new() },
+            Role::Fact(name) => Self::Fact(name.clone(), cells),
+            Role::Number(name) => Self::Number(name.clone(), Vec::new()),
+            Role::Flag(name) => Self::Flag(name.clone(), cells),
+            Role::Label(name) => Self::Label(name.clone(), cells),
+            Role::Id | Role::SampleId | Role::Scores | Role::Metadata | Role::Behaviors(_) => Self::Id,
+        }
+    }
+
+    /// Adds a batch; nothing if there is something unusual in it.
+    fn add(&mut self, array: &ArrayRef) -> Option<()> {
+        if let Self::Id = self {
+            let is_text = array.as_string_opt::<i32>().is_some();
+            *self = if is_text { Self::Names(Table::default()) } else { Self::Numbers(Vec::new()) };
+        }
+        match self {
+            Self::Id => None,
+            Self::Numbers(ids) => whole_numbers(array, |numbers| ids.extend(numbers)),
+            Self::Names(ids) => {
+                let names = array.as_string_opt::<i32>().filter(|names| names.null_count() == 0)?;
+                let is_empty = |name: Option<&str>| name.is_none_or(|name| name.trim().is_empty());
+                if names.iter().any(is_empty) {
+                    return None;
+                }
+                names.iter().flatten().for_each(|name| ids.push_text(name));
+                Some(())
+            }
+            Self::Epoch(epochs) => {
+                let mut is_good = true;
+                whole_numbers(array, |numbers| {
+                    epochs.extend(numbers.map(|epoch| {
+                        is_good &= (0..=1_000_000_000).contains(&epoch);
+                        epoch as u32
+                    }));
+                })?;
+                is_good.then_some(())
+            }
+            Self::Errors(errors) => {
+                for row in 0..array.len() {
+                    match text(array, row) {
+                        Some(message) if !message.trim().is_empty() => errors.push((row as u32, message.into())),
+                        Some(_) => {}
+                        None if array.is_null(row) => {}
+                        None => return None,
+                    }
+                }
+                Some(())
+            }
+            Self::Score { cells, unscored, .. } => {
+                if array.null_count() > 0 {
+                    let nulls = (0..array.len()).filter(|&row| array.is_null(row));
+                    unscored.extend(nulls.map(|row| (row as u32, "null")));
+                }
+                if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
+                    let is_nan = |&row: &usize| floats.is_valid(row) && floats.value(row).is_nan();
+                    unscored.extend((0..floats.len()).filter(is_nan).map(|row| (row as u32, "no value")));
+                }
+                // Text may hold a list or a map.
+                let is_nested = |text: &str| text.trim_start().starts_with(['{', '[']);
+                add_cells(cells, array, is_nested)
+            }
+            Self::Fact(_, cells) | Self::Label(_, cells) => add_cells(cells, array, |_| false),
+            Self::Flag(_, cells) => array.as_boolean_opt().and_then(|_| add_cells(cells, array, |_| false)),
+            Self::Number(_, numbers) => {
+                let floats = floats(array)?;
+                numbers.extend(floats);
+                Some(())
+            }
+        }
+    }
+}
+
+/// The whole numbers of an array that has no gaps.
+fn whole_numbers(array: &ArrayRef, take: impl FnOnce(&mut dyn Iterator<Item = i64>)) -> Option<()> {
+    fn of<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef) -> Option<impl Iterator<Item = i64> + '_> {
+        let array = array.as_primitive_opt::<T>()?;
+        (array.null_count() == 0).then(|| array.values().iter().map(|&number| number.into()))
+    }
+    match array.data_type() {
+        DataType::Int64 => take(&mut of::<Int64Type>(array)?),
+        DataType::Int32 => take(&mut of::<Int32Type>(array)?),
+        DataType::Int16 => take(&mut of::<Int16Type>(array)?),
+        DataType::Int8 => take(&mut of::<Int8Type>(array)?),
+        DataType::UInt32 => take(&mut of::<UInt32Type>(array)?),
+        DataType::UInt16 => take(&mut of::<UInt16Type>(array)?),
+        DataType::UInt8 => take(&mut of::<UInt8Type>(array)?),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// The numbers of an array; a gap is a NaN.
+fn floats(array: &ArrayRef) -> Option<Vec<f64>> {
+    fn of<T: ArrowPrimitiveType>(array: &ArrayRef, number: impl Fn(T::Native) -> f64) -> Option<Vec<f64>> {
+        let array = array.as_primitive_opt::<T>()?;
+        if array.null_count() == 0 {
+            return Some(array.values().iter().map(|&native| number(native)).collect());
+        }
+        Some(array.iter().map(|native| native.map_or(f64::NAN, &number)).collect())
+    }
+    match array.data_type() {
+        DataType::Float64 => of::<Float64Type>(array, |x| x),
+        DataType::Float32 => of::<Float32Type>(array, f64::from),
+        DataType::Int64 => of::<Int64Type>(array, |i| i as f64),
+        DataType::Int32 => of::<Int32Type>(array, f64::from),
+        DataType::Int16 => of::<Int16Type>(array, f64::from),
+        DataType::Int8 => of::<Int8Type>(array, f64::from),
+        DataType::UInt32 => of::<UInt32Type>(array, f64::from),
+        DataType::UInt16 => of::<UInt16Type>(array, f64::from),
+        DataType::UInt8 => of::<UInt8Type>(array, f64::from),
+        _ => None,
+    }
+}
+
+fn text(array: &ArrayRef, row: usize) -> Option<&str> {
+    if array.is_null(row) {
+        return None;
+    }
+    if let Some(texts) = array.as_string_opt::<i32>() {
+        return Some(texts.value(row));
+    }
+    let coded = array.as_dictionary_opt::<Int32Type>()?;
+    Some(coded.values().as_string_opt::<i32>()?.value(coded.keys().value(row) as usize))
+}
+
+/// Adds plain values of any kind, as they are. Nothing if some text is nested.
+fn add_cells(cells: &mut Cells, array: &ArrayRef, is_nested: impl Fn(&str) -> bool) -> Option<()> {
+    if let Some(coded) = array.as_dictionary_opt::<Int32Type>() {
+        let texts = coded.values().as_string_opt::<i32>()?;
+        if texts.null_count() > 0 || texts.iter().flatten().any(is_nested) {
+            return None;
+        }
+        if coded.null_count() == 0 {
+            cells.extend_coded(coded.keys().values().iter().map(|&key| key as u32), texts.iter().flatten());
+        } else {
+            let codes = coded.keys().iter().map(|key| key.map_or(u32::MAX, |key| key as u32));
+            cells.extend_coded(codes, texts.iter().flatten());
+        }
+        return Some(());
+    }
+    match array.data_type() {
+        DataType::Utf8 => {
+            for text in array.as_string_opt::<i32>()? {
+                match text {
+                    Some(text) if is_nested(text) => return None,
+                    Some(text) => cells.push_text(text),
+                    None => cells.pad(cells.len() + 1),
+                }
+            }
+        }
+        DataType::Boolean => {
+            for flag in array.as_boolean_opt()? {
+                match flag {
+                    Some(flag) => cells.push(Value::Bool(flag)),
+                    None => cells.pad(cells.len() + 1),
+                }
+            }
+        }
+        DataType::Float64 | DataType::Float32 => cells.append(&Cells::floats(floats(array)?)),
+        _ if array.null_count() == 0 => {
+            whole_numbers(array, |numbers| numbers.for_each(|number| cells.push(Value::Int(number))))?;
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// The samples of a batch. The slots are empty afterwards, but know the texts that they have seen.
+fn samples(slots: &mut [Slot]) -> Option<Samples> {
+    let mut table = slots.iter_mut().find_map(|slot| match slot {
+        Slot::Numbers(ids) => Some(Table::with_numbers(std::mem::take(ids))),
+        Slot::Names(table) => Some(std::mem::take(table)),
+        _ => None,
+    })?;
+    let has_errors = slots.iter().any(|slot| matches!(slot, Slot::Errors(errors) if !errors.is_empty()));
+    for slot in slots {
+        match slot {
+            Slot::Epoch(epochs) => table.epochs(std::mem::take(epochs)),
+            Slot::Errors(errors) => errors.drain(..).for_each(|(row, message)| table.error(row, message)),
+            // Where an attempt did not run, an empty score says nothing more, and a row has to go.
+            Slot::Score { unscored, .. } if has_errors && !unscored.is_empty() => return None,
+            Slot::Score { scorer, cells, unscored } => {
+                table.score(scorer.clone(), None, cells.take_rows());
+                unscored.drain(..).for_each(|(cell, reason)| table.unscored(scorer.clone(), cell, reason));
+            }
+            Slot::Fact(key, cells) => table.metadata(key.clone(), cells.take_rows()),
+            Slot::Number(name, numbers) => table.field(name.clone(), Cells::floats(std::mem::take(numbers))),
+            Slot::Flag(name, cells) | Slot::Label(name, cells) => table.field(name.clone(), cells.take_rows()),
+            Slot::Numbers(_) | Slot::Names(_) => {}
+            Slot::Id => return None,
+        }
+    }
+    Some(Samples::from(table))
+}
