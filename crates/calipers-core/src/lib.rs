@@ -17,6 +17,7 @@ mod labels;
 mod metric;
 mod plan;
 mod points;
+mod records;
 mod reduce;
 mod report;
 mod results;
@@ -33,6 +34,7 @@ pub use labels::Labels;
 pub use metric::*;
 pub use plan::{Epochs, IntoReducers, Partial, Plan};
 pub use points::Points;
+pub use records::Record;
 pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
     score_reducer,
