@@ -13,9 +13,11 @@ mod json;
 mod run;
 mod shape;
 mod source;
+mod write;
 
 pub use error::{Place, ReadError, printable};
-pub use formats::{Format, formats, read};
+pub use formats::{Format, InspectLog, formats, read};
 pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 pub use shape::{JsonShape, Root, Shape};
 pub use source::Source;
+pub use write::{Contents, Output, WriteError, Writer, writer, writers};

@@ -1,11 +1,17 @@
 //! Inspect AI's logs: `.eval` archives and `.json` documents.
 
 mod archive;
+mod container;
+mod copy;
 mod eval;
 mod header;
 mod json;
+mod pool;
 mod sample;
 mod skim;
+
+pub(crate) use container::{SampleText, write_archive, write_document};
+pub use copy::InspectLog;
 
 use super::Format;
 use crate::{ReadError, Run, Shape, Source};

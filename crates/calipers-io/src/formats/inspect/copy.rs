@@ -1,0 +1,174 @@
+//! From one form of a log to the other, without loss: the JSON of the header and of the samples is copied.
+//!
+//! Only the pool of messages, which documents do not have, is dissolved on the way to one (see `pool.rs`).
+
+use super::archive::{Archive, Member, MemberReader};
+use super::container::{SampleText, entries_of, entries_without, write_archive, write_document};
+use super::eval::SampleMember;
+use super::is_archive;
+use super::pool::resolve;
+use super::sample::{Names, Sample};
+use super::skim::{Skim, items};
+use crate::write::{Output, WriteError};
+use crate::{Place, ReadError, Source};
+
+/// A log of Inspect's, ready to be written in either form.
+///
+/// Unlike [`read`](crate::read), which takes what scoring needs, this keeps everything: transcripts, events, attachments.
+/// An archive is read member by member; a document is held in memory.
+#[derive(Debug)]
+pub struct InspectLog {
+    source: Source,
+    is_archive: bool,
+    /// The content of a document.
+    document: Vec<u8>,
+}
+
+impl InspectLog {
+    /// Opens a log.
+    pub fn open(source: &Source) -> Result<Self, ReadError> {
+        let head = source.head()?;
+        if !is_archive(&head) {
+            let bytes = source.read_all()?;
+            let document = bytes.strip_prefix(&[0xef, 0xbb, 0xbf]).map_or_else(|| bytes.clone(), <[u8]>::to_vec);
+            return Ok(Self { source: source.clone(), is_archive: false, document });
+        }
+        // An archive within gzip or zstd cannot be sought in, so it is taken out first.
+        let source = Source::bytes(source.name.clone(), source.read_all()?);
+        Ok(Self { source, is_archive: true, document: Vec::new() })
+    }
+
+    /// Writes the log: a document if the file is to end in `.json`, else an archive. Returns notes.
+    pub fn write(&self, out: &mut Output) -> Result<Vec<String>, WriteError> {
+        let target = out.name().to_owned();
+        let unreadable = |error: ReadError| WriteError::new(&*target, error.to_string());
+        if self.is_archive == !out.is_json() {
+            // The same form: a copy is the log itself.
+            let bytes = self.source.read_all().map_err(unreadable)?;
+            out.text().write_all(&bytes).map_err(|error| out.failed(&error))?;
+            return Ok(Vec::new());
+        }
+        if self.is_archive {
+            self.archive_as_document(out).map_err(|error| error.map_read(unreadable))
+        } else {
+            self.document_as_archive(out).map_err(|error| error.map_read(unreadable))
+        }
+    }
+
+    fn archive_as_document(&self, out: &mut Output) -> Result<Vec<String>, CopyError> {
+        let archive = Archive::open(&self.source)?;
+        let mut reader = archive.reader()?;
+        let header = self.archive_header(&archive, &mut reader)?;
+        let mut notes = Vec::new();
+        let mut places = Vec::new();
+        let mut names = Names::default();
+        for member in SampleMember::all(&archive.members) {
+            if member.is_in_parts() {
+                let what = "the log keeps samples in parts, which cannot be copied into a document";
+                return Err(self.source.error(what).in_member(member.name()).hint("write it as `.eval`").into());
+            }
+            match reader.read(member.shell()) {
+                Ok(bytes) => {
+                    let sample = Sample::parse(bytes, &mut names)
+                        .map_err(|wrong| self.source.error(wrong.what).in_member(member.name()))?;
+                    places.push((sample.place(), member));
+                }
+                Err(why) => notes.push(format!("`{}` is damaged and was left out: {why}", member.name())),
+            }
+        }
+        places.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let reductions = match archive.find("reductions.json").map(|member| reader.read(member).map(<[u8]>::to_vec)) {
+            Some(Ok(reductions)) => Some(reductions),
+            Some(Err(why)) => {
+                notes.push(format!("`reductions.json` is damaged and was left out: {why}"));
+                None
+            }
+            None => None,
+        };
+        let name = out.name().to_owned();
+        let samples = places.iter().map(|((epoch, id), member)| {
+            let json = reader.read(member.shell()).map_err(|why| WriteError::new(&*name, why))?;
+            let json = resolve(json).map_err(|why| WriteError::new(&*name, format!("`{}`: {why}", member.name())))?;
+            Ok(SampleText { id: id.clone(), epoch: *epoch, json: json.into_owned() })
+        });
+        write_document(out, &header, samples, reductions.as_deref())?;
+        Ok(notes)
+    }
+
+    /// The header, or what the journal says of a log that has none yet.
+    fn archive_header(&self, archive: &Archive<'_>, reader: &mut MemberReader) -> Result<Vec<u8>, ReadError> {
+        let mut content = |member: &Member| {
+            let bytes = reader.read(member).map(<[u8]>::to_vec);
+            bytes.map_err(|why| self.source.error(why).in_member(&member.name).hint("the log is damaged; copy it again"))
+        };
+        if let Some(member) = archive.find("header.json") {
+            let header = content(member)?;
+            return entries_without(&header, &["samples", "reductions"])
+                .map_err(|why| self.source.error(why).in_member("header.json"));
+        }
+        let Some(member) = archive.find("_journal/start.json") else {
+            let hint = "it has neither `header.json` nor `_journal/start.json`; write it as records with `--to native`";
+            return Err(self.source.error("the log has no header to copy").hint(hint));
+        };
+        let start = content(member)?;
+        let wrong = |why| self.source.error(why).in_member("_journal/start.json");
+        let start = entries_of(&start, &["version", "eval", "plan"]).map_err(wrong)?;
+        let mut header = start.strip_suffix(b"}").unwrap_or(&start).to_vec();
+        header.extend_from_slice(br#","status":"started","stats":{}}"#);
+        Ok(header)
+    }
+
+    fn document_as_archive(&self, out: &mut Output) -> Result<Vec<String>, CopyError> {
+        let wrong = |why: &str| self.source.error(why).hint("the file is cut off or is no log of Inspect's");
+        let mut samples: &[u8] = b"[]";
+        let mut reductions = None;
+        let mut skim = Skim::new(&self.document).map_err(wrong)?;
+        while let Some((key, value)) = skim.entry().map_err(wrong)? {
+            match key {
+                b"samples" if value != b"null" => samples = value,
+                b"reductions" if value != b"null" => reductions = Some(value),
+                _ => {}
+            }
+        }
+        let header = entries_without(&self.document, &["samples", "reductions"]).map_err(wrong)?;
+        let start = entries_of(&self.document, &["version", "eval", "plan"]).map_err(wrong)?;
+        let name = out.name().to_owned();
+        let mut names = Names::default();
+        let samples = items(samples).map_err(wrong)?.into_iter().enumerate().map(|(place, json)| {
+            let sample = Sample::parse(json, &mut names).map_err(|wrong| {
+                let error = self.source.error(wrong.what).at(Place::Path(format!("samples[{place}]")));
+                WriteError::new(&*name, error.to_string())
+            })?;
+            Ok(SampleText { id: sample.id.to_string(), epoch: sample.epoch, json: json.to_vec() })
+        });
+        write_archive(out, &start, &header, samples, reductions)?;
+        Ok(Vec::new())
+    }
+}
+
+/// What went wrong, on either side.
+enum CopyError {
+    Read(ReadError),
+    Write(WriteError),
+}
+
+impl CopyError {
+    fn map_read(self, read: impl FnOnce(ReadError) -> WriteError) -> WriteError {
+        match self {
+            Self::Read(error) => read(error),
+            Self::Write(error) => error,
+        }
+    }
+}
+
+impl From<ReadError> for CopyError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<WriteError> for CopyError {
+    fn from(error: WriteError) -> Self {
+        Self::Write(error)
+    }
+}
