@@ -153,10 +153,7 @@ mod tests {
         let places: Vec<_> = records.iter().map(|record| (record.id.to_string(), record.epoch)).collect();
         assert_eq!(places, [("b".into(), 1), ("b".into(), 2), ("a".into(), 1)]);
         assert_eq!(records[0].scores, [("x".into(), Outcome::from(Score::new(0.5).answer("z")))]);
-        assert_eq!(
-            records[1].scores,
-            [("x".into(), Outcome::from(1)), ("y".into(), Outcome::unscored("refusal"))]
-        );
+        assert_eq!(records[1].scores, [("x".into(), Outcome::from(1)), ("y".into(), Outcome::unscored("refusal"))]);
         assert_eq!(records[1].fields, [("latency_ms".into(), 5.0.into()), ("passed".into(), true.into())]);
         assert_eq!(records[1].error.as_deref(), Some("late"));
         assert_eq!(records[2].metadata.get("topic"), Some(&"law".into()));

@@ -267,9 +267,10 @@ impl Samples {
             let given = (row as usize) < column.len() && !column.is_missing(row as usize);
             given.then(|| column.get(row as usize))
         };
-        let known = self.fields.iter().filter_map(|(name, column)| {
-            Some((name.clone(), rows.iter().find_map(|&row| value(column, row))?))
-        });
+        let known = self
+            .fields
+            .iter()
+            .filter_map(|(name, column)| Some((name.clone(), rows.iter().find_map(|&row| value(column, row))?)));
         known.collect()
     }
 

@@ -67,7 +67,8 @@ fn read_one(path: &Path) -> Run {
 }
 
 /// One attempt, in a form in which the order of names does not count.
-type Seen = (SampleId, u32, BTreeMap<String, String>, BTreeMap<String, String>, BTreeMap<String, String>, Option<Arc<str>>);
+type Seen =
+    (SampleId, u32, BTreeMap<String, String>, BTreeMap<String, String>, BTreeMap<String, String>, Option<Arc<str>>);
 
 /// All attempts. NaN in metadata is null where the form has nothing else (`nan_is_null`).
 fn attempts(samples: &Samples, nan_is_null: bool) -> Vec<Seen> {
@@ -99,7 +100,9 @@ fn without_nan(value: &Value) -> Value {
     match value {
         Value::Missing => Value::Null,
         Value::List(items) => Value::List(items.iter().map(without_nan).collect()),
-        Value::Map(entries) => Value::Map(entries.iter().map(|(key, value)| (key.clone(), without_nan(value))).collect()),
+        Value::Map(entries) => {
+            Value::Map(entries.iter().map(|(key, value)| (key.clone(), without_nan(value))).collect())
+        }
         other => other.clone(),
     }
 }
@@ -119,7 +122,10 @@ fn check_round_trip(run: &Run, folder: &Folder, what: &str) {
         // Bytes, too: what was written twice is the same file.
         let bytes = std::fs::read(&path).unwrap();
         write(run, to, &path).unwrap();
-        assert!(bytes == std::fs::read(&path).unwrap(), "{what} as {ending} {to:?} differs from one writing to the next");
+        assert!(
+            bytes == std::fs::read(&path).unwrap(),
+            "{what} as {ending} {to:?} differs from one writing to the next"
+        );
     }
 }
 
@@ -154,8 +160,18 @@ fn every_fixture_survives_every_form() {
 /// Everything at once that is known to be hard.
 fn hard() -> Run {
     let mut samples = Samples::new();
-    let texts = ["", " ", "1", "1.0", "true", "True", "null", "NaN", "nan", "\"quoted\"", "{\"value\": 1}", "[1]", "a,b;c\td"];
-    let texts = texts.into_iter().chain(["line\nbreak\r\n", "\u{0}\u{1}\u{1f}", "ünï ☃ 🦀", "  padded ", "{not json", "C", "+5", "-"]);
+    let texts =
+        ["", " ", "1", "1.0", "true", "True", "null", "NaN", "nan", "\"quoted\"", "{\"value\": 1}", "[1]", "a,b;c\td"];
+    let texts = texts.into_iter().chain([
+        "line\nbreak\r\n",
+        "\u{0}\u{1}\u{1f}",
+        "ünï ☃ 🦀",
+        "  padded ",
+        "{not json",
+        "C",
+        "+5",
+        "-",
+    ]);
     for text in texts {
         let score = Score::new(text).answer(text).explanation(text).metadata(Metadata::new([(text, text)]));
         samples
@@ -188,12 +204,15 @@ fn hard() -> Run {
     }
     samples.push("flags").score("mixed", true).metadata("ok", false).field("passed", true).field("correct", 1);
     samples.push("null fact").metadata("gone", Value::Null).field("nothing", Value::Null);
-    let map = [("a", Value::from(1)), ("b", Value::Missing), ("c", Value::Null), ("value", "x".into()), ("", 1.5.into())];
+    let map =
+        [("a", Value::from(1)), ("b", Value::Missing), ("c", Value::Null), ("value", "x".into()), ("", 1.5.into())];
     samples.push("maps").score("map", map.clone());
     samples.push("maps").score("map", Score::new(map).answer("y"));
     samples.push("maps").score("map", [("value", 1)]);
     samples.push("maps").score("map", [("value", 1), ("answer", 2)]);
-    samples.push("lists").score("list", Value::List(vec![1.into(), Value::Missing, "C".into(), false.into(), 0.5.into()]));
+    samples
+        .push("lists")
+        .score("list", Value::List(vec![1.into(), Value::Missing, "C".into(), false.into(), 0.5.into()]));
     samples.push("lists").score("list", Value::List(Vec::new()));
     samples.push("unscored").score("judge", Outcome::unscored("null"));
     samples.push("unscored").score("judge", Outcome::unscored("no value"));
@@ -215,7 +234,9 @@ fn hard() -> Run {
         .metadata("choices", vec!["a", "b", "c"])
         .metadata("completion", "a\u{7}");
     samples.push("talk less").score("judge", 1).metadata("input", 5).metadata("target", 42).metadata("output", "x");
-    for name in ["id", "epoch", "scores", "score", "metadata", "fields", "error", "latency_ms", "a.b", "scores.x", "tail "] {
+    for name in
+        ["id", "epoch", "scores", "score", "metadata", "fields", "error", "latency_ms", "a.b", "scores.x", "tail "]
+    {
         samples.push(format!("names {name}")).score(name, 1).metadata(name, "fact").field(name, "field");
     }
     Run { source: "hard.jsonl".into(), samples, ..Run::default() }
@@ -235,7 +256,8 @@ fn infinite_numbers_survive_and_are_noted() {
     let folder = Folder::new();
     check_round_trip(&run, &folder, "infinite");
     let notes = write(&run, None, &folder.file("out.jsonl")).unwrap();
-    let want = "an infinite number is written as `Infinity`, which strict JSON readers refuse (4 times, first in sample `1`)";
+    let want =
+        "an infinite number is written as `Infinity`, which strict JSON readers refuse (4 times, first in sample `1`)";
     assert_eq!(notes, [want]);
 }
 
@@ -248,7 +270,11 @@ fn nan_in_metadata_becomes_null_and_is_noted() {
     check_round_trip(&run, &folder, "NaN");
     for ending in ["jsonl", "csv", "parquet"] {
         let notes = write(&run, None, &folder.file(&format!("out.{ending}"))).unwrap();
-        assert_eq!(notes, ["a NaN in metadata or fields is written as null (2 times, first in sample `a`)"], "{ending}");
+        assert_eq!(
+            notes,
+            ["a NaN in metadata or fields is written as null (2 times, first in sample `a`)"],
+            "{ending}"
+        );
     }
     assert_eq!(write(&run, None, &folder.file("out.eval")).unwrap(), [""; 0]);
 }
@@ -344,7 +370,7 @@ fn logs_of_inspect_are_copied_whole_from_one_form_to_the_other() {
         let theirs = json(&std::fs::read(seen::fixture(&format!("inspect/{name}.json"))).unwrap());
         assert_eq!(keys(&ours), keys(&theirs), "{name}");
         if name != "edges" {
-            assert_same(&ours, &theirs, "log");
+            assert_same(&ours, &theirs, "log", true);
         }
         // And back: every member holds what it held, but for the pools of messages, which are optional.
         let back = copy(&document, "back.eval");
@@ -357,7 +383,7 @@ fn logs_of_inspect_are_copied_whole_from_one_form_to_the_other() {
                 assert_eq!(want.as_array().unwrap().len(), found.as_array().unwrap().len());
             }
             want_without_pool(&mut want);
-            assert_same(&want, &found, member);
+            assert_same(&want, &found, member, false);
         }
         for run in [read_one(&document), read_one(&back)] {
             assert_eq!(attempts(&run.samples, false), attempts(&read_one(&archive).samples, false));
@@ -373,20 +399,23 @@ fn want_without_pool(sample: &mut serde_json::Value) {
     }
 }
 
-/// The same JSON; says where it differs, because logs are long.
+/// The same JSON; says where it differs, because logs are long. The second may name defaults that the first leaves out.
 #[track_caller]
-fn assert_same(want: &serde_json::Value, found: &serde_json::Value, place: &str) {
+fn assert_same(a: &serde_json::Value, b: &serde_json::Value, place: &str, defaults: bool) {
     use serde_json::Value as Json;
-    match (want, found) {
+    match (a, b) {
         (Json::Object(a), Json::Object(b)) => {
-            assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{place}");
-            a.iter().for_each(|(key, value)| assert_same(value, &b[key], &format!("{place}.{key}")));
+            let is_default = |value: &Json| value.is_null() || *value == serde_json::json!({});
+            let named = |(key, value): &(&String, &Json)| a.contains_key(*key) || !(defaults && is_default(value));
+            let keys: Vec<&String> = b.iter().filter(named).map(|(key, _)| key).collect();
+            assert_eq!(a.keys().collect::<Vec<_>>(), keys, "{place}");
+            a.iter().for_each(|(key, value)| assert_same(value, &b[key], &format!("{place}.{key}"), defaults));
         }
         (Json::Array(a), Json::Array(b)) => {
             assert_eq!(a.len(), b.len(), "{place}");
-            a.iter().zip(b).enumerate().for_each(|(at, (a, b))| assert_same(a, b, &format!("{place}[{at}]")));
+            a.iter().zip(b).enumerate().for_each(|(at, (a, b))| assert_same(a, b, &format!("{place}[{at}]"), defaults));
         }
-        _ => assert_eq!(want, found, "{place}"),
+        _ => assert_eq!(a, b, "{place}"),
     }
 }
 
@@ -430,8 +459,11 @@ fn scalars() -> impl Strategy<Value = Value> {
     prop_oneof![
         any::<bool>().prop_map(Value::Bool),
         prop_oneof![any::<i64>(), -3..3i64].prop_map(Value::Int),
-        prop_oneof![prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, (-3..3i32).prop_map(f64::from)]
-            .prop_map(Value::Float),
+        prop_oneof![
+            prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO,
+            (-3..3i32).prop_map(f64::from)
+        ]
+        .prop_map(Value::Float),
         texts().prop_map(Value::from),
     ]
 }
@@ -482,7 +514,8 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
 
 fn runs() -> impl Strategy<Value = Run> {
     let names = || prop_oneof![3 => "[ab]".prop_map(String::from), 1 => texts()];
-    let fields = prop::sample::select(vec!["latency_ms", "tokens_used", "passed", "predicted", "violations", "steps", "limit"]);
+    let fields =
+        prop::sample::select(vec!["latency_ms", "tokens_used", "passed", "predicted", "violations", "steps", "limit"]);
     let attempt = (
         prop_oneof![any::<i64>().prop_map(SampleId::from), texts().prop_map(|text| SampleId::from(format!("{text}!")))],
         1..4u32,

@@ -148,9 +148,7 @@ pub(crate) fn cell(role: &Role, text: &str) -> Value {
     }
     match role {
         Role::Id | Role::SampleId | Role::Scores | Role::Metadata | Role::Fields | Role::NullMetadata => text.into(),
-        Role::Error => {
-            native::embedded(text).filter(|map| map.get("message").is_some()).unwrap_or_else(|| text.into())
-        }
+        Role::Error => native::embedded(text).filter(|map| map.get("message").is_some()).unwrap_or_else(|| text.into()),
         Role::Epoch | Role::Number(_) | Role::Flag(_) | Role::Label(_) => scalar(text).unwrap_or_else(|| text.into()),
         Role::Score(_) => scalar(text).or_else(|| native::embedded(text)).unwrap_or_else(|| text.into()),
         Role::Behaviors(_) => native::embedded(text).unwrap_or_else(|| {

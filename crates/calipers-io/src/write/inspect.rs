@@ -126,7 +126,8 @@ fn model(run: &Run) -> &str {
 }
 
 fn spec(run: &Run, key: &str) -> Vec<u8> {
-    let stem = Path::new(&run.source).file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next());
+    let stem =
+        Path::new(&run.source).file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next());
     let task = run.task.as_deref().or(stem.filter(|stem| !stem.is_empty() && *stem != "-")).unwrap_or("results");
     let mut ids: Vec<SampleId> = Vec::new();
     let mut epochs = 1;
@@ -321,7 +322,8 @@ impl<'a> Own<'a> {
         let mut own = Self::default();
         for (key, value) in record.metadata.iter() {
             let is_text = matches!(value, Value::Text(_));
-            let is_texts = matches!(value, Value::List(items) if items.iter().all(|item| matches!(item, Value::Text(_))));
+            let is_texts =
+                matches!(value, Value::List(items) if items.iter().all(|item| matches!(item, Value::Text(_))));
             let place = match &**key {
                 "input" if is_text => &mut own.input,
                 "target" if is_text || is_texts => &mut own.target,

@@ -19,17 +19,7 @@ impl Writer for Native {
     }
 
     fn endings(&self) -> &'static [&'static str] {
-        &[
-            ".jsonl",
-            ".ndjson",
-            ".json",
-            ".jsonl.gz",
-            ".ndjson.gz",
-            ".json.gz",
-            ".jsonl.zst",
-            ".ndjson.zst",
-            ".json.zst",
-        ]
+        &[".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz", ".jsonl.zst", ".ndjson.zst", ".json.zst"]
     }
 
     fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError> {

@@ -23,7 +23,40 @@ enum Sink {
     Plain(BufWriter<File>),
     Gzip(GzEncoder<BufWriter<File>>),
     Zstd(zstd::Encoder<'static, BufWriter<File>>),
-    Stdout(BufWriter<io::Stdout>),
+    Stdout(BufWriter<Pipe>),
+}
+
+/// Standard output. When its reader goes away, as `head` does, that is no mistake of anyone's: the rest goes nowhere.
+struct Pipe {
+    out: io::Stdout,
+    is_closed: bool,
+}
+
+impl Pipe {
+    fn unless_closed(&mut self, done: io::Result<()>) -> io::Result<()> {
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(())
+            }
+            done => done,
+        }
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_closed {
+            let done = self.out.write_all(bytes);
+            self.unless_closed(done)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = if self.is_closed { Ok(()) } else { self.out.flush() };
+        self.unless_closed(done)
+    }
 }
 
 impl std::fmt::Debug for Sink {
@@ -61,7 +94,7 @@ impl Output {
     /// Standard output, under the name `-`.
     #[must_use]
     pub fn stdout() -> Self {
-        Self { name: "-".into(), sink: Some(Sink::Stdout(BufWriter::new(io::stdout()))), place: None, force: false }
+        Self { name: "-".into(), sink: Some(Sink::Stdout(BufWriter::new(Pipe { out: io::stdout(), is_closed: false }))), place: None, force: false }
     }
 
     /// A file. One that exists is refused, unless it is to be replaced.

@@ -226,8 +226,9 @@ impl Column {
             // Written part by part.
             Holds::ScoreParts(_) => None,
             Holds::Scores => {
-                let is_column =
-                    |name: &Arc<str>| columns.iter().any(|c| matches!(&c.holds, Holds::Score(n) | Holds::ScoreParts(n) if n == name));
+                let is_column = |name: &Arc<str>| {
+                    columns.iter().any(|c| matches!(&c.holds, Holds::Score(n) | Holds::ScoreParts(n) if n == name))
+                };
                 let mut rest = record.scores.iter().filter(|(name, _)| !is_column(name)).peekable();
                 rest.peek()?;
                 Some(text(|out| put_scores(out, rest, record, lost)).into())
@@ -239,7 +240,9 @@ impl Column {
             }
             Holds::Fields => {
                 let has_cell = |name: &Arc<str>, value: &Value| {
-                    columns.iter().any(|c| matches!(&c.holds, Holds::Field(n) if n == name && fits_field(n, value, c.kind)))
+                    columns
+                        .iter()
+                        .any(|c| matches!(&c.holds, Holds::Field(n) if n == name && fits_field(n, value, c.kind)))
                 };
                 let fields = record.fields.iter().map(|(name, value)| (name, value));
                 let mut rest = fields.filter(|(name, value)| !has_cell(name, value)).peekable();
@@ -315,7 +318,8 @@ fn write_leaf<W: std::io::Write + Send>(
             column.typed::<BoolType>().write_batch(&values, Some(levels), None)?;
         }
         Kind::Int => {
-            let values: Vec<i64> = values.filter_map(|value| if let Value::Int(i) = value { Some(i) } else { None }).collect();
+            let values: Vec<i64> =
+                values.filter_map(|value| if let Value::Int(i) = value { Some(i) } else { None }).collect();
             column.typed::<Int64Type>().write_batch(&values, Some(levels), None)?;
         }
         Kind::Float => {

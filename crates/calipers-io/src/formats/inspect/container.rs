@@ -151,7 +151,9 @@ fn summary(out: &mut Vec<u8>, sample: &[u8]) {
         map.close();
     }
     scores.close();
-    for (key, path) in [("error", ["error", "message"]), ("limit", ["limit", "type"]), ("limit_reason", ["limit", "reason"])] {
+    for (key, path) in
+        [("error", ["error", "message"]), ("limit", ["limit", "type"]), ("limit_reason", ["limit", "reason"])]
+    {
         if let Some(Value::Text(text)) = sample.path(&path) {
             map.text(key, text);
         }

@@ -99,7 +99,8 @@ impl InspectLog {
     fn archive_header(&self, archive: &Archive<'_>, reader: &mut MemberReader) -> Result<Vec<u8>, ReadError> {
         let mut content = |member: &Member| {
             let bytes = reader.read(member).map(<[u8]>::to_vec);
-            bytes.map_err(|why| self.source.error(why).in_member(&member.name).hint("the log is damaged; copy it again"))
+            bytes
+                .map_err(|why| self.source.error(why).in_member(&member.name).hint("the log is damaged; copy it again"))
         };
         if let Some(member) = archive.find("header.json") {
             let header = content(member)?;

@@ -42,7 +42,9 @@ fn whole_event<'a>(event: &'a [u8], messages: &[&[u8]], calls: &[&[u8]]) -> Resu
     }
     rewrite(event, |key, value| match key {
         b"input_refs" => Ok(None),
-        b"input" => Ok(Some(input.as_ref().map_or(Cow::Borrowed(value), |refs| Cow::Owned(list(&pick(refs, messages)))))),
+        b"input" => {
+            Ok(Some(input.as_ref().map_or(Cow::Borrowed(value), |refs| Cow::Owned(list(&pick(refs, messages))))))
+        }
         b"call" => match &called {
             Some(refs) => Ok(Some(Cow::Owned(whole_call(value, &pick(refs, calls))?))),
             None => Ok(Some(Cow::Borrowed(value))),
@@ -80,9 +82,9 @@ fn pick<'a>(refs: &Refs, pool: &[&'a [u8]]) -> Vec<&'a [u8]> {
 
 fn refs(map: &[u8], key: &str) -> Result<Option<Refs>, Unclear> {
     match entry(map, key)? {
-        Some(refs) if refs != b"null" => {
-            serde_json::from_slice(refs).map(Some).map_err(|_| "a pointer into the pool of messages is no pair of numbers")
-        }
+        Some(refs) if refs != b"null" => serde_json::from_slice(refs)
+            .map(Some)
+            .map_err(|_| "a pointer into the pool of messages is no pair of numbers"),
         _ => Ok(None),
     }
 }
