@@ -7,7 +7,7 @@
 
 use super::json::{self, Map, Nan};
 use super::{Contents, Lost, Output, WriteError, Writer};
-use crate::formats::{SampleText, write_archive, write_document};
+use crate::formats::{SampleText, sample_place, write_archive, write_document};
 use crate::{RecordedMetric, Run};
 use calipers_core::{MetricResult, Outcome, Record, Results, SampleId, Score, ScoreResult, Value};
 use std::path::Path;
@@ -55,15 +55,17 @@ impl Writer for Inspect {
         let run = contents.run;
         let mut lost = Lost::default();
         let mut key = Fingerprint::default();
-        for record in run.samples.records() {
-            check(&record, out)?;
-            key.add(&sample(&record, run, "").json);
-            note_lost(&record, &mut lost);
+        let mut records: Vec<Record> = run.samples.records().collect();
+        records.sort_by_cached_key(|record| sample_place(&record.id, record.epoch));
+        for record in &records {
+            check(record, out)?;
+            key.add(&sample(record, run, "").json);
+            note_lost(record, &mut lost);
         }
         let key = key.text();
         let (start, header) = header(contents, &key);
         let reductions = contents.results.map(reductions);
-        let samples = run.samples.records().map(|record| Ok(sample(&record, run, &key)));
+        let samples = records.iter().map(|record| Ok(sample(record, run, &key)));
         if out.is_json() {
             write_document(out, &header, samples, reductions.as_deref())?;
         } else {

@@ -94,7 +94,12 @@ impl Output {
     /// Standard output, under the name `-`.
     #[must_use]
     pub fn stdout() -> Self {
-        Self { name: "-".into(), sink: Some(Sink::Stdout(BufWriter::new(Pipe { out: io::stdout(), is_closed: false }))), place: None, force: false }
+        Self {
+            name: "-".into(),
+            sink: Some(Sink::Stdout(BufWriter::new(Pipe { out: io::stdout(), is_closed: false }))),
+            place: None,
+            force: false,
+        }
     }
 
     /// A file. One that exists is refused, unless it is to be replaced.

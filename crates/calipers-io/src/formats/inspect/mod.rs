@@ -12,6 +12,7 @@ mod skim;
 
 pub(crate) use container::{SampleText, write_archive, write_document};
 pub use copy::InspectLog;
+pub(crate) use sample::sample_place;
 
 use super::Format;
 use crate::{ReadError, Run, Shape, Source};

@@ -66,15 +66,8 @@ impl Sample {
         }
     }
 
-    /// The place of a sample in its log: by epoch, then by id as text, whole numbers filled up with zeros.
     pub(super) fn place(&self) -> (u32, String) {
-        let id = match &self.id {
-            // Python fills zeros in after the sign.
-            SampleId::Int(id) if *id < 0 => format!("-{:0>19}", id.unsigned_abs()),
-            SampleId::Int(id) => format!("{id:0>20}"),
-            SampleId::Text(id) => id.to_string(),
-        };
-        (self.epoch, id)
+        sample_place(&self.id, self.epoch)
     }
 
     /// Adds the attempt to the samples. A score without a name counts as this scorer's.
@@ -94,6 +87,17 @@ impl Sample {
             attempt.error(error);
         }
     }
+}
+
+/// The place of a sample in its log: by epoch, then by id as text, whole numbers filled up with zeros.
+pub(crate) fn sample_place(id: &SampleId, epoch: u32) -> (u32, String) {
+    let id = match id {
+        // Python fills zeros in after the sign.
+        SampleId::Int(id) if *id < 0 => format!("-{:0>19}", id.unsigned_abs()),
+        SampleId::Int(id) => format!("{id:0>20}"),
+        SampleId::Text(id) => id.to_string(),
+    };
+    (epoch, id)
 }
 
 fn not_a_sample(what: impl fmt::Display) -> Wrong {
