@@ -120,7 +120,7 @@ fn usual(samples: &Samples, scorer: &str) -> Vec<RecordedMetric> {
     });
     match scored.next() {
         Some(Value::Map(_)) => vec![RecordedMetric::Keyed(vec![("*".to_owned(), pair)])],
-        Some(Value::List(_)) => Vec::new(),
+        Some(Value::List(_)) => vec![RecordedMetric::Keyed(Vec::new())],
         _ => pair,
     }
 }

@@ -172,10 +172,12 @@ def tasks():
                 "both": [{"a": [mean()], "*": [stderr(), stderr(cluster="doc")]}],
                 "list": [aggregate("a", mean()), aggregate("b", std()), {"b": [grouped(mean(), "doc")]}]},
                {"doc": DOCS[:6]}, epochs=2, reducer=["mean", "max", "median", "mode", "at_least_1", "pass_at_1"])
-    holes = [{"a": 1.0, "b": "NaN"}, {"a": "NaN", "b": 0.5}, "NaN", {"a": 0.0, "b": 0.25}, {"a": 0.5, "b": None}]
+    holes = [{"a": 1.0, "b": "NaN"}, {"a": "NaN", "b": 0.5}, "NaN", {"a": 0.0, "b": 0.25}, {"a": 0.5, "b": 1.0}]
     yield task("holes", {"maps": holes, "picked": holes, "never": ["NaN"] * 5},
                {"maps": {"*": [mean(), stderr()]}, "picked": [aggregate("a", mean(), on_missing="skip")],
                 "never": [accuracy(), stderr(), ci(), grouped(accuracy(), "doc")]}, {"doc": DOCS[:5]})
+    nulls = [{"a": 1.0, "b": None}, {"a": 0.5, "b": 1.0}, {"a": None, "b": 0.5}]
+    yield task("null_values", {"maps": nulls}, {"maps": {"*": [mean(), stderr()]}})
     lists = [[[1, 1, 0]], [[1, 1, 1]], [[0, 1, 0]], [[0, 0, 0]], [[1, 0, 1]]]
     yield task("lists", {"raters": lists}, {"raters": [krippendorff_alpha(), krippendorff_alpha(level="ordinal")]})
     gone = ["C", {"score": {"value": "NaN", "reason": "refusal", "answer": "no"}}, "I", "NaN", "C", "skip"]
@@ -252,7 +254,6 @@ def check(out, files):
             for s in log.samples
         ]
         table = samples_df(file, strict=True)
-        # Listings take a `.json` for a log only if its name begins with a time; a file named by hand is always one.
         answer["rows"] = len(table)
         answer["columns"] = sorted(table.columns)
         answer["evals"] = len(evals_df(file, strict=True))

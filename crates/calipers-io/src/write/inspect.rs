@@ -187,7 +187,7 @@ fn put_id(out: &mut Vec<u8>, id: &SampleId) {
 /// A map alone is written as one: Inspect makes a difference between that and a list with a map in it.
 fn put_metrics(out: &mut Vec<u8>, metrics: &[RecordedMetric]) {
     match metrics {
-        [RecordedMetric::Keyed(keys)] => put_keyed(out, keys),
+        [RecordedMetric::Keyed(keys)] if !keys.is_empty() => put_keyed(out, keys),
         _ => json::put_list(out, metrics.iter().filter(|metric| is_known(metric)), |out, metric| match metric {
             RecordedMetric::Keyed(keys) => put_keyed(out, keys),
             named => put_metric(out, named),
@@ -204,7 +204,7 @@ fn put_keyed(out: &mut Vec<u8>, keys: &[(String, Vec<RecordedMetric>)]) {
 fn is_known(metric: &RecordedMetric) -> bool {
     match metric {
         RecordedMetric::Named { name, .. } => METRICS.contains(&name.as_str()),
-        RecordedMetric::Keyed(_) => true,
+        RecordedMetric::Keyed(keys) => !keys.is_empty(),
     }
 }
 
