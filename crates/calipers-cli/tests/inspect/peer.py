@@ -10,7 +10,7 @@ import math
 import sys
 from pathlib import Path
 
-from inspect_ai import Epochs, Task, eval
+from inspect_ai import Epochs, Task, eval, score
 from inspect_ai.dataset import Sample
 from inspect_ai.log import read_eval_log, recompute_metrics, write_eval_log
 from inspect_ai.scorer import (
@@ -44,6 +44,17 @@ def silent():
     async def solve(state, generate):
         if state.metadata.get("fails") == state.epoch:
             raise ValueError("it failed")
+        return state
+
+    return solve
+
+
+@solver
+def scoring():
+    """Scores samples without a scorer."""
+
+    async def solve(state, generate):
+        state.scores = {"ours": Score(value=state.sample_id % 3 / 2), "label": Score(value="CI"[state.sample_id % 2])}
         return state
 
     return solve
@@ -195,6 +206,38 @@ def tasks():
     same = task("same_names", {"judge": LABELS}, {"judge": [accuracy()]})
     same.scorer = [recorded("judge", [accuracy()]), recorded("judge", [mean(), stderr()])]
     yield same
+    late = [["C", "NaN", "I", "NaN"], ["NaN", "NaN", "NaN", "C"], ["NaN"] * 4, ["I", "C", "C", "NaN"], ["C", "C", "C", "C"]]
+    yield task("unscored_attempts", {"judge": late, "plain": [[1, 0, "NaN", 1]] * 4 + [["NaN"] * 4]},
+               {"judge": [accuracy(), stderr(), frequency()], "plain": [mean(), std()]}, epochs=4, reducer=ALL + ["majority"])
+    torn = [[{"a": 1, "b": "NaN"}, {"a": 0.5, "b": 1}, "NaN"], ["NaN", {"a": "NaN", "b": "NaN"}, {"a": 0, "b": "C"}],
+            [{"a": True, "b": "I"}, {"a": 1, "b": "P"}, {"a": 2, "b": "C"}]]
+    yield task("unscored_keys", {"maps": torn}, {"maps": [{"*": [accuracy(), stderr()]}]}, epochs=3,
+               reducer=["mean", "median", "mode", "max", "at_least_2", "pass_at_1", "pass_k_1"])
+    panels = [[[1, 0, 1], [1, 1, 1]], [[0, 0, 0], [0, 1, 0]], [[1, 1, 0], [1, 1, 1]]]
+    yield task("reduced_lists", {"raters": panels}, {"raters": [krippendorff_alpha(level="interval")]}, epochs=2,
+               reducer=["mean", "median", "mode", "max", "pass_at_1"])
+    kinds = [[1, True, 1.0, "C"], ["C", 1, "yes", "C"], [0, False, "I", "N"], ["P", 0.5, ".5", "0.50"], [2, 3, 2, 3]]
+    yield task("mixed_kinds", {"judge": kinds}, {"judge": [accuracy(), frequency()]}, epochs=4, reducer=ALL)
+    named = task("text_ids", {"judge": FLOATS[:6]}, {"judge": [grouped(mean(), "topic"), mean()]}, {"topic": TOPICS[:6]})
+    for sample, id in zip(named.dataset, ["10", "9", "b/c", "a b", "☃", "001"]):
+        sample.id = id
+    yield named
+    inner = task("nested_groups", {"judge": FLOATS, "key": [{"a": x, "b": 1 - x} for x in FLOATS]},
+                 {"judge": [grouped(var(), "topic", all=False), grouped(stderr(), "doc")],
+                  "key": {"*": [grouped(mean(), "topic", name_template="{group_name}!"), ci()]}},
+                 {"topic": TOPICS, "doc": DOCS})
+    yield inner
+    kept = task("score_on_error", {"judge": EPOCHS}, {"judge": [accuracy(), stderr()]}, {"fails": [1, None, 3, None, 2, 4]},
+                epochs=4, fail_on_error=False, score_on_error=True)
+    yield kept
+    zero = [{"a": 1.0, "b": 2}, {"b": 0}, {"a": 0.25, "b": None}]
+    yield task("aggregates", {"maps": zero}, {"maps": [aggregate("a", mean(), on_missing="zero"),
+               aggregate("a", std(), on_missing="skip"), aggregate("b", mean(), on_missing="zero")]})
+    own = Task(name="solver_scores", dataset=[Sample(input="q", target="x", id=i + 1) for i in range(4)], solver=scoring())
+    yield own
+    own = Task(name="solver_scores_with_metrics", dataset=[Sample(input="q", target="x", id=i + 1) for i in range(4)],
+               solver=scoring(), metrics=[mean(), std()])
+    yield own
     over = task("task_metrics", {"a": FLOATS, "b": ONES}, {"a": [accuracy()], "b": [accuracy()]})
     over.metrics = [mean(), std()]
     yield over
@@ -236,6 +279,12 @@ def make(folder):
         recompute_metrics(log)
         expected["recomputed"] = figures(log.results)
         (folder / f"{name}.expected.json").write_text(json.dumps(expected))
+    # Scored a second time with the same scorer.
+    log = read_eval_log(next(log.location for log in logs if log.eval.task == "reducers"))
+    log = score(log, recorded("labels", [mean(), grouped(mean(), "topic")]), action="append", display="none")
+    expected = {"recorded": figures(log.results), "counts": counts(log.results), "recomputed": figures(log.results)}
+    write_eval_log(log, str(folder / "appended.eval"))
+    (folder / "appended.expected.json").write_text(json.dumps(expected))
 
 
 def check(out, files):
