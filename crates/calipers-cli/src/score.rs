@@ -68,7 +68,7 @@ pub(crate) fn formats(json: bool) -> Result<(), Failure> {
             .iter()
             .map(|format| {
                 let writer = writers().into_iter().find(|writer| writer.name() == format.name());
-                let endings = writer.map(|writer| writer.endings());
+                let endings = writer.map(calipers::io::Writer::endings);
                 serde_json::json!({"name": format.name(), "about": format.about(), "written": endings})
             })
             .collect();

@@ -5,10 +5,10 @@
 use super::archive::{Archive, Member, MemberReader};
 use super::container::{SampleText, entries_of, entries_without, write_archive, write_document};
 use super::eval::SampleMember;
-use super::is_archive;
 use super::pool::resolve;
 use super::sample::{Names, Sample};
 use super::skim::{Skim, items};
+use super::{is_archive, seekable};
 use crate::write::{Output, WriteError};
 use crate::{Place, ReadError, Source};
 
@@ -33,16 +33,15 @@ impl InspectLog {
             let document = bytes.strip_prefix(&[0xef, 0xbb, 0xbf]).map_or_else(|| bytes.clone(), <[u8]>::to_vec);
             return Ok(Self { source: source.clone(), is_archive: false, document });
         }
-        // An archive within gzip or zstd cannot be sought in, so it is taken out first.
-        let source = Source::bytes(source.name.clone(), source.read_all()?);
-        Ok(Self { source, is_archive: true, document: Vec::new() })
+        Ok(Self { source: seekable(source)?, is_archive: true, document: Vec::new() })
     }
 
     /// Writes the log: a document if the file is to end in `.json`, else an archive. Returns notes.
     pub fn write(&self, out: &mut Output) -> Result<Vec<String>, WriteError> {
         let target = out.name().to_owned();
         let unreadable = |error: ReadError| WriteError::new(&*target, error.to_string());
-        if self.is_archive == !out.is_json() {
+        let wants_archive = !out.is_json();
+        if self.is_archive == wants_archive {
             // The same form: a copy is the log itself.
             let bytes = self.source.read_all().map_err(unreadable)?;
             out.text().write_all(&bytes).map_err(|error| out.failed(&error))?;
