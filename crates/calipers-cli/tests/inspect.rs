@@ -245,6 +245,9 @@ fn logs_that_calipers_writes_are_inspects_own() {
             let direct = calipers(&["convert", &records, "-o", "-"]);
             assert_eq!(sorted(&back), sorted(&direct), "{file}");
         }
+        assert_eq!((&answer["streamed"], &answer["found"]), (&9.into(), &true.into()), "{file}");
+        let summaries = answer["summaries"].as_array().unwrap();
+        assert!(summaries.len() == 9 && summaries.iter().all(|summary| summary[2] == true), "{file}: {summaries:?}");
         assert_eq!((&answer["rows"], &answer["evals"]), (&9.into(), &1.into()), "{file}");
         assert_eq!(answer["counts"], serde_json::json!({"total": 9, "completed": 8}), "{file}");
         let columns: Vec<&str> = answer["columns"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
@@ -263,6 +266,35 @@ fn logs_that_calipers_writes_are_inspects_own() {
         assert_eq!(third["scores"]["grader"], serde_json::json!(["nan", "no", "refusal"]));
         let failed = samples.iter().find(|sample| sample["id"] == "two" && sample["epoch"] == 3).unwrap();
         assert_eq!(failed["error"], "connection reset");
+    }
+}
+
+#[test]
+fn odd_values_survive_inspect() {
+    let Some(python) = python() else { return };
+    let folder = Folder::new("odd");
+    let records = folder.file("odd.jsonl");
+    let odd = [
+        r#"{"id": -9223372036854775808, "scores": {"s": 9223372036854775807}, "metadata": {"a": 1e308, "b": -0.0, "c": 5e-324}}"#,
+        r#"{"id": "7", "scores": {"s": 1.0}, "metadata": {"a": "1", "b": "true", "c": "", "d": "NaN", "e": 1, "f": 1.0}}"#,
+        r#"{"id": " padded ", "scores": {"s": ""}, "metadata": {"": "no name", "a": [1, null, {"b": []}]}}"#,
+        r#"{"id": "\u0001\u001f\n\"\\", "scores": {"s": "\u2603\ud83e\udd80", "odd name / \u00e9": true}, "null_metadata": ["n"]}"#,
+        r#"{"id": "map", "scores": {"m": {"value": {"value": 1, "": null, "x": null}, "unscored": ["x"]}}, "epoch": 5}"#,
+        r#"{"id": "list", "scores": {"l": {"value": [1, null, "C", 0.5, false], "unscored": [1], "metadata": {"k": {"v": 2}}}}}"#,
+        r#"{"id": "fields", "latency_ms": 0.1, "tokens_used": 1.5, "cost_usd": 1e-9, "predicted": "1", "fields": {"a": [1], "n": null}}"#,
+        r#"{"id": "behaves", "expected_behaviors": ["a", "b"], "observed_behaviors": [], "passed": false, "error": "boom\u001b[31m"}"#,
+        r#"{"id": "talk", "metadata": {"input": "a\nb", "target": 5, "output": "c", "completion": "d", "choices": ["x", 1]}}"#,
+    ];
+    std::fs::write(&records, odd.join("\n")).unwrap();
+    let want = sorted(&calipers(&["convert", &records, "-o", "-"]));
+    assert_eq!(want.len(), odd.len());
+    for ending in ["eval", "json"] {
+        let file = folder.file(&format!("odd.{ending}"));
+        calipers(&["convert", &records, "-o", &file, "--to", "inspect"]);
+        peer(&python, &["rewrite", &file]);
+        for file in [file.clone(), format!("{file}.again.eval"), format!("{file}.again.json")] {
+            assert_eq!(sorted(&calipers(&["convert", &file, "-o", "-", "--to", "native"])), want, "{file}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod seen;
 use calipers_core::{Metadata, Outcome, SampleId, Samples, Score, Value};
 use calipers_io::{Contents, InspectLog, Output, Run, Source, WriteError, read, writer};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -408,8 +408,8 @@ fn assert_same(a: &serde_json::Value, b: &serde_json::Value, place: &str, defaul
         (Json::Object(a), Json::Object(b)) => {
             let is_default = |value: &Json| value.is_null() || *value == serde_json::json!({});
             let named = |(key, value): &(&String, &Json)| a.contains_key(*key) || !(defaults && is_default(value));
-            let keys: Vec<&String> = b.iter().filter(named).map(|(key, _)| key).collect();
-            assert_eq!(a.keys().collect::<Vec<_>>(), keys, "{place}");
+            let keys: BTreeSet<&String> = b.iter().filter(named).map(|(key, _)| key).collect();
+            assert_eq!(a.keys().collect::<BTreeSet<_>>(), keys, "{place}");
             a.iter().for_each(|(key, value)| assert_same(value, &b[key], &format!("{place}.{key}"), defaults));
         }
         (Json::Array(a), Json::Array(b)) => {

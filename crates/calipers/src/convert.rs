@@ -73,6 +73,9 @@ pub fn convert(
         notes.extend(InspectLog::open(source)?.write(out)?);
         return Ok(notes);
     }
+    if run.format == "inspect" {
+        notes.push("the log is made anew for other reducers: its messages and events are left out".to_owned());
+    }
     run.recorded = recorded(&run, reducers.as_deref());
     let results = match results(&run, reducers) {
         Ok(results) => Some(results),

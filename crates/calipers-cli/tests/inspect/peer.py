@@ -2,6 +2,7 @@
 
     peer.py make DIR           run evaluations with Inspect; for each, a log and NAME.expected.json with its figures
     peer.py check OUT FILE...  what Inspect makes of logs that Calipers wrote, as JSON; each is also written again by Inspect
+    peer.py rewrite FILE       writes a log again, as FILE.again.eval and FILE.again.json
     peer.py same A B           exits with 1 unless Inspect reads the same log from both files
 """
 
@@ -12,7 +13,14 @@ from pathlib import Path
 
 from inspect_ai import Epochs, Task, eval, score
 from inspect_ai.dataset import Sample
-from inspect_ai.log import read_eval_log, recompute_metrics, write_eval_log
+from inspect_ai.log import (
+    read_eval_log,
+    read_eval_log_sample,
+    read_eval_log_sample_summaries,
+    read_eval_log_samples,
+    recompute_metrics,
+    write_eval_log,
+)
 from inspect_ai.scorer import (
     Score,
     accuracy,
@@ -287,6 +295,15 @@ def make(folder):
     (folder / "appended.expected.json").write_text(json.dumps(expected))
 
 
+def rewrite(file):
+    """Writes a log again, in both forms."""
+    log = read_eval_log(file)
+    files = [file + ending for ending in (".again.eval", ".again.json")]
+    for again in files:
+        write_eval_log(log, again)
+    return files
+
+
 def check(out, files):
     from inspect_ai.analysis import evals_df, samples_df
 
@@ -310,11 +327,11 @@ def check(out, files):
         recompute_metrics(log)
         answer["recomputed"] = figures(log.results)
         answer["recomputed_reductions"] = [[r.scorer, r.reducer, len(r.samples)] for r in log.reductions or []]
-        again = read_eval_log(file)
-        answer["rewritten"] = []
-        for ending in (".again.eval", ".again.json"):
-            write_eval_log(again, file + ending)
-            answer["rewritten"].append(file + ending)
+        answer["rewritten"] = rewrite(file)
+        answer["streamed"] = sum(1 for _ in read_eval_log_samples(file))
+        answer["summaries"] = [[s.id, s.epoch, s.completed] for s in read_eval_log_sample_summaries(file)]
+        one = read_eval_log_sample(file, id=log.samples[0].id, epoch=log.samples[0].epoch)
+        answer["found"] = one.uuid == log.samples[0].uuid
         answers.append(answer)
     Path(out).write_text(json.dumps(answers))
 
@@ -336,6 +353,8 @@ if __name__ == "__main__":
             make(folder)
         case ["check", out, *files]:
             check(out, files)
+        case ["rewrite", file]:
+            rewrite(file)
         case ["same", a, b]:
             same(a, b)
         case _:
