@@ -321,7 +321,7 @@ fn logs_of_inspect_are_copied_without_loss() {
     let Some(python) = python() else { return };
     let folder = Folder::new("copy");
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/formats/inspect");
-    for name in ["multi_scorer", "dict_epochs", "edges"] {
+    for name in ["multi_scorer", "dict_epochs", "edges", "min_deflate", "min_nohdr", "min_zstd"] {
         let archive = format!("{fixtures}/{name}.eval");
         let (document, back) = (folder.file(&format!("{name}.json")), folder.file(&format!("{name}.eval")));
         calipers(&["convert", &archive, "-o", &document]);

@@ -104,6 +104,7 @@ impl InspectLog {
         if let Some(member) = archive.find("header.json") {
             let header = content(member)?;
             return entries_without(&header, &["samples", "reductions"])
+                .and_then(|header| complete(&header))
                 .map_err(|why| self.source.error(why).in_member("header.json"));
         }
         let Some(member) = archive.find("_journal/start.json") else {
@@ -112,10 +113,7 @@ impl InspectLog {
         };
         let start = content(member)?;
         let wrong = |why| self.source.error(why).in_member("_journal/start.json");
-        let start = entries_of(&start, &["version", "eval", "plan"]).map_err(wrong)?;
-        let mut header = start.strip_suffix(b"}").unwrap_or(&start).to_vec();
-        header.extend_from_slice(br#","status":"started","stats":{}}"#);
-        Ok(header)
+        entries_of(&start, &["version", "eval", "plan"]).and_then(|header| complete(&header)).map_err(wrong)
     }
 
     fn document_as_archive(&self, out: &mut Output) -> Result<Vec<String>, CopyError> {
@@ -146,6 +144,38 @@ impl InspectLog {
     }
 }
 
+/// What Inspect asks of the header of a document and not of that of an archive, with what it takes it for if it is
+/// missing there. In the order in which Inspect reads them.
+const NEEDED: [(&str, Option<&str>); 6] = [
+    ("version", Some("2")),
+    ("status", Some("\"started\"")),
+    ("eval", None),
+    ("plan", Some("{}")),
+    ("results", None),
+    ("stats", Some("{}")),
+];
+
+/// The header with all that a document needs.
+fn complete(header: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let mut whole = vec![b'{'];
+    for (key, default) in NEEDED {
+        let found = entries_of(header, &[key])?;
+        let part = match (found.as_slice(), default) {
+            (b"{}", Some(default)) => format!("\"{key}\":{default}").into_bytes(),
+            (found, _) => found[1..found.len() - 1].to_vec(),
+        };
+        whole.extend_from_slice(&part);
+        whole.extend_from_slice(if part.is_empty() { b"" } else { b"," });
+    }
+    let rest = entries_without(header, &NEEDED.map(|(key, _)| key))?;
+    whole.extend_from_slice(&rest[1..]);
+    if whole.ends_with(b",}") {
+        whole.truncate(whole.len() - 2);
+        whole.push(b'}');
+    }
+    Ok(whole)
+}
+
 /// What went wrong, on either side.
 enum CopyError {
     Read(ReadError),
@@ -170,5 +200,27 @@ impl From<ReadError> for CopyError {
 impl From<WriteError> for CopyError {
     fn from(error: WriteError) -> Self {
         Self::Write(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_gets_what_a_document_needs() {
+        for (header, want) in [
+            (r#"{"eval":{"a":1}}"#, r#"{"version":2,"status":"started","eval":{"a":1},"plan":{},"stats":{}}"#),
+            (
+                r#"{"version":1,"status":"error","eval":{},"plan":{"steps":[]},"stats":{"x":1},"error":null}"#,
+                r#"{"version":1,"status":"error","eval":{},"plan":{"steps":[]},"stats":{"x":1},"error":null}"#,
+            ),
+            (
+                r#"{"tags":[],"results":{},"eval":{}}"#,
+                r#"{"version":2,"status":"started","eval":{},"plan":{},"results":{},"stats":{},"tags":[]}"#,
+            ),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&complete(header.as_bytes()).unwrap()), want);
+        }
     }
 }
