@@ -309,6 +309,42 @@ SEC-001,1,0.7,\"{\"\"value\"\":{\"\"tone\"\":1,\"\"facts\"\":null},\"\"unscored\
 }
 
 #[test]
+fn what_a_form_cannot_hold_is_noted() {
+    let folder = Folder::new();
+    let mut samples = Samples::new();
+    samples.push("a").error(" ");
+    let grading = Metadata::new([("grading", Value::List(Vec::new())), ("kept", 1.into())]);
+    samples.push("b").score("judge", Score::new(1).metadata(grading)).score("none", Score::new(Value::Null));
+    samples.push("").score("judge", 1);
+    let run = Run { samples, ..Run::default() };
+    let want = [
+        "`grading` in the metadata of a score is written, but Calipers does not read it back (in sample `b`)",
+        "a score of null is written as unscored: Inspect refuses null (in sample `b`)",
+    ];
+    assert_eq!(write(&run, None, &folder.file("out.eval")).unwrap(), want);
+    // A log may have a sample without a name; a record may not.
+    let again = read_one(&folder.file("out.eval"));
+    assert!(again.samples.records().any(|record| record.id.to_string().is_empty()));
+    assert!(write(&run, None, &folder.file("out.parquet")).is_err());
+    let mut samples = Samples::new();
+    samples.push("a").error(" ");
+    samples.push("b").score("none", Score::new(Value::Null));
+    let run = Run { samples, ..Run::default() };
+    let notes = write(&run, None, &folder.file("out.parquet")).unwrap();
+    let want = [
+        "a score of null is written as unscored (in sample `b`)",
+        "an error without words is written as `error` (in sample `a`)",
+    ];
+    assert_eq!(notes, want);
+    assert_eq!(read_one(&folder.file("out.parquet")).samples.errored(), 1);
+    for ending in ["jsonl", "csv"] {
+        let file = folder.file(&format!("out.{ending}"));
+        assert_eq!(write(&run, None, &file).unwrap(), want[..1], "{ending}");
+        assert_eq!(read_one(&file).samples.records().find_map(|record| record.error).as_deref(), Some(" "), "{ending}");
+    }
+}
+
+#[test]
 fn a_file_appears_whole_or_not_at_all() {
     let folder = Folder::new();
     let path = folder.file("out.jsonl");

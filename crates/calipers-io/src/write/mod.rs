@@ -113,8 +113,9 @@ impl Lost {
     }
 
     fn notes(self) -> Vec<String> {
-        let note = |(what, (times, first)): (&str, (u64, String))| {
-            format!("{what} ({times} times, first in sample `{}`)", printable(&first))
+        let note = |(what, (times, first)): (&str, (u64, String))| match times {
+            1 => format!("{what} (in sample `{}`)", printable(&first)),
+            _ => format!("{what} ({times} times, first in sample `{}`)", printable(&first)),
         };
         self.0.into_iter().map(note).collect()
     }
