@@ -7,6 +7,7 @@ mod bench;
 mod calibrate;
 mod checks;
 mod process;
+mod python;
 mod suites;
 mod test;
 mod vectors;

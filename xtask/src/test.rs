@@ -1,13 +1,16 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
 use crate::checks::{self, Repository};
-use crate::{Failure, process};
+use crate::{Failure, process, python};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 pub(crate) const HELP: &str = "\
 The whole gate. Every step runs, even after one has failed, and the last line counts them.
+
+The step `inspect` needs Inspect AI, which lives in a private environment, target/inspect-venv. It is made on first use
+and needs `python3` and the network; where there is neither, the step is skipped and says why.
 
 usage: cargo xtask test
 
@@ -17,12 +20,19 @@ steps:
   docs          cargo doc, warnings are errors
   tests         all tests but those of the documentation, with cargo-nextest where it is installed
   doc-tests     the examples in the documentation
+  inspect       numbers and logs held against Inspect itself, in both directions; skipped without Python or network
   paths         no file names a folder of somebody's machine
   unfinished    no placeholder macros in Rust code
   code-map      ARCHITECTURE.md names every crate
   layers        the inner crates depend on no outer crate
   links         relative links in Markdown lead to a file
 ";
+
+/// The version whose numbers ours are held against.
+const INSPECT: [&str; 3] = ["inspect_ai==0.3.285", "pandas", "pyarrow"];
+const INSPECT_VENV: &str = "target/inspect-venv";
+/// Names the interpreter to the tests; without it they do nothing.
+const INSPECT_VARIABLE: &str = "CALIPERS_INSPECT_PYTHON";
 
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     if let Some(arg) = args.first() {
@@ -39,6 +49,14 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     gate.command("docs", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"));
     gate.command("tests", &mut cargo(test_args(has_nextest(root))));
     gate.command("doc-tests", &mut cargo(&["test", "--workspace", "--doc", "--quiet"]));
+    match python::environment(root, INSPECT_VENV, &INSPECT) {
+        Ok(environment) => {
+            eprint!("{}", environment.versions);
+            let mut command = cargo(&["test", "--package", "calipers-cli", "--test", "inspect", "--", "--nocapture"]);
+            gate.command("inspect", command.env(INSPECT_VARIABLE, root.join(environment.python)));
+        }
+        Err(missing) => gate.skip("inspect", &missing.cause),
+    }
 
     let repository = Repository::read(root).map_err(|cause| Failure::Failed(format!("reading the files: {cause}")))?;
     for check in checks::ALL {
@@ -67,6 +85,7 @@ fn test_args(nextest: bool) -> &'static [&'static str] {
 struct Gate {
     passed: usize,
     failed: Vec<&'static str>,
+    skipped: Vec<&'static str>,
 }
 
 impl Gate {
@@ -92,6 +111,12 @@ impl Gate {
         }
     }
 
+    /// A step that cannot run here. It has neither passed nor failed.
+    fn skip(&mut self, name: &'static str, why: &str) {
+        self.skipped.push(name);
+        eprintln!("step {name}: skipped: {why}\n");
+    }
+
     /// Names the failed steps, then counts all of them on the last line.
     fn finish(self) -> Result<(), Failure> {
         for name in &self.failed {
@@ -102,7 +127,7 @@ impl Gate {
     }
 
     fn summary(&self) -> String {
-        format!("steps: {} passed, {} failed", self.passed, self.failed.len())
+        format!("steps: {} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped.len())
     }
 }
 
@@ -116,7 +141,8 @@ mod tests {
         gate.step("one", "", || Ok(()));
         gate.step("two", "", || Err("broken".into()));
         gate.step("three", "", || Ok(()));
-        assert_eq!(gate.summary(), "steps: 2 passed, 1 failed");
+        gate.skip("four", "nothing to run it with");
+        assert_eq!(gate.summary(), "steps: 2 passed, 1 failed, 1 skipped");
         assert_eq!(gate.failed, ["two"]);
         assert!(matches!(gate.finish(), Err(Failure::Reported)));
     }
@@ -125,7 +151,7 @@ mod tests {
     fn a_program_that_is_not_there_fails_its_step() {
         let mut gate = Gate::default();
         gate.command("absent", &mut Command::new("no-such-program-anywhere"));
-        assert_eq!(gate.summary(), "steps: 0 passed, 1 failed");
+        assert_eq!(gate.summary(), "steps: 0 passed, 1 failed, 0 skipped");
     }
 
     #[test]

@@ -14,7 +14,9 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Print the metrics of existing results, with error bars
     Score(Score),
-    /// List the formats that can be read
+    /// Write results in another form
+    Convert(Convert),
+    /// List the formats that can be read, and the forms that can be written
     Formats {
         /// Print JSON
         #[arg(long)]
@@ -72,6 +74,36 @@ pub(crate) struct Score {
     /// Print JSON (`calipers.results/1`)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `calipers convert`
+#[derive(Args, Debug)]
+pub(crate) struct Convert {
+    /// Files, folders or patterns; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<String>,
+
+    /// The file to write: .jsonl, .json, .csv (also with .gz or .zst), .parquet or .eval; a folder, with `/` at its end,
+    /// for one file a run; `-` for standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: String,
+
+    /// Write in this form, whatever the name of the file: native, csv, parquet or inspect
+    #[arg(long, value_name = "FORM")]
+    pub(crate) to: Option<String>,
+
+    /// Read the files in this format (see `calipers formats`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+
+    /// How the results in a log of Inspect's reduce attempts, such as `mean` or `pass_at_3`; `none` turns reduction off
+    /// (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reducer: Vec<String>,
+
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Tools whose numbers can be printed in place of ours.

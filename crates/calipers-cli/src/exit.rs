@@ -52,6 +52,18 @@ impl From<calipers::score::Failure> for Failure {
     }
 }
 
+impl From<calipers::io::WriteError> for Failure {
+    fn from(error: calipers::io::WriteError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<calipers::convert::ConvertError> for Failure {
+    fn from(error: calipers::convert::ConvertError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
 impl From<calipers::io::ReadError> for Failure {
     fn from(error: calipers::io::ReadError) -> Self {
         Self::Input(error.to_string())

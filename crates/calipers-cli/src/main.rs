@@ -1,6 +1,7 @@
 //! `calipers`: arguments in, exit codes out.
 
 mod arguments;
+mod convert;
 mod exit;
 mod score;
 
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     };
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
+        Command::Convert(convert) => convert::run(&convert),
         Command::Formats { json } => score::formats(json),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "calipers", &mut std::io::stdout());

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Compat, Score};
 use crate::exit::{Failure, print};
-use calipers::io::{Source, formats as known_formats};
+use calipers::io::{Source, formats as known_formats, writers};
 use calipers::render::{Style, results_json, results_text};
 use calipers::{Reducer, Report, Seed, score};
 use std::io::IsTerminal;
@@ -34,10 +34,7 @@ fn options(arguments: &Score) -> Result<score::Options, Failure> {
         keep_reductions: arguments.reductions,
         ..score::Options::default()
     };
-    if !arguments.reducer.is_empty() {
-        let named = arguments.reducer.iter().filter(|name| *name != "none");
-        options.reducers = Some(named.map(|name| Reducer::parse(name)).collect::<Result<_, _>>()?);
-    }
+    options.reducers = reducers(&arguments.reducer)?;
     for filter in &arguments.filter {
         let Some((key, value)) = filter.split_once('=') else {
             let hint = "write `--where category=adversarial`";
@@ -46,6 +43,13 @@ fn options(arguments: &Score) -> Result<score::Options, Failure> {
         options.filter.push((key.to_owned(), value.to_owned()));
     }
     Ok(options)
+}
+
+/// The reducers of these names, if there are any; `none` is a name for none of them.
+pub(crate) fn reducers(names: &[String]) -> Result<Option<Vec<Reducer>>, Failure> {
+    let named = names.iter().filter(|name| *name != "none").map(|name| Reducer::parse(name));
+    let reducers = named.collect::<Result<_, _>>()?;
+    Ok(if names.is_empty() { None } else { Some(reducers) })
 }
 
 /// Colour only where a person looks, and not if they asked for none.
@@ -57,13 +61,23 @@ fn style() -> Style {
 pub(crate) fn formats(json: bool) -> Result<(), Failure> {
     let known = known_formats();
     if json {
-        let list: Vec<_> =
-            known.iter().map(|format| serde_json::json!({"name": format.name(), "about": format.about()})).collect();
+        let list: Vec<_> = known
+            .iter()
+            .map(|format| {
+                let writer = writers().into_iter().find(|writer| writer.name() == format.name());
+                let endings = writer.map(calipers::io::Writer::endings);
+                serde_json::json!({"name": format.name(), "about": format.about(), "written": endings})
+            })
+            .collect();
         return print(|out| {
             serde_json::to_writer_pretty(&mut *out, &list)?;
             writeln!(out)
         });
     }
     let width = known.iter().map(|format| format.name().len()).max().unwrap_or(0);
-    print(|out| known.iter().try_for_each(|format| writeln!(out, "{:<width$}  {}", format.name(), format.about())))
+    print(|out| {
+        known.iter().try_for_each(|format| writeln!(out, "{:<width$}  {}", format.name(), format.about()))?;
+        writeln!(out, "\nwritten by `calipers convert`:")?;
+        writers().iter().try_for_each(|writer| writeln!(out, "{:<width$}  {}", writer.name(), writer.about()))
+    })
 }

@@ -19,6 +19,7 @@ mod metric;
 mod places;
 mod plan;
 mod points;
+mod records;
 mod reduce;
 mod report;
 mod results;
@@ -38,6 +39,7 @@ pub use labels::Labels;
 pub use metric::*;
 pub use plan::{Epochs, IntoReducers, Partial, Plan};
 pub use points::Points;
+pub use records::Record;
 pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
     score_reducer,

@@ -230,8 +230,10 @@ impl Plan {
     /// The ways in which a scorer's attempts are looked at, with the metrics of each.
     fn views(&self, scorer: &Arc<str>) -> Vec<ScoreState> {
         let specs = self.specs(scorer);
-        // One entry by key alone stands for a scorer that declares a map of metrics; the rest are lists.
-        let listed = self.context.inspect && !matches!(&specs[..], [MetricSpec::Keyed(_)]);
+        // One entry by key alone stands for a scorer that declares a map of metrics; the rest are lists, of which one
+        // without keys is the empty one.
+        let is_map = matches!(&specs[..], [MetricSpec::Keyed(keys)] if !keys.is_empty());
+        let listed = self.context.inspect && !is_map;
         let view =
             |reducer, label, specs: &[MetricSpec]| ScoreState::new(scorer.clone(), reducer, label, specs, listed);
         if self.reducers.as_ref().is_some_and(Vec::is_empty) {

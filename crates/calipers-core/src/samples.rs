@@ -226,6 +226,29 @@ impl Samples {
         self.errors.contains_key(&attempt)
     }
 
+    /// The sample and the epoch of every attempt, as they were delivered.
+    pub(crate) fn attempt_places(&self) -> (&[u32], &[u32]) {
+        (&self.attempt_sample, &self.attempt_epoch)
+    }
+
+    /// Why an attempt did not run.
+    pub(crate) fn error_at(&self, attempt: u32) -> Option<&Arc<str>> {
+        self.errors.get(&attempt)
+    }
+
+    /// The fields of an attempt that was delivered in these rows. The first row that has a field counts.
+    pub(crate) fn fields_at(&self, rows: &[u32]) -> Vec<(Arc<str>, Value)> {
+        let value = |column: &Column, row: u32| {
+            let given = (row as usize) < column.len() && !column.is_missing(row as usize);
+            given.then(|| column.get(row as usize))
+        };
+        let known = self
+            .fields
+            .iter()
+            .filter_map(|(name, column)| Some((name.clone(), rows.iter().find_map(|&row| value(column, row))?)));
+        known.collect()
+    }
+
     /// All attempts, each once, by sample and then by epoch: the rows of metrics over fields.
     pub(crate) fn all_attempts(&self) -> Scores {
         let rows = self.attempt_rows();

@@ -14,10 +14,12 @@ mod run;
 mod shape;
 mod source;
 mod wanted;
+mod write;
 
 pub use error::{Place, ReadError, printable};
-pub use formats::{Format, Sink, choose, formats, read, read_shards};
+pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards};
 pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 pub use shape::{JsonShape, Root, Shape};
 pub use source::Source;
 pub use wanted::Wanted;
+pub use write::{Contents, Output, WriteError, Writer, writer, writers};

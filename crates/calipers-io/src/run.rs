@@ -66,7 +66,7 @@ pub enum RecordedMetric {
         /// The parameters.
         params: Value,
     },
-    /// Metrics by key or pattern.
+    /// Metrics by key or pattern. One without keys says that there is a list, which may be empty or hold one map.
     Keyed(Vec<(String, Vec<RecordedMetric>)>),
 }
 

@@ -21,6 +21,8 @@
 //! - [`pipeline`]: the same over many shards and threads.
 //! - [`stats`]: the statistics themselves, for those who have numbers already.
 
+#[cfg(feature = "files")]
+pub mod convert;
 pub mod guide;
 pub mod pipeline;
 #[cfg(feature = "files")]

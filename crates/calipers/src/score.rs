@@ -233,6 +233,9 @@ fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Resu
     }
     let mut unknown = Vec::new();
     for scorer in &recorded.scorers {
+        if matches!(&scorer.metrics[..], [RecordedMetric::Keyed(keys)] if keys.is_empty()) {
+            notes.push(format!("scorer `{}` lists no metrics in the log, so it has no figures", scorer.name));
+        }
         let specs: Vec<MetricSpec> =
             scorer.metrics.iter().filter_map(|metric| spec(metric, &options.registry, &mut unknown)).collect();
         if !specs.is_empty() {

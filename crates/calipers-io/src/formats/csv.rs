@@ -137,13 +137,18 @@ fn header(source: &Source, row: &::csv::ByteRecord) -> Result<(Columns, Vec<Stri
 }
 
 /// What a cell holds, given what its column means. An empty cell is null.
-fn cell(role: &Role, text: &str) -> Value {
+pub(crate) fn cell(role: &Role, text: &str) -> Value {
     let text = text.trim();
     if text.is_empty() {
         return Value::Null;
     }
+    // JSON's quotes keep what a cell would lose: spaces around a text, and a text that looks like something else.
+    if let Some(quoted) = quoted(text) {
+        return quoted;
+    }
     match role {
-        Role::Id | Role::SampleId | Role::Error | Role::Scores | Role::Metadata => text.into(),
+        Role::Id | Role::SampleId | Role::Scores | Role::Metadata | Role::Fields | Role::NullMetadata => text.into(),
+        Role::Error => native::embedded(text).filter(|map| map.get("message").is_some()).unwrap_or_else(|| text.into()),
         Role::Epoch | Role::Number(_) | Role::Flag(_) | Role::Label(_) => scalar(text).unwrap_or_else(|| text.into()),
         Role::Score(_) => scalar(text).or_else(|| native::embedded(text)).unwrap_or_else(|| text.into()),
         Role::Behaviors(_) => native::embedded(text).unwrap_or_else(|| {
@@ -151,7 +156,7 @@ fn cell(role: &Role, text: &str) -> Value {
             Value::List(names.map(Value::from).collect())
         }),
         // A fact is converted only where nothing is lost: `1.10` is a version and `007` a name.
-        Role::Fact(_) => match scalar(text) {
+        Role::Fact(_) | Role::Field(_) => match scalar(text) {
             Some(value @ (Value::Int(_) | Value::Float(_))) if value.to_string() == text => value,
             Some(value @ Value::Bool(_)) => value,
             _ => native::embedded(text).unwrap_or_else(|| text.into()),
@@ -159,7 +164,15 @@ fn cell(role: &Role, text: &str) -> Value {
     }
 }
 
-/// A number, true, false, null, or a text in JSON's quotes.
+/// A text in JSON's quotes.
+fn quoted(text: &str) -> Option<Value> {
+    if !text.starts_with('"') {
+        return None;
+    }
+    serde_json::from_str::<String>(text).ok().map(Value::from)
+}
+
+/// A number, true, false or null.
 fn scalar(text: &str) -> Option<Value> {
     let first = *text.as_bytes().first()?;
     if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.') {
@@ -174,7 +187,6 @@ fn scalar(text: &str) -> Option<Value> {
         "null" | "None" | "NULL" => Some(Value::Null),
         "nan" | "NaN" | "NAN" => Some(Value::Missing),
         "inf" | "Infinity" => Some(Value::Float(f64::INFINITY)),
-        _ if first == b'"' => serde_json::from_str::<String>(text).ok().map(Value::from),
         _ => None,
     }
 }

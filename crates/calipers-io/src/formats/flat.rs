@@ -179,7 +179,8 @@ impl<'w> Flat<'w> {
             Role::Flag(name) if self.wanted.has(&name) => Slot::Flag(name, cells()),
             Role::Label(name) if self.wanted.has(&name) => Slot::Label(name, cells()),
             Role::Behaviors(list) if self.wanted.has(list.name()) => Slot::Unusual,
-            _ => Slot::Nowhere,
+            Role::Fields | Role::Field(_) | Role::NullMetadata => Slot::Unusual,
+            Role::Fact(_) | Role::Number(_) | Role::Flag(_) | Role::Label(_) | Role::Behaviors(_) => Slot::Nowhere,
         };
         let is_taken = self.columns.iter().any(|column| column.slot.is_same_place(&slot));
         (!is_taken).then_some(slot)

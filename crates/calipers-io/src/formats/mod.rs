@@ -22,6 +22,11 @@ mod pydantic_evals;
 mod tau2;
 mod waza;
 
+pub(crate) use csv::cell;
+pub use inspect::InspectLog;
+pub(crate) use inspect::{SampleText, sample_place, write_archive, write_document};
+pub(crate) use native::{Role, embedded};
+
 use crate::{ReadError, Run, Shape, Source, Wanted};
 use calipers_core::{Samples, Shards};
 

@@ -420,6 +420,12 @@ pub(crate) enum Role {
     Label(Arc<str>),
     /// Names of behaviours.
     Behaviors(Behaviors),
+    /// A map of measurements of the attempt that have no column of their own. Null is a value there.
+    Fields,
+    /// One of them.
+    Field(Arc<str>),
+    /// The names of facts that are known to be null, which elsewhere is the same as not given.
+    NullMetadata,
     /// Why the attempt did not run.
     Error,
 }
@@ -452,6 +458,8 @@ impl Role {
             "scores" => Self::Scores,
             "score" | "value" => Self::Score("score".into()),
             "metadata" => Self::Metadata,
+            "fields" => Self::Fields,
+            "null_metadata" => Self::NullMetadata,
             "error" => Self::Error,
             "passed" | "correct" => Self::Flag(name.into()),
             "predicted" | "actual" => Self::Label(name.into()),
@@ -463,6 +471,7 @@ impl Role {
             _ => match name.split_once('.') {
                 Some(("scores" | "score", scorer)) if !scorer.is_empty() => Self::Score(scorer.into()),
                 Some(("metadata", key)) if !key.is_empty() => Self::Fact(key.into()),
+                Some(("fields", field)) if !field.is_empty() => Self::Field(field.into()),
                 _ => Self::Fact(name.into()),
             },
         }
@@ -511,6 +520,17 @@ impl Record {
             Role::Label(name) if value.is_scalar() => self.fields.push((name.clone(), value)),
             Role::Label(name) => return Err(wrong(name, &value, "text, a number, true or false")),
             Role::Behaviors(list) => self.add_behaviors(*list, unfold(value))?,
+            Role::Field(name) => self.fields.push((name.clone(), value)),
+            Role::Fields => match unfold(value) {
+                Value::Map(entries) => self.fields.extend(entries),
+                other => return Err(wrong("fields", &other, "a map")),
+            },
+            Role::NullMetadata => match unfold(value) {
+                Value::List(names) => {
+                    self.metadata.extend(names.iter().map(|name| (name.to_string().into(), Value::Null)));
+                }
+                other => return Err(wrong("null_metadata", &other, "a list of names")),
+            },
             Role::Error => self.error = error_text(&value),
         }
         Ok(())
@@ -740,7 +760,7 @@ fn is_marked(list: &str, mark: &Value) -> Result<bool, String> {
 }
 
 /// The parts of a score that is more than its value.
-const SCORE_PARTS: [&str; 6] = ["value", "answer", "explanation", "metadata", "reason", "history"];
+const SCORE_PARTS: [&str; 7] = ["value", "answer", "explanation", "metadata", "reason", "history", "unscored"];
 
 /// A score as it is written: a value, or a map with `value` and what belongs to it.
 pub(crate) fn outcome(value: Value) -> Result<Outcome, String> {
@@ -760,23 +780,42 @@ pub(crate) fn outcome(value: Value) -> Result<Outcome, String> {
     }
     let mut score = Score::unscored();
     let mut reason: Option<Arc<str>> = None;
+    let mut unscored = Vec::new();
     for (key, part) in entries {
         match (&*key, part) {
             ("value", Value::Null) => reason = reason.or(Some("null".into())),
-            ("value", value) => {
-                check_flat(&value)?;
-                score.value = value;
-            }
+            ("value", value) => score.value = value,
+            ("unscored", Value::List(places)) => unscored = places,
             ("answer", Value::Text(text)) => score.answer = Some(text),
             ("explanation", Value::Text(text)) => score.explanation = Some(text),
             ("reason", Value::Text(text)) => reason = Some(text),
-            ("metadata", Value::Map(entries)) => score.metadata = Some(Arc::new(Metadata::new(entries))),
+            ("metadata", metadata) => {
+                if let Value::Map(entries) = unfold(metadata) {
+                    score.metadata = Some(Arc::new(Metadata::new(entries)));
+                }
+            }
             _ => {}
         }
     }
+    unscored.iter().for_each(|place| leave_unscored(&mut score.value, place));
+    check_flat(&score.value)?;
     match (score.value.is_missing(), reason) {
         (true, Some(reason)) => Ok(Outcome::Unscored { reason, score: Some(Box::new(score)) }),
         _ => Ok(Outcome::from(score)),
+    }
+}
+
+/// Marks an item of a list, by its place, or an entry of a map, by its key, as unscored: JSON has no NaN to say so.
+fn leave_unscored(value: &mut Value, place: &Value) {
+    let part = match (value, place) {
+        (Value::List(items), Value::Int(place)) => usize::try_from(*place).ok().and_then(|at| items.get_mut(at)),
+        (Value::Map(entries), Value::Text(key)) => {
+            entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value)
+        }
+        _ => None,
+    };
+    if let Some(part) = part {
+        *part = Value::Missing;
     }
 }
 

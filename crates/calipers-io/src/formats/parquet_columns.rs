@@ -91,7 +91,7 @@ impl Columns {
                 Role::Fact(name) | Role::Number(name) | Role::Flag(name) | Role::Label(name) => wanted.has(name),
                 Role::Behaviors(list) if wanted.has(list.name()) => return None,
                 Role::Behaviors(_) => false,
-                Role::Scores | Role::Metadata => return None,
+                Role::Scores | Role::Metadata | Role::Fields | Role::Field(_) | Role::NullMetadata => return None,
                 Role::Id | Role::SampleId | Role::Epoch | Role::Score(_) | Role::Error => true,
             };
             if !is_wanted {
@@ -210,7 +210,7 @@ impl Slot {
             Role::Number(name) => Self::Number(name.clone(), Vec::new()),
             Role::Flag(name) => Self::Flag(name.clone(), cells),
             Role::Label(name) => Self::Label(name.clone(), cells),
-            Role::Id | Role::SampleId | Role::Scores | Role::Metadata | Role::Behaviors(_) => Self::Id,
+            _ => Self::Id,
         }
     }
 

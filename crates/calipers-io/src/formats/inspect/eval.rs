@@ -100,7 +100,7 @@ fn read_sample(
 }
 
 /// The members of one sample.
-struct SampleMember<'a> {
+pub(super) struct SampleMember<'a> {
     /// The sample, or what is left of it when its parts are stored apart.
     shell: &'a Member,
     /// Its metadata, if they are stored apart.
@@ -108,9 +108,22 @@ struct SampleMember<'a> {
 }
 
 impl<'a> SampleMember<'a> {
+    pub(super) fn shell(&self) -> &'a Member {
+        self.shell
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.shell.name
+    }
+
+    /// True when the events and messages stand in files of their own.
+    pub(super) fn is_in_parts(&self) -> bool {
+        self.metadata.is_some() || self.shell.name.ends_with("/sample.json")
+    }
+
     /// The samples of an archive: `samples/{id}_epoch_{n}.json`, or `samples/{id}_epoch_{n}/sample.json` with parts
     /// beside it. An id may hold slashes, so a folder is one of a sample only if it has a `sample.json`.
-    fn all(members: &'a [Member]) -> Vec<Self> {
+    pub(super) fn all(members: &'a [Member]) -> Vec<Self> {
         let inside = |member: &&Member| member.name.starts_with("samples/") && member.name.ends_with(".json");
         let files = || members.iter().filter(inside);
         let folder = |member: &'a Member| {

@@ -254,7 +254,15 @@ fn unqualified(name: &str) -> &str {
 /// Metrics as they are listed, by key, or both.
 fn metrics(listed: Option<&Value>) -> Vec<RecordedMetric> {
     match listed {
-        Some(Value::List(items)) => items.iter().filter_map(metric).collect(),
+        Some(Value::List(items)) => {
+            let mut metrics: Vec<RecordedMetric> = items.iter().filter_map(metric).collect();
+            // A list of nothing, and a list of one map, are not what no list and that map alone are: Inspect has no
+            // results for the one, and results for the whole score beside those by key for the other.
+            if matches!(&metrics[..], [] | [RecordedMetric::Keyed(_)]) {
+                metrics.insert(0, RecordedMetric::Keyed(Vec::new()));
+            }
+            metrics
+        }
         Some(keyed @ Value::Map(_)) => metric(keyed).into_iter().collect(),
         _ => Vec::new(),
     }

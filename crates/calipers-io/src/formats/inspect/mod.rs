@@ -1,11 +1,18 @@
 //! Inspect AI's logs: `.eval` archives and `.json` documents.
 
 mod archive;
+mod container;
+mod copy;
 mod eval;
 mod header;
 mod json;
+mod pool;
 mod sample;
 mod skim;
+
+pub(crate) use container::{SampleText, write_archive, write_document};
+pub use copy::InspectLog;
+pub(crate) use sample::sample_place;
 
 use super::Format;
 use crate::{ReadError, Run, Shape, Source};
@@ -53,15 +60,18 @@ impl Format for Inspect {
             let hint = "an Inspect log is a ZIP archive or a JSON document; copy it again from where it was written";
             return Err(source.error("the content is neither a ZIP archive nor JSON").hint(hint));
         }
-        let mut stored = Vec::new();
-        source.seekable()?.take(4).read_to_end(&mut stored).map_err(|error| source.unreadable(&error))?;
-        if !is_archive(&stored) {
-            // An archive within gzip or zstd cannot be sought in, so it is taken out first.
-            let inner = Source::bytes(source.name.clone(), source.read_all()?);
-            return Ok(vec![eval::read(&inner)?]);
-        }
-        Ok(vec![eval::read(source)?])
+        Ok(vec![eval::read(&seekable(source)?)?])
     }
+}
+
+/// The archive itself: one within gzip or zstd cannot be sought in, so it is taken out first.
+fn seekable(source: &Source) -> Result<Source, ReadError> {
+    let mut stored = Vec::new();
+    source.seekable()?.take(4).read_to_end(&mut stored).map_err(|error| source.unreadable(&error))?;
+    if is_archive(&stored) {
+        return Ok(source.clone());
+    }
+    Ok(Source::bytes(source.name.clone(), source.read_all()?))
 }
 
 /// An archive begins with a member, or, if it has none, with its end.

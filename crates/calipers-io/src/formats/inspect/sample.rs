@@ -4,7 +4,7 @@
 //! the keys below become values.
 
 use super::skim::Skim;
-use crate::json::{self, Json};
+use crate::json::{self, Json, Parts};
 use calipers_core::{Attempt, Metadata, Outcome, SampleId, Samples, Score, Value};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -22,7 +22,7 @@ pub(super) struct Sample {
     pub(super) epoch: u32,
     scores: Vec<(Arc<str>, Outcome)>,
     metadata: Vec<(Arc<str>, Value)>,
-    fields: Vec<(&'static str, Value)>,
+    fields: Vec<(Cow<'static, str>, Value)>,
     error: Option<Arc<str>>,
 }
 
@@ -66,15 +66,8 @@ impl Sample {
         }
     }
 
-    /// The place of a sample in its log: by epoch, then by id as text, whole numbers filled up with zeros.
     pub(super) fn place(&self) -> (u32, String) {
-        let id = match &self.id {
-            // Python fills zeros in after the sign.
-            SampleId::Int(id) if *id < 0 => format!("-{:0>19}", id.unsigned_abs()),
-            SampleId::Int(id) => format!("{id:0>20}"),
-            SampleId::Text(id) => id.to_string(),
-        };
-        (self.epoch, id)
+        sample_place(&self.id, self.epoch)
     }
 
     /// Adds the attempt to the samples. A score without a name counts as this scorer's.
@@ -94,6 +87,17 @@ impl Sample {
             attempt.error(error);
         }
     }
+}
+
+/// The place of a sample in its log: by epoch, then by id as text, whole numbers filled up with zeros.
+pub(crate) fn sample_place(id: &SampleId, epoch: u32) -> (u32, String) {
+    let id = match id {
+        // Python fills zeros in after the sign.
+        SampleId::Int(id) if *id < 0 => format!("-{:0>19}", id.unsigned_abs()),
+        SampleId::Int(id) => format!("{id:0>20}"),
+        SampleId::Text(id) => id.to_string(),
+    };
+    (epoch, id)
 }
 
 fn not_a_sample(what: impl fmt::Display) -> Wrong {
@@ -139,7 +143,7 @@ impl Names {
 
 /// A sample as it is written.
 #[derive(Default)]
-struct SampleParts {
+struct SampleParts<'a> {
     id: Option<Value>,
     epoch: Option<Value>,
     scores: Vec<(Arc<str>, ScoreParts)>,
@@ -149,7 +153,14 @@ struct SampleParts {
     usage: Usage,
     total_time: Option<Value>,
     working_time: Option<Value>,
+    /// What Calipers wrote that Inspect has no place for.
+    ours: Option<Value>,
+    /// The conversation, which is looked at only if Calipers wrote it.
+    own: [&'a [u8]; OWN.len()],
 }
+
+/// The parts of a sample that native records have as metadata.
+const OWN: [&str; 4] = ["input", "target", "choices", "output"];
 
 /// A score as it is written.
 #[derive(Default)]
@@ -161,9 +172,9 @@ struct ScoreParts {
     metadata: Vec<(Arc<str>, Value)>,
 }
 
-impl SampleParts {
+impl<'a> SampleParts<'a> {
     /// Takes an entry of a sample in, if scoring needs it.
-    fn take(&mut self, key: &[u8], value: &[u8], names: &mut Names) -> Result<(), serde_json::Error> {
+    fn take(&mut self, key: &[u8], value: &'a [u8], names: &mut Names) -> Result<(), serde_json::Error> {
         match key {
             b"id" => self.id = some(value)?,
             b"epoch" => self.epoch = some(value)?,
@@ -176,7 +187,13 @@ impl SampleParts {
             b"model_usage" => self.usage = UsagesSeed::parse(value, names)?,
             b"total_time" => self.total_time = some(value)?,
             b"working_time" => self.working_time = some(value)?,
-            _ => {}
+            // The store of an agent may be large: it is looked into only if it begins with what we wrote.
+            b"store" if is_ours(value) => self.ours = some(value)?.and_then(|store| store.get("calipers").cloned()),
+            _ => {
+                if let Some(place) = OWN.iter().position(|own| own.as_bytes() == key) {
+                    self.own[place] = value;
+                }
+            }
         }
         Ok(())
     }
@@ -193,17 +210,40 @@ impl SampleParts {
             scores.push((scorer, outcome));
         }
         let mut fields = Vec::new();
-        let mut field = |name, value: Option<Value>| fields.extend(value.map(|value| (name, value)));
+        let mut field = |name, value: Option<Value>| fields.extend(value.map(|value| (Cow::Borrowed(name), value)));
         let milliseconds = |seconds: Option<Value>| Some(Value::from(seconds?.as_number()? * 1000.0));
         field("latency_ms", milliseconds(self.total_time));
         field("working_time_ms", milliseconds(self.working_time));
-        field("tokens_used", self.usage.tokens.map(|tokens| Value::Int(tokens as i64)));
+        field("tokens_used", self.usage.tokens.map(Value::from));
         field("cost_usd", self.usage.cost.map(Value::from));
         // A limit is a map in samples, and its type alone in summaries.
         field("limit", self.limit.and_then(|limit| text(limit.get("type").cloned().unwrap_or(limit)).map(Value::Text)));
         let error = self.error.and_then(|error| text(error.get("message").cloned().unwrap_or(error)));
-        Ok(Sample { id, epoch, scores, metadata: self.metadata, fields, error })
+        let mut metadata = self.metadata;
+        if let Some(ours) = self.ours {
+            for (name, value) in ours.entries("fields") {
+                fields.retain(|(known, _)| **known != **name);
+                fields.push((Cow::Owned(name.to_string()), value.clone()));
+            }
+            for name in ours.items("own").iter().map(Value::to_string) {
+                metadata.extend(own_part(&self.own, &name).map(|value| (name.as_str().into(), value)));
+            }
+        }
+        Ok(Sample { id, epoch, scores, metadata, fields, error })
     }
+}
+
+/// True for a store whose first key is ours.
+fn is_ours(store: &[u8]) -> bool {
+    let inside = store.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+    inside.trim_ascii_start().starts_with(b"\"calipers\"")
+}
+
+/// A part of the conversation that a native record had as metadata under this name.
+fn own_part(own: &[&[u8]; OWN.len()], name: &str) -> Option<Value> {
+    let place = if name == "completion" { "output" } else { name };
+    let value = some(own[OWN.iter().position(|own| *own == place)?]).ok()??;
+    if place == "output" { value.get("completion").cloned() } else { Some(value) }
 }
 
 fn sample_id(id: Option<Value>) -> Result<SampleId, Wrong> {
@@ -492,9 +532,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!((sample.id.to_string(), sample.epoch), ("a".to_owned(), 2));
-        let want = [("latency_ms", 1500.0.into()), ("tokens_used", 8.into()), ("cost_usd", 0.25.into())];
-        assert_eq!(sample.fields[..3], want);
-        assert_eq!(sample.fields[3], ("limit", "token".into()));
+        let want = [("latency_ms", 1500.0.into()), ("tokens_used", 8.0.into()), ("cost_usd", 0.25.into())];
+        assert_eq!(sample.fields[..3], want.map(|(name, value): (_, Value)| (name.into(), value)));
+        assert_eq!(sample.fields[3], ("limit".into(), "token".into()));
         assert_eq!(sample.error.as_deref(), Some("boom"));
         assert_eq!(sample.metadata, [("topic".into(), Value::from("t"))]);
         let Outcome::Scored(score) = &sample.scores[0].1 else { panic!("it has a score") };

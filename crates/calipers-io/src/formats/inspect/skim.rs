@@ -121,6 +121,25 @@ impl<'a> Skim<'a> {
     }
 }
 
+/// The items of a list, as they are written.
+pub(super) fn items(bytes: &[u8]) -> Result<Vec<&[u8]>, Unclear> {
+    let mut skim = Skim { bytes, at: 0, first: true };
+    if skim.next_byte()? != b'[' {
+        return Err("expected a list");
+    }
+    skim.at += 1;
+    let mut items = Vec::new();
+    loop {
+        match (skim.next_byte()?, skim.first) {
+            (b']', _) => return Ok(items),
+            (b',', false) => skim.at += 1,
+            (_, true) => skim.first = false,
+            _ => return Err("expected a comma or the end of the list"),
+        }
+        items.push(skim.value()?);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

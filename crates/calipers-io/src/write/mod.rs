@@ -1,0 +1,133 @@
+//! Results out: the same record in four forms.
+//!
+//! A [`Writer`] is to writing what a [`Format`](crate::Format) is to reading: a value in a list, one file each. What is
+//! written is read again as the same samples; where a form cannot hold something, the writer returns a note.
+
+mod csv;
+mod inspect;
+pub(crate) mod json;
+mod native;
+mod output;
+mod parquet;
+mod table;
+
+pub use output::Output;
+
+use crate::{Run, printable};
+use calipers_core::{Record, Results, SampleId};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What is to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'a> {
+    /// The samples, and what is known of the run. Its recorded scorers and reducers are those of the results.
+    pub run: &'a Run,
+    /// What was computed, with placeholders as Inspect has them. Only logs of Inspect hold it.
+    pub results: Option<&'a Results>,
+}
+
+/// A form in which results can be written.
+pub trait Writer: Sync {
+    /// The short name, for `--to`; that of the reader.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in one line.
+    fn about(&self) -> &'static str;
+
+    /// The endings of the files that are written in this form unless another one is asked for.
+    fn endings(&self) -> &'static [&'static str];
+
+    /// Writes everything, and returns notes on what could not be held.
+    fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError>;
+}
+
+/// All writers.
+#[must_use]
+pub fn writers() -> Vec<&'static dyn Writer> {
+    vec![&native::Native, &csv::Csv, &parquet::Parquet, &inspect::Inspect]
+}
+
+/// The writer of this name, or the one for a file that is called so.
+pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, WriteError> {
+    let known = writers();
+    if let Some(name) = to {
+        let found = known.iter().find(|writer| writer.name() == name).copied();
+        return found.ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|writer| writer.name()).collect();
+            WriteError::new(path, format!("nothing can be written as `{name}`"))
+                .hint(format!("the forms are {}", names.join(", ")))
+        });
+    }
+    if path == "-" {
+        return Ok(&native::Native);
+    }
+    let name = path.to_lowercase();
+    let found = known.iter().find(|writer| writer.endings().iter().any(|ending| name.ends_with(ending))).copied();
+    found.ok_or_else(|| {
+        let endings: Vec<&str> = known.iter().flat_map(|writer| writer.endings()).copied().collect();
+        WriteError::new(path, "the ending of the name does not say how to write")
+            .hint(format!("end it in {}, or name a form with `--to`", endings.join(", ")))
+    })
+}
+
+/// A file that cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteError {
+    what: String,
+    target: String,
+    hint: Option<String>,
+}
+
+impl WriteError {
+    /// An error with this file.
+    pub fn new(target: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { what: what.into(), target: target.into(), hint: None }
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  writing {}", printable(&self.what), printable(&self.target))?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+/// What a form could not hold, counted: a file of a million rows has one note, not a million.
+#[derive(Debug, Default)]
+struct Lost(BTreeMap<&'static str, (u64, String)>);
+
+impl Lost {
+    /// Something of a sample was changed on the way; the first sample is named.
+    fn add(&mut self, what: &'static str, id: &SampleId) {
+        self.0.entry(what).or_insert_with(|| (0, id.to_string())).0 += 1;
+    }
+
+    fn notes(self) -> Vec<String> {
+        let note = |(what, (times, first)): (&str, (u64, String))| match times {
+            1 => format!("{what} (in sample `{}`)", printable(&first)),
+            _ => format!("{what} ({times} times, first in sample `{}`)", printable(&first)),
+        };
+        self.0.into_iter().map(note).collect()
+    }
+}
+
+/// A record must be readable again: readers refuse a sample without a name.
+fn check_id(record: &Record, out: &Output) -> Result<(), WriteError> {
+    match &record.id {
+        SampleId::Text(text) if text.trim().is_empty() => {
+            let what = format!("the id of a sample is blank: `{text}`");
+            Err(WriteError::new(out.name(), what).hint("give every sample a name; only logs of Inspect may lack it"))
+        }
+        _ => Ok(()),
+    }
+}

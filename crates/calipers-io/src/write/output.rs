@@ -1,0 +1,215 @@
+//! Where bytes go: a file that appears only when it is whole, or standard output.
+
+use super::WriteError;
+use flate2::write::GzEncoder;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A place to write to, opened before the work starts so that a wrong name fails at once.
+///
+/// A file is written under another name in the same folder and renamed by [`finish`](Self::finish). Whatever fails
+/// before that leaves what was there as it was.
+#[derive(Debug)]
+pub struct Output {
+    name: String,
+    sink: Option<Sink>,
+    /// The file in the making, and what it will be called. None for standard output and devices.
+    place: Option<(PathBuf, PathBuf)>,
+    force: bool,
+}
+
+enum Sink {
+    Plain(BufWriter<File>),
+    Gzip(GzEncoder<BufWriter<File>>),
+    Zstd(zstd::Encoder<'static, BufWriter<File>>),
+    Stdout(BufWriter<Pipe>),
+}
+
+/// Standard output. When its reader goes away, as `head` does, that is no mistake of anyone's: the rest goes nowhere.
+struct Pipe {
+    out: io::Stdout,
+    is_closed: bool,
+}
+
+impl Pipe {
+    fn unless_closed(&mut self, done: io::Result<()>) -> io::Result<()> {
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(())
+            }
+            done => done,
+        }
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_closed {
+            let done = self.out.write_all(bytes);
+            self.unless_closed(done)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = if self.is_closed { Ok(()) } else { self.out.flush() };
+        self.unless_closed(done)
+    }
+}
+
+impl std::fmt::Debug for Sink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Plain",
+            Self::Gzip(_) => "Gzip",
+            Self::Zstd(_) => "Zstd",
+            Self::Stdout(_) => "Stdout",
+        })
+    }
+}
+
+impl Sink {
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Plain(file) => file,
+            Self::Gzip(file) => file,
+            Self::Zstd(file) => file,
+            Self::Stdout(out) => out,
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Plain(mut file) => file.flush(),
+            Self::Gzip(file) => file.finish()?.flush(),
+            Self::Zstd(file) => file.finish()?.flush(),
+            Self::Stdout(mut out) => out.flush(),
+        }
+    }
+}
+
+impl Output {
+    /// Standard output, under the name `-`.
+    #[must_use]
+    pub fn stdout() -> Self {
+        Self {
+            name: "-".into(),
+            sink: Some(Sink::Stdout(BufWriter::new(Pipe { out: io::stdout(), is_closed: false }))),
+            place: None,
+            force: false,
+        }
+    }
+
+    /// A file. One that exists is refused, unless it is to be replaced.
+    ///
+    /// A name that ends in `.gz` or `.zst` is compressed.
+    pub fn create(path: impl AsRef<Path>, force: bool) -> Result<Self, WriteError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let fail = |error: io::Error| {
+            WriteError::new(&*name, error.to_string()).hint("check the folder, and that it may be written to")
+        };
+        // What a link leads to is replaced, not the link.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        match fs::metadata(&target) {
+            Ok(found) if found.is_dir() => {
+                let hint = "end the name with `/` to write one file a run into it";
+                return Err(WriteError::new(name, "this is a folder").hint(hint));
+            }
+            Ok(found) if !found.is_file() => {
+                // A device or a pipe is written to as it is: it must not be replaced by a file.
+                let file = File::options().write(true).open(&target).map_err(fail)?;
+                return Ok(Self { sink: Some(sink(&name, file).map_err(fail)?), name, place: None, force });
+            }
+            Ok(_) if !force => return Err(exists(&name)),
+            _ => {}
+        }
+        let making = in_the_making(&target);
+        let file = File::create_new(&making).map_err(fail)?;
+        let sink = sink(&name, file).map_err(|error| {
+            let _ = fs::remove_file(&making);
+            fail(error)
+        })?;
+        Ok(Self { name, sink: Some(sink), place: Some((making, target)), force })
+    }
+
+    /// How it is named in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// True when the file is to be a JSON document, compressed or not.
+    pub(crate) fn is_json(&self) -> bool {
+        self.name.to_lowercase().trim_end_matches(".gz").trim_end_matches(".zst").ends_with(".json")
+    }
+
+    /// The error for what went wrong with writing.
+    pub(crate) fn failed(&self, error: &dyn std::fmt::Display) -> WriteError {
+        WriteError::new(&*self.name, format!("the file cannot be written: {error}")).hint("is the disk full?")
+    }
+
+    /// Where text goes.
+    pub(crate) fn text(&mut self) -> &mut dyn Write {
+        self.sink.as_mut().expect("not finished yet").writer()
+    }
+
+    /// Where archives go, which jump back to fill in sizes.
+    pub(crate) fn archive(&mut self) -> Result<&mut BufWriter<File>, WriteError> {
+        match &mut self.sink {
+            Some(Sink::Plain(file)) => Ok(file),
+            Some(Sink::Stdout(_)) => Err(WriteError::new("-", "an archive cannot be written to standard output")
+                .hint("name a file, or write `--to native`")),
+            _ => Err(WriteError::new(&*self.name, "an archive is compressed already")
+                .hint("leave out the ending `.gz` or `.zst`")),
+        }
+    }
+
+    /// Puts the file in its place.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        if let Some(sink) = self.sink.take() {
+            sink.finish().map_err(|error| self.failed(&error))?;
+        }
+        let Some((making, target)) = &self.place else { return Ok(()) };
+        if !self.force && target.exists() {
+            return Err(exists(&self.name));
+        }
+        fs::rename(making, target).map_err(|error| self.failed(&error))?;
+        self.place = None;
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some((making, _)) = &self.place {
+            // The bytes in the buffer go nowhere; there is nobody left to tell if this fails.
+            self.sink = None;
+            let _ = fs::remove_file(making);
+        }
+    }
+}
+
+fn exists(name: &str) -> WriteError {
+    WriteError::new(name, "the file exists").hint("name another one, or replace it with `--force`")
+}
+
+fn sink(name: &str, file: File) -> io::Result<Sink> {
+    let file = BufWriter::with_capacity(1 << 16, file);
+    let name = name.to_lowercase();
+    Ok(if name.ends_with(".gz") {
+        Sink::Gzip(GzEncoder::new(file, flate2::Compression::default()))
+    } else if name.ends_with(".zst") {
+        Sink::Zstd(zstd::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL)?)
+    } else {
+        Sink::Plain(file)
+    })
+}
+
+/// A name beside the target that no folder is searched for. Two processes never share one.
+fn in_the_making(target: &Path) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    target.with_file_name(format!(".{name}.{}.part", std::process::id()))
+}

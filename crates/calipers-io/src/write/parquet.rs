@@ -1,0 +1,339 @@
+//! Native records as Parquet: the columns of CSV, with types.
+//!
+//! A scorer whose scores are plain values of one kind has a plain column `scores.NAME`. With answers, reasons or gaps it
+//! is a struct, in which a row that the scorer did not look at is null. Everything else is JSON in `scores`.
+
+use super::native::{facts, is_at_home, put_entries, put_nulls, put_scores};
+use super::table::{Kind, Seen, Survey, can_be_column, json_text, text};
+use super::{Contents, Lost, Output, WriteError, Writer, check_id};
+use crate::formats::Role;
+use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use ::parquet::errors::Result as ParquetResult;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::types::{Type, TypePtr};
+use calipers_core::{Outcome, Record, SampleId, Samples, Score, Value};
+use std::sync::Arc;
+
+/// A table with typed columns.
+pub(super) struct Parquet;
+
+/// How many rows are written together. They are held in memory.
+const GROUP: usize = 100_000;
+/// Facts that are longer than this on average go into `metadata`: the reader leaves out columns of long text.
+const FACT_BYTES_MAX: u64 = 512;
+
+impl Writer for Parquet {
+    fn name(&self) -> &'static str {
+        "parquet"
+    }
+
+    fn about(&self) -> &'static str {
+        "Calipers records as Parquet, with typed columns"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &[".parquet"]
+    }
+
+    fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError> {
+        let samples = &contents.run.samples;
+        let mut lost = Lost::default();
+        for record in samples.records() {
+            check_id(&record, out)?;
+        }
+        let written = write_table(samples, out.archive()?, &mut lost);
+        written.map_err(|error| out.failed(&error))?;
+        Ok(lost.notes())
+    }
+}
+
+fn write_table(samples: &Samples, file: impl std::io::Write + Send, lost: &mut Lost) -> ParquetResult<()> {
+    let columns = columns(samples);
+    let fields = columns.iter().map(Column::schema).collect::<ParquetResult<Vec<_>>>()?;
+    let schema = Type::group_type_builder("records").with_fields(fields).build()?;
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
+    let mut records = samples.records().peekable();
+    while records.peek().is_some() {
+        let group: Vec<Record> = records.by_ref().take(GROUP).collect();
+        let mut row_group = writer.next_row_group()?;
+        for column in &columns {
+            column.write(&group, &columns, &mut row_group, lost)?;
+        }
+        row_group.close()?;
+    }
+    writer.close()?;
+    Ok(())
+}
+
+/// A column, or the columns of a struct.
+struct Column {
+    name: String,
+    kind: Kind,
+    holds: Holds,
+}
+
+/// What a column holds.
+#[derive(Clone, PartialEq)]
+enum Holds {
+    Id,
+    Epoch,
+    Score(Arc<str>),
+    ScoreParts(Arc<str>),
+    Scores,
+    Field(Arc<str>),
+    Fields,
+    Error,
+    Fact(Arc<str>),
+    Metadata,
+    NullMetadata,
+}
+
+impl Column {
+    fn new(name: impl Into<String>, kind: Kind, holds: Holds) -> Self {
+        Self { name: name.into(), kind, holds }
+    }
+}
+
+fn columns(samples: &Samples) -> Vec<Column> {
+    let survey = Survey::of(samples);
+    let id = if survey.all_ids_are_numbers { Kind::Int } else { Kind::Text };
+    let mut columns = vec![Column::new("id", id, Holds::Id), Column::new("epoch", Kind::Int, Holds::Epoch)];
+    for (scorer, seen) in &survey.scorers {
+        let name = format!("scores.{scorer}");
+        match seen.kind {
+            Some(kind) if !seen.is_mixed && can_be_column(scorer) => {
+                let is_plain = !seen.has_parts && survey.is_full(scorer);
+                let holds = if is_plain { Holds::Score } else { Holds::ScoreParts }(scorer.clone());
+                columns.push(Column::new(name, kind, holds));
+            }
+            _ => {}
+        }
+    }
+    for (name, seen) in &survey.fields {
+        columns.extend(field_column(name, seen));
+    }
+    for (key, seen) in &survey.facts {
+        let is_long = seen.bytes > FACT_BYTES_MAX.saturating_mul(survey.rows.max(1));
+        if let Some(kind) = seen.kind.filter(|_| can_be_column(key) && !is_long) {
+            columns.push(Column::new(format!("metadata.{key}"), kind, Holds::Fact(key.clone())));
+        }
+    }
+    if survey.has_errors {
+        columns.push(Column::new("error", Kind::Text, Holds::Error));
+    }
+    let rest = [
+        ("scores", Holds::Scores),
+        ("fields", Holds::Fields),
+        ("metadata", Holds::Metadata),
+        ("null_metadata", Holds::NullMetadata),
+    ];
+    let needed = rest.map(|(name, holds)| {
+        let column = Column::new(name, Kind::Text, holds);
+        let has_some = |record: Record| column.cell(&record, &columns, &mut Lost::default()).is_some();
+        let is_needed = samples.records().any(has_some);
+        (column, is_needed)
+    });
+    columns.extend(needed.into_iter().filter(|(_, is_needed)| *is_needed).map(|(column, _)| column));
+    columns
+}
+
+fn field_column(name: &Arc<str>, seen: &Seen) -> Option<Column> {
+    let holds = Holds::Field(name.clone());
+    match Role::of(name) {
+        Role::Number(_) => Some(Column::new(&**name, Kind::Float, holds)),
+        Role::Flag(_) => Some(Column::new(&**name, Kind::Bool, holds)),
+        Role::Behaviors(_) => Some(Column::new(&**name, Kind::Text, holds)),
+        Role::Label(_) => Some(Column::new(&**name, seen.kind?, holds)),
+        _ if !can_be_column(name) => None,
+        _ => Some(Column::new(format!("fields.{name}"), seen.kind?, holds)),
+    }
+}
+
+/// True when a field stands in a column of its own, given the kind of that column.
+fn fits_field(name: &str, value: &Value, kind: Kind) -> bool {
+    match Role::of(name) {
+        role @ Role::Behaviors(_) => is_at_home(&role, value),
+        role @ (Role::Number(_) | Role::Flag(_) | Role::Label(_)) => {
+            is_at_home(&role, value) && Kind::of(value) == Some(kind)
+        }
+        _ => Kind::of(value) == Some(kind),
+    }
+}
+
+/// The parts of a score in a struct, in the order in which they are written. The value comes first.
+const TEXT_PARTS: [&str; 4] = ["reason", "answer", "explanation", "metadata"];
+
+impl Column {
+    fn schema(&self) -> ParquetResult<TypePtr> {
+        if !matches!(self.holds, Holds::ScoreParts(_)) {
+            return leaf(&self.name, self.kind);
+        }
+        let mut parts = vec![leaf("value", self.kind)?];
+        for name in TEXT_PARTS {
+            parts.push(leaf(name, Kind::Text)?);
+        }
+        let group = Type::group_type_builder(&self.name).with_repetition(Repetition::OPTIONAL).with_fields(parts);
+        Ok(Arc::new(group.build()?))
+    }
+
+    fn write<W: std::io::Write + Send>(
+        &self,
+        records: &[Record],
+        columns: &[Self],
+        group: &mut SerializedRowGroupWriter<'_, W>,
+        lost: &mut Lost,
+    ) -> ParquetResult<()> {
+        let Holds::ScoreParts(scorer) = &self.holds else {
+            let cells: Vec<Option<Value>> = records.iter().map(|record| self.cell(record, columns, lost)).collect();
+            let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
+            return write_leaf(group, self.kind, &levels, cells.into_iter().flatten());
+        };
+        let parts: Vec<Option<Vec<Option<Value>>>> = records
+            .iter()
+            .map(|record| {
+                let (_, outcome) = record.scores.iter().find(|(name, _)| name == scorer)?;
+                Some(score_parts(outcome, record, lost))
+            })
+            .collect();
+        for place in 0..=TEXT_PARTS.len() {
+            let cell = |row: &Option<Vec<Option<Value>>>| row.as_ref().and_then(|parts| parts[place].clone());
+            let level = |row: &Option<Vec<Option<Value>>>| match row {
+                None => 0,
+                Some(parts) => 1 + i16::from(parts[place].is_some()),
+            };
+            let levels: Vec<i16> = parts.iter().map(level).collect();
+            let kind = if place == 0 { self.kind } else { Kind::Text };
+            write_leaf(group, kind, &levels, parts.iter().filter_map(cell))?;
+        }
+        Ok(())
+    }
+
+    /// What a record has in this column.
+    fn cell(&self, record: &Record, columns: &[Self], lost: &mut Lost) -> Option<Value> {
+        match &self.holds {
+            Holds::Id => Some(match (&record.id, self.kind) {
+                (SampleId::Int(i), Kind::Int) => Value::Int(*i),
+                (id, _) => Value::from(id.to_string()),
+            }),
+            Holds::Epoch => Some(Value::Int(i64::from(record.epoch))),
+            Holds::Score(scorer) => match &record.scores.iter().find(|(name, _)| name == scorer)?.1 {
+                Outcome::Scored(score) => Some(score.value.clone()),
+                Outcome::Unscored { .. } => None,
+            },
+            // Written part by part.
+            Holds::ScoreParts(_) => None,
+            Holds::Scores => {
+                let is_column = |name: &Arc<str>| {
+                    columns.iter().any(|c| matches!(&c.holds, Holds::Score(n) | Holds::ScoreParts(n) if n == name))
+                };
+                let mut rest = record.scores.iter().filter(|(name, _)| !is_column(name)).peekable();
+                rest.peek()?;
+                Some(text(|out| put_scores(out, rest, record, lost)).into())
+            }
+            Holds::Field(name) => {
+                let (_, value) = record.fields.iter().find(|(known, _)| known == name)?;
+                let shown = |value: &Value| if value.is_scalar() { value.clone() } else { json_text(value).into() };
+                fits_field(name, value, self.kind).then(|| shown(value))
+            }
+            Holds::Fields => {
+                let has_cell = |name: &Arc<str>, value: &Value| {
+                    columns
+                        .iter()
+                        .any(|c| matches!(&c.holds, Holds::Field(n) if n == name && fits_field(n, value, c.kind)))
+                };
+                let fields = record.fields.iter().map(|(name, value)| (name, value));
+                let mut rest = fields.filter(|(name, value)| !has_cell(name, value)).peekable();
+                rest.peek()?;
+                Some(text(|out| put_entries(out, rest, record, lost)).into())
+            }
+            Holds::Error => record.error.as_ref().map(|error| {
+                if error.trim().is_empty() {
+                    lost.add("an error without words is written as `error`", &record.id);
+                    return "error".into();
+                }
+                Value::Text(error.clone())
+            }),
+            Holds::Fact(key) => record.metadata.get(key).filter(|value| Kind::of(value) == Some(self.kind)).cloned(),
+            Holds::Metadata => {
+                let has_cell = |key: &Arc<str>, value: &Value| {
+                    let kind = Kind::of(value);
+                    columns.iter().any(|c| matches!(&c.holds, Holds::Fact(k) if k == key) && Some(c.kind) == kind)
+                };
+                let (facts, _) = facts(record);
+                let mut rest = facts.into_iter().filter(|(key, value)| !has_cell(key, value)).peekable();
+                rest.peek()?;
+                Some(text(|out| put_entries(out, rest, record, lost)).into())
+            }
+            Holds::NullMetadata => match facts(record) {
+                (_, nulls) if nulls.is_empty() => None,
+                (_, nulls) => Some(text(|out| put_nulls(out, &nulls, record, lost)).into()),
+            },
+        }
+    }
+}
+
+/// The value, and then the texts of [`TEXT_PARTS`].
+fn score_parts(outcome: &Outcome, record: &Record, lost: &mut Lost) -> Vec<Option<Value>> {
+    let (value, reason, score): (_, _, Option<&Score>) = match outcome {
+        Outcome::Scored(score) => (Some(score.value.clone()), None, Some(score)),
+        Outcome::Unscored { reason, score } => (None, Some(reason.clone()), score.as_deref()),
+    };
+    let metadata = score.and_then(|score| score.metadata.as_ref());
+    let metadata = metadata.map(|metadata| text(|out| put_entries(out, metadata.iter(), record, lost)));
+    let shared = |text: Option<Arc<str>>| text.map(Value::Text);
+    vec![
+        value,
+        shared(reason),
+        shared(score.and_then(|score| score.answer.clone())),
+        shared(score.and_then(|score| score.explanation.clone())),
+        metadata.map(Value::from),
+    ]
+}
+
+fn leaf(name: &str, kind: Kind) -> ParquetResult<TypePtr> {
+    let (physical, logical) = match kind {
+        Kind::Bool => (Physical::BOOLEAN, None),
+        Kind::Int => (Physical::INT64, None),
+        Kind::Float => (Physical::DOUBLE, None),
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    let leaf = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+    Ok(Arc::new(leaf.with_logical_type(logical).build()?))
+}
+
+/// Writes the values that there are; the levels say which rows have none.
+fn write_leaf<W: std::io::Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    kind: Kind,
+    levels: &[i16],
+    values: impl Iterator<Item = Value>,
+) -> ParquetResult<()> {
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    match kind {
+        Kind::Bool => {
+            let values: Vec<bool> = values.map(|value| value == Value::Bool(true)).collect();
+            column.typed::<BoolType>().write_batch(&values, Some(levels), None)?;
+        }
+        Kind::Int => {
+            let values: Vec<i64> =
+                values.filter_map(|value| if let Value::Int(i) = value { Some(i) } else { None }).collect();
+            column.typed::<Int64Type>().write_batch(&values, Some(levels), None)?;
+        }
+        Kind::Float => {
+            let values: Vec<f64> = values.filter_map(|value| value.as_number()).collect();
+            column.typed::<DoubleType>().write_batch(&values, Some(levels), None)?;
+        }
+        Kind::Text => {
+            let bytes = |value: Value| match value {
+                Value::Text(text) => ByteArray::from(text.as_bytes().to_vec()),
+                other => ByteArray::from(other.to_string().into_bytes()),
+            };
+            let values: Vec<ByteArray> = values.map(bytes).collect();
+            column.typed::<ByteArrayType>().write_batch(&values, Some(levels), None)?;
+        }
+    }
+    column.close()
+}
