@@ -9,6 +9,7 @@
 
 mod error;
 mod formats;
+mod guard;
 mod json;
 mod run;
 mod shape;
@@ -16,6 +17,7 @@ mod source;
 
 pub use error::{Place, ReadError, printable};
 pub use formats::{Format, formats, read};
+pub use guard::panic_is_caught;
 pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 pub use shape::{JsonShape, Root, Shape};
 pub use source::Source;

@@ -71,7 +71,7 @@ pub fn score(run: Run, options: &Options) -> Result<RunReport, Error> {
         format: run.format.to_owned(),
         task: run.task,
         model: run.model,
-        samples: samples.len() as u64,
+        samples: samples.counts(),
         results,
         recorded,
         notes,

@@ -9,6 +9,7 @@
 use super::native::{self, Each, Record, Role};
 use super::{Format, lighteval};
 use crate::error::printable;
+use crate::guard::guarded;
 use crate::{Place, ReadError, Run, Shape, Source};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -23,7 +24,6 @@ use bytes::{Buf, Bytes};
 use calipers_core::Value;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Tables in Parquet.
@@ -45,7 +45,8 @@ impl Format for Parquet {
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        guarded(source, || {
+        // The Parquet library may panic on damaged data.
+        guarded(source, "the Parquet data", || {
             let file = open(source)?;
             if lighteval::is_details(file.metadata().file_metadata().schema()) {
                 return lighteval::read_details(source, &file);
@@ -54,15 +55,6 @@ impl Format for Parquet {
             native::collect(source, &read_rows)
         })
     }
-}
-
-/// The Parquet library may panic on damaged data. For us damaged data is an error like any other.
-fn guarded<T>(source: &Source, read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
-        Err(source.error(format!("the Parquet data is damaged: {text}")).hint("write or copy the file again"))
-    })
 }
 
 pub(super) fn broken(source: &Source, error: &ParquetError) -> ReadError {
