@@ -78,6 +78,12 @@ fn three_runs_have_a_line_each_at_80_columns_and_a_column_each_at_140() {
 }
 
 #[test]
+fn a_dozen_runs_stay_aligned() {
+    let runs = (1..=12).map(|n| run(&format!("logs/{n}.jsonl"), None, &samples("judge", 20 * n, n + 1, 2), vec![]));
+    snapshot("dozen", &results_text(&report(runs.collect()), Screen::PLAIN), 80);
+}
+
+#[test]
 fn a_figure_that_a_run_lacks_stays_empty_and_words_are_wrapped() {
     let mut recorded =
         run("recorded.eval", None, &samples("judge", 40, 3, 2), vec![accuracy().into(), stderr().into()]);

@@ -4,7 +4,7 @@
 use super::cells::{Block, Cells, blocks};
 use super::table::{self, Entry};
 use super::text::{clean, left, right, shortened, wrapped};
-use super::{Screen, level_of};
+use super::{Screen, level_of, number};
 use calipers_core::RunReport;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;
@@ -192,5 +192,5 @@ fn labels(runs: &[RunReport]) -> Vec<String> {
         (distinct.len() == names.len()).then_some(names)
     });
     let names = told.unwrap_or_else(|| runs.iter().map(|run| run.source.clone()).collect());
-    names.iter().enumerate().map(|(run, name)| format!("{} {}", run + 1, clean(name))).collect()
+    names.iter().enumerate().map(|(place, name)| number(place, runs.len()) + &clean(name)).collect()
 }

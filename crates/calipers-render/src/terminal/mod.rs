@@ -63,27 +63,21 @@ impl Screen {
 /// Runs that share figures stand side by side; others follow one another.
 #[must_use]
 pub fn results_text(report: &Report, screen: Screen) -> String {
-    let text = match Comparison::new(&report.runs).filter(|_| report.runs.len() > 1) {
-        Some(comparison) => {
-            let runs = report.runs.iter().enumerate();
-            let list: String = runs.map(|(run, report)| heading(&format!("{} ", run + 1), report, screen)).collect();
-            format!("{list}\n{}", comparison.text(screen))
-        }
-        None if report.runs.len() == 1 => report.runs.iter().map(|run| run_text(run, screen)).collect(),
-        None => {
-            // Numbered, because the caveats below name the runs by number.
-            let runs = report.runs.iter().enumerate();
-            let texts: Vec<String> = runs
-                .map(|(number, run)| heading(&format!("{} ", number + 1), run, screen) + &figures(run, screen))
-                .collect();
-            texts.join("\n")
-        }
+    let runs = &report.runs;
+    let headings = runs.iter().enumerate().map(|(place, run)| heading(&number(place, runs.len()), run, screen));
+    let text = if let Some(comparison) = Comparison::new(runs) {
+        format!("{}\n{}", headings.collect::<String>(), comparison.text(screen))
+    } else {
+        let texts: Vec<String> = headings.zip(runs).map(|(heading, run)| heading + &figures(run, screen)).collect();
+        texts.join("\n")
     };
     text + &caveats::caveats(report, screen)
 }
 
-fn run_text(run: &RunReport, screen: Screen) -> String {
-    heading("", run, screen) + &figures(run, screen)
+/// The number of one of several runs, by which the tables and caveats name it. The only run needs none.
+fn number(place: usize, runs: usize) -> String {
+    let width = runs.to_string().len();
+    if runs == 1 { String::new() } else { format!("{:>width$} ", place + 1) }
 }
 
 fn figures(run: &RunReport, screen: Screen) -> String {
