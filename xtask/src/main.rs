@@ -6,6 +6,7 @@
 mod bench;
 mod calibrate;
 mod checks;
+mod fuzz;
 mod process;
 mod python;
 mod suites;
@@ -25,6 +26,7 @@ commands:
   vectors [DIR]     compare with reference answers, ours or those in DIR
   calibrate [NAME]  simulate known truths and count how often the intervals and gates keep their promise
   bench [ARGS]      compare speed with peers on the same data
+  fuzz [TARGET]     feed the readers damaged files
 
 `cargo xtask COMMAND --help` says more.
 ";
@@ -35,11 +37,12 @@ struct Command {
     run: fn(&Path, &[String]) -> Result<(), Failure>,
 }
 
-const COMMANDS: [Command; 4] = [
+const COMMANDS: [Command; 5] = [
     Command { name: "test", help: test::HELP, run: test::run },
     Command { name: "vectors", help: vectors::HELP, run: vectors::run },
     Command { name: "calibrate", help: calibrate::HELP, run: calibrate::run },
     Command { name: "bench", help: bench::HELP, run: bench::run },
+    Command { name: "fuzz", help: fuzz::HELP, run: fuzz::run },
 ];
 
 /// Why a command stopped.
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_wrong_command_line_is_a_usage_error() {
-        for line in ["", "tests", "test --quick", "vectors a b", "vectors --all"] {
+        for line in ["", "tests", "test --quick", "vectors a b", "vectors --all", "fuzz nothing"] {
             let args: Vec<String> = line.split_whitespace().map(String::from).collect();
             assert!(matches!(dispatch(&args), Err(Failure::Usage(_))), "{line}");
         }

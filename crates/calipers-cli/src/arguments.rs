@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Numbers you can defend for AI evaluations.
 #[derive(Debug, Parser)]
-#[command(name = "calipers", version, about, max_term_width = 100)]
+#[command(name = "calipers", version, max_term_width = 100)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -21,6 +21,12 @@ pub(crate) enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Print the JSON schema of what `--json` prints
+    Schema {
+        /// The output
+        #[arg(value_enum)]
+        name: Schema,
     },
     /// Print a completion script for a shell
     Completions {
@@ -104,6 +110,13 @@ pub(crate) struct Convert {
     /// Replace files that exist
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// Outputs that have a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Schema {
+    /// `calipers score --json`: `calipers.results/1`
+    Results,
 }
 
 /// Tools whose numbers can be printed in place of ours.

@@ -19,7 +19,8 @@ pub(crate) fn code(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(Failure::Input(message)) => {
-            eprintln!("error: {message}");
+            // A message may quote what a model wrote.
+            eprintln!("error: {}", calipers::io::printable(&message));
             ExitCode::from(INPUT)
         }
     }

@@ -3,13 +3,16 @@
 mod arguments;
 mod convert;
 mod exit;
+mod progress;
 mod score;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, Schema};
 use clap::{CommandFactory, Parser};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    quiet_caught_panics();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return exit::usage(&error),
@@ -18,11 +21,51 @@ fn main() -> ExitCode {
         Command::Score(score) => score::run(&score),
         Command::Convert(convert) => convert::run(&convert),
         Command::Formats { json } => score::formats(json),
-        Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "calipers", &mut std::io::stdout());
-            Ok(())
+        Command::Schema { name: Schema::Results } => {
+            exit::print(|out| out.write_all(calipers::render::RESULTS_SCHEMA.as_bytes()))
         }
-        Command::Man => exit::print(|out| clap_mangen::Man::new(Arguments::command()).render(out)),
+        Command::Completions { shell } => completions(shell),
+        Command::Man => exit::print(manual),
     };
     exit::code(done)
+}
+
+/// A panic that a reader catches becomes an error with a place and a hint; the report of the panic would only be noise
+/// before it.
+fn quiet_caught_panics() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !calipers::io::panic_is_caught() {
+            report(panic);
+        }
+    }));
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<(), exit::Failure> {
+    // The generator does not expect its reader to go away, so it writes to memory.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "calipers", &mut script);
+    exit::print(|out| out.write_all(&script))
+}
+
+/// The page of the program, then a section for each command: one page holds all that can be asked for.
+fn manual(out: &mut dyn Write) -> io::Result<()> {
+    let mut program = Arguments::command();
+    program.build();
+    let page = clap_mangen::Man::new(program.clone());
+    page.render_title(out)?;
+    page.render_name_section(out)?;
+    page.render_synopsis_section(out)?;
+    page.render_options_section(out)?;
+    for command in program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
+        writeln!(out, ".SH \"CALIPERS {}\"", command.get_name().to_uppercase())?;
+        let page = clap_mangen::Man::new(command.clone());
+        let mut section = Vec::new();
+        page.render_description_section(&mut section)?;
+        page.render_synopsis_section(&mut section)?;
+        page.render_options_section(&mut section)?;
+        // What are sections of a page of its own are parts of a section here.
+        out.write_all(String::from_utf8_lossy(&section).replace(".SH ", ".SS ").as_bytes())?;
+    }
+    page.render_version_section(out)
 }

@@ -2,19 +2,14 @@
 
 use crate::arguments::{Compat, Score};
 use crate::exit::{Failure, print};
+use crate::progress::Progress;
 use calipers::io::{Source, formats as known_formats, writers};
-use calipers::render::{Style, results_json, results_text};
+use calipers::render::{Screen, Style, results_json, results_text};
 use calipers::{Reducer, Report, Seed, score};
 use std::io::IsTerminal;
 
 pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
-    let options = options(arguments)?;
-    let mut report = Report::default();
-    for file in &arguments.files {
-        for source in Source::resolve(file)? {
-            report.runs.extend(score::score_source(&source, arguments.format.as_deref(), &options)?);
-        }
-    }
+    let report = measure(arguments)?;
     if arguments.json {
         let json = results_json(&report);
         return print(|out| {
@@ -22,7 +17,24 @@ pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
             writeln!(out)
         });
     }
-    print(|out| out.write_all(results_text(&report, style()).as_bytes()))
+    print(|out| out.write_all(results_text(&report, screen()).as_bytes()))
+}
+
+fn measure(arguments: &Score) -> Result<Report, Failure> {
+    let options = options(arguments)?;
+    let mut sources = Vec::new();
+    for file in &arguments.files {
+        sources.extend(Source::resolve(file)?);
+    }
+    // A file that cannot be opened is reported when its turn comes.
+    let total = sources.iter().filter_map(|source| source.stored_len().ok()).sum();
+    let progress = Progress::start(total);
+    let mut report = Report::default();
+    for source in sources {
+        let source = source.counted(progress.read.clone());
+        report.runs.extend(score::score_source(&source, arguments.format.as_deref(), &options)?);
+    }
+    Ok(report)
 }
 
 fn options(arguments: &Score) -> Result<score::Options, Failure> {
@@ -52,10 +64,13 @@ pub(crate) fn reducers(names: &[String]) -> Result<Option<Vec<Reducer>>, Failure
     Ok(if names.is_empty() { None } else { Some(reducers) })
 }
 
-/// Colour only where a person looks, and not if they asked for none.
-fn style() -> Style {
+/// Colour only where a person looks, and not if they asked for none; as wide as their terminal.
+fn screen() -> Screen {
     let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if std::io::stdout().is_terminal() && !asked_for_none { Style::Colour } else { Style::Plain }
+    let out = std::io::stdout();
+    let style = if out.is_terminal() && !asked_for_none { Style::Colour } else { Style::Plain };
+    let width = terminal_size::terminal_size_of(&out).map_or(Screen::WIDTH, |(width, _)| usize::from(width.0));
+    Screen { style, width }
 }
 
 pub(crate) fn formats(json: bool) -> Result<(), Failure> {

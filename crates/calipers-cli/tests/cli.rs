@@ -42,17 +42,34 @@ fn scores_are_shown_in_an_aligned_table() {
 }
 
 #[test]
+fn a_figure_that_cannot_be_recomputed_says_so() {
+    let output = calipers(&["score", "tests/cases/recorded.json"]);
+    assert_eq!(text(&output.stdout), include_str!("cases/recorded.out"));
+}
+
+#[test]
 fn json_has_a_schema_and_no_placeholders() {
     let output = calipers(&["score", RESULTS, "--json", "--scorer", "judge", "--reductions"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["schema"], "calipers.results/1");
     let run = &json["runs"][0];
-    assert_eq!(run["samples"], serde_json::json!({"total": 4, "attempts": 5, "errored": 1}));
+    assert_eq!(run["samples"], serde_json::json!({"total": 4, "scored": 2, "unscored": 1, "errored": 1}));
+    assert_eq!(run["attempts"], serde_json::json!({"total": 5, "errored": 1}));
     let scores = run["scores"].as_array().unwrap();
     assert_eq!(scores.len(), 1);
     assert_eq!(scores[0]["metrics"]["accuracy"]["n"], 2);
     assert_eq!(scores[0]["metrics"]["accuracy"]["missing"], 1);
     assert_eq!(run["reductions"][0]["samples"].as_array().unwrap().len(), 3);
+    assert_eq!(json["caveats"], serde_json::json!([]));
+}
+
+#[test]
+fn a_sample_keeps_its_name_in_json() {
+    let lines = b"{\"id\": \"007\", \"score\": 1}\n{\"id\": 7, \"score\": 0}";
+    let output = with_input(&["score", "-", "--json", "--reductions"], lines);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let samples = &json["runs"][0]["reductions"][0]["samples"];
+    assert_eq!((&samples[0]["sample_id"], &samples[1]["sample_id"]), (&"007".into(), &7.into()));
 }
 
 #[test]
@@ -112,9 +129,88 @@ fn a_wrong_flag_is_a_mistake_and_help_is_not() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_pipe_is_read_as_a_file() {
+    let output = with_input(&["score", "/dev/stdin"], br#"{"id": 1, "score": "C"}"#);
+    assert!(text(&output.stdout).starts_with("/dev/stdin  native"), "{output:?}");
+}
+
+#[test]
 fn control_characters_do_not_reach_the_terminal() {
     let output = with_input(&["score", "-"], "{\"id\": 1, \"scores\": {\"\u{1b}[31mred\": 1}}".as_bytes());
     assert!(!output.stdout.contains(&0x1b), "{}", text(&output.stdout));
+}
+
+#[test]
+fn control_characters_of_errors_do_not_reach_the_terminal() {
+    let output = with_input(&["score", "-"], "{\"id\": 1, \"score\": \"\\u001b[31mred\"}".as_bytes());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("[31mred"));
+    assert!(!output.stderr.contains(&0x1b), "{}", text(&output.stderr));
+}
+
+#[test]
+fn several_runs_are_compared() {
+    let output = calipers(&["score", RESULTS, "../../examples/agent/results.jsonl"]);
+    assert_eq!(text(&output.stdout), include_str!("cases/several.out"));
+}
+
+#[test]
+fn a_caught_panic_is_an_error_without_noise() {
+    let whole = include_bytes!("../../../testdata/formats/parquet/records.parquet");
+    // Damage in a page and in the directory that the Parquet library answers with a panic.
+    for at in [1411, 2161, 3082] {
+        let mut damaged = whole.to_vec();
+        damaged[at] ^= 0xff;
+        let output = with_input(&["score", "-", "--json"], &damaged);
+        assert_eq!(output.status.code(), Some(2), "byte {at}: {output:?}");
+        let message = text(&output.stderr);
+        assert!(message.starts_with("error: the Parquet data is damaged: "), "byte {at}: {message}");
+    }
+}
+
+#[test]
+fn the_manual_and_the_completions_have_every_option_of_the_help() {
+    let manual = text(&calipers(&["man"]).stdout);
+    assert!(text(&calipers(&["score", "--help"]).stdout).contains("  --where <KEY=VALUE>"));
+    assert!(manual.contains(".TH calipers 1"));
+    for shell in ["bash", "zsh", "fish"] {
+        let script = text(&calipers(&["completions", shell]).stdout);
+        for command in ["score", "formats", "schema", "completions"] {
+            assert!(script.contains(command), "{shell}: {command}");
+            let help = text(&calipers(&[command, "--help"]).stdout);
+            let is_option = |line: &&str| line.trim_start().starts_with('-') && !line.trim_start().starts_with("- ");
+            let lines = help.lines().filter(is_option);
+            let options: Vec<&str> =
+                lines.filter_map(|line| line.split("--").nth(1)?.split([' ', '.']).next()).collect();
+            assert!(options.contains(&"help"), "{help}");
+            for option in options {
+                let written = if shell == "fish" { format!("-l {option}") } else { format!("--{option}") };
+                assert!(script.contains(&written), "{shell}: {command} {written}");
+                let section = manual.split(".SH \"CALIPERS ").find(|part| part.starts_with(&command.to_uppercase()));
+                let written = format!("\\-\\-{}", option.replace('-', "\\-"));
+                assert!(section.unwrap().contains(&written), "manual: {command} {written}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_mistake() {
+    for arguments in [&["man"][..], &["completions", "bash"], &["completions", "zsh"], &["completions", "fish"]]
+        .into_iter()
+        .chain([&["schema", "results"][..], &["formats"], &["score", RESULTS], &["score", RESULTS, "--json"]])
+    {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
     score_reducer,
 };
-pub use report::{RecordedResult, Report, RunReport};
+pub use report::{RecordedResult, Report, RunReport, SampleCounts};
 pub use results::{MetricResult, MetricSpec, Reduction, Results, ScoreResult, by_key};
 pub use samples::{Attempt, Metadata, Samples};
 pub use score::{Outcome, SampleScore, Score};

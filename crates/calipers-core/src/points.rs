@@ -166,6 +166,11 @@ impl<'a> Points<'a> {
         self.samples.field_values(name, &self.scores().attempt)
     }
 
+    /// True when it is plain that every sample has a score: one row each, and none empty.
+    pub(crate) fn covers_all_samples(&self) -> bool {
+        self.len() == self.samples.len() && !self.values().has_root_missing() && is_counting(self.sample_codes())
+    }
+
     /// The sample of each row, as a code.
     pub(crate) fn sample_codes(&self) -> &[u32] {
         &self.scores().sample

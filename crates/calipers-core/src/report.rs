@@ -1,12 +1,14 @@
 //! What is shown: results with where they come from. Whoever renders a report computes nothing.
 
-use crate::Results;
+use crate::{Caveat, Results, Samples};
 
 /// The results of several runs, side by side.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The runs, in the order in which they were named.
     pub runs: Vec<RunReport>,
+    /// What to know about the runs together; what is known of one run stands with it.
+    pub caveats: Vec<Caveat>,
 }
 
 /// The results of one run.
@@ -20,14 +22,76 @@ pub struct RunReport {
     pub task: Option<String>,
     /// The model, if it is known.
     pub model: Option<String>,
-    /// How many samples there are.
-    pub samples: u64,
+    /// How many samples there are, and what became of them.
+    pub samples: SampleCounts,
     /// What was computed.
     pub results: Results,
     /// Figures that the file records and that cannot be computed here: somebody's own code made them.
     pub recorded: Vec<RecordedResult>,
     /// What was not read, and why.
     pub notes: Vec<String>,
+}
+
+/// What became of the samples of a run: each is scored, unscored or errored, never two of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleCounts {
+    /// All samples.
+    pub total: u64,
+    /// Those with a score in at least one attempt.
+    pub scored: u64,
+    /// Those that ran and have no score.
+    pub unscored: u64,
+    /// Those without a score of which an attempt ended in an error.
+    pub errored: u64,
+}
+
+impl std::ops::AddAssign for SampleCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.total += other.total;
+        self.scored += other.scored;
+        self.unscored += other.unscored;
+        self.errored += other.errored;
+    }
+}
+
+impl Samples {
+    /// What became of the samples.
+    ///
+    /// ```
+    /// use calipers_core::{SampleCounts, Samples};
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push(1).score("judge", 0.0); // a zero is a score
+    /// samples.push(2).error("connection reset");
+    /// samples.push(2).score("judge", 1.0); // a second attempt went well
+    /// samples.push(3).error("connection reset");
+    /// samples.push(4);
+    /// assert_eq!(samples.counts(), SampleCounts { total: 4, scored: 2, unscored: 1, errored: 1 });
+    /// ```
+    #[must_use]
+    pub fn counts(&self) -> SampleCounts {
+        let total = self.len() as u64;
+        if self.scorers().filter_map(|scorer| self.points(scorer).ok()).any(|points| points.covers_all_samples()) {
+            return SampleCounts { total, scored: total, ..SampleCounts::default() };
+        }
+        let mut scored = vec![false; self.len()];
+        for points in self.scorers().filter_map(|scorer| self.points(scorer).ok()) {
+            for (row, &sample) in points.sample_codes().iter().enumerate() {
+                scored[sample as usize] |= !points.values().is_root_missing(row);
+            }
+        }
+        let mut errored = vec![false; self.len()];
+        if self.errored() > 0 {
+            let attempts = self.attempt_points();
+            for (row, &sample) in attempts.sample_codes().iter().enumerate() {
+                errored[sample as usize] |= attempts.is_errored(row);
+            }
+        }
+        let count = |is: bool, failed: bool| {
+            scored.iter().zip(&errored).filter(|&(&s, &e)| s == is && (s || e == failed)).count() as u64
+        };
+        SampleCounts { total, scored: count(true, false), unscored: count(false, false), errored: count(false, true) }
+    }
 }
 
 /// A figure as a file records it.

@@ -1,7 +1,7 @@
 //! The samples of a run in parts that can be folded side by side.
 
 use crate::ids::Ids;
-use crate::{Error, ErrorKind, Samples};
+use crate::{Error, ErrorKind, SampleCounts, Samples};
 use std::collections::BTreeSet;
 
 /// The samples of a run in one or more parts. No sample is in two of them.
@@ -85,6 +85,14 @@ impl Shards {
     #[must_use]
     pub fn attempts(&self) -> usize {
         self.0.iter().map(Samples::attempts).sum()
+    }
+
+    /// What became of the samples.
+    #[must_use]
+    pub fn counts(&self) -> SampleCounts {
+        let mut counts = SampleCounts::default();
+        self.0.iter().for_each(|part| counts += part.counts());
+        counts
     }
 
     /// The number of attempts that ended in an error.

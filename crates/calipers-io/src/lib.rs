@@ -9,6 +9,7 @@
 
 mod error;
 mod formats;
+mod guard;
 mod json;
 mod run;
 mod shape;
@@ -18,6 +19,7 @@ mod write;
 
 pub use error::{Place, ReadError, printable};
 pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards};
+pub use guard::panic_is_caught;
 pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 pub use shape::{JsonShape, Root, Shape};
 pub use source::Source;

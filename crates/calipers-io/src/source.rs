@@ -4,6 +4,8 @@ use crate::ReadError;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A file to read, or standard input.
 #[derive(Clone, Debug)]
@@ -11,13 +13,15 @@ pub struct Source {
     /// How it is named in messages and results.
     pub name: String,
     origin: Origin,
+    /// Where the bytes that are read are counted.
+    counter: Option<Arc<AtomicU64>>,
 }
 
 #[derive(Clone, Debug)]
 enum Origin {
     Path(PathBuf),
     /// Standard input and tests: read once, kept.
-    Bytes(std::sync::Arc<[u8]>),
+    Bytes(Arc<[u8]>),
 }
 
 /// How many bytes formats are told apart by.
@@ -47,12 +51,25 @@ impl Source {
     /// A file.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { name: path.display().to_string(), origin: Origin::Path(path) }
+        Self { name: path.display().to_string(), origin: Origin::Path(path), counter: None }
     }
 
     /// Bytes that are already here, under this name.
-    pub fn bytes(name: impl Into<String>, bytes: impl Into<std::sync::Arc<[u8]>>) -> Self {
-        Self { name: name.into(), origin: Origin::Bytes(bytes.into()) }
+    pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self { name: name.into(), origin: Origin::Bytes(bytes.into()), counter: None }
+    }
+
+    /// The same source, which adds the bytes that it reads to a counter, for those who watch. What is read twice
+    /// counts twice.
+    #[must_use]
+    pub fn counted(mut self, counter: Arc<AtomicU64>) -> Self {
+        self.counter = Some(counter);
+        self
+    }
+
+    /// The counter, for those who read the file in a way of their own.
+    pub(crate) fn counter(&self) -> Option<Arc<AtomicU64>> {
+        self.counter.clone()
     }
 
     /// All of standard input, under the name `-`.
@@ -70,6 +87,11 @@ impl Source {
         let path = Path::new(argument);
         if path.is_dir() {
             return Self::folder(path);
+        }
+        // A pipe, as `<(zcat log.gz)` is one, can be read once only.
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let bytes = std::fs::read(path).map_err(|error| ReadError::new(argument, error.to_string()))?;
+            return Ok(vec![Self::bytes(argument, bytes)]);
         }
         if path.exists() || !argument.contains(['*', '?', '[']) {
             return Ok(vec![Self::path(path)]);
@@ -140,9 +162,16 @@ impl Source {
                     };
                     self.error(error.to_string()).hint(hint)
                 })?;
-                Ok(Box::new(file))
+                Ok(self.watched(file))
             }
-            Origin::Bytes(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
+            Origin::Bytes(bytes) => Ok(self.watched(Cursor::new(bytes.clone()))),
+        }
+    }
+
+    fn watched(&self, raw: impl Raw + 'static) -> Box<dyn Raw> {
+        match &self.counter {
+            Some(counter) => Box::new(Counted { raw, counter: counter.clone() }),
+            None => Box::new(raw),
         }
     }
 
@@ -152,7 +181,7 @@ impl Source {
     }
 
     /// The number of stored bytes.
-    pub(crate) fn stored_len(&self) -> Result<u64, ReadError> {
+    pub fn stored_len(&self) -> Result<u64, ReadError> {
         self.raw()?.length().map_err(|error| self.error(error.to_string()))
     }
 
@@ -237,7 +266,29 @@ pub(crate) trait Raw: Read + io::Seek + Send {
 }
 
 impl Raw for File {}
-impl Raw for Cursor<std::sync::Arc<[u8]>> {}
+impl Raw for Cursor<Arc<[u8]>> {}
+
+/// Adds what is read to a counter.
+struct Counted<R> {
+    raw: R,
+    counter: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.raw.read(buffer)?;
+        self.counter.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+impl<R: io::Seek> io::Seek for Counted<R> {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.raw.seek(to)
+    }
+}
+
+impl<R: Raw> Raw for Counted<R> {}
 
 fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
@@ -249,4 +300,19 @@ fn is_result(path: &Path) -> bool {
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
     !is_hidden(path)
         && [".eval", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".xml"].iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counted_source_counts_the_bytes_it_reads() {
+        let counter = Arc::new(AtomicU64::new(0));
+        let source = Source::bytes("records.jsonl", vec![b' '; 100_000]).counted(counter.clone());
+        assert_eq!(source.stored_len(), Ok(100_000));
+        assert_eq!(counter.load(Ordering::Relaxed), 0, "asking for the length reads nothing");
+        source.read_all().expect("nothing is wrong with it");
+        assert_eq!(counter.load(Ordering::Relaxed), 100_000);
+    }
 }

@@ -1,10 +1,13 @@
 //! The report for programs: `calipers.results/1`, whose nouns and metric keys are those of an Inspect log.
 
-use calipers_core::{Caveat, Figure, MetricResult, Report, Results, RunReport, Score, ScoreResult, Value};
+use calipers_core::{Caveat, Figure, MetricResult, Report, Results, RunReport, SampleId, Score, ScoreResult, Value};
 use serde_json::{Map, Value as Json, json};
 
 /// The name and version of the schema.
 pub const SCHEMA: &str = "calipers.results/1";
+
+/// The schema itself: JSON Schema 2020-12, with every property described.
+pub const RESULTS_SCHEMA: &str = include_str!("../schema/calipers.results.1.json");
 
 /// The report as JSON.
 #[must_use]
@@ -12,6 +15,7 @@ pub fn results_json(report: &Report) -> Json {
     json!({
         "schema": SCHEMA,
         "runs": report.runs.iter().map(run_json).collect::<Vec<_>>(),
+        "caveats": report.caveats.iter().map(caveat_json).collect::<Vec<_>>(),
     })
 }
 
@@ -23,7 +27,13 @@ fn run_json(run: &RunReport) -> Json {
         "format": run.format,
         "task": run.task,
         "model": run.model,
-        "samples": {"total": run.samples, "attempts": results.total_samples, "errored": errored},
+        "samples": {
+            "total": run.samples.total,
+            "scored": run.samples.scored,
+            "unscored": run.samples.unscored,
+            "errored": run.samples.errored,
+        },
+        "attempts": {"total": results.total_samples, "errored": errored},
         "level": results.level,
         "seed": results.seed.0,
         "scores": results.scores.iter().map(|score| score_json(results, score)).collect::<Vec<_>>(),
@@ -35,7 +45,7 @@ fn run_json(run: &RunReport) -> Json {
             .reductions
             .iter()
             .map(|reduction| {
-                let samples = reduction.samples.iter().map(|(id, score)| reduced_json(&id.to_string(), score));
+                let samples = reduction.samples.iter().map(|(id, score)| reduced_json(id, score));
                 json!({
                     "scorer": &*reduction.scorer,
                     "reducer": reduction.reducer,
@@ -53,8 +63,11 @@ fn run_json(run: &RunReport) -> Json {
     json
 }
 
-fn reduced_json(id: &str, score: &Score) -> Json {
-    let id = id.parse::<i64>().map_or_else(|_| Json::from(id), Json::from);
+fn reduced_json(id: &SampleId, score: &Score) -> Json {
+    let id = match id {
+        SampleId::Int(i) => Json::from(*i),
+        SampleId::Text(text) => Json::from(&**text),
+    };
     let mut json = json!({"sample_id": id, "value": value_json(&score.value)});
     if let Some(answer) = &score.answer {
         json["answer"] = Json::from(&**answer);

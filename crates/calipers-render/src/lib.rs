@@ -7,6 +7,6 @@ mod json;
 mod numbers;
 mod terminal;
 
-pub use json::{SCHEMA, results_json};
+pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
 pub use numbers::number;
-pub use terminal::{Style, results_text};
+pub use terminal::{Screen, Style, results_text};

@@ -2,8 +2,8 @@
 
 use crate::pipeline;
 use calipers_core::{
-    Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleId, Samples, Seed,
-    Shards, by_key,
+    Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleCounts, SampleId,
+    Samples, Seed, Shards, by_key,
 };
 use calipers_io::{Format, ReadError, Recorded, RecordedMetric, Run, Source, Wanted};
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ pub fn score_source(source: &Source, format: Option<&str>, options: &Options) ->
 /// What was folded of a part of a table.
 struct Folded<'p> {
     partial: Partial<'p>,
-    samples: u64,
+    samples: SampleCounts,
     first: SampleId,
     last: SampleId,
 }
@@ -140,12 +140,12 @@ fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Opti
         let mut folded = match taken {
             Some(folded) if folded.last < first => folded,
             Some(_) => return false,
-            None => Folded { partial: plan.start(), samples: 0, first, last: last.clone() },
+            None => Folded { partial: plan.start(), samples: SampleCounts::default(), first, last: last.clone() },
         };
         if folded.partial.fold(&samples).is_err() {
             return false;
         }
-        folded.samples += samples.len() as u64;
+        folded.samples += samples.counts();
         folded.last = last;
         lock().insert(part, folded);
         true
@@ -199,7 +199,7 @@ pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport
     let parts = NonZeroUsize::new(samples.iter().count()).unwrap_or(NonZeroUsize::MIN);
     let mut notes = run.notes;
     let (plan, recorded) = plan(&run.recorded, options, &mut notes)?;
-    let count = samples.len() as u64;
+    let counts = samples.counts();
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let results = pipeline::measure(&plan, samples, threads.min(parts))?;
     Ok(RunReport {
@@ -207,7 +207,7 @@ pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport
         format: run.format.to_owned(),
         task: run.task,
         model: run.model,
-        samples: count,
+        samples: counts,
         results,
         recorded,
         notes,

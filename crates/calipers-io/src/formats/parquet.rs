@@ -6,6 +6,7 @@
 use super::native::{self, Each, Record, Role};
 use super::{Format, Sink, lighteval, parquet_columns};
 use crate::error::printable;
+use crate::guard::guarded;
 use crate::{Place, ReadError, Run, Shape, Source, Wanted};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -21,13 +22,15 @@ use calipers_core::{Samples, Shards, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tables in Parquet.
 pub(crate) struct Parquet;
 
 const MAGIC: &[u8] = b"PAR1";
+/// What may be damaged.
+pub(super) const WHAT: &str = "the Parquet data";
 
 impl Format for Parquet {
     fn name(&self) -> &'static str {
@@ -47,11 +50,12 @@ impl Format for Parquet {
     }
 
     fn stream(&self, source: &Source, wanted: &Wanted, sink: &Sink<'_>) -> bool {
-        guarded(source, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
+        guarded(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
     }
 
     fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
-        guarded(source, || {
+        // The Parquet library may panic on damaged data.
+        guarded(source, WHAT, || {
             let file = open(source)?;
             if lighteval::is_details(file.metadata().file_metadata().schema()) {
                 let runs = lighteval::read_details(source, &file)?;
@@ -73,22 +77,13 @@ impl Format for Parquet {
     }
 }
 
-/// The Parquet library may panic on damaged data. For us damaged data is an error like any other.
-fn guarded<T>(source: &Source, read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
-        Err(source.error(format!("the Parquet data is damaged: {text}")).hint("write or copy the file again"))
-    })
-}
-
 pub(super) fn broken(source: &Source, error: &ParquetError) -> ReadError {
     source.error(format!("the Parquet data cannot be read: {error}")).hint("the file may be cut off; copy it again")
 }
 
 /// A file that refuses to be read beyond its end, so that a damaged length asks for no memory.
 pub(super) enum Stored {
-    File(File, u64),
+    File(File, u64, Option<Arc<AtomicU64>>),
     Bytes(Bytes),
 }
 
@@ -107,7 +102,7 @@ impl Stored {
 impl Length for Stored {
     fn len(&self) -> u64 {
         match self {
-            Self::File(_, length) => *length,
+            Self::File(_, length, _) => *length,
             Self::Bytes(bytes) => bytes.len() as u64,
         }
     }
@@ -119,7 +114,7 @@ impl ChunkReader for Stored {
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
         self.check(start, 0)?;
         match self {
-            Self::File(file, _) => {
+            Self::File(file, ..) => {
                 let mut file = file.try_clone()?;
                 file.seek(SeekFrom::Start(start))?;
                 Ok(Box::new(BufReader::new(file)))
@@ -131,7 +126,12 @@ impl ChunkReader for Stored {
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         self.check(start, length as u64)?;
         match self {
-            Self::File(file, _) => file.get_bytes(start, length),
+            Self::File(file, _, counter) => {
+                if let Some(counter) = counter {
+                    counter.fetch_add(length as u64, Ordering::Relaxed);
+                }
+                file.get_bytes(start, length)
+            }
             Self::Bytes(bytes) => Ok(bytes.slice(start as usize..start as usize + length)),
         }
     }
@@ -145,7 +145,7 @@ impl Stored {
         let mut magic = [0; 4];
         let is_plain = file.read_exact(&mut magic).is_ok() && magic == MAGIC;
         // If not, the whole file was compressed once more.
-        Ok(if is_plain { Self::File(file, length) } else { Self::Bytes(source.read_all()?.into()) })
+        Ok(if is_plain { Self::File(file, length, source.counter()) } else { Self::Bytes(source.read_all()?.into()) })
     }
 }
 

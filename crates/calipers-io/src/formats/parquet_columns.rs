@@ -5,7 +5,8 @@
 
 use super::Sink;
 use super::native::Role;
-use super::parquet::{Stored, is_long_text};
+use super::parquet::{Stored, WHAT, is_long_text};
+use crate::guard::guarded;
 use crate::{Source, Wanted};
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
@@ -44,7 +45,9 @@ pub(super) fn read(source: &Source, wanted: &Wanted, sink: &Sink<'_>) -> Option<
     .ok()?;
     let parts = parts(metadata.metadata());
     let read = |(place, groups): (usize, &Vec<usize>)| {
-        columns.read(source, &metadata, groups.clone(), &|samples| sink(place, samples))
+        // Each thread has a guard of its own.
+        let read = || Ok(columns.read(source, &metadata, groups.clone(), &|samples| sink(place, samples)));
+        guarded(source, WHAT, read).ok()?
     };
     match &parts[..] {
         [one] => read((0, one)),

@@ -1,0 +1,100 @@
+//! Text on a grid of columns: widths, wrapping, and nothing that steers a terminal.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Text from a file with what could steer a terminal made visible: control characters, line separators, and the marks
+/// that change the direction of writing and can make a name look like another.
+pub(super) fn clean(text: &str) -> String {
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+}
+
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+pub(super) fn left(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+pub(super) fn right(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// The text in at most this many columns, with its middle left out: names differ at their ends as often as at their
+/// beginnings.
+pub(super) fn shortened(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let head = take(text.chars(), room - room / 2);
+    let tail: String = take(text.chars().rev(), room / 2).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= width
+        })
+        .collect()
+}
+
+/// The text in lines of at most this many columns, cut between words. A word that is too long has a line of its own.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.is_empty() && line.width() + 1 + word.width() > width {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+/// Names one after another, or the first three and how many more there are.
+pub(super) fn listed(names: &[String]) -> String {
+    match names {
+        [a, b, c, _, rest @ ..] => format!("{a}, {b}, {c} and {} more", rest.len() + 1),
+        names => names.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_keeps_both_ends() {
+        for (text, width, want) in [
+            ("gpt.eval", 8, "gpt.eval"),
+            ("claude-sonnet.eval", 9, "clau…eval"),
+            ("評価の結果.eval", 9, "評価…eval"),
+            ("long", 1, "…"),
+        ] {
+            assert_eq!(shortened(text, width), want);
+            assert!(shortened(text, width).width() <= width);
+        }
+    }
+
+    #[test]
+    fn lines_are_cut_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("a pneumonoultramicroscopic b", 7), ["a", "pneumonoultramicroscopic", "b"]);
+        assert_eq!(wrapped("", 7), [""]);
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_made_visible() {
+        assert_eq!(clean("a\u{1b}[31m\u{202e}b\r\n"), "a\u{fffd}[31m\u{fffd}b\u{fffd}\u{fffd}");
+        assert_eq!(clean("評価 é 👍"), "評価 é 👍");
+    }
+}
