@@ -12,7 +12,8 @@ pub(crate) enum Failure {
     ClosedPipe,
 }
 
-const INPUT: u8 = 2;
+/// The exit code of a mistake in the usage, the configuration or the input.
+pub(crate) const INPUT: u8 = 2;
 
 /// The exit code of a command.
 pub(crate) fn code(done: Result<(), Failure>) -> ExitCode {
@@ -42,6 +43,12 @@ pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Res
 
 impl From<calipers::Error> for Failure {
     fn from(error: calipers::Error) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<calipers::script::ScriptError> for Failure {
+    fn from(error: calipers::script::ScriptError) -> Self {
         Self::Input(error.to_string())
     }
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod exit;
+mod guard;
 mod score;
 
 use arguments::{Arguments, Command};
@@ -13,6 +14,12 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::usage(&error),
     };
+    if let Command::Score(score) = &arguments.command
+        && guard::is_needed(score)
+        && !guard::is_child()
+    {
+        return guard::run_in_child();
+    }
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
         Command::Formats { json } => score::formats(json),

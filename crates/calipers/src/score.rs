@@ -1,6 +1,8 @@
 //! From a run to its report: the metrics that its file records, or those that are asked for.
 
-use calipers_core::{Error, Metric, MetricSpec, Plan, RecordedResult, Reducer, Registry, RunReport, Seed, by_key};
+use calipers_core::{
+    Error, Labels, Metric, MetricSpec, Plan, RecordedResult, Reducer, Registry, RunReport, Seed, by_key,
+};
 use calipers_io::{Recorded, RecordedMetric, Run};
 
 /// What to compute, and how.
@@ -14,6 +16,8 @@ pub struct Options {
     pub scorers: Vec<String>,
     /// Only samples whose metadata has these values.
     pub filter: Vec<(String, String)>,
+    /// How labels become numbers.
+    pub labels: Labels,
     /// The level of the intervals.
     pub level: f64,
     /// The seed of all that is random.
@@ -33,6 +37,7 @@ impl Default for Options {
             reducers: None,
             scorers: Vec::new(),
             filter: Vec::new(),
+            labels: Labels::default(),
             level: 0.95,
             seed: Seed(0),
             inspect: false,
@@ -80,7 +85,7 @@ pub fn score(run: Run, options: &Options) -> Result<RunReport, Error> {
 
 /// The plan, and the recorded figures of metrics that cannot be computed here.
 fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Result<(Plan, Vec<RecordedResult>), Error> {
-    let mut plan = Plan::new().level(options.level)?.seed(options.seed);
+    let mut plan = Plan::new().level(options.level)?.seed(options.seed).labels(options.labels.clone());
     if options.inspect {
         plan = plan.inspect_compatible();
     }

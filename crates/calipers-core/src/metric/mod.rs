@@ -230,8 +230,7 @@ impl Metric {
 
     /// A metric that passes its rows on to this one.
     pub(crate) fn within(&self, name: &str, outer: impl Measure) -> Self {
-        let outer =
-            Self { fields: self.fields.clone(), scorer: self.scorer.clone(), ..Self::recorded(name, outer) };
+        let outer = Self { fields: self.fields.clone(), scorer: self.scorer.clone(), ..Self::recorded(name, outer) };
         outer.view(self.view.of_outer()).unlike_others_if(self.unlike_others || self.labels.is_some())
     }
 
