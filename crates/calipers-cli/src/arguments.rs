@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print the metrics of existing results, with error bars
-    Score(Score),
+    Score(Box<Score>),
     /// List the formats that can be read
     Formats {
         /// Print JSON

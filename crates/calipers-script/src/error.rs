@@ -20,7 +20,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     message: String,
-    place: Option<Underlined>,
+    place: Option<Box<Underlined>>,
     hint: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl ScriptError {
 
     /// At a place in a source.
     pub(crate) fn at(mut self, span: &FileSpan) -> Self {
-        self.place = Some(Underlined::new(span, None));
+        self.place = Some(Box::new(Underlined::new(span, None)));
         self
     }
 
@@ -63,7 +63,8 @@ impl ScriptError {
         let text = expression.trim();
         if self.place.is_none() && !text.contains('\n') {
             let to = text.chars().count();
-            self.place = Some(Underlined { name: EXPRESSION.into(), line: None, text: text.into(), from: 0, to });
+            let place = Underlined { name: EXPRESSION.into(), line: None, text: text.into(), from: 0, to };
+            self.place = Some(Box::new(place.cut()));
         }
         self
     }
@@ -71,7 +72,7 @@ impl ScriptError {
     /// What Starlark says, in our words where they are clearer. `parameters` knows the parameters of a function.
     pub(crate) fn of(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Self {
         let said = complaint(error.kind()).unwrap_or_else(|| reworded(error, parameters));
-        let place = error.span().map(|span| Underlined::new(span, said.focus.as_deref()));
+        let place = error.span().map(|span| Box::new(Underlined::new(span, said.focus.as_deref())));
         let hint = said.hint.or_else(|| match error.kind() {
             ErrorKind::Parser(_) => error.span().and_then(lacking),
             _ => None,
@@ -248,7 +249,9 @@ fn reworded(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -
         None => (said, None),
     };
     let unknown = said.strip_prefix("Variable `").and_then(|rest| rest.strip_suffix("` not found"));
-    let message = unknown.map_or_else(|| lower_case(said), |name| format!("there is no `{name}`"));
+    // The end of a source is a new line to the parser, which nobody has written.
+    let said = said.replace("unexpected new line", "unexpected end of line");
+    let message = unknown.map_or_else(|| lower_case(&said), |name| format!("there is no `{name}`"));
     let attribute = said.split("has no attribute `").nth(1).and_then(|rest| rest.strip_suffix('`'));
     Complaint { message, hint: meant, focus: attribute.map(str::to_owned) }
 }

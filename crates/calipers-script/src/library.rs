@@ -17,13 +17,15 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Larger sources are no definitions of metrics. Parsing takes stack for every level of nesting, and nothing nests
-/// deeper than a source is long.
-const SOURCE_MAX: usize = 1 << 17;
+/// Larger sources are no definitions of metrics. Parsing takes stack for every level of nesting: an expression nests no
+/// deeper than it is long, so statements have a limit of their own.
+const SOURCE_MAX: usize = 1 << 18;
+const STATEMENT_MAX: usize = 1 << 15;
 const EXPRESSION_MAX: usize = 1 << 14;
 const NESTING_MAX: usize = 200;
 
-/// Reading a source takes this much stack at most. It is only used as far as it is needed.
+/// Reading a source takes this much stack at most: up to 2 KiB a level were measured. It is only used as far as it is
+/// needed.
 const STACK: usize = 1 << 28;
 
 /// The names that expressions may use: the built-in metrics, and those of files that were loaded.
@@ -183,7 +185,8 @@ impl Library {
         }
         within.pop();
         let modules: HashMap<&str, &FrozenModule> = modules.iter().map(|(name, module)| (&**name, module)).collect();
-        let (module, ()) = self.evaluate(ast, &modules, |_, _| Ok(()))?;
+        let (module, ()) =
+            self.evaluate(ast, &modules, |into, from| into.import_public_symbols(from), |_, _| Ok(()))?;
         self.remember(&module);
         Ok(module)
     }
@@ -200,6 +203,7 @@ impl Library {
         &self,
         ast: AstModule,
         modules: &HashMap<&str, &FrozenModule>,
+        import: fn(&Module<'_>, &FrozenModule),
         read: impl for<'v> FnOnce(Value<'v>, &mut Evaluator<'v, '_, '_>) -> starlark::Result<T>,
     ) -> Result<(FrozenModule, T), ScriptError> {
         let (shared, loaded) = (&self.shared, &self.loaded);
@@ -209,7 +213,7 @@ impl Library {
             let loader = ReturnFileLoader { modules };
             Module::with_temp_heap(|module| {
                 for earlier in loaded {
-                    import(earlier, &module);
+                    import(&module, earlier);
                 }
                 let mut eval = Evaluator::new(&module);
                 limit(&mut eval, &session, 0)?;
@@ -245,7 +249,7 @@ impl Library {
             let error = ScriptError::new("an expression cannot load files").in_expression(text);
             return Err(error.hint("load them with `--load FILE`"));
         }
-        let evaluated = self.evaluate(ast, &HashMap::new(), read);
+        let evaluated = self.evaluate(ast, &HashMap::new(), import_named, read);
         evaluated.map(|(_, read)| read).map_err(|error| error.in_expression(text))
     }
 
@@ -288,8 +292,9 @@ fn name_of(expression: &str) -> &str {
     expression.split('(').next().unwrap_or(expression).trim()
 }
 
-/// Takes over what a file defines. Its functions keep the names that they have there.
-fn import(from: &FrozenModule, into: &Module<'_>) {
+/// Takes over what a file defines, for an expression: what its functions make has their names. Other files get the
+/// functions as they are.
+fn import_named(into: &Module<'_>, from: &FrozenModule) {
     into.import_public_symbols(from);
     for name in from.names() {
         let name = name.as_str();
@@ -366,31 +371,48 @@ fn check_source(name: &str, source: &str, most: usize) -> Result<(), ScriptError
     if source.len() > most {
         return Err(ScriptError::new(too_long(name, most)));
     }
-    if nesting(source) > NESTING_MAX {
+    let extent = Extent::of(source);
+    if extent.nesting > NESTING_MAX {
         return Err(ScriptError::new(format!("brackets nest deeper than {NESTING_MAX} levels in {name}")));
+    }
+    if extent.statement > STATEMENT_MAX {
+        let what = format!("a statement of {name} is longer than {} KiB", STATEMENT_MAX >> 10);
+        return Err(ScriptError::new(what).hint("split it into several"));
     }
     Ok(())
 }
 
-/// How deep brackets nest, those in texts and comments not counted.
-fn nesting(source: &str) -> usize {
-    let (mut depth, mut deepest) = (0usize, 0);
-    let mut rest = source.as_bytes();
-    while let Some(&byte) = rest.first() {
-        let length = match byte {
-            b'#' => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
-            b'"' | b'\'' => text_length(rest, byte),
-            _ => 1,
-        };
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
+/// How deep brackets nest, and how long the longest statement is; texts and comments have neither.
+#[derive(Default)]
+struct Extent {
+    nesting: usize,
+    statement: usize,
+}
+
+impl Extent {
+    fn of(source: &str) -> Self {
+        let mut extent = Self::default();
+        let (mut depth, mut statement) = (0usize, 0usize);
+        let mut rest = source.as_bytes();
+        while let Some(&byte) = rest.first() {
+            let length = match byte {
+                b'#' => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+                b'"' | b'\'' => text_length(rest, byte),
+                b'\\' => 2.min(rest.len()),
+                _ => 1,
+            };
+            match byte {
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            statement = if byte == b'\n' && depth == 0 { 0 } else { statement + 1 };
+            extent.nesting = extent.nesting.max(depth);
+            extent.statement = extent.statement.max(statement);
+            rest = &rest[length..];
         }
-        deepest = deepest.max(depth);
-        rest = &rest[length..];
+        extent
     }
-    deepest
 }
 
 /// The length of a text that begins here, its quotes included.

@@ -177,6 +177,16 @@ fn metrics_and_reducers_of_ones_own() {
 }
 
 #[test]
+fn later_files_use_what_earlier_ones_define() {
+    let mut library = library();
+    let source = "def adder(n):\n    return lambda x: x + n\n";
+    library.load("a.star", source).unwrap();
+    library.load("b.star", "def own(scores):\n    return adder(1)(len(scores))\nboth = [own, pass_rate]\n").unwrap();
+    let results = Plan::new().metrics(library.metrics("both").unwrap()).measure(&samples()).unwrap();
+    assert_eq!((figure(&results, "own"), figure(&results, "pass_rate")), (4.0, 2.0 / 3.0));
+}
+
+#[test]
 fn reducers_see_the_attempts_that_have_a_score() {
     let mut samples = samples();
     samples.push(3).score("judge", Value::Missing);
@@ -282,7 +292,10 @@ fn mistakes_are_underlined_with_what_was_meant() {
             "1 + 1",
             "expected a metric, found `2`\n  in the expression\n    1 + 1\n    ^^^^^\n  hint: write one such as `accuracy()`",
         ),
-        ("accuracy(", "parse error: unexpected end of file\n  in the expression\n    accuracy(\n             ^"),
+        (
+            "accuracy(",
+            "parse error: unexpected end of line, expected expression\n  in the expression\n    accuracy(\n             ^",
+        ),
         (
             "accuracy(0.5)",
             "`accuracy` takes no arguments without a name\n  in the expression\n    accuracy(0.5)\n    ^^^^^^^^^^^^^\n  hint: name them, as in `accuracy(where={\"category\": \"adversarial\"})`",
@@ -402,14 +415,17 @@ fn deep_sources_do_not_end_the_process() {
     let within = (0..400).map(|depth| format!("{}if True:\n", " ".repeat(depth))).collect::<String>();
     let source = format!("{within}{}x = 1\n", " ".repeat(400));
     assert!(Library::builtin().load("deep.star", &source).is_ok());
-    let chain = format!("x = 1{}\n", "+1".repeat(65_000));
-    assert!(Library::builtin().load("chain.star", &chain).is_ok());
-    let unary = format!("x = {}1\n", "-".repeat(130_000));
+    let chain = format!("x = 1{}\n", "+1".repeat(16_000));
+    assert!(Library::builtin().load("chain.star", &chain.repeat(7)).is_ok());
+    let unary = format!("x = {}1\n", "-".repeat(32_000));
     assert!(Library::builtin().load("unary.star", &unary).is_ok());
-    let otherwise = "if 0:\n  x = 0\n".to_owned() + &"elif 0:\n  x = 1\n".repeat(8_000);
+    let otherwise = "if 0:\n  x = 0\n".to_owned() + &"elif 0:\n  x = 1\n".repeat(15_000);
     assert!(Library::builtin().load("elif.star", &otherwise).is_ok());
-    let too_long = "#".repeat(1 << 19);
-    assert!(Library::builtin().load("long.star", &too_long).unwrap_err().to_string().contains("longer than 128 KiB"));
+    let refused = |source: &str| Library::builtin().load("long.star", source).unwrap_err().to_string();
+    assert!(refused(&"#".repeat(1 << 19)).contains("longer than 256 KiB"));
+    assert!(
+        refused(&format!("x = {}1\n", "-".repeat(40_000))).contains("a statement of long.star is longer than 32 KiB")
+    );
     let quoted = format!("x = \"{}\" # {}\n", "(".repeat(500), "[".repeat(500));
     assert!(Library::builtin().load("quoted.star", &quoted).is_ok());
 }
