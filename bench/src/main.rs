@@ -7,6 +7,7 @@
 mod cases;
 mod clock;
 mod data;
+mod inflate;
 mod peer;
 mod report;
 
@@ -14,18 +15,21 @@ use cases::{Case, Data};
 use data::{Columns, Folder, Sizes};
 use peer::Peers;
 use report::{Building, Comparison, Report};
+use std::path::Path;
 use std::process::ExitCode;
 
 const HELP: &str = "\
 Compares our speed with that of Inspect AI and numpy, after checking that the answers agree.
 
 usage: bench [--python PATH] [--quick] [--write FILE --date DATE] [CASE ...]
+       bench inflate FILE
 
   --python PATH   a Python that has inspect_ai and numpy; without it only our half is measured
   --quick         small data: a smoke test of a few seconds, whose ratios mean little
   --write FILE    write the report as Markdown too; needs --date
   --date DATE     the day to put into the report
   CASE            only cases whose name contains this text, such as `labels.` or `reduce.mode`
+  inflate FILE    only decompress the members of a ZIP archive, and print how many bytes that makes
 
 Exits 1 if an answer differs, 2 if the arguments or Python are at fault. Speed is reported, not judged.
 ";
@@ -43,7 +47,14 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    let outcome = options().and_then(|options| options.map_or(Ok(true), |options| run(&options)));
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["inflate", file] => inflate::run(Path::new(file)).map(|bytes| {
+            println!("{bytes}");
+            true
+        }),
+        _ => options(args).and_then(|options| options.map_or(Ok(true), |options| run(&options))),
+    };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -55,9 +66,9 @@ fn main() -> ExitCode {
 }
 
 /// The options, or `None` when help was asked for and given.
-fn options() -> Result<Option<Options>, String> {
+fn options(args: Vec<String>) -> Result<Option<Options>, String> {
     let mut options = Options::default();
-    let mut args = std::env::args().skip(1);
+    let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("`{arg}` needs a value"));
         match arg.as_str() {

@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print the metrics of existing results, with error bars
-    Score(Score),
+    Score(Box<Score>),
     /// Write results in another form
     Convert(Convert),
     /// List the formats that can be read, and the forms that can be written
@@ -45,6 +45,15 @@ pub(crate) struct Score {
     #[arg(required = true)]
     pub(crate) files: Vec<String>,
 
+    /// A metric in place of the recorded ones, such as `accuracy`, `stderr(cluster="category")` or one of a loaded file
+    /// (repeatable; see docs/expressions.md)
+    #[arg(short, long, value_name = "EXPR")]
+    pub(crate) metric: Vec<String>,
+
+    /// A Starlark file that defines metrics and reducers (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) load: Vec<String>,
+
     /// A reducer of attempts, such as `mean`, `mode`, `pass_at_3`; `none` turns reduction off (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) reducer: Vec<String>,
@@ -57,6 +66,10 @@ pub(crate) struct Score {
     #[arg(long = "where", value_name = "KEY=VALUE")]
     pub(crate) filter: Vec<String>,
 
+    /// What a label counts, such as `maybe=0.5` (repeatable)
+    #[arg(long, value_name = "LABEL=NUMBER")]
+    pub(crate) label: Vec<String>,
+
     /// The level of the intervals, between 0 and 1
     #[arg(long, default_value_t = 0.95)]
     pub(crate) level: f64,
@@ -68,6 +81,10 @@ pub(crate) struct Score {
     /// Compute and print as another tool does
     #[arg(long, value_enum, value_name = "TOOL")]
     pub(crate) compat: Option<Compat>,
+
+    /// How long expressions and loaded files may run, all together
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) script_time: u64,
 
     /// Read the files in this format (see `calipers formats`)
     #[arg(long, value_name = "NAME")]

@@ -3,12 +3,13 @@
 use crate::arguments::Convert;
 use crate::exit::Failure;
 use crate::score::reducers;
+use calipers::Reducer;
 use calipers::convert::convert;
 use calipers::io::{Output, Run, Source, Writer, printable, read, writer};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &Convert) -> Result<(), Failure> {
-    let reducers = reducers(&arguments.reducer)?;
+    let reducers = reducers(&arguments.reducer, |name| Ok(Reducer::parse(name)?))?;
     let target = Target::new(arguments)?;
     let mut sources = Vec::new();
     for file in &arguments.files {

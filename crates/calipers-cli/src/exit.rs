@@ -12,7 +12,8 @@ pub(crate) enum Failure {
     ClosedPipe,
 }
 
-const INPUT: u8 = 2;
+/// The exit code of a mistake in the usage, the configuration or the input.
+pub(crate) const INPUT: u8 = 2;
 
 /// The exit code of a command.
 pub(crate) fn code(done: Result<(), Failure>) -> ExitCode {
@@ -47,12 +48,6 @@ impl From<calipers::Error> for Failure {
     }
 }
 
-impl From<calipers::score::Failure> for Failure {
-    fn from(failure: calipers::score::Failure) -> Self {
-        Self::Input(failure.to_string())
-    }
-}
-
 impl From<calipers::io::WriteError> for Failure {
     fn from(error: calipers::io::WriteError) -> Self {
         Self::Input(error.to_string())
@@ -61,6 +56,12 @@ impl From<calipers::io::WriteError> for Failure {
 
 impl From<calipers::convert::ConvertError> for Failure {
     fn from(error: calipers::convert::ConvertError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<calipers::script::ScriptError> for Failure {
+    fn from(error: calipers::script::ScriptError) -> Self {
         Self::Input(error.to_string())
     }
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod convert;
 mod exit;
+mod guard;
 mod progress;
 mod score;
 
@@ -17,6 +18,12 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::usage(&error),
     };
+    if let Command::Score(score) = &arguments.command
+        && guard::is_needed(score)
+        && !guard::is_child()
+    {
+        return guard::run_in_child();
+    }
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
         Command::Convert(convert) => convert::run(&convert),

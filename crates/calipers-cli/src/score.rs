@@ -2,11 +2,14 @@
 
 use crate::arguments::{Compat, Score};
 use crate::exit::{Failure, print};
+use crate::guard;
 use crate::progress::Progress;
-use calipers::io::{Source, formats as known_formats, writers};
+use calipers::io::{Source, formats as known_formats, read_shards, writers};
 use calipers::render::{Screen, Style, results_json, results_text};
-use calipers::{Reducer, Report, Seed, score};
+use calipers::script::{Library, Limits};
+use calipers::{Error, ErrorKind, Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, Value, score};
 use std::io::IsTerminal;
+use std::time::Duration;
 
 pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
     let report = measure(arguments)?;
@@ -32,13 +35,49 @@ fn measure(arguments: &Score) -> Result<Report, Failure> {
     let mut report = Report::default();
     for source in sources {
         let source = source.counted(progress.read.clone());
-        report.runs.extend(score::score_source(&source, arguments.format.as_deref(), &options)?);
+        let runs = if guard::is_child() { score_limited } else { score::score_source };
+        report.runs.extend(runs(&source, arguments.format.as_deref(), &options).map_err(told)?);
     }
     Ok(report)
 }
 
+/// Scores with scripts, which may use only so much memory. Reading is not theirs.
+fn score_limited(
+    source: &Source,
+    format: Option<&str>,
+    options: &score::Options,
+) -> Result<Vec<RunReport>, score::Failure> {
+    let runs = read_shards(source, format, &options.wanted())?;
+    let _limited = guard::limit_memory();
+    let fail = |error| score::Failure::Score { error, source: source.name.clone() };
+    runs.into_iter().map(|run| score::score(run, options).map_err(fail)).collect()
+}
+
+fn told(failure: score::Failure) -> Failure {
+    match failure {
+        score::Failure::Read(error) => error.into(),
+        score::Failure::Score { error, source } => Failure::Input(format!("{}\n  in {source}", explained(&error))),
+    }
+}
+
+/// An error with a hint that can be followed here.
+fn explained(error: &Error) -> String {
+    let (kind, place) = (error.kind(), error.place().to_string());
+    match kind {
+        ErrorKind::UnknownLabel(Value::Text(label)) => {
+            let at = if place.is_empty() { place } else { format!("\n  at {place}") };
+            format!("{kind}{at}\n  hint: say what it counts with `--label '{label}=0.5'`, or score it C, I, P or N")
+        }
+        _ => error.to_string(),
+    }
+}
+
 fn options(arguments: &Score) -> Result<score::Options, Failure> {
+    let labels = labels(&arguments.label)?;
+    let library = library(arguments, &labels)?;
     let mut options = score::Options {
+        metrics: metrics(arguments, library.as_ref())?,
+        labels,
         scorers: arguments.scorer.clone(),
         level: arguments.level,
         seed: Seed(arguments.seed),
@@ -46,7 +85,10 @@ fn options(arguments: &Score) -> Result<score::Options, Failure> {
         keep_reductions: arguments.reductions,
         ..score::Options::default()
     };
-    options.reducers = reducers(&arguments.reducer)?;
+    options.reducers = match &library {
+        Some(library) => reducers(&arguments.reducer, |name| Ok(library.reducer(name)?))?,
+        None => reducers(&arguments.reducer, |name| Ok(Reducer::parse(name)?))?,
+    };
     for filter in &arguments.filter {
         let Some((key, value)) = filter.split_once('=') else {
             let hint = "write `--where category=adversarial`";
@@ -58,10 +100,50 @@ fn options(arguments: &Score) -> Result<score::Options, Failure> {
 }
 
 /// The reducers of these names, if there are any; `none` is a name for none of them.
-pub(crate) fn reducers(names: &[String]) -> Result<Option<Vec<Reducer>>, Failure> {
-    let named = names.iter().filter(|name| *name != "none").map(|name| Reducer::parse(name));
+pub(crate) fn reducers(
+    names: &[String],
+    find: impl Fn(&str) -> Result<Reducer, Failure>,
+) -> Result<Option<Vec<Reducer>>, Failure> {
+    let named = names.iter().filter(|name| *name != "none").map(|name| find(name));
     let reducers = named.collect::<Result<_, _>>()?;
     Ok(if names.is_empty() { None } else { Some(reducers) })
+}
+
+fn labels(given: &[String]) -> Result<Labels, Failure> {
+    given.iter().try_fold(Labels::default(), |labels, one| {
+        let parts = one.rsplit_once('=').and_then(|(label, number)| Some((label, number.trim().parse().ok()?)));
+        match parts.filter(|(_, number): &(_, f64)| number.is_finite()) {
+            Some((label, number)) => Ok(labels.with(label, number)),
+            None => Err(Failure::Input(format!("`--label {one}` gives no number\n  hint: write `--label maybe=0.5`"))),
+        }
+    })
+}
+
+/// The names that expressions may use. Made only if something is asked for by an expression: it takes time.
+fn library(arguments: &Score, labels: &Labels) -> Result<Option<Library>, Failure> {
+    if arguments.metric.is_empty() && arguments.load.is_empty() {
+        return Ok(None);
+    }
+    let labels = labels.clone();
+    let labels = if arguments.compat == Some(Compat::Inspect) { labels.unknown_as_zero() } else { labels };
+    let limits = Limits { time: Duration::from_secs(arguments.script_time), ..Limits::default() };
+    let mut library = Library::new(Registry::builtin(), labels, limits);
+    guard::watch(library.watch(), arguments.script_time);
+    let _limited = guard::limit_memory();
+    for file in &arguments.load {
+        library.load_file(file)?;
+    }
+    Ok(Some(library))
+}
+
+fn metrics(arguments: &Score, library: Option<&Library>) -> Result<Option<Vec<MetricSpec>>, Failure> {
+    let Some(library) = library.filter(|_| !arguments.metric.is_empty()) else { return Ok(None) };
+    let _limited = guard::limit_memory();
+    let mut metrics = Vec::new();
+    for expression in &arguments.metric {
+        metrics.extend(library.metrics(expression)?);
+    }
+    Ok(Some(metrics))
 }
 
 /// Colour only where a person looks, and not if they asked for none; as wide as their terminal.

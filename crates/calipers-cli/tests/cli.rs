@@ -110,7 +110,7 @@ fn mistakes_are_named_with_place_and_hint() {
     refused(
         &with_input(&["score", "-"], b"{\"id\": 1, \"score\": \"maybe\"}"),
         "error: score `maybe` is not a number or a known label\n  at scorer `score`, sample `1`\n  \
-         hint: map it to a number with `Labels::with`, or score it C, I, P or N\n  in -\n",
+         hint: say what it counts with `--label 'maybe=0.5'`, or score it C, I, P or N\n  in -\n",
     );
     refused(
         &calipers(&["score", RESULTS, "--reducer", "pas_at_2"]),

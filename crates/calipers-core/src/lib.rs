@@ -53,7 +53,8 @@ pub use table::{Cells, Table};
 pub use value::Value;
 
 /// The known name nearest to what was written, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let ranked = known.iter().map(|known| (edits(name, known), *known));
     ranked.min().filter(|(edits, known)| *edits <= known.len().div_ceil(3)).map(|(_, known)| known)
 }

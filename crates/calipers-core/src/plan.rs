@@ -218,7 +218,9 @@ impl Plan {
 
     fn specs(&self, scorer: &str) -> Vec<MetricSpec> {
         let declared = self.metrics.as_ref().or_else(|| self.scorers.get(scorer));
-        declared.cloned().unwrap_or_else(|| vec![accuracy().into(), stderr().into()])
+        let specs = declared.cloned().unwrap_or_else(|| vec![accuracy().into(), stderr().into()]);
+        let for_all = specs.iter().flat_map(MetricSpec::metrics).all(|metric| metric.is_for(scorer));
+        if for_all { specs } else { keep(&specs, |metric| metric.is_for(scorer)) }
     }
 
     fn all_metrics(&self) -> impl Iterator<Item = &Metric> {
@@ -237,11 +239,11 @@ impl Plan {
         let view =
             |reducer, label, specs: &[MetricSpec]| ScoreState::new(scorer.clone(), reducer, label, specs, listed);
         if self.reducers.as_ref().is_some_and(Vec::is_empty) {
-            let all = keep(&specs, |view| view != View::Attempts);
+            let all = keep(&specs, |metric| metric.rows() != View::Attempts);
             return (listed || !all.is_empty()).then(|| view(None, None, &all)).into_iter().collect();
         }
-        let reduced = keep(&specs, |view| matches!(view, View::Auto | View::Reduced));
-        let unreduced = keep(&specs, |view| view == View::Unreduced);
+        let reduced = keep(&specs, |metric| matches!(metric.rows(), View::Auto | View::Reduced));
+        let unreduced = keep(&specs, |metric| metric.rows() == View::Unreduced);
         let mut views = Vec::new();
         if !reduced.is_empty() {
             match &self.reducers {
@@ -263,11 +265,11 @@ impl Plan {
     }
 }
 
-/// The metrics that look at certain rows.
-fn keep(specs: &[MetricSpec], wanted: impl Fn(View) -> bool) -> Vec<MetricSpec> {
-    let kept = |metrics: &[Metric]| metrics.iter().filter(|metric| wanted(metric.rows())).cloned().collect::<Vec<_>>();
+/// The metrics that are wanted.
+fn keep(specs: &[MetricSpec], wanted: impl Fn(&Metric) -> bool) -> Vec<MetricSpec> {
+    let kept = |metrics: &[Metric]| metrics.iter().filter(|metric| wanted(metric)).cloned().collect::<Vec<_>>();
     let spec = |spec: &MetricSpec| match spec {
-        MetricSpec::One(metric) => wanted(metric.rows()).then(|| MetricSpec::One(metric.clone())),
+        MetricSpec::One(metric) => wanted(metric).then(|| MetricSpec::One(metric.clone())),
         MetricSpec::Keyed(keys) => {
             let keys: Vec<_> = keys.iter().map(|(key, metrics)| (key.clone(), kept(metrics))).collect();
             let keys: Vec<_> = keys.into_iter().filter(|(_, metrics)| !metrics.is_empty()).collect();
@@ -350,6 +352,8 @@ impl Partial<'_> {
         if self.attempts > self.errored {
             let known = self.fields.iter().collect();
             self.plan.all_metrics().try_for_each(|metric| metric.check_fields(&known))?;
+            let scorers: Vec<&Arc<str>> = self.scorers.keys().collect();
+            self.plan.all_metrics().try_for_each(|metric| metric.check_scorer(&scorers))?;
         }
         let mut results = Results {
             total_samples: self.attempts,

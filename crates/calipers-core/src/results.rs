@@ -10,6 +10,7 @@ use crate::{
 };
 use calipers_stats::Caveat as Statistic;
 use indexmap::{IndexMap, IndexSet};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ pub struct MetricResult {
     /// The metric, for numbers that are one of several.
     pub group: Option<String>,
     /// The metric's parameters.
-    pub params: Vec<(&'static str, Value)>,
+    pub params: Vec<(Cow<'static, str>, Value)>,
     /// The number.
     pub figure: Figure,
 }

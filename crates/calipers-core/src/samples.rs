@@ -406,3 +406,48 @@ impl Attempt<'_> {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Attempts of a few samples in a mixed order: with and without epochs, scores, facts, fields and errors.
+    fn attempts() -> Vec<u32> {
+        (0..60u32).map(|i| i.wrapping_mul(2_654_435_761) >> 16).collect()
+    }
+
+    fn push(samples: &mut Samples, x: u32) {
+        let id = if x % 3 == 0 { SampleId::Int(i64::from(x % 5)) } else { SampleId::from(format!("s{}", x % 7)) };
+        let attempt = if x % 4 == 0 { samples.push_epoch(id, 100 + x % 9) } else { samples.push(id) };
+        let attempt = match x % 5 {
+            0 => attempt.score("a", f64::from(x % 11) / 10.0),
+            1 => attempt.score("a", Outcome::unscored("refused")),
+            2 => attempt.score("b", if x % 2 == 0 { "C" } else { "I" }).score("a", 1.0),
+            3 => attempt.score("m", [("x", f64::from(x % 3)), ("y", 1.0)]),
+            _ => attempt,
+        };
+        let attempt = if x % 6 == 0 { attempt.metadata("kind", format!("k{}", x % 4)) } else { attempt };
+        let attempt = if x % 7 == 0 { attempt.field("latency_ms", f64::from(x)) } else { attempt };
+        let attempt = if x % 8 == 0 { attempt.field("label", i64::from(x % 3)) } else { attempt };
+        if x % 9 == 0 {
+            attempt.error("timeout");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_joined_are_as_if_they_had_never_been_apart() {
+        let all = attempts();
+        let mut straight = Samples::new();
+        all.iter().for_each(|&x| push(&mut straight, x));
+        for size in [1, 7, 30, 59, 60] {
+            let mut joined = Samples::new();
+            for part in all.chunks(size) {
+                let mut samples = Samples::new();
+                part.iter().for_each(|&x| push(&mut samples, x));
+                joined.append(samples);
+            }
+            let (joined, straight): (Vec<_>, Vec<_>) = (joined.records().collect(), straight.records().collect());
+            assert_eq!(joined, straight, "parts of {size}");
+        }
+    }
+}

@@ -210,7 +210,12 @@ impl From<serde_json::Value> for Value {
             Json::Null => Self::Null,
             Json::Bool(b) => Self::Bool(b),
             // A whole number beyond 64 bits is still a number.
-            Json::Number(n) => n.as_i64().map_or_else(|| n.as_f64().map_or(Self::Null, Self::from), Self::Int),
+            Json::Number(n) => match n.as_i64() {
+                // Where numbers are kept as they are written, `-0` is an integer to serde_json and a float elsewhere.
+                Some(0) if n.to_string().starts_with('-') => Self::Float(-0.0),
+                Some(i) => Self::Int(i),
+                None => n.as_f64().map_or(Self::Null, Self::from),
+            },
             Json::String(text) => Self::Text(text.into()),
             Json::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
             Json::Object(entries) => Self::Map(entries.into_iter().map(|(k, v)| (k.into(), v.into())).collect()),

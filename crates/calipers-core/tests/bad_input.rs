@@ -266,7 +266,10 @@ fn levels_and_other_arguments_out_of_range() {
         named("ci", Value::from([("levle", 0.9)])),
         "`ci` has no parameter `levle`\n  hint: did you mean `level`?"
     );
-    assert_eq!(named("std", Value::from([("cluster", "x")])), "`std` has no parameter `cluster`\n  hint: it has none");
+    assert_eq!(
+        named("std", Value::from([("cluster", "x")])),
+        "`std` has no parameter `cluster`\n  hint: it has where, scorer, to_float"
+    );
 }
 
 /// Every metric that Calipers brings, with parameters where it needs some.

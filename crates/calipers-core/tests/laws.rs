@@ -78,9 +78,13 @@ fn metrics() -> Vec<Metric> {
             ("all_label", Value::from(format!("{inner}_{all}"))),
         ])
     };
+    let only = |key: &str, value: Value| Value::from([("where", Value::Map(vec![(key.into(), value)]))]);
     let mut metrics = Vec::new();
     for name in registry.names() {
         let params = match name {
+            // Of some samples, and of none.
+            "accuracy" => vec![Value::Null, only("category", "c1".into()), only("category", "c9".into())],
+            "pass_rate" => vec![Value::Null, only("document", 1.into()), only("passed", true.into())],
             "grouped" => {
                 vec![grouped("accuracy", "samples"), grouped("mean", "groups"), grouped("stderr", "groups")]
             }

@@ -115,10 +115,79 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Entries::default();
-        while let Some((key, Json(value))) = entries.next_entry::<Cow<'de, str>, Json>()? {
+        while let Some(key) = entries.next_key::<Key>()? {
+            let Key::Name(key) = key else { return entries.next_value().map(|Numeral(number)| number) };
+            let Json(value) = entries.next_value()?;
             map.set(&key, value);
         }
         Ok(Value::Map(map.list))
+    }
+}
+
+/// The only key of the map as which a number comes when any crate in the program has serde_json keep numbers as they
+/// are written: its feature `arbitrary_precision` is then on for everyone.
+const NUMBER: &str = "$serde_json::private::Number";
+
+/// A key of a map, unless the map is a number.
+enum Key {
+    Number,
+    Name(String),
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+        Ok(if key == NUMBER { Key::Number } else { Key::Name(key.to_owned()) })
+    }
+
+    fn visit_string<E>(self, key: String) -> Result<Key, E> {
+        Ok(if key == NUMBER { Key::Number } else { Key::Name(key) })
+    }
+}
+
+/// A number that comes as it is written.
+struct Numeral(Value);
+
+impl<'de> Deserialize<'de> for Numeral {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(NumeralVisitor).map(Numeral)
+    }
+}
+
+struct NumeralVisitor;
+
+impl Visitor<'_> for NumeralVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        numeral(text).ok_or_else(|| E::custom("number out of range"))
+    }
+}
+
+/// A number as serde_json reads it by itself: an integer if it fits, else a float; `-0` keeps its sign. None if it is
+/// too large for a float.
+fn numeral(text: &str) -> Option<Value> {
+    match text.parse::<i64>() {
+        Ok(0) if text.starts_with('-') => Some(Value::Float(-0.0)),
+        Ok(i) => Some(Value::Int(i)),
+        Err(_) => text.parse().ok().filter(|x: &f64| x.is_finite()).map(Value::Float),
     }
 }
 
@@ -228,7 +297,8 @@ impl<'de> Visitor<'de> for Without<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Entries::default();
-        while let Some(key) = entries.next_key::<Cow<'de, str>>()? {
+        while let Some(key) = entries.next_key::<Key>()? {
+            let Key::Name(key) = key else { return entries.next_value().map(|Numeral(number)| number) };
             if self.0.contains(&&*key) {
                 skip(&mut entries)?;
                 continue;
@@ -335,6 +405,39 @@ mod tests {
         assert_eq!(value.get("b"), Some(&Value::List(vec![1.into(), f64::NEG_INFINITY.into()])));
         assert_eq!(value.text("c"), Some("a NaN in text \" NaN"));
         assert_eq!(value.number("d"), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn numbers_are_the_same_however_the_parser_hands_them_over() {
+        for (text, want) in [
+            ("0", Value::Int(0)),
+            ("-0", Value::Float(-0.0)),
+            ("-0.0", Value::Float(-0.0)),
+            ("7", Value::Int(7)),
+            ("9223372036854775807", Value::Int(i64::MAX)),
+            ("9223372036854775808", Value::Float(9_223_372_036_854_775_808.0)),
+            ("18446744073709551616", Value::Float(18_446_744_073_709_551_616.0)),
+            ("-9223372036854775808", Value::Int(i64::MIN)),
+            ("1.0", Value::Float(1.0)),
+            ("1e2", Value::Float(100.0)),
+            ("0.1", Value::Float(0.1)),
+            ("2.2250738585072014e-308", Value::Float(f64::MIN_POSITIVE)),
+            ("1e-999", Value::Float(0.0)),
+        ] {
+            let kept = format!("{{\"{NUMBER}\": \"{text}\"}}");
+            for document in [text.to_owned(), kept] {
+                let list = format!("[{document}]");
+                let parsed = [parse("x", list.as_bytes()), parse_without("x", list.as_bytes(), &["k"])];
+                for value in parsed.map(Result::unwrap) {
+                    // The text tells 0.0 from -0.0, and 1 from 1.0.
+                    assert_eq!(value.to_string(), Value::List(vec![want.clone()]).to_string(), "{document}");
+                }
+            }
+        }
+        for too_large in ["1e999", "-1e999"] {
+            let error = parse("x", too_large.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("number out of range"), "{error}");
+        }
     }
 
     #[test]

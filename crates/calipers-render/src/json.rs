@@ -94,7 +94,7 @@ fn score_json(results: &Results, score: &ScoreResult) -> Json {
 fn metric_json(results: &Results, metric: &MetricResult) -> Json {
     let figure = &metric.figure;
     let params: Map<String, Json> =
-        metric.params.iter().map(|(name, value)| ((*name).to_owned(), value_json(value))).collect();
+        metric.params.iter().map(|(name, value)| (name.to_string(), value_json(value))).collect();
     let mut json = json!({
         "name": metric.name,
         "group": metric.group,

@@ -19,6 +19,7 @@
 //! - [`Plan`]: what to compute; [`Samples`]: what to compute it from; [`Results`]: figures with n, missing, method,
 //!   interval and caveats.
 //! - [`pipeline`]: the same over many shards and threads.
+//! - `script` (feature `script`): metrics as expressions, and custom ones from files, in Starlark.
 //! - [`stats`]: the statistics themselves, for those who have numbers already.
 
 #[cfg(feature = "files")]
@@ -33,6 +34,8 @@ pub use calipers_core::*;
 pub use calipers_io as io;
 #[cfg(feature = "files")]
 pub use calipers_render as render;
+#[cfg(feature = "script")]
+pub use calipers_script as script;
 pub use calipers_stats as stats;
 
 /// What nearly every program needs.

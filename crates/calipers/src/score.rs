@@ -2,8 +2,8 @@
 
 use crate::pipeline;
 use calipers_core::{
-    Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleCounts, SampleId,
-    Samples, Seed, Shards, by_key,
+    Error, Labels, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleCounts,
+    SampleId, Samples, Seed, Shards, by_key,
 };
 use calipers_io::{Format, ReadError, Recorded, RecordedMetric, Run, Source, Wanted};
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ pub struct Options {
     pub scorers: Vec<String>,
     /// Only samples whose metadata has these values.
     pub filter: Vec<(String, String)>,
+    /// How labels become numbers.
+    pub labels: Labels,
     /// The level of the intervals.
     pub level: f64,
     /// The seed of all that is random.
@@ -41,6 +43,7 @@ impl Default for Options {
             reducers: None,
             scorers: Vec::new(),
             filter: Vec::new(),
+            labels: Labels::default(),
             level: 0.95,
             seed: Seed(0),
             inspect: false,
@@ -216,7 +219,7 @@ pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport
 
 /// The plan, and the recorded figures of metrics that cannot be computed here.
 fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Result<(Plan, Vec<RecordedResult>), Error> {
-    let mut plan = Plan::new().level(options.level)?.seed(options.seed);
+    let mut plan = Plan::new().level(options.level)?.seed(options.seed).labels(options.labels.clone());
     if options.inspect {
         plan = plan.inspect_compatible();
     }

@@ -3,7 +3,11 @@
 use super::Repository;
 
 /// The inner crates, and the crates of this workspace that each may depend on.
-const INNER: [(&str, &[&str]); 2] = [("calipers-stats", &[]), ("calipers-core", &["calipers-stats"])];
+const INNER: [(&str, &[&str]); 3] = [
+    ("calipers-stats", &[]),
+    ("calipers-core", &["calipers-stats"]),
+    ("calipers-script", &["calipers-stats", "calipers-core"]),
+];
 
 pub(super) fn problems(repository: &Repository) -> Vec<String> {
     let members: Vec<&str> =
@@ -121,6 +125,7 @@ not-one = []
         let files = vec![
             manifest("calipers-stats", "calipers-core"),
             manifest("calipers-core", "calipers-stats"),
+            manifest("calipers-script", "calipers-core"),
             manifest("calipers", "calipers-core"),
         ];
         let want = "crates/calipers-stats/Cargo.toml: `calipers-stats` must not depend on `calipers-core`";

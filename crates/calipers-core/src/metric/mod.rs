@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod bootstrap_stderr;
+mod chosen;
 mod ci;
 mod confusion;
 mod custom;
@@ -42,6 +43,7 @@ pub use stderr::{stderr, stderr_clustered};
 use crate::{Answer, Error, ErrorKind, Labels, Points, Value};
 use calipers_stats::{Confidence, Seed};
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -194,8 +196,10 @@ impl<M: Measure> Erased for M {
 #[derive(Clone)]
 pub struct Metric {
     name: Arc<str>,
-    params: Vec<(&'static str, Value)>,
+    params: Vec<(Cow<'static, str>, Value)>,
     view: View,
+    /// The only scorer that it is for, if it is not for all.
+    scorer: Option<Arc<str>>,
     labels: Option<Arc<Labels>>,
     /// The fields that it reads.
     fields: Vec<Arc<str>>,
@@ -213,6 +217,7 @@ impl Metric {
             name: name.into(),
             params: Vec::new(),
             view: View::Auto,
+            scorer: None,
             labels: None,
             fields: Vec::new(),
             keys: None,
@@ -228,7 +233,9 @@ impl Metric {
 
     /// A metric that passes its rows on to this one.
     pub(crate) fn within(&self, name: &str, outer: impl Measure) -> Self {
-        let outer = Self { fields: self.fields.clone(), keys: self.keys.clone(), ..Self::recorded(name, outer) };
+        let inner = self.clone();
+        let outer =
+            Self { fields: inner.fields, keys: inner.keys, scorer: inner.scorer, ..Self::recorded(name, outer) };
         outer.view(self.view.of_outer()).unlike_others_if(self.unlike_others || self.labels.is_some())
     }
 
@@ -272,7 +279,7 @@ impl Metric {
         if self.params.is_empty() {
             return name;
         }
-        let params = self.params.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect();
+        let params = self.params.iter().map(|(name, value)| (Arc::from(&**name), value.clone())).collect();
         Value::from([("name", name), ("params", Value::Map(params))])
     }
 
@@ -285,8 +292,8 @@ impl Metric {
 
     /// With a parameter, for the record.
     #[must_use]
-    pub fn param(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.params.push((name, value.into()));
+    pub fn param(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
+        self.params.push((name.into(), value.into()));
         self
     }
 
@@ -319,7 +326,7 @@ impl Metric {
 
     /// The parameters that were set.
     #[must_use]
-    pub fn params(&self) -> &[(&'static str, Value)] {
+    pub fn params(&self) -> &[(Cow<'static, str>, Value)] {
         &self.params
     }
 

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// The parameters of a metric, by name.
 type Params = IndexMap<String, Value>;
+/// Metrics that were made elsewhere, as parameters of another.
+type Inner = IndexMap<String, Metric>;
 type Make = dyn Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync;
 
 /// Metrics by name. A value like any other: pass it where names have to be understood.
@@ -36,11 +38,31 @@ pub struct Registry {
     metrics: IndexMap<String, Arc<Make>>,
 }
 
+/// The parameters that may be given by place, in their order.
+const PLACES: &[(&str, &[&str])] = &[
+    ("mean", &["field"]),
+    ("stderr", &["cluster"]),
+    ("bootstrap_stderr", &["num_samples"]),
+    ("ci", &["level"]),
+    ("ci_wilson", &["level"]),
+    ("grouped", &["metric", "group_key"]),
+    ("aggregate", &["key", "agg"]),
+    ("frequency", &["categories"]),
+    ("krippendorff_alpha", &["level"]),
+    ("precision", &["positive"]),
+    ("recall", &["positive"]),
+    ("f1", &["positive"]),
+    ("mcc", &["positive"]),
+    ("quantile", &["field", "p"]),
+    ("ratio", &["numerator", "denominator"]),
+];
+
 /// What a metric was asked for with.
 pub struct Arguments<'a> {
     registry: &'a Registry,
     metric: &'a str,
     params: Params,
+    inner: Inner,
     /// The parameters that the metric asked about.
     known: RefCell<Vec<String>>,
 }
@@ -88,8 +110,27 @@ impl Registry {
         self.metrics.keys().map(String::as_str)
     }
 
+    /// The names of the parameters that may be given by place, in their order.
+    #[must_use]
+    pub fn places(&self, name: &str) -> &'static [&'static str] {
+        PLACES.iter().find(|(metric, _)| *metric == name).map_or(&[], |(_, places)| places)
+    }
+
     /// The metric of a name with parameters (a map, or null for none).
+    ///
+    /// Every metric takes `where`, a map of conditions, and `scorer` (see [`Metric::only_where`] and
+    /// [`Metric::of_scorer`]).
     pub fn metric(&self, name: &str, params: &Value) -> Result<Metric, Error> {
+        self.metric_of::<String>(name, params, [])
+    }
+
+    /// The same, with parameters that are metrics made elsewhere: the inner one of `grouped`, say.
+    pub fn metric_of<K: Into<String>>(
+        &self,
+        name: &str,
+        params: &Value,
+        inner: impl IntoIterator<Item = (K, Metric)>,
+    ) -> Result<Metric, Error> {
         let Some(make) = self.metrics.get(name) else {
             let names: Vec<&str> = self.names().collect();
             let nearest = crate::nearest(name, &names).map(str::to_owned);
@@ -99,14 +140,24 @@ impl Registry {
             Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
             _ => Params::new(),
         };
-        let arguments = Arguments { registry: self, metric: name, params, known: RefCell::default() };
-        let metric = make(&arguments)?;
+        let inner = inner.into_iter().map(|(key, metric)| (key.into(), metric)).collect();
+        let arguments = Arguments { registry: self, metric: name, params, inner, known: RefCell::default() };
+        let mut metric = make(&arguments)?;
         arguments.check_names()?;
-        Ok(match arguments.labels("to_float")? {
+        match arguments.labels("to_float")? {
             // Its labels are for the values it picks, not for those that its metric sees.
-            Some(labels) if name != "aggregate" => metric.with_labels(labels),
-            _ => metric,
-        })
+            Some(labels) if name != "aggregate" => metric = metric.with_labels(labels),
+            _ => {}
+        }
+        match arguments.get("where") {
+            None => {}
+            Some(Value::Map(conditions)) => metric = metric.only_where(conditions.iter().cloned())?,
+            Some(_) => return Err(arguments.wrong("where", "a map of metadata keys to values")),
+        }
+        match arguments.text("scorer")? {
+            Some(scorer) => metric.of_scorer(scorer),
+            None => Ok(metric),
+        }
     }
 }
 
@@ -124,21 +175,32 @@ impl Arguments<'_> {
         self.params.get(name).filter(|value| !matches!(value, Value::Null))
     }
 
-    /// Every parameter must be one that the metric asked about; all may come with labels.
+    /// Every parameter must be one that the metric asked about, or one that all have.
     fn check_names(&self) -> Result<(), Error> {
+        const OF_ALL: [&str; 3] = ["where", "scorer", "to_float"];
         let known = self.known.borrow();
-        let is_known = |name: &String| known.contains(name) || name == "to_float";
-        let Some(unknown) = self.params.keys().find(|name| !is_known(name)) else { return Ok(()) };
-        let names: Vec<&str> = known.iter().map(String::as_str).collect();
-        let hint = match (crate::nearest(unknown, &names), names.is_empty()) {
-            (Some(nearest), _) => format!("did you mean `{nearest}`?"),
-            (None, true) => "it has none".into(),
-            (None, false) => format!("it has {}", names.join(", ")),
+        let mut names: Vec<&str> = known.iter().map(String::as_str).filter(|name| !OF_ALL.contains(name)).collect();
+        names.dedup();
+        names.extend(OF_ALL);
+        let given = self.params.keys().chain(self.inner.keys());
+        let Some(unknown) = given.into_iter().find(|name| !names.contains(&name.as_str())) else { return Ok(()) };
+        Err(self.unknown(unknown, crate::nearest(unknown, &names), &names))
+    }
+
+    fn unknown(&self, name: &str, nearest: Option<&str>, names: &[&str]) -> Error {
+        let hint = match nearest {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
+            None => format!("it has {}", names.join(", ")),
         };
-        Err(Error::argument(format!("`{}` has no parameter `{unknown}`", self.metric), hint))
+        Error::argument(format!("`{}` has no parameter `{name}`", self.metric), hint)
     }
 
     fn wrong(&self, name: &str, wanted: &str) -> Error {
+        // A parameter that is not there may have been misspelt.
+        let given: Vec<&str> = self.params.keys().chain(self.inner.keys()).map(String::as_str).collect();
+        if let (None, Some(misspelt)) = (self.get(name), crate::nearest(name, &given)) {
+            return self.unknown(misspelt, Some(name), &[]);
+        }
         let found = self.get(name).map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"));
         Error::argument(format!("`{}`: {name} is {found}, not {wanted}", self.metric), format!("give {wanted}"))
     }
@@ -219,8 +281,12 @@ impl Arguments<'_> {
         Ok(Some(labels))
     }
 
-    /// A metric given as a parameter: a map of `name` and `params`.
+    /// A metric given as a parameter, or a map of `name` and `params`.
     fn inner(&self, name: &str) -> Result<Metric, Error> {
+        self.known.borrow_mut().push(name.to_owned());
+        if let Some(metric) = self.inner.get(name) {
+            return Ok(metric.clone());
+        }
         let inner = self.get(name).ok_or_else(|| self.wrong(name, "a metric"))?;
         let Some(Value::Text(inner_name)) = inner.get("name") else { return Err(self.wrong(name, "a metric")) };
         self.registry.metric(inner_name, inner.get("params").unwrap_or(&Value::Null))

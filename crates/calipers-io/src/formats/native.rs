@@ -871,4 +871,184 @@ mod tests {
             assert_eq!(found.each_ref().map(Option::as_deref), want, "{json}");
         }
     }
+
+    /// The records of lines that were read line by line.
+    fn slowly(text: &str) -> Result<Vec<calipers_core::Record>, ReadError> {
+        let source = Source::bytes("x", text.as_bytes());
+        let mut samples = Samples::new();
+        each_line(&source, text.as_bytes(), false, &mut |place, record| {
+            record.push(&mut samples).map_err(|what| refused(&source, what, place))
+        })?;
+        Ok(samples.records().collect())
+    }
+
+    /// The same in blocks of so many lines, the quick way as long as that goes.
+    fn quickly(text: &str, lines: usize) -> Option<Vec<calipers_core::Record>> {
+        let everything = Wanted::everything();
+        let mut flat = Flat::new(&everything);
+        let all: Vec<&str> = text.split_inclusive('\n').collect();
+        all.chunks(lines).all(|block| flat.add(block.concat().as_bytes())).then(|| flat.finish().records().collect())
+    }
+
+    /// Values that records may have, with those that look like others or are wrong.
+    const VALUES: [&str; 34] = [
+        "0",
+        "1",
+        "-1",
+        "1.5",
+        "0.1",
+        "-0.0",
+        "-0",
+        "1e3",
+        "1E-2",
+        "123456789012345678",
+        "9223372036854775807",
+        "9223372036854775808",
+        "1e999",
+        "0.30000000000000004",
+        "5e-324",
+        "01",
+        "1.",
+        ".5",
+        "+1",
+        "true",
+        "false",
+        "null",
+        "NaN",
+        "-Infinity",
+        "\"C\"",
+        "\"\"",
+        "\" \"",
+        "\"a b\"",
+        "\"x\\n\\u00e9\"",
+        "\"é\"",
+        "\"1\"",
+        "[1]",
+        "{\"a\": 1}",
+        "\"tab\there\"",
+    ];
+    const KEYS: [&str; 22] = [
+        "id",
+        "sample_id",
+        "epoch",
+        "score",
+        "value",
+        "scores.judge",
+        "category",
+        "metadata.category",
+        "latency_ms",
+        "passed",
+        "predicted",
+        "error",
+        "k1",
+        "k2",
+        "a key",
+        "\\u0069d",
+        "violations",
+        "fields",
+        "null_metadata",
+        "scores",
+        "metadata",
+        "cost_usd",
+    ];
+
+    #[test]
+    fn the_quick_way_reads_what_the_slow_way_reads_or_gives_up() {
+        let mut state = 1u64;
+        let mut next = move |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let (mut read, mut refused) = (0, 0);
+        for round in 0..4000 {
+            // Most rounds have few keys and plain values, so that some blocks are read to the end.
+            let plain = round % 4 != 0;
+            let mut text = String::new();
+            for row in 0..1 + next(6) {
+                let mut entries = vec![format!("\"id\": \"q{}\"", next(4) + row)];
+                for _ in 0..next(5) {
+                    let key = KEYS[if plain { 2 + next(14) } else { next(KEYS.len()) }];
+                    let value = VALUES[if plain { next(12) } else { next(VALUES.len()) }];
+                    let inner = |key: &str| format!("{{\"{key}\": {value}}}");
+                    entries.push(match key {
+                        "scores" => format!("\"scores\": {}", inner("judge")),
+                        "metadata" => format!("\"metadata\": {}", inner("category")),
+                        key => format!("\"{key}\": {value}"),
+                    });
+                }
+                let at = next(entries.len());
+                entries.swap(0, at);
+                let blank = ["", " ", "\t", "\r"][next(4)];
+                text += &format!("{blank}{{{}}}{blank}\n", entries.join(if next(2) == 0 { "," } else { " , " }));
+                text += ["", "", "\n", "x\n", "{\n"][if plain { next(3) } else { next(5) }];
+            }
+            let slow = slowly(&text);
+            match (quickly(&text, 1 + next(3)), slow) {
+                (Some(quick), Ok(slow)) => {
+                    assert_eq!(quick, slow, "{text}");
+                    read += 1;
+                }
+                (Some(_), Err(error)) => panic!("the quick way reads what is wrong: {error}\n{text}"),
+                (None, _) => refused += 1,
+            }
+        }
+        assert!(read > 500 && refused > 500, "{read} read, {refused} left to the slow way");
+    }
+
+    #[test]
+    fn a_block_that_is_not_flat_leaves_the_blocks_before_it_as_they_are() {
+        let everything = Wanted::everything();
+        let mut flat = Flat::new(&everything);
+        let first = r#"{"id": "b", "score": 1, "k": "x"}
+{"id": "a", "score": null}
+"#;
+        assert!(flat.add(first.as_bytes()));
+        for wrong in
+            [r#"{"id": "c", "score": 2, "k": "y", "new": 1}{"#, r#"{"id": "a", "epoch": 3}"#, r#"{"score": 1}"#]
+        {
+            assert!(!flat.add(wrong.as_bytes()), "{wrong}");
+            assert_eq!(flat.rows(), 2);
+        }
+        let last = "{\"id\": \"d\", \"score\": 0}";
+        assert!(flat.add(last.as_bytes()));
+        let found: Vec<_> = flat.finish().records().collect();
+        assert_eq!(found, slowly(&format!("{first}{last}")).unwrap());
+    }
+
+    #[test]
+    fn columns_that_nobody_wants_are_left_out() {
+        let text = r#"{"id": 1, "score": 1, "prompt": ["long", {"text": "\""}], "category": "a", "latency_ms": 5}"#;
+        let wanted = Wanted::only(["category"]);
+        let run = Native.read_shards(&Source::bytes("x", text.as_bytes()), &wanted).unwrap().remove(0);
+        let samples = run.samples.into_whole();
+        assert_eq!(samples.columns().map(|name| &**name).collect::<Vec<_>>(), ["category"]);
+        // A name that is not there brings all, so that a message can say what there is.
+        let wanted = Wanted::only(["catgory"]);
+        let run = Native.read_shards(&Source::bytes("x", text.as_bytes()), &wanted).unwrap().remove(0);
+        assert_eq!(run.samples.into_whole().columns().count(), 3);
+    }
+
+    #[test]
+    fn a_large_file_is_read_in_parts_as_it_is_in_one() {
+        let line = |row: usize| {
+            let padding = "x".repeat(row % 300);
+            format!("{{\"id\": \"q{}\", \"score\": {}, \"note\": \"{padding}\"}}\n", row % 50_000, row % 3)
+        };
+        let text: String = (0..80_000).map(line).collect();
+        let source = Source::bytes("x", text.as_bytes());
+        let parts = source.parts(3).unwrap();
+        assert_eq!(parts.len(), 3);
+        let everything = Wanted::everything();
+        let read = |part: &Part| read_part(&source, *part, &everything, false).unwrap().unwrap();
+        let read: Vec<PartRead> = parts.iter().map(read).collect();
+        assert_eq!(read.iter().map(|part| part.lines).sum::<u64>(), 80_000);
+        let whole = Shards::new(read.into_iter().flat_map(|part| part.samples)).into_whole();
+        let slow = slowly(&text).unwrap();
+        assert_eq!(whole.attempts(), 80_000);
+        assert!(whole.records().eq(slow), "the same records in the same order");
+        // The line of an error counts from the beginning of the file.
+        let broken = text.clone() + "{\"id\": 1, \"score\": }\n";
+        let error = Native.read(&Source::bytes("x", broken.into_bytes())).unwrap_err();
+        assert!(error.to_string().contains("line 80001"), "{error}");
+    }
 }

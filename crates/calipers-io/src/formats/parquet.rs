@@ -485,3 +485,83 @@ pub(super) fn value(field: &Field) -> Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Contents, Output, writer};
+    use calipers_core::{Outcome, Record as CoreRecord};
+
+    fn quickly(source: &Source, wanted: &Wanted) -> Option<Vec<CoreRecord>> {
+        let shards: Mutex<Vec<Samples>> = Mutex::default();
+        let keep = |_: usize, samples: Samples| {
+            shards.lock().unwrap().push(samples);
+            true
+        };
+        parquet_columns::read(source, wanted, &keep)?;
+        Some(Shards::new(shards.into_inner().unwrap()).into_whole().records().collect())
+    }
+
+    fn slowly(source: &Source) -> Vec<CoreRecord> {
+        native::collect(source, &read_rows).unwrap().remove(0).samples.records().collect()
+    }
+
+    /// A table with these samples, as it is written here.
+    fn table(name: &str, samples: Samples) -> Source {
+        let path = std::env::temp_dir().join(format!("calipers-{}-{name}.parquet", std::process::id()));
+        let mut out = Output::create(&path, true).unwrap();
+        let run = Run { samples, ..Run::default() };
+        let to = writer(Some("parquet"), "-").unwrap();
+        to.write(&Contents { run: &run, results: None }, &mut out).unwrap();
+        out.finish().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        Source::bytes("table", bytes)
+    }
+
+    #[test]
+    fn the_quick_way_reads_plain_tables_as_the_slow_way_does() {
+        let kinds: [(&str, fn(i64, &mut Samples)); 5] = [
+            ("floats", |i, samples| {
+                samples.push(i).score("judge", i as f64 / 8.0).metadata("kind", format!("k{}", i % 3));
+            }),
+            ("labels", |i, samples| {
+                let label = ["C", "I", "P"][i as usize % 3];
+                samples.push(format!("q{}", i % 40)).score("exact", label).field("latency_ms", i as f64);
+            }),
+            ("whole numbers and flags", |i, samples| {
+                samples.push_epoch(i / 2, 1 + (i % 2) as u32).score("n", i % 5).field("passed", i % 2 == 0);
+            }),
+            ("unscored", |i, samples| {
+                let outcome = if i % 4 == 0 { Outcome::unscored("null") } else { Outcome::from(i as f64) };
+                samples.push(i).score("judge", outcome).metadata("n", i % 3);
+            }),
+            ("errors", |i, samples| match i % 7 {
+                0 => {
+                    samples.push(i).score("judge", 0.0).error("timeout");
+                }
+                _ => {
+                    samples.push(i).score("judge", 1.0);
+                }
+            }),
+        ];
+        for (name, push) in kinds {
+            let mut samples = Samples::new();
+            (0..100).for_each(|i| push(i, &mut samples));
+            let source = table(&name.replace(' ', "-"), samples);
+            let quick = quickly(&source, &Wanted::everything());
+            assert_eq!(quick.unwrap_or_else(|| panic!("`{name}` is plain")), slowly(&source), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_wanted_columns_are_read_and_a_missing_one_is_for_the_slow_way() {
+        let mut samples = Samples::new();
+        samples.push(1).score("judge", 1.0).metadata("kind", "a").metadata("other", "b").field("latency_ms", 5.0);
+        let source = table("wanted", samples);
+        let found = quickly(&source, &Wanted::only(["kind"])).expect("it is plain");
+        assert_eq!(found[0].metadata.iter().count(), 1);
+        assert_eq!(found[0].fields, []);
+        assert!(quickly(&source, &Wanted::only(["knid"])).is_none());
+    }
+}

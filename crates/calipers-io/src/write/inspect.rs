@@ -260,7 +260,7 @@ fn put_figure(out: &mut Vec<u8>, metric: &MetricResult) {
         map.text("group", group);
     }
     json::put_float(map.key("value"), metric.figure.inspect_value());
-    json::put_map(map.key("params"), metric.params.iter().map(|(name, value)| (*name, value)), |out, value| {
+    json::put_map(map.key("params"), metric.params.iter().map(|(name, value)| (&**name, value)), |out, value| {
         json::put(out, value, Nan::Bare);
     });
     map.close();

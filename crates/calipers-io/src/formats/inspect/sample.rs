@@ -350,7 +350,8 @@ macro_rules! visit_entries {
             type Value = $value;
 
             fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<$value, D::Error> {
-                deserializer.deserialize_any(self)
+                // Not `deserialize_any`, which may hand over a number as a map.
+                deserializer.deserialize_option(self)
             }
         }
 
@@ -368,8 +369,12 @@ macro_rules! visit_entries {
                 Ok($out)
             }
 
-            fn visit_unit<E>(self) -> Result<$value, E> {
+            fn visit_none<E>(self) -> Result<$value, E> {
                 Ok(<$value>::default())
+            }
+
+            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<$value, D::Error> {
+                deserializer.deserialize_map(self)
             }
         }
     };

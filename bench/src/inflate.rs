@@ -1,0 +1,115 @@
+//! `bench inflate FILE`: what it costs merely to decompress the members of a ZIP archive.
+//!
+//! All cores work, each with buffers that are used again, on runs of neighbouring members that are fetched with one
+//! read. Nothing is parsed and no checksum is taken, so that no reader of the archive can do less.
+
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+use zip::{CompressionMethod, ZipArchive};
+
+const MEMBERS_PER_READ: usize = 64;
+/// The fixed part of a local header (APPNOTE 4.3.7). The lengths of the name and of the extra field end it.
+const LOCAL: usize = 30;
+
+/// A member, as the directory has it.
+struct Member {
+    method: CompressionMethod,
+    header: u64,
+    stored: usize,
+    size: usize,
+}
+
+/// Decompresses every member and returns how many bytes that makes.
+pub(crate) fn run(path: &Path) -> Result<u64, String> {
+    let open = || File::open(path).map_err(|cause| format!("`{}`: {cause}", path.display()));
+    let archive = ZipArchive::new(BufReader::new(open()?)).map_err(|cause| format!("`{}`: {cause}", path.display()))?;
+    let end = archive.central_directory_start();
+    let mut members = directory(&archive)?;
+    members.sort_unstable_by_key(|member| member.header);
+    let ends: Vec<u64> = members.iter().skip(1).map(|member| member.header).chain([end]).collect();
+    let runs = members.par_chunks(MEMBERS_PER_READ).zip(ends.par_chunks(MEMBERS_PER_READ));
+    runs.map_init(
+        || open().and_then(Inflater::new),
+        |inflater, (members, ends)| inflater.as_mut().map_err(|cause| cause.clone())?.run(members, ends),
+    )
+    .sum()
+}
+
+fn directory(archive: &ZipArchive<BufReader<File>>) -> Result<Vec<Member>, String> {
+    let member = |index| {
+        let entry = archive.by_index_data(index).map_err(|cause| format!("member {index}: {cause}"))?;
+        Ok(Member {
+            method: entry.compression(),
+            header: entry.header_start(),
+            stored: length(entry.compressed_size())?,
+            size: length(entry.size())?,
+        })
+    };
+    (0..archive.len()).map(member).collect()
+}
+
+fn length(bytes: u64) -> Result<usize, String> {
+    usize::try_from(bytes).map_err(|_| format!("{bytes} bytes are more than the memory can have"))
+}
+
+/// What one thread works with.
+struct Inflater {
+    file: File,
+    stored: Vec<u8>,
+    inflated: Vec<u8>,
+    deflate: libdeflater::Decompressor,
+    zstd: zstd::bulk::Decompressor<'static>,
+}
+
+impl Inflater {
+    fn new(file: File) -> Result<Self, String> {
+        Ok(Self {
+            file,
+            stored: Vec::new(),
+            inflated: Vec::new(),
+            deflate: libdeflater::Decompressor::new(),
+            zstd: zstd::bulk::Decompressor::new().map_err(|cause| cause.to_string())?,
+        })
+    }
+
+    /// Neighbouring members and where each of them ends.
+    fn run(&mut self, members: &[Member], ends: &[u64]) -> Result<u64, String> {
+        let (Some(first), Some(end)) = (members.first(), ends.last()) else { return Ok(0) };
+        let start = first.header;
+        self.stored.resize(length(end - start)?, 0);
+        self.file.seek(SeekFrom::Start(start)).map_err(|cause| cause.to_string())?;
+        self.file.read_exact(&mut self.stored).map_err(|cause| cause.to_string())?;
+        let mut bytes = 0;
+        for member in members {
+            let at = length(member.header - start)?;
+            self.member(member, at).map_err(|cause| format!("the member at byte {}: {cause}", member.header))?;
+            bytes += member.size as u64;
+        }
+        Ok(bytes)
+    }
+
+    fn member(&mut self, member: &Member, at: usize) -> Result<(), String> {
+        const CUT: &str = "it is cut off";
+        let local = self.stored.get(at..at + LOCAL).ok_or(CUT)?;
+        let short = |at: usize| usize::from(u16::from_le_bytes([local[at], local[at + 1]]));
+        let data = at + LOCAL + short(LOCAL - 4) + short(LOCAL - 2);
+        let stored = self.stored.get(data..data + member.stored).ok_or(CUT)?;
+        if self.inflated.len() < member.size {
+            self.inflated.resize(member.size, 0);
+        }
+        let room = &mut self.inflated[..member.size];
+        let size = match member.method {
+            CompressionMethod::Stored => stored.len(),
+            CompressionMethod::Deflated => {
+                self.deflate.deflate_decompress(stored, room).map_err(|cause| cause.to_string())?
+            }
+            CompressionMethod::Zstd => {
+                self.zstd.decompress_to_buffer(stored, room).map_err(|cause| cause.to_string())?
+            }
+            other => return Err(format!("it is compressed with {other}, which Inspect does not write")),
+        };
+        if size == member.size { Ok(()) } else { Err(format!("it has {size} bytes instead of {}", member.size)) }
+    }
+}

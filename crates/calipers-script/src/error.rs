@@ -1,0 +1,284 @@
+//! What is wrong with a script, and where.
+
+use starlark::ErrorKind;
+use starlark::codemap::FileSpan;
+use std::fmt;
+
+/// What is wrong with a script, with the place underlined and, where it can be guessed, what was meant.
+///
+/// ```
+/// use calipers_script::Library;
+///
+/// let error = Library::builtin().metrics("acuracy()").unwrap_err();
+/// assert_eq!(error.to_string(), "\
+/// there is no `acuracy`
+///   in the expression
+///     acuracy()
+///     ^^^^^^^
+///   hint: did you mean `accuracy`?");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    message: String,
+    place: Option<Box<Underlined>>,
+    hint: Option<String>,
+}
+
+/// A line of source with a part underlined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Underlined {
+    name: String,
+    /// Counted from 1; none where the source is one line.
+    line: Option<usize>,
+    text: String,
+    /// In characters.
+    from: usize,
+    to: usize,
+}
+
+/// The name of what is written on the command line.
+pub(crate) const EXPRESSION: &str = "the expression";
+
+/// A line is shown this far around the place.
+const SHOWN: usize = 100;
+
+impl ScriptError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), place: None, hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// At a place in a source.
+    pub(crate) fn at(mut self, span: &FileSpan) -> Self {
+        self.place = Some(Box::new(Underlined::new(span, None)));
+        self
+    }
+
+    /// In an expression as a whole.
+    pub(crate) fn in_expression(mut self, expression: &str) -> Self {
+        let text = expression.trim();
+        if self.place.is_none() && !text.contains('\n') {
+            let to = text.chars().count();
+            let place = Underlined { name: EXPRESSION.into(), line: None, text: text.into(), from: 0, to };
+            self.place = Some(Box::new(place.cut()));
+        }
+        self
+    }
+
+    /// What Starlark says, in our words where they are clearer. `parameters` knows the parameters of a function.
+    pub(crate) fn of(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Self {
+        let said = complaint(error.kind()).unwrap_or_else(|| reworded(error, parameters));
+        let place = error.span().map(|span| Box::new(Underlined::new(span, said.focus.as_deref())));
+        let hint = said.hint.or_else(|| match error.kind() {
+            ErrorKind::Parser(_) => error.span().and_then(lacking),
+            _ => None,
+        });
+        Self { message: said.message, place, hint }
+    }
+}
+
+impl Underlined {
+    fn new(span: &FileSpan, focus: Option<&str>) -> Self {
+        let resolved = span.resolve_span();
+        let text = span.file.source_line(resolved.begin.line).trim_end();
+        let length = text.chars().count();
+        let is_one_line = resolved.begin.line == resolved.end.line;
+        let (mut from, mut to) = (resolved.begin.column, if is_one_line { resolved.end.column } else { length });
+        from = from.min(length);
+        to = to.clamp(from, length.max(from));
+        if let Some(place) = focus.and_then(|focus| word_in(text, from, to, focus)) {
+            (from, to) = place;
+        }
+        let name = span.filename().to_owned();
+        let line = (name != EXPRESSION || span.file.source().trim().contains('\n')).then_some(resolved.begin.line + 1);
+        Self { name, line, text: text.to_owned(), from, to: to.max(from + 1) }.cut()
+    }
+
+    /// Long lines are cut around the place, and the indentation of short ones is taken off.
+    fn cut(mut self) -> Self {
+        let characters: Vec<char> = self.text.chars().collect();
+        let indentation = characters.iter().take_while(|c| c.is_whitespace()).count().min(self.from);
+        let first = if self.to > indentation + SHOWN { self.from.saturating_sub(SHOWN / 2) } else { indentation };
+        let shown: String =
+            characters.iter().skip(first).take(SHOWN).map(|&c| if c.is_control() { ' ' } else { c }).collect();
+        self.text = shown;
+        self.from -= first;
+        self.to = (self.to - first).min(SHOWN.max(self.from + 1));
+        self
+    }
+}
+
+/// Where a whole word stands between two places of a line, in characters.
+fn word_in(text: &str, from: usize, to: usize, word: &str) -> Option<(usize, usize)> {
+    let characters: Vec<char> = text.chars().collect();
+    let wanted: Vec<char> = word.chars().collect();
+    let is_part = |c: Option<&char>| c.is_some_and(|c| c.is_alphanumeric() || *c == '_');
+    let end = to.min(characters.len());
+    (from..end.saturating_sub(wanted.len()) + 1).find_map(|start| {
+        let stop = start + wanted.len();
+        let whole =
+            !is_part(start.checked_sub(1).and_then(|before| characters.get(before))) && !is_part(characters.get(stop));
+        (characters.get(start..stop)? == wanted && whole).then_some((start, stop))
+    })
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(place) = &self.place {
+            write!(f, "\n  in {}", place.name)?;
+            if let Some(line) = place.line {
+                write!(f, ", line {line}")?;
+            }
+            write!(f, "\n    {}\n    {}{}", place.text, " ".repeat(place.from), "^".repeat(place.to - place.from))?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n  hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+impl From<ScriptError> for calipers_core::Error {
+    fn from(error: ScriptError) -> Self {
+        Self::custom(error.to_string())
+    }
+}
+
+/// What a function of ours says of its arguments. It travels through Starlark, which adds the place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Complaint {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// The word to underline, if the place is a whole call.
+    pub(crate) focus: Option<String>,
+}
+
+impl Complaint {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+impl From<Complaint> for starlark::Error {
+    fn from(complaint: Complaint) -> Self {
+        Self::new_native(complaint)
+    }
+}
+
+impl From<calipers_core::Error> for Complaint {
+    fn from(error: calipers_core::Error) -> Self {
+        let message = error.kind().to_string();
+        // The parameter that is wrong is worth more than the call that it stands in.
+        let focus = message.split("has no parameter `").nth(1).and_then(|rest| rest.split('`').next());
+        Self { focus: focus.map(str::to_owned), hint: error.kind().hint(), message }
+    }
+}
+
+fn complaint(kind: &ErrorKind) -> Option<Complaint> {
+    let (ErrorKind::Native(error) | ErrorKind::Other(error) | ErrorKind::Value(error) | ErrorKind::Function(error)) =
+        kind
+    else {
+        return None;
+    };
+    if let Some(complaint) = error.downcast_ref::<Complaint>() {
+        return Some(complaint.clone());
+    }
+    error.downcast_ref::<calipers_core::Error>().map(|error| error.clone().into())
+}
+
+/// What Starlark says, as this project says it: lower case, the suggestion as a hint.
+fn reworded(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Complaint {
+    if let ErrorKind::Fail(error) = error.kind() {
+        return Complaint::new(error.to_string().trim());
+    }
+    let said = format!("{}", error.without_diagnostic());
+    let said = said.lines().next().unwrap_or_default();
+    if said.contains("ticks has been exceeded") {
+        let hint = "look for a loop that runs too often";
+        return Complaint::new("the script takes too many steps").hint(hint);
+    }
+    if said.starts_with("Heap memory limit") {
+        return Complaint::new("the script makes too many values").hint("keep sums and counts in place of lists");
+    }
+    if said.starts_with("Evaluation cancelled") {
+        return too_slow();
+    }
+    if matches!(error.kind(), ErrorKind::StackOverflow(_)) {
+        return Complaint::new("the script's calls nest too deeply").hint("look for a function that calls itself");
+    }
+    if let Some((names, function)) =
+        said.strip_prefix("Found `").and_then(|rest| rest.split_once("` extra named parameter(s) for call to "))
+    {
+        let name = names.split("` `").next().unwrap_or(names);
+        // Functions of files are named with their file.
+        let function = function.trim_matches('`');
+        let function = function.rsplit('.').next().unwrap_or(function);
+        let known = parameters(function);
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let mut complaint = Complaint::new(format!("`{function}` has no parameter `{name}`"));
+        complaint.focus = Some(name.to_owned());
+        complaint.hint = match calipers_core::nearest(name, &known) {
+            Some(nearest) => Some(format!("did you mean `{nearest}`?")),
+            None if known.is_empty() => None,
+            None => Some(format!("it has {}", known.join(", "))),
+        };
+        return complaint;
+    }
+    let (said, meant) = match said.split_once(", did you mean ") {
+        Some((said, meant)) => (said, Some(format!("did you mean {meant}"))),
+        None => (said, None),
+    };
+    let unknown = said.strip_prefix("Variable `").and_then(|rest| rest.strip_suffix("` not found"));
+    // The end of a source is a new line to the parser, which nobody has written.
+    let said = said.replace("unexpected new line", "unexpected end of line");
+    let message = unknown.map_or_else(|| lower_case(&said), |name| format!("there is no `{name}`"));
+    let attribute = said.split("has no attribute `").nth(1).and_then(|rest| rest.strip_suffix('`'));
+    Complaint { message, hint: meant, focus: attribute.map(str::to_owned) }
+}
+
+pub(crate) fn too_slow() -> Complaint {
+    Complaint::new("the script's time is up").hint("look for a loop that runs too often, or allow more time")
+}
+
+fn lower_case(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|c| c.to_lowercase().collect::<String>()).unwrap_or_default();
+    (first + characters.as_str()).trim_end_matches('.').to_owned()
+}
+
+/// What Python has and Starlark has not, and what to write in its place.
+fn lacking(span: &FileSpan) -> Option<String> {
+    let line = span.file.source_line(span.resolve_span().begin.line).trim();
+    let word = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '@')).next().unwrap_or_default();
+    Some(match word {
+        _ if word.starts_with('@') => "leave the decorator out; a function with a metric's name is enough".into(),
+        "import" | "from" => "there is nothing to import; `load(\"other.star\", \"name\")` reads another file".into(),
+        "while" => "write `for i in range(…)` with `break`".into(),
+        "try" | "except" | "raise" | "assert" => "errors cannot be caught; `fail(\"…\")` raises one".into(),
+        "class" => "write a function, or `struct(a = 1)` for a value with parts".into(),
+        "async" | "with" | "yield" | "global" | "nonlocal" | "del" => format!("the language has no `{word}`"),
+        _ if line.contains("**") => "write `pow(x, y)`".into(),
+        _ if line.contains(" for ") && line.contains('(') => "write a list: `sum([… for …])`".into(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,20 @@
+//! Metric expressions in Starlark: `grouped(accuracy(), "category", all="groups")`, and metrics and reducers of your own
+//! from a file.
+//!
+//! A script is data from outside. It has [`Limits`] of steps, of call depth, of memory and of time, and one that goes
+//! wrong is a [`ScriptError`] that underlines the place. One thing cannot be caught from within a process: a single
+//! operation that asks for more memory than there is ends it. A program that runs scripts it does not trust runs them
+//! in a child process with a limit on its memory, as the command line does.
+
+mod builtin;
+mod call;
+mod error;
+mod library;
+mod limits;
+mod mathematics;
+mod objects;
+
+pub use call::is_about_memory;
+pub use error::ScriptError;
+pub use library::Library;
+pub use limits::{Limits, Watch};

@@ -1,0 +1,436 @@
+//! Expressions and files of definitions.
+
+use crate::builtin::{NamedFunction, add_metrics, as_metric, as_object, parameters};
+use crate::call::{Session, Slot, caught, limit, script_reducer, slot_name};
+use crate::error::{Complaint, EXPRESSION, ScriptError};
+use crate::limits::{Clock, Limits, Watch};
+use crate::mathematics::{add_to_float, mathematics};
+use crate::objects::{items, shown};
+use calipers_core::{Labels, Metric, MetricSpec, Reducer, Registry, by_key};
+use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, LibraryExtension, Module};
+use starlark::eval::{Evaluator, ReturnFileLoader};
+use starlark::syntax::{AstModule, Dialect, DialectTypes};
+use starlark::values::Value;
+use starlark::values::dict::DictRef;
+use starlark::values::none::NoneType;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Larger sources are no definitions of metrics. Parsing takes stack for every level of nesting: an expression nests no
+/// deeper than it is long, so statements have a limit of their own.
+const SOURCE_MAX: usize = 1 << 18;
+const STATEMENT_MAX: usize = 1 << 15;
+const EXPRESSION_MAX: usize = 1 << 14;
+const NESTING_MAX: usize = 200;
+
+/// Reading a source takes this much stack at most: up to 2 KiB a level were measured. It is only used as far as it is
+/// needed.
+const STACK: usize = 1 << 28;
+
+/// The names that expressions may use: the built-in metrics, and those of files that were loaded.
+///
+/// ```
+/// use calipers_core::{Plan, Samples};
+/// use calipers_script::Library;
+///
+/// let mut library = Library::builtin();
+/// library.load("metrics.star", r#"
+/// def pass_rate(threshold = 0.5):
+///     """Proportion of samples scoring at or above `threshold`."""
+///     def metric(scores):
+///         passed = [s for s in scores if s.score.as_float() >= threshold]
+///         return len(passed) / len(scores)
+///     return metric
+/// "#)?;
+/// let metrics = library.metrics("pass_rate(0.5)")?;
+///
+/// let mut samples = Samples::new();
+/// for (id, score) in [(1, 0.25), (2, 0.5), (3, 1.0)] {
+///     samples.push(id).score("overlap", score);
+/// }
+/// let results = Plan::new().metrics(metrics).measure(&samples)?;
+/// assert_eq!(results.figure("overlap", "pass_rate").expect("asked for").value, Ok(2.0 / 3.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Library {
+    shared: Arc<Shared>,
+    /// What was loaded, in order; of two definitions the later one counts.
+    loaded: Vec<FrozenModule>,
+    /// Files by their path, so that one that is loaded twice is read once.
+    files: HashMap<PathBuf, FrozenModule>,
+}
+
+/// What evaluations share, wherever and whenever they run.
+pub(crate) struct Shared {
+    globals: Globals,
+    pub(crate) registry: Registry,
+    pub(crate) labels: Labels,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<Clock>,
+    /// The parameters of functions of loaded files, for messages.
+    functions: RwLock<HashMap<String, Vec<String>>>,
+}
+
+impl Shared {
+    /// What Starlark says, with what was probably meant.
+    pub(crate) fn explain(&self, error: &starlark::Error) -> ScriptError {
+        ScriptError::of(error, |function| {
+            let known = self.functions.read().unwrap_or_else(PoisonError::into_inner);
+            let own = known.get(function).cloned();
+            own.or_else(|| self.globals.documentation().members.get(function).map(parameters)).unwrap_or_default()
+        })
+    }
+}
+
+fn dialect() -> Dialect {
+    Dialect {
+        enable_f_strings: true,
+        enable_keyword_only_arguments: true,
+        enable_top_level_stmt: true,
+        // Annotations may stay where a function is copied from Python; nothing looks at them.
+        enable_types: DialectTypes::ParseOnly,
+        ..Dialect::Standard
+    }
+}
+
+fn globals(registry: &Registry) -> Globals {
+    let extensions = [
+        LibraryExtension::StructType,
+        LibraryExtension::SetType,
+        LibraryExtension::Map,
+        LibraryExtension::Filter,
+        LibraryExtension::Print,
+        LibraryExtension::Json,
+    ];
+    let mut builder = GlobalsBuilder::extended_by(&extensions).with(mathematics);
+    add_metrics(&mut builder, registry.names().map(str::to_owned));
+    add_to_float(&mut builder);
+    // Names that annotations use where a function is copied from Python. Nothing looks at them.
+    for name in ["Metric", "SampleScore", "ScoreReducer", "Value", "Any"] {
+        builder.set(name, NoneType);
+    }
+    builder.build()
+}
+
+impl Library {
+    /// The built-in metrics, and what the language lacks.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self::new(Registry::builtin(), Labels::default(), Limits::default())
+    }
+
+    /// The metrics of a registry, with labels and limits for scripts.
+    #[must_use]
+    pub fn new(registry: Registry, labels: Labels, limits: Limits) -> Self {
+        let shared = Shared {
+            globals: globals(&registry),
+            registry,
+            labels,
+            limits,
+            clock: Clock::new(),
+            functions: RwLock::default(),
+        };
+        Self { shared: Arc::new(shared), loaded: Vec::new(), files: HashMap::new() }
+    }
+
+    /// Says whether a script of this library runs longer than it may.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        Watch(self.shared.clock.clone())
+    }
+
+    /// Reads definitions from a file, and from those that it loads. Later files may use what earlier ones define.
+    pub fn load_file(&mut self, path: impl AsRef<Path>) -> Result<(), ScriptError> {
+        let path = path.as_ref();
+        let source = read(path).map_err(|why| ScriptError::new(why).hint("check the name of the file"))?;
+        self.load(&path.display().to_string(), &source)
+    }
+
+    /// Reads definitions from a text. What it loads is looked for beside the file of that name.
+    pub fn load(&mut self, name: &str, source: &str) -> Result<(), ScriptError> {
+        let module = on_large_stack(|| self.file(Path::new(name), source, &mut Vec::new()))?;
+        self.loaded.push(module);
+        Ok(())
+    }
+
+    /// A file and, before it, all that it loads. `within` are the files that are being loaded.
+    fn file(&mut self, path: &Path, source: &str, within: &mut Vec<PathBuf>) -> Result<FrozenModule, ScriptError> {
+        let name = path.display().to_string();
+        check_source(&name, source, SOURCE_MAX)?;
+        let ast = parse(&name, source).map_err(|error| self.shared.explain(&error))?;
+        within.push(identity(path));
+        let mut modules: HashMap<String, FrozenModule> = HashMap::new();
+        for load in ast.loads() {
+            let other = path.parent().unwrap_or(Path::new("")).join(load.module_id);
+            let known = identity(&other);
+            if within.contains(&known) {
+                let what = format!("`{}` is being loaded already", load.module_id);
+                let hint = "two files that load each other can share a third";
+                return Err(ScriptError::new(what).at(&load.span).hint(hint));
+            }
+            let module = match self.files.get(&known) {
+                Some(module) => module.clone(),
+                None => {
+                    let text = read(&other).map_err(|why| {
+                        ScriptError::new(why).at(&load.span).hint("the name is looked for beside this file")
+                    })?;
+                    let module = self.file(&other, &text, within)?;
+                    self.files.insert(known, module.clone());
+                    module
+                }
+            };
+            modules.insert(load.module_id.to_owned(), module);
+        }
+        within.pop();
+        let modules: HashMap<&str, &FrozenModule> = modules.iter().map(|(name, module)| (&**name, module)).collect();
+        let (module, ()) =
+            self.evaluate(ast, &modules, |into, from| into.import_public_symbols(from), |_, _| Ok(()))?;
+        self.remember(&module);
+        Ok(module)
+    }
+
+    fn remember(&self, module: &FrozenModule) {
+        let mut known = self.shared.functions.write().unwrap_or_else(PoisonError::into_inner);
+        for (name, item) in module.documentation().members {
+            known.insert(name, parameters(&item));
+        }
+    }
+
+    /// Evaluates a source, reads its value, and freezes what it defines.
+    fn evaluate<T>(
+        &self,
+        ast: AstModule,
+        modules: &HashMap<&str, &FrozenModule>,
+        import: fn(&Module<'_>, &FrozenModule),
+        read: impl for<'v> FnOnce(Value<'v>, &mut Evaluator<'v, '_, '_>) -> starlark::Result<T>,
+    ) -> Result<(FrozenModule, T), ScriptError> {
+        let (shared, loaded) = (&self.shared, &self.loaded);
+        caught(move || {
+            let running = shared.clock.start(shared.limits.time);
+            let session = Session::new(shared, &running);
+            let loader = ReturnFileLoader { modules };
+            Module::with_temp_heap(|module| {
+                for earlier in loaded {
+                    import(&module, earlier);
+                }
+                let mut eval = Evaluator::new(&module);
+                limit(&mut eval, &session, 0)?;
+                eval.set_loader(&loader);
+                let value = eval.eval_module(ast, &shared.globals).map_err(|error| shared.explain(&error))?;
+                let read = read(value, &mut eval).map_err(|error| shared.explain(&error))?;
+                drop(eval);
+                let slots = session.slots.take();
+                let frozen = module.freeze().map_err(|error| ScriptError::new(format!("{error:?}")))?;
+                fill(&frozen, &slots)?;
+                Ok((frozen, read))
+            })
+        })
+    }
+
+    /// The metrics that an expression stands for: one, a list of them, or a map of keys to lists.
+    pub fn metrics(&self, expression: &str) -> Result<Vec<MetricSpec>, ScriptError> {
+        on_large_stack(|| self.expression(expression, |value, eval| specs(value, eval, 0)))
+    }
+
+    fn expression<T>(
+        &self,
+        expression: &str,
+        read: impl for<'v> FnOnce(Value<'v>, &mut Evaluator<'v, '_, '_>) -> starlark::Result<T>,
+    ) -> Result<T, ScriptError> {
+        check_source(EXPRESSION, expression, EXPRESSION_MAX)?;
+        let text = expression.trim();
+        if text.is_empty() {
+            return Err(ScriptError::new("the expression is empty").hint("write one such as `accuracy()`"));
+        }
+        let ast = parse(EXPRESSION, text).map_err(|error| self.shared.explain(&error))?;
+        if !ast.loads().is_empty() {
+            let error = ScriptError::new("an expression cannot load files").in_expression(text);
+            return Err(error.hint("load them with `--load FILE`"));
+        }
+        let evaluated = self.evaluate(ast, &HashMap::new(), import_named, read);
+        evaluated.map(|(_, read)| read).map_err(|error| error.in_expression(text))
+    }
+
+    /// The reducer that a name or a call stands for: one of those that Calipers brings, or of a loaded file.
+    pub fn reducer(&self, expression: &str) -> Result<Reducer, ScriptError> {
+        let unknown = match Reducer::parse(expression) {
+            Ok(reducer) => return Ok(reducer),
+            Err(unknown) => unknown,
+        };
+        let name = name_of(expression);
+        if !self.loaded.iter().any(|module| matches!(module.get_option(name), Ok(Some(_)))) {
+            let own: Vec<String> =
+                self.loaded.iter().flat_map(FrozenModule::names).map(|name| name.as_str().to_owned()).collect();
+            let own: Vec<&str> = own.iter().map(String::as_str).collect();
+            let error = ScriptError::new(unknown.kind().to_string());
+            let hint = match calipers_core::nearest(name, &own) {
+                Some(nearest) => Some(format!("did you mean `{nearest}`?")),
+                None => unknown.kind().hint(),
+            };
+            return Err(hint.into_iter().fold(error, ScriptError::hint));
+        }
+        let read = || self.expression(expression, |value, eval| Ok(as_object(value, eval)?.function));
+        let function = on_large_stack(read)?;
+        let Some(function) = function else {
+            let error = ScriptError::new(format!("`{name}` is a metric, not a reducer")).in_expression(expression);
+            return Err(error.hint("a reducer is a function from the scores of one sample to one score"));
+        };
+        Ok(script_reducer(&self.shared, name, function))
+    }
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library").field("loaded", &self.loaded.len()).finish_non_exhaustive()
+    }
+}
+
+/// The name before the parentheses.
+fn name_of(expression: &str) -> &str {
+    expression.split('(').next().unwrap_or(expression).trim()
+}
+
+/// Takes over what a file defines, for an expression: what its functions make has their names. Other files get the
+/// functions as they are.
+fn import_named(into: &Module<'_>, from: &FrozenModule) {
+    into.import_public_symbols(from);
+    for name in from.names() {
+        let name = name.as_str();
+        let Ok(Some(value)) = from.get_option(name) else { continue };
+        if into.heap().access_owned_frozen_value(&value).parameters_spec().is_some() {
+            into.set(name, into.heap().alloc(NamedFunction::new(name, value)));
+        }
+    }
+}
+
+/// Gives the metrics that were made of functions those functions, now that they are there for good.
+fn fill(module: &FrozenModule, slots: &[Slot]) -> Result<(), ScriptError> {
+    for (index, slot) in slots.iter().enumerate() {
+        let function = module.get(&slot_name(index)).map_err(|error| ScriptError::new(error.to_string()))?;
+        let _ = slot.set(function);
+    }
+    Ok(())
+}
+
+/// Metrics listed in lists in lists are one list.
+const LISTS_MAX: usize = 8;
+
+fn specs<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>, depth: usize) -> starlark::Result<Vec<MetricSpec>> {
+    if let Some(items) = items(value)
+        && depth < LISTS_MAX
+    {
+        let mut all = Vec::new();
+        for item in items {
+            all.extend(specs(*item, eval, depth + 1)?);
+        }
+        return Ok(all);
+    }
+    let Some(dict) = DictRef::from_value(value) else { return Ok(vec![as_metric(value, eval)?.into()]) };
+    let entries: Vec<(Value<'v>, Value<'v>)> = dict.iter().collect();
+    let mut keys: Vec<(String, Vec<Metric>)> = Vec::new();
+    for (key, metrics) in entries {
+        let Some(key) = key.unpack_str() else {
+            let complaint = Complaint::new(format!("{} is no key of a score", shown(key)));
+            return Err(complaint.hint("a map of metrics has texts as keys; `\"*\"` stands for every key").into());
+        };
+        let metrics = match items(metrics) {
+            Some(list) => list.iter().map(|item| as_metric(*item, eval)).collect::<starlark::Result<_>>()?,
+            None => vec![as_metric(metrics, eval)?],
+        };
+        keys.push((key.to_owned(), metrics));
+    }
+    Ok(vec![by_key(keys)])
+}
+
+fn parse(name: &str, source: &str) -> starlark::Result<AstModule> {
+    AstModule::parse(name, source.to_owned(), &dialect())
+}
+
+/// What a path leads to, so that two ways of writing it are one.
+fn identity(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    let length = std::fs::metadata(path).map_err(|error| format!("`{name}` cannot be read: {error}"))?.len();
+    if length > SOURCE_MAX as u64 {
+        return Err(too_long(&name.to_string(), SOURCE_MAX));
+    }
+    std::fs::read_to_string(path).map_err(|error| format!("`{name}` cannot be read: {error}"))
+}
+
+fn too_long(name: &str, most: usize) -> String {
+    format!("{name} is longer than {} KiB, which no definitions of metrics are", most >> 10)
+}
+
+/// Refuses what would take the parser or the compiler too deep, before they look at it.
+fn check_source(name: &str, source: &str, most: usize) -> Result<(), ScriptError> {
+    if source.len() > most {
+        return Err(ScriptError::new(too_long(name, most)));
+    }
+    let extent = Extent::of(source);
+    if extent.nesting > NESTING_MAX {
+        return Err(ScriptError::new(format!("brackets nest deeper than {NESTING_MAX} levels in {name}")));
+    }
+    if extent.statement > STATEMENT_MAX {
+        let what = format!("a statement of {name} is longer than {} KiB", STATEMENT_MAX >> 10);
+        return Err(ScriptError::new(what).hint("split it into several"));
+    }
+    Ok(())
+}
+
+/// How deep brackets nest, and how long the longest statement is; texts and comments have neither.
+#[derive(Default)]
+struct Extent {
+    nesting: usize,
+    statement: usize,
+}
+
+impl Extent {
+    fn of(source: &str) -> Self {
+        let mut extent = Self::default();
+        let (mut depth, mut statement) = (0usize, 0usize);
+        let mut rest = source.as_bytes();
+        while let Some(&byte) = rest.first() {
+            let length = match byte {
+                b'#' => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+                b'"' | b'\'' => text_length(rest, byte),
+                b'\\' => 2.min(rest.len()),
+                _ => 1,
+            };
+            match byte {
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            statement = if byte == b'\n' && depth == 0 { 0 } else { statement + 1 };
+            extent.nesting = extent.nesting.max(depth);
+            extent.statement = extent.statement.max(statement);
+            rest = &rest[length..];
+        }
+        extent
+    }
+}
+
+/// The length of a text that begins here, its quotes included.
+fn text_length(source: &[u8], quote: u8) -> usize {
+    let triple = source.starts_with(&[quote; 3]);
+    let closing: &[u8] = if triple { &[quote; 3] } else { &[quote] };
+    let mut at = closing.len();
+    while at < source.len() && !source[at..].starts_with(closing) && (triple || source[at] != b'\n') {
+        at += if source[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + closing.len()).min(source.len())
+}
+
+/// Runs on a thread with a stack that is large enough for any source of the permitted length.
+fn on_large_stack<T: Send>(run: impl FnOnce() -> Result<T, ScriptError> + Send) -> Result<T, ScriptError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
+        let thread = thread.map_err(|error| ScriptError::new(format!("no thread for the script: {error}")))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
