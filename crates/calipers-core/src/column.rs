@@ -76,6 +76,13 @@ impl Coded {
         }
     }
 
+    /// Adds floats; a NaN is a gap.
+    pub(crate) fn extend_floats(&mut self, floats: &[f64]) {
+        for &x in floats {
+            if x.is_nan() { self.pad(self.codes.len() + 1) } else { self.push(Value::Float(x)) }
+        }
+    }
+
     /// Takes the rows out and leaves the dictionary.
     pub(crate) fn take_rows(&mut self) -> Self {
         let codes = std::mem::take(&mut self.codes);
@@ -242,9 +249,7 @@ impl Column {
             Self::Coded(coded) => coded,
             Self::Floats(floats) => {
                 let mut coded = Coded::default();
-                for x in floats {
-                    if x.is_nan() { coded.pad(coded.codes.len() + 1) } else { coded.push(Value::Float(x)) }
-                }
+                coded.extend_floats(&floats);
                 coded
             }
         }

@@ -29,6 +29,12 @@ impl Cells {
         Self(Column::Floats(floats))
     }
 
+    /// Values that come again and again, none yet.
+    #[must_use]
+    pub fn labels() -> Self {
+        Self(Column::Coded(Coded::default()))
+    }
+
     /// Codes into a list of values; a code beyond the list is a gap.
     #[must_use]
     pub fn coded(codes: Vec<u32>, values: Vec<Value>) -> Self {
@@ -57,9 +63,9 @@ impl Cells {
         if let Column::Coded(coded) = &mut self.0 {
             coded.extend_coded(codes, texts);
         } else {
-            let mut others = Self::default();
+            let mut others = Coded::default();
             others.extend_coded(codes, texts);
-            self.append(&others);
+            self.0.append(&Column::Coded(others));
         }
     }
 
@@ -97,9 +103,12 @@ impl Cells {
         self.len() == 0
     }
 
-    /// Adds the rows of others.
-    pub fn append(&mut self, other: &Self) {
-        self.0.append(&other.0);
+    /// Adds floats; a NaN is a gap.
+    pub fn extend_floats(&mut self, floats: &[f64]) {
+        match &mut self.0 {
+            Column::Floats(mine) => mine.extend_from_slice(floats),
+            Column::Coded(coded) => coded.extend_floats(floats),
+        }
     }
 }
 

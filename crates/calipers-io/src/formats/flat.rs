@@ -121,7 +121,7 @@ impl<'w> Flat<'w> {
 
     /// Adds the records of whole lines, or, if one of them is not flat, none of them.
     pub(super) fn add(&mut self, block: &[u8]) -> bool {
-        let before = self.row;
+        let (before, epochs_before) = (self.row, self.epochs.len());
         let Ok(text) = std::str::from_utf8(block) else { return false };
         let mut lines = Lines { text, at: 0, next: 0, flat: self };
         let mut read = || {
@@ -133,6 +133,7 @@ impl<'w> Flat<'w> {
         let is_flat = read().is_some();
         if !is_flat {
             self.go_back(before);
+            self.epochs.truncate(epochs_before);
         }
         is_flat
     }
@@ -146,7 +147,6 @@ impl<'w> Flat<'w> {
         let rows = row as usize;
         self.row = row;
         self.table.truncate(rows);
-        self.epochs.truncate(rows);
         self.errors.retain(|(at, _)| *at < row);
         for column in &mut self.columns {
             match &mut column.slot {
@@ -174,7 +174,7 @@ impl<'w> Flat<'w> {
             Role::Scores => Slot::Map(Within::Scores),
             Role::Metadata => Slot::Map(Within::Metadata),
             Role::Score(scorer) => Slot::Score(ScoreColumn::new(scorer)),
-            Role::Fact(name) if self.wanted.has(&name) => Slot::Fact(name, cells()),
+            Role::Fact(name) if self.wanted.has(&name) => Slot::Fact(name, Cells::labels()),
             Role::Number(name) if self.wanted.has(&name) => Slot::Number(name, cells()),
             Role::Flag(name) if self.wanted.has(&name) => Slot::Flag(name, cells()),
             Role::Label(name) if self.wanted.has(&name) => Slot::Label(name, cells()),

@@ -209,7 +209,7 @@ impl Slot {
             Role::Epoch => Self::Epoch(Vec::new()),
             Role::Error => Self::Errors(Vec::new()),
             Role::Score(scorer) => Self::Score { scorer: scorer.clone(), cells, unscored: Vec::new() },
-            Role::Fact(name) => Self::Fact(name.clone(), cells),
+            Role::Fact(name) => Self::Fact(name.clone(), Cells::labels()),
             Role::Number(name) => Self::Number(name.clone(), Vec::new()),
             Role::Flag(name) => Self::Flag(name.clone(), cells),
             Role::Label(name) => Self::Label(name.clone(), cells),
@@ -366,7 +366,7 @@ fn add_cells(cells: &mut Cells, array: &ArrayRef, is_nested: impl Fn(&str) -> bo
                 }
             }
         }
-        DataType::Float64 | DataType::Float32 => cells.append(&Cells::floats(floats(array)?)),
+        DataType::Float64 | DataType::Float32 => cells.extend_floats(&floats(array)?),
         _ if array.null_count() == 0 => {
             whole_numbers(array, |numbers| numbers.for_each(|number| cells.push(Value::Int(number))))?;
         }
