@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-/// The columns of records that are asked for, besides names, attempts, errors and scores, which always are.
+/// The columns of records that are asked for, besides names, attempts, errors and scores, which always are, and whether
+/// the answers and explanations of scores are.
 ///
-/// Tables may hold transcripts, prompts and outputs that no metric looks at. A reader of tables leaves out what is not
+/// Files may hold transcripts, prompts and outputs that no metric looks at. A reader of tables leaves out what is not
 /// wanted; readers of logs that record their own metrics take what those need.
 ///
 /// ```
@@ -12,31 +13,47 @@ use std::collections::BTreeSet;
 ///
 /// let wanted = Wanted::only(["category", "latency_ms"]);
 /// assert!(wanted.has("category") && !wanted.has("prompt"));
+/// assert!(!wanted.has_answers() && wanted.with_answers().has_answers());
 /// assert!(Wanted::everything().has("prompt"));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted(Option<BTreeSet<String>>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    columns: Option<BTreeSet<String>>,
+    answers: bool,
+}
 
 impl Wanted {
-    /// All columns.
+    /// All columns, answers and explanations.
     #[must_use]
     pub fn everything() -> Self {
-        Self(None)
+        Self { columns: None, answers: true }
     }
 
     /// These columns only.
     pub fn only<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
-        Self(Some(columns.into_iter().map(Into::into).collect()))
+        Self { columns: Some(columns.into_iter().map(Into::into).collect()), answers: false }
+    }
+
+    /// With the answers and explanations of scores.
+    #[must_use]
+    pub fn with_answers(self) -> Self {
+        Self { answers: true, ..self }
     }
 
     /// True when the column is asked for.
     #[must_use]
     pub fn has(&self, column: &str) -> bool {
-        self.0.as_ref().is_none_or(|columns| columns.contains(column))
+        self.columns.as_ref().is_none_or(|columns| columns.contains(column))
+    }
+
+    /// True when answers and explanations are asked for.
+    #[must_use]
+    pub fn has_answers(&self) -> bool {
+        self.answers
     }
 
     /// The columns that are asked for by name and that are not among these.
     pub(crate) fn missing<'a>(&'a self, found: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a str> {
-        self.0.iter().flatten().map(String::as_str).filter(move |column| !found(column))
+        self.columns.iter().flatten().map(String::as_str).filter(move |column| !found(column))
     }
 }

@@ -62,7 +62,8 @@ impl Options {
             let Some(columns) = metric.columns() else { return Wanted::everything() };
             wanted.extend(columns);
         }
-        Wanted::only(wanted)
+        let wanted = Wanted::only(wanted);
+        if self.keep_reductions { wanted.with_answers() } else { wanted }
     }
 }
 

@@ -8,6 +8,7 @@
 
 use super::native::Role;
 use crate::Wanted;
+use crate::json::find;
 use calipers_core::{Cells, Samples, Table, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -109,8 +110,6 @@ impl Token<'_> {
 
 /// Keys are looked for one by one, so there may not be many.
 const COLUMNS_MAX: usize = 256;
-/// Strings up to this long are looked through byte by byte.
-const SHORT: usize = 24;
 const DEPTH_MAX: u32 = 100;
 const EPOCH_MAX: i64 = 1_000_000_000;
 
@@ -409,19 +408,8 @@ impl<'a> Lines<'a, '_, '_> {
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
         let mut has_escapes = false;
-        // Most strings are shorter than the start of a vector search takes.
-        while let Some(byte) = bytes.get(at).filter(|_| at < self.at + SHORT) {
-            match byte {
-                b'"' => {
-                    self.at = at + 1;
-                    return Some(false);
-                }
-                b'\\' | b'\n' => break,
-                _ => at += 1,
-            }
-        }
         loop {
-            at += memchr::memchr3(b'"', b'\\', b'\n', bytes.get(at..)?)?;
+            at += find([b'"', b'\\', b'\n'], bytes.get(at..)?)?;
             match bytes[at] {
                 b'"' => break,
                 b'\\' => at += 2,

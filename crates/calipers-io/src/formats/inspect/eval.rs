@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 /// How many members a thread reads at most before it looks for more work.
 const SHARE_MAX: usize = 256;
 
-pub(super) fn read(source: &Source) -> Result<Run, ReadError> {
+pub(super) fn read(source: &Source, keep_answers: bool) -> Result<Run, ReadError> {
     let archive = Archive::open(source)?;
     let mut damaged = Vec::new();
     let header = header(source, &archive, &mut damaged)?;
@@ -26,7 +26,7 @@ pub(super) fn read(source: &Source) -> Result<Run, ReadError> {
     let share = (plan.len() / (8 * rayon::current_num_threads())).clamp(1, SHARE_MAX);
     // Errors are looked at in order, so that of several the same one is always reported.
     let shares: Vec<Result<Share, ReadError>> =
-        plan.par_chunks(share).map(|share| read_share(source, &archive, share)).collect();
+        plan.par_chunks(share).map(|share| read_share(source, &archive, share, keep_answers)).collect();
     let mut samples = Vec::with_capacity(plan.len());
     for share in shares {
         let share = share?;
@@ -58,9 +58,14 @@ struct Damage {
     why: String,
 }
 
-fn read_share(source: &Source, archive: &Archive<'_>, plan: &[SampleMember<'_>]) -> Result<Share, ReadError> {
+fn read_share(
+    source: &Source,
+    archive: &Archive<'_>,
+    plan: &[SampleMember<'_>],
+    keep_answers: bool,
+) -> Result<Share, ReadError> {
     let mut reader = archive.reader()?;
-    let mut names = Names::default();
+    let mut names = Names::new(keep_answers);
     let mut share = Share::default();
     for member in plan {
         match read_sample(source, &mut reader, &mut names, member)? {

@@ -15,14 +15,14 @@ const BATCH: usize = 4 << 20;
 /// A sample, or a header, may be this long.
 const PART_MAX: usize = 1 << 30;
 
-pub(super) fn read(source: &Source) -> Result<Run, ReadError> {
+pub(super) fn read(source: &Source, keep_answers: bool) -> Result<Run, ReadError> {
     let mut cutter = Cutter::new(source, source.open()?);
     let mut samples: Vec<Sample> = Vec::new();
     let mut batch = cutter.batch()?;
     while !batch.is_empty() {
         let mut parsed = Ok(Vec::new());
         let next = rayon::in_place_scope(|scope| {
-            scope.spawn(|_| parsed = batch.parse(source));
+            scope.spawn(|_| parsed = batch.parse(source, keep_answers));
             cutter.batch()
         });
         samples.extend(parsed?);
@@ -47,14 +47,14 @@ impl Batch {
         self.ends.is_empty()
     }
 
-    fn parse(&self, source: &Source) -> Result<Vec<Sample>, ReadError> {
+    fn parse(&self, source: &Source, keep_answers: bool) -> Result<Vec<Sample>, ReadError> {
         let share = self.ends.len().div_ceil(2 * rayon::current_num_threads()).max(1);
         let shares: Vec<Result<Vec<Sample>, ReadError>> = self
             .ends
             .par_chunks(share)
             .enumerate()
             .map(|(chunk, ends)| {
-                let mut names = Names::default();
+                let mut names = Names::new(keep_answers);
                 let before = chunk * share;
                 let mut start = if before == 0 { 0 } else { self.ends[before - 1] };
                 let mut samples = Vec::with_capacity(ends.len());

@@ -15,8 +15,8 @@ pub use copy::InspectLog;
 pub(crate) use sample::sample_place;
 
 use super::Format;
-use crate::{ReadError, Run, Shape, Source};
-use calipers_core::Samples;
+use crate::{ReadError, Run, Shape, Source, Wanted};
+use calipers_core::{Samples, Shards};
 use header::Header;
 use sample::Sample;
 use std::io::Read as _;
@@ -51,17 +51,25 @@ impl Format for Inspect {
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        let head = source.head()?;
-        let start = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&head);
-        if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-            return Ok(vec![json::read(source)?]);
-        }
-        if !is_archive(&head) {
-            let hint = "an Inspect log is a ZIP archive or a JSON document; copy it again from where it was written";
-            return Err(source.error("the content is neither a ZIP archive nor JSON").hint(hint));
-        }
-        Ok(vec![eval::read(&seekable(source)?)?])
+        Ok(vec![read(source, true)?])
     }
+
+    fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+        Ok(vec![read(source, wanted.has_answers())?.map_samples(Shards::from)])
+    }
+}
+
+fn read(source: &Source, keep_answers: bool) -> Result<Run, ReadError> {
+    let head = source.head()?;
+    let start = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&head);
+    if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
+        return json::read(source, keep_answers);
+    }
+    if !is_archive(&head) {
+        let hint = "an Inspect log is a ZIP archive or a JSON document; copy it again from where it was written";
+        return Err(source.error("the content is neither a ZIP archive nor JSON").hint(hint));
+    }
+    eval::read(&seekable(source)?, keep_answers)
 }
 
 /// The archive itself: one within gzip or zstd cannot be sought in, so it is taken out first.

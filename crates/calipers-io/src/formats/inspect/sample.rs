@@ -121,21 +121,28 @@ fn some(bytes: &[u8]) -> Result<Option<Value>, serde_json::Error> {
     Ok(Some(value).filter(|value| !matches!(value, Value::Null)))
 }
 
-/// Names that come back in every sample, kept once.
-#[derive(Default)]
-pub(super) struct Names(Vec<Arc<str>>);
+/// Names that come back in every sample, kept once, and what is kept of scores.
+pub(super) struct Names {
+    known: Vec<Arc<str>>,
+    /// False to leave out answers and explanations.
+    keep_answers: bool,
+}
 
 impl Names {
     /// Beyond this many the names are as various as values, and looking for them costs more than it saves.
     const MAX: usize = 64;
 
+    pub(super) fn new(keep_answers: bool) -> Self {
+        Self { known: Vec::new(), keep_answers }
+    }
+
     fn get(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.0.iter().find(|known| ***known == *name) {
+        if let Some(known) = self.known.iter().find(|known| ***known == *name) {
             return known.clone();
         }
         let new: Arc<str> = name.into();
-        if self.0.len() < Self::MAX {
-            self.0.push(new.clone());
+        if self.known.len() < Self::MAX {
+            self.known.push(new.clone());
         }
         new
     }
@@ -438,6 +445,9 @@ visit_entries!(ScoreSeed, ScoreParts, "a score, which is a map with a `value`", 
     while let Some(key) = entries.next_key::<ScoreKey>()? {
         match key {
             ScoreKey::Value => out.value = Some(value(&mut entries)?),
+            ScoreKey::Answer | ScoreKey::Explanation if !names.keep_answers => {
+                entries.next_value::<IgnoredAny>()?;
+            }
             ScoreKey::Answer => out.answer = some_value(&mut entries)?,
             ScoreKey::Explanation => out.explanation = some_value(&mut entries)?,
             ScoreKey::Reason => out.reason = some_value(&mut entries)?,
@@ -523,7 +533,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Sample, Wrong> {
-        Sample::parse(text.as_bytes(), &mut Names::default())
+        Sample::parse(text.as_bytes(), &mut Names::new(true))
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! count of brackets, half the time of a parser that checks them too. What is needed is then parsed strictly; what is
 //! not is only known to be whole.
 
+use crate::json::find;
+
 /// The entries of one map.
 pub(super) struct Skim<'a> {
     bytes: &'a [u8],
@@ -89,7 +91,7 @@ impl<'a> Skim<'a> {
         self.at += 1;
         loop {
             let rest = self.bytes.get(self.at..).ok_or(CUT_OFF)?;
-            let found = memchr::memchr2(b'"', b'\\', rest).ok_or(CUT_OFF)?;
+            let found = find([b'"', b'\\', b'"'], rest).ok_or(CUT_OFF)?;
             if rest[found] == b'"' {
                 self.at += found + 1;
                 return Ok(&self.bytes[start..self.at]);
