@@ -1,4 +1,4 @@
-//! `bench inflate FILE`: what it costs merely to decompress the members of a ZIP archive.
+//! `bench inflate FILE [PREFIX]`: what it costs merely to decompress the members of a ZIP archive.
 //!
 //! All cores work, each with buffers that are used again, on runs of neighbouring members that are fetched with one
 //! read. Nothing is parsed and no checksum is taken, so that no reader of the archive can do less.
@@ -9,45 +9,69 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use zip::{CompressionMethod, ZipArchive};
 
-const MEMBERS_PER_READ: usize = 64;
+/// Neighbours are read together up to this many bytes; a large member is read alone.
+const READ: u64 = 256 << 10;
 /// The fixed part of a local header (APPNOTE 4.3.7). The lengths of the name and of the extra field end it.
 const LOCAL: usize = 30;
 
 /// A member, as the directory has it.
 struct Member {
+    is_wanted: bool,
     method: CompressionMethod,
     header: u64,
+    /// Where the next one begins, or the directory.
+    end: u64,
     stored: usize,
     size: usize,
 }
 
-/// Decompresses every member and returns how many bytes that makes.
-pub(crate) fn run(path: &Path) -> Result<u64, String> {
+/// Decompresses every member whose name begins with the prefix, and returns how many bytes that makes.
+pub(crate) fn run(path: &Path, prefix: &str) -> Result<u64, String> {
     let open = || File::open(path).map_err(|cause| format!("`{}`: {cause}", path.display()));
     let archive = ZipArchive::new(BufReader::new(open()?)).map_err(|cause| format!("`{}`: {cause}", path.display()))?;
-    let end = archive.central_directory_start();
-    let mut members = directory(&archive)?;
-    members.sort_unstable_by_key(|member| member.header);
-    let ends: Vec<u64> = members.iter().skip(1).map(|member| member.header).chain([end]).collect();
-    let runs = members.par_chunks(MEMBERS_PER_READ).zip(ends.par_chunks(MEMBERS_PER_READ));
-    runs.map_init(
-        || open().and_then(Inflater::new),
-        |inflater, (members, ends)| inflater.as_mut().map_err(|cause| cause.clone())?.run(members, ends),
-    )
-    .sum()
+    let members = directory(&archive, prefix)?;
+    neighbours(&members)
+        .into_par_iter()
+        .map_init(
+            || open().and_then(Inflater::new),
+            |inflater, members| inflater.as_mut().map_err(|cause| cause.clone())?.run(members),
+        )
+        .sum()
 }
 
-fn directory(archive: &ZipArchive<BufReader<File>>) -> Result<Vec<Member>, String> {
+/// The members in pieces that are read at once.
+fn neighbours(members: &[Member]) -> Vec<&[Member]> {
+    let (mut pieces, mut first) = (Vec::new(), 0);
+    for (index, member) in members.iter().enumerate().skip(1) {
+        if member.end - members[first].header > READ {
+            pieces.push(&members[first..index]);
+            first = index;
+        }
+    }
+    pieces.push(&members[first..]);
+    pieces
+}
+
+/// The members in the order of the file.
+fn directory(archive: &ZipArchive<BufReader<File>>, prefix: &str) -> Result<Vec<Member>, String> {
     let member = |index| {
         let entry = archive.by_index_data(index).map_err(|cause| format!("member {index}: {cause}"))?;
         Ok(Member {
+            is_wanted: entry.name_raw().starts_with(prefix.as_bytes()),
             method: entry.compression(),
             header: entry.header_start(),
+            end: archive.central_directory_start(),
             stored: length(entry.compressed_size())?,
             size: length(entry.size())?,
         })
     };
-    (0..archive.len()).map(member).collect()
+    let mut members = (0..archive.len()).map(member).collect::<Result<Vec<Member>, String>>()?;
+    members.sort_unstable_by_key(|member| member.header);
+    for index in 1..members.len() {
+        members[index - 1].end = members[index].header;
+    }
+    members.retain(|member| member.is_wanted);
+    Ok(members)
 }
 
 fn length(bytes: u64) -> Result<usize, String> {
@@ -74,15 +98,14 @@ impl Inflater {
         })
     }
 
-    /// Neighbouring members and where each of them ends.
-    fn run(&mut self, members: &[Member], ends: &[u64]) -> Result<u64, String> {
-        let (Some(first), Some(end)) = (members.first(), ends.last()) else { return Ok(0) };
+    fn run(&mut self, neighbours: &[Member]) -> Result<u64, String> {
+        let (Some(first), Some(last)) = (neighbours.first(), neighbours.last()) else { return Ok(0) };
         let start = first.header;
-        self.stored.resize(length(end - start)?, 0);
+        self.stored.resize(length(last.end - start)?, 0);
         self.file.seek(SeekFrom::Start(start)).map_err(|cause| cause.to_string())?;
         self.file.read_exact(&mut self.stored).map_err(|cause| cause.to_string())?;
         let mut bytes = 0;
-        for member in members {
+        for member in neighbours {
             let at = length(member.header - start)?;
             self.member(member, at).map_err(|cause| format!("the member at byte {}: {cause}", member.header))?;
             bytes += member.size as u64;

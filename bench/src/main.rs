@@ -22,14 +22,15 @@ const HELP: &str = "\
 Compares our speed with that of Inspect AI and numpy, after checking that the answers agree.
 
 usage: bench [--python PATH] [--quick] [--write FILE --date DATE] [CASE ...]
-       bench inflate FILE
+       bench inflate FILE [PREFIX]
 
   --python PATH   a Python that has inspect_ai and numpy; without it only our half is measured
   --quick         small data: a smoke test of a few seconds, whose ratios mean little
   --write FILE    write the report as Markdown too; needs --date
   --date DATE     the day to put into the report
   CASE            only cases whose name contains this text, such as `labels.` or `reduce.mode`
-  inflate FILE    only decompress the members of a ZIP archive, and print how many bytes that makes
+  inflate FILE    only decompress the members of a ZIP archive, or those whose names begin with PREFIX, and print how
+                  many bytes that makes
 
 Exits 1 if an answer differs, 2 if the arguments or Python are at fault. Speed is reported, not judged.
 ";
@@ -49,10 +50,8 @@ struct Options {
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["inflate", file] => inflate::run(Path::new(file)).map(|bytes| {
-            println!("{bytes}");
-            true
-        }),
+        ["inflate", file] => inflated(file, ""),
+        ["inflate", file, prefix] => inflated(file, prefix),
         _ => options(args).and_then(|options| options.map_or(Ok(true), |options| run(&options))),
     };
     match outcome {
@@ -63,6 +62,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints how many bytes the members of an archive have.
+fn inflated(file: &str, prefix: &str) -> Result<bool, String> {
+    println!("{}", inflate::run(Path::new(file), prefix)?);
+    Ok(true)
 }
 
 /// The options, or `None` when help was asked for and given.

@@ -1,23 +1,31 @@
 //! `cargo xtask bench`: our speed beside that of the tools people use today.
 
+use crate::python::Environment;
 use crate::{Failure, process, python};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub(crate) const HELP: &str = "\
 Compares speed with peers on the same data, after checking that the answers agree.
 
 usage: cargo xtask bench [ARGS]
+       cargo xtask bench files [ARGS]
+
+The first compares metrics and reducers on objects in memory with Inspect AI and numpy. The second compares whole
+commands on files with Inspect AI, polars and DuckDB; it makes the files on first use, below target/bench-data, which
+takes some minutes and 400 MB, and it needs Linux or macOS.
 
 The Python peers live in a private environment, target/bench-venv, which is made on first use and needs `python3` and
 the network. Its versions are printed and kept in target/bench-venv/versions.txt; delete the folder to renew it.
-ARGS go to the bench program; `cargo xtask bench -- --help` lists them.
+ARGS go to the bench program; `cargo xtask bench -- --help` and `cargo xtask bench files --help` list them.
 ";
 
 /// The peers by the names that both `pip` and the metadata of Python use.
-const PEERS: [&str; 2] = ["inspect_ai", "numpy"];
+const PEERS: [&str; 4] = ["inspect_ai", "numpy", "polars", "duckdb"];
 
 const VENV: &str = "target/bench-venv";
+const DATA: &str = "target/bench-data";
 
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     let environment =
@@ -27,11 +35,39 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     fs::write(&kept, &environment.versions)
         .map_err(|cause| failed("versions", &format!("{VENV}/versions.txt: {cause}")))?;
 
-    let args = if args.first().is_some_and(|arg| arg == "--") { &args[1..] } else { args };
+    match args {
+        [first, args @ ..] if first == "files" => files(root, &environment, without_dashes(args)),
+        args => memory(root, &environment, without_dashes(args)),
+    }
+}
+
+fn without_dashes(args: &[String]) -> &[String] {
+    if args.first().is_some_and(|arg| arg == "--") { &args[1..] } else { args }
+}
+
+/// Objects in memory: the bench program runs, and starts Python itself.
+fn memory(root: &Path, environment: &Environment, args: &[String]) -> Result<(), Failure> {
     let mut command = process::cargo(root);
     command.args(["run", "--release", "--package", "bench", "--", "--python"]).arg(&environment.python).args(args);
-    eprintln!("step bench: {}", process::line(&command));
-    process::succeed(&mut command).map_err(|cause| failed("bench", &cause))
+    step("bench", &mut command)
+}
+
+/// Files: a script in Python runs, and starts the command line and the bench program.
+fn files(root: &Path, environment: &Environment, args: &[String]) -> Result<(), Failure> {
+    let mut build = process::cargo(root);
+    step("build", build.args(["build", "--release", "--package", "calipers-cli", "--package", "bench"]))?;
+
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let mut command = Command::new(root.join(&environment.python));
+    command.current_dir(root).arg("bench/peers/files.py");
+    command.arg("--calipers").arg(target.join("release/calipers"));
+    command.arg("--bench").arg(target.join("release/bench"));
+    step("bench", command.args(["--data", DATA]).args(args))
+}
+
+fn step(name: &str, command: &mut Command) -> Result<(), Failure> {
+    eprintln!("step {name}: {}", process::line(command));
+    process::succeed(command).map_err(|cause| failed(name, &cause))
 }
 
 fn failed(step: &str, cause: &str) -> Failure {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Why a command did not finish.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// Something is wrong with the input or the options. The text says what, where and how to fix it.
     Input(String),
@@ -13,6 +13,16 @@ pub(crate) enum Failure {
 }
 
 /// The exit code of a mistake in the usage, the configuration or the input.
+impl Failure {
+    /// Both of two failures.
+    pub(crate) fn and(self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Input(first), Self::Input(second)) => Self::Input(format!("{first}\nerror: {second}")),
+            (first, _) => first,
+        }
+    }
+}
+
 pub(crate) const INPUT: u8 = 2;
 
 /// The exit code of a command.

@@ -4,41 +4,73 @@ use crate::arguments::{Compat, Score};
 use crate::exit::{Failure, print};
 use crate::guard;
 use crate::progress::Progress;
-use calipers::io::{Source, formats as known_formats, read_shards, writers};
+use calipers::io::{Source, choose, formats as known_formats, printable, read_shards, writers};
 use calipers::render::{Screen, Style, results_json, results_text};
 use calipers::script::{Library, Limits};
 use calipers::{Error, ErrorKind, Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, Value, score};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
-    let report = measure(arguments)?;
+    let (report, failed) = measure(arguments)?;
     if arguments.json {
         let json = results_json(&report);
-        return print(|out| {
+        print(|out| {
             serde_json::to_writer_pretty(&mut *out, &json)?;
             writeln!(out)
-        });
+        })?;
+    } else {
+        print(|out| out.write_all(results_text(&report, screen()).as_bytes()))?;
     }
-    print(|out| out.write_all(results_text(&report, screen()).as_bytes()))
+    // One bad file takes nothing from the others, but it is not passed over either.
+    failed.map_or(Ok(()), Err)
 }
 
-fn measure(arguments: &Score) -> Result<Report, Failure> {
+/// The report of all files that can be scored, and what is wrong with the others. If none can, that is all there is.
+fn measure(arguments: &Score) -> Result<(Report, Option<Failure>), Failure> {
     let options = options(arguments)?;
-    let mut sources = Vec::new();
-    for file in &arguments.files {
-        sources.extend(Source::resolve(file)?);
-    }
+    let sources = sources(arguments)?;
     // A file that cannot be opened is reported when its turn comes.
     let total = sources.iter().filter_map(|source| source.stored_len().ok()).sum();
     let progress = Progress::start(total);
     let mut report = Report::default();
+    let mut failed: Option<Failure> = None;
     for source in sources {
         let source = source.counted(progress.read.clone());
         let runs = if guard::is_child() { score_limited } else { score::score_source };
-        report.runs.extend(runs(&source, arguments.format.as_deref(), &options).map_err(told)?);
+        match runs(&source, arguments.format.as_deref(), &options).map_err(told) {
+            Ok(runs) => report.runs.extend(runs),
+            Err(failure) => failed = Some(failed.map_or_else(|| failure.clone(), |first| first.and(&failure))),
+        }
     }
-    Ok(report)
+    match failed {
+        Some(failed) if report.runs.is_empty() => Err(failed),
+        failed => Ok((report, failed)),
+    }
+}
+
+/// The files that are named, and those of folders and patterns that hold results of some kind. What a folder holds
+/// besides is named on the way.
+fn sources(arguments: &Score) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for file in &arguments.files {
+        let found = Source::resolve(file)?;
+        let is_search = found.len() > 1 || Path::new(file).is_dir();
+        let is_result = |source: &Source| choose(source, arguments.format.as_deref()).is_ok();
+        if !is_search || !found.iter().any(is_result) {
+            sources.extend(found);
+            continue;
+        }
+        for source in found {
+            if is_result(&source) {
+                sources.push(source);
+            } else {
+                eprintln!("note: {} was left out: it holds no results in a known format", printable(&source.name));
+            }
+        }
+    }
+    Ok(sources)
 }
 
 /// Scores with scripts, which may use only so much memory. Reading is not theirs.
@@ -104,8 +136,16 @@ pub(crate) fn reducers(
     names: &[String],
     find: impl Fn(&str) -> Result<Reducer, Failure>,
 ) -> Result<Option<Vec<Reducer>>, Failure> {
+    if names.len() > 1 && names.iter().any(|name| name == "none") {
+        let hint = "run the command twice, with `--reducer none` and with the others";
+        return Err(Failure::Input(format!("`--reducer none` goes with no other reducer\n  hint: {hint}")));
+    }
     let named = names.iter().filter(|name| *name != "none").map(|name| find(name));
-    let reducers = named.collect::<Result<_, _>>()?;
+    let reducers = named.collect::<Result<Vec<Reducer>, _>>()?;
+    if let Some(empty) = reducers.iter().find(|reducer| reducer.attempts_needed() == Some(0)) {
+        let hint = "ask for at least one, as in `pass_at_1`";
+        return Err(Failure::Input(format!("`{}` asks for no attempt at all\n  hint: {hint}", empty.name())));
+    }
     Ok(if names.is_empty() { None } else { Some(reducers) })
 }
 

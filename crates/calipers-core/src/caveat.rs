@@ -96,6 +96,13 @@ pub enum Caveat {
         /// One of them.
         example: String,
     },
+    /// A scorer did not look at some samples at all: they are in no figure.
+    NotLookedAt {
+        /// The scorer.
+        scorer: String,
+        /// The number of samples, without those that ended in errors.
+        samples: u64,
+    },
     /// There was nothing to measure.
     NoScores,
     /// The attempts ended in errors.
@@ -123,6 +130,7 @@ impl Caveat {
             Self::TooFewAttempts { .. } => "too-few-attempts",
             Self::UnmatchedKey { .. } => "unmatched-key",
             Self::UnknownLabels { .. } => "unknown-labels",
+            Self::NotLookedAt { .. } => "not-looked-at",
             Self::NoScores => "no-scores",
             Self::Errored { .. } => "errored",
         }
@@ -134,6 +142,7 @@ impl Caveat {
         match self {
             Self::Statistic(caveat) => caveat.next_step().to_owned(),
             Self::PerfectScore { .. } => "report the bound, or add samples".into(),
+            Self::Missing { missing: 1, .. } => "find out why it has no score; judge by the worse end".into(),
             Self::Missing { .. } => "find out why they have no score; judge by the worse end".into(),
             Self::PooledAttempts { .. } => "reduce the attempts first, for example with `mean`".into(),
             Self::IgnoresClusters { key } => format!("use `ci(cluster=\"{key}\")` or `stderr(cluster=\"{key}\")`"),
@@ -146,7 +155,9 @@ impl Caveat {
             Self::TooFewAttempts { .. } => "run more attempts, or ask for a smaller k".into(),
             Self::UnmatchedKey { known, .. } => format!("the keys are {}", known.join(", ")),
             Self::UnknownLabels { .. } => "map the label to a number".into(),
+            Self::NotLookedAt { .. } => "check that the scorer ran on all samples".into(),
             Self::NoScores => "check that the run is the right one, and that it was scored".into(),
+            Self::Errored { attempts: 1 } => "rerun it; an attempt that did not run is neither right nor wrong".into(),
             Self::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong".into(),
         }
     }
@@ -163,7 +174,8 @@ impl fmt::Display for Caveat {
                 write!(f, "0 of {n}: the true rate may be as high as {:.1} %", bound * 100.0)
             }
             Self::Missing { missing, range: Some((low, high)) } => {
-                write!(f, "{missing} without a score: with them the mean lies between {low:.3} and {high:.3}")
+                let them = if *missing == 1 { "it" } else { "them" };
+                write!(f, "{missing} without a score: with {them} the mean lies between {low:.3} and {high:.3}")
             }
             Self::Missing { missing, range: None } => write!(f, "{missing} without a score"),
             Self::PooledAttempts { attempts, samples } => {
@@ -185,6 +197,9 @@ impl fmt::Display for Caveat {
             }
             Self::UnmatchedKey { key, .. } => write!(f, "the metric key `{key}` matches no score"),
             Self::UnknownLabels { example } => write!(f, "labels such as `{example}` were counted as 0"),
+            Self::NotLookedAt { scorer, samples } => {
+                write!(f, "{} no score by `{scorer}` and {} in none of its figures", have(*samples), are(*samples))
+            }
             Self::NoScores => f.write_str("no attempt has a score"),
             Self::Errored { attempts: 1 } => f.write_str("one attempt ended in an error"),
             Self::Errored { attempts } => write!(f, "{attempts} attempts ended in an error"),
@@ -194,6 +209,10 @@ impl fmt::Display for Caveat {
 
 fn have(samples: u64) -> String {
     if samples == 1 { "one sample has".into() } else { format!("{samples} samples have") }
+}
+
+fn are(samples: u64) -> &'static str {
+    if samples == 1 { "is" } else { "are" }
 }
 
 impl From<calipers_stats::Caveat> for Caveat {

@@ -195,6 +195,18 @@ impl Names {
     }
 }
 
+/// True when a name comes after another: longer, or as long and further in the alphabet.
+fn is_after(name: &[u8], last: &[u8]) -> bool {
+    // Names that count up differ at their ends, and eight bytes are compared at once.
+    match (name.split_last_chunk::<8>(), last.split_last_chunk::<8>()) {
+        (Some((start, end)), Some((last_start, last_end))) if name.len() == last.len() => {
+            let order = u64::from_be_bytes(*end) > u64::from_be_bytes(*last_end);
+            if start == last_start { order } else { start > last_start }
+        }
+        _ => name.len() > last.len() || (name.len() == last.len() && name > last),
+    }
+}
+
 fn text_at<'t>(texts: &'t str, ends: &[usize], place: usize) -> &'t str {
     let start = place.checked_sub(1).map_or(0, |before| ends[before]);
     &texts[start..ends[place]]
@@ -242,6 +254,24 @@ impl Ids {
         } else {
             Err(ints)
         }
+    }
+
+    /// Texts that are in order, each once, one after the other and with the place where each ends. Nothing if they are
+    /// not in order, or if one of them might be a number.
+    pub(crate) fn ascending_texts(texts: &str, ends: Vec<usize>) -> Option<Self> {
+        let bytes = texts.as_bytes();
+        let (mut start, mut last) = (0, &[][..]);
+        for &end in &ends {
+            let name = bytes.get(start..end)?;
+            let is_text = !matches!(name.first(), None | Some(0..=b' ' | b'-' | b'0'..=b'9'));
+            if !is_text || !is_after(name, last) {
+                return None;
+            }
+            (start, last) = (end, name);
+        }
+        let is_cut_well = ends.iter().all(|&end| texts.is_char_boundary(end));
+        (is_cut_well && start == bytes.len())
+            .then(|| Self { names: Names::Texts(texts.to_owned(), ends), ..Self::default() })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -380,6 +410,34 @@ mod tests {
         let places: Vec<u32> = given.iter().map(|id| ids.place(id.into())).collect();
         assert_eq!(places, [0, 1, 1, 2, 0, 3, 4, 2]);
         assert_eq!(format!("{ids:?}"), "[Int(1), Int(2), Text(\"b\"), Text(\"a\"), Int(3)]");
+    }
+
+    #[test]
+    fn texts_in_order_are_told_from_others() {
+        let ids = |names: &[&str]| {
+            let ends = names.iter().scan(0, |end, name| {
+                *end += name.len();
+                Some(*end)
+            });
+            Ids::ascending_texts(&names.concat(), ends.collect())
+        };
+        for names in [&["q1", "q2", "q9", "q10"][..], &["sample-00000001", "sample-00000002"], &["a", "zz", "é"], &[]]
+        {
+            let found: Vec<String> = ids(names).expect("in order").iter().map(|id| id.to_string()).collect();
+            assert_eq!(found, names);
+        }
+        let wrong: [&[&str]; 7] = [
+            &["b", "a"],
+            &["a", "a"],
+            &["q10", "q9"],
+            &["1", "2"],
+            &["-a", "-b"],
+            &["", "a"],
+            &["sample-10000001", "sample-00000002"],
+        ];
+        for names in wrong {
+            assert!(ids(names).is_none(), "{names:?}");
+        }
     }
 
     #[test]

@@ -207,6 +207,8 @@ impl Plan {
             run: unique(run).map(Metric::start).collect(),
             attempts: 0,
             errored: 0,
+            ran: 0,
+            looked_at: IndexMap::new(),
             fields: BTreeSet::new(),
             run_rows: (0, 0),
         };
@@ -298,6 +300,9 @@ pub struct Partial<'a> {
     run: Vec<State>,
     attempts: u64,
     errored: u64,
+    /// Samples that ran, and those of them that each scorer has a score or a reason for.
+    ran: u64,
+    looked_at: IndexMap<Arc<str>, u64>,
     /// The fields that some shard has.
     fields: BTreeSet<Arc<str>>,
     run_rows: (u64, u64),
@@ -310,11 +315,14 @@ impl Partial<'_> {
         for scorer in samples.scorers() {
             let points = samples.points(scorer)?;
             plan.check_reduction(scorer, &points)?;
+            *self.looked_at.entry(scorer.clone()).or_default() += points.distinct_samples();
             let views = self.scorers.entry(scorer.clone()).or_insert_with(|| plan.views(scorer));
             for view in views {
                 view.fold(&points, plan.keep_reductions, &plan.context)?;
             }
         }
+        let counts = samples.counts();
+        self.ran += counts.total - counts.errored;
         self.attempts += samples.attempts() as u64;
         self.errored += samples.errored() as u64;
         self.fields.extend(samples.columns().cloned());
@@ -338,6 +346,10 @@ impl Partial<'_> {
         }
         for (mine, theirs) in self.run.iter_mut().zip(other.run) {
             mine.merge(theirs);
+        }
+        self.ran += other.ran;
+        for (scorer, samples) in other.looked_at {
+            *self.looked_at.entry(scorer).or_default() += samples;
         }
         self.attempts += other.attempts;
         self.errored += other.errored;
@@ -367,6 +379,10 @@ impl Partial<'_> {
         };
         if self.errored > 0 {
             results.caveats.push(Caveat::Errored { attempts: self.errored });
+        }
+        for (scorer, &samples) in self.looked_at.iter().filter(|(_, samples)| **samples < self.ran) {
+            let samples = self.ran - samples;
+            results.caveats.push(Caveat::NotLookedAt { scorer: scorer.to_string(), samples });
         }
         if self.scorers.is_empty() && self.run.is_empty() {
             results.caveats.push(Caveat::NoScores);

@@ -385,7 +385,7 @@ impl<'a> Points<'a> {
     fn cluster_codes(&self, key: &str, metric: &str) -> Result<Option<(Cow<'a, [u32]>, &'a Coded)>, Error> {
         let column = self.samples.metadata_column(key);
         let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
-        let codes = self.metadata_codes(column, |row| self.at(row, missing()).at_metric(metric))?;
+        let codes = self.metadata_codes(column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
         let Some(column) = column else { return Ok(None) };
         if !column.dictionary().iter().all(is_cluster) {
             for (row, &code) in codes.iter().enumerate() {
@@ -406,9 +406,18 @@ impl<'a> Points<'a> {
     pub(crate) fn groups(&self, key: &str, metric: &str) -> Result<Keys<'a>, Error> {
         let column = self.samples.metadata_column(key);
         let missing = || ErrorKind::MissingMetadata { purpose: "group", key: key.to_owned() };
-        let codes = self.metadata_codes(column, |row| self.at(row, missing()).at_metric(metric))?;
+        let codes = self.metadata_codes(column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
         let Some(column) = column else { return Ok(Keys::default()) };
         Ok(Keys::new(codes, column, |value| Value::from(value.to_string())))
+    }
+
+    /// The error for a row without a key: a key that no sample has is most likely a slip, so it says which there are.
+    fn no_key(&self, key: &str, row: usize, missing: ErrorKind) -> Error {
+        let known: Vec<String> = self.samples.metadata_keys().map(ToString::to_string).collect();
+        if known.is_empty() || known.iter().any(|known| known == key) {
+            return self.at(row, missing);
+        }
+        ErrorKind::NoField { field: key.to_owned(), known }.into()
     }
 
     fn metadata_codes(

@@ -201,6 +201,16 @@ impl Samples {
         self.fields.keys()
     }
 
+    /// True when a scorer's scores are maps.
+    #[must_use]
+    pub fn has_maps(&self, scorer: &str) -> bool {
+        match self.scores.get(scorer).map(|scores| &scores.values) {
+            Some(Values::Maps(_)) => true,
+            Some(Values::Mixed(values)) => values.iter().any(|value| matches!(value, Value::Map(_))),
+            _ => false,
+        }
+    }
+
     pub(crate) fn id(&self, sample: u32) -> SampleId {
         self.ids.get(sample)
     }
@@ -216,6 +226,10 @@ impl Samples {
             Some((key.clone(), column.dictionary().get(code as usize)?.clone()))
         });
         Metadata(known.collect())
+    }
+
+    pub(crate) fn metadata_keys(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.metadata.keys()
     }
 
     pub(crate) fn metadata_column(&self, key: &str) -> Option<&Coded> {
@@ -279,7 +293,12 @@ impl Samples {
             Error::from(ErrorKind::NoField { field: key.to_owned(), known })
         })?;
         let code = |sample: u32| column.codes.get(sample as usize).copied().unwrap_or(ABSENT);
-        let matches: Vec<bool> = column.dictionary().iter().map(|known| known.to_string() == value).collect();
+        // True and False print with a capital letter, as in Python; JSON writes them small.
+        let is_it = |known: &Value| match known {
+            Value::Bool(_) => known.to_string().eq_ignore_ascii_case(value),
+            _ => known.to_string() == value,
+        };
+        let matches: Vec<bool> = column.dictionary().iter().map(is_it).collect();
         let wanted = |&sample: &u32| matches.get(code(sample) as usize).copied().unwrap_or(false);
         let kept: Vec<u32> = (0..self.ids.len() as u32).filter(wanted).collect();
         if kept.is_empty() {

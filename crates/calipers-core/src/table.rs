@@ -157,6 +157,15 @@ impl Table {
         }
     }
 
+    /// Rows of samples with these texts for names, one after the other and with the place where each ends. Nothing if they
+    /// are not in order or might be numbers: then they have to be pushed one by one.
+    #[must_use]
+    pub fn with_texts(texts: &str, ends: Vec<usize>) -> Option<Self> {
+        let ids = Ids::ascending_texts(texts, ends)?;
+        let sample = (0..ids.len() as u32).collect();
+        Some(Self::with(ids, sample))
+    }
+
     /// Adds a row of a sample that has a number for a name.
     pub fn push_number(&mut self, number: i64) {
         let sample = self.ids.place(Name::Int(number));

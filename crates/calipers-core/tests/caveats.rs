@@ -71,7 +71,7 @@ fn traps_of_few_and_of_equal_scores() {
 fn traps_of_missing_scores() {
     let mut samples = scored(["C", "C", "C", "I"]);
     samples.push(100).score("s", Outcome::unscored("refusal"));
-    let text = "1 without a score: with them the mean lies between 0.600 and 0.800";
+    let text = "1 without a score: with it the mean lies between 0.600 and 0.800";
     check(Plan::new().metrics([accuracy()]), &samples, "missing", text);
     samples.push(101).error("connection reset");
     check(Plan::new(), &samples, "errored", "one attempt ended in an error");

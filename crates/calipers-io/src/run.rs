@@ -66,6 +66,8 @@ pub enum RecordedMetric {
         /// The parameters.
         params: Value,
     },
+    /// A metric of somebody's own code, by its name. Ours of the same name may be another one.
+    Custom(String),
     /// Metrics by key or pattern. One without keys says that there is a list, which may be empty or hold one map.
     Keyed(Vec<(String, Vec<RecordedMetric>)>),
 }

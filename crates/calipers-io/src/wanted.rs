@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     columns: Option<BTreeSet<String>>,
+    /// Wanted where it is, and not missed where it is not.
+    passed: bool,
     answers: bool,
 }
 
@@ -26,12 +28,17 @@ impl Wanted {
     /// All columns, answers and explanations.
     #[must_use]
     pub fn everything() -> Self {
-        Self { columns: None, answers: true }
+        Self { columns: None, passed: true, answers: true }
     }
 
     /// These columns only.
     pub fn only<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
-        Self { columns: Some(columns.into_iter().map(Into::into).collect()), answers: false }
+        Self { columns: Some(columns.into_iter().map(Into::into).collect()), passed: false, answers: false }
+    }
+
+    /// These columns and `passed`, which records without scores are measured by.
+    pub fn usual<S: Into<String>>(columns: impl IntoIterator<Item = S>, answers: bool) -> Self {
+        Self { passed: true, answers, ..Self::only(columns) }
     }
 
     /// With the answers and explanations of scores.
@@ -40,10 +47,25 @@ impl Wanted {
         Self { answers: true, ..self }
     }
 
+    /// Without the answers and explanations of scores.
+    #[must_use]
+    pub(crate) fn without_answers(self) -> Self {
+        Self { answers: false, ..self }
+    }
+
     /// True when the column is asked for.
     #[must_use]
     pub fn has(&self, column: &str) -> bool {
-        self.columns.as_ref().is_none_or(|columns| columns.contains(column))
+        self.columns.as_ref().is_none_or(|columns| columns.contains(column) || (self.passed && column == "passed"))
+    }
+
+    /// The same, and these columns.
+    #[must_use]
+    pub(crate) fn and<'a>(mut self, more: impl IntoIterator<Item = &'a str>) -> Self {
+        if let Some(columns) = &mut self.columns {
+            columns.extend(more.into_iter().map(str::to_owned));
+        }
+        self
     }
 
     /// True when answers and explanations are asked for.

@@ -3,13 +3,13 @@
 use crate::pipeline;
 use calipers_core::{
     Error, Labels, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleCounts,
-    SampleId, Samples, Seed, Shards, by_key,
+    SampleId, Samples, Seed, Shards, Value, by_key, pass_rate,
 };
-use calipers_io::{Format, ReadError, Recorded, RecordedMetric, Run, Source, Wanted};
-use std::collections::BTreeMap;
+use calipers_io::{Format, ReadError, Recorded, RecordedMetric, RecordedScorer, Run, Source, Wanted};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What to compute, and how.
 #[derive(Clone, Debug)]
@@ -58,6 +58,9 @@ impl Options {
     #[must_use]
     pub fn wanted(&self) -> Wanted {
         let mut wanted: Vec<&str> = self.filter.iter().map(|(key, _)| key.as_str()).collect();
+        if self.metrics.is_none() {
+            return Wanted::usual(wanted, self.keep_reductions);
+        }
         for metric in self.metrics.iter().flatten().flat_map(MetricSpec::metrics) {
             let Some(columns) = metric.columns() else { return Wanted::everything() };
             wanted.extend(columns);
@@ -146,7 +149,9 @@ fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Opti
             Some(_) => return false,
             None => Folded { partial: plan.start(), samples: SampleCounts::default(), first, last: last.clone() },
         };
-        if folded.partial.fold(&samples).is_err() {
+        // What records without scores are asked is decided when all are there.
+        let is_undecided = options.metrics.is_none() && samples.scorers().next().is_none();
+        if is_undecided || folded.partial.fold(&samples).is_err() {
             return false;
         }
         folded.samples += samples.counts();
@@ -202,7 +207,8 @@ pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport
     }
     let parts = NonZeroUsize::new(samples.iter().count()).unwrap_or(NonZeroUsize::MIN);
     let mut notes = run.notes;
-    let (plan, recorded) = plan(&run.recorded, options, &mut notes)?;
+    let (plan, recorded) = plan(&with_usual(run.recorded, &samples), options, &mut notes)?;
+    let plan = if options.metrics.is_none() && has_only_passed(&samples) { plan.metrics([pass_rate()]) } else { plan };
     let counts = samples.counts();
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let results = pipeline::measure(&plan, samples, threads.min(parts))?;
@@ -216,6 +222,26 @@ pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport
         recorded,
         notes,
     })
+}
+
+/// The metrics of scores that are maps and that the file names none for: the usual ones, by key.
+fn with_usual(mut recorded: Recorded, samples: &Shards) -> Recorded {
+    let usual = |name: &str| RecordedMetric::Named { name: name.to_owned(), params: Value::Null };
+    let names: BTreeSet<&Arc<str>> = samples.iter().flat_map(Samples::scorers).collect();
+    for name in names {
+        let is_named = recorded.scorers.iter().any(|scorer| *scorer.name == **name);
+        if !is_named && samples.iter().any(|part| part.has_maps(name)) {
+            let by_key = RecordedMetric::Keyed(vec![("*".to_owned(), vec![usual("accuracy"), usual("stderr")])]);
+            recorded.scorers.push(RecordedScorer { name: name.to_string(), metrics: vec![by_key] });
+        }
+    }
+    recorded
+}
+
+/// True for records without scores that say whether they passed.
+fn has_only_passed(samples: &Shards) -> bool {
+    samples.iter().flat_map(Samples::scorers).next().is_none()
+        && samples.iter().flat_map(Samples::fields).any(|field| **field == *"passed")
 }
 
 /// The plan, and the recorded figures of metrics that cannot be computed here.
@@ -242,7 +268,8 @@ fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Resu
         }
         let specs: Vec<MetricSpec> =
             scorer.metrics.iter().filter_map(|metric| spec(metric, &options.registry, &mut unknown)).collect();
-        if !specs.is_empty() {
+        // A scorer all of whose metrics are somebody's own has no others.
+        if !specs.is_empty() || !scorer.metrics.is_empty() {
             plan = plan.scorer(scorer.name.as_str(), specs);
         }
     }
@@ -269,11 +296,19 @@ fn recorded_reducers(recorded: &Recorded, notes: &mut Vec<String>) -> Option<Vec
 /// The metric that a log names; what is not known here is remembered.
 fn spec(recorded: &RecordedMetric, registry: &Registry, unknown: &mut Vec<String>) -> Option<MetricSpec> {
     let mut one = |recorded: &RecordedMetric| -> Option<Metric> {
-        let RecordedMetric::Named { name, params } = recorded else { return None };
-        registry.metric(name, params).map_err(|_| unknown.push(name.clone())).ok()
+        match recorded {
+            RecordedMetric::Named { name, params } => {
+                registry.metric(name, params).map_err(|_| unknown.push(name.clone())).ok()
+            }
+            RecordedMetric::Custom(name) => {
+                unknown.push(name.clone());
+                None
+            }
+            RecordedMetric::Keyed(_) => None,
+        }
     };
     match recorded {
-        RecordedMetric::Named { .. } => one(recorded).map(MetricSpec::from),
+        RecordedMetric::Named { .. } | RecordedMetric::Custom(_) => one(recorded).map(MetricSpec::from),
         RecordedMetric::Keyed(keys) => {
             let known: Vec<(String, Vec<Metric>)> = keys
                 .iter()

@@ -20,7 +20,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use calipers_core::{Cells, Samples, Table, Value};
 use rayon::prelude::*;
@@ -228,6 +228,10 @@ impl Slot {
             Self::Numbers(ids) => whole_numbers(array, |numbers| ids.extend(numbers)),
             Self::Names(ids) => {
                 let names = array.as_string_opt::<i32>().filter(|names| names.null_count() == 0)?;
+                if let Some(table) = ids.rows().eq(&0).then(|| in_order(names)).flatten() {
+                    *ids = table;
+                    return Some(());
+                }
                 let is_empty = |name: Option<&str>| name.is_none_or(|name| name.trim().is_empty());
                 if names.iter().any(is_empty) {
                     return None;
@@ -278,6 +282,14 @@ impl Slot {
             }
         }
     }
+}
+
+/// Rows with these names, if they are in order.
+fn in_order(names: &StringArray) -> Option<Table> {
+    let offsets = names.value_offsets();
+    let (first, last) = (*offsets.first()? as usize, *offsets.last()? as usize);
+    let texts = std::str::from_utf8(names.value_data().get(first..last)?).ok()?;
+    Table::with_texts(texts, offsets[1..].iter().map(|&end| end as usize - first).collect())
 }
 
 /// The whole numbers of an array that has no gaps.

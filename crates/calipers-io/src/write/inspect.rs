@@ -21,7 +21,7 @@ const TIME: &str = "1970-01-01T00:00:00+00:00";
 /// What Inspect itself calls a model that there is none of.
 const NO_MODEL: &str = "none/none";
 /// The metrics that Inspect can compute again. A name that it does not know stops its recomputation.
-const METRICS: [&str; 14] = [
+pub(crate) const METRICS: [&str; 14] = [
     "accuracy",
     "mean",
     "var",
@@ -204,6 +204,7 @@ fn put_keyed(out: &mut Vec<u8>, keys: &[(String, Vec<RecordedMetric>)]) {
 fn is_known(metric: &RecordedMetric) -> bool {
     match metric {
         RecordedMetric::Named { name, .. } => METRICS.contains(&name.as_str()),
+        RecordedMetric::Custom(_) => false,
         RecordedMetric::Keyed(keys) => !keys.is_empty(),
     }
 }

@@ -11,6 +11,7 @@ mod output;
 mod parquet;
 mod table;
 
+pub(crate) use inspect::METRICS as INSPECT_METRICS;
 pub use output::Output;
 
 use crate::{Run, printable};

@@ -1,6 +1,7 @@
 //! What is worth knowing, each thing once, with the runs and figures it is about.
 
 use super::Screen;
+use super::cells::title;
 use super::text::{clean, listed, wrapped};
 use calipers_core::{Caveat, Report};
 
@@ -48,9 +49,12 @@ fn collect(report: &Report) -> Vec<Known<'_>> {
     report.caveats.iter().for_each(|caveat| add(caveat, None, None));
     for (run, report) in report.runs.iter().enumerate() {
         report.results.caveats.iter().for_each(|caveat| add(caveat, Some(run), None));
+        let is_only = report.results.scores.len() == 1;
         for score in &report.results.scores {
             for (name, metric) in &score.metrics {
-                metric.figure.caveats.iter().for_each(|caveat| add(caveat, Some(run), Some(name)));
+                // Of several scores, the name of a metric alone does not tell which is meant.
+                let name = if is_only { name.clone() } else { format!("{name} of {}", title(score)) };
+                metric.figure.caveats.iter().for_each(|caveat| add(caveat, Some(run), Some(&name)));
             }
         }
     }

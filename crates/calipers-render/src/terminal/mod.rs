@@ -7,7 +7,7 @@ mod table;
 mod text;
 
 use crate::numbers::percent;
-use calipers_core::{Report, RunReport};
+use calipers_core::{Report, RunReport, Value};
 use cells::{Block, blocks};
 use compare::Comparison;
 use table::Entry;
@@ -71,7 +71,33 @@ pub fn results_text(report: &Report, screen: Screen) -> String {
         let texts: Vec<String> = headings.zip(runs).map(|(heading, run)| heading + &figures(run, screen)).collect();
         texts.join("\n")
     };
-    text + &caveats::caveats(report, screen)
+    let reductions: String =
+        runs.iter().enumerate().map(|(place, run)| reductions(&number(place, runs.len()), run, screen)).collect();
+    text + &reductions + &caveats::caveats(report, screen)
+}
+
+/// The reduced scores, sample by sample, where they were asked for.
+fn reductions(number: &str, run: &RunReport, screen: Screen) -> String {
+    let mut text = String::new();
+    for reduction in &run.results.reductions {
+        let by = reduction.reducer.as_ref().map_or_else(String::new, |reducer| format!(" · {reducer}"));
+        let title = format!("{number}{}{by}, sample by sample", clean(&reduction.scorer));
+        text += &format!("\n{}\n", screen.style.bold(&title));
+        let ids: Vec<String> = reduction.samples.iter().map(|(id, _)| clean(&id.to_string())).collect();
+        let width = ids.iter().map(|id| id.width()).max().unwrap_or(0).min(screen.width / 2);
+        for (id, (_, score)) in ids.iter().zip(&reduction.samples) {
+            text += &format!("  {}  {}\n", text::left(id, width), value(&score.value));
+        }
+    }
+    text
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::Missing => "unscored".to_owned(),
+        Value::Float(x) => crate::numbers::number(*x),
+        other => clean(&other.to_string()),
+    }
 }
 
 /// The number of one of several runs, by which the tables and caveats name it. The only run needs none.

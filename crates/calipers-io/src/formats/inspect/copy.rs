@@ -10,7 +10,7 @@ use super::sample::{Names, Sample};
 use super::skim::{Skim, items};
 use super::{is_archive, seekable};
 use crate::write::{Output, WriteError};
-use crate::{Place, ReadError, Source};
+use crate::{Place, ReadError, Source, Wanted};
 
 /// A log of Inspect's, ready to be written in either form.
 ///
@@ -60,7 +60,7 @@ impl InspectLog {
         let header = self.archive_header(&archive, &mut reader)?;
         let mut notes = Vec::new();
         let mut places = Vec::new();
-        let mut names = Names::new(true);
+        let mut names = Names::new(&Wanted::everything());
         for member in SampleMember::all(&archive.members) {
             if member.is_in_parts() {
                 let what = "the log keeps samples in parts, which cannot be copied into a document";
@@ -131,7 +131,7 @@ impl InspectLog {
         let header = entries_without(&self.document, &["samples", "reductions"]).map_err(wrong)?;
         let start = entries_of(&self.document, &["version", "eval", "plan"]).map_err(wrong)?;
         let name = out.name().to_owned();
-        let mut names = Names::new(true);
+        let mut names = Names::new(&Wanted::everything());
         let samples = items(samples).map_err(wrong)?.into_iter().enumerate().map(|(place, json)| {
             let sample = Sample::parse(json, &mut names).map_err(|wrong| {
                 let error = self.source.error(wrong.what).at(Place::Path(format!("samples[{place}]")));

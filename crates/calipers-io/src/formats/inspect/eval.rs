@@ -9,24 +9,25 @@ use super::header::Header;
 use super::sample::{Names, Sample};
 use super::{Log, plural};
 use crate::json;
-use crate::{ReadError, Run, Source};
+use crate::{ReadError, Run, Source, Wanted};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
 /// How many members a thread reads at most before it looks for more work.
 const SHARE_MAX: usize = 256;
 
-pub(super) fn read(source: &Source, keep_answers: bool) -> Result<Run, ReadError> {
+pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
     let archive = Archive::open(source)?;
     let mut damaged = Vec::new();
     let header = header(source, &archive, &mut damaged)?;
+    let wanted = header.as_ref().map_or_else(Wanted::everything, |header| header.wanted(wanted));
     let mut plan = SampleMember::all(&archive.members);
     // In the order of the file, so that reading goes forward. The order of samples is settled afterwards.
     plan.sort_by_key(|sample| sample.shell.place());
     let share = (plan.len() / (8 * rayon::current_num_threads())).clamp(1, SHARE_MAX);
     // Errors are looked at in order, so that of several the same one is always reported.
     let shares: Vec<Result<Share, ReadError>> =
-        plan.par_chunks(share).map(|share| read_share(source, &archive, share, keep_answers)).collect();
+        plan.par_chunks(share).map(|share| read_share(source, &archive, share, &wanted)).collect();
     let mut samples = Vec::with_capacity(plan.len());
     for share in shares {
         let share = share?;
@@ -62,10 +63,10 @@ fn read_share(
     source: &Source,
     archive: &Archive<'_>,
     plan: &[SampleMember<'_>],
-    keep_answers: bool,
+    wanted: &Wanted,
 ) -> Result<Share, ReadError> {
     let mut reader = archive.reader()?;
-    let mut names = Names::new(keep_answers);
+    let mut names = Names::new(wanted);
     let mut share = Share::default();
     for member in plan {
         match read_sample(source, &mut reader, &mut names, member)? {

@@ -1,7 +1,8 @@
 //! What a log says of itself: the task, the scorers with their metrics, the figures.
 
 use crate::json::{self, Json, Parts};
-use crate::{ReadError, Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Source};
+use crate::write::INSPECT_METRICS;
+use crate::{ReadError, Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Source, Wanted};
 use calipers_core::{Samples, Value};
 use serde::Deserialize;
 
@@ -124,6 +125,17 @@ impl Header {
         items(self.results.as_ref().and_then(|results| results.scores.as_ref()))
     }
 
+    /// What is wanted of the samples, with what the log's own metrics may look at: every text among their parameters may
+    /// be the name of a key.
+    pub(super) fn wanted(&self, wanted: &Wanted) -> Wanted {
+        let mut texts = Vec::new();
+        for listed in [&self.eval.scorers, &self.eval.metrics].into_iter().flatten() {
+            collect_texts(&listed.0, &mut texts);
+        }
+        self.scores().iter().for_each(|score| collect_texts(score, &mut texts));
+        wanted.clone().and(texts)
+    }
+
     /// What the log records of how it was measured. The samples tell under which names the scorers' scores are.
     pub(super) fn recorded(&self, samples: &Samples) -> Recorded {
         let mut scorers: Vec<RecordedScorer> = self
@@ -197,7 +209,7 @@ impl Header {
             for (key, metric) in score.entries("metrics") {
                 let name = metric.text("group").or(metric.text("name")).unwrap_or(key);
                 let params = metric.part("params").or(metric.part("options")).unwrap_or(&Value::Null);
-                let named = RecordedMetric::Named { name: unqualified(name).to_owned(), params: plain(params) };
+                let named = named(name, params);
                 if !metrics.contains(&named) {
                     metrics.push(named);
                 }
@@ -246,9 +258,28 @@ impl Results {
     }
 }
 
+fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+    match value {
+        Value::Text(text) => texts.push(text),
+        Value::List(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Map(entries) => entries.iter().for_each(|(_, value)| collect_texts(value, texts)),
+        _ => {}
+    }
+}
+
 /// The name without the package that it comes from: `inspect_ai/accuracy` is `accuracy`.
 fn unqualified(name: &str) -> &str {
     name.split_once('/').map_or(name, |(_, name)| name)
+}
+
+/// A metric by its name: Inspect's, with its package before it or, in old logs, without, or somebody's own.
+fn named(name: &str, params: &Value) -> RecordedMetric {
+    let short = name.strip_prefix("inspect_ai/").unwrap_or(name);
+    if INSPECT_METRICS.contains(&short) {
+        RecordedMetric::Named { name: short.to_owned(), params: plain(params) }
+    } else {
+        RecordedMetric::Custom(unqualified(name).to_owned())
+    }
 }
 
 /// Metrics as they are listed, by key, or both.
@@ -270,11 +301,11 @@ fn metrics(listed: Option<&Value>) -> Vec<RecordedMetric> {
 
 fn metric(written: &Value) -> Option<RecordedMetric> {
     match written {
-        Value::Text(name) => Some(RecordedMetric::Named { name: unqualified(name).to_owned(), params: Value::Null }),
+        Value::Text(name) => Some(named(name, &Value::Null)),
         Value::Map(entries) => match written.get("name") {
             Some(Value::Text(name)) => {
                 let params = written.part("options").or(written.part("params")).unwrap_or(&Value::Null);
-                Some(RecordedMetric::Named { name: unqualified(name).to_owned(), params: plain(params) })
+                Some(named(name, params))
             }
             // A key of scores may be called `name`, too: then it holds a list.
             _ => {

@@ -6,7 +6,7 @@
 use super::Log;
 use super::header::Header;
 use super::sample::{Names, Sample};
-use crate::{Place, ReadError, Run, Source};
+use crate::{Place, ReadError, Run, Source, Wanted};
 use rayon::prelude::*;
 use std::io::BufRead;
 
@@ -15,14 +15,16 @@ const BATCH: usize = 4 << 20;
 /// A sample, or a header, may be this long.
 const PART_MAX: usize = 1 << 30;
 
-pub(super) fn read(source: &Source, keep_answers: bool) -> Result<Run, ReadError> {
+pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
+    // What its metrics look at stands in the header, which may come after the samples.
+    let wanted = if wanted.has_answers() { Wanted::everything() } else { Wanted::everything().without_answers() };
     let mut cutter = Cutter::new(source, source.open()?);
     let mut samples: Vec<Sample> = Vec::new();
     let mut batch = cutter.batch()?;
     while !batch.is_empty() {
         let mut parsed = Ok(Vec::new());
         let next = rayon::in_place_scope(|scope| {
-            scope.spawn(|_| parsed = batch.parse(source, keep_answers));
+            scope.spawn(|_| parsed = batch.parse(source, &wanted));
             cutter.batch()
         });
         samples.extend(parsed?);
@@ -47,14 +49,14 @@ impl Batch {
         self.ends.is_empty()
     }
 
-    fn parse(&self, source: &Source, keep_answers: bool) -> Result<Vec<Sample>, ReadError> {
+    fn parse(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Sample>, ReadError> {
         let share = self.ends.len().div_ceil(2 * rayon::current_num_threads()).max(1);
         let shares: Vec<Result<Vec<Sample>, ReadError>> = self
             .ends
             .par_chunks(share)
             .enumerate()
             .map(|(chunk, ends)| {
-                let mut names = Names::new(keep_answers);
+                let mut names = Names::new(wanted);
                 let before = chunk * share;
                 let mut start = if before == 0 { 0 } else { self.ends[before - 1] };
                 let mut samples = Vec::with_capacity(ends.len());

@@ -51,25 +51,30 @@ impl Format for Inspect {
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        Ok(vec![read(source, true)?])
+        Ok(vec![read(source, &Wanted::everything())?])
     }
 
     fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
-        Ok(vec![read(source, wanted.has_answers())?.map_samples(Shards::from)])
+        let run = read(source, wanted)?;
+        let is_missing =
+            wanted.missing(|column| run.samples.columns().any(|known| **known == *column)).next().is_some();
+        // Whoever asked for a column that is not there will want to know which are.
+        let run = if is_missing { read(source, &Wanted::everything())? } else { run };
+        Ok(vec![run.map_samples(Shards::from)])
     }
 }
 
-fn read(source: &Source, keep_answers: bool) -> Result<Run, ReadError> {
+fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
     let head = source.head()?;
     let start = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&head);
     if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-        return json::read(source, keep_answers);
+        return json::read(source, wanted);
     }
     if !is_archive(&head) {
         let hint = "an Inspect log is a ZIP archive or a JSON document; copy it again from where it was written";
         return Err(source.error("the content is neither a ZIP archive nor JSON").hint(hint));
     }
-    eval::read(&seekable(source)?, keep_answers)
+    eval::read(&seekable(source)?, wanted)
 }
 
 /// The archive itself: one within gzip or zstd cannot be sought in, so it is taken out first.

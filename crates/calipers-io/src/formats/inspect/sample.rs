@@ -4,6 +4,7 @@
 //! the keys below become values.
 
 use super::skim::Skim;
+use crate::Wanted;
 use crate::json::{self, Json, Parts};
 use calipers_core::{Attempt, Metadata, Outcome, SampleId, Samples, Score, Value};
 use serde::Deserialize;
@@ -124,16 +125,15 @@ fn some(bytes: &[u8]) -> Result<Option<Value>, serde_json::Error> {
 /// Names that come back in every sample, kept once, and what is kept of scores.
 pub(super) struct Names {
     known: Vec<Arc<str>>,
-    /// False to leave out answers and explanations.
-    keep_answers: bool,
+    wanted: Wanted,
 }
 
 impl Names {
     /// Beyond this many the names are as various as values, and looking for them costs more than it saves.
     const MAX: usize = 64;
 
-    pub(super) fn new(keep_answers: bool) -> Self {
-        Self { known: Vec::new(), keep_answers }
+    pub(super) fn new(wanted: &Wanted) -> Self {
+        Self { known: Vec::new(), wanted: wanted.clone() }
     }
 
     fn get(&mut self, name: &str) -> Arc<str> {
@@ -190,10 +190,12 @@ impl<'a> SampleParts<'a> {
             b"score" => self.scores = vec![(UNNAMED.into(), ScoreSeed::parse(value, names)?)],
             b"metadata" => self.metadata = EntriesSeed::parse(value, names)?,
             b"error" => self.error = some(value)?,
-            b"limit" => self.limit = some(value)?,
-            b"model_usage" => self.usage = UsagesSeed::parse(value, names)?,
-            b"total_time" => self.total_time = some(value)?,
-            b"working_time" => self.working_time = some(value)?,
+            b"limit" if names.wanted.has("limit") => self.limit = some(value)?,
+            b"model_usage" if names.wanted.has("tokens_used") || names.wanted.has("cost_usd") => {
+                self.usage = UsagesSeed::parse(value, names)?;
+            }
+            b"total_time" if names.wanted.has("latency_ms") => self.total_time = some(value)?,
+            b"working_time" if names.wanted.has("working_time_ms") => self.working_time = some(value)?,
             // The store of an agent may be large: it is looked into only if it begins with what we wrote.
             b"store" if is_ours(value) => self.ours = some(value)?.and_then(|store| store.get("calipers").cloned()),
             _ => {
@@ -445,7 +447,7 @@ visit_entries!(ScoreSeed, ScoreParts, "a score, which is a map with a `value`", 
     while let Some(key) = entries.next_key::<ScoreKey>()? {
         match key {
             ScoreKey::Value => out.value = Some(value(&mut entries)?),
-            ScoreKey::Answer | ScoreKey::Explanation if !names.keep_answers => {
+            ScoreKey::Answer | ScoreKey::Explanation if !names.wanted.has_answers() => {
                 entries.next_value::<IgnoredAny>()?;
             }
             ScoreKey::Answer => out.answer = some_value(&mut entries)?,
@@ -461,6 +463,10 @@ visit_entries!(ScoreSeed, ScoreParts, "a score, which is a map with a `value`", 
 
 visit_entries!(EntriesSeed, Vec<(Arc<str>, Value)>, "a map", |names, entries, out| {
     while let Some(key) = entries.next_key_seed(NameSeed(names))? {
+        if !names.wanted.has(&key) {
+            entries.next_value::<IgnoredAny>()?;
+            continue;
+        }
         let value = value(&mut entries)?;
         put(&mut out, key, value);
     }
@@ -533,7 +539,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Sample, Wrong> {
-        Sample::parse(text.as_bytes(), &mut Names::new(true))
+        Sample::parse(text.as_bytes(), &mut Names::new(&Wanted::everything()))
     }
 
     #[test]
