@@ -231,3 +231,76 @@ fn the_example_prints_what_the_readme_shows() {
     assert_eq!(text(&output.stdout), expected);
     assert!(include_str!("../../../README.md").contains(expected), "the README shows another output");
 }
+
+#[test]
+fn a_bad_file_takes_nothing_from_the_others() {
+    let folder = std::env::temp_dir().join(format!("calipers-folder-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, content: &str| std::fs::write(folder.join(name), content).unwrap();
+    write("a.jsonl", "{\"id\": 1, \"score\": 1}\n");
+    write("b.jsonl", "{\"id\": 1, \"score\": \"maybe\"}\n");
+    write("notes.json", "{\"author\": \"nobody\"}\n");
+    let output = calipers(&["score", folder.to_str().unwrap(), "--json"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.starts_with("note: ") && said.contains("notes.json was left out"), "{said}");
+    assert!(said.contains("error: score `maybe` is not a number or a known label"), "{said}");
+}
+
+#[test]
+fn a_metric_of_somebodys_own_is_not_taken_for_ours() {
+    // The log of a task with its own `pass_rate`, which is not the share of `passed` records.
+    let output = calipers(&["score", "../../examples/inspect-docs/colors.json", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let recorded = json["runs"][0]["recorded"].as_array().unwrap();
+    assert!(recorded.iter().any(|figure| figure["metric"] == "pass_rate"), "{recorded:?}");
+}
+
+#[test]
+fn records_are_measured_by_what_they_have() {
+    let metrics = |lines: &str| {
+        let output = with_input(&["score", "-", "--json"], lines.as_bytes());
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        json["runs"][0]["scores"].clone()
+    };
+    let passed = metrics("{\"id\": 1, \"passed\": true}\n{\"id\": 2, \"passed\": false}\n");
+    assert_eq!(passed[0]["metrics"]["pass_rate"]["value"], 0.5);
+    let maps = metrics(
+        "{\"id\": 1, \"score\": {\"tone\": 1, \"facts\": 0.5}}\n{\"id\": 2, \"score\": {\"tone\": 0, \"facts\": 0.5}}\n",
+    );
+    let names: Vec<_> = maps.as_array().unwrap().iter().map(|score| score["name"].clone()).collect();
+    assert_eq!(names, ["tone", "facts"]);
+    assert_eq!(maps[0]["metrics"]["accuracy"]["value"], 0.5);
+}
+
+#[test]
+fn samples_that_a_scorer_did_not_look_at_are_named() {
+    let output = with_input(&["score", "-"], b"{\"id\": 1, \"score\": 1}\n{\"id\": 2, \"scor\": 1}\n");
+    let shown = text(&output.stdout);
+    assert!(shown.contains("one sample has no score by `score` and is in none of its figures"), "{shown}");
+}
+
+#[test]
+fn reductions_are_shown_sample_by_sample() {
+    let lines = b"{\"id\": \"a\", \"score\": 1}\n{\"id\": \"a\", \"score\": 0}\n{\"id\": \"bc\", \"score\": null}\n";
+    let output = with_input(&["score", "-", "--reductions"], lines);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("score, sample by sample\n  a   0.500\n  bc  unscored\n"), "{shown}");
+}
+
+#[test]
+fn mistakes_in_names_say_what_there_is() {
+    let lines = b"{\"id\": 1, \"score\": 1, \"category\": \"a\", \"hard\": true}\n{\"id\": 2, \"score\": 0, \"category\": \"b\", \"hard\": false}\n";
+    let said = |arguments: &[&str]| text(&with_input(&[&["score", "-"], arguments].concat(), lines).stderr);
+    for arguments in [["-m", "stderr(cluster=\"categry\")"], ["-m", "grouped(mean(), \"categry\")"]] {
+        let said = said(&arguments);
+        assert!(said.contains("categry") && said.contains("category, hard"), "{said}");
+    }
+    assert!(said(&["--reducer", "pass_at_0"]).contains("`pass_at_0` asks for no attempt at all"));
+    assert!(said(&["--reducer", "none", "--reducer", "mean"]).contains("`--reducer none` goes with no other reducer"));
+    assert_eq!(with_input(&["score", "-", "--where", "hard=true"], lines).status.code(), Some(0));
+}
