@@ -182,8 +182,8 @@ fn logs_of_inspect_give_the_numbers_of_inspect() {
             }
             let report: Json =
                 serde_json::from_str(&calipers(&["score", &file, "--json", "--compat", "inspect"])).unwrap();
-            let samples = &report["runs"][0]["samples"];
-            let (total, errored) = (samples["attempts"].as_u64().unwrap(), samples["errored"].as_u64().unwrap());
+            let attempts = &report["runs"][0]["attempts"];
+            let (total, errored) = (attempts["total"].as_u64().unwrap(), attempts["errored"].as_u64().unwrap());
             let counts = &want["counts"];
             assert_eq!((Some(total), Some(total - errored)), (counts["total"].as_u64(), counts["completed"].as_u64()));
         });

@@ -179,7 +179,7 @@ impl Names {
         match (&mut *self, name) {
             (Self::Ints(ints), Name::Int(i)) => ints.push(i),
             (Self::Ints(ints), Name::Text(text)) if ints.is_empty() => {
-                *self = Self::Texts(text.into(), vec![text.len()])
+                *self = Self::Texts(text.into(), vec![text.len()]);
             }
             (Self::Texts(texts, ends), Name::Text(text)) => {
                 texts.push_str(text);

@@ -382,7 +382,7 @@ impl<'a> Points<'a> {
     }
 
     /// The code of each row's cluster, if there are rows.
-    fn cluster_codes(&self, key: &str, metric: &str) -> Result<Option<(Cow<'a, [u32]>, &'a Coded)>, Error> {
+    fn cluster_codes(&self, key: &str, metric: &str) -> Result<Option<Codes<'a>>, Error> {
         let column = self.samples.metadata_column(key);
         let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
         let codes = self.metadata_codes(column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
@@ -460,6 +460,9 @@ fn is_counting(sample: &[u32]) -> bool {
         |(block, first): (&[u32], u32)| block.iter().zip(first..).fold(true, |all, (&x, place)| all & (x == place));
     sample.chunks(BLOCK).zip((0..).step_by(BLOCK)).all(counts)
 }
+
+/// The code of each row, and the column that has their dictionary.
+type Codes<'a> = (Cow<'a, [u32]>, &'a Coded);
 
 /// Keys of rows: dense codes, and what each stands for.
 #[derive(Clone, Debug, Default)]

@@ -436,19 +436,20 @@ mod tests {
     }
 
     fn push(samples: &mut Samples, x: u32) {
-        let id = if x % 3 == 0 { SampleId::Int(i64::from(x % 5)) } else { SampleId::from(format!("s{}", x % 7)) };
-        let attempt = if x % 4 == 0 { samples.push_epoch(id, 100 + x % 9) } else { samples.push(id) };
+        let id =
+            if x.is_multiple_of(3) { SampleId::Int(i64::from(x % 5)) } else { SampleId::from(format!("s{}", x % 7)) };
+        let attempt = if x.is_multiple_of(4) { samples.push_epoch(id, 100 + x % 9) } else { samples.push(id) };
         let attempt = match x % 5 {
             0 => attempt.score("a", f64::from(x % 11) / 10.0),
             1 => attempt.score("a", Outcome::unscored("refused")),
-            2 => attempt.score("b", if x % 2 == 0 { "C" } else { "I" }).score("a", 1.0),
+            2 => attempt.score("b", if x.is_multiple_of(2) { "C" } else { "I" }).score("a", 1.0),
             3 => attempt.score("m", [("x", f64::from(x % 3)), ("y", 1.0)]),
             _ => attempt,
         };
-        let attempt = if x % 6 == 0 { attempt.metadata("kind", format!("k{}", x % 4)) } else { attempt };
-        let attempt = if x % 7 == 0 { attempt.field("latency_ms", f64::from(x)) } else { attempt };
-        let attempt = if x % 8 == 0 { attempt.field("label", i64::from(x % 3)) } else { attempt };
-        if x % 9 == 0 {
+        let attempt = if x.is_multiple_of(6) { attempt.metadata("kind", format!("k{}", x % 4)) } else { attempt };
+        let attempt = if x.is_multiple_of(7) { attempt.field("latency_ms", f64::from(x)) } else { attempt };
+        let attempt = if x.is_multiple_of(8) { attempt.field("label", i64::from(x % 3)) } else { attempt };
+        if x.is_multiple_of(9) {
             attempt.error("timeout");
         }
     }

@@ -524,7 +524,8 @@ mod tests {
 
     #[test]
     fn the_quick_way_reads_plain_tables_as_the_slow_way_does() {
-        let kinds: [(&str, fn(i64, &mut Samples)); 4] = [
+        type Push = fn(i64, &mut Samples);
+        let kinds: [(&str, Push); 4] = [
             ("floats", |i, samples| {
                 samples.push(i).score("judge", i as f64 / 8.0).metadata("kind", format!("k{}", i % 3));
             }),
@@ -562,7 +563,7 @@ mod tests {
                 "score",
                 Arc::new(
                     (0..50)
-                        .map(|i| some(i, 4).then(|| if i % 7 == 0 { f64::NAN } else { i as f64 }))
+                        .map(|i| some(i, 4).then_some(if i % 7 == 0 { f64::NAN } else { i as f64 }))
                         .collect::<Float64Array>(),
                 ),
             ),
@@ -574,7 +575,7 @@ mod tests {
             ("weight", Arc::new((0..50).map(|i| some(i, 6).then_some(i as f64 / 2.0)).collect::<Float64Array>())),
             ("latency_ms", Arc::new((0..50).map(|i| some(i, 2).then_some(i as i32)).collect::<Int32Array>())),
             ("passed", Arc::new((0..50).map(|i| some(i, 8).then_some(i % 3 == 0)).collect::<BooleanArray>())),
-            ("predicted", Arc::new((0..50).map(|i| some(i, 9).then(|| "yes")).collect::<StringArray>())),
+            ("predicted", Arc::new((0..50).map(|i| some(i, 9).then_some("yes")).collect::<StringArray>())),
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let mut bytes = Vec::new();
