@@ -141,6 +141,8 @@ enum Names {
     Ints(Vec<i64>),
     /// Texts only, one after the other, and where each ends.
     Texts(String, Vec<usize>),
+    /// Short texts only, as [`Ids::ascending_short`] takes them.
+    Short(Vec<[u8; 16]>),
     Any(Vec<SampleId>),
 }
 
@@ -155,6 +157,7 @@ impl Names {
         match self {
             Self::Ints(ints) => ints.len(),
             Self::Texts(_, ends) => ends.len(),
+            Self::Short(views) => views.len(),
             Self::Any(names) => names.len(),
         }
     }
@@ -163,6 +166,7 @@ impl Names {
         match self {
             Self::Ints(ints) => SampleId::Int(ints[place]),
             Self::Texts(texts, ends) => SampleId::from(text_at(texts, ends, place)),
+            Self::Short(views) => SampleId::from(short_text(&views[place])),
             Self::Any(names) => names[place].clone(),
         }
     }
@@ -171,6 +175,7 @@ impl Names {
         match self {
             Self::Ints(ints) => Rank::Int(ints[place]),
             Self::Texts(texts, ends) => Rank::of_text(text_at(texts, ends, place)),
+            Self::Short(views) => Rank::of_text(short_text(&views[place])),
             Self::Any(names) => names[place].rank(),
         }
     }
@@ -195,16 +200,8 @@ impl Names {
     }
 }
 
-/// True when a name comes after another: longer, or as long and further in the alphabet.
-fn is_after(name: &[u8], last: &[u8]) -> bool {
-    // Names that count up differ at their ends, and eight bytes are compared at once.
-    match (name.split_last_chunk::<8>(), last.split_last_chunk::<8>()) {
-        (Some((start, end)), Some((last_start, last_end))) if name.len() == last.len() => {
-            let order = u64::from_be_bytes(*end) > u64::from_be_bytes(*last_end);
-            if start == last_start { order } else { start > last_start }
-        }
-        _ => name.len() > last.len() || (name.len() == last.len() && name > last),
-    }
+fn short_text(view: &[u8; 16]) -> &str {
+    std::str::from_utf8(&view[4..4 + usize::from(view[0])]).unwrap_or_default()
 }
 
 fn text_at<'t>(texts: &'t str, ends: &[usize], place: usize) -> &'t str {
@@ -256,22 +253,23 @@ impl Ids {
         }
     }
 
-    /// Texts that are in order, each once, one after the other and with the place where each ends. Nothing if they are
-    /// not in order, or if one of them might be a number.
-    pub(crate) fn ascending_texts(texts: &str, ends: Vec<usize>) -> Option<Self> {
-        let bytes = texts.as_bytes();
-        let (mut start, mut last) = (0, &[][..]);
-        for &end in &ends {
-            let name = bytes.get(start..end)?;
-            let is_text = !matches!(name.first(), None | Some(0..=b' ' | b'-' | b'0'..=b'9'));
-            if !is_text || !is_after(name, last) {
+    /// Texts of at most twelve bytes that are in order, each once. Each is given as Arrow's views hold it: the length in
+    /// the lowest four bytes, then the text, then zeros. Nothing if they are not in order, longer, or might be numbers.
+    pub(crate) fn ascending_short(views: &[u128]) -> Option<Self> {
+        let mut last = (0, 0);
+        for &view in views {
+            let (length, text) = (view as u32, view >> 32);
+            let is_text = length <= 12 && !matches!(text as u8, 0..=b' ' | b'-' | b'0'..=b'9');
+            // With the first byte highest, texts of one length are in the order of numbers.
+            let name = (length, text.swap_bytes());
+            if !is_text || name <= last {
                 return None;
             }
-            (start, last) = (end, name);
+            last = name;
         }
-        let is_cut_well = ends.iter().all(|&end| texts.is_char_boundary(end));
-        (is_cut_well && start == bytes.len())
-            .then(|| Self { names: Names::Texts(texts.to_owned(), ends), ..Self::default() })
+        let views: Vec<[u8; 16]> = views.iter().map(|view| view.to_le_bytes()).collect();
+        let is_utf8 = views.iter().all(|view| std::str::from_utf8(&view[4..4 + usize::from(view[0])]).is_ok());
+        is_utf8.then(|| Self { names: Names::Short(views), ..Self::default() })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -322,6 +320,7 @@ impl Ids {
                 ends.truncate(names);
                 texts.truncate(ends.last().copied().unwrap_or(0));
             }
+            Names::Short(views) => views.truncate(names),
             Names::Any(any) => any.truncate(names),
         }
         if self.index.is_some() {
@@ -413,27 +412,28 @@ mod tests {
     }
 
     #[test]
-    fn texts_in_order_are_told_from_others() {
-        let ids = |names: &[&str]| {
-            let ends = names.iter().scan(0, |end, name| {
-                *end += name.len();
-                Some(*end)
-            });
-            Ids::ascending_texts(&names.concat(), ends.collect())
+    fn short_texts_in_order_are_told_from_others() {
+        let view = |name: &&str| {
+            let mut view = [0; 16];
+            view[..4].copy_from_slice(&(name.len() as u32).to_le_bytes());
+            let kept = name.len().min(12);
+            view[4..4 + kept].copy_from_slice(&name.as_bytes()[..kept]);
+            u128::from_le_bytes(view)
         };
-        for names in [&["q1", "q2", "q9", "q10"][..], &["sample-00000001", "sample-00000002"], &["a", "zz", "é"], &[]]
-        {
+        let ids = |names: &[&str]| Ids::ascending_short(&names.iter().map(view).collect::<Vec<_>>());
+        for names in [&["q1", "q2", "q9", "q10"][..], &["sample-00001", "sample-00002"], &["a", "zz", "é"], &[]] {
             let found: Vec<String> = ids(names).expect("in order").iter().map(|id| id.to_string()).collect();
             assert_eq!(found, names);
         }
-        let wrong: [&[&str]; 7] = [
+        let wrong: [&[&str]; 8] = [
             &["b", "a"],
             &["a", "a"],
             &["q10", "q9"],
             &["1", "2"],
             &["-a", "-b"],
             &["", "a"],
-            &["sample-10000001", "sample-00000002"],
+            &["sample-10001", "sample-00002"],
+            &["sample-000001", "sample-000002"],
         ];
         for names in wrong {
             assert!(ids(names).is_none(), "{names:?}");

@@ -157,11 +157,12 @@ impl Table {
         }
     }
 
-    /// Rows of samples with these texts for names, one after the other and with the place where each ends. Nothing if they
-    /// are not in order or might be numbers: then they have to be pushed one by one.
+    /// Rows of samples with short texts for names, given as Arrow's views hold them: the length in the lowest four bytes,
+    /// then the text, then zeros. Nothing if they are not in order, longer than twelve bytes or might be numbers: then
+    /// they have to be pushed one by one.
     #[must_use]
-    pub fn with_texts(texts: &str, ends: Vec<usize>) -> Option<Self> {
-        let ids = Ids::ascending_texts(texts, ends)?;
+    pub fn with_short_texts(views: &[u128]) -> Option<Self> {
+        let ids = Ids::ascending_short(views)?;
         let sample = (0..ids.len() as u32).collect();
         Some(Self::with(ids, sample))
     }

@@ -20,7 +20,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type,
 };
-use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use calipers_core::{Cells, Samples, Table, Value};
 use rayon::prelude::*;
@@ -124,7 +124,13 @@ impl Columns {
             .iter()
             .enumerate()
             .map(|(place, field)| {
-                if self.0.iter().any(|column| column.place == place && column.is_coded) {
+                let column = self.0.iter().find(|column| column.place == place);
+                let is_id = column.is_some_and(|column| matches!(column.role, Role::Id | Role::SampleId));
+                if is_id && *field.data_type() == DataType::Utf8 {
+                    // Names are looked at where they are, not copied.
+                    return Arc::new(Field::new(field.name(), DataType::Utf8View, field.is_nullable()));
+                }
+                if column.is_some_and(|column| column.is_coded) {
                     let coded = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
                     return Arc::new(Field::new(field.name(), coded, field.is_nullable()));
                 }
@@ -220,15 +226,15 @@ impl Slot {
     /// Adds a batch; nothing if there is something unusual in it.
     fn add(&mut self, array: &ArrayRef) -> Option<()> {
         if let Self::Id = self {
-            let is_text = array.as_string_opt::<i32>().is_some();
+            let is_text = array.as_string_view_opt().is_some();
             *self = if is_text { Self::Names(Table::default()) } else { Self::Numbers(Vec::new()) };
         }
         match self {
             Self::Id => None,
             Self::Numbers(ids) => whole_numbers(array, |numbers| ids.extend(numbers)),
             Self::Names(ids) => {
-                let names = array.as_string_opt::<i32>().filter(|names| names.null_count() == 0)?;
-                if let Some(table) = ids.rows().eq(&0).then(|| in_order(names)).flatten() {
+                let names = array.as_string_view_opt().filter(|names| names.null_count() == 0)?;
+                if let Some(table) = ids.rows().eq(&0).then(|| Table::with_short_texts(names.views())).flatten() {
                     *ids = table;
                     return Some(());
                 }
@@ -282,14 +288,6 @@ impl Slot {
             }
         }
     }
-}
-
-/// Rows with these names, if they are in order.
-fn in_order(names: &StringArray) -> Option<Table> {
-    let offsets = names.value_offsets();
-    let (first, last) = (*offsets.first()? as usize, *offsets.last()? as usize);
-    let texts = std::str::from_utf8(names.value_data().get(first..last)?).ok()?;
-    Table::with_texts(texts, offsets[1..].iter().map(|&end| end as usize - first).collect())
 }
 
 /// The whole numbers of an array that has no gaps.
