@@ -256,7 +256,8 @@ impl Ids {
     /// Texts of at most twelve bytes that are in order, each once. Each is given as Arrow's views hold it: the length in
     /// the lowest four bytes, then the text, then zeros. Nothing if they are not in order, longer, or might be numbers.
     pub(crate) fn ascending_short(views: &[u128]) -> Option<Self> {
-        let mut last = (0, 0);
+        const HIGH: u128 = u128::from_le_bytes([0x80; 16]);
+        let (mut last, mut high) = ((0, 0), 0);
         for &view in views {
             let (length, text) = (view as u32, view >> 32);
             let is_text = length <= 12 && !matches!(text as u8, 0..=b' ' | b'-' | b'0'..=b'9');
@@ -266,10 +267,12 @@ impl Ids {
                 return None;
             }
             last = name;
+            high |= text;
         }
         let views: Vec<[u8; 16]> = views.iter().map(|view| view.to_le_bytes()).collect();
-        let is_utf8 = views.iter().all(|view| std::str::from_utf8(&view[4..4 + usize::from(view[0])]).is_ok());
-        is_utf8.then(|| Self { names: Names::Short(views), ..Self::default() })
+        let is_utf8 = |view: &[u8; 16]| std::str::from_utf8(&view[4..4 + usize::from(view[0])]).is_ok();
+        // Bytes without the highest bit are ASCII, and need no second look.
+        (high & HIGH == 0 || views.iter().all(is_utf8)).then(|| Self { names: Names::Short(views), ..Self::default() })
     }
 
     pub(crate) fn len(&self) -> usize {
