@@ -5,7 +5,7 @@
 //! a few megabytes and looks each label up once.
 
 use crate::Value;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -37,6 +37,48 @@ struct Dictionary {
     values: Vec<Value>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
+    /// The codes of short texts that were looked up: one look instead of three, and nothing to compare.
+    short: HashMap<ShortText, u32>,
+    lineage: Lineage,
+}
+
+/// What a dictionary is known by. A dictionary only grows, so a code means the same for as long as this is the same; a
+/// copy may grow otherwise and has one of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Lineage(Arc<()>);
+
+impl Clone for Lineage {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Lineage {
+    /// The same one, to be kept: while it is, no other dictionary can be taken for this.
+    pub(crate) fn keep(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// A text of at most sixteen bytes: its first and its last ones, which overlap, and how many there are.
+type ShortText = (u64, u64, usize);
+
+fn short_text(text: &str) -> Option<ShortText> {
+    let bytes = text.as_bytes();
+    let (first, last) = match bytes.len() {
+        0..4 => {
+            let byte = |place: usize| bytes.get(place).copied().map_or(0, u64::from);
+            (byte(0) | byte(1) << 8, byte(2))
+        }
+        4..8 => (u32::from_le_bytes(*bytes.first_chunk()?).into(), u32::from_le_bytes(*bytes.last_chunk()?).into()),
+        8..=16 => (u64::from_le_bytes(*bytes.first_chunk()?), u64::from_le_bytes(*bytes.last_chunk()?)),
+        _ => return None,
+    };
+    Some((first, last, bytes.len()))
 }
 
 impl fmt::Debug for Dictionary {
@@ -70,6 +112,16 @@ impl Coded {
     }
 
     fn text_code(&mut self, text: &str) -> u32 {
+        let Some(short) = short_text(text) else { return self.long_text_code(text) };
+        if let Some(&code) = self.dictionary.short.get(&short) {
+            return code;
+        }
+        let code = self.long_text_code(text);
+        Arc::make_mut(&mut self.dictionary).short.insert(short, code);
+        code
+    }
+
+    fn long_text_code(&mut self, text: &str) -> u32 {
         match self.dictionary.find(self.dictionary.hash_text(text), |value| is_text(value, text)) {
             Some(code) => code,
             None => self.code(Value::Text(text.into())),
@@ -141,6 +193,10 @@ impl Coded {
     /// The distinct values; a code is a place in this list.
     pub(crate) fn dictionary(&self) -> &[Value] {
         &self.dictionary.values
+    }
+
+    pub(crate) fn lineage(&self) -> &Lineage {
+        &self.dictionary.lineage
     }
 
     /// The same dictionary under other codes.

@@ -1,6 +1,6 @@
 //! The rows that a metric folds in.
 
-use crate::column::{ABSENT, Coded, Column};
+use crate::column::{ABSENT, Coded, Column, Lineage};
 use crate::reduce::Attempts;
 use crate::scores::{Scores, Values};
 use crate::{Context, Error, ErrorKind, Labels, Metadata, Reducer, SampleId, SampleScore, Samples, Value};
@@ -365,18 +365,19 @@ impl<'a> Points<'a> {
         Ok(Keys::new(codes, column, cluster_name))
     }
 
-    /// The cluster of each row as the place that its code and its name are given, once for each code.
+    /// The cluster of each row as the place that its name is given, unless the place is known.
     pub(crate) fn cluster_places(
         &self,
         key: &str,
         metric: &str,
-        mut place_of: impl FnMut(u32, &Value) -> u32,
+        known: &mut Places,
+        mut place_of: impl FnMut(&Value) -> u32,
     ) -> Result<Vec<u32>, Error> {
         let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(Vec::new()) };
         let mut codes = codes.into_owned();
-        renumber(&mut codes, column.dictionary(), |code, value| {
+        renumber(&mut codes, column.dictionary(), known.of(column), |value| {
             let number = value.canonical_number();
-            place_of(code, number.as_ref().unwrap_or(value)) as usize
+            place_of(number.as_ref().unwrap_or(value))
         });
         Ok(codes)
     }
@@ -484,27 +485,47 @@ impl<'a> Keys<'a> {
         }
         let mut codes = codes.into_owned();
         let mut names: indexmap::IndexSet<Value> = indexmap::IndexSet::new();
-        renumber(&mut codes, dictionary, |_, value| names.insert_full(name(value)).0);
+        let mut places = vec![NO_PLACE; dictionary.len()];
+        renumber(&mut codes, dictionary, &mut places, |value| names.insert_full(name(value)).0 as u32);
         Self { codes: codes.into(), names: names.into_iter().collect() }
     }
 
     fn of_texts(mut codes: Vec<u32>, dictionary: &[Value]) -> Self {
         let mut names = Vec::new();
-        renumber(&mut codes, dictionary, |_, value| {
+        renumber(&mut codes, dictionary, &mut vec![NO_PLACE; dictionary.len()], |value| {
             names.push(value.clone());
-            names.len() - 1
+            names.len() as u32 - 1
         });
         Self { codes: codes.into(), names }
     }
 }
 
-/// Gives each code the place that its value is given when it first occurs.
-fn renumber(codes: &mut [u32], dictionary: &[Value], mut place_of: impl FnMut(u32, &Value) -> usize) {
-    let mut places = vec![u32::MAX; dictionary.len()];
+/// The places that the codes of a dictionary were given, for as long as rows of the same dictionary come.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    lineage: Lineage,
+    places: Vec<u32>,
+}
+
+impl Places {
+    fn of(&mut self, column: &Coded) -> &mut [u32] {
+        if !self.lineage.is(column.lineage()) {
+            self.lineage = column.lineage().keep();
+            self.places.clear();
+        }
+        self.places.resize(column.dictionary().len().max(self.places.len()), NO_PLACE);
+        &mut self.places
+    }
+}
+
+const NO_PLACE: u32 = u32::MAX;
+
+/// Gives each code its place: that which is known, or else what its value is given.
+fn renumber(codes: &mut [u32], dictionary: &[Value], places: &mut [u32], mut place_of: impl FnMut(&Value) -> u32) {
     for code in codes {
         let place = &mut places[*code as usize];
-        if *place == u32::MAX {
-            *place = place_of(*code, &dictionary[*code as usize]) as u32;
+        if *place == NO_PLACE {
+            *place = place_of(&dictionary[*code as usize]);
         }
         *code = *place;
     }

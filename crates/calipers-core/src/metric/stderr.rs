@@ -3,7 +3,7 @@
 use super::interval::perfect_score;
 use super::moments::of_moments;
 use super::{Context, Measure, Metric, Tally};
-use crate::points::Keys;
+use crate::points::{Keys, Places};
 use crate::{Answer, Caveat, Error, Figure, Points, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
 use calipers_stats::{Caveat as Statistic, Moments, Undefined as NoStatistic};
@@ -120,9 +120,7 @@ pub(super) struct Clusters {
     names: Vec<Value>,
     /// Filled only when a second shard arrives.
     places: HashMap<Value, u32>,
-    /// By the code of a name, the address of its text and its place. Shards of one file share their dictionaries, and
-    /// an address is compared much sooner than a text is found. The names above keep the addresses from being used again.
-    recent: Vec<(usize, u32)>,
+    known: Places,
 }
 
 impl Clusters {
@@ -142,7 +140,9 @@ impl Clusters {
             return Ok(());
         }
         self.make_places();
-        let places = points.cluster_places(key, metric, |code, name| self.place_of_code(code, name))?;
+        let mut known = std::mem::take(&mut self.known);
+        let places = points.cluster_places(key, metric, &mut known, |name| self.place(name))?;
+        self.known = known;
         self.all.merge(&points.moments(context)?);
         self.sums.extend(&places, &points.floats(context)?).expect(one_each);
         Ok(())
@@ -163,22 +163,6 @@ impl Clusters {
         self.make_places();
         let map: Vec<u32> = other.names.iter().map(|name| self.place(name)).collect();
         self.sums.merge(&other.sums, &map).expect("every cluster has a place");
-    }
-
-    fn place_of_code(&mut self, code: u32, name: &Value) -> u32 {
-        let Value::Text(text) = name else { return self.place(name) };
-        let code = code as usize;
-        match self.recent.get(code) {
-            Some(&(address, place)) if address == text.as_ptr().addr() => return place,
-            Some(_) => {}
-            None => self.recent.resize(code + 1, (0, 0)),
-        }
-        let place = self.place(name);
-        // The address must be that of the text kept here, not of an equal one that may go away.
-        if let Value::Text(kept) = &self.names[place as usize] {
-            self.recent[code] = (kept.as_ptr().addr(), place);
-        }
-        place
     }
 
     fn place(&mut self, name: &Value) -> u32 {
