@@ -7,11 +7,15 @@
 //! Nothing here reads files, knows the time or starts threads. Missing has a reason, undefined has a reason, and
 //! neither is ever 0.
 
+mod about;
+mod baseline;
 mod caveat;
 mod column;
 mod error;
 mod estimand;
+mod evidence;
 mod figure;
+mod gate;
 mod glob;
 mod ids;
 mod labels;
@@ -19,6 +23,7 @@ mod metric;
 mod places;
 mod plan;
 mod points;
+pub mod policy;
 mod records;
 mod reduce;
 mod report;
@@ -30,10 +35,17 @@ mod shards;
 mod table;
 mod value;
 
+pub use about::{About, Unit};
+pub use baseline::{Baseline, BaselineMetric, BaselineScenario};
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
 pub use caveat::Caveat;
 pub use error::{Error, ErrorKind, Place};
+pub use evidence::Evidence;
 pub use figure::{Answer, Figure, Reason, Undefined};
+pub use gate::{
+    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,
+    MetricDifference, Mode, Note, Provenance, ScenarioCheck, ScenarioOutcome, ScenarioResult, Term, Verdict,
+};
 pub use ids::SampleId;
 pub use labels::Labels;
 pub use metric::*;

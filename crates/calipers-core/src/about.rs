@@ -1,0 +1,52 @@
+//! What there is to say about a metric before it is computed.
+
+use calipers_stats::gate::Direction;
+
+/// What a metric is, for those who choose one or set a threshold for it.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Its name.
+    pub name: &'static str,
+    /// One line: what it is.
+    pub summary: &'static str,
+    /// How it is written, with its parameters: `quantile(field, p=0.5)`.
+    pub usage: &'static str,
+    /// What it tells you.
+    pub tells: &'static str,
+    /// When it misleads.
+    pub misleads: &'static str,
+    /// The formula.
+    pub formula: &'static str,
+    /// How its interval is made.
+    pub interval: &'static str,
+    /// A command that computes it.
+    pub example: &'static str,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// The range of its values, as text: `0–100 %`, `≥ 0`.
+    pub range: &'static str,
+    /// Which side is the better one; none where neither is.
+    pub direction: Option<Direction>,
+    /// A threshold that is often asked for, as a policy would write it.
+    pub typical_threshold: Option<&'static str>,
+    /// What it is used for.
+    pub use_case: &'static str,
+}
+
+/// The unit of a metric's values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// A share between 0 and 1, shown in per cent.
+    Rate,
+    /// Milliseconds.
+    Milliseconds,
+    /// US dollars.
+    Usd,
+    /// Tokens.
+    Tokens,
+    /// Quality per token, and other numbers of one thing per another.
+    Ratio,
+    /// A plain number: the unit of the scores.
+    #[default]
+    Plain,
+}
