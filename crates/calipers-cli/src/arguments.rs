@@ -14,6 +14,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Print the metrics of existing results, with error bars
     Score(Box<Score>),
+    /// Judge results by a policy: pass, fail or undecided
+    Gate(Box<Gate>),
     /// Write results in another form
     Convert(Convert),
     /// List the formats that can be read, and the forms that can be written
@@ -97,6 +99,76 @@ pub(crate) struct Score {
     /// Print JSON (`calipers.results/1`)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `calipers gate`
+///
+/// Exit codes: 0 pass, 1 fail, 2 a mistake in the usage, the policy or the input, 3 undecided.
+#[derive(Args, Debug)]
+pub(crate) struct Gate {
+    /// Files, folders or patterns with the results of one version; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<String>,
+
+    /// What must hold: JSON, YAML or TOML (see docs/policy.md)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) policy: String,
+
+    /// A run to compare with, from `calipers baseline record`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) baseline: Option<String>,
+
+    /// The scenarios that there should be: a file with their ids
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suite: Option<String>,
+
+    /// The version whose `progressive` thresholds hold, such as v2.0
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) for_version: Option<String>,
+
+    /// Write the report to files too: json=FILE, markdown=FILE, junit=FILE, text=FILE (repeatable, or after commas)
+    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
+    pub(crate) output: Vec<String>,
+
+    /// Print JSON (`calipers.gate/1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The reducer of attempts, in place of the policy's, such as `mean`, `mode`, `pass_k_3`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reducer: Option<String>,
+
+    /// Only this scorer (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scorer: Vec<String>,
+
+    /// Only samples whose metadata has this value (repeatable)
+    #[arg(long = "where", value_name = "KEY=VALUE")]
+    pub(crate) filter: Vec<String>,
+
+    /// What a label counts, such as `maybe=0.5` (repeatable)
+    #[arg(long, value_name = "LABEL=NUMBER")]
+    pub(crate) label: Vec<String>,
+
+    /// A Starlark file that defines metrics and reducers (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) load: Vec<String>,
+
+    /// How long expressions and loaded files may run, all together
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) script_time: u64,
+
+    /// The level of the intervals shown, between 0 and 1
+    #[arg(long, default_value_t = 0.95)]
+    pub(crate) level: f64,
+
+    /// The seed of all that is random
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Read the files in this format (see `calipers formats`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
 }
 
 /// `calipers convert`

@@ -1,5 +1,7 @@
-//! Exit codes, and what is said on the way out: 0 done, 2 a mistake in the usage, the configuration or the input.
+//! Exit codes, and what is said on the way out: 0 done or passed, 1 failed by a policy, 2 a mistake in the usage, the
+//! configuration or the input, 3 undecided. Nothing that goes wrong on our side ends in 1.
 
+use calipers::Verdict;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -12,8 +14,16 @@ pub(crate) enum Failure {
     ClosedPipe,
 }
 
-/// The exit code of a mistake in the usage, the configuration or the input.
 impl Failure {
+    /// What is said of it.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Input(message) => message.clone(),
+            Self::ClosedPipe => "the reader of the output went away".into(),
+        }
+    }
+
+
     /// Both of two failures.
     pub(crate) fn and(self, other: &Self) -> Self {
         match (self, other) {
@@ -23,7 +33,20 @@ impl Failure {
     }
 }
 
+/// The exit code of a mistake in the usage, the configuration or the input.
 pub(crate) const INPUT: u8 = 2;
+const FAILED: u8 = 1;
+const UNDECIDED: u8 = 3;
+
+/// The exit code of a verdict. A reader that went away takes nothing from it.
+pub(crate) fn verdict(judged: Result<Verdict, Failure>) -> ExitCode {
+    match judged {
+        Ok(Verdict::Pass) => ExitCode::SUCCESS,
+        Ok(Verdict::Fail) => ExitCode::from(FAILED),
+        Ok(Verdict::Undecided) => ExitCode::from(UNDECIDED),
+        Err(failure) => code(Err(failure)),
+    }
+}
 
 /// The exit code of a command.
 pub(crate) fn code(done: Result<(), Failure>) -> ExitCode {

@@ -4,7 +4,6 @@
 //! no error can be returned. So whoever asks for a script gets a parent that waits and a child that does the work, and
 //! when the child is ended the parent says what happened. The child has the same arguments, input and output.
 
-use crate::arguments::Score;
 use crate::exit::{self, Failure, INPUT};
 use calipers::Registry;
 use calipers::script::{Watch, is_about_memory};
@@ -24,13 +23,13 @@ pub(crate) fn is_child() -> bool {
 }
 
 /// True unless it is certain that nothing can go wrong.
-pub(crate) fn is_needed(arguments: &Score) -> bool {
+pub(crate) fn is_needed(expressions: &[String], loaded: &[String]) -> bool {
     let harmless = || {
         let registry = Registry::builtin();
         let names: Vec<&str> = registry.names().collect();
-        arguments.metric.iter().all(|expression| is_harmless(expression, &names))
+        expressions.iter().all(|expression| is_harmless(expression, &names))
     };
-    !arguments.load.is_empty() || !(arguments.metric.is_empty() || harmless())
+    !loaded.is_empty() || !(expressions.is_empty() || harmless())
 }
 
 /// True for an expression that is made of calls of metrics with literal arguments and nothing else: no operators, no

@@ -2,7 +2,9 @@
 
 mod arguments;
 mod convert;
+mod date;
 mod exit;
+mod gate;
 mod guard;
 mod progress;
 mod score;
@@ -18,14 +20,17 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::usage(&error),
     };
-    if let Command::Score(score) = &arguments.command
-        && guard::is_needed(score)
-        && !guard::is_child()
-    {
+    let has_scripts = match &arguments.command {
+        Command::Score(score) => guard::is_needed(&score.metric, &score.load),
+        Command::Gate(gate) => gate::has_scripts(gate),
+        _ => false,
+    };
+    if has_scripts && !guard::is_child() {
         return guard::run_in_child();
     }
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
+        Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
         Command::Convert(convert) => convert::run(&convert),
         Command::Formats { json } => score::formats(json),
         Command::Schema { name: Schema::Results } => {

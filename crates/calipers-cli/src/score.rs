@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
 /// The report of all files that can be scored, and what is wrong with the others. If none can, that is all there is.
 fn measure(arguments: &Score) -> Result<(Report, Option<Failure>), Failure> {
     let options = options(arguments)?;
-    let sources = sources(arguments)?;
+    let sources = sources(&arguments.files, arguments.format.as_deref())?;
     // A file that cannot be opened is reported when its turn comes.
     let total = sources.iter().filter_map(|source| source.stored_len().ok()).sum();
     let progress = Progress::start(total);
@@ -52,12 +52,12 @@ fn measure(arguments: &Score) -> Result<(Report, Option<Failure>), Failure> {
 
 /// The files that are named, and those of folders and patterns that hold results of some kind. What a folder holds
 /// besides is named on the way.
-fn sources(arguments: &Score) -> Result<Vec<Source>, Failure> {
+pub(crate) fn sources(files: &[String], format: Option<&str>) -> Result<Vec<Source>, Failure> {
     let mut sources = Vec::new();
-    for file in &arguments.files {
+    for file in files {
         let found = Source::resolve(file)?;
         let is_search = found.len() > 1 || Path::new(file).is_dir();
-        let is_result = |source: &Source| choose(source, arguments.format.as_deref()).is_ok();
+        let is_result = |source: &Source| choose(source, format).is_ok();
         if !is_search || !found.iter().any(is_result) {
             sources.extend(found);
             continue;
@@ -121,14 +121,20 @@ fn options(arguments: &Score) -> Result<score::Options, Failure> {
         Some(library) => reducers(&arguments.reducer, |name| Ok(library.reducer(name)?))?,
         None => reducers(&arguments.reducer, |name| Ok(Reducer::parse(name)?))?,
     };
-    for filter in &arguments.filter {
-        let Some((key, value)) = filter.split_once('=') else {
-            let hint = "write `--where category=adversarial`";
-            return Err(Failure::Input(format!("`--where {filter}` has no `=`\n  hint: {hint}")));
-        };
-        options.filter.push((key.to_owned(), value.to_owned()));
-    }
+    options.filter = filters(&arguments.filter)?;
     Ok(options)
+}
+
+/// Conditions on metadata, each `KEY=VALUE`.
+pub(crate) fn filters(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let filter = |filter: &String| match filter.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => {
+            let hint = "write `--where category=adversarial`";
+            Err(Failure::Input(format!("`--where {filter}` has no `=`\n  hint: {hint}")))
+        }
+    };
+    given.iter().map(filter).collect()
 }
 
 /// The reducers of these names, if there are any; `none` is a name for none of them.
@@ -149,7 +155,7 @@ pub(crate) fn reducers(
     Ok(if names.is_empty() { None } else { Some(reducers) })
 }
 
-fn labels(given: &[String]) -> Result<Labels, Failure> {
+pub(crate) fn labels(given: &[String]) -> Result<Labels, Failure> {
     given.iter().try_fold(Labels::default(), |labels, one| {
         let parts = one.rsplit_once('=').and_then(|(label, number)| Some((label, number.trim().parse().ok()?)));
         match parts.filter(|(_, number): &(_, f64)| number.is_finite()) {
@@ -166,14 +172,19 @@ fn library(arguments: &Score, labels: &Labels) -> Result<Option<Library>, Failur
     }
     let labels = labels.clone();
     let labels = if arguments.compat == Some(Compat::Inspect) { labels.unknown_as_zero() } else { labels };
-    let limits = Limits { time: Duration::from_secs(arguments.script_time), ..Limits::default() };
+    library_of(&arguments.load, labels, arguments.script_time).map(Some)
+}
+
+/// The names that expressions may use, with those of these files.
+pub(crate) fn library_of(files: &[String], labels: Labels, seconds: u64) -> Result<Library, Failure> {
+    let limits = Limits { time: Duration::from_secs(seconds), ..Limits::default() };
     let mut library = Library::new(Registry::builtin(), labels, limits);
-    guard::watch(library.watch(), arguments.script_time);
+    guard::watch(library.watch(), seconds);
     let _limited = guard::limit_memory();
-    for file in &arguments.load {
+    for file in files {
         library.load_file(file)?;
     }
-    Ok(Some(library))
+    Ok(library)
 }
 
 fn metrics(arguments: &Score, library: Option<&Library>) -> Result<Option<Vec<MetricSpec>>, Failure> {
@@ -187,7 +198,7 @@ fn metrics(arguments: &Score, library: Option<&Library>) -> Result<Option<Vec<Me
 }
 
 /// Colour only where a person looks, and not if they asked for none; as wide as their terminal.
-fn screen() -> Screen {
+pub(crate) fn screen() -> Screen {
     let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let out = std::io::stdout();
     let style = if out.is_terminal() && !asked_for_none { Style::Colour } else { Style::Plain };

@@ -362,3 +362,38 @@ impl Rule {
         self.value == 1.0 && matches!(self.comparison, Comparison::AtLeast | Comparison::Equal)
     }
 }
+
+impl Unit {
+    /// A value for a sentence: `96.2 %`, `5000 ms`, `$0.012`. All of a share is `100 %`, nearly all is not.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Rate if value == 1.0 => "100 %".into(),
+            Self::Rate if value < 1.0 && value > 0.9995 => format!("{} %", trimmed((value * 1e4).floor() / 100.0, 2)),
+            Self::Rate => format!("{} %", trimmed(value * 100.0, 1)),
+            Self::Milliseconds if value.abs() >= 10.0 => format!("{value:.0} ms"),
+            Self::Milliseconds => format!("{} ms", trimmed(value, 1)),
+            Self::Usd => format!("${}", significant(value)),
+            Self::Tokens => format!("{} tokens", trimmed(value, 1)),
+            Self::Ratio | Self::Plain => significant(value),
+        }
+    }
+}
+
+/// With at most so many decimals, and no zeros at their end.
+fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// With three significant digits after the leading zeros, three decimals at least.
+fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return trimmed(value, 0);
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if magnitude < -6 {
+        return format!("{value:.2e}");
+    }
+    trimmed(value, (2 - magnitude).max(3) as usize)
+}

@@ -1,0 +1,319 @@
+//! The run beside one that was recorded before.
+
+use super::decide::{Decided, holds};
+use super::measured::{Measured, Metrics};
+use super::{Fault, Judge, Judged};
+use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, Rule, Spanned, WrittenUnit};
+use crate::{
+    Baseline, BaselineMetric, BaselineResult, BaselineScenario, Caveat, Evidence, Figure, GateKind, GateResult, MetricDifference, Mode, Note,
+    ScenarioOutcome, Tally, Unit, Verdict,
+};
+use calipers_stats::gate::Direction;
+use calipers_stats::proportion::perfect_bound;
+use calipers_stats::weighted::weighted_mean;
+use calipers_stats::{Confidence, Interval, Moments};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// Days after which a baseline is called stale, unless the policy says otherwise.
+const STALE_DAYS: f64 = 90.0;
+
+impl Judge<'_> {
+    /// Compares with the baseline, and adds the gates that the policy asks for.
+    pub(super) fn baseline(&self, metrics: &mut Metrics, gates: &mut Vec<Judged>) -> Result<Option<BaselineResult>, Fault> {
+        let rule = self.policy.baseline.as_ref();
+        let Some((baseline, age_days)) = self.case.baseline else {
+            gates.extend(rule.map(no_baseline));
+            return Ok(None);
+        };
+        let mut differences = Vec::new();
+        for name in self.compared(baseline, rule, metrics)? {
+            let measured = metrics.get(self, &name)?;
+            let recorded = baseline.metrics[&name.value].value;
+            let pairs = self.pairs(&name.value, &measured, baseline);
+            let difference = self.difference(&measured, recorded, pairs.as_ref());
+            if let Some(rule) = rule {
+                gates.push(self.baseline_gate(rule, &name, &measured, recorded, &difference, pairs.as_ref())?);
+            }
+            differences.push(MetricDifference {
+                metric: name.value.clone(),
+                baseline: recorded,
+                candidate: measured.value(),
+                difference,
+                unit: measured.unit,
+                gate: None,
+            });
+        }
+        Ok(Some(self.changes(baseline, age_days, differences)))
+    }
+
+    /// The metrics to compare: those that the rule names, or all that both have.
+    fn compared(&self, baseline: &Baseline, rule: Option<&BaselineRule>, metrics: &Metrics) -> Result<Vec<Spanned<String>>, Fault> {
+        let named = rule.map_or(&[][..], |rule| &rule.metrics);
+        if let Some(unknown) = named.iter().find(|name| !baseline.metrics.contains_key(&name.value)) {
+            let known: Vec<&str> = baseline.metrics.keys().map(String::as_str).collect();
+            return Err(Mistake {
+                message: format!("the baseline has no `{}`", unknown.value),
+                span: Some(unknown.span.clone()),
+                hint: Some(format!("it has {}; record it again to have more", known.join(", "))),
+            }
+            .into());
+        }
+        if !named.is_empty() {
+            return Ok(named.to_vec());
+        }
+        let both = metrics.iter().filter(|(name, _)| baseline.metrics.contains_key(*name));
+        let place = rule.map(|rule| rule.margin.span.clone());
+        let nowhere = || crate::policy::Span::nowhere();
+        Ok(both.map(|(name, _)| Spanned { value: name.to_owned(), span: place.clone().unwrap_or_else(nowhere) }).collect())
+    }
+
+    /// The values of scenarios that both have, now and then, with the weight of each.
+    fn pairs(&self, name: &str, measured: &Measured, baseline: &Baseline) -> Option<Pairs> {
+        let Evidence::Mean { samples, values, .. } = measured.evidence.as_ref()? else { return None };
+        let mut pairs = Pairs::default();
+        for (&sample, &value) in samples.iter().zip(values) {
+            let id = self.samples.id(sample).to_string();
+            let Some(then) = baseline.scenarios.get(&id) else { continue };
+            let passed = matches!(name, "pass_rate" | "safety_rate").then(|| f64::from(then.passed) / f64::from(then.attempts.max(1)));
+            let Some(before) = then.values.get(name).copied().or(passed) else { continue };
+            pairs.differences.push(value - before);
+            pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
+        }
+        (!pairs.differences.is_empty()).then_some(pairs)
+    }
+
+    fn difference(&self, measured: &Measured, recorded: f64, pairs: Option<&Pairs>) -> Figure {
+        let confidence = self.context.confidence;
+        if let Some(pairs) = pairs {
+            let tally = Tally { n: pairs.differences.len() as u64, missing: 0 };
+            let mean = weighted_mean(&pairs.differences, &pairs.weights, None);
+            let value = mean.as_ref().map(|mean| mean.mean.estimate).map_err(|&why| why);
+            let figure = Figure::statistic(value, f64::NAN, tally, "mean of differences paired by scenario");
+            return figure.with_interval(pairs.interval(confidence));
+        }
+        let mut figure = measured.figure.clone();
+        figure.value = figure.value.map(|value| value - recorded);
+        figure.method = "difference to the recorded value, which is taken as exact".into();
+        if let Some(interval) = &mut figure.interval {
+            interval.lower = interval.lower.map(|x| x - recorded);
+            interval.upper = interval.upper.map(|x| x - recorded);
+        }
+        figure.caveats.retain(|caveat| !matches!(caveat, Caveat::PerfectScore { .. }));
+        figure
+    }
+
+    fn baseline_gate(
+        &self,
+        rule: &BaselineRule,
+        name: &Spanned<String>,
+        measured: &Rc<Measured>,
+        recorded: f64,
+        difference: &Figure,
+        pairs: Option<&Pairs>,
+    ) -> Result<Judged, Fault> {
+        let margin = margin(rule, measured, recorded)?;
+        let lower_is_better = measured.direction == Some(Direction::AtMost);
+        let sign = if lower_is_better { -1.0 } else { 1.0 };
+        let comparison = if lower_is_better { Comparison::AtMost } else { Comparison::AtLeast };
+        let kind = GateKind::Baseline(rule.mode);
+        let (shown, base) = (measured.unit.show(margin), measured.unit.show(recorded));
+        if rule.mode == BaselineMode::Above || pairs.is_none() {
+            let by = if rule.mode == BaselineMode::Above { sign * margin } else { -sign * margin };
+            let threshold = Rule { comparison, value: clamp(recorded + by, measured.unit) };
+            let decided = self.asked(measured, threshold, measured.unit).decide(self.mode);
+            let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, decided);
+            let what = if by * sign < 0.0 { "within" } else { "above by" };
+            gate.result.rule = format!("{} {} {} (baseline {base}, {what} {shown})", name.value, comparison.sign(), measured.unit.show(threshold.value));
+            return Ok(gate);
+        }
+        let decided = self.not_worse(difference, margin, sign, measured.unit, pairs);
+        let value = difference.value.as_ref().ok().copied();
+        Ok(Judged {
+            p_fail: None,
+            result: GateResult {
+                kind,
+                metric: name.value.clone(),
+                level: rule.level,
+                rule: format!("{} not worse than the baseline's {base} by more than {shown}", name.value),
+                threshold: Some(Rule { comparison, value: -sign * margin }),
+                figure: Some(difference.clone()),
+                unit: measured.unit,
+                unweighted: None,
+                margin: value.map(|value| sign * value + margin),
+                verdict: decided.verdict,
+                reason: decided.reason,
+                more_samples: None,
+                rationale: None,
+            },
+        })
+    }
+
+    fn not_worse(&self, difference: &Figure, margin: f64, sign: f64, unit: Unit, pairs: Option<&Pairs>) -> Decided {
+        let Ok(value) = difference.value else { return Decided::new(Verdict::Undecided, "the difference is undefined") };
+        let signed = |x: f64| format!("{}{}", if x < 0.0 { "−" } else { "+" }, unit.show(x.abs()));
+        let told = format!("{} over {} scenarios", signed(value), difference.n);
+        let rule = Rule { comparison: Comparison::AtLeast, value: -margin };
+        let Mode::Confidence(level) = self.mode else {
+            let verdict = if holds(rule, sign * value) { Verdict::Pass } else { Verdict::Fail };
+            return Decided::new(verdict, told);
+        };
+        let interval = Confidence::two_sided(2.0 * level - 1.0).ok().zip(pairs).and_then(|(c, pairs)| pairs.interval(c));
+        let Some((Some(low), Some(high))) = interval.map(|interval| (interval.lower, interval.upper)) else {
+            return Decided::new(Verdict::Undecided, "too few scenarios to bound the difference");
+        };
+        let (worst, best) = if sign > 0.0 { (low, high) } else { (-high, -low) };
+        let verdict = if worst >= -margin {
+            Verdict::Pass
+        } else if best < -margin {
+            Verdict::Fail
+        } else {
+            Verdict::Undecided
+        };
+        Decided::new(verdict, format!("{told}, between {} and {}", signed(low), signed(high)))
+    }
+
+    /// Which scenarios changed, came or went.
+    fn changes(&self, baseline: &Baseline, age_days: Option<f64>, differences: Vec<MetricDifference>) -> BaselineResult {
+        let mut result = BaselineResult {
+            source: baseline.source.clone(),
+            recorded: baseline.date.clone(),
+            age_days,
+            differences,
+            newly_failing: Vec::new(),
+            newly_passing: Vec::new(),
+            added: Vec::new(),
+            removed: Vec::new(),
+        };
+        let mut seen = BTreeSet::new();
+        for scenario in self.scenarios.iter() {
+            let id = scenario.id().to_string();
+            if let Some(then) = baseline.scenarios.get(&id) {
+                let passed = then.attempts > 0 && f64::from(then.passed) / f64::from(then.attempts) >= self.share_wanted();
+                match (passed, self.outcome(&scenario)) {
+                    (true, ScenarioOutcome::Failed) => result.newly_failing.push(id.clone()),
+                    (false, ScenarioOutcome::Passed) => result.newly_passing.push(id.clone()),
+                    _ => {}
+                }
+            } else {
+                result.added.push(id.clone());
+            }
+            seen.insert(id);
+        }
+        result.removed = baseline.scenarios.keys().filter(|id| !seen.contains(*id)).cloned().collect();
+        result
+    }
+}
+
+/// Differences of the scenarios that both have.
+#[derive(Default)]
+struct Pairs {
+    differences: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Pairs {
+    fn interval(&self, confidence: Confidence) -> Option<Interval> {
+        let moments = Moments::from_slice(&self.differences);
+        if moments.is_constant() && moments.sum() == 0.0 {
+            // No scenario changed: how many would have to, for none to show?
+            let reach = 1.0 - perfect_bound(moments.count(), confidence.tail()).ok()?;
+            let mut interval = Moments::from_slice(&[0.0, 1.0]).t_interval(confidence).ok()?;
+            (interval.lower, interval.upper) = (Some(-reach), Some(reach));
+            interval.method = calipers_stats::Method::ClopperPearson;
+            return Some(interval);
+        }
+        let mean = weighted_mean(&self.differences, &self.weights, None).ok()?.mean;
+        mean.interval(confidence).ok().filter(|_| mean.stderr.is_ok_and(|error| error > 0.0))
+    }
+}
+
+/// The margin in the unit of a metric; a percentage of anything but a rate is one of the baseline's value.
+fn margin(rule: &BaselineRule, measured: &Measured, recorded: f64) -> Result<f64, Fault> {
+    let written = &rule.margin;
+    if written.unit == Some(WrittenUnit::Percent) && measured.unit != Unit::Rate {
+        return Ok(written.number / 100.0 * recorded.abs());
+    }
+    Ok(written.rule_for(measured.unit, Some(Direction::AtLeast))?.value)
+}
+
+fn clamp(value: f64, unit: Unit) -> f64 {
+    if unit == Unit::Rate { value.clamp(0.0, 1.0) } else { value }
+}
+
+fn no_baseline(rule: &BaselineRule) -> Judged {
+    Judged {
+        p_fail: None,
+        result: GateResult {
+            kind: GateKind::Baseline(rule.mode),
+            metric: "baseline".into(),
+            level: rule.level,
+            rule: "compared with a baseline".into(),
+            threshold: None,
+            figure: None,
+            unit: Unit::Plain,
+            unweighted: None,
+            margin: None,
+            verdict: Verdict::Undecided,
+            reason: "no baseline is given; name one with `--baseline`".into(),
+            more_samples: None,
+            rationale: None,
+        },
+    }
+}
+
+/// What to know about a baseline.
+pub(super) fn notes(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut note = |id: &str, message: String, next: &str| {
+        notes.push(Note { id: id.into(), message, next: Some(next.to_owned()) });
+    };
+    let rule = judge.policy.baseline.as_ref();
+    let limit = rule.and_then(|rule| rule.max_age_days).unwrap_or(STALE_DAYS);
+    if let Some(age) = age.filter(|age| *age > limit) {
+        let message = format!("the baseline is {age:.0} days old");
+        note("stale-baseline", message, "record it again with `calipers baseline record`");
+    }
+    let hash = &judge.case.provenance.policy_hash;
+    if baseline.policy_hash.as_ref().is_some_and(|recorded| recorded != hash) {
+        let message = "the baseline was recorded under another version of the policy".into();
+        note("baseline-policy", message, "record it again if what is measured has changed");
+    }
+    if rule.is_some_and(|rule| rule.mode == BaselineMode::Above) {
+        let message = "an agent that has not changed misses \"above the baseline\" about half the time".into();
+        note("above-baseline", message, "use `\"mode\": \"non_inferiority\"` with a margin");
+    }
+    notes
+}
+
+/// What is to be remembered of a run: the metrics that the policy asks for, and what became of each scenario.
+pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
+    let mut baseline = Baseline {
+        tool: judge.case.provenance.tool.clone(),
+        policy_hash: Some(judge.case.provenance.policy_hash.clone()).filter(|hash| !hash.is_empty()),
+        files: judge.case.provenance.files.clone(),
+        model: judge.case.provenance.model.clone(),
+        reducer: Some(judge.reducer.name().to_owned()),
+        ..Baseline::default()
+    };
+    for scenario in judge.scenarios.iter() {
+        let attempts = scenario.attempts();
+        let passed = attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count() as u32;
+        let entry = BaselineScenario { passed, attempts: attempts.len() as u32, ..BaselineScenario::default() };
+        baseline.scenarios.insert(scenario.id().to_string(), entry);
+    }
+    for (name, measured) in metrics.iter() {
+        let Some(value) = measured.value() else { continue };
+        let interval = measured.figure.interval.as_ref().and_then(|interval| interval.lower.zip(interval.upper));
+        baseline.metrics.insert(name.to_owned(), BaselineMetric { value, n: measured.figure.n, interval });
+        let of_passes = matches!(name, "pass_rate" | "safety_rate");
+        if let Some(Evidence::Mean { samples, values, .. }) = measured.evidence.as_ref().filter(|_| !of_passes) {
+            for (&sample, &value) in samples.iter().zip(values) {
+                if let Some(entry) = baseline.scenarios.get_mut(&judge.samples.id(sample).to_string()) {
+                    entry.values.insert(name.to_owned(), value);
+                }
+            }
+        }
+    }
+    baseline
+}

@@ -1,0 +1,420 @@
+//! From what a figure rests on to a decision about its threshold.
+
+use super::Mode;
+use crate::policy::{Comparison, OnMissingValues, Rule};
+use crate::{Evidence, Figure, Unit, Verdict};
+use calipers_stats::cluster::{ClusterEstimate, clustered};
+use calipers_stats::gate::{Decision, Gate, SamplesMore};
+use calipers_stats::proportion::Proportion;
+use calipers_stats::ratio::ratio_of_sums;
+use calipers_stats::weighted::{Linearised, weighted_mean};
+use calipers_stats::{Confidence, Moments};
+
+/// A threshold asked of a figure, with all that the answer may depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) rule: Rule,
+    pub(super) unit: Unit,
+    pub(super) figure: &'a Figure,
+    pub(super) evidence: Option<&'a Evidence>,
+    /// How much each sample of the run counts, if they do not count alike.
+    pub(super) weights: Option<&'a [f64]>,
+    /// For each sample of the run, whether an attempt of it ended in an error.
+    pub(super) errored: &'a [bool],
+    pub(super) missing: OnMissingValues,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(super) struct Decided {
+    pub(super) verdict: Verdict,
+    pub(super) reason: String,
+    /// How probable data this bad are on the threshold, where a fail was tested for.
+    pub(super) p_fail: Option<f64>,
+    pub(super) more: Option<u64>,
+}
+
+/// Beyond this many further samples, nobody takes them to decide a gate.
+const MORE_MAX: u64 = 10_000;
+/// Numbers this close are equal but for rounding.
+const TIE: f64 = 1e-12;
+
+impl Decided {
+    pub(super) fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
+        Self { verdict, reason: reason.into(), p_fail: None, more: None }
+    }
+}
+
+/// True when a value is on the right side of a threshold, rounding forgiven.
+pub(super) fn holds(rule: Rule, value: f64) -> bool {
+    let tie = (value - rule.value).abs() <= TIE * rule.value.abs().max(1.0);
+    match rule.comparison {
+        Comparison::AtLeast | Comparison::AtMost if tie => true,
+        Comparison::Above | Comparison::Below if tie => false,
+        comparison => comparison.holds(value, rule.value),
+    }
+}
+
+/// What a missing value is taken for.
+#[derive(Clone, Copy, PartialEq)]
+enum Fill {
+    /// Nothing: it is left out.
+    LeftOut,
+    /// A failure, or the slowest.
+    Bad,
+    /// A success, or the fastest.
+    Good,
+}
+
+/// What a bound is made from.
+enum Basis {
+    Exact(Proportion),
+    Graded(Moments),
+    Linear(Linearised),
+    Clustered(ClusterEstimate),
+}
+
+impl Asked<'_> {
+    pub(super) fn decide(&self, mode: Mode) -> Decided {
+        let value = match &self.figure.value {
+            Ok(value) => *value,
+            Err(why) => return Decided::new(Verdict::Undecided, format!("undefined: {why}")),
+        };
+        match mode {
+            Mode::Confidence(level) if !self.counts() => self.with_confidence(level),
+            _ => self.by_estimate(value),
+        }
+    }
+
+    /// True for rules that no number of samples can show, and that are decided on counts: all pass, none fail.
+    fn counts(&self) -> bool {
+        let rule = self.rule;
+        let none = rule.value == 0.0 && matches!(rule.comparison, Comparison::AtMost | Comparison::Equal);
+        self.unit == Unit::Rate && (rule.asks_for_all() || none)
+    }
+
+    fn by_estimate(&self, value: f64) -> Decided {
+        let (shown, rule) = (self.unit.show(value), self.rule_text());
+        if holds(self.rule, value) {
+            let missing = self.missing_samples();
+            if self.counts() && missing > 0 {
+                let reason = format!("{shown} of those scored, but {missing} have no score and all are asked for");
+                return Decided::new(Verdict::Undecided, reason);
+            }
+            return Decided::new(Verdict::Pass, format!("{shown} is {rule}"));
+        }
+        match self.without_errors() {
+            Some((errored, best)) if holds(self.rule, best) => {
+                let best = self.unit.show(best);
+                let them = if errored == 1 { "1 sample that" } else { &format!("{errored} samples that") };
+                let reason = format!("{shown} is not {rule}, but it may be {best} but for {them} ended in an error");
+                Decided::new(Verdict::Undecided, reason)
+            }
+            _ => Decided::new(Verdict::Fail, format!("{shown} is not {rule}")),
+        }
+    }
+
+    fn rule_text(&self) -> String {
+        format!("{} {}", self.rule.comparison.sign(), self.unit.show(self.rule.value))
+    }
+
+    fn missing_samples(&self) -> u64 {
+        match self.evidence {
+            Some(Evidence::Mean { missing, .. } | Evidence::Ratio { missing, .. } | Evidence::Quantile { missing, .. }) => {
+                missing.len() as u64
+            }
+            None => self.figure.missing,
+        }
+    }
+
+    /// How many samples ended in an error, and the share if all of them had gone well: what went wrong with the
+    /// machinery is nobody's failure.
+    fn without_errors(&self) -> Option<(usize, f64)> {
+        let Some(Evidence::Mean { samples, values, missing }) = self.evidence else { return None };
+        if self.unit != Unit::Rate || !matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal) {
+            return None;
+        }
+        let is_errored = |sample: u32| self.errored.get(sample as usize).copied().unwrap_or(false);
+        let seen = samples.iter().zip(values).map(|(&sample, &x)| (sample, if is_errored(sample) { 1.0 } else { x }));
+        let unseen = missing.iter().filter(|&&sample| is_errored(sample)).map(|&sample| (sample, 1.0));
+        let all: Vec<(u32, f64)> = seen.chain(unseen).collect();
+        let errored = all.iter().filter(|(sample, _)| is_errored(*sample)).count();
+        let values: Vec<f64> = all.iter().map(|pair| pair.1).collect();
+        let weights: Vec<f64> = all.iter().map(|pair| self.weights.map_or(1.0, |weights| weights[pair.0 as usize])).collect();
+        let best = weighted_mean(&values, &weights, None).ok()?.mean.estimate;
+        (errored > 0).then_some((errored, best))
+    }
+
+    fn with_confidence(&self, level: f64) -> Decided {
+        if self.rule.comparison == Comparison::Equal {
+            let reason = format!("no number of samples shows that it is exactly {}", self.unit.show(self.rule.value));
+            return Decided::new(Verdict::Undecided, reason);
+        }
+        let alpha = 1.0 - level;
+        let (bad, good) = match self.missing {
+            OnMissingValues::Worst => (Fill::Bad, Fill::Good),
+            OnMissingValues::AtRandom => (Fill::LeftOut, Fill::LeftOut),
+        };
+        let (worst, best) = match (self.basis(bad), self.basis(good)) {
+            (Ok(worst), Ok(best)) => (worst, best),
+            (Err(why), _) | (_, Err(why)) => return Decided::new(Verdict::Undecided, why),
+        };
+        let of_level = format!("with {} confidence", Unit::Rate.show(level));
+        if worst.test(alpha).passes {
+            let bound = self.bound_text(&worst, alpha, true);
+            return Decided::new(Verdict::Pass, format!("{bound} {of_level}"));
+        }
+        let p_fail = best.p_fail();
+        if p_fail <= alpha {
+            // Whether it fails among so many gates is for whoever sees all of them to say.
+            let bound = self.bound_text(&best, alpha, false);
+            return Decided { p_fail: Some(p_fail), ..Decided::new(Verdict::Fail, format!("{bound} {of_level}")) };
+        }
+        let (reason, more) = self.undecided(&worst, &best, alpha);
+        Decided { p_fail: Some(p_fail), more, ..Decided::new(Verdict::Undecided, reason) }
+    }
+
+    fn undecided(&self, worst: &Tested, best: &Tested, alpha: f64) -> (String, Option<u64>) {
+        if let Some((n, needs)) = worst.cannot_pass(alpha) {
+            let reason = format!("even a perfect score of {n} samples cannot show {}; {needs} are needed", self.rule_text());
+            return (reason, Some(needs - n));
+        }
+        let missing = self.missing_samples();
+        if missing > 0 && self.basis(Fill::LeftOut).is_ok_and(|as_is| as_is.test(alpha).passes || as_is.p_fail() <= alpha) {
+            return (format!("the {missing} samples without a score could change the answer"), None);
+        }
+        let more = worst.more(alpha);
+        let reason = match (worst.show_bound(self, alpha, true), best.show_bound(self, alpha, false)) {
+            (Some(low), Some(high)) => format!("it may be anything between {low} and {high}"),
+            (Some(low), None) => format!("it may be as bad as {low}"),
+            _ => "the data do not bound it".to_owned(),
+        };
+        (reason, more)
+    }
+
+    fn bound_text(&self, tested: &Tested, alpha: f64, is_worst: bool) -> String {
+        let Some(bound) = tested.show_bound(self, alpha, is_worst) else { return self.rule_text() };
+        let is_lower = self.wants_more() == is_worst;
+        format!("{} {bound}", if is_lower { "at least" } else { "at most" })
+    }
+
+    fn wants_more(&self) -> bool {
+        matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal)
+    }
+
+    /// What the bounds are made from, with missing values taken for the worst or the best.
+    fn basis(&self, fill: Fill) -> Result<Tested, String> {
+        let none = || format!("`{}` has no bound that a gate could rest on", self.figure.method);
+        let up = self.wants_more();
+        let filled = |fill: Fill| match fill {
+            Fill::LeftOut => None,
+            Fill::Bad => Some(if up { 0.0 } else { 1.0 }),
+            Fill::Good => Some(if up { 1.0 } else { 0.0 }),
+        };
+        let test = |basis: Basis, threshold: f64, up: bool| Ok(Tested { basis, threshold, up, is_quantile: false });
+        match self.evidence {
+            Some(Evidence::Mean { samples, values, missing }) => {
+                let (values, samples) = filled_in(values, samples, missing, filled(fill))?;
+                test(mean_basis(&values, &samples, self.weights)?, self.rule.value, up)
+            }
+            Some(Evidence::Ratio { numerators, denominators, missing, is_share, .. }) => {
+                let basis = ratio_basis(numerators, denominators, missing.len(), *is_share, filled(fill))?;
+                test(basis, self.rule.value, up)
+            }
+            Some(Evidence::Quantile { p, samples, values, missing }) => {
+                // The quantile is at most the limit exactly when at least p of the values are.
+                let is_bad = if up { f64::NEG_INFINITY } else { f64::INFINITY };
+                let extra = match fill {
+                    Fill::LeftOut => None,
+                    Fill::Bad => Some(is_bad),
+                    Fill::Good => Some(-is_bad),
+                };
+                let extra: Vec<(u32, f64)> = extra.iter().flat_map(|&x| missing.iter().map(move |&s| (s, x))).collect();
+                let rows = samples.iter().copied().zip(values.iter().copied()).chain(extra);
+                let basis = within_basis(rows.collect(), self.rule)?;
+                Ok(Tested { basis, threshold: *p, up: !up, is_quantile: true })
+            }
+            None => Err(none()),
+        }
+    }
+}
+
+/// A basis with the threshold that is asked of it.
+struct Tested {
+    basis: Basis,
+    threshold: f64,
+    /// True when large is good.
+    up: bool,
+    /// True when the basis is the share of values within a limit.
+    is_quantile: bool,
+}
+
+struct Outcome {
+    passes: bool,
+}
+
+impl Tested {
+    fn gate(&self, alpha: f64) -> Option<Gate> {
+        if self.up { Gate::at_least(self.threshold, alpha).ok() } else { Gate::at_most(self.threshold, alpha).ok() }
+    }
+
+    fn test(&self, alpha: f64) -> Outcome {
+        let passes = match (&self.basis, self.gate(alpha)) {
+            (Basis::Exact(share), Some(gate)) => gate.judge(*share).decision == Decision::Pass,
+            _ => {
+                let (lower, upper) = self.bounds(alpha);
+                if self.up { lower.is_some_and(|x| x >= self.threshold) } else { upper.is_some_and(|x| x <= self.threshold) }
+            }
+        };
+        Outcome { passes }
+    }
+
+    /// The one-sided bounds at 1 − α each.
+    fn bounds(&self, alpha: f64) -> (Option<f64>, Option<f64>) {
+        let Ok(confidence) = Confidence::two_sided(1.0 - 2.0 * alpha) else { return (None, None) };
+        let interval = match &self.basis {
+            Basis::Exact(share) => Some(share.clopper_pearson(confidence)),
+            Basis::Graded(moments) if moments.is_unit() => moments.unit_interval(confidence).ok(),
+            // Scores that are all alike say nothing of how far others may lie.
+            Basis::Graded(moments) if moments.is_constant() => None,
+            Basis::Graded(moments) => moments.t_interval(confidence).ok(),
+            Basis::Linear(linear) if linear.stderr == Ok(0.0) => None,
+            Basis::Linear(linear) => linear.interval(confidence).ok(),
+            Basis::Clustered(estimate) => estimate.interval(confidence).ok(),
+        };
+        interval.map_or((None, None), |interval| (interval.lower, interval.upper))
+    }
+
+    /// How probable data this bad are on the threshold.
+    fn p_fail(&self) -> f64 {
+        const ALPHA: f64 = 0.05;
+        if let (Basis::Exact(share), Some(gate)) = (&self.basis, self.gate(ALPHA)) {
+            return gate.judge(*share).p_fail;
+        }
+        let fails = |alpha: f64| {
+            let (lower, upper) = self.bounds(alpha);
+            if self.up { upper.is_some_and(|x| x <= self.threshold) } else { lower.is_some_and(|x| x >= self.threshold) }
+        };
+        smallest_alpha(fails)
+    }
+
+    /// The number of samples, and how many are needed, if even a perfect score could not pass.
+    fn cannot_pass(&self, alpha: f64) -> Option<(u64, u64)> {
+        let Basis::Exact(share) = &self.basis else { return None };
+        let needs = self.gate(alpha)?.samples_to_pass().ok()?;
+        let perfect = if self.up { share.failures() == 0 } else { share.successes() == 0 };
+        (perfect && share.trials() < needs).then_some((share.trials(), needs))
+    }
+
+    /// About how many more samples would decide if things stayed as they are.
+    fn more(&self, alpha: f64) -> Option<u64> {
+        if let (Basis::Exact(share), Some(gate)) = (&self.basis, self.gate(alpha)) {
+            return match gate.samples_more(*share, MORE_MAX) {
+                SamplesMore::Enough(more) => Some(more),
+                SamplesMore::NearThreshold { .. } => None,
+            };
+        }
+        let (estimate, n) = match &self.basis {
+            Basis::Exact(_) => return None,
+            Basis::Graded(moments) => (moments.mean().ok()?, moments.count()),
+            Basis::Linear(linear) => (linear.estimate, linear.units),
+            Basis::Clustered(clusters) => (clusters.mean, clusters.clusters),
+        };
+        let (lower, upper) = self.bounds(alpha);
+        // The bound that has to move: towards the estimate, with the square root of the number of samples.
+        let bound = if (estimate >= self.threshold) == self.up { if self.up { lower } else { upper } } else if self.up { upper } else { lower };
+        let factor = (bound? - estimate) / (self.threshold - estimate);
+        let needed = (n as f64 * factor * factor).ceil();
+        (needed.is_finite() && needed - n as f64 <= MORE_MAX as f64).then(|| (needed as u64).saturating_sub(n).max(1))
+    }
+
+    fn show_bound(&self, asked: &Asked<'_>, alpha: f64, is_worst: bool) -> Option<String> {
+        let (lower, upper) = self.bounds(alpha);
+        let bound = if self.up == is_worst { lower? } else { upper? };
+        if !self.is_quantile {
+            return Some(asked.unit.show(bound));
+        }
+        let within = Unit::Rate.show(bound);
+        Some(format!("{within} within {} (of {} asked for)", asked.unit.show(asked.rule.value), Unit::Rate.show(self.threshold)))
+    }
+}
+
+/// The smallest α at which something holds that holds for all larger ones; 1 if it does not hold at a half.
+fn smallest_alpha(holds: impl Fn(f64) -> bool) -> f64 {
+    const STEPS: usize = 30;
+    let (mut low, mut high) = (0.0f64, 0.499);
+    if !holds(high) {
+        return 1.0;
+    }
+    for _ in 0..STEPS {
+        let middle = if low == 0.0 { high / 4.0 } else { (low * high).sqrt() };
+        if middle < 1e-9 {
+            break;
+        }
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+/// Values and their samples, with a value for each that is missing.
+fn filled_in(values: &[f64], samples: &[u32], missing: &[u32], fill: Option<f64>) -> Result<(Vec<f64>, Vec<u32>), String> {
+    let (mut values, mut samples) = (values.to_vec(), samples.to_vec());
+    if let Some(fill) = fill.filter(|_| !missing.is_empty()) {
+        if !values.iter().all(|x| (0.0..=1.0).contains(x)) {
+            return Err(format!("{} samples have no score, and nothing bounds what it could have been", missing.len()));
+        }
+        values.extend(missing.iter().map(|_| fill));
+        samples.extend(missing);
+    }
+    if values.is_empty() { Err("there is nothing to judge".to_owned()) } else { Ok((values, samples)) }
+}
+
+fn mean_basis(values: &[f64], samples: &[u32], weights: Option<&[f64]>) -> Result<Basis, String> {
+    let moments = Moments::from_slice(values);
+    if let Some(weights) = weights {
+        let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
+        let weighted = weighted_mean(values, &weights, None).map_err(|why| format!("undefined: {why}"))?;
+        // All pass, or none: as many equal samples as these are worth say how far that goes.
+        if moments.is_binary() && moments.is_constant() {
+            let worth = (weighted.effective_n as u64).max(1);
+            return exact(if moments.sum() > 0.0 { worth } else { 0 }, worth);
+        }
+        return Ok(Basis::Linear(weighted.mean));
+    }
+    if moments.is_binary() { exact(moments.sum() as u64, moments.count()) } else { Ok(Basis::Graded(moments)) }
+}
+
+fn exact(successes: u64, trials: u64) -> Result<Basis, String> {
+    Proportion::new(successes, trials).map(Basis::Exact).map_err(|why| format!("undefined: {why}"))
+}
+
+fn ratio_basis(numerators: &[f64], denominators: &[f64], missing: usize, is_share: bool, fill: Option<f64>) -> Result<Basis, String> {
+    let counts = is_share && denominators.iter().all(|&x| x == 1.0);
+    let missing = fill.map_or(0, |_| missing as u64);
+    if counts {
+        let successes = numerators.iter().sum::<f64>() as u64 + fill.map_or(0, |x| x as u64 * missing);
+        return exact(successes, denominators.len() as u64 + missing);
+    }
+    if missing > 0 {
+        return Err(format!("{missing} samples have no value, and nothing bounds what it could have been"));
+    }
+    ratio_of_sums(numerators, denominators, None).map(|ratio| Basis::Linear(ratio.ratio)).map_err(|why| format!("undefined: {why}"))
+}
+
+/// The share of values within a limit; attempts of one sample go together.
+fn within_basis(mut rows: Vec<(u32, f64)>, rule: Rule) -> Result<Basis, String> {
+    rows.sort_by_key(|row| row.0);
+    let within = |x: f64| f64::from(u8::from(if matches!(rule.comparison, Comparison::Below | Comparison::AtLeast) { x < rule.value } else { x <= rule.value }));
+    let values: Vec<f64> = rows.iter().map(|row| within(row.1)).collect();
+    let samples: Vec<u32> = rows.iter().map(|row| row.0).collect();
+    let each = Moments::from_slice(&values);
+    if !samples.windows(2).any(|pair| pair[0] == pair[1]) {
+        return exact(each.sum() as u64, each.count());
+    }
+    if each.is_constant() {
+        // Attempts that are all alike may be copies of one another: count samples.
+        let distinct = samples.chunk_by(|a, b| a == b).count() as u64;
+        return exact(if each.sum() > 0.0 { distinct } else { 0 }, distinct);
+    }
+    clustered(&values, &samples).map(Basis::Clustered).map_err(|why| format!("undefined: {why}"))
+}

@@ -1,0 +1,165 @@
+//! The metrics that a policy names, measured once each.
+
+use super::{Fault, Judge};
+use crate::policy::{Mistake, Span, Spanned};
+use crate::{Caveat, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
+use calipers_stats::cluster::clustered;
+use calipers_stats::gate::Direction;
+use calipers_stats::proportion::wilson_mean;
+use calipers_stats::quantile::{Sorted, clustered_interval};
+use calipers_stats::ratio::ratio_influences;
+use calipers_stats::weighted::{WeightedMean, mean_influences, weighted_influences, weighted_mean};
+use calipers_stats::{Confidence, Moments};
+use indexmap::IndexMap;
+use std::rc::Rc;
+
+/// A metric with its figure and what it rests on.
+pub(super) struct Measured {
+    pub(super) unit: Unit,
+    pub(super) direction: Option<Direction>,
+    pub(super) figure: Figure,
+    /// The estimate without weights, if it has some.
+    pub(super) unweighted: Option<f64>,
+    pub(super) evidence: Option<Evidence>,
+}
+
+/// Metrics by the name or the expression that asks for them.
+#[derive(Default)]
+pub(super) struct Metrics {
+    known: IndexMap<String, Rc<Measured>>,
+}
+
+impl Metrics {
+    /// The metric of a name, measured when it is first asked for.
+    pub(super) fn get(&mut self, judge: &Judge<'_>, name: &Spanned<String>) -> Result<Rc<Measured>, Fault> {
+        if let Some(known) = self.known.get(&name.value) {
+            return Ok(known.clone());
+        }
+        let metric = judge.metric(name)?;
+        let measured = Rc::new(measure(judge, &metric, &name.value, &name.span)?);
+        self.known.insert(name.value.clone(), measured.clone());
+        Ok(measured)
+    }
+
+    /// The metrics measured so far.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Measured)> {
+        self.known.iter().map(|(name, measured)| (name.as_str(), &**measured))
+    }
+}
+
+/// A metric over the run, weighted where it is a mean over scenarios and scenarios have weights.
+pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Span) -> Result<Measured, Fault> {
+    let about = judge.about(metric.name());
+    let (unit, direction) = about.map_or((Unit::Plain, None), |about| (about.unit, about.direction));
+    let not_one = || {
+        Fault::from(Mistake {
+            message: format!("`{name}` is not one number"),
+            span: Some(span.clone()),
+            hint: Some("name a metric that is one, or one group of it with `where=`".into()),
+        })
+    };
+    let in_policy = |error: crate::Error| judge.at(error, span);
+    let answer = metric.answer(judge.samples, &judge.reducer, None, &judge.context).map_err(in_policy)?;
+    let figure = answer.figure().ok_or_else(not_one)?.clone();
+    let evidence = metric.evidence(judge.samples, &judge.reducer, None, &judge.context).map_err(in_policy)?;
+    let mut measured = Measured { unit, direction, figure, unweighted: None, evidence };
+    if let (Some(weights), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &measured.evidence)
+        && !values.is_empty()
+    {
+        let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
+        measured.unweighted = measured.figure.value.as_ref().ok().copied();
+        measured.figure = weighted_figure(values, &weights, &measured.figure, judge.context.confidence);
+    }
+    Ok(measured)
+}
+
+fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: Confidence) -> Figure {
+    let tally = Tally { n: plain.n, missing: plain.missing };
+    let weighted = weighted_mean(values, weights, None);
+    let value = weighted.as_ref().map(|weighted| weighted.mean.estimate).map_err(|&why| why);
+    let mut figure = Figure::statistic(value, f64::NAN, tally, "weighted mean");
+    if let Ok(weighted) = weighted {
+        figure.interval = weighted_interval(&weighted, values, confidence);
+        figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
+        figure = figure.with_detail("effective_n", weighted.effective_n);
+    }
+    // What is said about the scores holds with weights too.
+    figure.caveats.extend(plain.caveats.iter().filter(|caveat| !matches!(caveat, Caveat::Statistic(_))).cloned());
+    figure
+}
+
+/// Wilson's interval for passes and failures, with as many samples as the weighted ones are worth; t for grades.
+fn weighted_interval(weighted: &WeightedMean, values: &[f64], confidence: Confidence) -> Option<crate::Interval> {
+    if Moments::from_slice(values).is_binary() {
+        return wilson_mean(weighted.mean.estimate, weighted.effective_n, confidence).ok();
+    }
+    weighted.mean.interval(confidence).ok()
+}
+
+impl Measured {
+    /// How far each sample of the run moves the estimate, by sample; none where that is not known.
+    pub(super) fn influences(&self, judge: &Judge<'_>) -> Option<Vec<f64>> {
+        let mut moved = vec![0.0; judge.samples.len()];
+        let mut add = |samples: &[u32], influences: Vec<f64>| {
+            for (&sample, influence) in samples.iter().zip(influences) {
+                moved[sample as usize] += influence;
+            }
+        };
+        match self.evidence.as_ref()? {
+            Evidence::Mean { samples, values, .. } => add(
+                samples,
+                match judge.weights() {
+                    None => mean_influences(values).ok()?,
+                    Some(weights) => {
+                        let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
+                        weighted_influences(values, &weights).ok()?
+                    }
+                },
+            ),
+            Evidence::Ratio { samples, numerators, denominators, .. } => {
+                add(samples, ratio_influences(numerators, denominators).ok()?);
+            }
+            Evidence::Quantile { p, samples, values, .. } => add(samples, quantile_influences(*p, samples, values)?),
+        }
+        Some(moved)
+    }
+
+    pub(super) fn value(&self) -> Option<f64> {
+        self.figure.value.as_ref().ok().copied()
+    }
+}
+
+/// How far each value moves a quantile: up if it is above, down if it is below, by as much as makes the error of their
+/// sum that of the quantile's own interval.
+fn quantile_influences(p: f64, samples: &[u32], values: &[f64]) -> Option<Vec<f64>> {
+    let sorted = Sorted::new(values.to_vec()).ok()?;
+    let quantile = sorted.linear(p).ok()?;
+    let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
+    let confidence = Confidence::two_sided(0.95).ok()?;
+    let repeated = samples.windows(2).any(|pair| pair[0] == pair[1]);
+    let interval = if repeated {
+        clustered_interval(values, samples, p, confidence).ok()?
+    } else {
+        sorted.order_interval(p, confidence).ok()?.interval
+    };
+    // The upper side may have no end; the lower one tells as much.
+    let half = match (interval.lower, interval.upper) {
+        (Some(lower), Some(upper)) => (upper - lower) / 2.0,
+        (Some(lower), None) => quantile - lower,
+        (None, Some(upper)) => upper - quantile,
+        (None, None) => return None,
+    };
+    let share_error = clustered(&below, samples).ok()?.cr1;
+    if share_error <= 0.0 || !half.is_finite() {
+        return None;
+    }
+    let slope = half / 1.96 / share_error;
+    let n = values.len() as f64;
+    Some(below.iter().map(|below| -slope * (below - p) / n).collect())
+}
+
+/// A figure without a value.
+pub(super) fn undefined(reason: impl Into<String>) -> Figure {
+    let why = Undefined::new(Reason::Other(reason.into().into()), f64::NAN);
+    Figure::from_result(Err(why), Tally::default(), "")
+}
