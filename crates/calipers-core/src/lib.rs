@@ -14,6 +14,7 @@ mod column;
 mod error;
 mod estimand;
 mod evidence;
+mod excerpt;
 mod figure;
 mod gate;
 mod glob;
@@ -41,6 +42,7 @@ pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
 pub use caveat::Caveat;
 pub use error::{Error, ErrorKind, Place};
 pub use evidence::Evidence;
+pub use excerpt::Excerpt;
 pub use figure::{Answer, Figure, Reason, Undefined};
 pub use gate::{
     AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,

@@ -33,13 +33,19 @@ pub(crate) fn guarded<T>(
     what: &str,
     read: impl FnOnce() -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
+    caught(read).unwrap_or_else(|text| {
+        Err(source.error(format!("{what} is damaged: {text}")).hint("write or copy the file again"))
+    })
+}
+
+/// Does something with a library that may panic, and gives the text of its panic.
+pub(crate) fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     let before = GUARDED.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(read));
     GUARDED.set(before);
-    outcome.unwrap_or_else(|panic| {
+    outcome.map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
-        Err(source.error(format!("{what} is damaged: {text}")).hint("write or copy the file again"))
+        text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
     })
 }
 

@@ -7,19 +7,23 @@
 //! not run), and unscored (it ran and could not be judged). Nothing is dropped in silence: what could not be read is an
 //! error, or a note with the run.
 
+mod document;
 mod error;
 mod formats;
 mod guard;
 mod json;
+mod policy;
 mod run;
 mod shape;
 mod source;
 mod wanted;
 mod write;
 
+pub use document::read_document;
 pub use error::{Place, ReadError, printable};
 pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards};
 pub use guard::panic_is_caught;
+pub use policy::{LoadedPolicy, PolicyError, load_policy};
 pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 pub use shape::{JsonShape, Root, Shape};
 pub use source::Source;

@@ -1,5 +1,6 @@
 //! What is wrong with a script, and where.
 
+use calipers_core::Excerpt;
 use starlark::ErrorKind;
 use starlark::codemap::FileSpan;
 use std::fmt;
@@ -20,27 +21,12 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     message: String,
-    place: Option<Box<Underlined>>,
+    place: Option<Box<Excerpt>>,
     hint: Option<String>,
-}
-
-/// A line of source with a part underlined.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Underlined {
-    name: String,
-    /// Counted from 1; none where the source is one line.
-    line: Option<usize>,
-    text: String,
-    /// In characters.
-    from: usize,
-    to: usize,
 }
 
 /// The name of what is written on the command line.
 pub(crate) const EXPRESSION: &str = "the expression";
-
-/// A line is shown this far around the place.
-const SHOWN: usize = 100;
 
 impl ScriptError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
@@ -54,7 +40,7 @@ impl ScriptError {
 
     /// At a place in a source.
     pub(crate) fn at(mut self, span: &FileSpan) -> Self {
-        self.place = Some(Box::new(Underlined::new(span, None)));
+        self.place = Some(Box::new(excerpt(span, None)));
         self
     }
 
@@ -62,9 +48,7 @@ impl ScriptError {
     pub(crate) fn in_expression(mut self, expression: &str) -> Self {
         let text = expression.trim();
         if self.place.is_none() && !text.contains('\n') {
-            let to = text.chars().count();
-            let place = Underlined { name: EXPRESSION.into(), line: None, text: text.into(), from: 0, to };
-            self.place = Some(Box::new(place.cut()));
+            self.place = Some(Box::new(Excerpt::new(EXPRESSION, None, text, 0..text.chars().count())));
         }
         self
     }
@@ -72,7 +56,7 @@ impl ScriptError {
     /// What Starlark says, in our words where they are clearer. `parameters` knows the parameters of a function.
     pub(crate) fn of(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Self {
         let said = complaint(error.kind()).unwrap_or_else(|| reworded(error, parameters));
-        let place = error.span().map(|span| Box::new(Underlined::new(span, said.focus.as_deref())));
+        let place = error.span().map(|span| Box::new(excerpt(span, said.focus.as_deref())));
         let hint = said.hint.or_else(|| match error.kind() {
             ErrorKind::Parser(_) => error.span().and_then(lacking),
             _ => None,
@@ -81,35 +65,21 @@ impl ScriptError {
     }
 }
 
-impl Underlined {
-    fn new(span: &FileSpan, focus: Option<&str>) -> Self {
-        let resolved = span.resolve_span();
-        let text = span.file.source_line(resolved.begin.line).trim_end();
-        let length = text.chars().count();
-        let is_one_line = resolved.begin.line == resolved.end.line;
-        let (mut from, mut to) = (resolved.begin.column, if is_one_line { resolved.end.column } else { length });
-        from = from.min(length);
-        to = to.clamp(from, length.max(from));
-        if let Some(place) = focus.and_then(|focus| word_in(text, from, to, focus)) {
-            (from, to) = place;
-        }
-        let name = span.filename().to_owned();
-        let line = (name != EXPRESSION || span.file.source().trim().contains('\n')).then_some(resolved.begin.line + 1);
-        Self { name, line, text: text.to_owned(), from, to: to.max(from + 1) }.cut()
+/// The line of a place in a source, with the place underlined, or the word in it that is meant.
+fn excerpt(span: &FileSpan, focus: Option<&str>) -> Excerpt {
+    let resolved = span.resolve_span();
+    let text = span.file.source_line(resolved.begin.line).trim_end();
+    let length = text.chars().count();
+    let is_one_line = resolved.begin.line == resolved.end.line;
+    let (mut from, mut to) = (resolved.begin.column, if is_one_line { resolved.end.column } else { length });
+    from = from.min(length);
+    to = to.clamp(from, length.max(from));
+    if let Some(place) = focus.and_then(|focus| word_in(text, from, to, focus)) {
+        (from, to) = place;
     }
-
-    /// Long lines are cut around the place, and the indentation of short ones is taken off.
-    fn cut(mut self) -> Self {
-        let characters: Vec<char> = self.text.chars().collect();
-        let indentation = characters.iter().take_while(|c| c.is_whitespace()).count().min(self.from);
-        let first = if self.to > indentation + SHOWN { self.from.saturating_sub(SHOWN / 2) } else { indentation };
-        let shown: String =
-            characters.iter().skip(first).take(SHOWN).map(|&c| if c.is_control() { ' ' } else { c }).collect();
-        self.text = shown;
-        self.from -= first;
-        self.to = (self.to - first).min(SHOWN.max(self.from + 1));
-        self
-    }
+    let name = span.filename();
+    let line = (name != EXPRESSION || span.file.source().trim().contains('\n')).then_some(resolved.begin.line + 1);
+    Excerpt::new(name, line, text, from..to)
 }
 
 /// Where a whole word stands between two places of a line, in characters.
@@ -130,11 +100,7 @@ impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         if let Some(place) = &self.place {
-            write!(f, "\n  in {}", place.name)?;
-            if let Some(line) = place.line {
-                write!(f, ", line {line}")?;
-            }
-            write!(f, "\n    {}\n    {}{}", place.text, " ".repeat(place.from), "^".repeat(place.to - place.from))?;
+            write!(f, "{place}")?;
         }
         match &self.hint {
             Some(hint) => write!(f, "\n  hint: {hint}"),

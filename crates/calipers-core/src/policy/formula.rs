@@ -1,6 +1,6 @@
 //! Formulas over metrics: `accuracy × 0.3 + safety_rate × 0.4`, `final_score ≥ 0.85 AND safety_rate = 1.0`.
 
-use super::Comparison;
+use super::{Comparison, Span};
 use std::ops::Range;
 
 /// A formula, as it was written and as it was understood.
@@ -78,7 +78,74 @@ pub enum Function {
     Exp,
 }
 
+impl Formula {
+    /// A part of the formula as it is written, in one line.
+    #[must_use]
+    pub fn written(&self, part: &Expression) -> String {
+        let text = self.text.get(part.range.clone()).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ").replace("( ", "(").replace(" )", ")")
+    }
+
+    /// The place of a part in the file, given the place of the formula.
+    #[must_use]
+    pub fn place(&self, formula: &Span, part: &Expression) -> Span {
+        formula.within(&self.text, part.range.clone())
+    }
+}
+
+impl Function {
+    /// The functions by name.
+    pub const ALL: [(&'static str, Self); 7] = [
+        ("min", Self::Min),
+        ("max", Self::Max),
+        ("abs", Self::Abs),
+        ("clamp", Self::Clamp),
+        ("sqrt", Self::Sqrt),
+        ("log", Self::Log),
+        ("exp", Self::Exp),
+    ];
+
+    /// True when it can be given this many arguments.
+    #[must_use]
+    pub fn takes(self, arguments: usize) -> bool {
+        match self {
+            Self::Min | Self::Max => arguments >= 1,
+            Self::Abs | Self::Sqrt | Self::Log | Self::Exp => arguments == 1,
+            Self::Clamp => arguments == 3,
+        }
+    }
+}
+
 impl Expression {
+    /// True for what holds or does not hold: comparisons, and conditions made of them.
+    #[must_use]
+    pub fn is_condition(&self) -> bool {
+        matches!(self.node, Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_))
+    }
+
+    /// The terms of a sum, each with its sign (1 or −1); the whole if it is not a sum.
+    #[must_use]
+    pub fn terms(&self) -> Vec<(f64, &Self)> {
+        let mut terms = Vec::new();
+        self.add_terms(1.0, &mut terms);
+        terms
+    }
+
+    fn add_terms<'e>(&'e self, sign: f64, terms: &mut Vec<(f64, &'e Self)>) {
+        match &self.node {
+            Node::Arithmetic(Arithmetic::Add, x, y) => {
+                x.add_terms(sign, terms);
+                y.add_terms(sign, terms);
+            }
+            Node::Arithmetic(Arithmetic::Subtract, x, y) => {
+                x.add_terms(sign, terms);
+                y.add_terms(-sign, terms);
+            }
+            Node::Negate(x) => x.add_terms(-sign, terms),
+            _ => terms.push((sign, self)),
+        }
+    }
+
     /// The value of an expression of numbers, given the values of names; none if a name has none, or where it is not
     /// defined (a division by zero, a root of a negative number). A comparison has no number.
     pub fn value(&self, value_of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {

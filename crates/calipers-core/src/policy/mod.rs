@@ -4,22 +4,30 @@
 //! and their meaning is settled when the metric is known ([`Threshold::rule`]). Every part remembers its place in the
 //! file, so that a mistake found late is still underlined where it was made.
 
+pub mod document;
 mod formula;
+mod read;
 mod span;
+mod syntax;
 mod threshold;
 
 pub use formula::{Arithmetic, Expression, Formula, Function, Node};
+pub use read::KEYS;
 pub use span::{Mistake, Span, Spanned, Text};
-pub use threshold::{Comparison, Rule, Threshold, WrittenUnit};
+pub use threshold::{Comparison, Rule, Threshold, WrittenUnit, rule_text};
 
 use std::sync::Arc;
+
+/// The schema of policy files: JSON Schema 2020-12, with every property described.
+pub const SCHEMA: &str = include_str!("../../schema/calipers.policy.1.json");
 
 /// What a policy file says. Everything is optional.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// What the policy is called, if it says so.
     pub name: Option<String>,
-    /// Thresholds of metrics, in the order of the file: those of `thresholds`, `pass_criteria` and `risk`.
+    /// Thresholds of metrics, in the order of the file: those of `thresholds`, `pass_criteria` and `risk`, and those in
+    /// definitions of metrics.
     pub gates: Vec<GateSpec>,
     /// Thresholds that depend on the version (`progressive`), by metric.
     pub progressive: Vec<Progressive>,
@@ -43,6 +51,8 @@ pub struct Policy {
     pub rubric: Option<RubricRule>,
     /// Metrics of its own, by expression.
     pub metrics: Vec<(Spanned<String>, Spanned<String>)>,
+    /// Metrics that are named without a threshold: they are shown, and nothing is asked of them.
+    pub shown: Vec<Spanned<String>>,
     /// How attempts are treated.
     pub epochs: EpochsRule,
     /// The share of expected behaviours, or the score, from which a scenario has passed; 1 unless said.
@@ -80,7 +90,7 @@ pub enum Level {
 /// The part of a policy that a gate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// `thresholds.blocking` or `thresholds.warning`.
+    /// `thresholds.blocking` or `thresholds.warning`, or the definition of a metric.
     Thresholds,
     /// `pass_criteria.overall`.
     Overall,

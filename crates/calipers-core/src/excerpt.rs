@@ -1,0 +1,125 @@
+//! A line of a text with a part underlined.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A line of a text with a part underlined, for messages about what somebody wrote.
+///
+/// It prints after the message and before the hint, on lines of its own. Nothing in it steers a terminal, and a long
+/// line is cut around the place.
+///
+/// ```
+/// use calipers_core::Excerpt;
+///
+/// let excerpt = Excerpt::new("policy.json", Some(3), "  \"accuracy\": \"≥ 8O%\"", 14..21);
+/// assert_eq!(excerpt.to_string(), "
+///   in policy.json, line 3
+///     \"accuracy\": \"≥ 8O%\"
+///                 ^^^^^^^");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    name: String,
+    line: Option<usize>,
+    text: String,
+    from: usize,
+    to: usize,
+}
+
+/// A line is shown this far around the place.
+const SHOWN: usize = 100;
+
+impl Excerpt {
+    /// A line of what is called `name`, with a part underlined that is given in characters. The line's number counts
+    /// from 1, and is left out where there is only one line.
+    #[must_use]
+    pub fn new(name: &str, line: Option<usize>, text: &str, part: Range<usize>) -> Self {
+        let text = text.trim_end();
+        let from = part.start.min(text.chars().count());
+        let whole = Self { name: printable(name), line, text: printable(text), from, to: part.end.max(from + 1) };
+        whole.cut()
+    }
+
+    /// A part of a whole text, given in bytes. A part of several lines is underlined in its first line.
+    #[must_use]
+    pub fn of(name: &str, text: &str, part: Range<usize>) -> Self {
+        let start = text.floor_char_boundary(part.start.min(text.len()));
+        let end = text.floor_char_boundary(part.end.clamp(start, text.len()));
+        let begin = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let stop = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+        let line = text[..begin].matches('\n').count() + 1;
+        let from = text[begin..start].chars().count();
+        let shown = text[begin..stop].trim_end();
+        let to = (from + text[start..end.min(stop)].chars().count()).min(shown.chars().count());
+        Self::new(name, Some(line), shown, from..to)
+    }
+
+    /// Long lines are cut around the place, and the indentation of short ones is taken off.
+    fn cut(mut self) -> Self {
+        let characters: Vec<char> = self.text.chars().collect();
+        let indentation = characters.iter().take_while(|c| c.is_whitespace()).count().min(self.from);
+        let first = if self.to > indentation + SHOWN { self.from.saturating_sub(SHOWN / 2) } else { indentation };
+        self.text = characters.iter().skip(first).take(SHOWN).collect();
+        self.from -= first;
+        self.to = (self.to - first).min(SHOWN.max(self.from + 1));
+        self
+    }
+}
+
+/// The text without what would steer a terminal or turn the direction of writing; one space for each such character,
+/// so that places stay where they are.
+pub(crate) fn printable(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+    };
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n  in {}", self.name)?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, "\n    {}\n    {}{}", self.text, " ".repeat(self.from), "^".repeat(self.to - self.from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_several_lines_is_underlined_in_its_first() {
+        let text = "one\n  two = (\n    three\n  )\n";
+        let shown = Excerpt::of("f", text, 12..26).to_string();
+        assert_eq!(shown, "\n  in f, line 2\n    two = (\n          ^");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let text = format!("{}here{}", "a".repeat(500), "b".repeat(500));
+        let shown = Excerpt::of("f", &text, 500..504).to_string();
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[2].len(), 4 + SHOWN);
+        let place = lines[3].find('^').expect("something is underlined");
+        assert_eq!(&lines[2][place..place + 4], "here");
+    }
+
+    #[test]
+    fn nothing_steers_a_terminal() {
+        let shown = Excerpt::of("a\u{1b}[2Jb", "x \u{1b}[31m \u{202e} y", 0..1).to_string();
+        assert_eq!(shown, "\n  in a [2Jb, line 1\n    x  [31m   y\n    ^");
+    }
+
+    #[test]
+    fn any_place_can_be_asked_for() {
+        let text = "≥\n\n80%";
+        for start in 0..12 {
+            for end in 0..12 {
+                assert!(Excerpt::of("f", text, start..end).to_string().contains('^'));
+            }
+        }
+    }
+}
