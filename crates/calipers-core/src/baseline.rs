@@ -39,6 +39,8 @@ pub struct BaselineMetric {
 /// A scenario of a baseline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BaselineScenario {
+    /// True when the scenario as a whole passed.
+    pub has_passed: bool,
     /// Attempts that passed.
     pub passed: u32,
     /// All attempts.

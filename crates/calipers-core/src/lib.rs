@@ -19,6 +19,7 @@ mod figure;
 mod gate;
 mod glob;
 mod ids;
+mod judge;
 mod labels;
 mod metric;
 mod places;
@@ -49,6 +50,7 @@ pub use gate::{
     MetricDifference, Mode, Note, Provenance, ScenarioCheck, ScenarioOutcome, ScenarioResult, Term, Verdict,
 };
 pub use ids::SampleId;
+pub use judge::{Case, Fault, judge, record};
 pub use labels::Labels;
 pub use metric::*;
 pub use plan::{Epochs, IntoReducers, Partial, Plan};

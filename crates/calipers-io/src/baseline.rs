@@ -38,10 +38,18 @@ struct Metric {
 
 #[derive(Deserialize)]
 struct Scenario {
+    outcome: Outcome,
     passed: u32,
     attempts: u32,
     #[serde(flatten)]
     values: IndexMap<String, f64>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Passed,
+    Failed,
 }
 
 /// Reads a baseline.
@@ -56,6 +64,7 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
     }
     let metric = |metric: Metric| BaselineMetric { value: metric.value, n: metric.n, interval: metric.lower.zip(metric.upper) };
     let scenario = |scenario: Scenario| BaselineScenario {
+        has_passed: scenario.outcome == Outcome::Passed,
         passed: scenario.passed,
         attempts: scenario.attempts,
         values: scenario.values,
@@ -98,7 +107,7 @@ pub fn baseline_text(baseline: &Baseline) -> String {
         entry
     };
     let scenario = |scenario: &BaselineScenario| {
-        let mut entry = json!({"passed": scenario.passed, "attempts": scenario.attempts});
+        let mut entry = json!({"outcome": if scenario.has_passed { "passed" } else { "failed" }, "passed": scenario.passed, "attempts": scenario.attempts});
         for (name, value) in &scenario.values {
             entry[name] = (*value).into();
         }

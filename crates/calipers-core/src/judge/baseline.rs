@@ -3,7 +3,7 @@
 use super::decide::{Decided, holds};
 use super::measured::{Measured, Metrics};
 use super::{Fault, Judge, Judged};
-use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, Rule, Spanned, WrittenUnit};
+use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, Rule, Span, Spanned, WrittenUnit};
 use crate::{
     Baseline, BaselineMetric, BaselineResult, BaselineScenario, Caveat, Evidence, Figure, GateKind, GateResult, MetricDifference, Mode, Note,
     ScenarioOutcome, Tally, Unit, Verdict,
@@ -64,8 +64,7 @@ impl Judge<'_> {
         }
         let both = metrics.iter().filter(|(name, _)| baseline.metrics.contains_key(*name));
         let place = rule.map(|rule| rule.margin.span.clone());
-        let nowhere = || crate::policy::Span::nowhere();
-        Ok(both.map(|(name, _)| Spanned { value: name.to_owned(), span: place.clone().unwrap_or_else(nowhere) }).collect())
+        Ok(both.map(|(name, _)| Spanned { value: name.to_owned(), span: place.clone().unwrap_or_else(Span::nowhere) }).collect())
     }
 
     /// The values of scenarios that both have, now and then, with the weight of each.
@@ -186,21 +185,18 @@ impl Judge<'_> {
             removed: Vec::new(),
         };
         let mut seen = BTreeSet::new();
-        for scenario in self.scenarios.iter() {
-            let id = scenario.id().to_string();
-            if let Some(then) = baseline.scenarios.get(&id) {
-                let passed = then.attempts > 0 && f64::from(then.passed) / f64::from(then.attempts) >= self.share_wanted();
-                match (passed, self.outcome(&scenario)) {
-                    (true, ScenarioOutcome::Failed) => result.newly_failing.push(id.clone()),
-                    (false, ScenarioOutcome::Passed) => result.newly_passing.push(id.clone()),
+        for told in &self.told {
+            match baseline.scenarios.get(&told.id) {
+                None => result.added.push(told.id.clone()),
+                Some(then) => match (then.has_passed, told.outcome) {
+                    (true, ScenarioOutcome::Failed) => result.newly_failing.push(told.id.clone()),
+                    (false, ScenarioOutcome::Passed) => result.newly_passing.push(told.id.clone()),
                     _ => {}
-                }
-            } else {
-                result.added.push(id.clone());
+                },
             }
-            seen.insert(id);
+            seen.insert(&told.id);
         }
-        result.removed = baseline.scenarios.keys().filter(|id| !seen.contains(*id)).cloned().collect();
+        result.removed = baseline.scenarios.keys().filter(|id| !seen.contains(id)).cloned().collect();
         result
     }
 }
@@ -234,7 +230,7 @@ fn margin(rule: &BaselineRule, measured: &Measured, recorded: f64) -> Result<f64
     if written.unit == Some(WrittenUnit::Percent) && measured.unit != Unit::Rate {
         return Ok(written.number / 100.0 * recorded.abs());
     }
-    Ok(written.rule_for(measured.unit, Some(Direction::AtLeast))?.value)
+    Ok(written.amount_in(measured.unit, "margin")?)
 }
 
 fn clamp(value: f64, unit: Unit) -> f64 {
@@ -296,11 +292,15 @@ pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
         reducer: Some(judge.reducer.name().to_owned()),
         ..Baseline::default()
     };
-    for scenario in judge.scenarios.iter() {
-        let attempts = scenario.attempts();
-        let passed = attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count() as u32;
-        let entry = BaselineScenario { passed, attempts: attempts.len() as u32, ..BaselineScenario::default() };
-        baseline.scenarios.insert(scenario.id().to_string(), entry);
+    for told in &judge.told {
+        let outcomes = &judge.scenarios.outcomes()[told.attempts.clone()];
+        let entry = BaselineScenario {
+            has_passed: told.outcome == ScenarioOutcome::Passed,
+            passed: outcomes.iter().filter(|outcome| **outcome == ScenarioOutcome::Passed).count() as u32,
+            attempts: outcomes.len() as u32,
+            ..BaselineScenario::default()
+        };
+        baseline.scenarios.insert(told.id.clone(), entry);
     }
     for (name, measured) in metrics.iter() {
         let Some(value) = measured.value() else { continue };

@@ -148,8 +148,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
 
     /// The summands of a formula with what each adds.
     fn terms(&self, formula: &Formula) -> Vec<Term> {
-        let mut summands = Vec::new();
-        collect_terms(&formula.expression, 1.0, &mut summands);
+        let summands = formula.expression.terms();
         let term = |(sign, part): (f64, &Expression)| Term {
             text: format!("{}{}", if sign < 0.0 { "−" } else { "" }, one_line(&formula.text[part.range.clone()])),
             value: self.value(part).map(|value| sign * value),
@@ -253,21 +252,7 @@ fn flipped(comparison: Comparison) -> Comparison {
     }
 }
 
-fn collect_terms<'e>(expression: &'e Expression, sign: f64, terms: &mut Vec<(f64, &'e Expression)>) {
-    match &expression.node {
-        Node::Arithmetic(Arithmetic::Add, a, b) => {
-            collect_terms(a, sign, terms);
-            collect_terms(b, sign, terms);
-        }
-        Node::Arithmetic(Arithmetic::Subtract, a, b) => {
-            collect_terms(a, sign, terms);
-            collect_terms(b, -sign, terms);
-        }
-        _ => terms.push((sign, expression)),
-    }
-}
-
-/// The seed of all composites: Σ weight × metric / Σ weight, as a formula.
+/// The weighted score of metrics, Σ weight × metric / Σ weight, as a formula.
 fn weighted_score(judge: &Judge<'_>) -> Result<Option<Composite>, Fault> {
     let weights = &judge.policy.weights.by_metric;
     let Some((first, _)) = weights.first() else { return Ok(None) };

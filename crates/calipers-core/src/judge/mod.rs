@@ -9,11 +9,10 @@ mod decide;
 mod measured;
 mod rules;
 
-use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, Threshold, rule_text};
-use crate::scenario::Scenarios;
+use crate::policy::{Comparison, GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
 use crate::{
-    About, Baseline, CategoryResult, Context, Error, Evidence, Figure, GateKind, GateReport, GateResult, Metric, Mode,
-    Note, Provenance, Reducer, Registry, Samples, Unit, Value, Verdict, mean_score,
+    About, Baseline, CategoryResult, Context, Error, Evidence, GateKind, GateReport, GateResult, Metric, Mode,
+    Note, Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
@@ -86,7 +85,8 @@ struct Judge<'a> {
     samples: &'a Samples,
     context: Context,
     reducer: Reducer,
-    scenarios: Scenarios,
+    scenarios: Scenarios<'a>,
+    told: Vec<rules::Told>,
     weights: Option<Vec<f64>>,
     errored: Vec<bool>,
     mode: Mode,
@@ -130,7 +130,7 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
         composites,
         baseline,
         coverage,
-        scenarios: judge.scenario_results(),
+        scenarios: judge.scenario_results()?,
         provenance: judge.provenance(),
         caveats: judge.notes(&gates),
         gates,
@@ -172,10 +172,12 @@ impl<'a> Judge<'a> {
         };
         let context = Context { attempts: reducer.clone(), ..case.context.clone() };
         let scenarios = Scenarios::new(case.samples, policy.pass_threshold.unwrap_or(1.0), &context)?;
-        let errored = scenarios.iter().map(|scenario| scenario.is_errored()).collect();
+        let told = rules::told(policy, &scenarios, &reducer)?;
+        let mut errored = vec![false; case.samples.len()];
+        told.iter().for_each(|told| errored[told.sample as usize] = told.is_errored);
         let mode = policy.confidence.map_or(Mode::Point, Mode::Confidence);
         let mut judge =
-            Self { case, policy, samples: case.samples, context, reducer, scenarios, weights: None, errored, mode };
+            Self { case, policy, samples: case.samples, context, reducer, scenarios, told, weights: None, errored, mode };
         judge.weights = judge.scenario_weights()?;
         Ok(judge)
     }
@@ -187,13 +189,11 @@ impl<'a> Judge<'a> {
         let weight = |list: &[(Spanned<String>, f64)], name: Option<&str>| {
             name.and_then(|name| list.iter().find(|(known, _)| known.value == name)).map_or(1.0, |(_, weight)| *weight)
         };
-        let each: Vec<f64> = self
-            .scenarios
-            .iter()
-            .map(|scenario| {
-                weight(&weights.by_category, scenario.category()) * weight(&weights.by_capability, scenario.capability())
-            })
-            .collect();
+        let mut each = vec![1.0; self.samples.len()];
+        for told in &self.told {
+            each[told.sample as usize] = weight(&weights.by_category, told.category.as_deref())
+                * weight(&weights.by_capability, told.capability.as_deref());
+        }
         if !each.is_empty() && each.iter().all(|&weight| weight == 0.0) {
             return Err(Mistake {
                 message: "every scenario of the run has the weight 0".into(),
@@ -255,8 +255,8 @@ impl<'a> Judge<'a> {
         let normalise = self.policy.normalize.iter().find(|(name, _)| name.value == metric).map(|(_, t)| t);
         let gates = self.policy.gates.iter().find(|gate| gate.metric.value == metric).map(|gate| &gate.threshold);
         let Some(threshold) = normalise.or(gates) else { return Ok(None) };
-        let Some(about) = self.about(metric) else { return Ok(Some(threshold.number)) };
-        Ok(Some(threshold.rule(about)?.value))
+        let unit = self.about(metric).map_or(Unit::Plain, |about| about.unit);
+        Ok(Some(threshold.amount_in(unit, metric)?))
     }
 
     /// The thresholds of the policy, those of the version among them.
@@ -310,16 +310,11 @@ impl<'a> Judge<'a> {
             Origin::Risk { level, rationale } => (GateKind::Risk(*level), rationale.clone()),
             Origin::Progressive(version) => (GateKind::Progressive(version.clone()), None),
         };
-        let rule = self.rule(&spec.threshold, &measured)?;
+        let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
         let decided = self.asked(&measured, rule, measured.unit).decide(self.mode);
         let mut gate = self.gate(kind, name, spec.level, rule, &measured, decided);
         gate.result.rationale = rationale;
         Ok(gate)
-    }
-
-    /// What a threshold means for a metric.
-    fn rule(&self, threshold: &Threshold, measured: &Measured) -> Result<Rule, Fault> {
-        Ok(threshold.rule_for(measured.unit, measured.direction)?)
     }
 
     fn gate(
@@ -332,7 +327,7 @@ impl<'a> Judge<'a> {
         decided: Decided,
     ) -> Judged {
         let value = measured.value();
-        let up = matches!(rule.comparison, crate::policy::Comparison::AtLeast | crate::policy::Comparison::Above | crate::policy::Comparison::Equal);
+        let up = matches!(rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal);
         let counts = counts(measured).map(|(passed, all)| format!(" ({passed} of {all})")).unwrap_or_default();
         Judged {
             p_fail: decided.p_fail,
@@ -401,14 +396,12 @@ impl<'a> Judge<'a> {
 
     fn categories(&self, gates: &[GateResult]) -> Result<Vec<CategoryResult>, Fault> {
         let mut names: Vec<std::sync::Arc<str>> = Vec::new();
-        for scenario in self.scenarios.iter() {
-            if let Some(category) = scenario.category()
-                && !names.iter().any(|known| **known == *category)
-            {
-                names.push(category.into());
+        for category in self.told.iter().filter_map(|told| told.category.as_ref()) {
+            if !names.contains(category) {
+                names.push(category.clone());
             }
         }
-        let nowhere = Span { text: std::sync::Arc::new(crate::policy::Text { name: String::new(), text: String::new() }), range: 0..0 };
+        let nowhere = Span::nowhere();
         let result = |category: std::sync::Arc<str>| {
             let figure = self.category(&category, &nowhere)?.figure;
             let weights = &self.policy.weights.by_category;
@@ -442,7 +435,7 @@ impl<'a> Judge<'a> {
             note("no-version", message, "choose one with `--for-version`");
         }
         let wanted = self.policy.epochs.count.unwrap_or(0) as usize;
-        let few = self.scenarios.iter().filter(|scenario| scenario.attempts().len() < wanted).count();
+        let few = self.told.iter().filter(|told| told.attempts.len() < wanted).count();
         if few > 0 {
             let message = format!("{few} scenarios have fewer than the {wanted} attempts that the policy asks for");
             note("few-attempts", message, "run the missing attempts");
@@ -501,11 +494,4 @@ fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<
 /// A mistake in a policy that came to light when it was applied.
 fn mistake(error: Error, span: &Span) -> Mistake {
     Mistake { message: error.kind().to_string(), span: Some(span.clone()), hint: error.kind().hint() }
-}
-
-impl Figure {
-    /// True when there is a value.
-    fn is_defined(&self) -> bool {
-        self.value.is_ok()
-    }
 }

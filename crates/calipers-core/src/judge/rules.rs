@@ -2,72 +2,103 @@
 
 use super::decide::{Decided, holds};
 use super::{Fault, Judge, Judged};
-use crate::policy::{Level, RubricRule, Rule, Spanned, rule_text};
-use crate::scenario::Scenario;
+use crate::policy::{Comparison, Level, Policy, RubricRule, Rule, Spanned, rule_text};
 use crate::{
-    AttemptResult, Coverage, Error, GateKind, GateResult, SampleId, ScenarioCheck, ScenarioOutcome, ScenarioResult,
-    Score, Unit, Value, Verdict,
+    AttemptResult, Coverage, Error, GateKind, GateResult, Outcome, Reducer, Scenario, ScenarioCheck, ScenarioOutcome,
+    ScenarioResult, Scenarios, Score, Unit, Value, Verdict,
 };
 use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
 
+/// The keys under which records name kinds of failure.
+const FAILURES: [&str; 3] = ["failure_type", "failure_types", "failures"];
 /// So many scenarios are named in a reason.
 const NAMED: usize = 5;
 
+/// A scenario with its attempts taken together.
+pub(super) struct Told {
+    pub(super) id: String,
+    pub(super) sample: u32,
+    pub(super) attempts: Range<usize>,
+    pub(super) category: Option<Arc<str>>,
+    pub(super) capability: Option<Arc<str>>,
+    pub(super) outcome: ScenarioOutcome,
+    /// The reduced share of its attempts that passed, if that is known of any.
+    pub(super) share: Option<f64>,
+    /// True when an attempt ended in an error.
+    pub(super) is_errored: bool,
+    pub(super) is_optional: bool,
+}
+
+/// The scenarios of a run. One has passed if the reduced share of its attempts that passed reaches what the policy asks
+/// for, which is all of it unless it says otherwise.
+pub(super) fn told(policy: &Policy, scenarios: &Scenarios<'_>, reducer: &Reducer) -> Result<Vec<Told>, Fault> {
+    let wanted = match &policy.epochs.min_pass_rate {
+        Some(threshold) => threshold.share("min_pass_rate")?,
+        None => 1.0,
+    };
+    let optional: BTreeSet<&str> = policy.optional.iter().map(|id| id.value.as_str()).collect();
+    let one = |scenario: Scenario| {
+        let outcomes = &scenarios.outcomes()[scenario.attempts.clone()];
+        let share = share(outcomes, reducer);
+        let id = scenarios.id(scenario.sample).to_string();
+        Told {
+            sample: scenario.sample,
+            attempts: scenario.attempts.clone(),
+            category: scenarios.category(scenario.sample),
+            capability: scenarios.capability(scenario.sample),
+            outcome: together(outcomes, share, wanted),
+            share,
+            is_errored: outcomes.contains(&ScenarioOutcome::Errored),
+            is_optional: optional.contains(id.as_str()),
+            id,
+        }
+    };
+    Ok(scenarios.iter().map(one).collect())
+}
+
+fn together(outcomes: &[ScenarioOutcome], share: Option<f64>, wanted: f64) -> ScenarioOutcome {
+    let is_told = outcomes.iter().any(|outcome| matches!(outcome, ScenarioOutcome::Passed | ScenarioOutcome::Failed));
+    match share {
+        _ if !is_told && outcomes.contains(&ScenarioOutcome::Errored) => ScenarioOutcome::Errored,
+        _ if !is_told => ScenarioOutcome::Unscored,
+        Some(share) if share >= wanted - 1e-12 => ScenarioOutcome::Passed,
+        _ => ScenarioOutcome::Failed,
+    }
+}
+
+/// The reduced share of attempts that passed.
+fn share(outcomes: &[ScenarioOutcome], reducer: &Reducer) -> Option<f64> {
+    let passed = |outcome: &ScenarioOutcome| match outcome {
+        ScenarioOutcome::Passed => Some(1.0),
+        ScenarioOutcome::Failed | ScenarioOutcome::Errored => Some(0.0),
+        ScenarioOutcome::Unscored => None,
+    };
+    let shares: Vec<f64> = outcomes.iter().filter_map(passed).collect();
+    match &shares[..] {
+        [] => None,
+        [one] => Some(*one),
+        shares => {
+            let scores: Vec<Score> = shares.iter().map(|&share| Score::new(share)).collect();
+            reducer.reduce(&scores).ok()?.value.as_number()
+        }
+    }
+}
+
 impl Judge<'_> {
-    /// What became of a scenario whose attempts are taken together: it passed if the reduced share of attempts that
-    /// passed reaches what the policy asks for, which is all of it unless it says otherwise.
-    fn outcome(&self, scenario: &Scenario<'_>) -> ScenarioOutcome {
-        let outcomes: Vec<ScenarioOutcome> = scenario.attempts().iter().map(|attempt| attempt.outcome).collect();
-        let is = |wanted| outcomes.iter().all(|&outcome| outcome == wanted);
-        let told = outcomes.iter().any(|outcome| matches!(outcome, ScenarioOutcome::Passed | ScenarioOutcome::Failed));
-        if is(ScenarioOutcome::Passed) && !outcomes.is_empty() {
-            return ScenarioOutcome::Passed;
-        }
-        if !told {
-            let errored = outcomes.contains(&ScenarioOutcome::Errored);
-            return if errored { ScenarioOutcome::Errored } else { ScenarioOutcome::Unscored };
-        }
-        if self.share(scenario).is_some_and(|share| share >= self.share_wanted()) {
-            ScenarioOutcome::Passed
-        } else {
-            ScenarioOutcome::Failed
-        }
+    fn outcomes(&self, told: &Told) -> &[ScenarioOutcome] {
+        &self.scenarios.outcomes()[told.attempts.clone()]
     }
 
-    /// The reduced share of a scenario's attempts that passed.
-    fn share(&self, scenario: &Scenario<'_>) -> Option<f64> {
-        let passed = |outcome: ScenarioOutcome| match outcome {
-            ScenarioOutcome::Passed => Some(1.0),
-            ScenarioOutcome::Failed | ScenarioOutcome::Errored => Some(0.0),
-            ScenarioOutcome::Unscored => None,
-        };
-        let shares: Vec<f64> = scenario.attempts().iter().filter_map(|attempt| passed(attempt.outcome)).collect();
-        match &shares[..] {
-            [] => None,
-            [one] => Some(*one),
-            shares => {
-                let scores: Vec<Score> = shares.iter().map(|&share| Score::new(share)).collect();
-                self.reducer.reduce(&scores).ok()?.value.as_number()
-            }
-        }
-    }
-
-    /// The share of attempts from which a scenario has passed.
-    fn share_wanted(&self) -> f64 {
-        self.min_pass_rate().map_or(1.0, |rule| rule.value) - 1e-12
-    }
-
-    fn min_pass_rate(&self) -> Option<Rule> {
-        let threshold = self.policy.epochs.min_pass_rate.as_ref()?;
-        threshold.rule_for(Unit::Rate, Some(calipers_stats::gate::Direction::AtLeast)).ok()
+    /// The scenarios that rules about single scenarios apply to.
+    fn binding(&self) -> impl Iterator<Item = &Told> {
+        self.told.iter().filter(|told| !told.is_optional)
     }
 
     /// Gates about lists of scenarios.
     pub(super) fn scenario_gates(&self) -> Result<Vec<Judged>, Fault> {
-        if let Some(threshold) = &self.policy.epochs.min_pass_rate {
-            threshold.rule_for(Unit::Rate, Some(calipers_stats::gate::Direction::AtLeast))?;
-        }
-        let gates = [self.required_gate(), self.min_pass_rate_gate(), self.failures_gate(), self.rubric_gate()?];
+        let gates = [self.required_gate(), self.min_pass_rate_gate()?, self.failures_gate(), self.rubric_gate()?];
         Ok(gates.into_iter().flatten().collect())
     }
 
@@ -98,21 +129,21 @@ impl Judge<'_> {
     }
 
     /// Every scenario passes often enough; the average hides a dead one.
-    fn min_pass_rate_gate(&self) -> Option<Judged> {
-        let rule = self.min_pass_rate()?;
+    fn min_pass_rate_gate(&self) -> Result<Option<Judged>, Fault> {
+        let Some(threshold) = &self.policy.epochs.min_pass_rate else { return Ok(None) };
+        let rule = Rule { comparison: Comparison::AtLeast, value: threshold.share("min_pass_rate")? };
         let mut below = Vec::new();
         let mut errored = Vec::new();
-        for scenario in self.scenarios.iter().filter(|scenario| !self.is_optional(scenario.id())) {
-            let attempts = scenario.attempts();
-            let count = |wanted| attempts.iter().filter(|attempt| attempt.outcome == wanted).count() as f64;
-            let (passed, failed, broken) =
-                (count(ScenarioOutcome::Passed), count(ScenarioOutcome::Failed), count(ScenarioOutcome::Errored));
+        for told in self.binding() {
+            let count = |wanted| self.outcomes(told).iter().filter(|outcome| **outcome == wanted).count() as f64;
+            let (passed, failed) = (count(ScenarioOutcome::Passed), count(ScenarioOutcome::Failed));
+            let broken = count(ScenarioOutcome::Errored);
             let all = passed + failed + broken;
             if all == 0.0 || holds(rule, passed / all) {
                 continue;
             }
             let list = if holds(rule, (passed + broken) / all) { &mut errored } else { &mut below };
-            list.push(format!("{} {passed}/{all}", scenario.id()));
+            list.push(format!("{} {passed}/{all}", told.id));
         }
         let decided = if !below.is_empty() {
             Decided::new(Verdict::Fail, format!("below: {}", named(&below)))
@@ -122,7 +153,7 @@ impl Judge<'_> {
             Decided::new(Verdict::Pass, "every scenario passes often enough")
         };
         let rule = rule_text("each scenario", &rule, Unit::Rate);
-        Some(counted(GateKind::MinPassRate, "min_pass_rate", rule, decided))
+        Ok(Some(counted(GateKind::MinPassRate, "min_pass_rate", rule, decided)))
     }
 
     /// No failure of a blocking kind: a violation, or a `failure_type` of the record, of that name.
@@ -132,11 +163,12 @@ impl Judge<'_> {
             return None;
         }
         let mut found = Vec::new();
-        for scenario in self.scenarios.iter().filter(|scenario| !self.is_optional(scenario.id())) {
-            let of_attempts = scenario.attempts().iter().flat_map(|attempt| attempt.failures());
-            let all: BTreeSet<&str> = of_attempts.collect();
+        for told in self.binding() {
+            let recorded = self.failure_types(told.sample);
+            let violations = told.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
+            let all: BTreeSet<&str> = violations.map(|name| &**name).chain(recorded.iter().map(String::as_str)).collect();
             let blocking = kinds.iter().filter(|kind| all.contains(kind.value.as_str()));
-            found.extend(blocking.map(|kind| format!("{} in {}", kind.value, scenario.id())));
+            found.extend(blocking.map(|kind| format!("{} in {}", kind.value, told.id)));
         }
         let names: Vec<&str> = kinds.iter().map(|kind| kind.value.as_str()).collect();
         let decided = if found.is_empty() {
@@ -147,20 +179,31 @@ impl Judge<'_> {
         Some(counted(GateKind::BlockingFailures, "blocking_failures", format!("none of {}", named(&names)), decided))
     }
 
+    /// What the record of a sample calls its failures.
+    fn failure_types(&self, sample: u32) -> Vec<String> {
+        let metadata = self.samples.metadata_of(sample);
+        let values = FAILURES.iter().filter_map(|key| metadata.get(key));
+        values
+            .flat_map(|value| match value {
+                Value::List(names) => names.iter().map(Value::to_string).collect(),
+                one => vec![one.to_string()],
+            })
+            .collect()
+    }
+
     fn rubric_gate(&self) -> Result<Option<Judged>, Fault> {
         let Some(rubric) = &self.policy.rubric else { return Ok(None) };
         let min = match &rubric.min_score {
-            Some(threshold) => Some(threshold.rule_for(Unit::Rate, Some(calipers_stats::gate::Direction::AtLeast))?),
+            Some(threshold) => Some(Rule { comparison: Comparison::AtLeast, value: threshold.share("min_score")? }),
             None => None,
         };
         let scorer = self.rubric_scorer(rubric)?;
         let mut found = Vec::new();
         let mut graded = 0;
         for record in self.samples.records() {
-            let Some(grades) = record.scores.iter().find(|(name, _)| **name == *scorer).and_then(|(_, outcome)| grades(outcome.value()?)) else {
-                continue;
-            };
-            if self.is_optional(&record.id) {
+            let score = record.scores.iter().find(|(name, _)| **name == *scorer);
+            let Some(grades) = score.and_then(|(_, outcome)| grades(outcome)) else { continue };
+            if self.policy.optional.iter().any(|optional| optional.value == record.id.to_string()) {
                 continue;
             }
             graded += 1;
@@ -199,38 +242,34 @@ impl Judge<'_> {
     }
 
     fn check(&self, id: &str) -> ScenarioCheck {
-        let Some(scenario) = self.scenarios.iter().find(|scenario| scenario.id().to_string() == id) else {
+        let Some(told) = self.told.iter().find(|told| told.id == id) else {
             return ScenarioCheck { id: id.to_owned(), outcome: None, passed: (0, 0), reason: None };
         };
-        let attempts = scenario.attempts();
-        let passed = attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count() as u32;
-        let outcome = self.outcome(&scenario);
-        let reason = attempts.iter().find_map(|attempt| attempt.reason()).filter(|_| outcome != ScenarioOutcome::Passed);
-        ScenarioCheck { id: id.to_owned(), outcome: Some(outcome), passed: (passed, attempts.len() as u32), reason }
-    }
-
-    pub(super) fn is_optional(&self, id: &SampleId) -> bool {
-        !self.policy.optional.is_empty() && {
-            let id = id.to_string();
-            self.policy.optional.iter().any(|optional| optional.value == id)
+        let passed = self.outcomes(told).iter().filter(|outcome| **outcome == ScenarioOutcome::Passed).count() as u32;
+        let reason = told.attempts.clone().find_map(|attempt| self.scenarios.reason(attempt));
+        ScenarioCheck {
+            id: id.to_owned(),
+            outcome: Some(told.outcome),
+            passed: (passed, told.attempts.len() as u32),
+            reason: reason.filter(|_| told.outcome != ScenarioOutcome::Passed),
         }
     }
 
     pub(super) fn coverage(&self) -> Coverage {
         let mut coverage = Coverage { attempts: self.samples.attempts() as u64, ..Coverage::default() };
         coverage.errored_attempts = self.samples.errored() as u64;
-        for scenario in self.scenarios.iter() {
+        for told in &self.told {
             coverage.total += 1;
-            match self.outcome(&scenario) {
+            match told.outcome {
                 ScenarioOutcome::Passed => coverage.passed += 1,
                 ScenarioOutcome::Failed => coverage.failed += 1,
                 ScenarioOutcome::Errored => coverage.errored += 1,
                 ScenarioOutcome::Unscored => coverage.unscored += 1,
             }
-            let has = |wanted| scenario.attempts().iter().any(|attempt| attempt.outcome == wanted);
+            let has = |wanted| self.outcomes(told).contains(&wanted);
             coverage.flaky += u64::from(has(ScenarioOutcome::Passed) && has(ScenarioOutcome::Failed));
         }
-        let present: BTreeSet<String> = self.scenarios.iter().map(|scenario| scenario.id().to_string()).collect();
+        let present: BTreeSet<String> = self.told.iter().map(|told| told.id.clone()).collect();
         let absent = |ids: &mut dyn Iterator<Item = &str>| -> Vec<String> {
             ids.filter(|id| !present.contains(*id)).map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
         };
@@ -268,27 +307,25 @@ impl Judge<'_> {
         Some(counted(GateKind::Coverage, "coverage", rule, Decided::new(Verdict::Undecided, reason)))
     }
 
-    pub(super) fn scenario_results(&self) -> Vec<ScenarioResult> {
+    pub(super) fn scenario_results(&self) -> Result<Vec<ScenarioResult>, Fault> {
         let required: BTreeSet<&str> = self.policy.required.iter().map(|id| id.value.as_str()).collect();
-        let result = |(place, scenario): (usize, Scenario<'_>)| ScenarioResult {
-            id: scenario.id().clone(),
-            category: scenario.category().map(Into::into),
-            outcome: self.outcome(&scenario),
-            attempts: scenario
-                .attempts()
-                .iter()
-                .map(|attempt| AttemptResult {
-                    epoch: attempt.epoch,
-                    outcome: attempt.outcome,
-                    reason: attempt.reason(),
-                    latency_ms: attempt.latency_ms,
-                })
-                .collect(),
-            scores: self.share(&scenario).map(|share| ("pass_rate".to_owned(), share)).into_iter().collect(),
-            weight: self.weights().map_or(1.0, |weights| weights[place]),
-            is_required: required.contains(scenario.id().to_string().as_str()),
+        let latencies = self.scenarios.latencies(&self.context)?;
+        let attempt = |attempt: usize| AttemptResult {
+            epoch: self.scenarios.epoch(attempt),
+            outcome: self.scenarios.outcome(attempt),
+            reason: self.scenarios.reason(attempt),
+            latency_ms: latencies[attempt].filter(|latency| latency.is_finite()),
         };
-        self.scenarios.iter().enumerate().map(result).collect()
+        let result = |told: &Told| ScenarioResult {
+            id: self.scenarios.id(told.sample),
+            category: told.category.clone(),
+            outcome: told.outcome,
+            attempts: told.attempts.clone().map(attempt).collect(),
+            scores: told.share.map(|share| ("pass_rate".to_owned(), share)).into_iter().collect(),
+            weight: self.weights().map_or(1.0, |weights| weights[told.sample as usize]),
+            is_required: required.contains(told.id.as_str()),
+        };
+        Ok(self.told.iter().map(result).collect())
     }
 }
 
@@ -322,8 +359,8 @@ fn named(names: &[impl AsRef<str>]) -> String {
 }
 
 /// Grades by criterion.
-fn grades(value: &Value) -> Option<Vec<(String, f64)>> {
-    let Value::Map(entries) = value else { return None };
+fn grades(outcome: &Outcome) -> Option<Vec<(String, f64)>> {
+    let Outcome::Scored(Score { value: Value::Map(entries), .. }) = outcome else { return None };
     entries.iter().map(|(name, grade)| Some((name.to_string(), grade.as_number()?))).collect()
 }
 

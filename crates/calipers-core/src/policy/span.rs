@@ -66,6 +66,12 @@ impl Mistake {
 }
 
 impl Span {
+    /// No place in particular, for what no file says.
+    #[must_use]
+    pub fn nowhere() -> Self {
+        Self { text: Arc::new(Text { name: String::new(), text: String::new() }), range: 0..0 }
+    }
+
     /// The line it begins in, from 1.
     #[must_use]
     pub fn line(&self) -> usize {

@@ -184,14 +184,19 @@ impl Threshold {
 
     /// What it means for a metric: a written comparison wins, and otherwise the metric's better side decides.
     pub fn rule(&self, about: &About) -> Result<Rule, Mistake> {
-        let value = self.amount(about)?;
-        let comparison = match (self.comparison, about.direction) {
+        self.rule_in(about.unit, about.direction, about.name)
+    }
+
+    /// The same for what has this unit, this better side and this name.
+    pub fn rule_in(&self, unit: Unit, direction: Option<Direction>, name: &str) -> Result<Rule, Mistake> {
+        let value = self.amount_in(unit, name)?;
+        let comparison = match (self.comparison, direction) {
             (Some(comparison), _) => comparison,
             (None, Some(Direction::AtLeast)) => Comparison::AtLeast,
             (None, Some(Direction::AtMost)) => Comparison::AtMost,
             (None, None) => {
                 let message =
-                    format!("`{}` is neither better when high nor when low, and no comparison is written", about.name);
+                    format!("`{}` is neither better when high nor when low, and no comparison is written", name);
                 let number = self.span.raw().trim_matches(['"', '\'']);
                 return Err(Mistake::new(message)
                     .at(&self.span)
@@ -203,14 +208,14 @@ impl Threshold {
 
     /// Its number in the unit of a metric, whatever the comparison: for margins and budgets too.
     pub fn amount(&self, about: &About) -> Result<f64, Mistake> {
-        self.in_unit(about.unit, about.name)
+        self.amount_in(about.unit, about.name)
     }
 
     /// Its number as a share between 0 and 1, of what is called `name`. At least that much is the only thing it can mean,
     /// so another comparison is a mistake.
     pub fn share(&self, name: &str) -> Result<f64, Mistake> {
         match self.comparison {
-            None | Some(Comparison::AtLeast) => self.in_unit(Unit::Rate, name),
+            None | Some(Comparison::AtLeast) => self.amount_in(Unit::Rate, name),
             Some(other) => {
                 Err(Mistake::new(format!("`{name}` is a least value, and `{}` asks for something else", other.sign()))
                     .at(&self.span)
@@ -219,7 +224,8 @@ impl Threshold {
         }
     }
 
-    fn in_unit(&self, unit: Unit, name: &str) -> Result<f64, Mistake> {
+    /// Its number in a unit, of what is called `name`.
+    pub fn amount_in(&self, unit: Unit, name: &str) -> Result<f64, Mistake> {
         let value = match (unit, self.unit) {
             (Unit::Rate, None) => return self.rate(name),
             (Unit::Rate, Some(WrittenUnit::Percent)) if (0.0..=100.0).contains(&self.number) => self.number / 100.0,
