@@ -4,6 +4,7 @@ mod arguments;
 mod convert;
 mod exit;
 mod guard;
+mod metrics;
 mod progress;
 mod score;
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
         Command::Convert(convert) => convert::run(&convert),
+        Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Formats { json } => score::formats(json),
         Command::Schema { name: Schema::Results } => {
             exit::print(|out| out.write_all(calipers::render::RESULTS_SCHEMA.as_bytes()))
