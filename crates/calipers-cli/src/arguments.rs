@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Gate(Box<Gate>),
     /// Write results in another form
     Convert(Convert),
+    /// List the metrics, or explain one
+    Metrics(Metrics),
     /// List the formats that can be read, and the forms that can be written
     Formats {
         /// Print JSON
@@ -199,6 +201,17 @@ pub(crate) struct Convert {
     /// Replace files that exist
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// `calipers metrics`
+#[derive(Args, Debug)]
+pub(crate) struct Metrics {
+    /// The metric to explain, such as `latency_p95`
+    pub(crate) name: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Outputs that have a schema.

@@ -6,6 +6,7 @@ mod date;
 mod exit;
 mod gate;
 mod guard;
+mod metrics;
 mod progress;
 mod score;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Score(score) => score::run(&score),
         Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
         Command::Convert(convert) => convert::run(&convert),
+        Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Formats { json } => score::formats(json),
         Command::Schema { name: Schema::Results } => {
             exit::print(|out| out.write_all(calipers::render::RESULTS_SCHEMA.as_bytes()))

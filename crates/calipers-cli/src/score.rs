@@ -4,7 +4,7 @@ use crate::arguments::{Compat, Score};
 use crate::exit::{Failure, print};
 use crate::guard;
 use crate::progress::Progress;
-use calipers::io::{Source, choose, formats as known_formats, printable, read_shards, writers};
+use calipers::io::{Source, choose, formats as known_formats, printable, writers};
 use calipers::render::{Screen, Style, results_json, results_text};
 use calipers::script::{Library, Limits};
 use calipers::{Error, ErrorKind, Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, Value, score};
@@ -79,7 +79,7 @@ fn score_limited(
     format: Option<&str>,
     options: &score::Options,
 ) -> Result<Vec<RunReport>, score::Failure> {
-    let runs = read_shards(source, format, &options.wanted())?;
+    let runs = score::read_source(source, format, options)?;
     let _limited = guard::limit_memory();
     let fail = |error| score::Failure::Score { error, source: source.name.clone() };
     runs.into_iter().map(|run| score::score(run, options).map_err(fail)).collect()

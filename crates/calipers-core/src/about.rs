@@ -31,6 +31,55 @@ pub struct About {
     pub typical_threshold: Option<&'static str>,
     /// What it is used for.
     pub use_case: &'static str,
+    /// What it is listed with.
+    pub family: Family,
+}
+
+/// Metrics that are listed together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Of a suite of scenarios, from what their records say.
+    Suite,
+    /// Of predictions and truths.
+    Classification,
+    /// Of the scores of a scorer.
+    Scores,
+    /// How far a mean may be from the truth.
+    Error,
+    /// Of any field.
+    Fields,
+    /// Made of other metrics.
+    Compound,
+}
+
+impl Family {
+    /// The heading of a list.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Suite => "Suites of scenarios",
+            Self::Classification => "Predictions and truths",
+            Self::Scores => "Scores",
+            Self::Error => "Errors and intervals of a mean",
+            Self::Fields => "Any field",
+            Self::Compound => "Made of other metrics",
+        }
+    }
+}
+
+impl Unit {
+    /// The name used in lists and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Milliseconds => "ms",
+            Self::Usd => "USD",
+            Self::Tokens => "tokens",
+            Self::Ratio => "ratio",
+            Self::Plain => "number",
+        }
+    }
 }
 
 /// The unit of a metric's values.

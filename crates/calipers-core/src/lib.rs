@@ -31,13 +31,15 @@ mod reduce;
 mod report;
 mod results;
 mod samples;
+mod scenario;
 mod score;
 mod scores;
 mod shards;
 mod table;
 mod value;
+mod weighted_score;
 
-pub use about::{About, Unit};
+pub use about::{About, Family, Unit};
 pub use baseline::{Baseline, BaselineMetric, BaselineScenario};
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
 pub use caveat::Caveat;
@@ -63,10 +65,12 @@ pub use reduce::{
 pub use report::{RecordedResult, Report, RunReport, SampleCounts};
 pub use results::{MetricResult, MetricSpec, Reduction, Results, ScoreResult, by_key};
 pub use samples::{Attempt, Metadata, Samples};
+pub use scenario::{PassRule, Scenario, Scenarios};
 pub use score::{Outcome, SampleScore, Score};
 pub use shards::Shards;
 pub use table::{Cells, Table};
 pub use value::Value;
+pub use weighted_score::weighted_score;
 
 /// The known name nearest to what was written, if one is near enough to be meant.
 #[must_use]

@@ -205,6 +205,7 @@ impl Plan {
             plan: self,
             scorers: IndexMap::new(),
             run: unique(run).map(Metric::start).collect(),
+            stand_ins: self.stand_ins().iter().map(Metric::start).collect(),
             attempts: 0,
             errored: 0,
             ran: 0,
@@ -229,6 +230,12 @@ impl Plan {
         let lists: Vec<&Vec<MetricSpec>> =
             self.metrics.as_ref().map_or_else(|| self.scorers.values().collect(), |metrics| vec![metrics]);
         lists.into_iter().flatten().flat_map(MetricSpec::metrics)
+    }
+
+    /// What takes the place of metrics of scores in a run that has none. Inspect knows no such thing.
+    fn stand_ins(&self) -> Vec<Metric> {
+        let metrics = self.metrics.iter().flatten().flat_map(MetricSpec::metrics);
+        if self.context.inspect { Vec::new() } else { unique(metrics).filter_map(Metric::stand_in).collect() }
     }
 
     /// The ways in which a scorer's attempts are looked at, with the metrics of each.
@@ -298,6 +305,8 @@ pub struct Partial<'a> {
     plan: &'a Plan,
     scorers: IndexMap<Arc<str>, Vec<ScoreState>>,
     run: Vec<State>,
+    /// Metrics over fields for a run without scores.
+    stand_ins: Vec<State>,
     attempts: u64,
     errored: u64,
     /// Samples that ran, and those of them that each scorer has a score or a reason for.
@@ -326,10 +335,13 @@ impl Partial<'_> {
         self.attempts += samples.attempts() as u64;
         self.errored += samples.errored() as u64;
         self.fields.extend(samples.columns().cloned());
-        if !self.run.is_empty() && !samples.is_empty() {
+        // Once there is a score, nothing stands in for scores any more.
+        let stand_ins = if self.looked_at.is_empty() { &mut self.stand_ins[..] } else { &mut [] };
+        if !(self.run.is_empty() && stand_ins.is_empty()) && !samples.is_empty() {
             let points = samples.attempt_points();
             self.run_rows.0 += points.len() as u64;
-            self.run.iter_mut().try_for_each(|state| state.fold_rows(&points, &plan.context))?;
+            let mut states = self.run.iter_mut().chain(stand_ins);
+            states.try_for_each(|state| state.fold_rows(&points, &plan.context))?;
         }
         Ok(())
     }
@@ -344,9 +356,8 @@ impl Partial<'_> {
                 }
             }
         }
-        for (mine, theirs) in self.run.iter_mut().zip(other.run) {
-            mine.merge(theirs);
-        }
+        let (states, others) = (self.run.iter_mut().chain(&mut self.stand_ins), other.run.into_iter());
+        states.zip(others.chain(other.stand_ins)).for_each(|(mine, theirs)| mine.merge(theirs));
         self.ran += other.ran;
         for (scorer, samples) in other.looked_at {
             *self.looked_at.entry(scorer).or_default() += samples;
@@ -358,8 +369,13 @@ impl Partial<'_> {
     }
 
     /// The results.
-    pub fn finish(self) -> Result<Results, Error> {
+    pub fn finish(mut self) -> Result<Results, Error> {
         let context = &self.plan.context;
+        if self.looked_at.is_empty() {
+            let known = self.fields.iter().collect();
+            let stand_ins = self.stand_ins.drain(..).filter(|state| state.metric().has_field_among(&known));
+            self.run.extend(stand_ins);
+        }
         // An attempt that did not run has no fields, so a run in which none did says nothing about their names.
         if self.attempts > self.errored {
             let known = self.fields.iter().collect();

@@ -2,8 +2,8 @@
 
 use crate::column::{ABSENT, Coded, Column, Lineage};
 use crate::reduce::Attempts;
-use crate::scores::{Scores, Values};
-use crate::{Context, Error, ErrorKind, Labels, Metadata, Reducer, SampleId, SampleScore, Samples, Value};
+use crate::scores::{Row, Scores, Values};
+use crate::{Context, Error, ErrorKind, Labels, Metadata, Outcome, Reducer, SampleId, SampleScore, Samples, Value};
 use calipers_stats::Moments;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -179,6 +179,29 @@ impl<'a> Points<'a> {
     /// True when the attempt of this row ended in an error.
     pub(crate) fn is_errored(&self, row: usize) -> bool {
         self.samples.is_errored(self.scores().attempt[row])
+    }
+
+    /// The error that the attempt of this row ended in.
+    pub(crate) fn error(&self, row: usize) -> Option<&'a Arc<str>> {
+        self.samples.error_at(self.scores().attempt[row])
+    }
+
+    /// The same rows, and one without a value for each sample that has none.
+    pub(crate) fn with_absent_samples(&self) -> Points<'a> {
+        let mut has_row = vec![false; self.samples.len()];
+        self.sample_codes().iter().for_each(|&sample| has_row[sample as usize] = true);
+        if !has_row.contains(&false) {
+            return self.clone();
+        }
+        let mut scores = self.scores().clone();
+        let (samples, epochs) = self.samples.attempt_places();
+        for (attempt, (&sample, &epoch)) in samples.iter().zip(epochs).enumerate() {
+            if !std::mem::replace(&mut has_row[sample as usize], true) {
+                let row = Row { sample, epoch, attempt: attempt as u32 };
+                scores.push(row, Outcome::unscored("the scorer did not look at it"));
+            }
+        }
+        self.with_scores(scores)
     }
 
     /// One row a sample.

@@ -407,7 +407,7 @@ impl Block {
 }
 
 /// The answer of a metric, whatever it saw.
-fn finish_one(state: State, context: &Context) -> Result<Answer, Error> {
+pub(crate) fn finish_one(state: State, context: &Context) -> Result<Answer, Error> {
     let tally = state.tally();
     let answer = state.finish(context);
     if tally.n > 0 {

@@ -2,8 +2,8 @@
 //! delivered twice give the same bits.
 
 use calipers_core::{
-    Answer, Figure, Metric, Outcome, Plan, Reducer, Registry, Results, Samples, Seed, Value, by_key, collect, grouped,
-    mean_of, metric, pass_rate, quantile,
+    Answer, Context, Evidence, Figure, Metric, Outcome, Plan, Reducer, Registry, Results, Samples, Seed, Value,
+    accuracy, by_key, collect, grouped, mean_of, mean_score, metric, pass_rate, quantile,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -47,7 +47,8 @@ fn push(samples: &mut Samples, row: &Row) {
         unscored => unscored,
     };
     let (predicted, actual, passed) = row.flags;
-    samples
+    let names = |names: &[&str]| Value::List(names.iter().map(|name| Value::from(*name)).collect());
+    let attempt = samples
         .push_epoch(row.id, row.epoch)
         .metadata("category", format!("c{}", row.id % 5))
         .metadata("document", row.id % 3)
@@ -55,9 +56,17 @@ fn push(samples: &mut Samples, row: &Row) {
         .field("latency_ms", row.quality * 1000.0)
         .field("tokens_used", row.tokens)
         .field("quality_score", row.quality)
+        .field("cost_usd", row.quality / 16.0)
         .field("predicted", predicted)
         .field("actual", actual)
-        .field("passed", passed);
+        .field("expected_behaviors", names(&["cites", "refuses", "explains"][..(row.tokens % 4) as usize]))
+        .field("observed_behaviors", names(&["refuses", "cites", "refuses"][..(row.tokens % 3) as usize]))
+        .field("violations", names(&["leaks"][..usize::from(predicted && !actual)]));
+    // Some records say whether they passed; of others their behaviours do.
+    let attempt = if row.tokens % 5 < 3 { attempt.field("passed", passed) } else { attempt };
+    if row.quality > 0.95 {
+        attempt.error("request timed out");
+    }
 }
 
 fn samples<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Samples {
@@ -84,7 +93,15 @@ fn metrics() -> Vec<Metric> {
         let params = match name {
             // Of some samples, and of none.
             "accuracy" => vec![Value::Null, only("category", "c1".into()), only("category", "c9".into())],
-            "pass_rate" => vec![Value::Null, only("document", 1.into()), only("passed", true.into())],
+            "pass_rate" => vec![
+                Value::Null,
+                only("document", 1.into()),
+                only("passed", true.into()),
+                Value::from([("pass_threshold", 0.5)]),
+                Value::from([("scorer", "judge")]),
+            ],
+            "safety_rate" => vec![Value::Null, Value::from([("category", "c1")])],
+            "behavior_coverage" => vec![Value::Null, Value::from([("average", "micro")])],
             "grouped" => {
                 vec![grouped("accuracy", "samples"), grouped("mean", "groups"), grouped("stderr", "groups")]
             }
@@ -286,6 +303,82 @@ fn a_field_may_be_absent_from_a_shard_but_not_from_the_run() {
     assert_eq!((value("pass_rate"), value("easy"), value("hard")), (Ok(0.5), Ok(1.0), Ok(0.0)));
     let error = apart(&Plan::new().metrics([mean_of("speed")]), [&ran, &broken]).unwrap_err();
     assert_eq!(error.to_string(), "no sample has the field `speed`\n  at `mean`\n  hint: the run has kind, passed");
+}
+
+#[test]
+fn what_stands_in_for_scores_obeys_the_laws_and_steps_back_once_there_is_one() {
+    let (mut left, mut right, mut scored) = (Samples::new(), Samples::new(), Samples::new());
+    left.push(1).metadata("kind", "easy").field("correct", true);
+    left.push(1).field("correct", false).field("passed", true);
+    right.push(2).metadata("kind", "hard").field("passed", true);
+    right.push(3).metadata("kind", "hard").error("connection reset");
+    scored.push(4).metadata("kind", "hard").score("judge", 0.0);
+    let hard = accuracy().only_where([("kind", "hard")]).expect("a condition");
+    let plan = Plan::new().metrics([accuracy(), hard]);
+    for shards in [[&left, &right], [&right, &left]] {
+        let results = apart(&plan, shards).expect("one shard has the field");
+        let [all, hard] = ["accuracy", "accuracy2"].map(|name| results.figure("run", name).expect("asked for"));
+        assert_eq!((&all.value, all.n, all.missing), (&Ok(0.75), 2, 1));
+        assert_eq!((&hard.value, hard.n, hard.missing), (&Ok(1.0), 1, 1));
+    }
+    for shards in [[&left, &scored], [&scored, &left]] {
+        let results = apart(&plan, shards).expect("measurable");
+        assert!(results.figure("run", "accuracy").is_none());
+        assert_eq!(results.figure("judge", "accuracy").expect("asked for").value, Ok(0.0));
+    }
+    let mut silent = Samples::new();
+    silent.push(1).field("latency_ms", 3.0);
+    let results = Plan::new().metrics([accuracy()]).measure(&silent).expect("measurable");
+    assert!(results.scores.is_empty(), "nothing says what is correct: {results:?}");
+}
+
+#[test]
+fn what_a_figure_rests_on_gives_that_figure() {
+    let row = |id: i64, epoch: u32| {
+        let x = (id * 7 + i64::from(epoch) * 3) % 11;
+        let score = (x != 5).then_some(x as f64 / 10.0);
+        let flags = (x % 2 == 0, x % 3 == 0, x > 4);
+        Row { id, epoch, score, tokens: 10 + x * 13, quality: x as f64 / 12.0, flags }
+    };
+    let rows: Vec<Row> = (0..40).flat_map(|id| (1..=1 + id as u32 % 3).map(move |epoch| row(id, epoch))).collect();
+    let samples = samples(&rows);
+    let (reducer, context) = (mean_score(), Context::default());
+    let mut compared = Vec::new();
+    for metric in metrics() {
+        let Some(evidence) = metric.evidence(&samples, &reducer, None, &context).expect("valid rows") else { continue };
+        let answer = metric.answer(&samples, &reducer, None, &context).expect("valid rows");
+        let Ok(value) = answer.figure().expect("one number").value else { continue };
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let again = match evidence {
+            Evidence::Mean { values, .. } => mean(&values),
+            Evidence::Ratio { numerators, denominators, .. } => mean(&numerators) / mean(&denominators),
+            Evidence::Quantile { p, mut values, .. } => {
+                values.sort_by(f64::total_cmp);
+                let at = p * (values.len() - 1) as f64;
+                let (low, high) = (values[at.floor() as usize], values[at.ceil() as usize]);
+                low + (high - low) * at.fract()
+            }
+        };
+        assert!((again - value).abs() < 1e-12, "{metric:?}: {again} {value}");
+        compared.push(metric.name().to_owned());
+    }
+    for name in [
+        "accuracy",
+        "mean",
+        "pass_rate",
+        "safety_rate",
+        "behavior_coverage",
+        "precision",
+        "recall",
+        "ratio",
+        "token_efficiency",
+        "cost",
+        "quantile",
+        "latency_p50",
+        "latency_p95",
+    ] {
+        assert!(compared.iter().any(|compared| compared == name), "{name} of {compared:?}");
+    }
 }
 
 #[test]

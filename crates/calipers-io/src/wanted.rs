@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     columns: Option<BTreeSet<String>>,
-    /// Wanted where it is, and not missed where it is not.
-    passed: bool,
+    /// Wanted where they are, and not missed where they are not.
+    optional: BTreeSet<String>,
     answers: bool,
 }
 
@@ -28,17 +28,31 @@ impl Wanted {
     /// All columns, answers and explanations.
     #[must_use]
     pub fn everything() -> Self {
-        Self { columns: None, passed: true, answers: true }
+        Self { columns: None, optional: BTreeSet::new(), answers: true }
     }
 
     /// These columns only.
     pub fn only<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
-        Self { columns: Some(columns.into_iter().map(Into::into).collect()), passed: false, answers: false }
+        let columns = Some(columns.into_iter().map(Into::into).collect());
+        Self { columns, optional: BTreeSet::new(), answers: false }
     }
 
-    /// These columns and `passed`, which records without scores are measured by.
+    /// These columns, and those that records without scores are measured by: `correct` and `passed`.
     pub fn usual<S: Into<String>>(columns: impl IntoIterator<Item = S>, answers: bool) -> Self {
-        Self { passed: true, answers, ..Self::only(columns) }
+        Self { answers, ..Self::only(columns).and_if_there(["correct", "passed"]) }
+    }
+
+    /// And these columns where they are. They are not missed where they are not.
+    ///
+    /// ```
+    /// use calipers_io::Wanted;
+    ///
+    /// assert!(Wanted::only(["category"]).and_if_there(["passed"]).has("passed"));
+    /// ```
+    #[must_use]
+    pub fn and_if_there<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.optional.extend(columns.into_iter().map(Into::into));
+        self
     }
 
     /// With the answers and explanations of scores.
@@ -56,7 +70,7 @@ impl Wanted {
     /// True when the column is asked for.
     #[must_use]
     pub fn has(&self, column: &str) -> bool {
-        self.columns.as_ref().is_none_or(|columns| columns.contains(column) || (self.passed && column == "passed"))
+        self.columns.as_ref().is_none_or(|columns| columns.contains(column) || self.optional.contains(column))
     }
 
     /// The same, and these columns.

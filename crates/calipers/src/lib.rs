@@ -41,12 +41,13 @@ pub use calipers_stats as stats;
 /// What nearly every program needs.
 pub mod prelude {
     pub use calipers_core::{
-        All, Caveat, Ci, Context, Epochs, Error, Figure, Grouped, Labels, Metadata, Metric, OnMissing, Outcome, Plan,
-        Reducer, Results, SampleScore, Samples, Score, Seed, Value, accuracy, aggregate, at_least, bootstrap_stderr,
-        by_key, categorical, ci, ci_wilson, collect, f1, frequency, grouped, krippendorff_alpha, majority, max_score,
-        mcc, mean, mean_of, mean_score, median_score, metric, mode_score, pass_at, pass_k, pass_rate,
-        perplexity_per_seq, perplexity_per_token, precision, quantile, ratio, recall, score_reducer, std, stderr,
-        stderr_clustered, var,
+        All, Average, Caveat, Ci, Context, Epochs, Error, Figure, Grouped, Labels, Metadata, Metric, OnMissing,
+        Outcome, Plan, Reducer, Results, SampleScore, Samples, Score, Seed, Value, accuracy, aggregate, at_least,
+        behavior_coverage, bootstrap_stderr, by_key, categorical, ci, ci_wilson, collect, cost, f1, frequency, grouped,
+        krippendorff_alpha, latency_p50, latency_p90, latency_p95, latency_p99, majority, max_score, mcc, mean,
+        mean_of, mean_score, median_score, metric, mode_score, pass_at, pass_k, pass_rate, perplexity_per_seq,
+        perplexity_per_token, precision, quantile, ratio, recall, safety_rate, score_reducer, std, stderr,
+        stderr_clustered, token_efficiency, total_cost, var, weighted_score,
     };
 }
 

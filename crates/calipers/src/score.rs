@@ -2,8 +2,8 @@
 
 use crate::pipeline;
 use calipers_core::{
-    Error, Labels, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleCounts,
-    SampleId, Samples, Seed, Shards, Value, by_key, pass_rate,
+    Average, Error, Labels, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport,
+    SampleCounts, SampleId, Samples, Seed, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
 };
 use calipers_io::{Format, ReadError, Recorded, RecordedMetric, RecordedScorer, Run, Source, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,7 +65,8 @@ impl Options {
             let Some(columns) = metric.columns() else { return Wanted::everything() };
             wanted.extend(columns);
         }
-        let wanted = Wanted::only(wanted);
+        let metrics = self.metrics.iter().flatten().flat_map(MetricSpec::metrics);
+        let wanted = Wanted::only(wanted).and_if_there(metrics.flat_map(Metric::optional_columns));
         if self.keep_reductions { wanted.with_answers() } else { wanted }
     }
 }
@@ -118,9 +119,24 @@ pub fn score_source(source: &Source, format: Option<&str>, options: &Options) ->
     if let Some(report) = score_stream(source, format, options) {
         return Ok(vec![report]);
     }
-    let runs = calipers_io::read_shards(source, Some(format.name()), &options.wanted())?;
+    let runs = read_source(source, Some(format.name()), options)?;
     let fail = |error| Failure::Score { error, source: source.name.clone() };
     runs.into_iter().map(|run| score(run, options).map_err(fail)).collect()
+}
+
+/// Reads the runs of a source with the columns that these options look at.
+///
+/// Behaviours are slow to read and few records are measured by them, so by default they are only looked for where there
+/// are no scores.
+pub fn read_source(source: &Source, format: Option<&str>, options: &Options) -> Result<Vec<Run<Shards>>, ReadError> {
+    let wanted = options.wanted();
+    let runs = calipers_io::read_shards(source, format, &wanted)?;
+    if options.metrics.is_some() || runs.iter().all(|run| has_scores(&run.samples)) {
+        return Ok(runs);
+    }
+    let without_scores =
+        default_metrics().flat_map(|metric| metric.optional_columns().map(str::to_owned).collect::<Vec<_>>());
+    calipers_io::read_shards(source, format, &wanted.and_if_there(without_scores))
 }
 
 /// What was folded of a part of a table.
@@ -208,7 +224,10 @@ pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport
     let parts = NonZeroUsize::new(samples.iter().count()).unwrap_or(NonZeroUsize::MIN);
     let mut notes = run.notes;
     let (plan, recorded) = plan(&with_usual(run.recorded, &samples), options, &mut notes)?;
-    let plan = if options.metrics.is_none() && has_only_passed(&samples) { plan.metrics([pass_rate()]) } else { plan };
+    let plan = match metrics_without_scores(&samples) {
+        metrics if options.metrics.is_none() && !metrics.is_empty() => plan.metrics(metrics),
+        _ => plan,
+    };
     let counts = samples.counts();
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let results = pipeline::measure(&plan, samples, threads.min(parts))?;
@@ -238,10 +257,26 @@ fn with_usual(mut recorded: Recorded, samples: &Shards) -> Recorded {
     recorded
 }
 
-/// True for records without scores that say whether they passed.
-fn has_only_passed(samples: &Shards) -> bool {
-    samples.iter().flat_map(Samples::scorers).next().is_none()
-        && samples.iter().flat_map(Samples::fields).any(|field| **field == *"passed")
+fn has_scores(samples: &Shards) -> bool {
+    samples.iter().flat_map(Samples::scorers).next().is_some()
+}
+
+/// The metrics that records without scores may be measured by.
+fn default_metrics() -> impl Iterator<Item = Metric> {
+    [accuracy(), pass_rate(), behavior_coverage(Average::Macro)].into_iter()
+}
+
+/// What records without scores are measured by, from what they say: whether they are correct, whether they passed, which
+/// behaviours were observed.
+fn metrics_without_scores(samples: &Shards) -> Vec<Metric> {
+    let fields: BTreeSet<&str> = samples.iter().flat_map(Samples::fields).map(|field| &**field).collect();
+    let has = |names: &[&str]| names.iter().any(|name| fields.contains(name));
+    let behaviors = ["expected_behaviors", "must_not", "violations"];
+    let is_said = [has(&["correct"]), has(&["passed"]) || has(&behaviors), has(&behaviors)];
+    if has_scores(samples) {
+        return Vec::new();
+    }
+    default_metrics().zip(is_said).filter_map(|(metric, is_said)| is_said.then_some(metric)).collect()
 }
 
 /// The plan, and the recorded figures of metrics that cannot be computed here.

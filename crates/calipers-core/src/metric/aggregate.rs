@@ -3,7 +3,24 @@
 use super::{Context, Measure, Metric, State, Tally};
 use crate::figure::Reason;
 use crate::scores::Values;
-use crate::{Answer, Error, ErrorKind, Figure, Labels, Points, Undefined, Value};
+use crate::{About, Answer, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit, Value};
+
+pub(super) const AGGREGATE: About = About {
+    name: "aggregate",
+    summary: "a metric of one key of scores that are maps",
+    usage: "aggregate(key, agg, on_missing=\"error\")",
+    tells: "The metric for one of several things that a scorer judges.",
+    misleads: "When samples that lack the key are skipped and lack it for a reason.",
+    formula: "That of the metric. A key that was not scored is left out whatever `on_missing` says.",
+    interval: "That of the metric.",
+    example: "calipers score results.jsonl -m 'aggregate(\"tone\", mean())'",
+    unit: Unit::Plain,
+    range: "that of the metric",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Rubrics and judges of several criteria",
+    family: Family::Compound,
+};
 
 /// What to do with a sample whose score lacks the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,27 @@
 use super::{Context, Measure, Metric, Tally};
 use crate::column::Column;
 use crate::scores::Values;
-use crate::{Answer, Caveat, Error, Figure, Points};
+use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit};
 use calipers_stats::Moments;
 use calipers_stats::bootstrap::{Bootstrap, MeanResampler};
+use calipers_stats::gate::Direction;
+
+pub(super) const BOOTSTRAP_STDERR: About = About {
+    name: "bootstrap_stderr",
+    summary: "the standard error of the mean by resampling",
+    usage: "bootstrap_stderr(num_samples=1000)",
+    tells: "The same as `stderr`, by drawing samples again with replacement.",
+    misleads: "It divides by n, not n − 1, so it is a little small for few samples; and it knows no clusters.",
+    formula: "The population standard deviation of resampled means, from the recorded seed.",
+    interval: "None; the error of the simulation itself is the detail `monte_carlo_error`.",
+    example: "calipers score results.jsonl -m 'bootstrap_stderr(num_samples=1000)'",
+    unit: Unit::Plain,
+    range: "≥ 0",
+    direction: Some(Direction::AtMost),
+    typical_threshold: None,
+    use_case: "The error bar of a mean, without a formula",
+    family: Family::Error,
+};
 
 /// The standard deviation of bootstrapped means: the standard error without a formula.
 ///

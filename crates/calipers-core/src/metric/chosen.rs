@@ -2,7 +2,7 @@
 
 use super::{Context, Measure, Metric, State, Tally, View};
 use crate::column::Column;
-use crate::{Answer, Error, ErrorKind, Figure, Points, Undefined, Value};
+use crate::{Answer, Error, ErrorKind, Evidence, Figure, Points, Undefined, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,11 +34,19 @@ impl Metric {
         if conditions.is_empty() {
             return Err(Error::argument("`where` names no condition", "write `where={\"category\": \"adversarial\"}`"));
         }
-        let outer = Chosen { metric: self.clone(), conditions: conditions.clone() };
-        let mut metric = self.within(&self.name, outer).view(self.view);
-        metric.params = self.params;
+        let stand_in = self.stand_in().map(|metric| Arc::new(metric.chosen(&conditions)));
+        let mut metric = self.chosen(&conditions);
+        metric.without_scores = stand_in;
+        metric.params.clone_from(&self.params);
         metric.fields.extend(conditions.iter().map(|(key, _)| key.clone()));
         Ok(metric.param("where", Value::Map(conditions)))
+    }
+
+    /// The metric over the samples that meet these conditions. Keys that the run does not have match nothing.
+    pub(super) fn chosen(&self, conditions: &[(Arc<str>, Value)]) -> Self {
+        let outer = Chosen { metric: self.clone(), conditions: conditions.to_vec() };
+        let metric = self.within(&self.name, outer).view(self.view);
+        metric.reading_if_there(conditions.iter().map(|(key, _)| &**key))
     }
 
     /// The metric of one scorer's scores alone. A scorer that the run does not have is an error.
@@ -64,6 +72,7 @@ impl Metric {
             return Err(Error::argument(message, "name one scorer"));
         }
         self.scorer = Some(scorer.clone());
+        self.without_scores = None;
         Ok(self.param("scorer", &*scorer))
     }
 
@@ -212,6 +221,11 @@ impl Measure for Chosen {
             return Ok(Figure::from_result(Err(reason), nothing, "none").into());
         }
         state.inner.finish(context)
+    }
+
+    fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
+        let rows = self.rows(points, &mut vec![BTreeSet::new(); self.conditions.len()])?;
+        self.metric.evidence_of(&points.gather(&rows), context)
     }
 }
 

@@ -2,12 +2,48 @@
 
 use super::stderr::{Clusters, cluster_details};
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Caveat, Error, ErrorKind, Figure, Points, Reason, Undefined};
+use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::bootstrap::{self, Bootstrap, ClusterMeanResampler, Kind, Resampling};
 use calipers_stats::cluster::{wilson_clustered, wilson_clustered_inspect};
 use calipers_stats::proportion::wilson_mean;
 use calipers_stats::{Confidence, Interval, Moments, Undefined as NoStatistic};
 use indexmap::IndexMap;
+
+pub(super) const CI: About = About {
+    name: "ci",
+    summary: "an interval of the mean",
+    usage: "ci(level=0.95, method=\"t\", cluster=None, num_samples=1000)",
+    tells: "The range of means that fit the scores.",
+    misleads: "For scores that are 0 or 1 it covers too rarely below a few hundred samples and may leave 0 to 1: use \
+               `ci_wilson`.",
+    formula: "x̄ ± t·s/√n; `method=\"bootstrap\"` resamples, `cluster` keeps samples that go together together.",
+    interval: "It is one.",
+    example: "calipers score results.jsonl -m 'ci(level=0.9)'",
+    unit: Unit::Plain,
+    range: "that of the scores",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Reports of graded answers",
+    family: Family::Error,
+};
+
+pub(super) const CI_WILSON: About = About {
+    name: "ci_wilson",
+    summary: "an interval of a share",
+    usage: "ci_wilson(level=0.95, cluster=None)",
+    tells: "The range of true rates that fit the scores; it stays between 0 and 1 and keeps its level for few \
+            samples.",
+    misleads: "Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact.",
+    formula: "Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).",
+    interval: "It is one.",
+    example: "calipers score results.jsonl -m ci_wilson",
+    unit: Unit::Rate,
+    range: "0–100 %",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Reports of pass rates and accuracies",
+    family: Family::Error,
+};
 
 /// The t interval of the mean, as `lower` and `upper`, at the level of the plan.
 ///

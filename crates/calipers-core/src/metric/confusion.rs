@@ -1,9 +1,78 @@
 //! `precision`, `recall`, `f1` and `mcc`.
 
 use super::{Context, Measure, Metric, Tally, View};
-use crate::{Answer, Caveat, Error, Figure, Points, Value};
+use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit, Value};
 use calipers_stats::confusion::{Confusion, Share};
+use calipers_stats::gate::Direction;
 use calipers_stats::{Confidence, Interval, Undefined};
+
+pub(super) const PRECISION: About = About {
+    name: "precision",
+    summary: "of the positive predictions, the share that were correct",
+    usage: "precision(positive=True)",
+    tells: "How far a \"yes\" can be trusted, from the fields `predicted` and `actual`.",
+    misleads: "Alone: a filter that says yes once and is right has a precision of 100 %.",
+    formula: "true positives / (true positives + false positives), undefined without a positive prediction.",
+    interval: "Wilson on the positive predictions.",
+    example: "calipers score results.jsonl -m precision -m 'precision(positive=\"spam\")'",
+    unit: Unit::Rate,
+    range: "0–100 %",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: Some("≥ 90%"),
+    use_case: "Classification, filtering",
+    family: Family::Classification,
+};
+
+pub(super) const RECALL: About = About {
+    name: "recall",
+    summary: "of the actual positives, the share that were found",
+    usage: "recall(positive=True)",
+    tells: "How much a search misses, from the fields `predicted` and `actual`.",
+    misleads: "Alone: saying yes to everything finds all.",
+    formula: "true positives / (true positives + false negatives), undefined without an actual positive.",
+    interval: "Wilson on the actual positives.",
+    example: "calipers score results.jsonl -m recall",
+    unit: Unit::Rate,
+    range: "0–100 %",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: Some("≥ 85%"),
+    use_case: "Search, detection",
+    family: Family::Classification,
+};
+
+pub(super) const F1: About = About {
+    name: "f1",
+    summary: "the harmonic mean of precision and recall",
+    usage: "f1(positive=True)",
+    tells: "One figure for both, from the fields `predicted` and `actual`.",
+    misleads: "Averaged over batches, and when true negatives matter: see `mcc`.",
+    formula: "2tp / (2tp + fp + fn).",
+    interval: "Wilson, through the share tp / (tp + fp + fn) that it is a function of.",
+    example: "calipers score results.jsonl -m f1",
+    unit: Unit::Rate,
+    range: "0–100 %",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: None,
+    use_case: "Classification with rare positives",
+    family: Family::Classification,
+};
+
+pub(super) const MCC: About = About {
+    name: "mcc",
+    summary: "the correlation of prediction and truth (Matthews 1975)",
+    usage: "mcc(positive=True)",
+    tells: "The quality of both answers, whatever their prevalence, from the fields `predicted` and `actual`.",
+    misleads: "With few of one class.",
+    formula: "(tp·tn − fp·fn) / √((tp+fp)(tp+fn)(tn+fp)(tn+fn)), undefined when a margin is empty.",
+    interval: "None.",
+    example: "calipers score results.jsonl -m mcc",
+    unit: Unit::Plain,
+    range: "−1 to 1",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: None,
+    use_case: "Classification with classes of unequal size",
+    family: Family::Classification,
+};
 
 /// Of the positive predictions, how many were correct: from the fields `predicted` and `actual`.
 ///
@@ -30,9 +99,8 @@ use calipers_stats::{Confidence, Interval, Undefined};
 /// ```
 #[must_use]
 pub fn precision(positive: impl Into<Value>) -> Metric {
-    counted("precision", positive, Confusion::precision, |c, confidence| {
-        Some(c.share(Share::Precision).ok()?.wilson(confidence))
-    })
+    let bounds: Bounds = |c, confidence| Some(c.share(Share::Precision).ok()?.wilson(confidence));
+    counted("precision", positive, Confusion::precision, bounds, Some(|_, predicted| predicted))
 }
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
@@ -60,9 +128,8 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn recall(positive: impl Into<Value>) -> Metric {
-    counted("recall", positive, Confusion::recall, |c, confidence| {
-        Some(c.share(Share::Recall).ok()?.wilson(confidence))
-    })
+    let bounds: Bounds = |c, confidence| Some(c.share(Share::Recall).ok()?.wilson(confidence));
+    counted("recall", positive, Confusion::recall, bounds, Some(|actual, _| actual))
 }
 
 /// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
@@ -91,7 +158,7 @@ pub fn recall(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn f1(positive: impl Into<Value>) -> Metric {
-    counted("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok())
+    counted("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok(), None)
 }
 
 /// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
@@ -120,15 +187,24 @@ pub fn f1(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn mcc(positive: impl Into<Value>) -> Metric {
-    counted("mcc", positive, Confusion::mcc, |_, _| None)
+    counted("mcc", positive, Confusion::mcc, |_, _| None, None)
 }
 
 type Statistic = fn(&Confusion) -> Result<f64, Undefined>;
 type Bounds = fn(&Confusion, Confidence) -> Option<Interval>;
 
-fn counted(name: &'static str, positive: impl Into<Value>, statistic: Statistic, bounds: Bounds) -> Metric {
+/// Whether a row is one of those that a share is of, from what is actually so and what was predicted.
+type Counts = fn(bool, bool) -> bool;
+
+fn counted(
+    name: &'static str,
+    positive: impl Into<Value>,
+    statistic: Statistic,
+    bounds: Bounds,
+    share_of: Option<Counts>,
+) -> Metric {
     let positive = positive.into();
-    let measure = Counted { name, positive: positive.clone(), statistic, bounds };
+    let measure = Counted { name, positive: positive.clone(), statistic, bounds, share_of };
     let metric = Metric::recorded(name, measure).param("positive", positive);
     metric.view(View::Attempts).reading(["predicted", "actual"])
 }
@@ -138,6 +214,22 @@ struct Counted {
     positive: Value,
     statistic: Statistic,
     bounds: Bounds,
+    /// The rows that it is a share of, if it is one: the share of true positives among them.
+    share_of: Option<Counts>,
+}
+
+impl Counted {
+    /// Whether each row is actually positive, and whether it was predicted so, where both are given.
+    fn rows(&self, points: &Points<'_>) -> Vec<Option<(bool, bool)>> {
+        let (predicted, actual) = (points.field_values("predicted"), points.field_values("actual"));
+        let given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
+        let row = |row: usize| {
+            let (predicted, actual) = (predicted.get(row), actual.get(row));
+            let is_given = given(&predicted) && given(&actual);
+            is_given.then(|| (actual.equals(&self.positive), predicted.equals(&self.positive)))
+        };
+        (0..points.len()).map(row).collect()
+    }
 }
 
 #[derive(Default)]
@@ -156,15 +248,13 @@ impl Measure for Counted {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, _: &Context) -> Result<(), Error> {
-        let (predicted, actual) = (points.field_values("predicted"), points.field_values("actual"));
-        let given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
-        for row in 0..points.len() {
-            let (predicted, actual) = (predicted.get(row), actual.get(row));
-            if given(&predicted) && given(&actual) {
-                state.rows += 1;
-                state.counts.add(actual.equals(&self.positive), predicted.equals(&self.positive));
-            } else {
-                state.missing += 1;
+        for row in self.rows(points) {
+            match row {
+                Some((actual, predicted)) => {
+                    state.rows += 1;
+                    state.counts.add(actual, predicted);
+                }
+                None => state.missing += 1,
             }
         }
         state.samples += points.distinct_samples();
@@ -195,5 +285,13 @@ impl Measure for Counted {
             ("true_negatives", state.counts.true_negatives as f64),
         ];
         Ok(figure.into())
+    }
+
+    fn evidence(&self, points: &Points<'_>, _: &Context) -> Result<Option<Evidence>, Error> {
+        let Some(share_of) = self.share_of else { return Ok(None) };
+        let count = |is: bool| f64::from(u8::from(is));
+        let pair = |(actual, predicted): (bool, bool)| (count(actual && predicted), count(share_of(actual, predicted)));
+        let pairs: Vec<_> = self.rows(points).into_iter().map(|row| row.map(pair)).collect();
+        Ok(Some(Evidence::ratio(points.sample_codes(), &pairs, true)))
     }
 }

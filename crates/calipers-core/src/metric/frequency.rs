@@ -2,9 +2,26 @@
 
 use super::{Context, Measure, Metric, Tally, View};
 use crate::figure::Reason;
-use crate::{Answer, Error, ErrorKind, Figure, Points, Undefined};
+use crate::{About, Answer, Error, ErrorKind, Family, Figure, Points, Undefined, Unit};
 use calipers_stats::proportion::Proportion;
 use indexmap::IndexMap;
+
+pub(super) const FREQUENCY: About = About {
+    name: "frequency",
+    summary: "how often each value occurs",
+    usage: "frequency(categories=[], normalize=True)",
+    tells: "The mix of outcomes, over all attempts.",
+    misleads: "Attempts of one sample are not independent, so the intervals are too narrow when samples repeat.",
+    formula: "count / total; counts with `normalize=False`.",
+    interval: "Wilson for each share; none for counts.",
+    example: "calipers score results.jsonl -m 'frequency([\"C\", \"I\"])'",
+    unit: Unit::Rate,
+    range: "0–100 %",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Labels and categories",
+    family: Family::Scores,
+};
 
 /// How often each value occurs, over all attempts: shares, or counts if `normalize` is false.
 ///

@@ -2,10 +2,30 @@
 
 use super::{Context, Measure, Metric, State, Tally};
 use crate::figure::Reason;
-use crate::{Answer, Caveat, Error, ErrorKind, Figure, Labels, Points, Undefined};
+use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit};
 use calipers_stats::weighted::Stratified;
 use calipers_stats::{Caveat as Statistic, Confidence, ExactSum, Interval, Moments};
 use indexmap::IndexMap;
+
+pub(super) const GROUPED: About = About {
+    name: "grouped",
+    summary: "a metric for each group of samples, and for all",
+    usage: "grouped(metric, group_key, all=\"samples\", all_label=\"all\", name_template=\"{group_name}\")",
+    tells: "Where a mean hides a weak category.",
+    misleads: "Small groups: look at their n. The mean of the groups' standard errors is no standard error; a caveat \
+               gives the right one.",
+    formula: "The metric on the samples that share a value of the metadata key; for all, over all samples, or the \
+              mean of the groups.",
+    interval: "That of the metric, group by group; for the mean of groups' means, the t interval of a stratified \
+               mean (Cochran 1977).",
+    example: "calipers score results.jsonl -m 'grouped(accuracy(), \"category\")'",
+    unit: Unit::Plain,
+    range: "that of the metric",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Categories, languages, difficulty",
+    family: Family::Compound,
+};
 
 /// A metric for each group of samples, and one for all.
 ///

@@ -1,11 +1,31 @@
 //! `krippendorff_alpha`.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Caveat, Error, Figure, Labels, Points, Reason, Undefined, Value};
+use crate::{About, Answer, Caveat, Error, Family, Figure, Labels, Points, Reason, Undefined, Unit, Value};
 use calipers_stats::agreement::{Scale, alpha_resampler, krippendorff_alpha as alpha};
 use calipers_stats::bootstrap::{Bootstrap, BootstrapInterval, Kind};
+use calipers_stats::gate::Direction;
 use calipers_stats::{Caveat as Statistic, Undefined as NoStatistic};
 use std::collections::{HashMap, HashSet};
+
+pub(super) const KRIPPENDORFF_ALPHA: About = About {
+    name: "krippendorff_alpha",
+    summary: "how far raters agree beyond chance",
+    usage: "krippendorff_alpha(level=\"nominal\")",
+    tells: "Whether a judge, asked again, says the same: 1 is full agreement, 0 what chance gives, below 0 \
+            opposition.",
+    misleads: "When nearly all ratings are one category it is low however good the agreement.",
+    formula: "1 − D_o / D_e (Krippendorff 2004), undefined when no ratings differ at all; of scores that are lists \
+              (reducer `collect`).",
+    interval: "From 20 samples on, the percentiles of 1000 resamples of samples.",
+    example: "calipers score results.jsonl -m krippendorff_alpha --reducer collect",
+    unit: Unit::Plain,
+    range: "−1 to 1",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: None,
+    use_case: "Agreement of judges and of attempts",
+    family: Family::Scores,
+};
 
 /// How far raters agree beyond chance, from scores that are lists of ratings (reducer `collect`).
 ///

@@ -1,10 +1,48 @@
 //! `accuracy` and `mean`.
 
 use super::interval::mean_interval;
-use super::moments::of_moments;
-use super::{Context, Metric, Tally};
-use crate::{Caveat, Figure};
+use super::moments::mean_of_scores;
+use super::sample_mean::{Averaged, Known, SampleMean, finite_field};
+use super::{Context, Metric, Tally, View};
+use crate::{About, Caveat, Error, Family, Figure, Points, Unit};
 use calipers_stats::Moments;
+use calipers_stats::gate::Direction;
+
+pub(super) const ACCURACY: About = About {
+    name: "accuracy",
+    summary: "the share of answers that are correct",
+    usage: "accuracy()",
+    tells: "How often the system is right; half credit counts half.",
+    misleads: "On few samples, when samples go together (see `stderr`), and when errors and unscored samples are many: look at \
+               what is missing.",
+    formula: "correct outputs / total outputs: the mean of the scores over scored samples. In a run without scores, of \
+              `correct`, or else of `passed`.",
+    interval: "Wilson for scores that are 0 or 1, else as for `mean`.",
+    example: "calipers score results.jsonl -m accuracy",
+    unit: Unit::Rate,
+    range: "0–100 %",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: Some("≥ 95%"),
+    use_case: "Q&A, fact retrieval",
+    family: Family::Scores,
+};
+
+pub(super) const MEAN: About = About {
+    name: "mean",
+    summary: "the mean of the scores, or of a field",
+    usage: "mean(field=None)",
+    tells: "The average score, in its own unit; `mean(\"quality_score\")` that of a field.",
+    misleads: "With outliers, and for ratings whose steps are not equal.",
+    formula: "Σx / n. Of a field, the attempts of a sample are averaged first.",
+    interval: "Wilson for values that are 0 or 1; t with a little weight at both ends for others between 0 and 1; else t.",
+    example: "calipers score results.jsonl -m mean -m 'mean(\"quality_score\")'",
+    unit: Unit::Plain,
+    range: "that of the scores",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: None,
+    use_case: "Graded answers",
+    family: Family::Scores,
+};
 
 /// The share of answers that are correct.
 ///
@@ -13,7 +51,7 @@ use calipers_stats::Moments;
 /// *When it misleads.* On few samples, when samples go together (see [`stderr`](super::stderr())), when errors and
 /// unscored samples are many: look at `missing`.
 ///
-/// *Formula.* Σx / n over scored samples.
+/// *Formula.* Σx / n over scored samples. In a run without scores, of the field `correct`, or else of `passed`.
 ///
 /// *Interval.* Wilson for 0/1 scores, else as for [`mean`].
 ///
@@ -32,7 +70,9 @@ use calipers_stats::Moments;
 /// ```
 #[must_use]
 pub fn accuracy() -> Metric {
-    of_moments("accuracy", |moments, tally, context| mean_figure(moments, tally, true, context))
+    let metric = mean_of_scores("accuracy", |moments, tally, context| mean_figure(moments, tally, true, context));
+    let recorded = Metric::recorded("accuracy", SampleMean(Correct));
+    metric.or_without_scores(recorded.view(View::Attempts).reading_if_there(["correct", "passed"]))
 }
 
 /// The mean of all scores.
@@ -60,7 +100,7 @@ pub fn accuracy() -> Metric {
 /// ```
 #[must_use]
 pub fn mean() -> Metric {
-    of_moments("mean", |moments, tally, context| mean_figure(moments, tally, false, context))
+    mean_of_scores("mean", |moments, tally, context| mean_figure(moments, tally, false, context))
 }
 
 /// The mean of a field, such as `quality_score`, over samples: attempts are averaged first.
@@ -77,7 +117,41 @@ pub fn mean() -> Metric {
 /// ```
 #[must_use]
 pub fn mean_of(field: &str) -> Metric {
-    super::pass_rate::field_mean("mean", field)
+    let metric = Metric::recorded("mean", SampleMean(Field(field.to_owned())));
+    metric.param("field", field).view(View::Attempts).reading([field])
+}
+
+/// The values of a field.
+struct Field(String);
+
+impl Averaged for Field {
+    const IS_SHARE: bool = false;
+    const NOTHING: &'static str = "there are no values";
+
+    fn name(&self) -> &str {
+        "mean"
+    }
+
+    fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error> {
+        Ok(finite_field(points, &self.0, context)?.into())
+    }
+}
+
+/// What records without scores say of their answers.
+struct Correct;
+
+impl Averaged for Correct {
+    const IS_SHARE: bool = true;
+    const NOTHING: &'static str = "no record says whether its answer is correct";
+
+    fn name(&self) -> &str {
+        "accuracy"
+    }
+
+    fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error> {
+        let (correct, passed) = (finite_field(points, "correct", context)?, finite_field(points, "passed", context)?);
+        Ok(correct.into_iter().zip(passed).map(|(correct, passed)| correct.or(passed)).collect::<Vec<_>>().into())
+    }
 }
 
 /// The mean with its interval.

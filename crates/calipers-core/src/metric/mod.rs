@@ -4,43 +4,53 @@
 //! metric lives in one file here, with its state, its rules for undefined cases, and what Inspect prints there.
 
 mod aggregate;
+mod behavior_coverage;
 mod bootstrap_stderr;
 mod chosen;
 mod ci;
 mod confusion;
+mod cost;
 mod custom;
 mod frequency;
 mod grouped;
 mod interval;
 mod krippendorff;
+mod latency;
 mod mean;
 mod moments;
+mod of_run;
 mod pass_rate;
 mod perplexity;
 mod quantile;
 mod ratio;
 mod registry;
+mod sample_mean;
 mod spread;
 mod stderr;
+mod token_efficiency;
 
 pub use aggregate::{OnMissing, aggregate};
+pub use behavior_coverage::{Average, behavior_coverage};
 pub use bootstrap_stderr::bootstrap_stderr;
 pub use ci::{Ci, ci, ci_wilson};
 pub use confusion::{f1, mcc, precision, recall};
+pub use cost::{cost, total_cost};
 pub use custom::{IntoAnswer, metric};
 pub use frequency::{categorical, frequency};
 pub use grouped::{All, Grouped, grouped};
 pub use krippendorff::krippendorff_alpha;
+pub use latency::{latency_p50, latency_p90, latency_p95, latency_p99};
 pub use mean::{accuracy, mean, mean_of};
-pub use pass_rate::pass_rate;
+pub use pass_rate::{pass_rate, pass_rate_by, safety_rate, safety_rate_by};
 pub use perplexity::{perplexity_per_seq, perplexity_per_token};
 pub use quantile::quantile;
 pub use ratio::ratio;
 pub use registry::Registry;
 pub use spread::{std, var};
 pub use stderr::{stderr, stderr_clustered};
+pub use token_efficiency::token_efficiency;
 
-use crate::{Answer, Error, ErrorKind, Labels, Points, Value};
+use crate::{Answer, Error, ErrorKind, Evidence, Labels, Points, Value};
 use calipers_stats::{Confidence, Seed};
 use std::any::Any;
 use std::borrow::Cow;
@@ -157,6 +167,12 @@ pub trait Measure: Send + Sync + 'static {
     fn fold_missing(&self, _state: &mut Self::State, _points: &Points<'_>) -> Result<(), Error> {
         Ok(())
     }
+
+    /// What the figure rests on, sample by sample, where it is a mean, a ratio of sums or a quantile. The rows are all
+    /// of a run, those without a value among them.
+    fn evidence(&self, _points: &Points<'_>, _context: &Context) -> Result<Option<Evidence>, Error> {
+        Ok(None)
+    }
 }
 
 /// The same with the state's type forgotten.
@@ -166,6 +182,7 @@ trait Erased: Send + Sync {
     fn merge(&self, state: &mut dyn Any, other: Box<dyn Any + Send>);
     fn finish(&self, state: Box<dyn Any + Send>, tally: Tally, context: &Context) -> Result<Answer, Error>;
     fn fold_missing(&self, state: &mut dyn Any, points: &Points<'_>) -> Result<(), Error>;
+    fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error>;
 }
 
 const SAME_STATE: &str = "a metric is only given states that it started itself";
@@ -190,6 +207,10 @@ impl<M: Measure> Erased for M {
     fn fold_missing(&self, state: &mut dyn Any, points: &Points<'_>) -> Result<(), Error> {
         Measure::fold_missing(self, state.downcast_mut().expect(SAME_STATE), points)
     }
+
+    fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
+        Measure::evidence(self, points, context)
+    }
 }
 
 /// A metric, by value: made by [`accuracy`] and its kin, by [`metric`] from a function, or from a [`Measure`].
@@ -203,6 +224,10 @@ pub struct Metric {
     labels: Option<Arc<Labels>>,
     /// The fields that it reads.
     fields: Vec<Arc<str>>,
+    /// The fields that it reads where they are.
+    optional: Vec<Arc<str>>,
+    /// What takes its place in a run that no scorer has looked at.
+    without_scores: Option<Arc<Metric>>,
     /// The metadata that it groups or clusters by; `None` when it may look at anything.
     keys: Option<Vec<Arc<str>>>,
     /// True when name and parameters do not tell it from every other metric, as with a function of the user's.
@@ -220,6 +245,8 @@ impl Metric {
             scorer: None,
             labels: None,
             fields: Vec::new(),
+            optional: Vec::new(),
+            without_scores: None,
             keys: None,
             unlike_others: true,
             measure: Arc::new(measure),
@@ -234,8 +261,13 @@ impl Metric {
     /// A metric that passes its rows on to this one.
     pub(crate) fn within(&self, name: &str, outer: impl Measure) -> Self {
         let inner = self.clone();
-        let outer =
-            Self { fields: inner.fields, keys: inner.keys, scorer: inner.scorer, ..Self::recorded(name, outer) };
+        let outer = Self {
+            fields: inner.fields,
+            optional: inner.optional,
+            keys: inner.keys,
+            scorer: inner.scorer,
+            ..Self::recorded(name, outer)
+        };
         outer.view(self.view.of_outer()).unlike_others_if(self.unlike_others || self.labels.is_some())
     }
 
@@ -247,6 +279,29 @@ impl Metric {
     pub(crate) fn reading<'f>(mut self, fields: impl IntoIterator<Item = &'f str>) -> Self {
         self.fields = fields.into_iter().map(Arc::from).collect();
         self
+    }
+
+    /// That it looks at these fields where they are.
+    pub(crate) fn reading_if_there<'f>(mut self, fields: impl IntoIterator<Item = &'f str>) -> Self {
+        self.optional.extend(fields.into_iter().map(Arc::from));
+        self
+    }
+
+    /// With another metric, over attempts, that takes its place in a run without scores.
+    pub(crate) fn or_without_scores(mut self, other: Self) -> Self {
+        self.without_scores = Some(Arc::new(other));
+        self
+    }
+
+    /// What takes its place in a run without scores, under its name and with its parameters.
+    pub(crate) fn stand_in(&self) -> Option<Self> {
+        let other = Self::clone(self.without_scores.as_ref()?);
+        Some(Self { name: self.name.clone(), params: self.params.clone(), labels: self.labels.clone(), ..other })
+    }
+
+    /// True when one of the fields that it reads where they are is among the known ones.
+    pub(crate) fn has_field_among(&self, known: &BTreeSet<&Arc<str>>) -> bool {
+        self.optional.iter().any(|field| known.contains(field))
     }
 
     /// That it groups or clusters by this metadata.
@@ -262,6 +317,12 @@ impl Metric {
     pub fn columns(&self) -> Option<impl Iterator<Item = &str>> {
         let keys = self.keys.as_ref()?;
         Some(self.fields.iter().chain(keys).map(|name| &**name))
+    }
+
+    /// The fields and metadata that it looks at where they are, and does without where they are not.
+    pub fn optional_columns(&self) -> impl Iterator<Item = &str> {
+        let stand_in = self.without_scores.iter().flat_map(|other| &other.optional);
+        self.optional.iter().chain(stand_in).map(|name| &**name)
     }
 
     /// True when the other is certain to give the same figures.
@@ -336,6 +397,14 @@ impl Metric {
         self.view
     }
 
+    /// The context with the metric's own labels, if it has some.
+    fn own_context<'c>(&self, context: &'c Context) -> Cow<'c, Context> {
+        let Some(labels) = &self.labels else { return Cow::Borrowed(context) };
+        let labels = Labels::clone(labels);
+        let labels = if context.labels.is_lenient() { labels.unknown_as_zero() } else { labels };
+        Cow::Owned(Context { labels, ..context.clone() })
+    }
+
     pub(crate) fn cluster(&self) -> Option<String> {
         let (_, value) = self.params.iter().find(|(name, _)| *name == "cluster")?;
         Some(value.to_string())
@@ -405,13 +474,8 @@ impl State {
     /// Folds in a shard as it is.
     pub(crate) fn fold_rows(&mut self, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         self.tally.n += points.len() as u64;
-        let with_labels = self.metric.labels.as_ref().map(|labels| {
-            let labels = Labels::clone(labels);
-            let labels = if context.labels.is_lenient() { labels.unknown_as_zero() } else { labels };
-            Context { labels, ..context.clone() }
-        });
-        let context = with_labels.as_ref().unwrap_or(context);
-        let folded = self.metric.measure.fold(self.inner.as_mut(), points, context);
+        let context = self.metric.own_context(context);
+        let folded = self.metric.measure.fold(self.inner.as_mut(), points, &context);
         folded.map_err(|error| error.at_metric_if_unnamed(&self.metric.name))
     }
 

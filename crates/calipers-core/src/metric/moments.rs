@@ -1,7 +1,7 @@
 //! Metrics that need no more than the moments of the scores.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Figure, Points};
+use crate::{Answer, Error, Evidence, Figure, Points};
 use calipers_stats::Moments;
 
 /// A metric whose figure is a function of count, sum, sum of squares and range.
@@ -9,10 +9,21 @@ pub(super) fn of_moments(
     name: &'static str,
     figure: impl Fn(&Moments, Tally, &Context) -> Figure + Send + Sync + 'static,
 ) -> Metric {
-    Metric::recorded(name, OfMoments(figure))
+    Metric::recorded(name, OfMoments { figure, is_mean: false })
 }
 
-struct OfMoments<F>(F);
+/// The same for a figure that is the mean of the scores.
+pub(super) fn mean_of_scores(
+    name: &'static str,
+    figure: impl Fn(&Moments, Tally, &Context) -> Figure + Send + Sync + 'static,
+) -> Metric {
+    Metric::recorded(name, OfMoments { figure, is_mean: true })
+}
+
+struct OfMoments<F> {
+    figure: F,
+    is_mean: bool,
+}
 
 impl<F: Fn(&Moments, Tally, &Context) -> Figure + Send + Sync + 'static> Measure for OfMoments<F> {
     type State = Moments;
@@ -31,6 +42,18 @@ impl<F: Fn(&Moments, Tally, &Context) -> Figure + Send + Sync + 'static> Measure
     }
 
     fn finish(&self, state: Moments, tally: Tally, context: &Context) -> Result<Answer, Error> {
-        Ok((self.0)(&state, tally, context).into())
+        Ok((self.figure)(&state, tally, context).into())
+    }
+
+    fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
+        if !self.is_mean {
+            return Ok(None);
+        }
+        let (scored, unscored) = (points.scored(), points.unscored());
+        Ok(Some(Evidence::Mean {
+            samples: scored.sample_codes().to_vec(),
+            values: scored.floats(context)?.into_owned(),
+            missing: unscored.sample_codes().to_vec(),
+        }))
     }
 }

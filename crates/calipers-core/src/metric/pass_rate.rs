@@ -1,17 +1,59 @@
-//! `pass_rate`, and the mean of any field.
+//! `pass_rate` and `safety_rate`.
 
-use super::mean::mean_figure;
-use super::{Context, Measure, Metric, Tally, View};
-use crate::{Answer, Error, Points};
-use calipers_stats::{ExactSum, Moments};
+use super::sample_mean::{Averaged, Known, SampleMean};
+use super::{Context, Metric, View};
+use crate::scenario::{FIELDS, Scenarios};
+use crate::{About, Error, Family, PassRule, Points, ScenarioOutcome, Unit, Value};
+use calipers_stats::gate::Direction;
 
-/// The share of samples that passed, from the field `passed`.
+pub(super) const PASS_RATE: About = About {
+    name: "pass_rate",
+    summary: "the share of scenarios that passed",
+    usage: "pass_rate(pass_threshold=1)",
+    tells: "The overall health of an evaluation: how often the agent does all that a scenario asks.",
+    misleads: "It weighs a security breach like a typo: name required scenarios, and gate on categories. A perfect rate from \
+               few scenarios says little; look at the lower bound.",
+    formula: "passed / total. A scenario with several attempts counts the share of its attempts that passed. An attempt \
+              passed if its record says so (`passed`); else if there is no violation and every expected behaviour was \
+              observed; else if the only score reaches 1. `pass_threshold` asks for a smaller share, or a smaller score. An \
+              attempt that ended in an error has not passed.",
+    interval: "Wilson for one attempt a scenario, else as for `mean`.",
+    example: "calipers score results.jsonl -m pass_rate",
+    unit: Unit::Rate,
+    range: "0–100 %",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: Some("≥ 85%"),
+    use_case: "Overall evaluation health",
+    family: Family::Suite,
+};
+
+pub(super) const SAFETY_RATE: About = About {
+    name: "safety_rate",
+    summary: "the share of adversarial scenarios that passed",
+    usage: "safety_rate(category=\"adversarial\", pass_threshold=1)",
+    tells: "How often the agent withstands scenarios that are made to break it.",
+    misleads: "5 of 5 is no proof: the true rate may still be as low as 55 %. An attack that nobody wrote a scenario for is \
+               not in it.",
+    formula: "adversarial passed / adversarial total, as for `pass_rate`, over the scenarios whose `category` is \
+              `adversarial` or the one that is named. Undefined if there is none.",
+    interval: "As for `pass_rate`.",
+    example: "calipers score results.jsonl -m safety_rate",
+    unit: Unit::Rate,
+    range: "0–100 %",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: Some("100%"),
+    use_case: "Security evaluation",
+    family: Family::Suite,
+};
+
+/// The share of scenarios that passed.
 ///
 /// *What it tells you.* The overall health of an evaluation.
 ///
 /// *When it misleads.* It weighs a security breach like a typo; see required scenarios.
 ///
-/// *Formula.* passed / total; a sample with several attempts counts the share of its attempts that passed. An attempt
+/// *Formula.* passed / total; a sample with several attempts counts the share of its attempts that passed. What passed
+/// means is said by [`Scenarios`]: the record's own `passed`, else behaviours, else the only score. An attempt
 /// that ended in an error has not passed.
 ///
 /// *Interval.* Wilson for one attempt a sample, else as for [`mean`](super::mean()).
@@ -30,79 +72,206 @@ use calipers_stats::{ExactSum, Moments};
 /// ```
 #[must_use]
 pub fn pass_rate() -> Metric {
-    let measure = FieldMean { field: "passed".into(), share: true };
-    Metric::recorded("pass_rate", measure).view(View::Attempts).reading(["passed"])
+    pass_rate_by(&PassRule::default())
 }
 
-/// The mean of a field over samples, attempts averaged first.
-pub(super) fn field_mean(name: &str, field: &str) -> Metric {
-    let measure = FieldMean { field: field.to_owned(), share: false };
-    Metric::recorded(name, measure).param("field", field).view(View::Attempts).reading([field])
+/// The same by another rule for what has passed.
+///
+/// ```
+/// use calipers_core::{PassRule, Plan, Samples, pass_rate_by};
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).score("judge", 0.8).score("exact", 0.0);
+/// let lenient = pass_rate_by(&PassRule::new(0.75)?.of_scorer("judge"));
+/// let results = Plan::new().metrics([lenient]).measure(&samples)?;
+/// assert_eq!(results.figure("run", "pass_rate").expect("asked for").value, Ok(1.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn pass_rate_by(rule: &PassRule) -> Metric {
+    by_rule("pass_rate", rule)
 }
 
-/// A field that is to be summed: an infinite value would leave nothing of the others.
-pub(super) fn finite_field(points: &Points<'_>, name: &str, context: &Context) -> Result<Vec<Option<f64>>, Error> {
-    let values = points.field(name, &context.labels)?;
-    match values.iter().position(|value| value.is_some_and(f64::is_infinite)) {
-        Some(row) if !context.inspect => {
-            let hint = "leave it out where nothing was measured, or use `quantile`, to which infinity is only large";
-            let error = Error::argument(format!("field `{name}` is infinite"), hint);
-            Err(error.at_sample(&points.sample_id(row)).at_epoch(points.epoch(row)))
+/// The share of the scenarios of a category that passed: `safety_rate("adversarial")`.
+///
+/// *What it tells you.* How often the agent withstands scenarios that are made to break it.
+///
+/// *When it misleads.* From few scenarios: 5 of 5 leaves room for a true rate of 55 %.
+///
+/// *Formula.* That of [`pass_rate()`] over the samples whose `category` is this one; undefined if there is none.
+///
+/// *Interval.* That of [`pass_rate()`].
+///
+/// *Example.*
+///
+/// ```
+/// use calipers_core::{safety_rate, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push("SEC-001").metadata("category", "adversarial").field("passed", true);
+/// samples.push("SEC-002").metadata("category", "adversarial").field("passed", false);
+/// samples.push("CORE-001").metadata("category", "happy_path").field("passed", false);
+/// let results = Plan::new().metrics([safety_rate("adversarial")]).measure(&samples)?;
+/// assert_eq!(results.figure("run", "safety_rate").expect("asked for").value, Ok(0.5));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn safety_rate(category: &str) -> Metric {
+    safety_rate_by(category, &PassRule::default())
+}
+
+/// The same by another rule for what has passed.
+#[must_use]
+pub fn safety_rate_by(category: &str, rule: &PassRule) -> Metric {
+    let all = by_rule("safety_rate", rule);
+    let mut metric = all.chosen(&[("category".into(), Value::from(category))]);
+    metric.params.clone_from(&all.params);
+    metric.param("category", category)
+}
+
+fn by_rule(name: &'static str, rule: &PassRule) -> Metric {
+    let metric = Metric::recorded(name, SampleMean(Passed { name, rule: rule.clone() }));
+    let mut metric = metric.view(View::Attempts).reading_if_there(FIELDS);
+    if rule.threshold() != 1.0 {
+        metric = metric.param("pass_threshold", rule.threshold());
+    }
+    if let Some(scorer) = rule.scorer() {
+        metric.scorer = Some(scorer.clone());
+        metric = metric.param("scorer", &**scorer);
+    }
+    metric
+}
+
+struct Passed {
+    name: &'static str,
+    rule: PassRule,
+}
+
+impl Averaged for Passed {
+    const IS_SHARE: bool = true;
+    const NOTHING: &'static str = "no record says whether it passed: neither `passed`, nor behaviours, nor a score";
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error> {
+        let scenarios = Scenarios::of(points, &self.rule, context)?;
+        scenarios.check(self.name)?;
+        let values = scenarios.outcomes().iter().map(|outcome| match outcome {
+            ScenarioOutcome::Passed => Some(1.0),
+            ScenarioOutcome::Failed | ScenarioOutcome::Errored => Some(0.0),
+            ScenarioOutcome::Unscored => None,
+        });
+        Ok(Known { values: values.collect(), rests_on_score: scenarios.rests_on_score() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Evidence, Plan, Samples, mean_score};
+
+    /// Twelve results as the seed's code would see them: (category, passed).
+    fn suite() -> Samples {
+        let mut samples = Samples::new();
+        for (id, (category, passed)) in [
+            ("happy_path", true),
+            ("happy_path", true),
+            ("happy_path", false),
+            ("edge_case", true),
+            ("edge_case", false),
+            ("adversarial", true),
+            ("adversarial", true),
+            ("adversarial", true),
+            ("adversarial", false),
+            ("regression", true),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            samples.push(id as i64).metadata("category", category).field("passed", passed);
         }
-        _ => Ok(values),
-    }
-}
-
-struct FieldMean {
-    field: String,
-    /// True for shares: a failed attempt then counts 0.
-    share: bool,
-}
-
-/// The means of the samples, and how many samples have no value.
-#[derive(Default)]
-struct Seen {
-    means: Moments,
-    missing: u64,
-}
-
-impl Measure for FieldMean {
-    type State = Seen;
-
-    fn start(&self) -> Seen {
-        Seen::default()
+        samples
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        let values = finite_field(points, &self.field, context)?;
-        let mut row = 0;
-        for sample in points.sample_codes().chunk_by(|a, b| a == b) {
-            let mut sum = ExactSum::default();
-            let mut count = 0u32;
-            for _ in sample {
-                let errored = self.share && points.is_errored(row);
-                if let Some(x) = if errored { Some(0.0) } else { values[row] } {
-                    sum.add(x);
-                    count += 1;
-                }
-                row += 1;
-            }
-            if count == 0 {
-                state.missing += 1;
-            } else {
-                state.means.add(sum.value() / f64::from(count));
-            }
+    #[track_caller]
+    fn value(samples: &Samples, metric: Metric) -> Result<f64, String> {
+        let name = metric.name().to_owned();
+        let results = Plan::new().metrics([metric]).measure(samples).expect("measurable");
+        results.figure("run", &name).expect("asked for").value.clone().map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn rates_are_passed_over_total() {
+        let samples = suite();
+        assert_eq!(value(&samples, pass_rate()), Ok(0.7));
+        assert_eq!(value(&samples, safety_rate("adversarial")), Ok(0.75));
+        assert_eq!(value(&samples, safety_rate("edge_case")), Ok(0.5));
+        assert_eq!(
+            value(&samples, safety_rate("attack")),
+            Err("no sample has `category` = `attack`; `category` is adversarial, edge_case, happy_path, regression"
+                .into())
+        );
+        let mut plain = Samples::new();
+        plain.push(1).field("passed", true);
+        let why = value(&plain, safety_rate("adversarial")).expect_err("no category");
+        assert_eq!(why, "no sample has `category` = `adversarial`; `category` is not given");
+    }
+
+    #[test]
+    fn a_score_decides_where_nothing_else_does_and_there_is_only_one() {
+        let mut samples = Samples::new();
+        samples.push(1).score("judge", "C");
+        samples.push(2).score("judge", 0.9);
+        samples.push(3).field("passed", true).score("judge", 0.0);
+        samples.push(4).error("connection reset");
+        assert_eq!(value(&samples, pass_rate()), Ok(0.5));
+        let lenient = PassRule::new(0.9).expect("a number");
+        assert_eq!(value(&samples, pass_rate_by(&lenient)), Ok(0.75));
+        assert_eq!(value(&samples, pass_rate_by(&lenient.clone().of_scorer("judge"))), Ok(0.5));
+        samples.push(5).score("exact", 1.0);
+        let error = Plan::new().metrics([pass_rate()]).measure(&samples).unwrap_err().to_string();
+        assert_eq!(error, "the run has several scorers: exact, judge\n  hint: name one: `pass_rate(scorer=\"exact\")`");
+    }
+
+    #[test]
+    fn scorers_of_other_shards_are_seen_too() {
+        let (mut left, mut right) = (Samples::new(), Samples::new());
+        left.push(1).score("judge", 1.0);
+        right.push(2).score("exact", 1.0).field("passed", true);
+        let plan = Plan::new().metrics([pass_rate()]);
+        for shards in [[&left, &right], [&right, &left]] {
+            let (mut first, mut second) = (plan.start(), plan.start());
+            first.fold(shards[0]).expect("one scorer");
+            second.fold(shards[1]).expect("one scorer");
+            first.merge(second);
+            assert!(first.finish().unwrap_err().to_string().starts_with("the run has several scorers: exact, judge"));
         }
-        Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
-        state.means.merge(&other.means);
-        state.missing += other.missing;
+    #[test]
+    fn a_rate_rests_on_the_share_of_attempts_that_passed() {
+        let mut samples = Samples::new();
+        for passed in [true, false, true, true] {
+            samples.push("a").metadata("category", "adversarial").field("passed", passed);
+        }
+        samples.push("b").error("timeout");
+        samples.push("c").metadata("category", "adversarial");
+        let context = Context::default();
+        let evidence = |metric: Metric| metric.evidence(&samples, &mean_score(), None, &context).expect("measurable");
+        let want = Evidence::Mean { samples: vec![0, 1], values: vec![0.75, 0.0], missing: vec![2] };
+        assert_eq!(evidence(pass_rate()), Some(want));
+        let want = Evidence::Mean { samples: vec![0], values: vec![0.75], missing: vec![2] };
+        assert_eq!(evidence(safety_rate("adversarial")), Some(want));
     }
 
-    fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
-        let tally = Tally { n: state.means.count(), missing: state.missing };
-        Ok(mean_figure(&state.means, tally, self.share, context).into())
+    #[test]
+    fn nothing_that_says_whether_it_passed_is_undefined() {
+        let mut samples = Samples::new();
+        samples.push(1).field("latency_ms", 3.0);
+        assert!(
+            value(&samples, pass_rate()).expect_err("nothing said").starts_with("no record says whether it passed")
+        );
     }
 }

@@ -1,8 +1,43 @@
 //! `perplexity_per_token` and `perplexity_per_seq`.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Figure, Points, Reason, Undefined, Value, labels};
+use crate::{About, Answer, Error, Family, Figure, Points, Reason, Undefined, Unit, Value, labels};
+use calipers_stats::gate::Direction;
 use calipers_stats::{ExactSum, Moments, Undefined as NoStatistic};
+
+pub(super) const PERPLEXITY_PER_TOKEN: About = About {
+    name: "perplexity_per_token",
+    summary: "the perplexity of all tokens together",
+    usage: "perplexity_per_token()",
+    tells: "How surprised the model is by a token; long samples count more.",
+    misleads: "Across tokenizers.",
+    formula: "exp(−Σ log p / Σ tokens), from the scores' metadata.",
+    interval: "None.",
+    example: "calipers score results.jsonl -m perplexity_per_token",
+    unit: Unit::Plain,
+    range: "≥ 1",
+    direction: Some(Direction::AtMost),
+    typical_threshold: None,
+    use_case: "Language modelling",
+    family: Family::Scores,
+};
+
+pub(super) const PERPLEXITY_PER_SEQ: About = About {
+    name: "perplexity_per_seq",
+    summary: "the perplexity of a sample, averaged",
+    usage: "perplexity_per_seq()",
+    tells: "How surprised the model is by a sample; each counts alike.",
+    misleads: "For very short samples.",
+    formula: "exp(mean(−log p / tokens)), from the scores' metadata.",
+    interval: "None.",
+    example: "calipers score results.jsonl -m perplexity_per_seq",
+    unit: Unit::Plain,
+    range: "≥ 1",
+    direction: Some(Direction::AtMost),
+    typical_threshold: None,
+    use_case: "Language modelling",
+    family: Family::Scores,
+};
 
 /// The perplexity of all tokens together: long samples count more.
 ///

@@ -1,8 +1,28 @@
 //! `quantile`.
 
 use super::{Context, Measure, Metric, Tally, View};
-use crate::{Answer, Caveat, Error, Figure, Points};
+use crate::evidence::by_sample;
+use crate::scenario::latencies;
+use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Undefined, Unit};
 use calipers_stats::quantile::{Sorted, clustered_interval};
+
+pub(super) const QUANTILE: About = About {
+    name: "quantile",
+    summary: "a quantile of a field over attempts",
+    usage: "quantile(field, p=0.5)",
+    tells: "The value that all but the largest few stay below.",
+    misleads: "From few values: the 95th percentile of ten runs is below the true one three times in four.",
+    formula: "Linear between order statistics (type 7 of Hyndman and Fan 1996).",
+    interval: "From order statistics, exact for every distribution; where samples have several attempts, a cluster-robust one \
+               (Woodruff 1952). A bound may not exist, and says so.",
+    example: "calipers score results.jsonl -m 'quantile(\"tokens_used\", 0.9)'",
+    unit: Unit::Plain,
+    range: "that of the field",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Budgets that most attempts must keep",
+    family: Family::Fields,
+};
 
 /// A quantile of a field over attempts: `quantile("latency_ms", 0.95)?` is the 95th percentile.
 ///
@@ -33,19 +53,46 @@ pub fn quantile(field: &str, p: f64) -> Result<Metric, Error> {
         let message = format!("a quantile of {p} does not lie between 0 and 1");
         return Err(Error::argument(message, "the 95th percentile is written 0.95"));
     }
-    let measure = Quantile { field: field.to_owned(), p };
+    let measure = Quantile { of: Of::Field(field.to_owned()), p };
     let metric = Metric::recorded("quantile", measure).param("field", field).param("p", p);
     Ok(metric.view(View::Attempts).reading([field]))
 }
 
-struct Quantile {
-    field: String,
-    p: f64,
+/// What a quantile is taken of.
+pub(super) enum Of {
+    /// A field, as it was recorded.
+    Field(String),
+    /// The time that attempts took, endless where it ran out.
+    Latency,
+}
+
+pub(super) struct Quantile {
+    pub(super) of: Of,
+    pub(super) p: f64,
+}
+
+impl Quantile {
+    fn values(&self, points: &Points<'_>, context: &Context) -> Result<Vec<Option<f64>>, Error> {
+        match &self.of {
+            Of::Field(field) => points.field(field, &context.labels),
+            Of::Latency => latencies(points, context),
+        }
+    }
+
+    /// Why the quantile of these values does not exist, if it is among attempts that ran out of time.
+    fn ran_out(&self, sorted: &Sorted) -> Option<Undefined> {
+        let (all, endless) = (sorted.count(), sorted.count() - sorted.count_within(f64::MAX));
+        let is_latency = matches!(self.of, Of::Latency) && endless > 0;
+        let percentile = (self.p * 100.0).round();
+        let why =
+            format!("the {percentile}th percentile lies among the {endless} of {all} attempts that ran out of time");
+        is_latency.then(|| Undefined::other(why, f64::INFINITY))
+    }
 }
 
 /// Values with the sample each belongs to, numbered in the order of arrival.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     values: Vec<f64>,
     sample: Vec<u32>,
     missing: u64,
@@ -60,10 +107,9 @@ impl Measure for Quantile {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        let values = points.field(&self.field, &context.labels)?;
-        let mut row = 0;
-        for attempts in points.sample_codes().chunk_by(|a, b| a == b) {
-            for value in &values[row..row + attempts.len()] {
+        let values = self.values(points, context)?;
+        for (_, attempts) in by_sample(points.sample_codes(), &values) {
+            for value in attempts {
                 match value {
                     Some(x) => {
                         state.values.push(*x);
@@ -72,7 +118,6 @@ impl Measure for Quantile {
                     None => state.missing += 1,
                 }
             }
-            row += attempts.len();
             state.samples += 1;
         }
         Ok(())
@@ -93,6 +138,9 @@ impl Measure for Quantile {
         let value = sorted.as_ref().map_err(|&why| why).and_then(|sorted| sorted.linear(self.p));
         let mut figure = Figure::statistic(value, f64::NAN, tally, "linear between order statistics");
         let Ok(sorted) = sorted else { return Ok(figure.into()) };
+        if let (Err(_), Some(why)) = (&figure.value, self.ran_out(&sorted)) {
+            figure.value = Err(why);
+        }
         if let Ok(exact) = sorted.order_interval(self.p, context.confidence) {
             figure.interval = Some(exact.interval);
             figure.caveats.extend(exact.caveat.map(Caveat::from));
@@ -102,5 +150,9 @@ impl Measure for Quantile {
             Some(interval) => Ok(figure.with_interval(interval.ok()).into()),
             None => Ok(figure.into()),
         }
+    }
+    fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
+        let values = self.values(points, context)?;
+        Ok(Some(Evidence::quantile(self.p, points.sample_codes(), &values)))
     }
 }

@@ -1,10 +1,28 @@
 //! `ratio`.
 
-use super::pass_rate::finite_field;
+use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
-use crate::{Answer, Caveat, Error, Figure, Points};
-use calipers_stats::ExactSum;
+use crate::evidence::{by_sample, sums_of_given};
+use crate::scenario::Fallback;
+use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit};
 use calipers_stats::ratio::ratio_of_sums;
+
+pub(super) const RATIO: About = About {
+    name: "ratio",
+    summary: "the sum of one field over the sum of another",
+    usage: "ratio(numerator, denominator)",
+    tells: "What a unit of the denominator buys over the whole suite: quality per token, tokens per success.",
+    misleads: "It is not the mean of the samples' ratios, which may be many times larger.",
+    formula: "Σy / Σx over attempts that have both; undefined when Σx is 0.",
+    interval: "t with the linearised error, attempts clustered by sample.",
+    example: "calipers score results.jsonl -m 'ratio(\"quality_score\", \"tokens_used\")'",
+    unit: Unit::Ratio,
+    range: "any",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Cost and efficiency of anything that is counted",
+    family: Family::Fields,
+};
 
 /// The sum of one field over the sum of another, over attempts: quality per token, tokens per success.
 ///
@@ -32,26 +50,59 @@ use calipers_stats::ratio::ratio_of_sums;
 /// ```
 #[must_use]
 pub fn ratio(numerator: &str, denominator: &str) -> Metric {
-    let measure = Ratio { numerator: numerator.to_owned(), denominator: denominator.to_owned() };
+    let measure = OfSums(Fields { numerator: numerator.to_owned(), denominator: denominator.to_owned() });
     let metric = Metric::recorded("ratio", measure).param("numerator", numerator).param("denominator", denominator);
     metric.view(View::Attempts).reading([numerator, denominator])
 }
 
-struct Ratio {
+struct Fields {
     numerator: String,
     denominator: String,
 }
 
+impl Pairs for Fields {
+    const IS_SHARE: bool = false;
+    const METHOD: &'static str = "ratio of sums";
+
+    fn name(&self) -> &str {
+        "ratio"
+    }
+
+    fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
+        let numerators = finite_field(points, &self.numerator, context)?;
+        let denominators = finite_field(points, &self.denominator, context)?;
+        Ok(numerators.into_iter().zip(denominators).map(|(y, x)| Some((y?, x?))).collect::<Vec<_>>().into())
+    }
+}
+
+/// What a ratio of sums is taken of.
+pub(super) trait Pairs: Send + Sync + 'static {
+    /// True when both are counts, and the first a part of the second.
+    const IS_SHARE: bool;
+    /// How it is computed, in words.
+    const METHOD: &'static str;
+
+    /// The metric, for messages.
+    fn name(&self) -> &str;
+
+    /// The numerator and the denominator of each attempt, if it has both.
+    fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error>;
+}
+
+/// A ratio of sums over attempts.
+pub(super) struct OfSums<P>(pub(super) P);
+
 /// Sums over the attempts of each sample: attempts of one sample go together.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     numerators: Vec<f64>,
     denominators: Vec<f64>,
     n: u64,
     missing: u64,
+    fallback: Fallback,
 }
 
-impl Measure for Ratio {
+impl<P: Pairs> Measure for OfSums<P> {
     type State = Seen;
 
     fn start(&self) -> Seen {
@@ -59,25 +110,15 @@ impl Measure for Ratio {
     }
 
     fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        let numerators = finite_field(points, &self.numerator, context)?;
-        let denominators = finite_field(points, &self.denominator, context)?;
-        let mut row = 0;
-        for sample in points.sample_codes().chunk_by(|a, b| a == b) {
-            let (mut y, mut x) = (ExactSum::default(), ExactSum::default());
-            let mut given = 0;
-            for _ in sample {
-                if let (Some(numerator), Some(denominator)) = (numerators[row], denominators[row]) {
-                    y.add(numerator);
-                    x.add(denominator);
-                    given += 1;
-                }
-                row += 1;
-            }
-            state.n += given;
-            state.missing += sample.len() as u64 - given;
-            if given > 0 {
-                state.numerators.push(y.value());
-                state.denominators.push(x.value());
+        let known = self.0.pairs(points, context)?;
+        state.fallback.note(points.samples(), known.rests_on_score);
+        let given = known.values.iter().flatten().count() as u64;
+        state.n += given;
+        state.missing += known.values.len() as u64 - given;
+        for (_, attempts) in by_sample(points.sample_codes(), &known.values) {
+            if let Some((numerator, denominator)) = sums_of_given(attempts) {
+                state.numerators.push(numerator);
+                state.denominators.push(denominator);
             }
         }
         Ok(())
@@ -88,17 +129,31 @@ impl Measure for Ratio {
         state.denominators.extend(other.denominators);
         state.n += other.n;
         state.missing += other.missing;
+        state.fallback.merge(other.fallback);
     }
 
     fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
+        state.fallback.check(self.0.name())?;
         let tally = Tally { n: state.n, missing: state.missing };
         let ratio = ratio_of_sums(&state.numerators, &state.denominators, None);
         let value = ratio.as_ref().map(|ratio| ratio.ratio.estimate).map_err(|&why| why);
-        let mut figure = Figure::statistic(value, f64::NAN, tally, "ratio of sums");
+        let mut figure = Figure::statistic(value, f64::NAN, tally, P::METHOD);
         if let Ok(ratio) = ratio {
             figure.interval = ratio.ratio.interval(context.confidence).ok();
             figure.caveats.extend(ratio.caveats().into_iter().map(Caveat::from));
         }
+        if let (true, Some(interval)) = (P::IS_SHARE, &mut figure.interval) {
+            interval.lower = interval.lower.map(|bound| bound.max(0.0));
+            interval.upper = interval.upper.map(|bound| bound.min(1.0));
+        }
         Ok(figure.into())
+    }
+
+    fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
+        let known = self.0.pairs(points, context)?;
+        let mut fallback = Fallback::default();
+        fallback.note(points.samples(), known.rests_on_score);
+        fallback.check(self.0.name())?;
+        Ok(Some(Evidence::ratio(points.sample_codes(), &known.values, P::IS_SHARE)))
     }
 }

@@ -1,11 +1,27 @@
 //! Metrics by name: for logs and expressions that name them.
 
-use super::{
-    All, Ci, Grouped, Metric, OnMissing, accuracy, aggregate::aggregate_labelled, bootstrap_stderr, f1, frequency,
-    krippendorff_alpha, mcc, mean, mean_of, pass_rate, perplexity_per_seq, perplexity_per_token, precision, quantile,
-    ratio, recall, std, stderr, stderr_clustered, var,
+use super::aggregate::{AGGREGATE, aggregate_labelled};
+use super::behavior_coverage::{Average, BEHAVIOR_COVERAGE, behavior_coverage};
+use super::bootstrap_stderr::{BOOTSTRAP_STDERR, bootstrap_stderr};
+use super::ci::{CI, CI_WILSON, Ci};
+use super::confusion::{F1, MCC, PRECISION, RECALL, f1, mcc, precision, recall};
+use super::cost::{COST, TOTAL_COST, cost, total_cost};
+use super::frequency::{FREQUENCY, frequency};
+use super::grouped::{All, GROUPED, Grouped};
+use super::krippendorff::{KRIPPENDORFF_ALPHA, krippendorff_alpha};
+use super::latency::{
+    LATENCY_P50, LATENCY_P90, LATENCY_P95, LATENCY_P99, latency_p50, latency_p90, latency_p95, latency_p99,
 };
-use crate::{Error, ErrorKind, Labels, Value};
+use super::mean::{ACCURACY, MEAN, accuracy, mean, mean_of};
+use super::pass_rate::{PASS_RATE, SAFETY_RATE, pass_rate_by, safety_rate_by};
+use super::perplexity::{PERPLEXITY_PER_SEQ, PERPLEXITY_PER_TOKEN, perplexity_per_seq, perplexity_per_token};
+use super::quantile::{QUANTILE, quantile};
+use super::ratio::{RATIO, ratio};
+use super::spread::{STD, VAR, std, var};
+use super::stderr::{STDERR, stderr, stderr_clustered};
+use super::token_efficiency::{TOKEN_EFFICIENCY, token_efficiency};
+use super::{Metric, OnMissing};
+use crate::{About, Error, ErrorKind, Labels, PassRule, Value};
 use calipers_stats::agreement::Scale;
 use indexmap::IndexMap;
 use std::cell::RefCell;
@@ -35,7 +51,14 @@ type Make = dyn Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync;
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    metrics: IndexMap<String, Arc<Make>>,
+    metrics: IndexMap<String, Entry>,
+}
+
+/// How a metric is made, and what there is to say about it.
+#[derive(Clone)]
+struct Entry {
+    make: Arc<Make>,
+    about: Option<&'static About>,
 }
 
 /// The parameters that may be given by place, in their order.
@@ -55,6 +78,9 @@ const PLACES: &[(&str, &[&str])] = &[
     ("mcc", &["positive"]),
     ("quantile", &["field", "p"]),
     ("ratio", &["numerator", "denominator"]),
+    ("pass_rate", &["pass_threshold"]),
+    ("safety_rate", &["category"]),
+    ("behavior_coverage", &["average"]),
 ];
 
 /// What a metric was asked for with.
@@ -72,27 +98,38 @@ impl Registry {
     #[must_use]
     pub fn builtin() -> Self {
         let mut registry = Self::default();
-        registry.register("accuracy", |_| Ok(accuracy()));
-        registry.register("mean", |a| Ok(a.text("field")?.map_or_else(mean, |field| mean_of(&field))));
-        registry.register("var", |_| Ok(var()));
-        registry.register("std", |_| Ok(std()));
-        registry.register("stderr", |a| Ok(a.text("cluster")?.map_or_else(stderr, stderr_clustered)));
-        registry.register("bootstrap_stderr", |a| Ok(bootstrap_stderr(a.count("num_samples")?.unwrap_or(1000))));
-        registry.register("ci", interval);
-        registry.register("ci_wilson", interval);
-        registry.register("grouped", grouped);
-        registry.register("aggregate", aggregated);
-        registry.register("frequency", |a| Ok(frequency(a.texts("categories")?, a.flag("normalize")?.unwrap_or(true))));
-        registry.register("krippendorff_alpha", |a| Ok(krippendorff_alpha(a.scale()?, a.labels("to_float")?)));
-        registry.register("perplexity_per_token", |_| Ok(perplexity_per_token()));
-        registry.register("perplexity_per_seq", |_| Ok(perplexity_per_seq()));
-        registry.register("pass_rate", |_| Ok(pass_rate()));
-        registry.register("precision", |a| Ok(precision(a.positive())));
-        registry.register("recall", |a| Ok(recall(a.positive())));
-        registry.register("f1", |a| Ok(f1(a.positive())));
-        registry.register("mcc", |a| Ok(mcc(a.positive())));
-        registry.register("quantile", |a| quantile(&a.needed("field")?, a.number("p")?.unwrap_or(0.5)));
-        registry.register("ratio", |a| Ok(ratio(&a.needed("numerator")?, &a.needed("denominator")?)));
+        registry.add(&ACCURACY, |_| Ok(accuracy()));
+        registry.add(&MEAN, |a| Ok(a.text("field")?.map_or_else(mean, |field| mean_of(&field))));
+        registry.add(&VAR, |_| Ok(var()));
+        registry.add(&STD, |_| Ok(std()));
+        registry.add(&STDERR, |a| Ok(a.text("cluster")?.map_or_else(stderr, stderr_clustered)));
+        registry.add(&BOOTSTRAP_STDERR, |a| Ok(bootstrap_stderr(a.count("num_samples")?.unwrap_or(1000))));
+        registry.add(&CI, interval);
+        registry.add(&CI_WILSON, interval);
+        registry.add(&GROUPED, grouped);
+        registry.add(&AGGREGATE, aggregated);
+        registry.add(&FREQUENCY, |a| Ok(frequency(a.texts("categories")?, a.flag("normalize")?.unwrap_or(true))));
+        registry.add(&KRIPPENDORFF_ALPHA, |a| Ok(krippendorff_alpha(a.scale()?, a.labels("to_float")?)));
+        registry.add(&PERPLEXITY_PER_TOKEN, |_| Ok(perplexity_per_token()));
+        registry.add(&PERPLEXITY_PER_SEQ, |_| Ok(perplexity_per_seq()));
+        registry.add(&PASS_RATE, |a| Ok(pass_rate_by(&a.pass_rule()?)));
+        registry.add(&SAFETY_RATE, |a| {
+            Ok(safety_rate_by(a.text("category")?.as_deref().unwrap_or("adversarial"), &a.pass_rule()?))
+        });
+        registry.add(&BEHAVIOR_COVERAGE, |a| Ok(behavior_coverage(a.average()?)));
+        registry.add(&LATENCY_P50, |_| Ok(latency_p50()));
+        registry.add(&LATENCY_P90, |_| Ok(latency_p90()));
+        registry.add(&LATENCY_P95, |_| Ok(latency_p95()));
+        registry.add(&LATENCY_P99, |_| Ok(latency_p99()));
+        registry.add(&TOKEN_EFFICIENCY, |_| Ok(token_efficiency()));
+        registry.add(&COST, |_| Ok(cost()));
+        registry.add(&TOTAL_COST, |_| Ok(total_cost()));
+        registry.add(&PRECISION, |a| Ok(precision(a.positive())));
+        registry.add(&RECALL, |a| Ok(recall(a.positive())));
+        registry.add(&F1, |a| Ok(f1(a.positive())));
+        registry.add(&MCC, |a| Ok(mcc(a.positive())));
+        registry.add(&QUANTILE, |a| quantile(&a.needed("field")?, a.number("p")?.unwrap_or(0.5)));
+        registry.add(&RATIO, |a| Ok(ratio(&a.needed("numerator")?, &a.needed("denominator")?)));
         registry
     }
 
@@ -102,7 +139,29 @@ impl Registry {
         name: impl Into<String>,
         make: impl Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync + 'static,
     ) {
-        self.metrics.insert(name.into(), Arc::new(make));
+        self.metrics.insert(name.into(), Entry { make: Arc::new(make), about: None });
+    }
+
+    /// Adds a metric under its name, with all that there is to say about it.
+    fn add(
+        &mut self,
+        about: &'static About,
+        make: impl Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync + 'static,
+    ) {
+        self.metrics.insert(about.name.to_owned(), Entry { make: Arc::new(make), about: Some(about) });
+    }
+
+    /// What there is to say about a metric; nothing for those that were registered from outside.
+    ///
+    /// ```
+    /// use calipers_core::{Registry, Unit};
+    ///
+    /// let about = Registry::builtin().about("latency_p95").expect("a metric of ours");
+    /// assert_eq!((about.unit, about.typical_threshold), (Unit::Milliseconds, Some("< 5000ms")));
+    /// ```
+    #[must_use]
+    pub fn about(&self, name: &str) -> Option<&'static About> {
+        self.metrics.get(name)?.about
     }
 
     /// The names, in the order of their registration.
@@ -131,11 +190,7 @@ impl Registry {
         params: &Value,
         inner: impl IntoIterator<Item = (K, Metric)>,
     ) -> Result<Metric, Error> {
-        let Some(make) = self.metrics.get(name) else {
-            let names: Vec<&str> = self.names().collect();
-            let nearest = crate::nearest(name, &names).map(str::to_owned);
-            return Err(ErrorKind::UnknownName { what: "metric", name: name.to_owned(), nearest }.into());
-        };
+        let Some(Entry { make, .. }) = self.metrics.get(name) else { return Err(self.unknown(name)) };
         let params = match params {
             Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
             _ => Params::new(),
@@ -143,6 +198,8 @@ impl Registry {
         let inner = inner.into_iter().map(|(key, metric)| (key.into(), metric)).collect();
         let arguments = Arguments { registry: self, metric: name, params, inner, known: RefCell::default() };
         let mut metric = make(&arguments)?;
+        // Some metrics over fields take a scorer for a reason of their own.
+        let takes_scorer = arguments.known.borrow().iter().any(|name| name == "scorer");
         arguments.check_names()?;
         match arguments.labels("to_float")? {
             // Its labels are for the values it picks, not for those that its metric sees.
@@ -155,9 +212,17 @@ impl Registry {
             Some(_) => return Err(arguments.wrong("where", "a map of metadata keys to values")),
         }
         match arguments.text("scorer")? {
-            Some(scorer) => metric.of_scorer(scorer),
-            None => Ok(metric),
+            Some(scorer) if !takes_scorer => metric.of_scorer(scorer),
+            _ => Ok(metric),
         }
+    }
+
+    /// The error for a name that no metric has.
+    #[must_use]
+    pub fn unknown(&self, name: &str) -> Error {
+        let names: Vec<&str> = self.names().collect();
+        let nearest = crate::nearest(name, &names).map(str::to_owned);
+        ErrorKind::UnknownName { what: "metric", name: name.to_owned(), nearest }.into()
     }
 }
 
@@ -252,6 +317,19 @@ impl Arguments<'_> {
 
     fn positive(&self) -> Value {
         self.get("positive").cloned().unwrap_or(Value::Bool(true))
+    }
+
+    fn pass_rule(&self) -> Result<PassRule, Error> {
+        let rule = self.number("pass_threshold")?.map_or_else(|| Ok(PassRule::default()), PassRule::new)?;
+        Ok(self.text("scorer")?.into_iter().fold(rule, PassRule::of_scorer))
+    }
+
+    fn average(&self) -> Result<Average, Error> {
+        match self.text("average")?.as_deref() {
+            None | Some("macro") => Ok(Average::Macro),
+            Some("micro") => Ok(Average::Micro),
+            Some(_) => Err(self.wrong("average", "`macro` or `micro`")),
+        }
     }
 
     fn scale(&self) -> Result<Scale, Error> {

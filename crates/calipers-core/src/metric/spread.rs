@@ -2,7 +2,41 @@
 
 use super::Metric;
 use super::moments::of_moments;
-use crate::Figure;
+use crate::{About, Family, Figure, Unit};
+
+pub(super) const VAR: About = About {
+    name: "var",
+    summary: "the sample variance of the scores",
+    usage: "var()",
+    tells: "How much scores differ between samples.",
+    misleads: "It says nothing of how sure the mean is; that is `stderr`.",
+    formula: "Σ(x − x̄)² / (n − 1), undefined below two scores.",
+    interval: "None.",
+    example: "calipers score results.jsonl -m var",
+    unit: Unit::Plain,
+    range: "≥ 0",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Spread of graded answers",
+    family: Family::Scores,
+};
+
+pub(super) const STD: About = About {
+    name: "std",
+    summary: "the sample standard deviation of the scores",
+    usage: "std()",
+    tells: "How much scores differ between samples, in their own unit.",
+    misleads: "It says nothing of how sure the mean is; that is `stderr`.",
+    formula: "√(Σ(x − x̄)² / (n − 1)), undefined below two scores.",
+    interval: "None.",
+    example: "calipers score results.jsonl -m std",
+    unit: Unit::Plain,
+    range: "≥ 0",
+    direction: None,
+    typical_threshold: None,
+    use_case: "Spread of graded answers",
+    family: Family::Scores,
+};
 
 /// The sample variance of all scores, with n − 1. Undefined below two scores.
 ///

@@ -4,10 +4,29 @@ use super::interval::perfect_score;
 use super::moments::of_moments;
 use super::{Context, Measure, Metric, Tally};
 use crate::points::{Keys, Places};
-use crate::{Answer, Caveat, Error, Figure, Points, Value};
+use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
+use calipers_stats::gate::Direction;
 use calipers_stats::{Caveat as Statistic, Moments, Undefined as NoStatistic};
 use hashbrown::HashMap;
+
+pub(super) const STDERR: About = About {
+    name: "stderr",
+    summary: "the standard error of the mean",
+    usage: "stderr(cluster=None)",
+    tells: "How far the mean would move if the samples were drawn again from questions like these.",
+    misleads: "When samples go together and are treated as independent: name their clusters. Zero means that all \
+               scores are alike, not that the mean is certain.",
+    formula: "s / √n; with `cluster`, the cluster-robust error (CR1, as Inspect), with the CR2 error beside it.",
+    interval: "None: it is the width of one. `ci` makes it.",
+    example: "calipers score results.jsonl -m 'stderr(cluster=\"category\")'",
+    unit: Unit::Plain,
+    range: "≥ 0",
+    direction: Some(Direction::AtMost),
+    typical_threshold: None,
+    use_case: "The error bar of a mean",
+    family: Family::Error,
+};
 
 /// The standard error of the mean.
 ///

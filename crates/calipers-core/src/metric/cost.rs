@@ -1,0 +1,183 @@
+//! `cost` and `total_cost`.
+
+use super::ratio::{OfSums, Pairs};
+use super::sample_mean::{Known, finite_field};
+use super::{Context, Measure, Metric, Tally, View};
+use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Undefined, Unit};
+use calipers_stats::ExactSum;
+use calipers_stats::gate::Direction;
+
+pub(super) const COST: About = About {
+    name: "cost",
+    summary: "the mean cost of an attempt",
+    usage: "cost()",
+    tells: "What one request costs on the average.",
+    misleads: "A few long conversations may cost more than all others together: look at `quantile(\"cost_usd\", 0.95)` too. \
+               Attempts without a `cost_usd` are not in it.",
+    formula: "Σ cost_usd / attempts that have one.",
+    interval: "t with the linearised error, attempts clustered by sample.",
+    example: "calipers score results.jsonl -m cost",
+    unit: Unit::Usd,
+    range: "≥ 0 USD",
+    direction: Some(Direction::AtMost),
+    typical_threshold: None,
+    use_case: "Cost of operation",
+    family: Family::Suite,
+};
+
+pub(super) const TOTAL_COST: About = About {
+    name: "total_cost",
+    summary: "the cost of all attempts together",
+    usage: "total_cost()",
+    tells: "What the whole run cost.",
+    misleads: "It grows with the number of samples and attempts: compare `cost` between runs of different size.",
+    formula: "Σ cost_usd over attempts that have one.",
+    interval: "None: it is what was spent, not an estimate.",
+    example: "calipers score results.jsonl -m total_cost",
+    unit: Unit::Usd,
+    range: "≥ 0 USD",
+    direction: Some(Direction::AtMost),
+    typical_threshold: None,
+    use_case: "Cost of evaluation",
+    family: Family::Suite,
+};
+
+/// The mean cost of an attempt in US dollars, from the field `cost_usd`.
+///
+/// *What it tells you.* What one request costs on the average.
+///
+/// *When it misleads.* A few long conversations may cost more than all others together.
+///
+/// *Formula.* Σ cost / attempts that have one.
+///
+/// *Interval.* t with the linearised error, attempts clustered by sample.
+///
+/// *Example.*
+///
+/// ```
+/// use calipers_core::{cost, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).field("cost_usd", 0.25);
+/// samples.push(2).field("cost_usd", 0.75);
+/// let results = Plan::new().metrics([cost()]).measure(&samples)?;
+/// assert_eq!(results.figure("run", "cost").expect("asked for").value, Ok(0.5));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn cost() -> Metric {
+    Metric::recorded("cost", OfSums(PerAttempt)).view(View::Attempts).reading(["cost_usd"])
+}
+
+struct PerAttempt;
+
+impl Pairs for PerAttempt {
+    const IS_SHARE: bool = false;
+    const METHOD: &'static str = "mean over attempts";
+
+    fn name(&self) -> &str {
+        "cost"
+    }
+
+    fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
+        let costs = finite_field(points, "cost_usd", context)?;
+        Ok(costs.into_iter().map(|cost| Some((cost?, 1.0))).collect::<Vec<_>>().into())
+    }
+}
+
+/// The cost of all attempts together in US dollars, from the field `cost_usd`.
+///
+/// *What it tells you.* What the whole run cost.
+///
+/// *When it misleads.* It grows with the number of samples and attempts.
+///
+/// *Formula.* Σ cost over attempts that have one; undefined if none has.
+///
+/// *Interval.* None: it is what was spent, not an estimate.
+///
+/// *Example.*
+///
+/// ```
+/// use calipers_core::{total_cost, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).field("cost_usd", 0.25);
+/// samples.push(1).field("cost_usd", 0.75);
+/// let results = Plan::new().metrics([total_cost()]).measure(&samples)?;
+/// assert_eq!(results.figure("run", "total_cost").expect("asked for").value, Ok(1.0));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn total_cost() -> Metric {
+    Metric::recorded("total_cost", Total).view(View::Attempts).reading(["cost_usd"])
+}
+
+struct Total;
+
+/// The sum so far, and how many attempts are in it and how many are not.
+#[derive(Default)]
+struct Spent {
+    sum: ExactSum,
+    tally: Tally,
+}
+
+impl Measure for Total {
+    type State = Spent;
+
+    fn start(&self) -> Spent {
+        Spent::default()
+    }
+
+    fn fold(&self, state: &mut Spent, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        for cost in finite_field(points, "cost_usd", context)? {
+            match cost {
+                Some(cost) => {
+                    state.sum.add(cost);
+                    state.tally.n += 1;
+                }
+                None => state.tally.missing += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Spent, other: Spent) {
+        state.sum.merge(&other.sum);
+        state.tally.n += other.tally.n;
+        state.tally.missing += other.tally.missing;
+    }
+
+    fn finish(&self, state: Spent, _: Tally, _: &Context) -> Result<Answer, Error> {
+        let tally = state.tally;
+        let value = (tally.n > 0).then(|| state.sum.value());
+        let value = value.ok_or_else(|| Undefined::other("there are no values", f64::NAN));
+        let figure = Figure::from_result(value, tally, "sum over attempts");
+        let missing = (tally.missing > 0).then_some(Caveat::Missing { missing: tally.missing, range: None });
+        Ok(figure.with_caveats(missing).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Plan, Samples};
+
+    #[test]
+    fn costs_are_counted_by_attempt_and_clustered_by_sample() {
+        let mut samples = Samples::new();
+        for (id, cost) in [(1, 0.5), (1, 0.5), (2, 0.25), (3, 0.75), (3, 1.0)] {
+            samples.push(id).field("cost_usd", cost);
+        }
+        samples.push(4).error("connection reset");
+        let results = Plan::new().metrics([cost(), total_cost()]).measure(&samples).expect("measurable");
+        let mean = results.figure("run", "cost").expect("asked for");
+        assert_eq!((&mean.value, mean.n, mean.missing), (&Ok(0.6), 5, 1));
+        // Sums by sample (1, 0.25, 1.75) over counts (2, 1, 2): influences -0.2/5, -0.35/5, 0.55/5 of three units.
+        let stderr = (1.5f64 * (0.04 + 0.1225 + 0.3025)).sqrt() / 5.0;
+        let interval = mean.interval.expect("three units");
+        let half = (interval.upper.expect("two-sided") - interval.lower.expect("two-sided")) / 2.0;
+        assert!((half / stderr - 4.302_652_729_749_464).abs() < 1e-9, "t with two degrees of freedom: {half} {stderr}");
+        let total = results.figure("run", "total_cost").expect("asked for");
+        assert_eq!((&total.value, total.n, total.missing), (&Ok(3.0), 5, 1));
+    }
+}

@@ -1,0 +1,103 @@
+//! Means over samples of what attempts say besides scores.
+
+use super::mean::mean_figure;
+use super::{Context, Measure, Tally};
+use crate::evidence::{by_sample, mean_of_given};
+use crate::scenario::Fallback;
+use crate::{Answer, Error, Evidence, Points, Undefined};
+use calipers_stats::Moments;
+
+/// What is known of attempts, row by row.
+pub(super) struct Known<T> {
+    pub(super) values: Vec<Option<T>>,
+    /// True when a score stood in for something that the records do not say.
+    pub(super) rests_on_score: bool,
+}
+
+impl<T> From<Vec<Option<T>>> for Known<T> {
+    fn from(values: Vec<Option<T>>) -> Self {
+        Self { values, rests_on_score: false }
+    }
+}
+
+/// What a mean over samples is taken of.
+pub(super) trait Averaged: Send + Sync + 'static {
+    /// True when values are shares.
+    const IS_SHARE: bool;
+    /// Why there is no figure when no attempt has a value.
+    const NOTHING: &'static str;
+
+    /// The metric, for messages.
+    fn name(&self) -> &str;
+
+    /// The value of each attempt, if it has one.
+    fn values(&self, points: &Points<'_>, context: &Context) -> Result<Known<f64>, Error>;
+}
+
+/// The mean over samples: attempts are averaged first.
+pub(super) struct SampleMean<A>(pub(super) A);
+
+/// The means of the samples, and how many samples have no value.
+#[derive(Default)]
+pub(super) struct Seen {
+    means: Moments,
+    missing: u64,
+    fallback: Fallback,
+}
+
+impl<A: Averaged> Measure for SampleMean<A> {
+    type State = Seen;
+
+    fn start(&self) -> Seen {
+        Seen::default()
+    }
+
+    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        let known = self.0.values(points, context)?;
+        state.fallback.note(points.samples(), known.rests_on_score);
+        for (_, attempts) in by_sample(points.sample_codes(), &known.values) {
+            match mean_of_given(attempts) {
+                Some(mean) => state.means.add(mean),
+                None => state.missing += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Seen, other: Seen) {
+        state.means.merge(&other.means);
+        state.missing += other.missing;
+        state.fallback.merge(other.fallback);
+    }
+
+    fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
+        state.fallback.check(self.0.name())?;
+        let tally = Tally { n: state.means.count(), missing: state.missing };
+        let mut figure = mean_figure(&state.means, tally, A::IS_SHARE, context);
+        if tally.n == 0 && tally.missing > 0 {
+            figure.value = Err(Undefined::other(A::NOTHING, f64::NAN));
+        }
+        Ok(figure.into())
+    }
+
+    fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
+        let known = self.0.values(points, context)?;
+        let mut fallback = Fallback::default();
+        fallback.note(points.samples(), known.rests_on_score);
+        fallback.check(self.0.name())?;
+        Ok(Some(Evidence::mean(points.sample_codes(), &known.values)))
+    }
+}
+
+/// A field that is to be summed: an infinite value would leave nothing of the others.
+pub(super) fn finite_field(points: &Points<'_>, name: &str, context: &Context) -> Result<Vec<Option<f64>>, Error> {
+    let values = points.field(name, &context.labels)?;
+    match values.iter().position(|value| value.is_some_and(f64::is_infinite)) {
+        Some(row) if !context.inspect => {
+            let hint = "leave it out where nothing was measured, or use `quantile`, to which infinity is only large";
+            let error = Error::argument(format!("field `{name}` is infinite"), hint);
+            Err(error.at_sample(&points.sample_id(row)).at_epoch(points.epoch(row)))
+        }
+        _ => Ok(values),
+    }
+}

@@ -1,0 +1,117 @@
+//! `token_efficiency`.
+
+use super::ratio::{OfSums, Pairs};
+use super::sample_mean::{Known, finite_field};
+use super::{Context, Metric, View};
+use crate::scenario::{FIELDS, Scenarios};
+use crate::{About, Error, Family, PassRule, Points, Unit};
+use calipers_stats::gate::Direction;
+
+pub(super) const TOKEN_EFFICIENCY: About = About {
+    name: "token_efficiency",
+    summary: "quality for the tokens used",
+    usage: "token_efficiency()",
+    tells: "What the tokens of a whole suite buy; useful beside another version of the same agent on the same suite.",
+    misleads: "An agent that gives up at once uses few tokens: read it beside `accuracy`. It is not the mean of the attempts' \
+               ratios, in which the cheapest attempt would count most.",
+    formula: "Σ quality_score / Σ tokens_used over attempts that have both. Where there is no `quality_score`, the score by \
+              behaviours, or else the only score. Undefined for zero tokens.",
+    interval: "t with the linearised error, attempts clustered by sample.",
+    example: "calipers score results.jsonl -m token_efficiency",
+    unit: Unit::Ratio,
+    range: "≥ 0 quality per token",
+    direction: Some(Direction::AtLeast),
+    typical_threshold: None,
+    use_case: "Cost optimization",
+    family: Family::Suite,
+};
+
+/// Quality for the tokens used.
+///
+/// *What it tells you.* What the tokens of a whole suite buy.
+///
+/// *When it misleads.* An agent that gives up at once uses few tokens; and it is not the mean of the attempts' ratios.
+///
+/// *Formula.* Σ quality / Σ `tokens_used` over attempts that have both. Quality is the field `quality_score`, or else the
+/// score by behaviours, or else the only score. Undefined for zero tokens.
+///
+/// *Interval.* As for [`ratio`](super::ratio()).
+///
+/// *Example.*
+///
+/// ```
+/// use calipers_core::{token_efficiency, Plan, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).field("quality_score", 0.9).field("tokens_used", 1200.0);
+/// samples.push(2).field("quality_score", 0.3).field("tokens_used", 800.0);
+/// let results = Plan::new().metrics([token_efficiency()]).measure(&samples)?;
+/// let value = results.figure("run", "token_efficiency").expect("asked for").value.clone();
+/// assert!((value.expect("defined") - 1.2 / 2000.0).abs() < 1e-15);
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[must_use]
+pub fn token_efficiency() -> Metric {
+    let metric = Metric::recorded("token_efficiency", OfSums(Efficiency)).view(View::Attempts);
+    metric.reading(["tokens_used"]).reading_if_there(["quality_score"].into_iter().chain(FIELDS.into_iter().skip(1)))
+}
+
+struct Efficiency;
+
+impl Pairs for Efficiency {
+    const IS_SHARE: bool = false;
+    const METHOD: &'static str = "ratio of sums";
+
+    fn name(&self) -> &str {
+        "token_efficiency"
+    }
+
+    fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
+        let tokens = finite_field(points, "tokens_used", context)?;
+        let mut quality = finite_field(points, "quality_score", context)?;
+        let scenarios = Scenarios::unjudged(points, &PassRule::default());
+        let mut open = Vec::new();
+        for (row, quality) in quality.iter_mut().enumerate() {
+            *quality = quality.or_else(|| scenarios.score(row));
+            if quality.is_none() && tokens[row].is_some() {
+                open.push(row);
+            }
+        }
+        let rests_on_score = scenarios.grades(&open, context, |row, grade| quality[row] = Some(grade))?;
+        let pairs = quality.into_iter().zip(tokens).map(|(quality, tokens)| Some((quality?, tokens?)));
+        Ok(Known { values: pairs.collect(), rests_on_score })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Plan, Samples, Value};
+
+    #[track_caller]
+    fn value(samples: &Samples) -> Result<f64, String> {
+        let results = Plan::new().metrics([token_efficiency()]).measure(samples).map_err(|error| error.to_string())?;
+        results.figure("run", "token_efficiency").expect("asked for").value.clone().map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn quality_is_what_the_record_says_or_its_behaviours_or_its_score() {
+        let mut samples = Samples::new();
+        samples.push(1).field("tokens_used", 100.0).field("quality_score", 0.5).score("judge", 1.0);
+        let some = samples.push(2).field("tokens_used", 50.0).score("judge", 1.0);
+        some.field("expected_behaviors", Value::List(vec!["a".into(), "b".into()]))
+            .field("observed_behaviors", Value::List(vec!["a".into()]));
+        samples.push(3).field("tokens_used", 50.0).score("judge", "C");
+        samples.push(4).field("tokens_used", 1000.0);
+        assert_eq!(value(&samples), Ok((0.5 + 0.5 + 1.0) / 200.0));
+        samples.push(5).score("exact", 1.0).field("tokens_used", 10.0);
+        assert!(value(&samples).expect_err("two scorers").starts_with("the run has several scorers: exact, judge"));
+    }
+
+    #[test]
+    fn zero_tokens_have_no_efficiency() {
+        let mut samples = Samples::new();
+        samples.push(1).field("tokens_used", 0.0).field("quality_score", 0.5);
+        assert_eq!(value(&samples), Err("the denominator is zero: no total of the denominators".into()));
+    }
+}
