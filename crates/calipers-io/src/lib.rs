@@ -7,6 +7,7 @@
 //! not run), and unscored (it ran and could not be judged). Nothing is dropped in silence: what could not be read is an
 //! error, or a note with the run.
 
+mod baseline;
 mod document;
 mod error;
 mod formats;
@@ -16,9 +17,11 @@ mod policy;
 mod run;
 mod shape;
 mod source;
+mod suite;
 mod wanted;
 mod write;
 
+pub use baseline::{baseline_text, read_baseline};
 pub use document::read_document;
 pub use error::{Place, ReadError, printable};
 pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards};
@@ -26,6 +29,7 @@ pub use guard::panic_is_caught;
 pub use policy::{LoadedPolicy, PolicyError, load_policy};
 pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 pub use shape::{JsonShape, Root, Shape};
+pub use suite::read_suite;
 pub use source::Source;
 pub use wanted::Wanted;
 pub use write::{Contents, Output, WriteError, Writer, writer, writers};

@@ -1,6 +1,7 @@
 //! The scenarios that there should be, by name.
 
-use crate::{ReadError, Source, document};
+use crate::document::read_document;
+use crate::{ReadError, Source};
 use calipers_core::policy::{Data, Item};
 
 /// The ids of a suite: a list of ids or of scenarios with an `id`, alone or under `scenarios`, `tests`, `samples` or `ids`;
@@ -30,7 +31,7 @@ fn by_line(text: &str) -> Option<Vec<String>> {
 }
 
 fn of_document(path: &str, text: &str) -> Result<Vec<String>, ReadError> {
-    let document = document::parse(path, text).map_err(|mistake| ReadError::new(path, mistake.message))?;
+    let document = read_document(path, text.as_bytes()).map_err(|mistake| ReadError::new(path, mistake.message))?;
     let list = match &document.value {
         Data::Map(entries) => {
             let is_list = |key: &str| matches!(key, "scenarios" | "tests" | "samples" | "ids");

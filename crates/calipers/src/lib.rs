@@ -24,6 +24,8 @@
 
 #[cfg(feature = "files")]
 pub mod convert;
+#[cfg(feature = "files")]
+pub mod gate;
 pub mod guide;
 pub mod pipeline;
 #[cfg(feature = "files")]

@@ -1,6 +1,6 @@
 //! Formulas over metrics, and the condition that they have to meet.
 
-use super::decide::{Asked, Decided, holds};
+use super::decide::{Decided, holds};
 use super::measured::{Measured, Metrics, undefined};
 use super::{Fault, Judge};
 use crate::policy::{Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, Rule, Span, Spanned};

@@ -50,7 +50,7 @@ pub use spread::{std, var};
 pub use stderr::{stderr, stderr_clustered};
 pub use token_efficiency::token_efficiency;
 
-use crate::{Answer, Error, ErrorKind, Evidence, Labels, Points, Value};
+use crate::{Answer, Error, ErrorKind, Evidence, Labels, Points, Reducer, Value, mean_score};
 use calipers_stats::{Confidence, Seed};
 use std::any::Any;
 use std::borrow::Cow;
@@ -69,13 +69,24 @@ pub struct Context {
     pub labels: Labels,
     /// True to compute as Inspect does, placeholders and all, where it would otherwise be an error.
     pub inspect: bool,
+    /// How metrics over attempts, such as `pass_rate`, make one value of a sample's attempts.
+    pub attempts: Reducer,
+}
+
+impl Context {
+    /// With intervals at this level, strictly between 0 and 1, this seed and these labels.
+    pub fn new(level: f64, seed: Seed, labels: Labels) -> Result<Self, Error> {
+        let confidence =
+            Confidence::two_sided(level).map_err(|why| Error::argument(why.to_string(), "95 % is written 0.95"))?;
+        Ok(Self { confidence, seed, labels, ..Self::default() })
+    }
 }
 
 impl Default for Context {
     /// 95 % intervals, seed 0, the usual labels.
     fn default() -> Self {
         let confidence = Confidence::two_sided(0.95).expect("0.95 lies between 0 and 1");
-        Self { confidence, seed: Seed(0), labels: Labels::default(), inspect: false }
+        Self { confidence, seed: Seed(0), labels: Labels::default(), inspect: false, attempts: mean_score() }
     }
 }
 

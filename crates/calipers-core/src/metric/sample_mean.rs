@@ -4,7 +4,7 @@ use super::mean::mean_figure;
 use super::{Context, Measure, Tally};
 use crate::evidence::{by_sample, mean_of_given};
 use crate::scenario::Fallback;
-use crate::{Answer, Error, Evidence, Points, Undefined};
+use crate::{Answer, Error, Evidence, Points, Score, Undefined};
 use calipers_stats::Moments;
 
 /// What is known of attempts, row by row.
@@ -45,6 +45,18 @@ pub(super) struct Seen {
     fallback: Fallback,
 }
 
+impl<A: Averaged> SampleMean<A> {
+    /// The value of a sample. Shares are reduced as the run's scores are; what is measured is averaged.
+    fn one_of(&self, attempts: &[Option<f64>], context: &Context) -> Result<Option<f64>, Error> {
+        let given = attempts.iter().flatten().count();
+        if given < 2 || !A::IS_SHARE || context.attempts.is_mean() {
+            return Ok(mean_of_given(attempts));
+        }
+        let scores: Vec<Score> = attempts.iter().flatten().map(|&x| Score::new(x)).collect();
+        Ok(context.attempts.reduce_with(&scores, &context.labels)?.value.as_number())
+    }
+}
+
 impl<A: Averaged> Measure for SampleMean<A> {
     type State = Seen;
 
@@ -56,7 +68,7 @@ impl<A: Averaged> Measure for SampleMean<A> {
         let known = self.0.values(points, context)?;
         state.fallback.note(points.samples(), known.rests_on_score);
         for (_, attempts) in by_sample(points.sample_codes(), &known.values) {
-            match mean_of_given(attempts) {
+            match self.one_of(attempts, context)? {
                 Some(mean) => state.means.add(mean),
                 None => state.missing += 1,
             }
@@ -85,7 +97,9 @@ impl<A: Averaged> Measure for SampleMean<A> {
         let mut fallback = Fallback::default();
         fallback.note(points.samples(), known.rests_on_score);
         fallback.check(self.0.name())?;
-        Ok(Some(Evidence::mean(points.sample_codes(), &known.values)))
+        // An error of the reducer has shown when the figure was made.
+        let one_of = |attempts: &[Option<f64>]| self.one_of(attempts, context).ok().flatten();
+        Ok(Some(Evidence::mean(points.sample_codes(), &known.values, one_of)))
     }
 }
 

@@ -65,6 +65,18 @@ pub struct Policy {
     pub missing: OnMissingValues,
 }
 
+impl Policy {
+    /// The metrics that are asked for by an expression, not by a plain name.
+    #[must_use]
+    pub fn expressions(&self) -> Vec<String> {
+        let gates = self.gates.iter().map(|gate| &gate.metric);
+        let own = self.metrics.iter().map(|(_, expression)| expression);
+        let others = self.progressive.iter().map(|progressive| &progressive.metric);
+        let all = gates.chain(own).chain(others).map(|name| name.value.clone());
+        all.filter(|text| !text.chars().all(|c| c.is_alphanumeric() || c == '_')).collect()
+    }
+}
+
 /// A threshold of a metric.
 #[derive(Clone, Debug)]
 pub struct GateSpec {

@@ -202,6 +202,11 @@ impl Reducer {
         }
     }
 
+    /// True for the plain mean.
+    pub(crate) fn is_mean(&self) -> bool {
+        self.is_rule(|rule| matches!(rule, Rule::Mean))
+    }
+
     pub(crate) fn is_rule(&self, wanted: fn(&Rule) -> bool) -> bool {
         matches!(&self.how, How::Rule(rule) if wanted(rule))
     }
