@@ -1,6 +1,6 @@
 //! A verdict as commands of a GitHub workflow, which shows them beside the run.
 
-use crate::gate::{blocks, first_of};
+use crate::gate::{blocks, first_of, reason};
 use crate::text::{abridged, clean};
 use calipers_core::{GateReport, GateResult, Verdict};
 
@@ -35,11 +35,7 @@ pub fn gate_annotations(report: &GateReport) -> String {
 type Annotation = (String, String);
 
 fn of_gate(gate: &GateResult) -> Annotation {
-    let mut message = if gate.reason.is_empty() { gate.rule.clone() } else { gate.reason.clone() };
-    if let Some(more) = gate.more_samples {
-        message += &format!("; about {more} more samples would decide");
-    }
-    (format!("{}: {}", gate.verdict, gate.metric), message)
+    (format!("{}: {}", gate.verdict, gate.metric), reason(gate))
 }
 
 fn notices(report: &GateReport) -> Vec<Annotation> {

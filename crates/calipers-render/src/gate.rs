@@ -1,8 +1,10 @@
 //! What the renderers of a verdict share: a gate as cells, and the words for what is in a report.
 
 use crate::numbers::{Scale, percent};
-use calipers_core::policy::Level;
-use calipers_core::{BaselineResult, Coverage, Figure, GateReport, GateResult, Mode, ScenarioOutcome, Unit, Verdict};
+use calipers_core::policy::{BaselineMode, Level};
+use calipers_core::{
+    BaselineResult, Coverage, Figure, GateKind, GateReport, GateResult, Mode, ScenarioOutcome, Unit, Verdict,
+};
 
 /// What a table says about a gate: its numbers, or words where there are none.
 pub(crate) struct Cells {
@@ -23,6 +25,8 @@ impl Cells {
         let value = gate.figure.as_ref().and_then(|figure| figure.value.as_ref().ok().copied());
         // A threshold sets the scale: `0.812 s` beside `≤ 5 s`.
         let scale = Scale::of(gate.unit, gate.threshold.map_or_else(|| value.unwrap_or(0.0), |rule| rule.value));
+        let is_difference = gate.kind == GateKind::Baseline(BaselineMode::NonInferiority);
+        let scale = if is_difference { scale.of_differences() } else { scale };
         let threshold = gate
             .threshold
             .map_or_else(String::new, |rule| format!("{} {}", rule.comparison.sign(), scale.exact(rule.value)));
@@ -95,17 +99,25 @@ pub(crate) fn remarks(gate: &GateResult, report: &GateReport) -> Vec<String> {
     let has_figure = gate.figure.as_ref().is_some_and(|figure| figure.value.is_ok());
     // In point mode the numbers of a gate that failed say why; words are needed where numbers alone do not decide.
     let is_plain = has_figure && report.mode == Mode::Point && gate.verdict == Verdict::Fail;
-    let is_undefined = gate.figure.is_some() && !has_figure;
     let is_known = report.decided_by.contains(&*gate.reason);
-    if (has_figure || is_undefined) && !is_plain && !is_known && !gate.reason.is_empty() {
+    if has_figure && !is_plain && !is_known {
         remarks.push(gate.reason.clone());
     }
-    if let Some(more) = gate.more_samples {
-        let noun = if more == 1 { "sample" } else { "samples" };
-        remarks.push(format!("about {more} more {noun} would decide"));
-    }
+    remarks.extend(more_samples(gate));
     remarks.extend(gate.rationale.clone());
     remarks
+}
+
+/// About how many more samples would decide, where that can be said.
+fn more_samples(gate: &GateResult) -> Option<String> {
+    let noun = |more| if more == 1 { "sample" } else { "samples" };
+    gate.more_samples.map(|more| format!("about {more} more {} would decide", noun(more)))
+}
+
+/// Why a gate was not passed, and what would help, in one line.
+pub(crate) fn reason(gate: &GateResult) -> String {
+    let reason = if gate.reason.is_empty() { &gate.rule } else { &gate.reason };
+    more_samples(gate).map_or_else(|| reason.clone(), |more| format!("{reason}; {more}"))
 }
 
 /// True for a gate that must not look passed: a blocking one that is not, unless the policy lets undecided ones pass.

@@ -15,7 +15,7 @@
 //! JUnit has no element for an attempt that passed; how many did stands in the message and in the properties. Scores are
 //! properties named `evals.scores.NAME`, which `calipers score` reads again.
 
-use crate::gate::{Cells, blocks, missing_from};
+use crate::gate::{Cells, blocks, reason};
 use crate::text::{abridged, steers};
 use calipers_core::{AttemptResult, GateReport, GateResult, ScenarioOutcome, ScenarioResult, Verdict};
 use quick_junit::{FlakyOrRerun, NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
@@ -68,7 +68,8 @@ fn xml(text: &str) -> String {
 fn scenarios(report: &GateReport) -> TestSuite {
     let mut suite = TestSuite::new("scenarios");
     suite.add_test_cases(report.scenarios.iter().map(scenario));
-    let why = missing_from(&report.coverage);
+    let by = report.coverage.expected_by.map_or_else(String::new, |by| format!(", though the {by} names it"));
+    let why = format!("not in the run{by}");
     for id in &report.coverage.missing {
         let mut status = TestCaseStatus::skipped();
         status.set_type("missing").set_message(xml(&why));
@@ -90,7 +91,8 @@ fn scenario(scenario: &ScenarioResult) -> TestCase {
         case.add_property((xml(&format!("evals.scores.{name}")), score.to_string()));
     }
     if scenario.attempts.len() > 1 {
-        case.add_property(("calipers.attempts".to_owned(), passes(scenario)));
+        case.add_property(("calipers.attempts".to_owned(), scenario.attempts.len().to_string()));
+        case.add_property(("calipers.attempts_passed".to_owned(), passed(scenario).to_string()));
     }
     if scenario.weight != 1.0 {
         case.add_property(("calipers.weight".to_owned(), scenario.weight.to_string()));
@@ -111,10 +113,9 @@ fn duration(attempt: &AttemptResult) -> Option<Duration> {
     Duration::try_from_secs_f64(attempt.latency_ms? / 1000.0).ok()
 }
 
-/// `2 of 5 attempts passed`
-fn passes(scenario: &ScenarioResult) -> String {
-    let passed = scenario.attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count();
-    format!("{passed} of {} attempts passed", scenario.attempts.len())
+/// How many attempts passed.
+fn passed(scenario: &ScenarioResult) -> usize {
+    scenario.attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count()
 }
 
 fn status(scenario: &ScenarioResult, main: Option<&AttemptResult>) -> TestCaseStatus {
@@ -137,7 +138,7 @@ fn status(scenario: &ScenarioResult, main: Option<&AttemptResult>) -> TestCaseSt
     let reason = main.and_then(|attempt| attempt.reason.as_deref());
     let mut message = reason.unwrap_or(if kind == NonSuccessKind::Error { "did not run" } else { "failed" }).to_owned();
     if scenario.attempts.len() > 1 {
-        message = format!("{}: {message}", passes(scenario));
+        message = format!("{} of {} attempts passed: {message}", passed(scenario), scenario.attempts.len());
     }
     status.set_type(type_of(kind)).set_message(xml(&message));
     status.set_rerun_kind(FlakyOrRerun::Rerun).add_reruns(others(scenario, main));
@@ -195,9 +196,7 @@ fn gate_case(gate: &GateResult, report: &GateReport) -> TestCase {
         Verdict::Fail | Verdict::Undecided => TestCaseStatus::skipped(),
     };
     if gate.verdict != Verdict::Pass {
-        let more =
-            gate.more_samples.map_or_else(String::new, |more| format!("; about {more} more samples would decide"));
-        status.set_type(gate.verdict.name()).set_message(xml(&format!("{}{more}", gate.reason)));
+        status.set_type(gate.verdict.name()).set_message(xml(&reason(gate)));
     }
     let level = match gate.level {
         calipers_core::policy::Level::Blocking => "blocking",

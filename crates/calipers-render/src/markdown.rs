@@ -5,8 +5,8 @@
 //! begins with such text, so that what has a meaning only at the beginning of a line needs no escape.
 
 use crate::gate::{
-    Cells, baseline, changes, coverage, estimate, interval, interval_header, missing_from, outcome, provenance,
-    remarks, scenarios,
+    Cells, baseline, changes, counted, coverage, estimate, interval, interval_header, missing_from, outcome,
+    provenance, remarks, scenarios,
 };
 use crate::numbers::{Scale, number};
 use crate::text::{abridged, clean};
@@ -129,32 +129,44 @@ impl Page<'_> {
 
     fn details(&mut self) {
         let report = self.report;
-        let summary = match report.gates.len() {
-            1 => "The gate".to_owned(),
-            gates => format!("All {gates} gates"),
+        let open = "\n<details><summary>";
+        let is_shown = report.gates.iter().all(|gate| gate.verdict != Verdict::Pass);
+        self.text += &if is_shown {
+            format!("{open}Details</summary>\n")
+        } else {
+            format!("{open}{}</summary>\n", counted(report.gates.len() as u64, "gate"))
         };
-        self.text += &format!("\n<details><summary>{summary}</summary>\n");
-        let rows: Vec<String> = report.gates.iter().map(|gate| row(gate, report)).collect();
-        self.table(&gates_header(report), &rows, TABLE_MAX);
-        let categories: Vec<String> = report
-            .categories
-            .iter()
-            .filter(|category| category.gate.is_none())
-            .map(|category| {
-                let weight = category.weight.map_or_else(String::new, number);
-                let figure = &category.figure;
-                let cells =
-                    [estimate(figure, Unit::Rate), interval(figure, Scale::Percent), figure.n.to_string(), weight];
-                line([escaped(&category.category)].into_iter().chain(cells.iter().map(|cell| escaped(cell))))
-            })
-            .collect();
-        self.table("| category | pass rate | interval | n | weight |\n|---|--:|---|--:|--:|", &categories, TABLE_MAX);
+        let begin = self.text.len();
+        if !is_shown {
+            let rows: Vec<String> = report.gates.iter().map(|gate| row(gate, report)).collect();
+            self.table(&gates_header(report), &rows, TABLE_MAX);
+        }
+        self.categories();
         for composite in &report.composites {
             self.composite(composite);
         }
         self.differences();
         self.caveats();
-        self.text += "\n</details>\n";
+        if self.text.len() == begin {
+            let end = self.text.rfind(open).expect("it was just opened");
+            self.text.truncate(end);
+        } else {
+            self.text += "\n</details>\n";
+        }
+    }
+
+    fn categories(&mut self) {
+        let without_gate = self.report.categories.iter().filter(|category| category.gate.is_none());
+        let rows: Vec<String> = without_gate
+            .map(|category| {
+                let weight = category.weight.map_or_else(String::new, |weight| weight.to_string());
+                let figure = &category.figure;
+                let numbers =
+                    [estimate(figure, Unit::Rate), interval(figure, Scale::Percent), figure.n.to_string(), weight];
+                line([escaped(&category.category)].into_iter().chain(numbers.iter().map(|cell| escaped(cell))))
+            })
+            .collect();
+        self.table("| category | pass rate | interval | n | weight |\n|---|--:|---|--:|--:|", &rows, TABLE_MAX);
     }
 
     fn composite(&mut self, composite: &CompositeResult) {
@@ -287,7 +299,9 @@ fn escaped(text: &str) -> String {
             // `https://`, `www.` and `GH-1`.
             ':' if letters.peek() == Some(&'/') => escaped.extend([":", BREAK]),
             '.' if ends_with(&escaped, "www") => escaped.extend([BREAK, "."]),
-            '-' if ends_with(&escaped, "gh") => escaped.extend([BREAK, "-"]),
+            '-' if ends_with(&escaped, "gh") && letters.peek().is_some_and(char::is_ascii_digit) => {
+                escaped.extend([BREAK, "-"])
+            }
             c => escaped.push(c),
         }
         before = c;

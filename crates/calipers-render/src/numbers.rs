@@ -127,7 +127,9 @@ impl Scale {
         if !alike(&digits) || (scaled - threshold).abs() <= 1e-9 * threshold.abs() {
             return self.with_unit(&digits);
         }
-        let longer = (1..=BESIDE_DIGITS).map(|places| format!("{scaled:.places$}")).find(|digits| !alike(digits));
+        let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let longer =
+            (decimals + 1..=BESIDE_DIGITS).map(|places| format!("{scaled:.places$}")).find(|digits| !alike(digits));
         self.with_unit(&longer.unwrap_or(digits))
     }
 

@@ -58,6 +58,8 @@ pub(crate) fn abridged(text: &str, max: usize) -> Cow<'_, str> {
 /// The text in lines of at most this many columns, cut between words. A word that is too long has a line of its own.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
+    // A number keeps its per cent sign.
+    let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is always a line");
         if !line.is_empty() && line.width() + 1 + word.width() > width {
@@ -69,7 +71,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
             line.push_str(word);
         }
     }
-    lines
+    lines.iter().map(|line| line.replace("\u{a0}%", " %")).collect()
 }
 
 /// Names one after another, or the first three and how many more there are.
@@ -108,6 +110,7 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("a pneumonoultramicroscopic b", 7), ["a", "pneumonoultramicroscopic", "b"]);
         assert_eq!(wrapped("", 7), [""]);
+        assert_eq!(wrapped("below 85 %", 8), ["below", "85 %"]);
     }
 
     #[test]

@@ -43,8 +43,9 @@ pub fn gate_text(report: &GateReport, screen: Screen) -> String {
 /// anywhere after `##[`.
 fn without_commands(text: &str) -> String {
     let line = |line: &str| {
-        let is_command = line.trim_start().starts_with("::");
-        let line = if is_command { line.replacen("::", ":\u{fffd}:", 1) } else { line.to_owned() };
+        // Colour is no part of what the line says.
+        let start = line.trim_start().trim_start_matches("\u{1b}[2m").trim_start_matches("\u{1b}[1m");
+        let line = if start.starts_with("::") { line.replacen("::", ":\u{fffd}:", 1) } else { line.to_owned() };
         line.replace("##[", "#\u{fffd}#[") + "\n"
     };
     text.lines().map(line).collect()
@@ -223,7 +224,9 @@ impl Page<'_> {
 
     fn coverage(&self) -> String {
         let found = &self.report.coverage;
-        let mut text = self.hanging("", &format!("{}: {}", scenarios(found), coverage(found).join(" · ")));
+        let mut parts = coverage(found);
+        parts[0] = format!("{}: {}", scenarios(found), parts[0]);
+        let mut text = self.parts(&parts, str::to_owned);
         if !found.missing.is_empty() {
             text += &self.hanging("  ", &format!("{}: {}", missing_from(found), names(&found.missing, NAMES_MAX)));
         }
@@ -235,8 +238,24 @@ impl Page<'_> {
     }
 
     fn provenance(&self) -> String {
-        let text = provenance(self.report).join(" · ");
-        self.hanging_painted("", 0, &text, |line| self.screen.style.dim(line))
+        self.parts(&provenance(self.report), |line| self.screen.style.dim(line))
+    }
+
+    /// Parts in a row, and as many rows as they need; a part is not cut.
+    fn parts(&self, parts: &[String], paint: impl Fn(&str) -> String) -> String {
+        let mut lines = vec![String::new()];
+        for part in parts {
+            let part = clean(&abridged(part, NAME_MAX));
+            let line = lines.last_mut().expect("there is always a line");
+            if line.is_empty() {
+                *line = part;
+            } else if line.width() + 3 + part.width() <= self.screen.width {
+                *line += &format!(" · {part}");
+            } else {
+                lines.push(part);
+            }
+        }
+        lines.iter().map(|line| paint(line) + "\n").collect()
     }
 }
 

@@ -13,6 +13,8 @@ const NAME_MIN: usize = 14;
 const WORDS_MIN: usize = 24;
 /// As much of one text as is shown.
 const TEXT_MAX: usize = 400;
+/// As much of a name.
+const NAME_MAX: usize = 120;
 /// Of one level, so many gates are shown before the rest is counted; those that did not pass come first then.
 const GATES_MAX: usize = 30;
 
@@ -53,7 +55,8 @@ pub(super) fn gates(report: &GateReport, screen: Screen) -> String {
     let mut text = String::new();
     for (place, (title, rows, more)) in groups.iter().enumerate() {
         text += if place == 0 { "" } else { "\n" };
-        let header = if place == 0 { table.header_line(title) } else { (*title).to_owned() };
+        let has_numbers = all.iter().any(|row| row.cells.words.is_empty());
+        let header = if place == 0 && has_numbers { table.header_line(title) } else { (*title).to_owned() };
         text += &format!("{}\n", screen.style.dim(&header));
         text.extend(rows.iter().map(|row| table.line(row)));
         if *more > 0 {
@@ -76,7 +79,7 @@ fn rows(report: &GateReport, level: Level) -> (Vec<Row<'_>>, usize) {
             }
             room -= 1;
         }
-        shown.push(Row { gate, name: clean(&abridged(&gate.metric, TEXT_MAX)), cells: Cells::of(gate) });
+        shown.push(Row { gate, name: clean(&abridged(&gate.metric, NAME_MAX)), cells: Cells::of(gate) });
     }
     let more = gates.len() - shown.len();
     (shown, more)
@@ -145,7 +148,9 @@ impl<'a> Table<'a> {
         let mut text = format!("{word}{}", " ".repeat(margin - verdict.name().len()));
         let mut name = row.name.clone();
         if name.width() > self.name {
-            text += &format!("{name}\n{}", " ".repeat(margin));
+            for line in wrapped(&name, self.screen.width.saturating_sub(margin).max(WORDS_MIN)) {
+                text += &format!("{line}\n{}", " ".repeat(margin));
+            }
             name = String::new();
         }
         if row.cells.words.is_empty() {

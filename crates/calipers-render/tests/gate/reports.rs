@@ -13,7 +13,7 @@ fn tally(n: u64, missing: u64) -> Tally {
 }
 
 /// So many of so many, with an interval.
-pub fn rate(passed: u64, n: u64) -> Figure {
+pub(crate) fn rate(passed: u64, n: u64) -> Figure {
     let interval = Proportion::new(passed, n).unwrap().wilson(Confidence::two_sided(0.95).unwrap());
     Figure { interval: Some(interval), ..Figure::new(passed as f64 / n as f64, tally(n, 0), "mean") }
 }
@@ -26,7 +26,7 @@ fn measured(value: f64, bounds: (Option<f64>, Option<f64>), n: u64, method: Meth
 }
 
 /// A figure that nothing could be measured for.
-pub fn undefined() -> Figure {
+pub(crate) fn undefined() -> Figure {
     let mut samples = Samples::new();
     samples.push("lost").score("judge", f64::NAN);
     let results = Plan::new().metrics([accuracy()]).measure(&samples).unwrap();
@@ -34,7 +34,13 @@ pub fn undefined() -> Figure {
 }
 
 /// A gate on a rate.
-pub fn gate(metric: &str, level: Level, rule: (Comparison, f64), figure: Figure, verdict: Verdict) -> GateResult {
+pub(crate) fn gate(
+    metric: &str,
+    level: Level,
+    rule: (Comparison, f64),
+    figure: Figure,
+    verdict: Verdict,
+) -> GateResult {
     let (comparison, value) = rule;
     let rule = Rule { comparison, value };
     let margin = figure.value.as_ref().ok().map(|estimate| match comparison {
@@ -75,6 +81,7 @@ fn latency(metric: &str, threshold: f64, figure: Figure, verdict: Verdict) -> Ga
     let mut gate = gate(metric, Level::Warning, (Comparison::AtMost, threshold), figure, verdict);
     gate.rule = format!("{metric} ≤ {threshold} ms");
     gate.unit = Unit::Milliseconds;
+    gate.reason = format!("{metric} is above {threshold} ms");
     gate
 }
 
@@ -83,7 +90,7 @@ fn attempt(epoch: u32, outcome: ScenarioOutcome, reason: Option<&str>) -> Attemp
 }
 
 /// A scenario with an attempt for each letter: `p`assed, `f`ailed, `e`rrored, `u`nscored.
-pub fn scenario(id: &str, category: &str, outcome: ScenarioOutcome, attempts: &str) -> ScenarioResult {
+pub(crate) fn scenario(id: &str, category: &str, outcome: ScenarioOutcome, attempts: &str) -> ScenarioResult {
     let attempts = attempts.chars().zip(1..).map(|(letter, epoch)| match letter {
         'p' => attempt(epoch, ScenarioOutcome::Passed, None),
         'f' => attempt(epoch, ScenarioOutcome::Failed, Some("violation: leaks key")),
@@ -95,7 +102,11 @@ pub fn scenario(id: &str, category: &str, outcome: ScenarioOutcome, attempts: &s
         category: Some(category.into()),
         outcome,
         attempts: attempts.collect(),
-        scores: vec![("judge".into(), if outcome == ScenarioOutcome::Passed { 1.0 } else { 0.4 })],
+        scores: match outcome {
+            ScenarioOutcome::Passed => vec![("judge".into(), 1.0)],
+            ScenarioOutcome::Failed => vec![("judge".into(), 0.4)],
+            ScenarioOutcome::Errored | ScenarioOutcome::Unscored => Vec::new(),
+        },
         weight: 1.0,
         is_required: id.starts_with("SEC"),
     }
@@ -140,12 +151,12 @@ fn empty(verdict: Verdict, decided_by: &str) -> GateReport {
 }
 
 /// A run that passes with little to say about it.
-pub fn passing() -> GateReport {
+pub(crate) fn passing() -> GateReport {
     let mut safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(26, 26), Verdict::Pass);
     safety.rule = "safety_rate ≥ 100 % (26 of 26)".into();
     let figure = safety.figure.as_mut().unwrap();
     figure.caveats.push(Caveat::PerfectScore { n: 26, passed: true, bound: 0.891_156 });
-    let latency_p95 = measured(2314.0, (Some(2040.0), Some(2871.0)), 60, Method::Wilson);
+    let latency_p95 = measured(2314.0, (Some(2040.0), Some(2871.0)), 60, Method::OrderStatistic);
     GateReport {
         gates: vec![
             safety,
@@ -165,8 +176,28 @@ pub fn passing() -> GateReport {
     }
 }
 
+/// A run that is as small as can be: the example of the documentation.
+pub(crate) fn small() -> GateReport {
+    let mut safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(2, 2), Verdict::Pass);
+    safety.rule = "safety_rate ≥ 100 % (2 of 2)".into();
+    safety.reason = "2 of 2".into();
+    let bound = Proportion::new(2, 2).unwrap().clopper_pearson(Confidence::lower(0.95).unwrap()).lower.unwrap();
+    let caveat = Caveat::PerfectScore { n: 2, passed: true, bound };
+    safety.figure.as_mut().unwrap().caveats.push(caveat);
+    GateReport {
+        gates: vec![safety],
+        required: vec![check("SEC-001", Some(ScenarioOutcome::Passed), (1, 1), None)],
+        coverage: Coverage { total: 2, passed: 2, attempts: 2, ..Coverage::default() },
+        scenarios: vec![
+            scenario("SEC-001", "adversarial", ScenarioOutcome::Passed, "p"),
+            scenario("ADV-002", "adversarial", ScenarioOutcome::Passed, "p"),
+        ],
+        ..empty(Verdict::Pass, "the gate passed")
+    }
+}
+
 /// A run that fails, with all that a report can have.
-pub fn failing() -> GateReport {
+pub(crate) fn failing() -> GateReport {
     let mut safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(25, 26), Verdict::Fail);
     safety.rule = "safety_rate ≥ 100 % (26 of 26)".into();
     safety.kind = GateKind::Risk(RiskLevel::Critical);
@@ -179,11 +210,11 @@ pub fn failing() -> GateReport {
     category.kind = GateKind::Category("edge_case".into());
     let mut overall = gate("pass_rate", Level::Blocking, (Comparison::AtLeast, 0.9), rate(2699, 3000), Verdict::Fail);
     overall.kind = GateKind::Overall;
-    let baseline_figure = measured(-0.0125, (Some(-0.041), Some(0.016)), 58, Method::StudentT);
+    let baseline_figure = measured(-0.0125, (Some(-0.041), Some(0.016)), 58, Method::T);
     let mut against =
         gate("accuracy vs baseline", Level::Blocking, (Comparison::AtLeast, -0.02), baseline_figure, Verdict::Pass);
     against.kind = GateKind::Baseline(BaselineMode::NonInferiority);
-    let slow = measured(6120.0, (Some(4810.0), None), 300, Method::Wilson);
+    let slow = measured(6120.0, (Some(4810.0), None), 300, Method::OrderStatistic);
     let required = "2 of 4 passed; SEC-002 failed, CORE-001 is not in the run";
     let condition = "final_score ≥ 0.85 AND safety_rate = 1.0";
     GateReport {
@@ -215,7 +246,7 @@ pub fn failing() -> GateReport {
         composites: vec![CompositeResult {
             name: "final_score".into(),
             formula: "accuracy × 0.3 + safety_rate × 0.4 + (1 - normalized_latency) × 0.3".into(),
-            figure: measured(0.7812, (Some(0.7411), Some(0.8213)), 60, Method::Percentile),
+            figure: measured(0.7812, (Some(0.7411), Some(0.8213)), 60, Method::BootstrapPercentile),
             terms: vec![
                 term("accuracy × 0.3", Some(0.28), &[("accuracy", Some(0.9333))]),
                 term("safety_rate × 0.4", Some(0.3846), &[("safety_rate", Some(0.9615))]),
@@ -232,7 +263,7 @@ pub fn failing() -> GateReport {
                     metric: "accuracy".into(),
                     baseline: 0.9458,
                     candidate: Some(0.9333),
-                    difference: measured(-0.0125, (Some(-0.041), Some(0.016)), 58, Method::StudentT),
+                    difference: measured(-0.0125, (Some(-0.041), Some(0.016)), 58, Method::T),
                     unit: Unit::Rate,
                     gate: Some(4),
                 },
@@ -292,7 +323,7 @@ fn scenarios() -> Vec<ScenarioResult> {
 }
 
 /// A run that is too small, decided with confidence.
-pub fn undecided() -> GateReport {
+pub(crate) fn undecided() -> GateReport {
     let at_least = |x| (Comparison::AtLeast, x);
     let mut accuracy = gate("accuracy", Level::Blocking, at_least(0.9), rate(19, 20), Verdict::Undecided);
     accuracy.reason = "with 95 % confidence accuracy is at least 78.4 %, which does not clear 90 %".into();
@@ -315,14 +346,14 @@ pub fn undecided() -> GateReport {
 }
 
 /// A run without anything in it.
-pub fn nothing() -> GateReport {
+pub(crate) fn nothing() -> GateReport {
     let why = "the results have no scenarios";
     let gate = counts(GateKind::Coverage, "coverage", "there is something to judge", Verdict::Undecided, why);
     GateReport { deciding_gate: Some(0), gates: vec![gate], ..empty(Verdict::Undecided, why) }
 }
 
 /// More of everything than fits a screen.
-pub fn large() -> GateReport {
+pub(crate) fn large() -> GateReport {
     let mut report = failing();
     let names = |prefix: &str, count: usize| (0..count).map(|n| format!("{prefix}-{n:04}")).collect::<Vec<_>>();
     for n in 0..200 {
@@ -342,12 +373,12 @@ pub fn large() -> GateReport {
 }
 
 /// What a model may write: everything that has a meaning somewhere.
-pub const HOSTILE: &str = "<script>alert(1)</script> ]]> --> | `code` **bold** [x](https://evil.example) @everyone #1 \
+pub(crate) const HOSTILE: &str = "<script>alert(1)</script> ]]> --> | `code` **bold** [x](https://evil.example) @everyone #1 \
     ::error::owned ##[error]owned\n::warning title=x::y\r\n\u{1b}[31m\u{1b}]0;title\u{7}\u{9b}2J\u{202e}\u{2066}\u{0}\u{fffe}\
     \u{2028}&lt; \"'% $x$ \\ www.evil.example";
 
 /// The failing report with hostile text in every place that text can come to.
-pub fn hostile(text: &str) -> GateReport {
+pub(crate) fn hostile(text: &str) -> GateReport {
     let mut report = failing();
     report.decided_by = text.into();
     for gate in &mut report.gates {
@@ -399,9 +430,10 @@ pub fn hostile(text: &str) -> GateReport {
 }
 
 /// Every report, by name.
-pub fn all() -> Vec<(&'static str, GateReport)> {
+pub(crate) fn all() -> Vec<(&'static str, GateReport)> {
     vec![
         ("passing", passing()),
+        ("small", small()),
         ("failing", failing()),
         ("undecided", undecided()),
         ("nothing", nothing()),
