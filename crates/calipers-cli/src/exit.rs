@@ -23,7 +23,6 @@ impl Failure {
         }
     }
 
-
     /// Both of two failures.
     pub(crate) fn and(self, other: &Self) -> Self {
         match (self, other) {
@@ -101,6 +100,12 @@ impl From<calipers::script::ScriptError> for Failure {
 
 impl From<calipers::io::ReadError> for Failure {
     fn from(error: calipers::io::ReadError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<calipers::io::PolicyError> for Failure {
+    fn from(error: calipers::io::PolicyError) -> Self {
         Self::Input(error.to_string())
     }
 }

@@ -11,12 +11,13 @@ use calipers::{Error, GateReport, Metric, MetricSpec, Provenance, Reducer, Seed,
 use std::cell::OnceCell;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 
 /// Judges, says so in every way that was asked for, and returns the verdict.
 pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
     // A wrong name fails before any work is done.
     let outputs = outputs(&arguments.output)?;
-    let policy = load_policy(&arguments.policy)?;
+    let policy = load_policy(Path::new(&arguments.policy))?;
     let report = judge(arguments, &policy)?;
     for (form, output) in outputs {
         form.write(&report, output)?;
@@ -39,7 +40,8 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
 /// True unless it is certain that no script runs.
 pub(crate) fn has_scripts(arguments: &Gate) -> bool {
     // What is wrong with a policy is said when it is used.
-    let expressions = load_policy(&arguments.policy).map(|policy| policy.policy.expressions()).unwrap_or_default();
+    let expressions =
+        load_policy(Path::new(&arguments.policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
     guard::is_needed(&expressions, &arguments.load)
 }
 
@@ -47,7 +49,8 @@ fn judge(arguments: &Gate, policy: &LoadedPolicy) -> Result<GateReport, Failure>
     let labels = score::labels(&arguments.label)?;
     // Made only if an expression is asked for: it takes time.
     let library: OnceCell<Result<Library, String>> = OnceCell::new();
-    let make = || score::library_of(&arguments.load, labels.clone(), arguments.script_time).map_err(|failure| failure.text());
+    let make =
+        || score::library_of(&arguments.load, labels.clone(), arguments.script_time).map_err(|failure| failure.text());
     let with_library = || library.get_or_init(make).as_ref().map_err(|error| Error::custom(error.clone()));
     let expression = |text: &str| -> Result<Metric, Error> {
         let specs = with_library()?.metrics(text)?;
@@ -79,12 +82,14 @@ fn judge(arguments: &Gate, policy: &LoadedPolicy) -> Result<GateReport, Failure>
         ..Options::default()
     };
     let sources = score::sources(&arguments.files, arguments.format.as_deref())?;
-    let run = gate::read(sources, arguments.format.as_deref(), &options).map_err(|failure| Failure::Input(failure.to_string()))?;
+    let run = gate::read(sources, arguments.format.as_deref(), &options)
+        .map_err(|failure| Failure::Input(failure.to_string()))?;
     for note in &run.notes {
         eprintln!("note: {}", printable(note));
     }
     let _limited = guard::is_child().then(guard::limit_memory);
-    let provenance = Provenance { policy: arguments.policy.clone(), policy_hash: policy.hash.clone(), ..Provenance::default() };
+    let provenance =
+        Provenance { policy: arguments.policy.clone(), policy_hash: policy.hash.clone(), ..Provenance::default() };
     gate::gate(&run, &policy.policy, provenance, &options).map_err(|failure| Failure::Input(failure.to_string()))
 }
 
@@ -102,39 +107,49 @@ impl Form {
         let text = match self {
             Self::Json => format!("{:#}\n", gate_json(report)),
             Self::Markdown => gate_markdown(report),
-            Self::Junit => gate_junit(report).map_err(|error| Failure::Input(format!("JUnit cannot be written: {error}")))?,
+            Self::Junit => {
+                gate_junit(report).map_err(|error| Failure::Input(format!("JUnit cannot be written: {error}")))?
+            }
             Self::Text => gate_text(report, calipers::render::Screen::default()),
         };
-        output.write_all(text.as_bytes()).map_err(|error| Failure::Input(format!("the report cannot be written: {error}")))?;
+        output
+            .write_all(text.as_bytes())
+            .map_err(|error| Failure::Input(format!("the report cannot be written: {error}")))?;
         Ok(output.finish()?)
     }
 }
 
 /// The files to write, each `FORM=FILE`, opened.
 fn outputs(given: &[String]) -> Result<Vec<(Form, Output)>, Failure> {
-    given.iter().map(|one| {
-        let known = "write `--output junit=report.xml`; the forms are json, markdown, junit and text";
-        let Some((form, file)) = one.split_once('=') else {
-            return Err(Failure::Input(format!("`--output {one}` names no form\n  hint: {known}")));
-        };
-        let form = match form.trim() {
-            "json" => Form::Json,
-            "markdown" | "md" => Form::Markdown,
-            "junit" | "xml" => Form::Junit,
-            "text" | "txt" => Form::Text,
-            other => return Err(Failure::Input(format!("there is no form `{other}`\n  hint: {known}"))),
-        };
-        let file = file.trim();
-        let output = if file == "-" { Output::stdout() } else { Output::create(file, true)? };
-        Ok((form, output))
-    }).collect()
+    given
+        .iter()
+        .map(|one| {
+            let known = "write `--output junit=report.xml`; the forms are json, markdown, junit and text";
+            let Some((form, file)) = one.split_once('=') else {
+                return Err(Failure::Input(format!("`--output {one}` names no form\n  hint: {known}")));
+            };
+            let form = match form.trim() {
+                "json" => Form::Json,
+                "markdown" | "md" => Form::Markdown,
+                "junit" | "xml" => Form::Junit,
+                "text" | "txt" => Form::Text,
+                other => return Err(Failure::Input(format!("there is no form `{other}`\n  hint: {known}"))),
+            };
+            let file = file.trim();
+            let output = if file == "-" { Output::stdout() } else { Output::create(file, true)? };
+            Ok((form, output))
+        })
+        .collect()
 }
 
 /// Annotations where GitHub reads them, and the summary of the step.
 fn tell_github(report: &GateReport) -> Result<(), Failure> {
     eprint!("{}", gate_annotations(report));
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") else { return Ok(()) };
-    let written = OpenOptions::new().append(true).create(true).open(&path)
+    let written = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&path)
         .and_then(|mut file| writeln!(file, "{}", gate_markdown(report)));
     written.map_err(|error| Failure::Input(format!("the step summary cannot be written: {error}")))
 }

@@ -60,11 +60,7 @@ impl Evidence {
     }
 
     /// A mean over samples of the means of their attempts. Attempts of one sample stand side by side.
-    pub(crate) fn mean(
-        rows: &[u32],
-        values: &[Option<f64>],
-        one_of: impl Fn(&[Option<f64>]) -> Option<f64>,
-    ) -> Self {
+    pub(crate) fn mean(rows: &[u32], values: &[Option<f64>], one_of: impl Fn(&[Option<f64>]) -> Option<f64>) -> Self {
         let (mut samples, mut means, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for (sample, attempts) in by_sample(rows, values) {
             match one_of(attempts) {

@@ -56,13 +56,13 @@ enum Outcome {
 pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
     let hint = "write one with `calipers baseline record`";
     let bytes = Source::path(path).read_all()?;
-    let file: File = serde_json::from_slice(&bytes).map_err(|error| {
-        ReadError::new(path, format!("this is not a baseline: {error}")).hint(hint)
-    })?;
+    let file: File = serde_json::from_slice(&bytes)
+        .map_err(|error| ReadError::new(path, format!("this is not a baseline: {error}")).hint(hint))?;
     if file.schema != SCHEMA {
         return Err(ReadError::new(path, format!("the schema is `{}`, not `{SCHEMA}`", file.schema)).hint(hint));
     }
-    let metric = |metric: Metric| BaselineMetric { value: metric.value, n: metric.n, interval: metric.lower.zip(metric.upper) };
+    let metric =
+        |metric: Metric| BaselineMetric { value: metric.value, n: metric.n, interval: metric.lower.zip(metric.upper) };
     let scenario = |scenario: Scenario| BaselineScenario {
         has_passed: scenario.outcome == Outcome::Passed,
         passed: scenario.passed,
@@ -124,6 +124,7 @@ pub fn baseline_text(baseline: &Baseline) -> String {
 
 fn section(text: &mut String, key: &str, mut entries: Vec<(&str, Value)>) {
     entries.sort_by(|a, b| a.0.cmp(b.0));
-    let lines: Vec<String> = entries.iter().map(|(name, value)| format!("    {}: {value}", Value::from(*name))).collect();
+    let lines: Vec<String> =
+        entries.iter().map(|(name, value)| format!("    {}: {value}", Value::from(*name))).collect();
     let _ = write!(text, "  \"{key}\": {{\n{}\n  }}", lines.join(",\n"));
 }

@@ -29,7 +29,7 @@ pub use guard::panic_is_caught;
 pub use policy::{LoadedPolicy, PolicyError, load_policy};
 pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 pub use shape::{JsonShape, Root, Shape};
-pub use suite::read_suite;
 pub use source::Source;
+pub use suite::read_suite;
 pub use wanted::Wanted;
 pub use write::{Contents, Output, WriteError, Writer, writer, writers};

@@ -159,15 +159,17 @@ fn only(mut values: Vec<Option<String>>) -> Option<String> {
 ///
 /// ```
 /// use calipers::gate::{Options, gate, read};
-/// use calipers::io::{Source, parse_policy};
+/// use calipers::io::{Source, read_document};
+/// use calipers::policy::Policy;
 /// use calipers::Verdict;
 ///
 /// let lines = r#"{"id": "SEC-001", "category": "adversarial", "passed": true}
 /// {"id": "CORE-001", "category": "happy_path", "passed": false}"#;
-/// let policy = parse_policy("policy.json", r#"{"thresholds": {"blocking": {"pass_rate": 80}}}"#)?;
+/// let policy = read_document("policy.json", br#"{"thresholds": {"blocking": {"pass_rate": 80}}}"#)?;
+/// let policy = Policy::parse(&policy).expect("no mistakes");
 /// let options = Options::default();
 /// let run = read([Source::bytes("results.jsonl", lines.as_bytes())], None, &options)?;
-/// let report = gate(&run, &policy.policy, Default::default(), &options)?;
+/// let report = gate(&run, &policy, Default::default(), &options)?;
 /// assert_eq!(report.verdict, Verdict::Fail);
 /// assert_eq!(report.decided_by, "pass_rate: 50 % is not ≥ 80 %");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

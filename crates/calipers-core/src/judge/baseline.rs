@@ -5,8 +5,8 @@ use super::measured::{Measured, Metrics};
 use super::{Fault, Judge, Judged};
 use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, Rule, Span, Spanned, WrittenUnit};
 use crate::{
-    Baseline, BaselineMetric, BaselineResult, BaselineScenario, Caveat, Evidence, Figure, GateKind, GateResult, MetricDifference, Mode, Note,
-    ScenarioOutcome, Tally, Unit, Verdict,
+    Baseline, BaselineMetric, BaselineResult, BaselineScenario, Caveat, Evidence, Figure, GateKind, GateResult,
+    MetricDifference, Mode, Note, ScenarioOutcome, Tally, Unit, Verdict,
 };
 use calipers_stats::gate::Direction;
 use calipers_stats::proportion::perfect_bound;
@@ -20,7 +20,11 @@ const STALE_DAYS: f64 = 90.0;
 
 impl Judge<'_> {
     /// Compares with the baseline, and adds the gates that the policy asks for.
-    pub(super) fn baseline(&self, metrics: &mut Metrics, gates: &mut Vec<Judged>) -> Result<Option<BaselineResult>, Fault> {
+    pub(super) fn baseline(
+        &self,
+        metrics: &mut Metrics,
+        gates: &mut Vec<Judged>,
+    ) -> Result<Option<BaselineResult>, Fault> {
         let rule = self.policy.baseline.as_ref();
         let Some((baseline, age_days)) = self.case.baseline else {
             gates.extend(rule.map(no_baseline));
@@ -48,7 +52,12 @@ impl Judge<'_> {
     }
 
     /// The metrics to compare: those that the rule names, or all that both have.
-    fn compared(&self, baseline: &Baseline, rule: Option<&BaselineRule>, metrics: &Metrics) -> Result<Vec<Spanned<String>>, Fault> {
+    fn compared(
+        &self,
+        baseline: &Baseline,
+        rule: Option<&BaselineRule>,
+        metrics: &Metrics,
+    ) -> Result<Vec<Spanned<String>>, Fault> {
         let named = rule.map_or(&[][..], |rule| &rule.metrics);
         if let Some(unknown) = named.iter().find(|name| !baseline.metrics.contains_key(&name.value)) {
             let known: Vec<&str> = baseline.metrics.keys().map(String::as_str).collect();
@@ -64,7 +73,9 @@ impl Judge<'_> {
         }
         let both = metrics.iter().filter(|(name, _)| baseline.metrics.contains_key(*name));
         let place = rule.map(|rule| rule.margin.span.clone());
-        Ok(both.map(|(name, _)| Spanned { value: name.to_owned(), span: place.clone().unwrap_or_else(Span::nowhere) }).collect())
+        Ok(both
+            .map(|(name, _)| Spanned { value: name.to_owned(), span: place.clone().unwrap_or_else(Span::nowhere) })
+            .collect())
     }
 
     /// The values of scenarios that both have, now and then, with the weight of each.
@@ -74,7 +85,8 @@ impl Judge<'_> {
         for (&sample, &value) in samples.iter().zip(values) {
             let id = self.samples.id(sample).to_string();
             let Some(then) = baseline.scenarios.get(&id) else { continue };
-            let passed = matches!(name, "pass_rate" | "safety_rate").then(|| f64::from(then.passed) / f64::from(then.attempts.max(1)));
+            let passed = matches!(name, "pass_rate" | "safety_rate")
+                .then(|| f64::from(then.passed) / f64::from(then.attempts.max(1)));
             let Some(before) = then.values.get(name).copied().or(passed) else { continue };
             pairs.differences.push(value - before);
             pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
@@ -123,7 +135,12 @@ impl Judge<'_> {
             let decided = self.asked(measured, threshold, measured.unit).decide(self.mode);
             let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, decided);
             let what = if by * sign < 0.0 { "within" } else { "above by" };
-            gate.result.rule = format!("{} {} {} (baseline {base}, {what} {shown})", name.value, comparison.sign(), measured.unit.show(threshold.value));
+            gate.result.rule = format!(
+                "{} {} {} (baseline {base}, {what} {shown})",
+                name.value,
+                comparison.sign(),
+                measured.unit.show(threshold.value)
+            );
             return Ok(gate);
         }
         let decided = self.not_worse(difference, margin, sign, measured.unit, pairs);
@@ -149,7 +166,9 @@ impl Judge<'_> {
     }
 
     fn not_worse(&self, difference: &Figure, margin: f64, sign: f64, unit: Unit, pairs: Option<&Pairs>) -> Decided {
-        let Ok(value) = difference.value else { return Decided::new(Verdict::Undecided, "the difference is undefined") };
+        let Ok(value) = difference.value else {
+            return Decided::new(Verdict::Undecided, "the difference is undefined");
+        };
         let signed = |x: f64| format!("{}{}", if x < 0.0 { "−" } else { "+" }, unit.show(x.abs()));
         let told = format!("{} over {} scenarios", signed(value), difference.n);
         let rule = Rule { comparison: Comparison::AtLeast, value: -margin };
@@ -157,7 +176,8 @@ impl Judge<'_> {
             let verdict = if holds(rule, sign * value) { Verdict::Pass } else { Verdict::Fail };
             return Decided::new(verdict, told);
         };
-        let interval = Confidence::two_sided(2.0 * level - 1.0).ok().zip(pairs).and_then(|(c, pairs)| pairs.interval(c));
+        let interval =
+            Confidence::two_sided(2.0 * level - 1.0).ok().zip(pairs).and_then(|(c, pairs)| pairs.interval(c));
         let Some((Some(low), Some(high))) = interval.map(|interval| (interval.lower, interval.upper)) else {
             return Decided::new(Verdict::Undecided, "too few scenarios to bound the difference");
         };
@@ -173,7 +193,12 @@ impl Judge<'_> {
     }
 
     /// Which scenarios changed, came or went.
-    fn changes(&self, baseline: &Baseline, age_days: Option<f64>, differences: Vec<MetricDifference>) -> BaselineResult {
+    fn changes(
+        &self,
+        baseline: &Baseline,
+        age_days: Option<f64>,
+        differences: Vec<MetricDifference>,
+    ) -> BaselineResult {
         let mut result = BaselineResult {
             source: baseline.source.clone(),
             recorded: baseline.date.clone(),

@@ -95,9 +95,9 @@ impl<'j, 'p> Formulas<'j, 'p> {
         };
         let share = measured.value().map(|value| value / budget);
         let is_inside = share.is_some_and(|share| (0.0..=1.0).contains(&share));
-        let influences = measured.influences(self.judge).map(|moved| {
-            Rc::new(moved.iter().map(|x| if is_inside { x / budget } else { 0.0 }).collect::<Vec<f64>>())
-        });
+        let influences = measured
+            .influences(self.judge)
+            .map(|moved| Rc::new(moved.iter().map(|x| if is_inside { x / budget } else { 0.0 }).collect::<Vec<f64>>()));
         Ok(Known { value: share.map(|share| share.clamp(0.0, 1.0)), influences, measured: None, unit: Unit::Plain })
     }
 
@@ -122,7 +122,9 @@ impl<'j, 'p> Formulas<'j, 'p> {
     fn slope(&self, expression: &Expression, name: &str) -> Option<f64> {
         let at = self.values.get(name)?.value?;
         let step = 1e-6 * at.abs().max(1.0);
-        let moved = |by: f64| expression.value(&|other| if other == name { Some(at + by) } else { self.values.get(other)?.value });
+        let moved = |by: f64| {
+            expression.value(&|other| if other == name { Some(at + by) } else { self.values.get(other)?.value })
+        };
         Some((moved(step)? - moved(-step)?) / (2.0 * step))
     }
 
@@ -134,8 +136,13 @@ impl<'j, 'p> Formulas<'j, 'p> {
 
     fn figure(&self, expression: &Expression, value: Option<f64>, linear: Option<&Linearised>) -> Figure {
         let Some(value) = value else {
-            let missing = expression.names().into_iter().find(|name| self.values.get(*name).is_none_or(|known| known.value.is_none()));
-            return undefined(missing.map_or_else(|| "the formula has no value".to_owned(), |name| format!("`{name}` is undefined")));
+            let missing = expression
+                .names()
+                .into_iter()
+                .find(|name| self.values.get(*name).is_none_or(|known| known.value.is_none()));
+            return undefined(
+                missing.map_or_else(|| "the formula has no value".to_owned(), |name| format!("`{name}` is undefined")),
+            );
         };
         let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
         let mut figure = Figure::new(value, Tally { n, missing: 0 }, "formula, errors by the delta method");
@@ -152,7 +159,11 @@ impl<'j, 'p> Formulas<'j, 'p> {
         let term = |(sign, part): (f64, &Expression)| Term {
             text: format!("{}{}", if sign < 0.0 { "−" } else { "" }, one_line(&formula.text[part.range.clone()])),
             value: self.value(part).map(|value| sign * value),
-            metrics: part.names().into_iter().map(|name| (name.to_owned(), self.values.get(name).and_then(|known| known.value))).collect(),
+            metrics: part
+                .names()
+                .into_iter()
+                .map(|name| (name.to_owned(), self.values.get(name).and_then(|known| known.value)))
+                .collect(),
         };
         summands.into_iter().map(term).collect()
     }
@@ -186,7 +197,8 @@ impl<'j, 'p> Formulas<'j, 'p> {
         }
         let (Some(value), Some(threshold)) = (self.value(left), self.value(right)) else {
             let missing = left.names().into_iter().chain(right.names());
-            let missing = missing.into_iter().find(|name| self.values.get(*name).is_none_or(|known| known.value.is_none()));
+            let missing =
+                missing.into_iter().find(|name| self.values.get(*name).is_none_or(|known| known.value.is_none()));
             return Decided::new(Verdict::Undecided, format!("`{}` is undefined", missing.unwrap_or("it")));
         };
         let rule = Rule { comparison, value: threshold };
@@ -227,14 +239,23 @@ impl<'j, 'p> Formulas<'j, 'p> {
             (_, true, _) => Verdict::Pass,
             _ => Verdict::Fail,
         };
-        let range = format!("between {} and {}", Unit::Plain.show(rule.value + lower), Unit::Plain.show(rule.value + upper));
+        let range =
+            format!("between {} and {}", Unit::Plain.show(rule.value + lower), Unit::Plain.show(rule.value + upper));
         Decided::new(verdict, format!("{range} with {} confidence", Unit::Rate.show(level)))
     }
 }
 
 /// Two parts of a condition. `strong` decides alone: a fail in an AND, a pass in an OR.
 fn both(a: Decided, b: Decided, strong: Verdict) -> Decided {
-    let rank = |verdict: Verdict| if verdict == strong { 0 } else if verdict == Verdict::Undecided { 1 } else { 2 };
+    let rank = |verdict: Verdict| {
+        if verdict == strong {
+            0
+        } else if verdict == Verdict::Undecided {
+            1
+        } else {
+            2
+        }
+    };
     match rank(a.verdict).cmp(&rank(b.verdict)) {
         std::cmp::Ordering::Less => a,
         std::cmp::Ordering::Greater => b,
@@ -266,7 +287,10 @@ fn weighted_score(judge: &Judge<'_>) -> Result<Option<Composite>, Fault> {
         .into());
     }
     let span = first.span.clone();
-    Ok(Some(Composite { name: Spanned { value: "weighted_score".into(), span: span.clone() }, formula: sum_of(weights, total, span) }))
+    Ok(Some(Composite {
+        name: Spanned { value: "weighted_score".into(), span: span.clone() },
+        formula: sum_of(weights, total, span),
+    }))
 }
 
 fn sum_of(weights: &[(Spanned<String>, f64)], total: f64, span: Span) -> Spanned<Formula> {

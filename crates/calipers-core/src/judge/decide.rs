@@ -120,9 +120,9 @@ impl Asked<'_> {
 
     fn missing_samples(&self) -> u64 {
         match self.evidence {
-            Some(Evidence::Mean { missing, .. } | Evidence::Ratio { missing, .. } | Evidence::Quantile { missing, .. }) => {
-                missing.len() as u64
-            }
+            Some(
+                Evidence::Mean { missing, .. } | Evidence::Ratio { missing, .. } | Evidence::Quantile { missing, .. },
+            ) => missing.len() as u64,
             None => self.figure.missing,
         }
     }
@@ -131,7 +131,9 @@ impl Asked<'_> {
     /// machinery is nobody's failure.
     fn without_errors(&self) -> Option<(usize, f64)> {
         let Some(Evidence::Mean { samples, values, missing }) = self.evidence else { return None };
-        if self.unit != Unit::Rate || !matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal) {
+        if self.unit != Unit::Rate
+            || !matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal)
+        {
             return None;
         }
         let is_errored = |sample: u32| self.errored.get(sample as usize).copied().unwrap_or(false);
@@ -140,7 +142,8 @@ impl Asked<'_> {
         let all: Vec<(u32, f64)> = seen.chain(unseen).collect();
         let errored = all.iter().filter(|(sample, _)| is_errored(*sample)).count();
         let values: Vec<f64> = all.iter().map(|pair| pair.1).collect();
-        let weights: Vec<f64> = all.iter().map(|pair| self.weights.map_or(1.0, |weights| weights[pair.0 as usize])).collect();
+        let weights: Vec<f64> =
+            all.iter().map(|pair| self.weights.map_or(1.0, |weights| weights[pair.0 as usize])).collect();
         let best = weighted_mean(&values, &weights, None).ok()?.mean.estimate;
         (errored > 0).then_some((errored, best))
     }
@@ -176,11 +179,14 @@ impl Asked<'_> {
 
     fn undecided(&self, worst: &Tested, best: &Tested, alpha: f64) -> (String, Option<u64>) {
         if let Some((n, needs)) = worst.cannot_pass(alpha) {
-            let reason = format!("even a perfect score of {n} samples cannot show {}; {needs} are needed", self.rule_text());
+            let reason =
+                format!("even a perfect score of {n} samples cannot show {}; {needs} are needed", self.rule_text());
             return (reason, Some(needs - n));
         }
         let missing = self.missing_samples();
-        if missing > 0 && self.basis(Fill::LeftOut).is_ok_and(|as_is| as_is.test(alpha).passes || as_is.p_fail() <= alpha) {
+        if missing > 0
+            && self.basis(Fill::LeftOut).is_ok_and(|as_is| as_is.test(alpha).passes || as_is.p_fail() <= alpha)
+        {
             return (format!("the {missing} samples without a score could change the answer"), None);
         }
         let more = worst.more(alpha);
@@ -263,7 +269,11 @@ impl Tested {
             (Basis::Exact(share), Some(gate)) => gate.judge(*share).decision == Decision::Pass,
             _ => {
                 let (lower, upper) = self.bounds(alpha);
-                if self.up { lower.is_some_and(|x| x >= self.threshold) } else { upper.is_some_and(|x| x <= self.threshold) }
+                if self.up {
+                    lower.is_some_and(|x| x >= self.threshold)
+                } else {
+                    upper.is_some_and(|x| x <= self.threshold)
+                }
             }
         };
         Outcome { passes }
@@ -293,7 +303,11 @@ impl Tested {
         }
         let fails = |alpha: f64| {
             let (lower, upper) = self.bounds(alpha);
-            if self.up { upper.is_some_and(|x| x <= self.threshold) } else { lower.is_some_and(|x| x >= self.threshold) }
+            if self.up {
+                upper.is_some_and(|x| x <= self.threshold)
+            } else {
+                lower.is_some_and(|x| x >= self.threshold)
+            }
         };
         smallest_alpha(fails)
     }
@@ -322,7 +336,13 @@ impl Tested {
         };
         let (lower, upper) = self.bounds(alpha);
         // The bound that has to move: towards the estimate, with the square root of the number of samples.
-        let bound = if (estimate >= self.threshold) == self.up { if self.up { lower } else { upper } } else if self.up { upper } else { lower };
+        let bound = if (estimate >= self.threshold) == self.up {
+            if self.up { lower } else { upper }
+        } else if self.up {
+            upper
+        } else {
+            lower
+        };
         let factor = (bound? - estimate) / (self.threshold - estimate);
         let needed = (n as f64 * factor * factor).ceil();
         (needed.is_finite() && needed - n as f64 <= MORE_MAX as f64).then(|| (needed as u64).saturating_sub(n).max(1))
@@ -335,7 +355,11 @@ impl Tested {
             return Some(asked.unit.show(bound));
         }
         let within = Unit::Rate.show(bound);
-        Some(format!("{within} within {} (of {} asked for)", asked.unit.show(asked.rule.value), Unit::Rate.show(self.threshold)))
+        Some(format!(
+            "{within} within {} (of {} asked for)",
+            asked.unit.show(asked.rule.value),
+            Unit::Rate.show(self.threshold)
+        ))
     }
 }
 
@@ -357,7 +381,12 @@ fn smallest_alpha(holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// Values and their samples, with a value for each that is missing.
-fn filled_in(values: &[f64], samples: &[u32], missing: &[u32], fill: Option<f64>) -> Result<(Vec<f64>, Vec<u32>), String> {
+fn filled_in(
+    values: &[f64],
+    samples: &[u32],
+    missing: &[u32],
+    fill: Option<f64>,
+) -> Result<(Vec<f64>, Vec<u32>), String> {
     let (mut values, mut samples) = (values.to_vec(), samples.to_vec());
     if let Some(fill) = fill.filter(|_| !missing.is_empty()) {
         if !values.iter().all(|x| (0.0..=1.0).contains(x)) {
@@ -388,7 +417,13 @@ fn exact(successes: u64, trials: u64) -> Result<Basis, String> {
     Proportion::new(successes, trials).map(Basis::Exact).map_err(|why| format!("undefined: {why}"))
 }
 
-fn ratio_basis(numerators: &[f64], denominators: &[f64], missing: usize, is_share: bool, fill: Option<f64>) -> Result<Basis, String> {
+fn ratio_basis(
+    numerators: &[f64],
+    denominators: &[f64],
+    missing: usize,
+    is_share: bool,
+    fill: Option<f64>,
+) -> Result<Basis, String> {
     let counts = is_share && denominators.iter().all(|&x| x == 1.0);
     let missing = fill.map_or(0, |_| missing as u64);
     if counts {
@@ -398,13 +433,21 @@ fn ratio_basis(numerators: &[f64], denominators: &[f64], missing: usize, is_shar
     if missing > 0 {
         return Err(format!("{missing} samples have no value, and nothing bounds what it could have been"));
     }
-    ratio_of_sums(numerators, denominators, None).map(|ratio| Basis::Linear(ratio.ratio)).map_err(|why| format!("undefined: {why}"))
+    ratio_of_sums(numerators, denominators, None)
+        .map(|ratio| Basis::Linear(ratio.ratio))
+        .map_err(|why| format!("undefined: {why}"))
 }
 
 /// The share of values within a limit; attempts of one sample go together.
 fn within_basis(mut rows: Vec<(u32, f64)>, rule: Rule) -> Result<Basis, String> {
     rows.sort_by_key(|row| row.0);
-    let within = |x: f64| f64::from(u8::from(if matches!(rule.comparison, Comparison::Below | Comparison::AtLeast) { x < rule.value } else { x <= rule.value }));
+    let within = |x: f64| {
+        f64::from(u8::from(if matches!(rule.comparison, Comparison::Below | Comparison::AtLeast) {
+            x < rule.value
+        } else {
+            x <= rule.value
+        }))
+    };
     let values: Vec<f64> = rows.iter().map(|row| within(row.1)).collect();
     let samples: Vec<u32> = rows.iter().map(|row| row.0).collect();
     let each = Moments::from_slice(&values);

@@ -9,10 +9,12 @@ mod decide;
 mod measured;
 mod rules;
 
-use crate::policy::{Comparison, GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
+use crate::policy::{
+    Comparison, GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text,
+};
 use crate::{
-    About, Baseline, CategoryResult, Context, Error, Evidence, GateKind, GateReport, GateResult, Metric, Mode,
-    Note, Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
+    About, Baseline, CategoryResult, Context, Error, Evidence, GateKind, GateReport, GateResult, Metric, Mode, Note,
+    Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
@@ -137,9 +139,8 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
     };
     if let Some(baseline) = &mut report.baseline {
         for difference in &mut baseline.differences {
-            let is_its = |gate: &GateResult| {
-                matches!(gate.kind, GateKind::Baseline(_)) && gate.metric == difference.metric
-            };
+            let is_its =
+                |gate: &GateResult| matches!(gate.kind, GateKind::Baseline(_)) && gate.metric == difference.metric;
             difference.gate = report.gates.iter().position(is_its);
         }
     }
@@ -176,8 +177,18 @@ impl<'a> Judge<'a> {
         let mut errored = vec![false; case.samples.len()];
         told.iter().for_each(|told| errored[told.sample as usize] = told.is_errored);
         let mode = policy.confidence.map_or(Mode::Point, Mode::Confidence);
-        let mut judge =
-            Self { case, policy, samples: case.samples, context, reducer, scenarios, told, weights: None, errored, mode };
+        let mut judge = Self {
+            case,
+            policy,
+            samples: case.samples,
+            context,
+            reducer,
+            scenarios,
+            told,
+            weights: None,
+            errored,
+            mode,
+        };
         judge.weights = judge.scenario_weights()?;
         Ok(judge)
     }
@@ -359,7 +370,8 @@ impl<'a> Judge<'a> {
     fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<Judged> {
         let pass = self.policy.pass.as_ref()?;
         let decided = formulas.condition(&pass.value, &pass.value.expression, self.mode);
-        let named = formulas.results.iter().find(|result| pass.value.expression.names().contains(&result.name.as_str()));
+        let named =
+            formulas.results.iter().find(|result| pass.value.expression.names().contains(&result.name.as_str()));
         Some(Judged {
             p_fail: decided.p_fail,
             result: GateResult {
@@ -428,7 +440,11 @@ impl<'a> Judge<'a> {
             notes.push(Note { id: id.into(), message, next: Some(next.to_owned()) });
         };
         if !gates.iter().any(|gate| gate.level == Level::Blocking) {
-            note("nothing-blocks", "no gate of the policy blocks".into(), "put what must hold under `thresholds.blocking`");
+            note(
+                "nothing-blocks",
+                "no gate of the policy blocks".into(),
+                "put what must hold under `thresholds.blocking`",
+            );
         }
         if self.case.version.is_none() && !self.policy.progressive.is_empty() {
             let message = "the policy has thresholds by version, and no version is named".into();
@@ -466,9 +482,8 @@ fn counts(measured: &Measured) -> Option<(u64, u64)> {
 
 /// The verdict, the gate that decided, and why.
 fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<usize>, String) {
-    let first = |verdict: Verdict| {
-        gates.iter().position(|gate| gate.level == Level::Blocking && gate.verdict == verdict)
-    };
+    let first =
+        |verdict: Verdict| gates.iter().position(|gate| gate.level == Level::Blocking && gate.verdict == verdict);
     let told = |place: usize| format!("{}: {}", gates[place].metric, gates[place].reason);
     if let Some(place) = first(Verdict::Fail) {
         return (Verdict::Fail, Some(place), told(place));

@@ -125,7 +125,12 @@ impl Judge<'_> {
             (true, true) => Decided::new(Verdict::Pass, format!("all {} passed", checks.len())),
         };
         let passed = these(Some(ScenarioOutcome::Passed)).len();
-        Some(counted(GateKind::Required, "required_scenarios", format!("all pass ({passed} of {})", checks.len()), decided))
+        Some(counted(
+            GateKind::Required,
+            "required_scenarios",
+            format!("all pass ({passed} of {})", checks.len()),
+            decided,
+        ))
     }
 
     /// Every scenario passes often enough; the average hides a dead one.
@@ -166,7 +171,8 @@ impl Judge<'_> {
         for told in self.binding() {
             let recorded = self.failure_types(told.sample);
             let violations = told.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
-            let all: BTreeSet<&str> = violations.map(|name| &**name).chain(recorded.iter().map(String::as_str)).collect();
+            let all: BTreeSet<&str> =
+                violations.map(|name| &**name).chain(recorded.iter().map(String::as_str)).collect();
             let blocking = kinds.iter().filter(|kind| all.contains(kind.value.as_str()));
             found.extend(blocking.map(|kind| format!("{} in {}", kind.value, told.id)));
         }
@@ -219,7 +225,10 @@ impl Judge<'_> {
             (_, true) => Decided::new(Verdict::Pass, format!("{graded} attempts graded")),
             (_, false) => Decided::new(Verdict::Fail, named(&found)),
         };
-        let parts = [min.map(|min| rule_text("score", &min, Unit::Rate)), rubric.no_zero.then(|| "no criterion at 0".to_owned())];
+        let parts = [
+            min.map(|min| rule_text("score", &min, Unit::Rate)),
+            rubric.no_zero.then(|| "no criterion at 0".to_owned()),
+        ];
         let rule = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
         Ok(Some(counted(GateKind::Rubric, "rubric", rule, decided)))
     }
@@ -229,11 +238,19 @@ impl Judge<'_> {
         if let Some(scorer) = &rubric.scorer {
             return Ok(scorer.value.clone());
         }
-        let maps: Vec<&str> = self.samples.scorers().filter(|name| self.samples.has_maps(name)).map(|name| &**name).collect();
+        let maps: Vec<&str> =
+            self.samples.scorers().filter(|name| self.samples.has_maps(name)).map(|name| &**name).collect();
         match &maps[..] {
             [one] => Ok((*one).to_owned()),
-            [] => Err(Error::argument("no scorer grades by criterion", "score a map such as {\"tone\": 2, \"facts\": 1}").into()),
-            several => Err(Error::argument(format!("several scorers grade by criterion: {}", several.join(", ")), "name one as `rubric.scorer`").into()),
+            [] => {
+                Err(Error::argument("no scorer grades by criterion", "score a map such as {\"tone\": 2, \"facts\": 1}")
+                    .into())
+            }
+            several => Err(Error::argument(
+                format!("several scorers grade by criterion: {}", several.join(", ")),
+                "name one as `rubric.scorer`",
+            )
+            .into()),
         }
     }
 
@@ -363,4 +380,3 @@ fn grades(outcome: &Outcome) -> Option<Vec<(String, f64)>> {
     let Outcome::Scored(Score { value: Value::Map(entries), .. }) = outcome else { return None };
     entries.iter().map(|(name, grade)| Some((name.to_string(), grade.as_number()?))).collect()
 }
-
