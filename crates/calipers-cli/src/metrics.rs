@@ -6,7 +6,6 @@ use calipers::stats::gate::Direction;
 use calipers::{About, Registry};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 /// No line is longer.
 const WIDTH: usize = 80;
