@@ -31,6 +31,9 @@ fn main() -> ExitCode {
         Command::Schema { name: Schema::Results } => {
             exit::print(|out| out.write_all(calipers::render::RESULTS_SCHEMA.as_bytes()))
         }
+        Command::Schema { name: Schema::Policy } => {
+            exit::print(|out| out.write_all(calipers::policy::SCHEMA.as_bytes()))
+        }
         Command::Completions { shell } => completions(shell),
         Command::Man => exit::print(manual),
     };
