@@ -26,7 +26,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print the JSON schema of what `--json` prints
+    /// Print the JSON schema of what `--json` prints, or of a policy
     Schema {
         /// The output
         #[arg(value_enum)]
@@ -214,13 +214,15 @@ pub(crate) struct Metrics {
     pub(crate) json: bool,
 }
 
-/// Outputs that have a schema.
+/// Outputs and files that have a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Schema {
     /// `calipers score --json`: `calipers.results/1`
     Results,
     /// `calipers gate --json`: `calipers.gate/1`
     Gate,
+    /// Policy files: `calipers.policy/1`
+    Policy,
 }
 
 /// Tools whose numbers can be printed in place of ours.

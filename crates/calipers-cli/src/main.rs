@@ -57,6 +57,7 @@ fn schema(name: Schema) -> &'static str {
     match name {
         Schema::Results => calipers::render::RESULTS_SCHEMA,
         Schema::Gate => calipers::render::GATE_SCHEMA,
+        Schema::Policy => calipers::policy::SCHEMA,
     }
 }
 

@@ -97,7 +97,7 @@ impl Language {
             }
             Some('[') if is_yaml => Self::Yaml,
             Some('[') => {
-                if is_header && (ending == "toml" || !first.contains('"')) {
+                if is_header && (ending == "toml" || !(ending == "json" || first.contains('"'))) {
                     Self::Toml
                 } else {
                     Self::Json
@@ -327,7 +327,7 @@ impl Yaml<'_> {
                 Err(Mistake::new("a second document begins").at(&span).hint("a policy is one document: take `---` out"))
             }
             Event::Scalar(value, style, anchor, tag) => {
-                let tag = tag.map(|tag| tag.into_owned());
+                let tag = tag.map(std::borrow::Cow::into_owned);
                 let is_text = style != ScalarStyle::Plain || tag.as_ref().is_some_and(is_text_tag);
                 if tag.is_some_and(|tag| !is_text_tag(&tag)) {
                     return Err(tagged(&span));

@@ -7,6 +7,7 @@ use super::{
     Origin, Policy, Progressive, RiskLevel, RubricRule, Span, Spanned, Threshold, syntax,
 };
 use crate::nearest;
+use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
 const TOP: &[&str] = &[
@@ -155,7 +156,7 @@ impl Reader {
             "extends" => self.extends_left(key),
             "thresholds" => self.thresholds(item),
             "pass_criteria" => self.pass_criteria(item),
-            "required_scenarios" => self.policy.required = self.scenarios(key, item),
+            "required_scenarios" => self.required(key, item),
             "optional_scenarios" => self.policy.optional = self.scenarios(key, item),
             "weights" => self.weights(item),
             "composite" => self.composite(item),
@@ -164,7 +165,7 @@ impl Reader {
             "risk_blocking" => self.risk_blocking(key, item),
             "progressive" => self.progressive(item),
             "baseline" => self.baseline(key, item),
-            "blocking_failures" => self.policy.blocking_failures = self.texts(key, item),
+            "blocking_failures" => self.blocking_failures(key, item),
             "rubric" => self.rubric(item),
             "metrics" => self.metrics(item),
             "epochs" => self.epochs(item),
@@ -222,14 +223,8 @@ impl Reader {
                     self.gate(pass_rate(&key.span), item, Level::Blocking, Origin::Overall);
                 }
                 "by_category" => self.by_category(item),
-                "required_scenarios" => {
-                    let required = self.scenarios(key, item);
-                    self.policy.required.extend(required);
-                }
-                "blocking_failures" => {
-                    let kinds = self.texts(key, item);
-                    self.policy.blocking_failures.extend(kinds);
-                }
+                "required_scenarios" => self.required(key, item),
+                "blocking_failures" => self.blocking_failures(key, item),
                 _ => self.unknown(key, "`pass_criteria`", PASS_CRITERIA),
             }
         }
@@ -244,6 +239,17 @@ impl Reader {
                 self.gate(pass_rate(&key.span), item, Level::Blocking, origin);
             }
         }
+    }
+
+    /// Required scenarios may stand in two sections.
+    fn required(&mut self, key: &Spanned<String>, item: &Item) {
+        let ids = self.scenarios(key, item);
+        add_new(&mut self.policy.required, ids);
+    }
+
+    fn blocking_failures(&mut self, key: &Spanned<String>, item: &Item) {
+        let kinds = self.texts(key, item);
+        add_new(&mut self.policy.blocking_failures, kinds);
     }
 
     /// Ids of scenarios: a list, or a map with a list of `ids`.
@@ -625,8 +631,8 @@ impl Reader {
     // Checks of the whole.
 
     fn check_scenarios(&mut self) {
-        let required: Vec<&str> = self.policy.required.iter().map(|id| id.value.as_str()).collect();
-        let both = self.policy.optional.iter().filter(|id| required.contains(&id.value.as_str()));
+        let required: HashSet<&str> = self.policy.required.iter().map(|id| id.value.as_str()).collect();
+        let both = self.policy.optional.iter().filter(|id| required.contains(id.value.as_str()));
         let mistakes = both.map(|id| {
             Mistake::new(format!("{} is both required and optional", quoted(id)))
                 .at(&id.span)
@@ -637,9 +643,10 @@ impl Reader {
 
     fn check_weights(&mut self) {
         let weights = &self.policy.weights.by_metric;
-        for (at, (name, _)) in weights.iter().enumerate() {
-            if let Some((first, _)) = weights[..at].iter().find(|(known, _)| known.value == name.value) {
-                let message = format!("{} has two weights, the first in line {}", quoted(name), first.span.line());
+        let mut places = HashMap::new();
+        for (name, _) in weights {
+            if let Some(first) = places.insert(name.value.as_str(), &name.span) {
+                let message = format!("{} has two weights, the first in line {}", quoted(name), first.line());
                 self.mistakes.push(Mistake::new(message).at(&name.span).hint("keep one of them"));
             }
         }
@@ -827,6 +834,12 @@ fn has_sections(document: &Item) -> bool {
 
 fn pass_rate(span: &Span) -> Spanned<String> {
     Spanned { value: "pass_rate".to_owned(), span: span.clone() }
+}
+
+/// Adds names that are not there yet.
+fn add_new(names: &mut Vec<Spanned<String>>, more: Vec<Spanned<String>>) {
+    let mut known: HashSet<String> = names.iter().map(|name| name.value.clone()).collect();
+    names.extend(more.into_iter().filter(|name| known.insert(name.value.clone())));
 }
 
 fn one_of<T: Copy>(text: &str, choices: &[(&str, T)]) -> Option<T> {

@@ -165,15 +165,19 @@ fn four_digits(raw: &str) -> Option<(char, usize)> {
 
 /// The value stands there line by line, each behind its indentation.
 fn by_line(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> {
-    let (mut at, mut place) = (0, 0);
+    let (mut at, mut place, mut start) = (0, 0, None);
     for line in value.split('\n') {
         let text = line.trim();
         let begin = at + raw.get(at..)?.find(text)?;
         let indentation = line.len() - line.trim_start().len();
-        if part.start >= place && part.start <= place + line.len() {
-            let from = part.start.saturating_sub(place + indentation).min(text.len());
-            let to = part.end.saturating_sub(place + indentation).clamp(from, text.len());
-            return Some(begin + from..begin + to);
+        let here = |offset: usize| begin + offset.saturating_sub(place + indentation).min(text.len());
+        if start.is_none() && part.start <= place + line.len() {
+            start = Some(here(part.start));
+        }
+        if let Some(start) = start
+            && part.end <= place + line.len()
+        {
+            return Some(start..here(part.end).max(start));
         }
         at = begin + text.len();
         place += line.len() + 1;
@@ -234,6 +238,7 @@ mod tests {
         check(r#""a \u2265 b\nc\td""#, "a ≥ b\nc\td", "d", "d");
         check(r#""\ud83d\ude00 x""#, "😀 x", "x", "x");
         check("|\n      one = (\n        a\n      )\n", "one = (\n  a\n)\n", "a", "a");
+        check("|\n      one = (\n        a\n      )\n", "one = (\n  a\n)\n", "(\n  a\n)", "(\n        a\n      )");
         check("\"x\\\n  y\"", "xy", "y", "\"x\\\n  y\"");
     }
 }
