@@ -134,6 +134,8 @@ pub(crate) struct Convert {
 pub(crate) enum Schema {
     /// `calipers score --json`: `calipers.results/1`
     Results,
+    /// `calipers gate --json`: `calipers.gate/1`
+    Gate,
 }
 
 /// Tools whose numbers can be printed in place of ours.

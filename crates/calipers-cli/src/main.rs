@@ -28,9 +28,7 @@ fn main() -> ExitCode {
         Command::Score(score) => score::run(&score),
         Command::Convert(convert) => convert::run(&convert),
         Command::Formats { json } => score::formats(json),
-        Command::Schema { name: Schema::Results } => {
-            exit::print(|out| out.write_all(calipers::render::RESULTS_SCHEMA.as_bytes()))
-        }
+        Command::Schema { name } => exit::print(|out| out.write_all(schema(name).as_bytes())),
         Command::Completions { shell } => completions(shell),
         Command::Man => exit::print(manual),
     };
@@ -46,6 +44,13 @@ fn quiet_caught_panics() {
             report(panic);
         }
     }));
+}
+
+fn schema(name: Schema) -> &'static str {
+    match name {
+        Schema::Results => calipers::render::RESULTS_SCHEMA,
+        Schema::Gate => calipers::render::GATE_SCHEMA,
+    }
 }
 
 fn completions(shell: clap_complete::Shell) -> Result<(), exit::Failure> {

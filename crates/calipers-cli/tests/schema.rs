@@ -10,7 +10,11 @@ fn root() -> PathBuf {
 }
 
 fn schema() -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(["schema", "results"]).output().unwrap();
+    schema_of("results")
+}
+
+fn schema_of(name: &str) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(["schema", name]).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -134,5 +138,9 @@ fn every_property_is_described_and_no_key_is_free_that_we_name() {
             check(part, &format!("{place}/{key}"));
         }
     }
-    check(&schema(), "");
+    for name in ["results", "gate"] {
+        let schema = schema_of(name);
+        assert_eq!(schema["title"], format!("calipers.{name}/1"));
+        check(&schema, "");
+    }
 }

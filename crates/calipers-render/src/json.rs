@@ -63,12 +63,16 @@ fn run_json(run: &RunReport) -> Json {
     json
 }
 
-fn reduced_json(id: &SampleId, score: &Score) -> Json {
-    let id = match id {
+/// The name of a sample, as its file has it.
+pub(crate) fn id_json(id: &SampleId) -> Json {
+    match id {
         SampleId::Int(i) => Json::from(*i),
         SampleId::Text(text) => Json::from(&**text),
-    };
-    let mut json = json!({"sample_id": id, "value": value_json(&score.value)});
+    }
+}
+
+fn reduced_json(id: &SampleId, score: &Score) -> Json {
+    let mut json = json!({"sample_id": id_json(id), "value": value_json(&score.value)});
     if let Some(answer) = &score.answer {
         json["answer"] = Json::from(&**answer);
     }
@@ -110,12 +114,17 @@ fn metric_json(results: &Results, metric: &MetricResult) -> Json {
         json["undefined"] = Json::from(why.to_string());
     }
     if !figure.details.is_empty() {
-        json["details"] = figure.details.iter().map(|(name, x)| ((*name).to_owned(), Json::from(*x))).collect();
+        json["details"] = details_json(figure);
     }
     json
 }
 
-fn interval_json(figure: &Figure) -> Json {
+/// Numbers made on the way.
+pub(crate) fn details_json(figure: &Figure) -> Json {
+    figure.details.iter().map(|(name, x)| ((*name).to_owned(), Json::from(*x))).collect()
+}
+
+pub(crate) fn interval_json(figure: &Figure) -> Json {
     figure.interval.map_or(Json::Null, |interval| {
         json!({
             "level": interval.confidence.level(),
@@ -126,7 +135,7 @@ fn interval_json(figure: &Figure) -> Json {
     })
 }
 
-fn caveat_json(caveat: &Caveat) -> Json {
+pub(crate) fn caveat_json(caveat: &Caveat) -> Json {
     json!({"id": caveat.id(), "text": caveat.to_string(), "next_step": caveat.next_step()})
 }
 

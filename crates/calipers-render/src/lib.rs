@@ -1,12 +1,26 @@
 //! A report for people and for programs. Renderers compute nothing: they lay out what is in the report.
 //!
+//! - [`results_text`] and [`results_json`]: the metrics of runs.
+//! - [`gate_text`], [`gate_json`], [`gate_markdown`], [`gate_junit`] and [`gate_annotations`]: a verdict, for a terminal, a
+//!   program, a pull request, a CI server, and the log of a GitHub workflow.
+//!
 //! Text from models and files is untrusted everywhere: its control characters are made visible before it reaches a
-//! terminal.
+//! terminal, and what has a meaning in Markdown, XML or a workflow's log is escaped there.
 
+mod annotations;
+mod gate;
+mod gate_json;
 mod json;
+mod junit;
+mod markdown;
 mod numbers;
 mod terminal;
+mod text;
 
+pub use annotations::gate_annotations;
+pub use gate_json::{GATE_SCHEMA, gate_json};
 pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
+pub use junit::{JunitError, gate_junit};
+pub use markdown::{GATE_MARKER, gate_markdown};
 pub use numbers::number;
-pub use terminal::{Screen, Style, results_text};
+pub use terminal::{Screen, Style, gate_text, results_text};

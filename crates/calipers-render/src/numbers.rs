@@ -1,5 +1,7 @@
 //! How numbers look to people. The only place where they are rounded.
 
+use calipers_core::Unit;
+
 /// A number with as many digits as tell something: `0.812`, `3082`, `1.96e-4`.
 ///
 /// ```
@@ -36,4 +38,209 @@ const NEAR_ONE_DIGITS: usize = 6;
 pub(crate) fn percent(level: f64) -> String {
     let digits = format!("{:.6}", level * 100.0);
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// How the numbers of a metric are written. Numbers that stand side by side share one, so that they can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// `96.2 %`
+    Percent,
+    /// `3.8 pp`: the difference of two percentages.
+    Points,
+    /// `812 ms`
+    Milliseconds,
+    /// `4.82 s`
+    Seconds,
+    /// `$0.0123`
+    Usd,
+    /// As in a table of scores.
+    Number,
+}
+
+impl Scale {
+    /// The scale of a unit for numbers about as large as this one.
+    pub(crate) fn of(unit: Unit, size: f64) -> Self {
+        match unit {
+            Unit::Rate => Self::Percent,
+            Unit::Milliseconds if size.abs() >= 1000.0 => Self::Seconds,
+            Unit::Milliseconds => Self::Milliseconds,
+            Unit::Usd => Self::Usd,
+            Unit::Tokens | Unit::Ratio | Unit::Plain => Self::Number,
+        }
+    }
+
+    /// The scale of differences.
+    pub(crate) fn of_differences(self) -> Self {
+        if self == Self::Percent { Self::Points } else { self }
+    }
+
+    fn scaled(self, x: f64) -> f64 {
+        match self {
+            Self::Percent | Self::Points => x * 100.0,
+            Self::Seconds => x / 1000.0,
+            Self::Milliseconds | Self::Usd | Self::Number => x,
+        }
+    }
+
+    /// Digits with their unit, once for several of them: `[80.4, 99.9] %`.
+    fn with_unit(self, digits: &str) -> String {
+        match self {
+            Self::Percent => format!("{digits} %"),
+            Self::Points => format!("{digits} pp"),
+            Self::Milliseconds => format!("{digits} ms"),
+            Self::Seconds => format!("{digits} s"),
+            Self::Usd => match digits.strip_prefix('-') {
+                Some(size) => format!("-${size}"),
+                None => format!("${digits}"),
+            },
+            Self::Number => digits.to_owned(),
+        }
+    }
+
+    fn digits(self, x: f64) -> String {
+        let scaled = self.scaled(x);
+        let size = scaled.abs();
+        match self {
+            Self::Number => number(x),
+            _ if scaled == 0.0 => "0".to_owned(),
+            Self::Percent | Self::Points if size == 100.0 => format!("{scaled}"),
+            Self::Percent | Self::Points => percent_digits(scaled),
+            Self::Usd if size < 1.0 => format!("{scaled:.*}", cent_digits(size)),
+            Self::Usd => format!("{scaled:.2}"),
+            Self::Milliseconds | Self::Seconds if size >= 100.0 => format!("{scaled:.0}"),
+            Self::Milliseconds | Self::Seconds if size >= 10.0 => format!("{scaled:.1}"),
+            Self::Milliseconds | Self::Seconds => format!("{scaled:.2}"),
+        }
+    }
+
+    /// A measured number.
+    pub(crate) fn text(self, x: f64) -> String {
+        self.with_unit(&self.digits(x))
+    }
+
+    /// A measured number beside a threshold: with so many digits that it does not look like the threshold if it is not.
+    pub(crate) fn text_beside(self, x: f64, threshold: f64) -> String {
+        let threshold = self.scaled(threshold);
+        let alike = |digits: &str| digits.parse() == Ok((threshold * 1e9).round() / 1e9);
+        let digits = self.digits(x);
+        let scaled = self.scaled(x);
+        if !alike(&digits) || (scaled - threshold).abs() <= 1e-9 * threshold.abs() {
+            return self.with_unit(&digits);
+        }
+        let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let longer =
+            (decimals + 1..=BESIDE_DIGITS).map(|places| format!("{scaled:.places$}")).find(|digits| !alike(digits));
+        self.with_unit(&longer.unwrap_or(digits))
+    }
+
+    /// A number that somebody wrote: no more digits than it has.
+    pub(crate) fn exact(self, x: f64) -> String {
+        self.with_unit(&trimmed(self.scaled(x)))
+    }
+
+    /// A number with its sign. What is left over of 0.9 − 0.9 is 0.
+    pub(crate) fn signed(self, x: f64) -> String {
+        let x = if x.abs() < 1e-12 { 0.0 } else { x };
+        let sign = if x > 0.0 { "+" } else { "" };
+        format!("{sign}{}", self.text(x))
+    }
+
+    /// An interval; an end that is open is a dash.
+    pub(crate) fn interval(self, lower: Option<f64>, upper: Option<f64>) -> String {
+        let bound = |bound: Option<f64>| {
+            bound.map_or_else(|| "–".to_owned(), |x| if self == Self::Usd { self.text(x) } else { self.digits(x) })
+        };
+        let digits = format!("[{}, {}]", bound(lower), bound(upper));
+        if self == Self::Usd { digits } else { self.with_unit(&digits) }
+    }
+}
+
+/// One part in 10⁹ is the least difference that is told.
+const BESIDE_DIGITS: usize = 9;
+
+/// One decimal, or as many as keep what is nearly 0 or nearly 100 from looking like it.
+fn percent_digits(percent: f64) -> String {
+    let tells = |text: &String| text.parse().is_ok_and(|shown: f64| shown != 0.0 && shown != 100.0);
+    let told = (1..=NEAR_ONE_DIGITS).map(|digits| format!("{percent:.digits$}")).find(tells);
+    told.unwrap_or_else(|| format!("{percent:.NEAR_ONE_DIGITS$}"))
+}
+
+/// Decimals for three digits of an amount below a dollar.
+fn cent_digits(size: f64) -> usize {
+    let leading = -size.log10().floor();
+    // At most a millionth of a cent.
+    (leading + 2.0).clamp(2.0, 8.0) as usize
+}
+
+/// At most nine decimals, and no zeros at the end.
+fn trimmed(x: f64) -> String {
+    let digits = format!("{x:.9}");
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    if digits == "-0" { "0".to_owned() } else { digits.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_unit() {
+        for (unit, x, want) in [
+            (Unit::Rate, 0.962, "96.2 %"),
+            (Unit::Rate, 1.0, "100 %"),
+            (Unit::Rate, 0.9996, "99.96 %"),
+            (Unit::Rate, 0.0, "0 %"),
+            (Unit::Rate, 0.0004, "0.04 %"),
+            (Unit::Rate, 0.9, "90.0 %"),
+            (Unit::Milliseconds, 812.4, "812 ms"),
+            (Unit::Milliseconds, 7.25, "7.25 ms"),
+            (Unit::Milliseconds, 4820.0, "4.82 s"),
+            (Unit::Milliseconds, 61_000.0, "61.0 s"),
+            (Unit::Usd, 0.0123, "$0.0123"),
+            (Unit::Usd, 12.3, "$12.30"),
+            (Unit::Usd, -0.5, "-$0.500"),
+            (Unit::Usd, 0.0, "$0"),
+            (Unit::Tokens, 3082.4, "3082"),
+            (Unit::Plain, 0.8123, "0.812"),
+        ] {
+            assert_eq!(Scale::of(unit, x).text(x), want);
+        }
+    }
+
+    #[test]
+    fn thresholds_have_no_more_digits_than_they_were_written_with() {
+        for (scale, x, want) in [
+            (Scale::Percent, 0.9, "90 %"),
+            (Scale::Percent, 0.07, "7 %"),
+            (Scale::Percent, 0.995, "99.5 %"),
+            (Scale::Seconds, 5000.0, "5 s"),
+            (Scale::Milliseconds, 800.0, "800 ms"),
+            (Scale::Number, 0.85, "0.85"),
+        ] {
+            assert_eq!(scale.exact(x), want);
+        }
+    }
+
+    #[test]
+    fn what_missed_a_threshold_does_not_look_like_it() {
+        for (scale, x, threshold, want) in [
+            (Scale::Percent, 0.8996, 0.9, "89.96 %"),
+            (Scale::Percent, 0.9, 0.9, "90.0 %"),
+            (Scale::Percent, 0.887, 0.9, "88.7 %"),
+            (Scale::Seconds, 5000.4, 5000.0, "5.0004 s"),
+            (Scale::Number, 0.849_96, 0.85, "0.84996"),
+        ] {
+            assert_eq!(scale.text_beside(x, threshold), want);
+        }
+    }
+
+    #[test]
+    fn margins_and_intervals_say_what_they_are() {
+        assert_eq!(Scale::Points.signed(0.033), "+3.3 pp");
+        assert_eq!(Scale::Points.signed(-0.038), "-3.8 pp");
+        assert_eq!(Scale::Points.signed(0.1 + 0.2 - 0.3), "0 pp");
+        assert_eq!(Scale::Percent.interval(Some(0.804), Some(1.0)), "[80.4, 100] %");
+        assert_eq!(Scale::Seconds.interval(Some(1200.0), None), "[1.20, –] s");
+        assert_eq!(Scale::Usd.interval(Some(0.01), Some(0.02)), "[$0.0100, $0.0200]");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::Screen;
 use super::cells::title;
-use super::text::{clean, listed, wrapped};
+use crate::text::{clean, listed, wrapped};
 use calipers_core::{Caveat, Report};
 
 /// A caveat, the runs and the figures that have it.
@@ -73,17 +73,20 @@ impl Known<'_> {
             about.push(listed(&self.names));
         }
         let about = if about.is_empty() { String::new() } else { format!("{}: ", about.join(" · ")) };
-        let mut text = String::new();
-        let what = clean(&format!("{about}{}", self.caveat));
-        for (line, words) in wrapped(&what, screen.width.saturating_sub(4)).iter().enumerate() {
-            text += &format!("{}{words}\n", if line == 0 { "  " } else { "    " });
-        }
-        for (line, words) in
-            wrapped(&clean(&self.caveat.next_step()), screen.width.saturating_sub(6)).iter().enumerate()
-        {
-            let start = if line == 0 { "→ " } else { "  " };
-            text += &format!("    {}\n", screen.style.dim(&format!("{start}{words}")));
-        }
-        text
+        known_thing(&format!("{about}{}", self.caveat), Some(&self.caveat.next_step()), screen)
     }
+}
+
+/// What is worth knowing, and below it what to do about it.
+pub(super) fn known_thing(what: &str, next: Option<&str>, screen: Screen) -> String {
+    let mut text = String::new();
+    for (line, words) in wrapped(&clean(what), screen.width.saturating_sub(4)).iter().enumerate() {
+        text += &format!("{}{words}\n", if line == 0 { "  " } else { "    " });
+    }
+    let Some(next) = next else { return text };
+    for (line, words) in wrapped(&clean(next), screen.width.saturating_sub(6)).iter().enumerate() {
+        let start = if line == 0 { "→ " } else { "  " };
+        text += &format!("    {}\n", screen.style.dim(&format!("{start}{words}")));
+    }
+    text
 }

@@ -1,7 +1,7 @@
 //! A figure as cells of a table.
 
-use super::text::clean;
 use crate::numbers::number;
+use crate::text::clean;
 use calipers_core::{Figure, RecordedResult, Results, RunReport, ScoreResult};
 
 #[derive(Clone)]

@@ -3,8 +3,8 @@
 
 use super::cells::{Block, Cells, blocks};
 use super::table::{self, Entry};
-use super::text::{clean, left, right, shortened, wrapped};
 use super::{Screen, level_of, number};
+use crate::text::{clean, left, right, shortened, wrapped};
 use calipers_core::RunReport;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;

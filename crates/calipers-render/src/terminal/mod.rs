@@ -3,15 +3,17 @@
 mod caveats;
 mod cells;
 mod compare;
+mod gate;
+mod gate_table;
 mod table;
-mod text;
 
 use crate::numbers::percent;
-use calipers_core::{Report, RunReport, Value};
+use crate::text::{clean, wrapped};
+use calipers_core::{Report, RunReport, Value, Verdict};
 use cells::{Block, blocks};
 use compare::Comparison;
+pub use gate::gate_text;
 use table::Entry;
-use text::{clean, wrapped};
 use unicode_width::UnicodeWidthStr;
 
 /// Whether the text may use colour. It reads as well without.
@@ -19,7 +21,7 @@ use unicode_width::UnicodeWidthStr;
 pub enum Style {
     /// No colour: for files, pipes, and terminals that ask for none.
     Plain,
-    /// Bold headings and dim details.
+    /// Bold headings, dim details, and verdicts in green, yellow or red.
     Colour,
 }
 
@@ -30,6 +32,16 @@ impl Style {
         } else {
             text.to_owned()
         }
+    }
+
+    /// The colour of a verdict. It is always said in words too.
+    fn verdict(self, verdict: Verdict, text: &str) -> String {
+        let code = match verdict {
+            Verdict::Pass => "1;32",
+            Verdict::Undecided => "1;33",
+            Verdict::Fail => "1;31",
+        };
+        self.paint(code, text)
     }
 
     fn bold(self, text: &str) -> String {
@@ -86,7 +98,7 @@ fn reductions(number: &str, run: &RunReport, screen: Screen) -> String {
         let ids: Vec<String> = reduction.samples.iter().map(|(id, _)| clean(&id.to_string())).collect();
         let width = ids.iter().map(|id| id.width()).max().unwrap_or(0).min(screen.width / 2);
         for (id, (_, score)) in ids.iter().zip(&reduction.samples) {
-            text += &format!("  {}  {}\n", text::left(id, width), value(&score.value));
+            text += &format!("  {}  {}\n", crate::text::left(id, width), value(&score.value));
         }
     }
     text

@@ -2,7 +2,7 @@
 
 use super::Screen;
 use super::cells::Cells;
-use super::text::{left, right, wrapped};
+use crate::text::{left, right, wrapped};
 use unicode_width::UnicodeWidthStr;
 
 pub(super) enum Entry {

@@ -1,29 +1,32 @@
 //! Text on a grid of columns: widths, wrapping, and nothing that steers a terminal.
+//!
+//! What steers a terminal misleads readers elsewhere too, so every renderer cleans text here first.
 
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Text from a file with what could steer a terminal made visible: control characters, line separators, and the marks
 /// that change the direction of writing and can make a name look like another.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
-fn steers(c: char) -> bool {
+pub(crate) fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-pub(super) fn left(text: &str, width: usize) -> String {
+pub(crate) fn left(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-pub(super) fn right(text: &str, width: usize) -> String {
+pub(crate) fn right(text: &str, width: usize) -> String {
     format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
 }
 
 /// The text in at most this many columns, with its middle left out: names differ at their ends as often as at their
 /// beginnings.
-pub(super) fn shortened(text: &str, width: usize) -> String {
+pub(crate) fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -43,9 +46,20 @@ fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
         .collect()
 }
 
+/// The first so many characters of a text, and how many there are beyond them: models write long texts, and an id may be
+/// one.
+pub(crate) fn abridged(text: &str, max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}… ({} more characters)", &text[..end], text[end..].chars().count())),
+    }
+}
+
 /// The text in lines of at most this many columns, cut between words. A word that is too long has a line of its own.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
+    // A number keeps its per cent sign.
+    let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is always a line");
         if !line.is_empty() && line.width() + 1 + word.width() > width {
@@ -57,11 +71,11 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
             line.push_str(word);
         }
     }
-    lines
+    lines.iter().map(|line| line.replace("\u{a0}%", " %")).collect()
 }
 
 /// Names one after another, or the first three and how many more there are.
-pub(super) fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     match names {
         [a, b, c, _, rest @ ..] => format!("{a}, {b}, {c} and {} more", rest.len() + 1),
         names => names.join(", "),
@@ -86,10 +100,17 @@ mod tests {
     }
 
     #[test]
+    fn a_long_text_says_how_much_is_left_out() {
+        assert_eq!(abridged("four", 4), "four");
+        assert_eq!(abridged("評価の結果", 2), "評価… (3 more characters)");
+    }
+
+    #[test]
     fn lines_are_cut_between_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("a pneumonoultramicroscopic b", 7), ["a", "pneumonoultramicroscopic", "b"]);
         assert_eq!(wrapped("", 7), [""]);
+        assert_eq!(wrapped("below 85 %", 8), ["below", "85 %"]);
     }
 
     #[test]
