@@ -300,7 +300,7 @@ fn escaped(text: &str) -> String {
             ':' if letters.peek() == Some(&'/') => escaped.extend([":", BREAK]),
             '.' if ends_with(&escaped, "www") => escaped.extend([BREAK, "."]),
             '-' if ends_with(&escaped, "gh") && letters.peek().is_some_and(char::is_ascii_digit) => {
-                escaped.extend([BREAK, "-"])
+                escaped.extend([BREAK, "-"]);
             }
             c => escaped.push(c),
         }

@@ -7,7 +7,7 @@ use crate::gate::{
     baseline, changes, counted, coverage, estimate, first_of, interval, missing_from, outcome, provenance, scenarios,
 };
 use crate::numbers::{Scale, number};
-use crate::text::{abridged, clean, left, listed, right, wrapped};
+use crate::text::{abridged, clean, left, listed, right, shortened, wrapped};
 use calipers_core::{
     BaselineResult, CompositeResult, GateReport, MetricDifference, ScenarioCheck, ScenarioOutcome, Unit,
 };
@@ -67,6 +67,11 @@ fn names(ids: &[String], max: usize) -> String {
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
+/// A name in a column of names; one that is too long keeps its ends.
+fn column(name: &str, width: usize) -> String {
+    left(&shortened(name, width), width)
+}
+
 fn widest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
     texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
@@ -105,7 +110,7 @@ impl Page<'_> {
         let ids: Vec<String> = shown.iter().map(|check| name(&check.id)).collect();
         let width = widest(ids.iter().map(String::as_str)).min(self.screen.width / 2);
         for (id, check) in ids.iter().zip(shown) {
-            text += &self.hanging(&format!("  {}  ", left(id, width)), &check_text(check));
+            text += &self.hanging(&format!("  {}  ", column(id, width)), &check_text(check));
         }
         if rest.len() > shown.len() {
             text += &format!("  and {} more\n", rest.len() - shown.len());
@@ -123,16 +128,14 @@ impl Page<'_> {
         let mut text = String::new();
         for (name, category) in names.iter().zip(shown) {
             let figure = &category.figure;
-            let line = match figure.value {
-                Ok(_) => format!(
-                    "{}  {}  n {}",
-                    right(&estimate(figure, Unit::Rate), "100.0 %".len()),
-                    left(&interval(figure, Scale::Percent), "[80.4, 99.9] %".len()),
-                    figure.n
-                ),
-                Err(_) => clean(&estimate(figure, Unit::Rate)),
-            };
-            text += &format!("  {}  {line}\n", left(name, width));
+            let start = format!("  {}  ", column(name, width));
+            let estimate = estimate(figure, Unit::Rate);
+            if figure.value.is_err() {
+                text += &self.hanging(&start, &estimate);
+                continue;
+            }
+            let interval = left(&interval(figure, Scale::Percent), "[80.4, 99.9] %".len());
+            text += &format!("{start}{}  {interval}  n {}\n", right(&estimate, "100.0 %".len()), figure.n);
         }
         if rest.len() > shown.len() {
             text += &format!("  and {} more\n", rest.len() - shown.len());
@@ -151,7 +154,7 @@ impl Page<'_> {
     fn composite(&self, composite: &CompositeResult) -> String {
         let figure = &composite.figure;
         let value = format!("{}  {}", estimate(figure, Unit::Plain), interval(figure, Scale::Number));
-        let own = name(&composite.name);
+        let own = shortened(&name(&composite.name), self.screen.width / 2);
         let start = format!("{}  ", self.screen.style.bold(&own));
         let mut text = self.hanging_painted(&start, own.width() + 2, value.trim_end(), str::to_owned);
         let shown = &composite.terms[..composite.terms.len().min(LINES_MAX)];
@@ -160,7 +163,7 @@ impl Page<'_> {
         for (written, term) in terms.iter().zip(shown) {
             let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), number);
             let parts: Vec<String> = term.metrics.iter().map(|(metric, x)| format!("{metric} {}", value(*x))).collect();
-            let start = format!("  {}  {}  ", left(written, width), right(&value(term.value), "0.000".len()));
+            let start = format!("  {}  {}  ", column(written, width), right(&value(term.value), "0.000".len()));
             text += &self.dim_after(&start, &first_of(&parts, NAMES_MAX));
         }
         if composite.terms.len() > shown.len() {
@@ -178,19 +181,19 @@ impl Page<'_> {
     }
 
     fn baseline(&self, found: &BaselineResult) -> String {
-        let about = clean(&abridged(&baseline(found), TEXT_MAX));
-        let mut text = format!("{}\n", self.screen.style.bold(&format!("against {about}")));
+        let about = format!("against {}", baseline(found));
+        let mut text = self.hanging_painted("", 0, &about, |line| self.screen.style.bold(line));
         let shown = &found.differences[..found.differences.len().min(LINES_MAX)];
         let metrics: Vec<String> = shown.iter().map(|difference| name(&difference.metric)).collect();
         let changed: Vec<(String, String, String)> = shown.iter().map(change).collect();
-        let width = widest(metrics.iter().map(String::as_str)).max("newly passing".len()).min(self.screen.width / 2);
+        let width = widest(metrics.iter().map(String::as_str)).max("newly passing".len()).min(self.screen.width / 3);
         let widths = [
             widest(changed.iter().map(|(difference, ..)| &**difference)),
             widest(changed.iter().map(|(_, interval, _)| &**interval)),
         ];
         for (metric, (difference, interval, values)) in metrics.iter().zip(&changed) {
             let numbers = format!("{}  {}", right(difference, widths[0]), left(interval, widths[1]));
-            text += &self.dim_after(&format!("  {}  {numbers}  ", left(metric, width)), values);
+            text += &self.dim_after(&format!("  {}  {numbers}  ", column(metric, width)), values);
         }
         if found.differences.len() > shown.len() {
             text += &format!("  and {} more metrics\n", found.differences.len() - shown.len());
@@ -245,7 +248,7 @@ impl Page<'_> {
     fn parts(&self, parts: &[String], paint: impl Fn(&str) -> String) -> String {
         let mut lines = vec![String::new()];
         for part in parts {
-            let part = clean(&abridged(part, NAME_MAX));
+            let part = shortened(&clean(&abridged(part, TEXT_MAX)), self.screen.width);
             let line = lines.last_mut().expect("there is always a line");
             if line.is_empty() {
                 *line = part;

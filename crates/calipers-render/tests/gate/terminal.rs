@@ -34,6 +34,9 @@ fn long_lists_are_cut_but_no_gate_that_was_missed_is_left_out() {
         assert!(text.contains(&format!("fail  {}", gate.metric)), "{}", gate.metric);
     }
     assert!(text.contains("and 9994 more"));
+    for width in [80, 100, 140] {
+        at(&hostile(&"a long text of a model ".repeat(9000)), width);
+    }
 }
 
 #[test]
