@@ -43,8 +43,8 @@ impl Excerpt {
     /// A part of a whole text, given in bytes. A part of several lines is underlined in its first line.
     #[must_use]
     pub fn of(name: &str, text: &str, part: Range<usize>) -> Self {
-        let start = text.floor_char_boundary(part.start.min(text.len()));
-        let end = text.floor_char_boundary(part.end.clamp(start, text.len()));
+        let start = boundary(text, part.start);
+        let end = boundary(text, part.end.max(start));
         let begin = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let stop = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
         let line = text[..begin].matches('\n').count() + 1;
@@ -64,6 +64,11 @@ impl Excerpt {
         self.to = (self.to - first).min(SHOWN.max(self.from + 1));
         self
     }
+}
+
+/// The beginning of the character that a byte belongs to, or the end of the text.
+fn boundary(text: &str, byte: usize) -> usize {
+    (0..=byte.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 /// The text without what would steer a terminal or turn the direction of writing; one space for each such character,

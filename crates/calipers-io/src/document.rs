@@ -131,9 +131,10 @@ fn is_assignment(line: &str) -> bool {
 // What the three have in common.
 
 fn span(text: &Arc<Text>, range: Range<usize>) -> Span {
-    let end = text.text.len();
-    let start = text.text.floor_char_boundary(range.start.min(end));
-    let end = text.text.ceil_char_boundary(range.end.clamp(start, end));
+    let whole = &text.text;
+    let is_boundary = |at: &usize| whole.is_char_boundary(*at);
+    let start = (0..=range.start.min(whole.len())).rev().find(is_boundary).unwrap_or(0);
+    let end = (range.end.max(start)..whole.len()).find(is_boundary).unwrap_or(whole.len());
     Span { text: Arc::clone(text), range: start..end }
 }
 

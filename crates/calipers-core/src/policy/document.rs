@@ -29,6 +29,9 @@ pub enum Data {
     Map(Vec<(Spanned<String>, Item)>),
 }
 
+/// Reads a file that another one extends, given its name and where that is written.
+pub type Load<'f> = dyn FnMut(&Spanned<String>) -> Result<Item, Vec<Mistake>> + 'f;
+
 /// A file extends others at most so many times, one through the other.
 const CHAIN_MAX: usize = 8;
 
@@ -73,10 +76,7 @@ impl Item {
     ///
     /// `load` is given the name with its place in the file that says so, and names files so that the same file has the
     /// same name.
-    pub fn extended(
-        self,
-        load: &mut dyn FnMut(&Spanned<String>) -> Result<Self, Vec<Mistake>>,
-    ) -> Result<Self, Vec<Mistake>> {
+    pub fn extended(self, load: &mut Load<'_>) -> Result<Self, Vec<Mistake>> {
         let mut chain = vec![self.span.text.name.clone()];
         Extension { load, files: 1 }.apply(self, &mut chain)
     }
@@ -90,12 +90,12 @@ pub(crate) fn twice(key: &str, first: &Span, second: &Span) -> Mistake {
         .hint("keep one of them")
 }
 
-struct Extension<'l> {
-    load: &'l mut dyn FnMut(&Spanned<String>) -> Result<Item, Vec<Mistake>>,
+struct Extension<'l, 'f> {
+    load: &'l mut Load<'f>,
     files: usize,
 }
 
-impl Extension<'_> {
+impl Extension<'_, '_> {
     fn apply(&mut self, mut item: Item, chain: &mut Vec<String>) -> Result<Item, Vec<Mistake>> {
         let names = match taken(&mut item, "extends") {
             Some(extends) => names(&extends).map_err(|mistake| vec![mistake])?,

@@ -509,7 +509,7 @@ impl Reader {
                 "scorer" => rule.scorer = self.text(key, item),
                 "best" => {
                     rule.best =
-                        self.number(key, item, "the best grade is above 0", |best| best > 0.0).unwrap_or(rule.best)
+                        self.number(key, item, "the best grade is above 0", |best| best > 0.0).unwrap_or(rule.best);
                 }
                 "min_score" => rule.min_score = self.share(key, item).map(|(threshold, _)| threshold),
                 "no_zero" => rule.no_zero = self.truth(key, item).unwrap_or_default(),
@@ -571,7 +571,7 @@ impl Reader {
             match key.as_str() {
                 "name" if named.is_none() => name = self.text(key, item),
                 "name" | "description" | "formula" | "calculation" | "range" | "unit" | "use_case" => {
-                    self.describing(key, item)
+                    self.describing(key, item);
                 }
                 "expression" => expression = self.text(key, item),
                 "threshold" | "typical_threshold" => {

@@ -75,8 +75,8 @@ impl Span {
     /// The line it begins in, from 1.
     #[must_use]
     pub fn line(&self) -> usize {
-        let text = &self.text.text;
-        text[..text.floor_char_boundary(self.range.start.min(text.len()))].matches('\n').count() + 1
+        let before = self.text.text.bytes().take(self.range.start);
+        before.filter(|&byte| byte == b'\n').count() + 1
     }
 
     /// What stands there.
