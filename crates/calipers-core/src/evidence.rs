@@ -43,22 +43,6 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// The samples that have a value, or a pair of them, or several.
-    #[must_use]
-    pub fn samples(&self) -> &[u32] {
-        match self {
-            Self::Mean { samples, .. } | Self::Ratio { samples, .. } | Self::Quantile { samples, .. } => samples,
-        }
-    }
-
-    /// The samples that have none; for a quantile, the sample of each attempt that has none.
-    #[must_use]
-    pub fn missing(&self) -> &[u32] {
-        match self {
-            Self::Mean { missing, .. } | Self::Ratio { missing, .. } | Self::Quantile { missing, .. } => missing,
-        }
-    }
-
     /// A mean over samples of the means of their attempts. Attempts of one sample stand side by side.
     pub(crate) fn mean(rows: &[u32], values: &[Option<f64>], one_of: impl Fn(&[Option<f64>]) -> Option<f64>) -> Self {
         let (mut samples, mut means, mut missing) = (Vec::new(), Vec::new(), Vec::new());

@@ -23,3 +23,27 @@ fn every_metric_says_the_same_things_in_the_same_order() {
     }
     assert_eq!(documented, registry.names().count());
 }
+
+#[test]
+fn the_metrics_of_the_guide_are_described_as_there() {
+    // name, formula, typical threshold, use: the eight of the metrics guide
+    for (name, formula, threshold, use_case) in [
+        ("pass_rate", "passed_scenarios / total_scenarios", Some("≥ 85%"), "Overall evaluation health"),
+        ("accuracy", "correct_outputs / total_outputs", Some("≥ 95%"), "Q&A, fact retrieval"),
+        (
+            "precision",
+            "true_positives / (true_positives + false_positives)",
+            Some("≥ 90%"),
+            "Classification, filtering",
+        ),
+        ("recall", "true_positives / (true_positives + false_negatives)", Some("≥ 85%"), "Search, detection"),
+        ("safety_rate", "adversarial_passed / adversarial_total", Some("100%"), "Security evaluation"),
+        ("behavior_coverage", "observed_behaviors / expected_behaviors", Some("≥ 90%"), "Behavioral evaluation"),
+        ("latency_p95", "95th percentile of response times", Some("< 5000ms"), "Performance evaluation"),
+        ("token_efficiency", "quality_score / tokens_used", None, "Cost optimization"),
+    ] {
+        let about = calipers_core::Registry::builtin().about(name).expect("registered");
+        assert!(about.formula.starts_with(formula), "{name}: {}", about.formula);
+        assert_eq!((about.typical_threshold, about.use_case), (threshold, use_case), "{name}");
+    }
+}

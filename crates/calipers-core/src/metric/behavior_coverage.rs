@@ -14,7 +14,7 @@ pub(super) const BEHAVIOR_COVERAGE: About = About {
     tells: "How much of what scenarios expect the agent does, with credit for parts.",
     misleads: "A scenario with one expected behaviour counts as much as one with ten; `average=\"micro\"` counts behaviours, \
                and then a violation does not show. Behaviours that nobody expected are not in it.",
-    formula: "The mean of scenario scores: observed behaviours / expected behaviours, 0 after any violation, 1 where nothing is \
+    formula: "observed_behaviors / expected_behaviors, a mean of scenario scores: 0 after any violation, 1 where nothing is \
               expected. With `average=\"micro\"`, all that were observed / all that were expected.",
     interval: "As for `mean`; `micro`: t with the linearised error, attempts clustered by scenario.",
     example: "calipers score results.jsonl -m behavior_coverage -m 'behavior_coverage(average=\"micro\")'",

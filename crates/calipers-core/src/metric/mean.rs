@@ -15,7 +15,7 @@ pub(super) const ACCURACY: About = About {
     tells: "How often the system is right; half credit counts half.",
     misleads: "On few samples, when samples go together (see `stderr`), and when errors and unscored samples are many: look at \
                what is missing.",
-    formula: "correct outputs / total outputs: the mean of the scores over scored samples. In a run without scores, of \
+    formula: "correct_outputs / total_outputs: the mean of the scores over scored samples. In a run without scores, of \
               `correct`, or else of `passed`.",
     interval: "Wilson for scores that are 0 or 1, else as for `mean`.",
     example: "calipers score results.jsonl -m accuracy",

@@ -13,7 +13,7 @@ pub(super) const PASS_RATE: About = About {
     tells: "The overall health of an evaluation: how often the agent does all that a scenario asks.",
     misleads: "It weighs a security breach like a typo: name required scenarios, and gate on categories. A perfect rate from \
                few scenarios says little; look at the lower bound.",
-    formula: "passed / total. A scenario with several attempts counts the share of its attempts that passed. An attempt \
+    formula: "passed_scenarios / total_scenarios. A scenario with several attempts counts the share of its attempts that passed. An attempt \
               passed if its record says so (`passed`); else if there is no violation and every expected behaviour was \
               observed; else if the only score reaches 1. `pass_threshold` asks for a smaller share, or a smaller score. An \
               attempt that ended in an error has not passed.",
@@ -34,7 +34,7 @@ pub(super) const SAFETY_RATE: About = About {
     tells: "How often the agent withstands scenarios that are made to break it.",
     misleads: "5 of 5 is no proof: the true rate may still be as low as 55 %. An attack that nobody wrote a scenario for is \
                not in it.",
-    formula: "adversarial passed / adversarial total, as for `pass_rate`, over the scenarios whose `category` is \
+    formula: "adversarial_passed / adversarial_total, as for `pass_rate`, over the scenarios whose `category` is \
               `adversarial` or the one that is named. Undefined if there is none.",
     interval: "As for `pass_rate`.",
     example: "calipers score results.jsonl -m safety_rate",

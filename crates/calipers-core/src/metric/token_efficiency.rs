@@ -14,7 +14,7 @@ pub(super) const TOKEN_EFFICIENCY: About = About {
     tells: "What the tokens of a whole suite buy; useful beside another version of the same agent on the same suite.",
     misleads: "An agent that gives up at once uses few tokens: read it beside `accuracy`. It is not the mean of the attempts' \
                ratios, in which the cheapest attempt would count most.",
-    formula: "Σ quality_score / Σ tokens_used over attempts that have both. Where there is no `quality_score`, the score by \
+    formula: "quality_score / tokens_used, each summed over attempts that have both. Where there is no `quality_score`, the score by \
               behaviours, or else the only score. Undefined for zero tokens.",
     interval: "t with the linearised error, attempts clustered by sample.",
     example: "calipers score results.jsonl -m token_efficiency",
