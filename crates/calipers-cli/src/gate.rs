@@ -5,7 +5,7 @@ use crate::exit::{Failure, print};
 use crate::{guard, score};
 use calipers::gate::{self, Options};
 use calipers::io::{LoadedPolicy, Output, load_policy, printable, read_baseline, read_suite};
-use calipers::render::{gate_annotations, gate_json, gate_junit, gate_markdown, gate_text};
+use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text};
 use calipers::script::Library;
 use calipers::{Error, GateReport, Metric, MetricSpec, Provenance, Reducer, Seed, Verdict};
 use std::cell::OnceCell;
@@ -103,19 +103,16 @@ enum Form {
 }
 
 impl Form {
-    fn write(self, report: &GateReport, mut output: Output) -> Result<(), Failure> {
+    fn write(self, report: &GateReport, output: Output) -> Result<(), Failure> {
         let text = match self {
             Self::Json => format!("{:#}\n", gate_json(report)),
             Self::Markdown => gate_markdown(report),
             Self::Junit => {
                 gate_junit(report).map_err(|error| Failure::Input(format!("JUnit cannot be written: {error}")))?
             }
-            Self::Text => gate_text(report, calipers::render::Screen::default()),
+            Self::Text => gate_text(report, Screen { style: Style::Plain, width: Screen::WIDTH }),
         };
-        output
-            .write_all(text.as_bytes())
-            .map_err(|error| Failure::Input(format!("the report cannot be written: {error}")))?;
-        Ok(output.finish()?)
+        Ok(output.finish_with(&text)?)
     }
 }
 

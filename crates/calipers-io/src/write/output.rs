@@ -167,6 +167,13 @@ impl Output {
         }
     }
 
+    /// Writes a text and puts the file in its place.
+    pub fn finish_with(mut self, text: &str) -> Result<(), WriteError> {
+        let written = self.text().write_all(text.as_bytes());
+        written.map_err(|error| self.failed(&error))?;
+        self.finish()
+    }
+
     /// Puts the file in its place.
     pub fn finish(mut self) -> Result<(), WriteError> {
         if let Some(sink) = self.sink.take() {
