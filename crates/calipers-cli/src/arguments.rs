@@ -16,6 +16,9 @@ pub(crate) enum Command {
     Score(Box<Score>),
     /// Judge results by a policy: pass, fail or undecided
     Gate(Box<Gate>),
+    /// Remember a run to compare later ones with, and raise thresholds on evidence
+    #[command(subcommand)]
+    Baseline(Baseline),
     /// Write results in another form
     Convert(Convert),
     /// List the metrics, or explain one
@@ -26,7 +29,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print the JSON schema of what `--json` prints, or of a policy
+    /// Print the JSON schema of what `--json` prints, of a policy or of a baseline
     Schema {
         /// The output
         #[arg(value_enum)]
@@ -103,11 +106,9 @@ pub(crate) struct Score {
     pub(crate) json: bool,
 }
 
-/// `calipers gate`
-///
-/// Exit codes: 0 pass, 1 fail, 2 a mistake in the usage, the policy or the input, 3 undecided.
+/// What a verdict, a baseline and higher thresholds depend on.
 #[derive(Args, Debug)]
-pub(crate) struct Gate {
+pub(crate) struct Judging {
     /// Files, folders or patterns with the results of one version; `-` is standard input
     #[arg(required = true)]
     pub(crate) files: Vec<String>,
@@ -116,25 +117,9 @@ pub(crate) struct Gate {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) policy: String,
 
-    /// A run to compare with, from `calipers baseline record`
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) baseline: Option<String>,
-
     /// The scenarios that there should be: a file with their ids
     #[arg(long, value_name = "FILE")]
     pub(crate) suite: Option<String>,
-
-    /// The version whose `progressive` thresholds hold, such as v2.0
-    #[arg(long, value_name = "VERSION")]
-    pub(crate) for_version: Option<String>,
-
-    /// Write the report to files too: json=FILE, markdown=FILE, junit=FILE, text=FILE (repeatable, or after commas)
-    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
-    pub(crate) output: Vec<String>,
-
-    /// Print JSON (`calipers.gate/1`)
-    #[arg(long)]
-    pub(crate) json: bool,
 
     /// The reducer of attempts, in place of the policy's, such as `mean`, `mode`, `pass_k_3`
     #[arg(long, value_name = "NAME")]
@@ -160,10 +145,6 @@ pub(crate) struct Gate {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) script_time: u64,
 
-    /// The level of the intervals shown, between 0 and 1
-    #[arg(long, default_value_t = 0.95)]
-    pub(crate) level: f64,
-
     /// The seed of all that is random
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
@@ -171,6 +152,95 @@ pub(crate) struct Gate {
     /// Read the files in this format (see `calipers formats`)
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
+}
+
+/// `calipers gate`
+///
+/// Exit codes: 0 pass, 1 fail, 2 a mistake in the usage, the policy or the input, 3 undecided.
+#[derive(Args, Debug)]
+pub(crate) struct Gate {
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+
+    /// A run to compare with, from `calipers baseline record`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) baseline: Option<String>,
+
+    /// The version whose `progressive` thresholds hold, such as v2.0
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) for_version: Option<String>,
+
+    /// Write the report to files too: json=FILE, markdown=FILE, junit=FILE, text=FILE (repeatable, or after commas)
+    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
+    pub(crate) output: Vec<String>,
+
+    /// Print JSON (`calipers.gate/1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The level of the intervals shown, between 0 and 1
+    #[arg(long, default_value_t = 0.95)]
+    pub(crate) level: f64,
+}
+
+/// `calipers baseline`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Baseline {
+    /// Write what later runs are compared with: metrics, and what became of each scenario
+    Record(Box<Record>),
+    /// Print a baseline: its age, its metrics and its scenarios
+    Show(Show),
+    /// Propose higher thresholds for a policy, where results show that they hold
+    Raise(Box<Raise>),
+}
+
+/// `calipers baseline record`
+#[derive(Args, Debug)]
+pub(crate) struct Record {
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+
+    /// The file to write, which is replaced if it exists; `-` for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: String,
+
+    /// The day to write into it, in place of today (UTC)
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) date: Option<String>,
+}
+
+/// `calipers baseline show`
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// The baseline
+    pub(crate) file: String,
+
+    /// Print JSON (`calipers.baseline/1`, with a summary)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `calipers baseline raise`
+#[derive(Args, Debug)]
+pub(crate) struct Raise {
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+
+    /// Raise nothing whose metric is worse than in this baseline
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) baseline: Option<String>,
+
+    /// Write the new thresholds into the policy; without it they are only shown
+    #[arg(long)]
+    pub(crate) write: bool,
+
+    /// Lower thresholds that the results do not show to what they do show
+    #[arg(long)]
+    pub(crate) allow_lower: bool,
+
+    /// How far below what is shown a threshold stays: 0.01 is one point of a rate, and 1 % of everything else
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
+    pub(crate) headroom: f64,
 }
 
 /// `calipers convert`
@@ -223,6 +293,8 @@ pub(crate) enum Schema {
     Gate,
     /// Policy files: `calipers.policy/1`
     Policy,
+    /// Baselines: `calipers.baseline/1`
+    Baseline,
 }
 
 /// Tools whose numbers can be printed in place of ours.

@@ -1,13 +1,13 @@
 //! `calipers gate`: may this version ship?
 
-use crate::arguments::Gate;
+use crate::arguments::{Gate, Judging};
 use crate::exit::{Failure, print};
 use crate::{guard, score};
-use calipers::gate::{self, Options};
+use calipers::gate::{self, Evaluated, Options};
 use calipers::io::{LoadedPolicy, Output, load_policy, printable, read_baseline, read_suite};
 use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text};
 use calipers::script::Library;
-use calipers::{Error, GateReport, Metric, MetricSpec, Provenance, Reducer, Seed, Verdict};
+use calipers::{Baseline, Error, GateReport, Metric, MetricSpec, Provenance, Reducer, Seed, Verdict};
 use std::cell::OnceCell;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -17,7 +17,7 @@ use std::path::Path;
 pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
     // A wrong name fails before any work is done.
     let outputs = outputs(&arguments.output)?;
-    let policy = load_policy(Path::new(&arguments.policy))?;
+    let policy = load_policy(Path::new(&arguments.judging.policy))?;
     let report = judge(arguments, &policy)?;
     for (form, output) in outputs {
         form.write(&report, output)?;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
 }
 
 /// True unless it is certain that no script runs.
-pub(crate) fn has_scripts(arguments: &Gate) -> bool {
+pub(crate) fn has_scripts(arguments: &Judging) -> bool {
     // What is wrong with a policy is said when it is used.
     let expressions =
         load_policy(Path::new(&arguments.policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
@@ -46,6 +46,31 @@ pub(crate) fn has_scripts(arguments: &Gate) -> bool {
 }
 
 fn judge(arguments: &Gate, policy: &LoadedPolicy) -> Result<GateReport, Failure> {
+    let baseline = arguments.baseline.as_deref().map(read_dated).transpose()?;
+    let judging = &arguments.judging;
+    measured(judging, |run, options| {
+        let options = Options { level: arguments.level, baseline, version: arguments.for_version.clone(), ..options };
+        gate::gate(run, &policy.policy, provenance(judging, policy), &options)
+    })
+}
+
+/// Where a verdict under this policy comes from.
+pub(crate) fn provenance(judging: &Judging, policy: &LoadedPolicy) -> Provenance {
+    Provenance { policy: judging.policy.clone(), policy_hash: policy.hash.clone(), ..Provenance::default() }
+}
+
+/// A baseline with its age in days.
+pub(crate) fn read_dated(path: &str) -> Result<(Baseline, Option<f64>), Failure> {
+    let baseline = read_baseline(path)?;
+    let age = baseline.date.as_deref().and_then(crate::date::age_days);
+    Ok((baseline, age))
+}
+
+/// Reads the results and does something with them and the options that were given.
+pub(crate) fn measured<T>(
+    arguments: &Judging,
+    done: impl FnOnce(&Evaluated, Options<'_>) -> Result<T, gate::Failure>,
+) -> Result<T, Failure> {
     let labels = score::labels(&arguments.label)?;
     // Made only if an expression is asked for: it takes time.
     let library: OnceCell<Result<Library, String>> = OnceCell::new();
@@ -62,35 +87,25 @@ fn judge(arguments: &Gate, policy: &LoadedPolicy) -> Result<GateReport, Failure>
     let reducers = |name: &str| -> Result<Reducer, Error> {
         if arguments.load.is_empty() { Reducer::parse(name) } else { Ok(with_library()?.reducer(name)?) }
     };
-    let suite = arguments.suite.as_deref().map(read_suite).transpose()?;
-    let baseline = arguments.baseline.as_deref().map(read_baseline).transpose()?;
     let options = Options {
         reducer: arguments.reducer.as_deref().map(&reducers).transpose()?,
         scorers: arguments.scorer.clone(),
         filter: score::filters(&arguments.filter)?,
         labels: labels.clone(),
-        level: arguments.level,
         seed: Seed(arguments.seed),
-        suite,
-        baseline: baseline.map(|baseline| {
-            let age = baseline.date.as_deref().and_then(crate::date::age_days);
-            (baseline, age)
-        }),
-        version: arguments.for_version.clone(),
+        suite: arguments.suite.as_deref().map(read_suite).transpose()?,
         expression: &expression,
         reducers: &reducers,
         ..Options::default()
     };
+    let told = |failure: gate::Failure| Failure::Input(failure.to_string());
     let sources = score::sources(&arguments.files, arguments.format.as_deref())?;
-    let run = gate::read(sources, arguments.format.as_deref(), &options)
-        .map_err(|failure| Failure::Input(failure.to_string()))?;
+    let run = gate::read(sources, arguments.format.as_deref(), &options).map_err(told)?;
     for note in &run.notes {
         eprintln!("note: {}", printable(note));
     }
     let _limited = guard::is_child().then(guard::limit_memory);
-    let provenance =
-        Provenance { policy: arguments.policy.clone(), policy_hash: policy.hash.clone(), ..Provenance::default() };
-    gate::gate(&run, &policy.policy, provenance, &options).map_err(|failure| Failure::Input(failure.to_string()))
+    done(&run, options).map_err(told)
 }
 
 /// The forms that a report can be written in.

@@ -1,6 +1,7 @@
 //! `calipers`: arguments in, exit codes out.
 
 mod arguments;
+mod baseline;
 mod convert;
 mod date;
 mod exit;
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
     };
     let has_scripts = match &arguments.command {
         Command::Score(score) => guard::is_needed(&score.metric, &score.load),
-        Command::Gate(gate) => gate::has_scripts(gate),
+        Command::Gate(gate) => gate::has_scripts(&gate.judging),
+        Command::Baseline(baseline) => baseline::has_scripts(baseline),
         _ => false,
     };
     if has_scripts && !guard::is_child() {
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
         Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
+        Command::Baseline(arguments) => baseline::run(&arguments),
         Command::Convert(convert) => convert::run(&convert),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Formats { json } => score::formats(json),
@@ -58,6 +61,7 @@ fn schema(name: Schema) -> &'static str {
         Schema::Results => calipers::render::RESULTS_SCHEMA,
         Schema::Gate => calipers::render::GATE_SCHEMA,
         Schema::Policy => calipers::policy::SCHEMA,
+        Schema::Baseline => calipers::io::BASELINE_SCHEMA,
     }
 }
 
@@ -77,15 +81,24 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
     page.render_name_section(out)?;
     page.render_synopsis_section(out)?;
     page.render_options_section(out)?;
-    for command in program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
-        writeln!(out, ".SH \"CALIPERS {}\"", command.get_name().to_uppercase())?;
-        let page = clap_mangen::Man::new(command.clone());
-        let mut section = Vec::new();
-        page.render_description_section(&mut section)?;
-        page.render_synopsis_section(&mut section)?;
-        page.render_options_section(&mut section)?;
-        // What are sections of a page of its own are parts of a section here.
-        out.write_all(String::from_utf8_lossy(&section).replace(".SH ", ".SS ").as_bytes())?;
-    }
+    section(out, "CALIPERS", &program)?;
     page.render_version_section(out)
+}
+
+/// A section for each command below this one, and for the commands below those.
+fn section(out: &mut dyn Write, name: &str, above: &clap::Command) -> io::Result<()> {
+    let is_told = |command: &&clap::Command| !command.is_hide_set() && command.get_name() != "help";
+    for command in above.get_subcommands().filter(is_told) {
+        let name = format!("{name} {}", command.get_name().to_uppercase());
+        writeln!(out, ".SH \"{name}\"")?;
+        let page = clap_mangen::Man::new(command.clone());
+        let mut text = Vec::new();
+        page.render_description_section(&mut text)?;
+        page.render_synopsis_section(&mut text)?;
+        page.render_options_section(&mut text)?;
+        // What are sections of a page of its own are parts of a section here.
+        out.write_all(String::from_utf8_lossy(&text).replace(".SH ", ".SS ").as_bytes())?;
+        section(out, &name, command)?;
+    }
+    Ok(())
 }

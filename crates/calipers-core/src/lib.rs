@@ -26,6 +26,7 @@ mod places;
 mod plan;
 mod points;
 pub mod policy;
+mod raise;
 mod records;
 mod reduce;
 mod report;
@@ -40,7 +41,7 @@ mod value;
 mod weighted_score;
 
 pub use about::{About, Family, Unit};
-pub use baseline::{Baseline, BaselineMetric, BaselineScenario};
+pub use baseline::{Baseline, BaselineCounts, BaselineMetric, BaselineScenario};
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
 pub use caveat::Caveat;
 pub use error::{Error, ErrorKind, Place};
@@ -57,6 +58,7 @@ pub use labels::Labels;
 pub use metric::*;
 pub use plan::{Epochs, IntoReducers, Partial, Plan};
 pub use points::Points;
+pub use raise::{Change, Raise, Raising, raise};
 pub use records::Record;
 pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,

@@ -9,6 +9,7 @@
 
 mod baseline;
 mod document;
+mod edit;
 mod error;
 mod formats;
 mod guard;
@@ -21,8 +22,9 @@ mod suite;
 mod wanted;
 mod write;
 
-pub use baseline::{baseline_text, read_baseline};
+pub use baseline::{BASELINE_SCHEMA, baseline_json, baseline_text, read_baseline};
 pub use document::read_document;
+pub use edit::edited_policy;
 pub use error::{Place, ReadError, printable};
 pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards};
 pub use guard::panic_is_caught;

@@ -23,4 +23,4 @@ pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
 pub use junit::{JunitError, gate_junit};
 pub use markdown::{GATE_MARKER, gate_markdown};
 pub use numbers::number;
-pub use terminal::{Screen, Style, gate_text, results_text};
+pub use terminal::{Screen, Style, baseline_text, gate_text, raise_text, results_text};

@@ -1,9 +1,9 @@
-//! From results and a policy to a verdict.
+//! From results and a policy to a verdict, a baseline, or higher thresholds.
 
 use calipers_core::policy::Policy;
 use calipers_core::{
-    Baseline, Case, Context, Error, Fault, GateReport, Labels, Metric, Provenance, Reducer, Registry, Samples, Seed,
-    Value, judge,
+    Baseline, Case, Context, Error, Fault, GateReport, Labels, Metric, Provenance, Raise, Raising, Reducer, Registry,
+    Samples, Seed, Value, judge,
 };
 use calipers_io::{ReadError, Source};
 use std::fmt;
@@ -180,6 +180,38 @@ pub fn gate(
     provenance: Provenance,
     options: &Options<'_>,
 ) -> Result<GateReport, Failure> {
+    with_case(run, policy, provenance, options, judge)
+}
+
+/// What is to be remembered of a run under a policy, to compare later ones with.
+///
+/// It has no date: whoever writes it knows the day.
+pub fn record(
+    run: &Evaluated,
+    policy: &Policy,
+    provenance: Provenance,
+    options: &Options<'_>,
+) -> Result<Baseline, Failure> {
+    with_case(run, policy, provenance, options, calipers_core::record)
+}
+
+/// What a run says about raising each threshold of a policy.
+pub fn raise(
+    run: &Evaluated,
+    policy: &Policy,
+    raising: &Raising,
+    options: &Options<'_>,
+) -> Result<Vec<Raise>, Failure> {
+    with_case(run, policy, Provenance::default(), options, |case| calipers_core::raise(case, raising))
+}
+
+fn with_case<T>(
+    run: &Evaluated,
+    policy: &Policy,
+    provenance: Provenance,
+    options: &Options<'_>,
+    done: impl FnOnce(&Case<'_>) -> Result<T, Fault>,
+) -> Result<T, Failure> {
     let context = Context::new(options.level, options.seed, options.labels.clone())?;
     let resolve = |expression: &str| match options.registry.metric(expression, &Value::Null) {
         Err(error) if expression.contains('(') || is_unknown(&error) => {
@@ -208,7 +240,7 @@ pub fn gate(
             ..provenance
         },
     };
-    Ok(judge(&case)?)
+    Ok(done(&case)?)
 }
 
 fn is_unknown(error: &Error) -> bool {

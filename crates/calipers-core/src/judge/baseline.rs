@@ -12,11 +12,9 @@ use calipers_stats::gate::Direction;
 use calipers_stats::proportion::perfect_bound;
 use calipers_stats::weighted::weighted_mean;
 use calipers_stats::{Confidence, Interval, Moments};
+use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-
-/// Days after which a baseline is called stale, unless the policy says otherwise.
-const STALE_DAYS: f64 = 90.0;
 
 impl Judge<'_> {
     /// Compares with the baseline, and adds the gates that the policy asks for.
@@ -27,13 +25,14 @@ impl Judge<'_> {
     ) -> Result<Option<BaselineResult>, Fault> {
         let rule = self.policy.baseline.as_ref();
         let Some((baseline, age_days)) = self.case.baseline else {
-            gates.extend(rule.map(no_baseline));
+            let reason = "no baseline is given; name one with `--baseline`";
+            gates.extend(rule.map(|rule| not_compared(rule, reason)));
             return Ok(None);
         };
         let mut differences = Vec::new();
         for name in self.compared(baseline, rule, metrics)? {
             let measured = metrics.get(self, &name)?;
-            let recorded = baseline.metrics[&name.value].value;
+            let recorded = Baseline::settled(baseline.metrics[&name.value].value);
             let pairs = self.pairs(&name.value, &measured, baseline);
             let difference = self.difference(&measured, recorded, pairs.as_ref());
             if let Some(rule) = rule {
@@ -47,6 +46,10 @@ impl Judge<'_> {
                 unit: measured.unit,
                 gate: None,
             });
+        }
+        if differences.is_empty() {
+            let reason = "the baseline has none of the metrics of this policy; record it again";
+            gates.extend(rule.map(|rule| not_compared(rule, reason)));
         }
         Ok(Some(self.changes(baseline, age_days, differences)))
     }
@@ -71,11 +74,14 @@ impl Judge<'_> {
         if !named.is_empty() {
             return Ok(named.to_vec());
         }
-        let both = metrics.iter().filter(|(name, _)| baseline.metrics.contains_key(*name));
-        let place = rule.map(|rule| rule.margin.span.clone());
-        Ok(both
-            .map(|(name, _)| Spanned { value: name.to_owned(), span: place.clone().unwrap_or_else(Span::nowhere) })
-            .collect())
+        let mut both: Vec<&str> = metrics.iter().map(|(name, _)| name).collect();
+        both.retain(|name| baseline.metrics.contains_key(*name));
+        if both.is_empty() && baseline.metrics.contains_key("pass_rate") {
+            // A policy about single scenarios has no metric of its own.
+            both.push("pass_rate");
+        }
+        let place = rule.map_or_else(Span::nowhere, |rule| rule.margin.span.clone());
+        Ok(both.into_iter().map(|name| Spanned { value: name.to_owned(), span: place.clone() }).collect())
     }
 
     /// The values of scenarios that both have, now and then, with the weight of each.
@@ -85,10 +91,8 @@ impl Judge<'_> {
         for (&sample, &value) in samples.iter().zip(values) {
             let id = self.samples.id(sample).to_string();
             let Some(then) = baseline.scenarios.get(&id) else { continue };
-            let passed = matches!(name, "pass_rate" | "safety_rate")
-                .then(|| f64::from(then.passed) / f64::from(then.attempts.max(1)));
-            let Some(before) = then.values.get(name).copied().or(passed) else { continue };
-            pairs.differences.push(value - before);
+            let Some(before) = then.values.get(name).copied().or_else(|| share_passed(name, then)) else { continue };
+            pairs.differences.push(Baseline::settled(value) - Baseline::settled(before));
             pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
         }
         (!pairs.differences.is_empty()).then_some(pairs)
@@ -104,7 +108,7 @@ impl Judge<'_> {
             return figure.with_interval(pairs.interval(confidence));
         }
         let mut figure = measured.figure.clone();
-        figure.value = figure.value.map(|value| value - recorded);
+        figure.value = figure.value.map(|value| Baseline::settled(value) - recorded);
         figure.method = "difference to the recorded value, which is taken as exact".into();
         if let Some(interval) = &mut figure.interval {
             interval.lower = interval.lower.map(|x| x - recorded);
@@ -213,9 +217,10 @@ impl Judge<'_> {
         for told in &self.told {
             match baseline.scenarios.get(&told.id) {
                 None => result.added.push(told.id.clone()),
-                Some(then) => match (then.has_passed, told.outcome) {
-                    (true, ScenarioOutcome::Failed) => result.newly_failing.push(told.id.clone()),
-                    (false, ScenarioOutcome::Passed) => result.newly_passing.push(told.id.clone()),
+                // A scenario that did not run, then or now, has not changed.
+                Some(then) => match (then.outcome, told.outcome) {
+                    (ScenarioOutcome::Passed, ScenarioOutcome::Failed) => result.newly_failing.push(told.id.clone()),
+                    (ScenarioOutcome::Failed, ScenarioOutcome::Passed) => result.newly_passing.push(told.id.clone()),
                     _ => {}
                 },
             }
@@ -262,7 +267,7 @@ fn clamp(value: f64, unit: Unit) -> f64 {
     if unit == Unit::Rate { value.clamp(0.0, 1.0) } else { value }
 }
 
-fn no_baseline(rule: &BaselineRule) -> Judged {
+fn not_compared(rule: &BaselineRule, reason: &str) -> Judged {
     Judged {
         p_fail: None,
         result: GateResult {
@@ -276,7 +281,7 @@ fn no_baseline(rule: &BaselineRule) -> Judged {
             unweighted: None,
             margin: None,
             verdict: Verdict::Undecided,
-            reason: "no baseline is given; name one with `--baseline`".into(),
+            reason: reason.to_owned(),
             more_samples: None,
             rationale: None,
         },
@@ -290,7 +295,7 @@ pub(super) fn notes(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) ->
         notes.push(Note { id: id.into(), message, next: Some(next.to_owned()) });
     };
     let rule = judge.policy.baseline.as_ref();
-    let limit = rule.and_then(|rule| rule.max_age_days).unwrap_or(STALE_DAYS);
+    let limit = rule.and_then(|rule| rule.max_age_days).unwrap_or(Baseline::STALE_DAYS);
     if let Some(age) = age.filter(|age| *age > limit) {
         let message = format!("the baseline is {age:.0} days old");
         note("stale-baseline", message, "record it again with `calipers baseline record`");
@@ -320,25 +325,32 @@ pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
     for told in &judge.told {
         let outcomes = &judge.scenarios.outcomes()[told.attempts.clone()];
         let entry = BaselineScenario {
-            has_passed: told.outcome == ScenarioOutcome::Passed,
+            outcome: told.outcome,
             passed: outcomes.iter().filter(|outcome| **outcome == ScenarioOutcome::Passed).count() as u32,
             attempts: outcomes.len() as u32,
-            ..BaselineScenario::default()
+            values: IndexMap::new(),
         };
         baseline.scenarios.insert(told.id.clone(), entry);
     }
     for (name, measured) in metrics.iter() {
-        let Some(value) = measured.value() else { continue };
+        let Some(value) = measured.value().map(Baseline::settled) else { continue };
         let interval = measured.figure.interval.as_ref().and_then(|interval| interval.lower.zip(interval.upper));
+        let interval = interval.map(|(lower, upper)| (Baseline::settled(lower), Baseline::settled(upper)));
         baseline.metrics.insert(name.to_owned(), BaselineMetric { value, n: measured.figure.n, interval });
-        let of_passes = matches!(name, "pass_rate" | "safety_rate");
-        if let Some(Evidence::Mean { samples, values, .. }) = measured.evidence.as_ref().filter(|_| !of_passes) {
-            for (&sample, &value) in samples.iter().zip(values) {
-                if let Some(entry) = baseline.scenarios.get_mut(&judge.samples.id(sample).to_string()) {
-                    entry.values.insert(name.to_owned(), value);
-                }
+        let Some(Evidence::Mean { samples, values, .. }) = &measured.evidence else { continue };
+        for (&sample, &value) in samples.iter().zip(values) {
+            let Some(entry) = baseline.scenarios.get_mut(&judge.samples.id(sample).to_string()) else { continue };
+            // The share of attempts that passed is known already, unless they were reduced in another way.
+            if share_passed(name, entry).is_none_or(|share| Baseline::settled(share) != Baseline::settled(value)) {
+                entry.values.insert(name.to_owned(), Baseline::settled(value));
             }
         }
     }
     baseline
+}
+
+/// The share of a scenario's attempts that passed, for metrics that are means of it.
+fn share_passed(metric: &str, scenario: &BaselineScenario) -> Option<f64> {
+    matches!(metric, "pass_rate" | "safety_rate")
+        .then(|| f64::from(scenario.passed) / f64::from(scenario.attempts.max(1)))
 }

@@ -87,7 +87,7 @@ impl Asked<'_> {
     }
 
     /// True for rules that no number of samples can show, and that are decided on counts: all pass, none fail.
-    fn counts(&self) -> bool {
+    pub(super) fn counts(&self) -> bool {
         let rule = self.rule;
         let none = rule.value == 0.0 && matches!(rule.comparison, Comparison::AtMost | Comparison::Equal);
         self.unit == Unit::Rate && (rule.asks_for_all() || none)
@@ -175,6 +175,41 @@ impl Asked<'_> {
         }
         let (reason, more) = self.undecided(&worst, &best, alpha);
         Decided { p_fail: Some(p_fail), more, ..Decided::new(Verdict::Undecided, reason) }
+    }
+
+    /// The one-sided bound at this level on the side that a threshold guards, with missing values as they are taken when
+    /// gates are decided. A rule passes with confidence when this bound clears it.
+    pub(super) fn bound(&self, level: f64) -> Result<f64, String> {
+        let alpha = 1.0 - level;
+        let fill = match self.missing {
+            OnMissingValues::Worst => Fill::Bad,
+            OnMissingValues::AtRandom => Fill::LeftOut,
+        };
+        if let Some(Evidence::Quantile { values, .. }) = self.evidence {
+            return self.quantile_bound(values, fill, alpha);
+        }
+        let tested = self.basis(fill)?;
+        let (lower, upper) = tested.bounds(alpha);
+        (if tested.up { lower } else { upper }).ok_or_else(|| "the data do not bound it".to_owned())
+    }
+
+    /// The tightest value of the run that would pass as the limit of a quantile.
+    fn quantile_bound(&self, values: &[f64], fill: Fill, alpha: f64) -> Result<f64, String> {
+        let mut limits: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
+        limits.sort_by(f64::total_cmp);
+        let up = self.wants_more();
+        let comparison = if up { Comparison::AtLeast } else { Comparison::AtMost };
+        let passes = |&value: &f64| {
+            let asked = Asked { rule: Rule { comparison, value }, ..*self };
+            asked.basis(fill).is_ok_and(|tested| tested.test(alpha).passes)
+        };
+        let place = if up {
+            limits.partition_point(passes).checked_sub(1)
+        } else {
+            Some(limits.partition_point(|limit| !passes(limit)))
+        };
+        let limit = place.and_then(|place| limits.get(place)).copied();
+        limit.ok_or_else(|| format!("{} values are too few to bound it", values.len()))
     }
 
     fn undecided(&self, worst: &Tested, best: &Tested, alpha: f64) -> (String, Option<u64>) {

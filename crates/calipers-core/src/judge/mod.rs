@@ -13,14 +13,15 @@ use crate::policy::{
     Comparison, GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text,
 };
 use crate::{
-    About, Baseline, CategoryResult, Context, Error, Evidence, GateKind, GateReport, GateResult, Metric, Mode, Note,
-    Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
+    About, Baseline, CategoryResult, Context, Error, Evidence, Figure, GateKind, GateReport, GateResult, Metric, Mode,
+    Note, Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
 use decide::{Asked, Decided};
 use measured::{Measured, Metrics};
 use std::fmt;
+use std::rc::Rc;
 
 /// A run, a policy, and what else a verdict may depend on.
 pub struct Case<'a> {
@@ -155,6 +156,41 @@ pub fn record(case: &Case<'_>) -> Result<Baseline, Fault> {
     judge.threshold_gates(&mut metrics)?;
     Formulas::new(&judge, &mut metrics)?;
     Ok(baseline::record(&judge, &metrics))
+}
+
+/// What a run shows of the metric of a gate.
+pub(crate) struct Shown {
+    pub(crate) spec: GateSpec,
+    /// The metric as reports name it.
+    pub(crate) name: String,
+    pub(crate) rule: Rule,
+    pub(crate) unit: Unit,
+    pub(crate) figure: Figure,
+    /// The one-sided bound on the side that the threshold guards, or why there is none.
+    pub(crate) bound: Result<f64, String>,
+    /// True for rules that are decided on counts: all pass, none fail.
+    pub(crate) is_counted: bool,
+}
+
+/// What a run shows of each threshold of a policy that holds for all versions, at this level.
+pub(crate) fn shown(case: &Case<'_>, level: f64) -> Result<Vec<Shown>, Fault> {
+    let judge = Judge::new(case)?;
+    let mut metrics = Metrics::default();
+    let one = |spec: &GateSpec| {
+        let (name, measured) = judge.asked_of(spec, &mut metrics)?;
+        let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
+        let asked = judge.asked(&measured, rule, measured.unit);
+        Ok(Shown {
+            spec: spec.clone(),
+            name,
+            rule,
+            unit: measured.unit,
+            figure: measured.figure.clone(),
+            bound: asked.bound(level),
+            is_counted: asked.counts(),
+        })
+    };
+    case.policy.gates.iter().map(one).collect()
 }
 
 /// A gate with the probability that its fail is chance.
@@ -307,13 +343,18 @@ impl<'a> Judge<'a> {
         self.specs()?.iter().map(|spec| self.threshold_gate(spec, metrics)).collect()
     }
 
-    fn threshold_gate(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<Judged, Fault> {
-        let (name, measured) = match &spec.origin {
+    /// The metric that a threshold is asked of, by the name that reports give it.
+    fn asked_of(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<(String, Rc<Measured>), Fault> {
+        Ok(match &spec.origin {
             Origin::Category(category) => {
-                (format!("pass_rate[{category}]"), std::rc::Rc::new(self.category(category, &spec.metric.span)?))
+                (format!("pass_rate[{category}]"), Rc::new(self.category(category, &spec.metric.span)?))
             }
             _ => (spec.metric.value.clone(), metrics.get(self, &spec.metric)?),
-        };
+        })
+    }
+
+    fn threshold_gate(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<Judged, Fault> {
+        let (name, measured) = self.asked_of(spec, metrics)?;
         let (kind, rationale) = match &spec.origin {
             Origin::Thresholds => (GateKind::Metric, None),
             Origin::Overall => (GateKind::Overall, None),

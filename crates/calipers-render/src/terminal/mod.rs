@@ -1,18 +1,22 @@
 //! One aligned table a run, or one for several runs side by side, and below it what is worth knowing.
 
+mod baseline;
 mod caveats;
 mod cells;
 mod compare;
 mod gate;
 mod gate_table;
+mod raise;
 mod table;
 
 use crate::numbers::percent;
 use crate::text::{clean, wrapped};
+pub use baseline::baseline_text;
 use calipers_core::{Report, RunReport, Value, Verdict};
 use cells::{Block, blocks};
 use compare::Comparison;
 pub use gate::gate_text;
+pub use raise::raise_text;
 use table::Entry;
 use unicode_width::UnicodeWidthStr;
 
