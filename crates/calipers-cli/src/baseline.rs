@@ -70,7 +70,7 @@ fn nothing(judging: &Judging, scenarios: usize) -> Failure {
         n => format!("none of the {n} scenarios can be measured, so there is nothing to go by"),
     };
     let files = judging.files.join(", ");
-    Failure::Input(format!("{what}\n  in {files}\n  hint: check the files, and `--where` and `--scorer`"))
+    Failure::Input(format!("{what}\n  in {files}\n  hint: check that the evaluation ran, and what `--scorer` chooses"))
 }
 
 /// Why a run is a poor one to compare with. A baseline that the policy asks for does not count: this is about to be one.

@@ -70,8 +70,8 @@ fn lines(group: &[(&Raise, &Change)], screen: Screen) -> String {
         new.replace_range(place, &change.written);
     }
     let number = format!("{:>5}", span.line());
-    let mut text = format!("{number}  {}\n", screen.style.paint("31", &format!("- {}", clean(old.trim_end()))));
-    text += &format!("{:5}  {}\n", "", screen.style.paint("32", &format!("+ {}", clean(new.trim_end()))));
+    let mut text = format!("{number}  {}\n", screen.style.paint("31", &format!("- {}", shown(old))));
+    text += &format!("{:5}  {}\n", "", screen.style.paint("32", &format!("+ {}", shown(&new))));
     for (raise, change) in group {
         for told in wrapped(&clean(&reason(raise, change)), screen.width.saturating_sub(9).max(40)) {
             text += &format!("{:9}{}\n", "", screen.style.dim(&told));
@@ -80,14 +80,19 @@ fn lines(group: &[(&Raise, &Change)], screen: Screen) -> String {
     text
 }
 
+/// A line of a file as it is printed.
+fn shown(line: &str) -> String {
+    clean(&line.trim_end().replace('\t', "    "))
+}
+
 fn reason(raise: &Raise, change: &Change) -> String {
     let is_up = change.is_lower == (change.value < raise.rule.value);
     let side = if is_up { "at least" } else { "at most" };
     let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| raise.unit.show(value));
-    let lowered = if change.is_lower { "lowered: " } else { "" };
+    let eased = if change.is_lower { "eased, " } else { "" };
     let missing = if raise.missing > 0 { format!(", {} missing", raise.missing) } else { String::new() };
     format!(
-        "{}: {lowered}{} seen (n = {}{missing}), {side} {} with {} confidence",
+        "{}: {eased}{} seen (n={}{missing}), {side} {} with {} confidence",
         raise.metric,
         show(raise.estimate),
         raise.n,
@@ -99,7 +104,7 @@ fn reason(raise: &Raise, change: &Change) -> String {
 fn kept_lines(raise: &Raise, screen: Screen) -> String {
     let why = raise.change.as_ref().err().map_or("", String::as_str);
     let rule = rule_text(&raise.metric, &raise.rule, raise.unit);
-    let seen = raise.estimate.map(|estimate| format!(" ({} seen, n = {})", raise.unit.show(estimate), raise.n));
+    let seen = raise.estimate.map(|estimate| format!(" ({} seen, n={})", raise.unit.show(estimate), raise.n));
     let told = clean(&format!("{rule}: {why}{}", seen.unwrap_or_default()));
     let mut text = String::new();
     for (place, words) in wrapped(&told, screen.width.saturating_sub(4).max(40)).iter().enumerate() {
