@@ -252,6 +252,20 @@ fn scenarios_that_come_and_go_are_no_regressions() {
 }
 
 #[test]
+fn a_scenario_that_did_not_run_has_not_changed() {
+    let folder = Folder::new("errored");
+    folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 5%"}}"#);
+    let (passes, fails, errs) = (r#""passed": true"#, r#""passed": false"#, r#""error": "connection lost""#);
+    let line = |id: &str, what: &str| format!("{{\"id\": \"{id}\", {what}}}\n");
+    folder.write("results.jsonl", &[line("A", errs), line("B", errs), line("C", passes), line("D", fails)].concat());
+    folder.record("results.jsonl");
+    folder.write("next.jsonl", &[line("A", passes), line("B", fails), line("C", errs), line("D", passes)].concat());
+    let baseline = folder.compared("next.jsonl")["baseline"].clone();
+    assert_eq!(baseline["newly_failing"], serde_json::json!([]));
+    assert_eq!(baseline["newly_passing"], serde_json::json!(["D"]));
+}
+
+#[test]
 fn an_old_baseline_is_stale() {
     let folder = Folder::new("stale");
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 50%"}}"#);
@@ -573,6 +587,30 @@ fn headroom_and_confidence_decide_how_far() {
         "baseline raise results.jsonl --policy policy.json --headroom 5",
         "error: a headroom of 5 is not between 0 and 1\n  hint: write a share, such as 0.01\n",
     );
+}
+
+#[test]
+fn a_limit_moves_down_to_what_is_shown() {
+    let folder = Folder::new("limit");
+    folder.write("results.jsonl", &results(100, &(51..=100).collect::<Vec<usize>>()));
+    // At most 58.6 % with 95 % confidence, and one point more, up to a whole per cent.
+    for (before, after) in
+        [("\"≤ 90%\"", "\"≤ 60%\""), ("\"below 0.9\"", "\"below 0.6\""), ("\"< 90.5 %\"", "\"< 60.0 %\"")]
+    {
+        let policy = |limit: &str| format!("{{\"thresholds\": {{\"warning\": {{\"pass_rate\": {limit}}}}}}}");
+        folder.write("policy.json", &policy(before));
+        folder.done("baseline raise results.jsonl --policy policy.json --write");
+        assert_eq!(folder.read("policy.json"), policy(after));
+    }
+}
+
+#[test]
+fn a_part_of_a_suite_raises_nothing() {
+    let folder = ninety_five("suite");
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 80}}}"#);
+    folder.write("suite.json", r#"["S-001", "S-101", "S-102"]"#);
+    let (out, _) = folder.done("baseline raise results.jsonl --policy policy.json --suite suite.json");
+    assert_eq!(out, "nothing to raise\n  accuracy ≥ 80 %: 2 scenarios of the suite are missing (95 % seen, n=100)\n");
 }
 
 #[test]

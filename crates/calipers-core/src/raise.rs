@@ -5,8 +5,9 @@
 //! agent only half the time.
 
 use crate::judge::{Shown, shown};
-use crate::policy::{Comparison, Level, Mistake, Rule, Span, Threshold};
+use crate::policy::{Comparison, Level, Mistake, Rule, Span, Threshold, WrittenUnit};
 use crate::{Baseline, Case, Fault, Unit};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// How thresholds may move.
@@ -64,7 +65,8 @@ const TIE: f64 = 1e-9;
 
 /// What a run says about raising each threshold of a policy: those of `thresholds`, `pass_criteria` and `risk`.
 ///
-/// With a baseline, a threshold is raised only if its metric is not worse than it was there.
+/// With a baseline, a threshold is raised only if its metric is not worse than it was there. With a suite, all of it has to
+/// be in the run: a part of it may be the easy part.
 pub fn raise(case: &Case<'_>, raising: &Raising) -> Result<Vec<Raise>, Fault> {
     if !(0.0..1.0).contains(&raising.headroom) {
         return Err(Mistake::new(format!("a headroom of {} is not between 0 and 1", raising.headroom))
@@ -75,12 +77,28 @@ pub fn raise(case: &Case<'_>, raising: &Raising) -> Result<Vec<Raise>, Fault> {
     let shown = shown(case, confidence)?;
     let is_shared = |span: &Span| shown.iter().filter(|other| other.spec.threshold.span == *span).count() > 1;
     let baseline = case.baseline.map(|(baseline, _)| baseline);
-    Ok(shown.iter().map(|one| one.raised(confidence, raising, baseline, is_shared(&one.spec.threshold.span))).collect())
+    let absent = absent(case);
+    let one = |one: &Shown| {
+        let change = match absent {
+            0 => one.change(confidence, raising, baseline),
+            1 => Err("a scenario of the suite is missing".to_owned()),
+            n => Err(format!("{n} scenarios of the suite are missing")),
+        };
+        one.raised(confidence, change, is_shared(&one.spec.threshold.span))
+    };
+    Ok(shown.iter().map(one).collect())
+}
+
+/// How many scenarios of the suite are not in the run.
+fn absent(case: &Case<'_>) -> usize {
+    let Some(suite) = case.suite else { return 0 };
+    let present: BTreeSet<String> = (0..case.samples.len()).map(|at| case.samples.id(at as u32).to_string()).collect();
+    suite.iter().filter(|id| !present.contains(*id)).count()
 }
 
 impl Shown {
-    fn raised(&self, confidence: f64, raising: &Raising, baseline: Option<&Baseline>, is_shared: bool) -> Raise {
-        let change = self.change(confidence, raising, baseline).and_then(|change| {
+    fn raised(&self, confidence: f64, change: Result<Change, String>, is_shared: bool) -> Raise {
+        let change = change.and_then(|change| {
             if is_shared {
                 Err(self.by_hand(change.value, "it stands for several thresholds at once"))
             } else {
@@ -178,7 +196,7 @@ impl Shown {
     }
 
     fn is_percent(&self) -> bool {
-        self.scale() < 0.5
+        self.spec.threshold.unit == Some(WrittenUnit::Percent) || self.spec.threshold.number > 1.0
     }
 
     fn value_of(&self, number: f64) -> f64 {

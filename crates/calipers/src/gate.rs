@@ -186,6 +186,24 @@ pub fn gate(
 /// What is to be remembered of a run under a policy, to compare later ones with.
 ///
 /// It has no date: whoever writes it knows the day.
+///
+/// ```
+/// use calipers::gate::{Options, gate, read, record};
+/// use calipers::io::{Source, baseline_text, read_document};
+/// use calipers::policy::Policy;
+///
+/// let policy = read_document("policy.json", br#"{"pass_criteria": {"overall": "80%"}}"#)?;
+/// let policy = Policy::parse(&policy).expect("no mistakes");
+/// let lines = r#"{"id": "CORE-001", "passed": true}"#;
+/// let run = read([Source::bytes("results.jsonl", lines.as_bytes())], None, &Options::default())?;
+/// let baseline = record(&run, &policy, Default::default(), &Options::default())?;
+/// assert!(baseline_text(&baseline).contains(r#""CORE-001": {"outcome": "passed", "passed": 1, "attempts": 1}"#));
+///
+/// let options = Options { baseline: Some((baseline, None)), ..Options::default() };
+/// let report = gate(&run, &policy, Default::default(), &options)?;
+/// assert_eq!(report.baseline.expect("given").differences[0].difference.value, Ok(0.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn record(
     run: &Evaluated,
     policy: &Policy,
@@ -196,6 +214,22 @@ pub fn record(
 }
 
 /// What a run says about raising each threshold of a policy.
+///
+/// ```
+/// use calipers::gate::{Options, raise, read};
+/// use calipers::io::{Source, read_document};
+/// use calipers::{Raising, policy::Policy};
+///
+/// let policy = read_document("policy.json", br#"{"pass_criteria": {"overall": "at least 80%"}}"#)?;
+/// let policy = Policy::parse(&policy).expect("no mistakes");
+/// let lines: String = (0..60).map(|id| format!("{{\"id\": {id}, \"passed\": true}}\n")).collect();
+/// let run = read([Source::bytes("results.jsonl", lines.as_bytes())], None, &Options::default())?;
+/// let raises = raise(&run, &policy, &Raising { headroom: 0.01, allow_lower: false }, &Options::default())?;
+/// // Sixty of sixty show 95.1 %.
+/// let change = raises[0].change.as_ref().expect("more is shown");
+/// assert_eq!(change.written, r#""at least 94%""#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn raise(
     run: &Evaluated,
     policy: &Policy,
