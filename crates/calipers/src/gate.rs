@@ -244,7 +244,7 @@ fn with_case<T>(
     policy: &Policy,
     provenance: Provenance,
     options: &Options<'_>,
-    done: impl FnOnce(&Case<'_>) -> Result<T, Fault>,
+    then: impl FnOnce(&Case<'_>) -> Result<T, Fault>,
 ) -> Result<T, Failure> {
     let context = Context::new(options.level, options.seed, options.labels.clone())?;
     let resolve = |expression: &str| match options.registry.metric(expression, &Value::Null) {
@@ -274,7 +274,7 @@ fn with_case<T>(
             ..provenance
         },
     };
-    Ok(done(&case)?)
+    Ok(then(&case)?)
 }
 
 fn is_unknown(error: &Error) -> bool {
