@@ -96,7 +96,9 @@ fn show(arguments: &Show) -> Result<(), Failure> {
         return print(|out| writeln!(out, "{:#}", baseline_json(&baseline, age)));
     }
     let registry = Registry::builtin();
-    let unit = |metric: &str| registry.about(metric).map_or_else(Default::default, |about| about.unit);
+    // An expression begins with the name of its metric.
+    let name = |metric: &str| metric.split('(').next().unwrap_or_default().to_owned();
+    let unit = |metric: &str| registry.about(&name(metric)).map(|about| about.unit).unwrap_or_default();
     print(|out| out.write_all(baseline_text(&baseline, age, &unit, score::screen()).as_bytes()))
 }
 
