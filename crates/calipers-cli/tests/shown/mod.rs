@@ -24,6 +24,8 @@ pub(crate) fn shell_in(folder: &Path, shell: &[&str], lines: &str) -> Output {
 
 /// The same at the root of the repository.
 pub(crate) fn shell(lines: &str) -> Output {
+    // Pages write their files there, and it need not be where this is built.
+    std::fs::create_dir_all(Path::new(ROOT).join("target")).unwrap();
     shell_in(Path::new(ROOT), &["sh", "-ec"], lines)
 }
 
