@@ -180,6 +180,26 @@ pub fn gate(
     provenance: Provenance,
     options: &Options<'_>,
 ) -> Result<GateReport, Failure> {
+    with_case(run, policy, provenance, options, |case| judge(case))
+}
+
+/// What is to be remembered of a run under a policy, to compare later ones with.
+pub fn record(
+    run: &Evaluated,
+    policy: &Policy,
+    provenance: Provenance,
+    options: &Options<'_>,
+) -> Result<Baseline, Failure> {
+    with_case(run, policy, provenance, options, |case| calipers_core::record(case))
+}
+
+fn with_case<T>(
+    run: &Evaluated,
+    policy: &Policy,
+    provenance: Provenance,
+    options: &Options<'_>,
+    then: impl FnOnce(&Case<'_>) -> Result<T, Fault>,
+) -> Result<T, Failure> {
     let context = Context::new(options.level, options.seed, options.labels.clone())?;
     let resolve = |expression: &str| match options.registry.metric(expression, &Value::Null) {
         Err(error) if expression.contains('(') || is_unknown(&error) => {
@@ -208,7 +228,7 @@ pub fn gate(
             ..provenance
         },
     };
-    Ok(judge(&case)?)
+    Ok(then(&case)?)
 }
 
 fn is_unknown(error: &Error) -> bool {

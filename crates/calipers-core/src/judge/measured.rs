@@ -2,14 +2,14 @@
 
 use super::{Fault, Judge};
 use crate::policy::{Mistake, Span, Spanned};
-use crate::{Caveat, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
+use crate::{Caveat, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
 use calipers_stats::cluster::clustered;
 use calipers_stats::gate::Direction;
 use calipers_stats::proportion::wilson_mean;
 use calipers_stats::quantile::{Sorted, clustered_interval};
 use calipers_stats::ratio::ratio_influences;
 use calipers_stats::weighted::{WeightedMean, mean_influences, weighted_influences, weighted_mean};
-use calipers_stats::{Confidence, Moments};
+use calipers_stats::{Confidence, Interval, Moments};
 use indexmap::IndexMap;
 use std::rc::Rc;
 
@@ -59,8 +59,20 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         })
     };
     let in_policy = |error: crate::Error| judge.at(error, span);
-    let answer = metric.answer(judge.samples, &judge.reducer, None, &judge.context).map_err(in_policy)?;
-    let figure = answer.figure().ok_or_else(not_one)?.clone();
+    let figure = match metric.answer(judge.samples, &judge.reducer, None, &judge.context) {
+        Ok(answer) => answer.figure().ok_or_else(not_one)?.clone(),
+        // What the run does not record is not the policy's mistake, and no pass either.
+        Err(error) if matches!(error.kind(), ErrorKind::NoField { .. }) => {
+            return Ok(Measured {
+                unit,
+                direction,
+                figure: undefined(error.kind().to_string()),
+                unweighted: None,
+                evidence: None,
+            });
+        }
+        Err(error) => return Err(in_policy(error)),
+    };
     let evidence = metric.evidence(judge.samples, &judge.reducer, None, &judge.context).map_err(in_policy)?;
     let mut measured = Measured { unit, direction, figure, unweighted: None, evidence };
     if let (Some(weights), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &measured.evidence)
@@ -79,8 +91,11 @@ fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: 
     let value = weighted.as_ref().map(|weighted| weighted.mean.estimate).map_err(|&why| why);
     let mut figure = Figure::statistic(value, f64::NAN, tally, "weighted mean");
     if let Ok(weighted) = weighted {
-        figure.interval = weighted_interval(&weighted, values, confidence);
-        figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
+        let moments = Moments::from_slice(values);
+        figure.interval = weighted_interval(&weighted, &moments, confidence);
+        if !moments.is_binary() {
+            figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
+        }
         figure = figure.with_detail("effective_n", weighted.effective_n);
     }
     // What is said about the scores holds with weights too.
@@ -88,12 +103,18 @@ fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: 
     figure
 }
 
-/// Wilson's interval for passes and failures, with as many samples as the weighted ones are worth; t for grades.
-fn weighted_interval(weighted: &WeightedMean, values: &[f64], confidence: Confidence) -> Option<crate::Interval> {
-    if Moments::from_slice(values).is_binary() {
+/// Wilson's interval for passes and failures, with as many samples as the weighted ones are worth; t for grades, which a
+/// range of [0, 1] bounds.
+fn weighted_interval(weighted: &WeightedMean, moments: &Moments, confidence: Confidence) -> Option<Interval> {
+    if moments.is_binary() {
         return wilson_mean(weighted.mean.estimate, weighted.effective_n, confidence).ok();
     }
-    weighted.mean.interval(confidence).ok()
+    let mut interval = weighted.mean.interval(confidence).ok()?;
+    if moments.is_unit() {
+        interval.lower = interval.lower.map(|x| x.max(0.0));
+        interval.upper = interval.upper.map(|x| x.min(1.0));
+    }
+    Some(interval)
 }
 
 impl Measured {

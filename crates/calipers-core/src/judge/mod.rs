@@ -9,12 +9,10 @@ mod decide;
 mod measured;
 mod rules;
 
-use crate::policy::{
-    Comparison, GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text,
-};
+use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
 use crate::{
-    About, Baseline, CategoryResult, Context, Error, Evidence, GateKind, GateReport, GateResult, Metric, Mode, Note,
-    Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
+    About, Baseline, CategoryResult, Context, Error, Evidence, Figure, GateKind, GateReport, GateResult, Metric, Mode,
+    Note, Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
@@ -304,7 +302,21 @@ impl<'a> Judge<'a> {
     }
 
     fn threshold_gates(&self, metrics: &mut Metrics) -> Result<Vec<Judged>, Fault> {
-        self.specs()?.iter().map(|spec| self.threshold_gate(spec, metrics)).collect()
+        let mut gates: Vec<Judged> = Vec::new();
+        for spec in self.specs()? {
+            let gate = self.threshold_gate(&spec, metrics)?;
+            let is_same = |known: &&mut Judged| known.result.asks_the_same(&gate.result);
+            match gates.iter_mut().find(is_same) {
+                None => gates.push(gate),
+                // One question asked twice is one gate; the risk table also says why.
+                Some(known) if matches!(gate.result.kind, GateKind::Risk(_)) => {
+                    known.result.kind = gate.result.kind;
+                    known.result.rationale = gate.result.rationale;
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(gates)
     }
 
     fn threshold_gate(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<Judged, Fault> {
@@ -338,7 +350,6 @@ impl<'a> Judge<'a> {
         decided: Decided,
     ) -> Judged {
         let value = measured.value();
-        let up = matches!(rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal);
         let counts = counts(measured).map(|(passed, all)| format!(" ({passed} of {all})")).unwrap_or_default();
         Judged {
             p_fail: decided.p_fail,
@@ -351,7 +362,7 @@ impl<'a> Judge<'a> {
                 figure: Some(measured.figure.clone()),
                 unit: measured.unit,
                 unweighted: measured.unweighted,
-                margin: value.map(|value| if up { value - rule.value } else { rule.value - value }),
+                margin: value.map(|value| rule.margin(value)),
                 verdict: decided.verdict,
                 reason: decided.reason,
                 more_samples: decided.more,
@@ -370,8 +381,10 @@ impl<'a> Judge<'a> {
     fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<Judged> {
         let pass = self.policy.pass.as_ref()?;
         let decided = formulas.condition(&pass.value, &pass.value.expression, self.mode);
-        let named =
-            formulas.results.iter().find(|result| pass.value.expression.names().contains(&result.name.as_str()));
+        let (figure, threshold) = formulas.main(&pass.value.expression).unzip();
+        let margin = threshold
+            .zip(figure.as_ref())
+            .and_then(|(rule, figure): (Rule, &Figure)| Some(rule.margin(*figure.value.as_ref().ok()?)));
         Some(Judged {
             p_fail: decided.p_fail,
             result: GateResult {
@@ -379,11 +392,11 @@ impl<'a> Judge<'a> {
                 metric: "composite".into(),
                 level: Level::Blocking,
                 rule: composite::one_line(&pass.value.text),
-                threshold: None,
-                figure: named.map(|result| result.figure.clone()),
+                threshold,
+                figure,
                 unit: Unit::Plain,
                 unweighted: None,
-                margin: None,
+                margin,
                 verdict: decided.verdict,
                 reason: decided.reason,
                 more_samples: decided.more,

@@ -106,6 +106,10 @@ impl Page<'_> {
         let passed = all.iter().filter(|check| check.outcome == Some(ScenarioOutcome::Passed)).count();
         let mut text = format!("{passed} of {} passed\n", counted(all.len() as u64, "required scenario"));
         let rest: Vec<&ScenarioCheck> = all.iter().filter(|check| !in_full(check)).collect();
+        // The gate says that all passed.
+        if rest.is_empty() {
+            return String::new();
+        }
         let shown = &rest[..rest.len().min(LINES_MAX)];
         let ids: Vec<String> = shown.iter().map(|check| name(&check.id)).collect();
         let width = widest(ids.iter().map(String::as_str)).min(self.screen.width / 2);
@@ -145,7 +149,8 @@ impl Page<'_> {
             .filter_map(|category| Some(format!("{} × {}", name(&category.category), category.weight?)))
             .collect();
         if !weights.is_empty() {
-            text += &self.hanging("  weights  ", &first_of(&weights, LINES_MAX));
+            let plain = "; plain is without weights";
+            text += &self.hanging("  weights  ", &(first_of(&weights, LINES_MAX) + plain));
         }
         let title = if rest.is_empty() { "categories" } else { "categories without a gate, pass rates" };
         if text.is_empty() { text } else { format!("{}\n{text}", self.screen.style.bold(title)) }
