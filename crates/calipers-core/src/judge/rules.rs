@@ -316,7 +316,10 @@ impl Judge<'_> {
         } else if told == 0 && scored == 0 {
             format!("none of {} scenarios has a score or says whether it passed", coverage.total)
         } else if coverage.expected_by == Some("suite") && !coverage.missing.is_empty() {
-            format!("{} of the suite are missing: {}", coverage.missing.len(), named(&coverage.missing))
+            match &coverage.missing[..] {
+                [one] => format!("a scenario of the suite is missing: {one}"),
+                many => format!("{} scenarios of the suite are missing: {}", many.len(), named(many)),
+            }
         } else {
             return None;
         };
