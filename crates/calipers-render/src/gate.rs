@@ -30,10 +30,16 @@ impl Cells {
         let scale = Scale::of(gate.unit, gate.threshold.map_or_else(|| value.unwrap_or(0.0), |rule| rule.value));
         let is_difference = gate.kind == GateKind::Baseline(BaselineMode::NonInferiority);
         let scale = if is_difference { scale.of_differences() } else { scale };
-        let threshold = gate
-            .threshold
-            .map_or_else(String::new, |rule| format!("{} {}", rule.comparison.sign(), scale.exact(rule.value)));
-        let understood = gate.rule.strip_prefix(&*gate.metric).unwrap_or(&gate.rule).trim().to_owned();
+        // A number that nobody wrote is rounded like an estimate.
+        let is_baseline = matches!(gate.kind, GateKind::Baseline(_));
+        let shown = |x: f64| if is_baseline { scale.text(x) } else { scale.exact(x) };
+        let threshold =
+            gate.threshold.map_or_else(String::new, |rule| format!("{} {}", rule.comparison.sign(), shown(rule.value)));
+        let understood = match gate.rule.rsplit_once(" (") {
+            Some((_, counts)) if !threshold.is_empty() && !is_baseline => format!("{threshold} ({counts}"),
+            _ if threshold.is_empty() => gate.rule.strip_prefix(&*gate.metric).unwrap_or(&gate.rule).trim().to_owned(),
+            _ => threshold.clone(),
+        };
         let estimate = value.map(|value| {
             let threshold = gate.threshold.map(|rule| rule.value);
             threshold.map_or_else(|| scale.text(value), |threshold| scale.text_beside(value, threshold))

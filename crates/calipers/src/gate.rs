@@ -126,6 +126,11 @@ pub fn read(
     let mut all = Evaluated::default();
     let (mut tasks, mut models) = (Vec::new(), Vec::new());
     for source in sources {
+        all.files.push(source.name.clone());
+        // An evaluation that wrote nothing has an answer: there is nothing to judge.
+        if source.is_blank()? {
+            continue;
+        }
         for run in calipers_io::read(&source, format)? {
             let mut shards = calipers_core::Shards::new([run.samples]);
             if !options.scorers.is_empty() {
@@ -139,7 +144,6 @@ pub fn read(
             models.push(run.model);
             all.notes.extend(run.notes);
         }
-        all.files.push(source.name.clone());
     }
     all.task = only(tasks);
     all.model = only(models);

@@ -432,3 +432,35 @@ fn a_rule_about_a_baseline_without_one_is_undecided() {
     let policy = r#"{"baseline": {"mode": "non_inferiority", "margin": "2%"}}"#;
     assert_eq!(report(&passes(5, 5), policy).verdict, Verdict::Undecided);
 }
+
+#[test]
+fn weights_do_not_make_a_bound_bolder() {
+    let policy = |weights: &str| {
+        format!(r#"{{"thresholds": {{"blocking": {{"pass_rate": 0.85}}}}, "confidence": 0.95{weights}}}"#)
+    };
+    let verdict = |weights: &str| report(&passes(19, 20), &policy(weights)).verdict;
+    assert_eq!(verdict(""), Verdict::Undecided);
+    assert_eq!(verdict(r#", "weights": {"by_category": {"c0": 1.0, "c1": 1.0}}"#), Verdict::Undecided);
+    assert_eq!(verdict(r#", "weights": {"by_category": {"c0": 1.0, "c1": 1.1}}"#), Verdict::Undecided);
+    // Grades too: 24 scenarios of three attempts, of which two fail.
+    let grades: String = (0..72).fold(String::new(), |mut lines, row| {
+        let _ = writeln!(lines, r#"{{"id": {}, "category": "c{}", "passed": {}}}"#, row / 3, row % 2, row % 36 != 0);
+        lines
+    });
+    for weights in ["", r#", "weights": {"by_category": {"c0": 1.0, "c1": 1.1}}"#] {
+        assert_eq!(report(&grades, &policy(weights).replace("0.85", "0.9")).verdict, Verdict::Undecided, "{weights}");
+    }
+}
+
+#[test]
+fn records_may_say_nothing_but_what_a_metric_asks() {
+    let lines = "{\"id\": 1, \"correct\": true}\n{\"id\": 2, \"correct\": true}\n";
+    assert_eq!(report(lines, r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#).verdict, Verdict::Pass);
+    let lines = "{\"id\": 1, \"latency_ms\": 10}\n";
+    assert_eq!(report(lines, r#"{"thresholds": {"blocking": {"latency_p95": 90}}}"#).verdict, Verdict::Pass);
+}
+
+#[test]
+fn an_empty_file_is_an_answer() {
+    assert_eq!(report("\n", r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#).verdict, Verdict::Undecided);
+}

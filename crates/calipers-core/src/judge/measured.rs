@@ -2,7 +2,7 @@
 
 use super::{Fault, Judge};
 use crate::policy::{Mistake, Span, Spanned};
-use crate::{Caveat, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
+use crate::{Caveat, Error, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
 use calipers_stats::cluster::clustered;
 use calipers_stats::gate::Direction;
 use calipers_stats::proportion::wilson_mean;
@@ -58,11 +58,11 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
             hint: Some("name a metric that is one, or one group of it with `where=`".into()),
         })
     };
-    let in_policy = |error: crate::Error| judge.at(error, span);
+    let in_policy = |error: Error| judge.at(error, span);
     let figure = match metric.answer(judge.samples, &judge.reducer, None, &judge.context) {
         Ok(answer) => answer.figure().ok_or_else(not_one)?.clone(),
         // What the run does not record is not the policy's mistake, and no pass either.
-        Err(error) if matches!(error.kind(), ErrorKind::NoField { .. }) => {
+        Err(error) if is_about_the_run(&error, judge) => {
             return Ok(Measured {
                 unit,
                 direction,
@@ -85,6 +85,12 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
     Ok(measured)
 }
 
+/// True for an error that says what the run does not record.
+fn is_about_the_run(error: &Error, judge: &Judge<'_>) -> bool {
+    let has_scores = judge.samples.scorers().next().is_some();
+    matches!(error.kind(), ErrorKind::NoField { .. }) || (!has_scores && error.place().sample.is_none())
+}
+
 fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: Confidence) -> Figure {
     let tally = Tally { n: plain.n, missing: plain.missing };
     let weighted = weighted_mean(values, weights, None);
@@ -93,7 +99,8 @@ fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: 
     if let Ok(weighted) = weighted {
         let moments = Moments::from_slice(values);
         figure.interval = weighted_interval(&weighted, &moments, confidence);
-        if !moments.is_binary() {
+        // The intervals of shares hold for few samples too.
+        if !moments.is_unit() {
             figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
         }
         figure = figure.with_detail("effective_n", weighted.effective_n);
@@ -103,18 +110,12 @@ fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: 
     figure
 }
 
-/// Wilson's interval for passes and failures, with as many samples as the weighted ones are worth; t for grades, which a
-/// range of [0, 1] bounds.
+/// The interval that the same values without weights would have, with as many samples as the weighted ones are worth.
 fn weighted_interval(weighted: &WeightedMean, moments: &Moments, confidence: Confidence) -> Option<Interval> {
     if moments.is_binary() {
         return wilson_mean(weighted.mean.estimate, weighted.effective_n, confidence).ok();
     }
-    let mut interval = weighted.mean.interval(confidence).ok()?;
-    if moments.is_unit() {
-        interval.lower = interval.lower.map(|x| x.max(0.0));
-        interval.upper = interval.upper.map(|x| x.min(1.0));
-    }
-    Some(interval)
+    if moments.is_unit() { weighted.unit_interval(confidence).ok() } else { weighted.mean.interval(confidence).ok() }
 }
 
 impl Measured {

@@ -104,14 +104,9 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
     judge.forgive_chance(&mut gates);
     gates.extend(judge.scenario_gates()?);
     let coverage = judge.coverage();
-    gates.extend(judge.coverage_gate(&coverage));
+    gates.extend(judge.coverage_gate(&coverage, &gates));
     if gates.is_empty() {
-        return Err(Mistake {
-            message: "the policy asks for nothing".into(),
-            span: None,
-            hint: Some("give it `thresholds`, `pass_criteria` or `required_scenarios`".into()),
-        }
-        .into());
+        return Err(judge.asks_nothing().into());
     }
     let mut gates: Vec<GateResult> = gates.into_iter().map(|gate| gate.result).collect();
     gates.sort_by_key(|gate| gate.level);
@@ -337,6 +332,20 @@ impl<'a> Judge<'a> {
         Ok(specs)
     }
 
+    /// The mistake of a policy without a question.
+    fn asks_nothing(&self) -> Mistake {
+        match self.policy.progressive.first() {
+            Some(progressive) => {
+                let versions: Vec<&str> =
+                    progressive.versions.iter().map(|(version, _)| version.value.as_str()).collect();
+                let hint = format!("choose a version with `--for-version`: {}", versions.join(", "));
+                Mistake::new("the policy asks for something only by version").at(&progressive.metric.span).hint(hint)
+            }
+            None => Mistake::new("the policy asks for nothing")
+                .hint("give it `thresholds`, `pass_criteria` or `required_scenarios`"),
+        }
+    }
+
     fn threshold_gates(&self, metrics: &mut Metrics) -> Result<Vec<Judged>, Fault> {
         let mut gates: Vec<Judged> = Vec::new();
         for spec in self.specs()? {
@@ -538,7 +547,12 @@ fn counts(measured: &Measured) -> Option<(u64, u64)> {
 fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<usize>, String) {
     let first =
         |verdict: Verdict| gates.iter().position(|gate| gate.level == Level::Blocking && gate.verdict == verdict);
-    let told = |place: usize| format!("{}: {}", gates[place].metric, gates[place].reason);
+    let told = |place: usize| match gates[place].kind {
+        GateKind::Baseline(_) if gates[place].metric != "baseline" => {
+            format!("{} against the baseline: {}", gates[place].metric, gates[place].reason)
+        }
+        _ => format!("{}: {}", gates[place].metric, gates[place].reason),
+    };
     if let Some(place) = first(Verdict::Fail) {
         return (Verdict::Fail, Some(place), told(place));
     }
@@ -546,6 +560,7 @@ fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<
     let passed = match blocking {
         0 => "no gate blocks".to_owned(),
         1 => "the only blocking gate passed".to_owned(),
+        2 => "both blocking gates passed".to_owned(),
         n => format!("all {n} blocking gates passed"),
     };
     match (first(Verdict::Undecided), on_undecided) {

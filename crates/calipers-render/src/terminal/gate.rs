@@ -125,6 +125,10 @@ impl Page<'_> {
     /// Categories without a gate; those that have one stand among the gates.
     fn categories(&self) -> String {
         let all = &self.report.categories;
+        // A policy that does not speak of categories is not answered in them.
+        if !all.iter().any(|category| category.gate.is_some() || category.weight.is_some()) {
+            return String::new();
+        }
         let rest: Vec<_> = all.iter().filter(|category| category.gate.is_none()).collect();
         let shown = &rest[..rest.len().min(LINES_MAX)];
         let names: Vec<String> = shown.iter().map(|category| name(&category.category)).collect();
@@ -274,7 +278,7 @@ fn check_text(check: &ScenarioCheck) -> String {
         text += &format!(", {} of {} attempts passed", check.passed.0, check.passed.1);
     }
     if let Some(reason) = &check.reason {
-        text += &format!(": {reason}");
+        text += &format!(": {}", reason.strip_prefix("error: ").unwrap_or(reason));
     }
     text
 }
