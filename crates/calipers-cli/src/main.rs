@@ -7,6 +7,7 @@ mod exit;
 mod gate;
 mod guard;
 mod metrics;
+mod policy;
 mod progress;
 mod score;
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let has_scripts = match &arguments.command {
         Command::Score(score) => guard::is_needed(&score.metric, &score.load),
         Command::Gate(gate) => gate::has_scripts(gate),
+        Command::Policy(arguments::Policy::Check(check)) => policy::has_scripts(check),
         _ => false,
     };
     if has_scripts && !guard::is_child() {
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
         Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
+        Command::Policy(arguments::Policy::Check(check)) => return policy::check(&check),
         Command::Convert(convert) => convert::run(&convert),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Formats { json } => score::formats(json),
@@ -58,6 +61,7 @@ fn schema(name: Schema) -> &'static str {
         Schema::Results => calipers::render::RESULTS_SCHEMA,
         Schema::Gate => calipers::render::GATE_SCHEMA,
         Schema::Policy => calipers::policy::SCHEMA,
+        Schema::Findings => calipers::render::FINDINGS_SCHEMA,
     }
 }
 
@@ -77,8 +81,8 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
     page.render_name_section(out)?;
     page.render_synopsis_section(out)?;
     page.render_options_section(out)?;
-    for command in program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
-        writeln!(out, ".SH \"CALIPERS {}\"", command.get_name().to_uppercase())?;
+    for (name, command) in commands(&program) {
+        writeln!(out, ".SH \"CALIPERS {}\"", name.to_uppercase())?;
         let page = clap_mangen::Man::new(command.clone());
         let mut section = Vec::new();
         page.render_description_section(&mut section)?;
@@ -88,4 +92,17 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
         out.write_all(String::from_utf8_lossy(&section).replace(".SH ", ".SS ").as_bytes())?;
     }
     page.render_version_section(out)
+}
+
+/// The commands by name, those of commands that have some in their place: `policy check`.
+fn commands(program: &clap::Command) -> Vec<(String, &clap::Command)> {
+    let mut all = Vec::new();
+    for command in program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
+        let inner = commands(command);
+        if inner.is_empty() {
+            all.push((command.get_name().to_owned(), command));
+        }
+        all.extend(inner.into_iter().map(|(name, inner)| (format!("{} {name}", command.get_name()), inner)));
+    }
+    all
 }

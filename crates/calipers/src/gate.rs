@@ -181,14 +181,7 @@ pub fn gate(
     options: &Options<'_>,
 ) -> Result<GateReport, Failure> {
     let context = Context::new(options.level, options.seed, options.labels.clone())?;
-    let resolve = |expression: &str| match options.registry.metric(expression, &Value::Null) {
-        Err(error) if expression.contains('(') || is_unknown(&error) => {
-            let by_expression = (options.expression)(expression);
-            // A plain name that nothing knows is best explained by the list of all names.
-            if expression.contains('(') { by_expression } else { by_expression.map_err(|_| error) }
-        }
-        resolved => resolved,
-    };
+    let resolve = |expression: &str| resolve(options, expression);
     let case = Case {
         policy,
         samples: &run.samples,
@@ -209,6 +202,18 @@ pub fn gate(
         },
     };
     Ok(judge(&case)?)
+}
+
+/// The metric of a name or an expression.
+pub(crate) fn resolve(options: &Options<'_>, expression: &str) -> Result<Metric, Error> {
+    match options.registry.metric(expression, &Value::Null) {
+        Err(error) if expression.contains('(') || is_unknown(&error) => {
+            let by_expression = (options.expression)(expression);
+            // A plain name that nothing knows is best explained by the list of all names.
+            if expression.contains('(') { by_expression } else { by_expression.map_err(|_| error) }
+        }
+        resolved => resolved,
+    }
 }
 
 fn is_unknown(error: &Error) -> bool {
