@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)] // a test that cannot start must fail loudly
 
 use calipers::check::check;
-use calipers::gate::{Options, read};
+use calipers::gate::{Evaluated, Options, gate, read};
 use calipers::io::{Source, load_policy, read_document, read_suite};
 use calipers::policy::Policy;
-use calipers::{Baseline, BaselineMetric, Error, Finding, Metric, Samples, Severity, lint_ids};
+use calipers::{Baseline, BaselineMetric, Error, Finding, Metric, Provenance, Samples, Severity, Verdict, lint_ids};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -144,6 +144,9 @@ const CASES: &[Case] = &[
         r#"{"composite": {"s": "0.3 × accuracy + safety_rate × 0.7", "pass": "s ≥ 0.5"}}"#),
     ("undecidable-gate", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 95}}, "confidence": 0.95}"#, "20 samples show no more than 86.1 %, and it needs 59",
         r#"{"thresholds": {"blocking": {"accuracy": 85}}, "confidence": 0.95}"#),
+    // Five samples with the weight 3 and fifteen with 1: 30² / 60 = 15, and 0.05^(1/15) = 0.819.
+    ("undecidable-gate", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 85}}, "confidence": 0.95, "weights": {"by_category": {"adversarial": 3}}}"#, "20 samples, worth 15 by their weights, show no more than 81.9 %, and it needs 19",
+        r#"{"thresholds": {"blocking": {"accuracy": 85}}, "confidence": 0.95, "weights": {"by_category": {"adversarial": 1}}}"#),
     ("undecidable-gate", Suite, r#"{"pass_criteria": {"overall": 95}, "confidence": 0.95}"#, "it needs 59",
         r#"{"pass_criteria": {"overall": 95}}"#),
     ("undecidable-gate", Nothing, r#"{"thresholds": {"blocking": {"latency_p99": "5s"}}, "confidence": 0.95}"#, "needs at least 299 attempts",
@@ -153,14 +156,14 @@ const CASES: &[Case] = &[
     // Exact: P(X ≤ 17) = 0.075483 for X ~ Bin(20, 0.95), P(X ≥ 18) = 0.404896 for X ~ Bin(20, 0.85) (summed in Python 3).
     ("coin-flip-gate", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#, "at 95 % fails it 7.5 % of the time, and one at 85 % passes it 40.5 % of the time",
         r#"{"thresholds": {"blocking": {"accuracy": 90}}, "confidence": 0.95}"#),
-    ("all-of-few", With::Samples, r#"{"thresholds": {"blocking": {"safety_rate": 100}}}"#, "5 of 5 shows that `safety_rate` is at least 54.9 %",
+    ("all-of-few", With::Samples, r#"{"thresholds": {"blocking": {"safety_rate": 100}}}"#, "5 of 5 samples show that `safety_rate` is at least 54.9 %",
         r#"{"thresholds": {"blocking": {"safety_rate": 90}}}"#),
     ("few-attempts", With::Samples, r#"{"thresholds": {"blocking": {"latency_p95": 5000}}}"#, "20 attempts do not bound `latency_p95`: that takes 59",
         r#"{"thresholds": {"blocking": {"latency_p50": 5000}}}"#),
     // 1 − (1 − P(X ≤ 17))² for X ~ Bin(20, 0.95).
-    ("many-gates", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 90, "pass_rate": 90}}}"#, "of 2 blocking gates at least one fails 14.5 % of the time",
+    ("many-gates", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 90, "pass_rate": 90}}}"#, "of 2 blocking gates at least one fails up to 14.5 % of the time",
         r#"{"thresholds": {"blocking": {"accuracy": 90}, "warning": {"pass_rate": 90}}}"#),
-    ("many-gates", Nothing, r#"{"pass_criteria": {"by_category": {"a": 90, "b": 90, "c": 90, "d": 90, "e": 90, "f": 90, "g": 90, "h": 90, "i": 90, "j": 90}}}"#, "of 10 blocking gates that each fail 5 % of the time by chance, at least one fails 40.1 %",
+    ("many-gates", Nothing, r#"{"pass_criteria": {"by_category": {"a": 90, "b": 90, "c": 90, "d": 90, "e": 90, "f": 90, "g": 90, "h": 90, "i": 90, "j": 90}}}"#, "of 10 blocking gates that each fail 5 % of the time by chance, at least one fails up to 40.1 %",
         r#"{"pass_criteria": {"by_category": {"a": 90, "b": 90, "c": 90}}}"#),
     ("low-confidence", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 90}}, "confidence": 0.6}"#, "up to 40 % of the time",
         r#"{"thresholds": {"blocking": {"accuracy": 90}}, "confidence": 0.8}"#),
@@ -210,6 +213,37 @@ fn every_lint_has_a_case() {
         assert!(CASES.iter().any(|case| case.0 == id), "{id}");
     }
     assert!(CASES.iter().all(|case| lint_ids().any(|id| id == case.0)));
+}
+
+/// What can never pass does not pass even if everything went well, and all else does.
+#[test]
+fn a_gate_is_undecidable_exactly_when_a_perfect_run_does_not_pass_it() {
+    let run = Evaluated { samples: samples(), ..Evaluated::default() };
+    for weight in [1, 2, 5] {
+        for percent in 50..100 {
+            let text = format!(
+                r#"{{"thresholds": {{"blocking": {{"accuracy": {percent}}}}}, "confidence": 0.9, "weights": {{"by_category": {{"adversarial": {weight}}}}}}}"#
+            );
+            let policy = Policy::parse(&read_document("policy.json", text.as_bytes()).unwrap()).unwrap();
+            let verdict = gate(&run, &policy, Provenance::default(), &Options::default()).unwrap().verdict;
+            let is_undecidable = found(&text, With::Samples).iter().any(|finding| finding.id == "undecidable-gate");
+            assert_eq!(is_undecidable, verdict != Verdict::Pass, "{text}");
+        }
+    }
+}
+
+/// An agent that is tried several times is less at the mercy of chance than one that is tried once.
+#[test]
+fn repeats_make_a_chance_the_most_that_it_can_be() {
+    let lines =
+        [1, 2, 3, 4, 5].map(|i| format!("{{\"id\": {i}, \"passed\": true}}\n{{\"id\": {i}, \"passed\": true}}\n"));
+    let source = Source::bytes("results.jsonl", lines.concat().as_bytes());
+    let run = read([source], None, &Options::default()).unwrap();
+    let document = read_document("policy.json", br#"{"pass_criteria": {"overall": "80%"}}"#).unwrap();
+    let findings = check(&Policy::parse(&document).unwrap(), Some(&run.samples), &Options::default());
+    assert!(findings[0].message.starts_with("with 5 samples chance decides"), "{findings:#?}");
+    // P(X ≥ 4) = 0.6328125 for X ~ Bin(5, 0.75).
+    assert!(findings[0].message.ends_with("one at 75 % passes it up to 63.3 % of the time"), "{findings:#?}");
 }
 
 #[test]
@@ -364,6 +398,13 @@ fn nothing_steers_the_terminal() {
     let output = calipers("control", &[("policy.json", policy)], &["policy", "check", "policy.json"]);
     assert!(!output.stdout.contains(&0x1b), "{}", text(&output.stdout));
     assert!(text(&output.stdout).contains("[unknown-metric]"));
+}
+
+#[test]
+fn the_manual_has_the_command() {
+    let manual = text(&calipers("man", &[], &["man"]).stdout);
+    let (_, section) = manual.split_once(".SH \"CALIPERS POLICY CHECK\"").unwrap();
+    assert!(section.contains("\\-\\-samples"), "{section}");
 }
 
 #[test]

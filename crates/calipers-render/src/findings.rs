@@ -1,6 +1,6 @@
 //! What was found in a policy, for people and for programs: `calipers.findings/1`.
 
-use crate::terminal::Screen;
+use crate::terminal::{Screen, without_commands};
 use crate::text::{clean, wrapped};
 use calipers_core::policy::Span;
 use calipers_core::{Excerpt, Finding, Severity};
@@ -70,7 +70,7 @@ pub fn findings_text(found: &Findings, screen: Screen) -> String {
         }
         text.push('\n');
     }
-    text + &summary(found, screen) + "\n"
+    without_commands(&(text + &summary(found, screen)))
 }
 
 /// The place with its line, or the file as a whole.

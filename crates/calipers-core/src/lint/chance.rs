@@ -1,6 +1,6 @@
 //! Gates that chance decides, or that nothing can.
 
-use super::{Basis, Checker, Found, Gate};
+use super::{Basis, Checker, Count, Found, Gate};
 use crate::Unit;
 use crate::policy::{BaselineMode, Comparison, Level, OnUndecided, Origin, RiskLevel, Rule};
 use calipers_stats::proportion::{perfect_bound, perfect_needs};
@@ -30,14 +30,14 @@ fn is_counted(gate: &Gate<'_>) -> bool {
 
 /// The share of successes that a gate needs, and what there is of it: a rate is at most x when at least 1 − x are not, and
 /// a quantile is at most a limit when at least that many attempts are.
-fn needed_share(gate: &Gate<'_>) -> Option<(f64, Option<u64>, &'static str)> {
+fn needed_share(gate: &Gate<'_>) -> Option<(f64, Option<Count>, &'static str)> {
     let wants_more = match gate.demand.rule.comparison {
         Comparison::AtLeast | Comparison::Above => true,
         Comparison::AtMost | Comparison::Below => false,
         Comparison::Equal => return None,
     };
     match gate.basis {
-        Basis::Share(n) => {
+        Basis::Share(n) | Basis::Graded(n) => {
             let value = gate.demand.rule.value;
             Some((if wants_more { value } else { 1.0 - value }, n, "samples"))
         }
@@ -62,11 +62,11 @@ fn undecidable_gate(gate: &Gate<'_>, confidence: f64) -> Option<Found> {
     let (share, n, what) = needed_share(gate)?;
     let needs = perfect_needs(share, 1.0 - confidence).ok()?;
     let found = match n {
-        Some(n) if n >= needs => return None,
+        Some(n) if n.worth >= needs => return None,
         Some(n) => {
-            let best = perfect_bound(n, 1.0 - confidence).map(|bound| Unit::Rate.show(bound)).ok();
+            let best = perfect_bound(n.worth, 1.0 - confidence).map(|bound| Unit::Rate.show(bound)).ok();
             let shows = best.map_or_else(|| "show nothing".to_owned(), |best| format!("show no more than {best}"));
-            let message = format!("`{rule}` can never pass {at}: {n} {what} {shows}, and it needs {needs}");
+            let message = format!("`{rule}` can never pass {at}: {} {shows}, and it needs {needs}", n.text(what));
             let fix = format!("run at least {needs} {what}, or lower the threshold or the confidence");
             let is_blocking = gate.spec.level == Level::Blocking;
             if is_blocking { Found::error(message, fix) } else { Found::warning(message, fix) }
@@ -81,7 +81,7 @@ fn undecidable_gate(gate: &Gate<'_>, confidence: f64) -> Option<Found> {
 
 /// The chances of a wrong answer when an estimate is compared with a threshold.
 struct Chances {
-    n: u64,
+    n: Count,
     better: f64,
     /// An agent that is as good as `better` fails.
     fails: f64,
@@ -90,18 +90,19 @@ struct Chances {
     passes: f64,
 }
 
-/// The chances of a gate in point mode, where the number of samples is known: exact, by the binomial distribution.
+/// The chances of a gate in point mode, where the number of samples is known: exact for single attempts, by the binomial
+/// distribution, and the most they can be where attempts of a sample are averaged.
 fn chances(gate: &Gate<'_>) -> Option<Chances> {
     let Basis::Share(Some(n)) = gate.basis else { return None };
-    if n == 0 || is_counted(gate) {
+    if n.worth == 0 || is_counted(gate) {
         return None;
     }
     let (share, ..) = needed_share(gate)?;
     let is_strict = matches!(gate.demand.rule.comparison, Comparison::Above | Comparison::Below);
-    let least = successes_needed(share, n, is_strict);
+    let least = successes_needed(share, n.worth, is_strict);
     let apart = APART.min((1.0 - share) / 2.0);
     let (better, worse) = (share + apart, (share - APART).max(0.0));
-    let below = |truth: f64| if least == 0 { 0.0 } else { binomial_cdf(least - 1, n, truth) };
+    let below = |truth: f64| if least == 0 { 0.0 } else { binomial_cdf(least - 1, n.worth, truth) };
     Some(Chances { n, better, fails: below(better), worse, passes: 1.0 - below(worse) })
 }
 
@@ -123,7 +124,7 @@ pub(super) fn coin_flip(checker: &Checker<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for gate in &checker.gates {
+    for gate in checker.decisive() {
         let Some(chances) = chances(gate).filter(|chances| chances.fails.max(chances.passes) >= COIN_FLIP) else {
             continue;
         };
@@ -132,9 +133,10 @@ pub(super) fn coin_flip(checker: &Checker<'_>) -> Vec<Found> {
             let is_upper = matches!(gate.demand.rule.comparison, Comparison::AtMost | Comparison::Below);
             Unit::Rate.show(if is_upper { 1.0 - truth } else { truth })
         };
+        let up_to = if chances.n.is_repeated { "up to " } else { "" };
         let message = format!(
-            "with {} samples chance decides `{}`: an agent at {} fails it {} of the time, and one at {} passes it {} of the time",
-            chances.n,
+            "with {} chance decides `{}`: an agent at {} fails it {up_to}{} of the time, and one at {} passes it {up_to}{} of the time",
+            chances.n.text("samples"),
             gate.demand.text(),
             show(chances.better),
             Unit::Rate.show(chances.fails),
@@ -150,19 +152,18 @@ pub(super) fn coin_flip(checker: &Checker<'_>) -> Vec<Found> {
 }
 
 pub(super) fn all_of_few(checker: &Checker<'_>) -> Vec<Found> {
-    let mut seen: Vec<&str> = Vec::new();
     let mut found = Vec::new();
-    for gate in checker.gates.iter().filter(|gate| gate.demand.rule.asks_for_all()) {
-        let Basis::Share(Some(n)) = gate.basis else { continue };
+    for gate in checker.decisive().filter(|gate| gate.demand.rule.asks_for_all()) {
+        let (Basis::Share(Some(n)) | Basis::Graded(Some(n))) = gate.basis else { continue };
         let confidence = checker.policy.confidence.unwrap_or(USUAL);
-        let Ok(bound) = perfect_bound(n, 1.0 - confidence) else { continue };
-        if bound >= NEARLY_ALL || seen.contains(&gate.demand.name.as_str()) {
+        let Ok(bound) = perfect_bound(n.worth, 1.0 - confidence) else { continue };
+        if bound >= NEARLY_ALL {
             continue;
         }
-        seen.push(&gate.demand.name);
+        let of = format!("{} of {}", n.total, n.text("samples"));
         let (bound, level) = (Unit::Rate.show(bound), Unit::Rate.show(confidence));
         let message = format!(
-            "{n} of {n} shows that `{}` is at least {bound} ({level} confidence), not that it is 100 %",
+            "{of} show that `{}` is at least {bound} ({level} confidence), not that it is 100 %",
             gate.demand.name
         );
         let needs = perfect_needs(NEARLY_ALL, 1.0 - confidence).unwrap_or_default();
@@ -178,10 +179,10 @@ pub(super) fn few_attempts(checker: &Checker<'_>) -> Vec<Found> {
     }
     let few = |gate: &Gate<'_>| {
         let Basis::Quantile(p, Some(attempts)) = gate.basis else { return None };
-        let needs = perfect_needs(p, 1.0 - USUAL).ok().filter(|needs| attempts < *needs)?;
+        let needs = perfect_needs(p, 1.0 - USUAL).ok().filter(|needs| attempts.total < *needs)?;
         let message = format!(
-            "{attempts} attempts do not bound `{}`: that takes {needs}, even if none is too slow",
-            gate.demand.name
+            "{} attempts do not bound `{}`: that takes {needs}, even if none is too slow",
+            attempts.total, gate.demand.name
         );
         Some(
             Found::warning(message, format!("run at least {needs} attempts, or ask for a lower percentile"))
@@ -195,13 +196,14 @@ pub(super) fn many_gates(checker: &Checker<'_>) -> Vec<Found> {
     if checker.policy.confidence.is_some() {
         return Vec::new();
     }
-    let gates: Vec<&Gate<'_>> = checker.blocking().into_iter().filter(|gate| !is_counted(gate)).collect();
+    let gates: Vec<&Gate<'_>> =
+        checker.decisive().filter(|gate| gate.spec.level == Level::Blocking && !is_counted(gate)).collect();
     let fix = "ask for fewer, or set `\"confidence\": 0.95`: then a fail has to hold for all gates together";
     let fails: Vec<f64> = gates.iter().filter_map(|gate| Some(chances(gate)?.fails)).collect();
     let any = 1.0 - fails.iter().map(|fails| 1.0 - fails).product::<f64>();
     if fails.len() > 1 && any >= ANY_FAILS {
         let message = format!(
-            "of {} blocking gates at least one fails {} of the time for an agent that is better than each by up to 5 points",
+            "of {} blocking gates at least one fails up to {} of the time for an agent that is better than each by up to 5 points",
             fails.len(),
             Unit::Rate.show(any)
         );
@@ -210,7 +212,7 @@ pub(super) fn many_gates(checker: &Checker<'_>) -> Vec<Found> {
     if fails.is_empty() && gates.len() >= MANY {
         let any = Unit::Rate.show(1.0 - 0.95_f64.powf(gates.len() as f64));
         let message = format!(
-            "of {} blocking gates that each fail 5 % of the time by chance, at least one fails {any} of the time",
+            "of {} blocking gates that each fail 5 % of the time by chance, at least one fails up to {any} of the time",
             gates.len()
         );
         return vec![Found::note(message, fix).at_some(checker.key("thresholds").or(checker.key("pass_criteria")))];

@@ -10,7 +10,7 @@ mod names;
 mod scenarios;
 mod thresholds;
 
-use crate::policy::{Formula, GateSpec, Level, Mistake, Origin, Policy, Span, Spanned, Threshold};
+use crate::policy::{Formula, GateSpec, Mistake, Origin, Policy, Span, Spanned, Threshold};
 use crate::{Baseline, Context, Error, Evidence, Labels, Metric, Reducer, Registry, Samples, Seed, Unit, mean_score};
 use demand::{Demand, understood};
 use indexmap::IndexMap;
@@ -242,12 +242,40 @@ struct Gate<'a> {
 /// What a gate will rest on, with how many there are if that is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Basis {
-    /// A share of samples, or a mean of values between 0 and 1.
-    Share(Option<u64>),
+    /// A share: each sample is a success or not.
+    Share(Option<Count>),
+    /// A mean of values between 0 and 1.
+    Graded(Option<Count>),
     /// A quantile of attempts.
-    Quantile(f64, Option<u64>),
+    Quantile(f64, Option<Count>),
     /// Something else.
     Other,
+}
+
+/// How many there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Count {
+    total: u64,
+    /// How many that count alike say as much: fewer, if they have weights.
+    worth: u64,
+    /// True when some are attempted several times.
+    is_repeated: bool,
+}
+
+impl Count {
+    fn of(total: u64) -> Self {
+        Self { total, worth: total, is_repeated: false }
+    }
+
+    /// `20 samples`, `20 samples, worth 15 by their weights,`
+    fn text(self, what: &str) -> String {
+        let Self { total, worth, .. } = self;
+        if worth == total {
+            format!("{total} {what}")
+        } else {
+            format!("{total} {what}, worth {worth} by their weights,")
+        }
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -312,17 +340,48 @@ impl<'a> Checker<'a> {
     fn basis(&self, spec: &GateSpec, unit: Unit) -> Basis {
         let Some(metric) = self.metric(&spec.metric.value) else { return Basis::Other };
         match self.evidence(metric, &spec.origin) {
-            Some(Evidence::Mean { samples, missing, .. }) if unit == Unit::Rate => {
-                Basis::Share(Some((samples.len() + missing.len()) as u64))
+            Some(Evidence::Mean { samples, values, missing }) if unit == Unit::Rate => {
+                let codes: Vec<u32> = samples.iter().chain(&missing).copied().collect();
+                let count = self.count(&codes);
+                let is_graded = values.iter().any(|&x| x != 0.0 && x != 1.0) && !count.is_repeated;
+                if is_graded || is_graded_by_nature(metric) {
+                    Basis::Graded(Some(count))
+                } else {
+                    Basis::Share(Some(count))
+                }
             }
             Some(Evidence::Ratio { denominators, is_share: true, .. }) => {
-                Basis::Share(Some(denominators.iter().sum::<f64>() as u64))
+                Basis::Share(Some(Count::of(denominators.iter().sum::<f64>() as u64)))
             }
             Some(Evidence::Quantile { p, values, missing, .. }) => {
-                Basis::Quantile(p, Some((values.len() + missing.len()) as u64))
+                Basis::Quantile(p, Some(Count::of((values.len() + missing.len()) as u64)))
             }
             _ => self.planned(metric, spec, unit),
         }
+    }
+
+    /// How many samples these are, and what they are worth (Kish 1965: the square of the sum of the weights over the sum
+    /// of their squares).
+    fn count(&self, codes: &[u32]) -> Count {
+        let total = codes.len() as u64;
+        let is_repeated = self.draft.samples.is_some_and(|samples| samples.attempts() > samples.len());
+        let weights: Vec<f64> = codes
+            .iter()
+            .filter_map(|&code| self.scenarios.get(code as usize))
+            .map(|known| self.weight(known))
+            .collect();
+        let (sum, squares) = (weights.iter().sum::<f64>(), weights.iter().map(|weight| weight * weight).sum::<f64>());
+        let worth = if squares > 0.0 { (sum * sum / squares * (1.0 + 1e-12)) as u64 } else { 0 };
+        Count { total, worth: worth.min(total), is_repeated }
+    }
+
+    /// How much a scenario counts.
+    fn weight(&self, known: &Known) -> f64 {
+        let of = |list: &[(Spanned<String>, f64)], name: Option<&String>| {
+            name.and_then(|name| list.iter().find(|(known, _)| known.value == *name)).map_or(1.0, |(_, weight)| *weight)
+        };
+        let weights = &self.policy.weights;
+        of(&weights.by_category, known.category.as_ref()) * of(&weights.by_capability, known.capability.as_ref())
     }
 
     fn evidence(&self, metric: &Metric, origin: &Origin) -> Option<Evidence> {
@@ -336,18 +395,19 @@ impl<'a> Checker<'a> {
 
     /// The same from the list of scenarios: it says how many there are, but not of which kind.
     fn planned(&self, metric: &Metric, spec: &GateSpec, unit: Unit) -> Basis {
-        let suite = self.draft.suite.map(|suite| suite.len() as u64);
+        let suite = self.draft.suite.map(|suite| Count::of(suite.len() as u64));
         let attempts = u64::from(self.policy.epochs.count.unwrap_or(1));
         let quantile = metric.name().strip_prefix("latency_p").and_then(|digits| digits.parse::<f64>().ok());
         if let Some(percent) = quantile {
-            return Basis::Quantile(percent / 100.0, suite.map(|scenarios| scenarios * attempts));
+            return Basis::Quantile(percent / 100.0, suite.map(|suite| Count::of(suite.total * attempts)));
         }
         if unit != Unit::Rate {
             return Basis::Other;
         }
         let of_all = matches!(spec.metric.as_str(), "pass_rate" | "accuracy" | "behavior_coverage");
         let is_category = matches!(spec.origin, Origin::Category(_));
-        Basis::Share(suite.filter(|_| of_all && !is_category))
+        let count = suite.filter(|_| of_all && !is_category);
+        if is_graded_by_nature(metric) { Basis::Graded(count) } else { Basis::Share(count) }
     }
 
     /// The formulas of the policy, the condition among them.
@@ -364,15 +424,20 @@ impl<'a> Checker<'a> {
         gates.chain(steps.flat_map(|step| step.versions.iter().map(move |(_, threshold)| (&step.metric, threshold))))
     }
 
-    /// The gates that block, the first one of each metric.
-    fn blocking(&self) -> Vec<&Gate<'a>> {
-        let mut first: Vec<&Gate<'a>> = Vec::new();
-        for gate in self.gates.iter().filter(|gate| gate.spec.level == Level::Blocking) {
-            if !first.iter().any(|known| known.demand.name == gate.demand.name) {
-                first.push(gate);
-            }
-        }
-        first
+    /// The gates that decide something: of several about one number the strictest, and the first of equal ones.
+    fn decisive(&self) -> impl Iterator<Item = &Gate<'a>> {
+        self.gates.iter().enumerate().filter(|(at, gate)| !self.is_decided_elsewhere(*at, gate)).map(|(_, gate)| gate)
+    }
+
+    fn is_decided_elsewhere(&self, at: usize, gate: &Gate<'a>) -> bool {
+        let mut others = self.gates.iter().enumerate().filter(|(place, _)| *place != at);
+        others.any(|(place, other)| {
+            let is_same = gate.demand.is_same(&other.demand) && gate.spec.level == other.spec.level;
+            gate.demand.name == other.demand.name
+                && other.spec.level <= gate.spec.level
+                && gate.demand.follows_from(&other.demand)
+                && (!is_same || place < at)
+        })
     }
 
     /// The place of a key of the policy.
@@ -387,6 +452,11 @@ fn gate_name(spec: &GateSpec) -> String {
         Origin::Category(category) => format!("pass_rate[{category}]"),
         _ => spec.metric.value.clone(),
     }
+}
+
+/// True for a mean of shares, whatever the values happen to be.
+fn is_graded_by_nature(metric: &Metric) -> bool {
+    metric.name() == "behavior_coverage"
 }
 
 fn known(samples: &Samples) -> Vec<Known> {

@@ -118,16 +118,9 @@ pub(super) fn optional_blocks(checker: &Checker<'_>) -> Vec<Found> {
 
 pub(super) fn zero_weights(checker: &Checker<'_>) -> Vec<Found> {
     let weights = &checker.policy.weights;
-    let weight = |list: &[(Spanned<String>, f64)], name: Option<&String>| {
-        name.and_then(|name| list.iter().find(|(known, _)| known.value == *name)).map_or(1.0, |(_, weight)| *weight)
-    };
     let Some(first) = weights.by_category.first().or(weights.by_capability.first()) else { return Vec::new() };
     let fix = "give at least one of them a weight above 0";
-    let of = |known: &Known| {
-        weight(&weights.by_category, known.category.as_ref())
-            * weight(&weights.by_capability, known.capability.as_ref())
-    };
-    if !checker.scenarios.is_empty() && checker.scenarios.iter().all(|known| of(known) == 0.0) {
+    if !checker.scenarios.is_empty() && checker.scenarios.iter().all(|known| checker.weight(known) == 0.0) {
         let message = format!("all {} samples have the weight 0, and nothing can be measured", checker.scenarios.len());
         return vec![Found::error(message, fix).at(&first.0.span)];
     }

@@ -13,6 +13,7 @@ use calipers_core::{Report, RunReport, Value, Verdict};
 use cells::{Block, blocks};
 use compare::Comparison;
 pub use gate::gate_text;
+pub(crate) use gate::without_commands;
 use table::Entry;
 use unicode_width::UnicodeWidthStr;
 
