@@ -365,6 +365,7 @@ mod tests {
         direction: Some(Direction::AtLeast),
         typical_threshold: None,
         use_case: "",
+        family: crate::Family::Suite,
     };
     const LATENCY: About =
         About { name: "latency_p95", unit: Unit::Milliseconds, direction: Some(Direction::AtMost), ..ABOUT };
