@@ -7,6 +7,7 @@
 mod cases;
 mod clock;
 mod data;
+mod gate;
 mod inflate;
 mod peer;
 mod report;
@@ -22,6 +23,7 @@ const HELP: &str = "\
 Compares our speed with that of Inspect AI and numpy, after checking that the answers agree.
 
 usage: bench [--python PATH] [--quick] [--write FILE --date DATE] [CASE ...]
+       bench gate
        bench inflate FILE [PREFIX]
 
   --python PATH   a Python that has inspect_ai and numpy; without it only our half is measured
@@ -29,6 +31,7 @@ usage: bench [--python PATH] [--quick] [--write FILE --date DATE] [CASE ...]
   --write FILE    write the report as Markdown too; needs --date
   --date DATE     the day to put into the report
   CASE            only cases whose name contains this text, such as `labels.` or `reduce.mode`
+  gate            only the time that a verdict takes beyond reading, of which nobody else has one to compare with
   inflate FILE    only decompress the members of a ZIP archive, or those whose names begin with PREFIX, and print how
                   many bytes that makes
 
@@ -50,6 +53,7 @@ struct Options {
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["gate"] => gate::run(),
         ["inflate", file] => inflated(file, ""),
         ["inflate", file, prefix] => inflated(file, prefix),
         _ => options(args).and_then(|options| options.map_or(Ok(true), |options| run(&options))),

@@ -11,10 +11,12 @@ Compares speed with peers on the same data, after checking that the answers agre
 
 usage: cargo xtask bench [ARGS]
        cargo xtask bench files [ARGS]
+       cargo xtask bench gate
 
 The first compares metrics and reducers on objects in memory with Inspect AI and numpy. The second compares whole
 commands on files with Inspect AI, polars and DuckDB; it makes the files on first use, below target/bench-data, which
-takes some minutes and 400 MB, and it needs Linux or macOS.
+takes some minutes and 400 MB, and it needs Linux or macOS. The third measures the time that a verdict takes beyond
+reading, and needs no peers.
 
 The Python peers live in a private environment, target/bench-venv, which is made on first use and needs `python3` and
 the network. Its versions are printed and kept in target/bench-venv/versions.txt; delete the folder to renew it.
@@ -28,6 +30,10 @@ const VENV: &str = "target/bench-venv";
 const DATA: &str = "target/bench-data";
 
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
+    if args.first().is_some_and(|first| first == "gate") {
+        let mut command = process::cargo(root);
+        return step("bench", command.args(["run", "--release", "--package", "bench", "--", "gate"]));
+    }
     let environment =
         python::environment(root, VENV, &PEERS).map_err(|missing| failed(missing.step, &missing.cause))?;
     eprint!("{}", environment.versions);

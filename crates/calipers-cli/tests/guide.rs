@@ -1,34 +1,14 @@
-//! The guide from Inspect's docs and the picture in the README: every command runs and prints what is shown.
+//! The guides, the first command of the README, and its picture: every command runs and prints what is shown.
 #![cfg(unix)] // the commands are written for a shell
 #![allow(clippy::unwrap_used)] // a program that cannot be started must fail loudly
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod shown;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+use shown::{ROOT, assert_shown, printed, replayed};
+use std::path::Path;
+
 const GUIDE: &str = include_str!("../../../docs/guides/from-inspect.md");
 const PICTURE: &str = include_str!("../../../docs/images/score.svg");
-
-/// What a shell makes of these lines at the root of the repository, where `calipers` is the program under test.
-fn shell(lines: &str) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_calipers"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(program.parent().unwrap().to_path_buf()).chain(std::env::split_paths(&path));
-    Command::new("sh")
-        .args(["-ec", lines])
-        .env("PATH", std::env::join_paths(folders).unwrap())
-        .current_dir(ROOT)
-        .output()
-        .unwrap()
-}
-
-#[track_caller]
-fn printed(lines: &str) -> String {
-    let output = shell(lines);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{lines}{errors}");
-    String::from_utf8(output.stdout).unwrap()
-}
 
 struct Block<'a> {
     language: &'a str,
@@ -54,21 +34,61 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
+#[track_caller]
+fn page_shows(path: &str, outputs_min: usize) {
+    let (page, outputs) = replayed(&std::fs::read_to_string(Path::new(ROOT).join(path)).unwrap());
+    assert!(outputs >= outputs_min, "only {outputs} outputs are shown in {path}: have the blocks changed their form?");
+    assert_shown(path, &page);
+}
+
 #[test]
-fn every_command_of_the_guide_prints_what_it_shows() {
-    let blocks = blocks(GUIDE);
-    let mut shown = 0;
-    for (at, block) in blocks.iter().enumerate() {
-        if block.language != "sh" || !block.text.starts_with("calipers") {
-            continue;
-        }
-        let output = printed(&block.text);
-        if let Some(next) = blocks.get(at + 1).filter(|next| next.language == "text" && next.follows) {
-            assert_eq!(output, next.text, "{}", block.text);
-            shown += 1;
+fn every_command_of_the_guide_from_inspect_prints_what_it_shows() {
+    page_shows("docs/guides/from-inspect.md", 15);
+}
+
+#[test]
+fn every_command_of_the_guide_to_gates_prints_what_it_shows() {
+    page_shows("docs/guides/gate.md", 15);
+}
+
+#[test]
+fn the_first_command_of_the_readme_is_a_gate_and_prints_what_it_shows() {
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    let first = blocks(&readme).into_iter().find(|block| block.language == "sh").unwrap();
+    let gate =
+        "cargo run --release -- gate examples/support-agent/results.jsonl --policy examples/support-agent/policy.json";
+    assert_eq!(first.text.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" "), gate);
+    page_shows("README.md", 1);
+}
+
+/// Commands without an output beside them run too.
+#[test]
+fn no_command_of_the_guides_fails() {
+    for page in [GUIDE, include_str!("../../../docs/guides/gate.md")] {
+        let blocks = blocks(page);
+        for (at, block) in blocks.iter().enumerate() {
+            let is_shown = blocks.get(at + 1).is_some_and(|next| next.language == "text" && next.follows);
+            if block.language == "sh" && block.text.starts_with("calipers") && !is_shown {
+                printed(&block.text);
+            }
         }
     }
-    assert!(shown >= 15, "only {shown} outputs were compared: have the blocks changed their form?");
+}
+
+#[test]
+fn every_policy_in_the_guide_to_gates_is_a_file_of_the_example() {
+    let folder = Path::new(ROOT).join("examples/support-agent/policies");
+    let files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    let page = include_str!("../../../docs/guides/gate.md");
+    let policies: Vec<Block> =
+        blocks(page).into_iter().filter(|block| matches!(block.language, "json" | "yaml")).collect();
+    assert!(policies.len() >= 8, "only {}", policies.len());
+    for policy in policies {
+        assert!(files.contains(&policy.text), "in no file:\n{}", policy.text);
+    }
 }
 
 #[test]

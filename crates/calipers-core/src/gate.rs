@@ -332,12 +332,14 @@ impl fmt::Display for Verdict {
     }
 }
 
-impl GateReport {
-    /// The gates that warn: warnings that are not passed, and blocking ones that are undecided where that only warns.
-    pub fn warnings(&self) -> impl Iterator<Item = &GateResult> {
-        self.gates.iter().filter(|gate| gate.level == Level::Warning && gate.verdict != Verdict::Pass)
+impl GateResult {
+    /// True when the other asks the same of the same metric at the same level.
+    pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
+        self.metric == other.metric && self.level == other.level && self.threshold == other.threshold
     }
+}
 
+impl GateReport {
     /// The caveats of all gates, each once, with the gates that they belong to.
     #[must_use]
     pub fn gate_caveats(&self) -> Vec<(&Caveat, Vec<&str>)> {
@@ -356,6 +358,15 @@ impl GateReport {
 }
 
 impl Rule {
+    /// How far a value is on the right side; negative on the wrong side.
+    #[must_use]
+    pub fn margin(&self, value: f64) -> f64 {
+        match self.comparison {
+            Comparison::AtLeast | Comparison::Above | Comparison::Equal => value - self.value,
+            Comparison::AtMost | Comparison::Below => self.value - value,
+        }
+    }
+
     /// True for rules that only a value at the end of the unit range meets: decided on counts.
     #[must_use]
     pub fn asks_for_all(&self) -> bool {

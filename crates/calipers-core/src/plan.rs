@@ -337,7 +337,8 @@ impl Partial<'_> {
         self.fields.extend(samples.columns().cloned());
         // Once there is a score, nothing stands in for scores any more.
         let stand_ins = if self.looked_at.is_empty() { &mut self.stand_ins[..] } else { &mut [] };
-        if !(self.run.is_empty() && stand_ins.is_empty()) && !samples.is_empty() {
+        let is_asked = !self.run.is_empty() || !stand_ins.is_empty();
+        if is_asked && !samples.is_empty() {
             let points = samples.attempt_points();
             self.run_rows.0 += points.len() as u64;
             let mut states = self.run.iter_mut().chain(stand_ins);

@@ -147,6 +147,11 @@ impl Source {
         }
     }
 
+    /// True when there is nothing in it but white space.
+    pub fn is_blank(&self) -> Result<bool, ReadError> {
+        Ok(self.head()?.iter().all(u8::is_ascii_whitespace))
+    }
+
     pub(crate) fn error(&self, what: impl Into<String>) -> ReadError {
         ReadError::new(self.name.clone(), what)
     }

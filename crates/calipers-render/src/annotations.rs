@@ -1,6 +1,6 @@
 //! A verdict as commands of a GitHub workflow, which shows them beside the run.
 
-use crate::gate::{blocks, first_of, reason};
+use crate::gate::{blocks, first_of, gate_name, reason};
 use crate::text::{abridged, clean};
 use calipers_core::{GateReport, GateResult, Verdict};
 
@@ -35,7 +35,7 @@ pub fn gate_annotations(report: &GateReport) -> String {
 type Annotation = (String, String);
 
 fn of_gate(gate: &GateResult) -> Annotation {
-    (format!("{}: {}", gate.verdict, gate.metric), reason(gate))
+    (format!("{}: {}", gate.verdict, gate_name(gate)), reason(gate))
 }
 
 fn notices(report: &GateReport) -> Vec<Annotation> {

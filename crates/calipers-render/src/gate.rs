@@ -8,7 +8,10 @@ use calipers_core::{
 
 /// What a table says about a gate: its numbers, or words where there are none.
 pub(crate) struct Cells {
+    pub(crate) name: String,
     pub(crate) estimate: String,
+    /// The estimate without weights, where it differs.
+    pub(crate) without_weights: String,
     pub(crate) interval: String,
     /// The comparison and the number: `≥ 100 %`.
     pub(crate) threshold: String,
@@ -27,10 +30,16 @@ impl Cells {
         let scale = Scale::of(gate.unit, gate.threshold.map_or_else(|| value.unwrap_or(0.0), |rule| rule.value));
         let is_difference = gate.kind == GateKind::Baseline(BaselineMode::NonInferiority);
         let scale = if is_difference { scale.of_differences() } else { scale };
-        let threshold = gate
-            .threshold
-            .map_or_else(String::new, |rule| format!("{} {}", rule.comparison.sign(), scale.exact(rule.value)));
-        let understood = gate.rule.strip_prefix(&*gate.metric).unwrap_or(&gate.rule).trim().to_owned();
+        // A number that nobody wrote is rounded like an estimate.
+        let is_baseline = matches!(gate.kind, GateKind::Baseline(_));
+        let shown = |x: f64| if is_baseline { scale.text(x) } else { scale.exact(x) };
+        let threshold =
+            gate.threshold.map_or_else(String::new, |rule| format!("{} {}", rule.comparison.sign(), shown(rule.value)));
+        let understood = match gate.rule.rsplit_once(" (") {
+            Some((_, counts)) if !threshold.is_empty() && !is_baseline => format!("{threshold} ({counts}"),
+            _ if threshold.is_empty() => gate.rule.strip_prefix(&*gate.metric).unwrap_or(&gate.rule).trim().to_owned(),
+            _ => threshold.clone(),
+        };
         let estimate = value.map(|value| {
             let threshold = gate.threshold.map(|rule| rule.value);
             threshold.map_or_else(|| scale.text(value), |threshold| scale.text_beside(value, threshold))
@@ -40,8 +49,12 @@ impl Cells {
             (None, Some(Figure { value: Err(why), missing, .. })) => undefined(&why.to_string(), *missing),
             (None, _) => gate.reason.clone(),
         };
+        let without_weights = gate.unweighted.filter(|_| estimate.is_some()).map(|x| scale.text(x));
+        let without_weights = without_weights.filter(|text| Some(text) != estimate.as_ref());
         Self {
+            name: gate_name(gate),
             estimate: estimate.unwrap_or_default(),
+            without_weights: without_weights.unwrap_or_default(),
             interval: gate.figure.as_ref().filter(|_| value.is_some()).map_or_else(String::new, |f| interval(f, scale)),
             threshold,
             understood,
@@ -60,6 +73,16 @@ impl Cells {
 fn undefined(why: &str, missing: u64) -> String {
     let missing = if missing == 0 { String::new() } else { format!("; {missing} missing") };
     format!("undefined: {why}{missing}")
+}
+
+/// A gate by name: that of its metric, with what tells two gates on one metric apart.
+pub(crate) fn gate_name(gate: &GateResult) -> String {
+    match &gate.kind {
+        GateKind::Risk(level) => format!("{} ({})", gate.metric, level.name()),
+        GateKind::Progressive(version) => format!("{} ({version})", gate.metric),
+        GateKind::Baseline(_) if gate.metric != "baseline" => format!("{} (baseline)", gate.metric),
+        _ => gate.metric.clone(),
+    }
 }
 
 /// A figure that is not compared with anything: its number, or why there is none.
@@ -90,9 +113,6 @@ pub(crate) fn interval_header(report: &GateReport) -> String {
 /// What else there is to say about a gate, beside its cells.
 pub(crate) fn remarks(gate: &GateResult, report: &GateReport) -> Vec<String> {
     let mut remarks = Vec::new();
-    if let Some(unweighted) = gate.unweighted {
-        remarks.push(format!("unweighted {}", Scale::of(gate.unit, unweighted).text(unweighted)));
-    }
     if gate.verdict == Verdict::Pass {
         return remarks;
     }

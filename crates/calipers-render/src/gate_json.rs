@@ -2,7 +2,7 @@
 
 use crate::gate::outcome;
 use crate::json::{caveat_json, details_json, id_json, interval_json};
-use calipers_core::policy::{BaselineMode, Comparison, Level, RiskLevel, Rule};
+use calipers_core::policy::{BaselineMode, Comparison, Level, Rule};
 use calipers_core::{
     AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, Figure, GateKind, GateReport, GateResult,
     MetricDifference, Mode, Note, Provenance, ScenarioCheck, ScenarioResult, Term, Unit,
@@ -106,7 +106,7 @@ fn kind(kind: &GateKind) -> (&'static str, Option<&str>) {
         GateKind::Metric => ("metric", None),
         GateKind::Overall => ("overall", None),
         GateKind::Category(category) => ("category", Some(category)),
-        GateKind::Risk(level) => ("risk", Some(risk(*level))),
+        GateKind::Risk(level) => ("risk", Some(level.name())),
         GateKind::Progressive(version) => ("progressive", Some(version)),
         GateKind::Composite => ("composite", None),
         GateKind::Baseline(BaselineMode::NonInferiority) => ("baseline", Some("non_inferiority")),
@@ -116,15 +116,6 @@ fn kind(kind: &GateKind) -> (&'static str, Option<&str>) {
         GateKind::MinPassRate => ("min_pass_rate", None),
         GateKind::Rubric => ("rubric", None),
         GateKind::Coverage => ("coverage", None),
-    }
-}
-
-fn risk(level: RiskLevel) -> &'static str {
-    match level {
-        RiskLevel::Critical => "critical",
-        RiskLevel::High => "high",
-        RiskLevel::Medium => "medium",
-        RiskLevel::Low => "low",
     }
 }
 

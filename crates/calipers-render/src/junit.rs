@@ -15,7 +15,7 @@
 //! JUnit has no element for an attempt that passed; how many did stands in the message and in the properties. Scores are
 //! properties named `evals.scores.NAME`, which `calipers score` reads again.
 
-use crate::gate::{Cells, blocks, reason};
+use crate::gate::{Cells, blocks, gate_name, reason};
 use crate::text::{abridged, steers};
 use calipers_core::{AttemptResult, GateReport, GateResult, ScenarioOutcome, ScenarioResult, Verdict};
 use quick_junit::{FlakyOrRerun, NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
@@ -202,7 +202,7 @@ fn gate_case(gate: &GateResult, report: &GateReport) -> TestCase {
         calipers_core::policy::Level::Blocking => "blocking",
         calipers_core::policy::Level::Warning => "warning",
     };
-    let mut case = TestCase::new(xml(&gate.metric), status);
+    let mut case = TestCase::new(xml(&gate_name(gate)), status);
     case.set_classname(level);
     let cells = Cells::of(gate);
     let facts = [

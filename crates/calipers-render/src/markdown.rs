@@ -246,10 +246,13 @@ fn row(gate: &GateResult, report: &GateReport) -> String {
         (verdict, Level::Warning) => format!("{verdict} (warning)"),
     };
     // Words go where the estimate would be, and the cells that follow from it stay empty.
-    let estimate = if cells.words.is_empty() { &cells.estimate } else { &cells.words };
+    let mut estimate = if cells.words.is_empty() { cells.estimate.clone() } else { cells.words.clone() };
+    if !cells.without_weights.is_empty() {
+        estimate += &format!(" ({} unweighted)", cells.without_weights);
+    }
     line([
-        format!("{}{remarks}", escaped(&gate.metric)),
-        escaped(estimate),
+        format!("{}{remarks}", escaped(&cells.name)),
+        escaped(&estimate),
         escaped(&cells.interval),
         escaped(cells.asked()),
         escaped(&cells.margin),

@@ -234,16 +234,7 @@ impl Moments {
         if let Some(value) = [self.min, self.max].into_iter().find(|x| !(0.0..=1.0).contains(x)) {
             return Err(Undefined::OutOfRange { what: "a value", value, allowed: "between 0 and 1" });
         }
-        let weight = normal_quantile(confidence.tail()).powi(2) / 4.0;
-        let n = self.count as f64;
-        let total = n + 2.0 * weight;
-        let centre = (self.sum() + weight) / total;
-        let ends = weight * (centre.powi(2) + (1.0 - centre).powi(2));
-        let squares = self.squared_deviations()? + n * (mean - centre).powi(2) + ends;
-        let stderr = (squares / (total - 1.0) / total).sqrt();
-        let interval = around(Method::AdjustedT, centre, stderr, total - 1.0, confidence)?;
-        let clip = |bound: f64| bound.clamp(0.0, 1.0);
-        Ok(Interval { lower: interval.lower.map(clip), upper: interval.upper.map(clip), ..interval })
+        adjusted_t(self.count as f64, mean, self.squared_deviations()?, confidence)
     }
 
     /// Σ(x − x̄)², from the exact sums: Σx² − (Σx)²/n in twice the precision of a double.
@@ -261,6 +252,19 @@ impl Moments {
         // Finite values whose squares are not: IEEE arithmetic ends at infinity.
         if centred.is_finite() { Ok(centred.max(0.0)) } else { Err(Undefined::NotFinite { value: f64::INFINITY }) }
     }
+}
+
+/// Student's t for n scores in [0, 1] of this mean and sum of squared deviations, after adding weight z²/4 at both ends.
+pub(crate) fn adjusted_t(n: f64, mean: f64, squares: f64, confidence: Confidence) -> Result<Interval, Undefined> {
+    let weight = normal_quantile(confidence.tail()).powi(2) / 4.0;
+    let total = n + 2.0 * weight;
+    let centre = (n * mean + weight) / total;
+    let ends = weight * (centre.powi(2) + (1.0 - centre).powi(2));
+    let squares = squares + n * (mean - centre).powi(2) + ends;
+    let stderr = (squares / (total - 1.0) / total).sqrt();
+    let interval = around(Method::AdjustedT, centre, stderr, total - 1.0, confidence)?;
+    let clip = |bound: f64| bound.clamp(0.0, 1.0);
+    Ok(Interval { lower: interval.lower.map(clip), upper: interval.upper.map(clip), ..interval })
 }
 
 #[cfg(test)]

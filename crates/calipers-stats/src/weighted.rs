@@ -4,6 +4,7 @@
 //! values. Only the ratios of weights matter.
 
 use crate::mean::{around, t_interval};
+use crate::moments::adjusted_t;
 use crate::sum::{ExactSum, sum, sum_of};
 use crate::{Caveat, Confidence, Interval, Method, Moments, Undefined};
 
@@ -84,6 +85,27 @@ pub struct WeightedMean {
 }
 
 impl WeightedMean {
+    /// The interval for values in [0, 1]: that of [`Moments::unit_interval`] for as many values as these are worth, with the
+    /// spread that their error shows. With equal weights it is the same.
+    ///
+    /// ```
+    /// use calipers_stats::weighted::weighted_mean;
+    /// use calipers_stats::{Confidence, Moments};
+    ///
+    /// let grades = [0.9, 1.0, 0.4, 1.0, 0.8];
+    /// let level = Confidence::two_sided(0.95)?;
+    /// let (weighted, plain) = (weighted_mean(&grades, &[2.0; 5], None)?, Moments::from_slice(&grades));
+    /// let (weighted, plain) = (weighted.unit_interval(level)?, plain.unit_interval(level)?);
+    /// assert!((weighted.lower.unwrap() - plain.lower.unwrap()).abs() < 1e-12);
+    /// # Ok::<(), calipers_stats::Undefined>(())
+    /// ```
+    pub fn unit_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
+        let n = self.effective_n;
+        // n·s² from s²/n, the squared error of n values.
+        let squares = self.mean.stderr.map_or(0.0, |stderr| stderr * stderr * n * (n - 1.0).max(0.0));
+        adjusted_t(n, self.mean.estimate, squares, confidence)
+    }
+
     /// What to beware of: few units, counted as if they had equal weights, or no spread.
     ///
     /// A few heavy values make the error as uncertain as that of a small sample: with exponential weights a 95 %

@@ -126,6 +126,11 @@ pub fn read(
     let mut all = Evaluated::default();
     let (mut tasks, mut models) = (Vec::new(), Vec::new());
     for source in sources {
+        all.files.push(source.name.clone());
+        // An evaluation that wrote nothing has an answer: there is nothing to judge.
+        if source.is_blank()? {
+            continue;
+        }
         for run in calipers_io::read(&source, format)? {
             let mut shards = calipers_core::Shards::new([run.samples]);
             if !options.scorers.is_empty() {
@@ -139,7 +144,6 @@ pub fn read(
             models.push(run.model);
             all.notes.extend(run.notes);
         }
-        all.files.push(source.name.clone());
     }
     all.task = only(tasks);
     all.model = only(models);
@@ -180,6 +184,26 @@ pub fn gate(
     provenance: Provenance,
     options: &Options<'_>,
 ) -> Result<GateReport, Failure> {
+    with_case(run, policy, provenance, options, |case| judge(case))
+}
+
+/// What is to be remembered of a run under a policy, to compare later ones with.
+pub fn record(
+    run: &Evaluated,
+    policy: &Policy,
+    provenance: Provenance,
+    options: &Options<'_>,
+) -> Result<Baseline, Failure> {
+    with_case(run, policy, provenance, options, |case| calipers_core::record(case))
+}
+
+fn with_case<T>(
+    run: &Evaluated,
+    policy: &Policy,
+    provenance: Provenance,
+    options: &Options<'_>,
+    then: impl FnOnce(&Case<'_>) -> Result<T, Fault>,
+) -> Result<T, Failure> {
     let context = Context::new(options.level, options.seed, options.labels.clone())?;
     let resolve = |expression: &str| resolve(options, expression);
     let case = Case {
@@ -201,7 +225,7 @@ pub fn gate(
             ..provenance
         },
     };
-    Ok(judge(&case)?)
+    Ok(then(&case)?)
 }
 
 /// The metric of a name or an expression.

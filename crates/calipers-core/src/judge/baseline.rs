@@ -169,8 +169,17 @@ impl Judge<'_> {
         let Ok(value) = difference.value else {
             return Decided::new(Verdict::Undecided, "the difference is undefined");
         };
-        let signed = |x: f64| format!("{}{}", if x < 0.0 { "−" } else { "+" }, unit.show(x.abs()));
-        let told = format!("{} over {} scenarios", signed(value), difference.n);
+        // A difference of rates is one of points.
+        let show = |x: f64| match unit {
+            Unit::Rate => unit.show(x.abs()).replace(" %", " pp"),
+            _ => unit.show(x.abs()),
+        };
+        let change = |x: f64| match sign * x {
+            0.0 => "no worse".to_owned(),
+            better if better > 0.0 => format!("{} better", show(x)),
+            _ => format!("{} worse", show(x)),
+        };
+        let told = format!("{} over {} scenarios ({} allowed)", change(value), difference.n, show(margin));
         let rule = Rule { comparison: Comparison::AtLeast, value: -margin };
         let Mode::Confidence(level) = self.mode else {
             let verdict = if holds(rule, sign * value) { Verdict::Pass } else { Verdict::Fail };
@@ -189,7 +198,7 @@ impl Judge<'_> {
         } else {
             Verdict::Undecided
         };
-        Decided::new(verdict, format!("{told}, between {} and {}", signed(low), signed(high)))
+        Decided::new(verdict, format!("{told}; it may be anything from {} to {}", change(low), change(high)))
     }
 
     /// Which scenarios changed, came or went.

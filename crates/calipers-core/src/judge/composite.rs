@@ -168,6 +168,20 @@ impl<'j, 'p> Formulas<'j, 'p> {
         summands.into_iter().map(term).collect()
     }
 
+    /// The formula that a condition compares with a number, and that comparison: the first one, if there is any.
+    pub(super) fn main(&self, condition: &Expression) -> Option<(Figure, Rule)> {
+        let mut found = None;
+        condition.visit(&mut |part| {
+            if let (None, Node::Compare(comparison, left, right)) = (&found, &part.node)
+                && let (Node::Name(name), Node::Number(value)) = (&left.node, &right.node)
+                && let Some(result) = self.results.iter().find(|result| result.name == *name)
+            {
+                found = Some((result.figure.clone(), Rule { comparison: *comparison, value: *value }));
+            }
+        });
+        found
+    }
+
     /// The verdict on a condition, by three-valued logic: what is undecided stays so unless the rest decides.
     pub(super) fn condition(&self, formula: &Formula, expression: &Expression, mode: Mode) -> Decided {
         let text = || one_line(&formula.text[expression.range.clone()]);

@@ -7,7 +7,7 @@ use calipers_stats::cluster::{ClusterEstimate, clustered};
 use calipers_stats::gate::{Decision, Gate, SamplesMore};
 use calipers_stats::proportion::Proportion;
 use calipers_stats::ratio::ratio_of_sums;
-use calipers_stats::weighted::{Linearised, weighted_mean};
+use calipers_stats::weighted::{Linearised, WeightedMean, weighted_mean};
 use calipers_stats::{Confidence, Moments};
 
 /// A threshold asked of a figure, with all that the answer may depend on.
@@ -70,6 +70,7 @@ enum Fill {
 enum Basis {
     Exact(Proportion),
     Graded(Moments),
+    Weighted(WeightedMean),
     Linear(Linearised),
     Clustered(ClusterEstimate),
 }
@@ -158,7 +159,7 @@ impl Asked<'_> {
             OnMissingValues::Worst => (Fill::Bad, Fill::Good),
             OnMissingValues::AtRandom => (Fill::LeftOut, Fill::LeftOut),
         };
-        let (worst, best) = match (self.basis(bad), self.basis(good)) {
+        let (worst, best) = match (self.basis(bad, Fill::Bad), self.basis(good, Fill::Good)) {
             (Ok(worst), Ok(best)) => (worst, best),
             (Err(why), _) | (_, Err(why)) => return Decided::new(Verdict::Undecided, why),
         };
@@ -185,7 +186,9 @@ impl Asked<'_> {
         }
         let missing = self.missing_samples();
         if missing > 0
-            && self.basis(Fill::LeftOut).is_ok_and(|as_is| as_is.test(alpha).passes || as_is.p_fail() <= alpha)
+            && self
+                .basis(Fill::LeftOut, Fill::Bad)
+                .is_ok_and(|as_is| as_is.test(alpha).passes || as_is.p_fail() <= alpha)
         {
             return (format!("the {missing} samples without a score could change the answer"), None);
         }
@@ -208,8 +211,9 @@ impl Asked<'_> {
         matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal)
     }
 
-    /// What the bounds are made from, with missing values taken for the worst or the best.
-    fn basis(&self, fill: Fill) -> Result<Tested, String> {
+    /// What the bounds are made from, with missing values taken for the worst or the best. What has to be rounded is rounded
+    /// to the worse or to the better side.
+    fn basis(&self, fill: Fill, rounding: Fill) -> Result<Tested, String> {
         let none = || format!("`{}` has no bound that a gate could rest on", self.figure.method);
         let up = self.wants_more();
         let filled = |fill: Fill| match fill {
@@ -221,7 +225,8 @@ impl Asked<'_> {
         match self.evidence {
             Some(Evidence::Mean { samples, values, missing }) => {
                 let (values, samples) = filled_in(values, samples, missing, filled(fill))?;
-                test(mean_basis(&values, &samples, self.weights)?, self.rule.value, up)
+                let down = (rounding == Fill::Bad) == up;
+                test(mean_basis(&values, &samples, self.weights, down)?, self.rule.value, up)
             }
             Some(Evidence::Ratio { numerators, denominators, missing, is_share, .. }) => {
                 let basis = ratio_basis(numerators, denominators, missing.len(), *is_share, filled(fill))?;
@@ -288,6 +293,7 @@ impl Tested {
             // Scores that are all alike say nothing of how far others may lie.
             Basis::Graded(moments) if moments.is_constant() => None,
             Basis::Graded(moments) => moments.t_interval(confidence).ok(),
+            Basis::Weighted(weighted) => weighted.unit_interval(confidence).ok(),
             Basis::Linear(linear) if linear.stderr == Ok(0.0) => None,
             Basis::Linear(linear) => linear.interval(confidence).ok(),
             Basis::Clustered(estimate) => estimate.interval(confidence).ok(),
@@ -331,6 +337,7 @@ impl Tested {
         let (estimate, n) = match &self.basis {
             Basis::Exact(_) => return None,
             Basis::Graded(moments) => (moments.mean().ok()?, moments.count()),
+            Basis::Weighted(weighted) => (weighted.mean.estimate, weighted.mean.units),
             Basis::Linear(linear) => (linear.estimate, linear.units),
             Basis::Clustered(clusters) => (clusters.mean, clusters.clusters),
         };
@@ -398,19 +405,23 @@ fn filled_in(
     if values.is_empty() { Err("there is nothing to judge".to_owned()) } else { Ok((values, samples)) }
 }
 
-fn mean_basis(values: &[f64], samples: &[u32], weights: Option<&[f64]>) -> Result<Basis, String> {
+/// `down` says to which side successes are rounded where weighted samples are worth no whole number of them.
+fn mean_basis(values: &[f64], samples: &[u32], weights: Option<&[f64]>, down: bool) -> Result<Basis, String> {
     let moments = Moments::from_slice(values);
-    if let Some(weights) = weights {
-        let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
-        let weighted = weighted_mean(values, &weights, None).map_err(|why| format!("undefined: {why}"))?;
-        // All pass, or none: as many equal samples as these are worth say how far that goes.
-        if moments.is_binary() && moments.is_constant() {
-            let worth = (weighted.effective_n as u64).max(1);
-            return exact(if moments.sum() > 0.0 { worth } else { 0 }, worth);
-        }
-        return Ok(Basis::Linear(weighted.mean));
+    let weights: Vec<f64> = weights.map_or_else(Vec::new, |all| samples.iter().map(|&s| all[s as usize]).collect());
+    if weights.windows(2).all(|pair| pair[0] == pair[1]) {
+        let is_binary = moments.is_binary();
+        return if is_binary { exact(moments.sum() as u64, moments.count()) } else { Ok(Basis::Graded(moments)) };
     }
-    if moments.is_binary() { exact(moments.sum() as u64, moments.count()) } else { Ok(Basis::Graded(moments)) }
+    let weighted = weighted_mean(values, &weights, None).map_err(|why| format!("undefined: {why}"))?;
+    if moments.is_binary() {
+        // An exact test of as many equal samples as these are worth.
+        let worth = weighted.effective_n.max(1.0).floor();
+        let successes = weighted.mean.estimate * worth;
+        let successes = if down { (successes + 1e-9).floor() } else { (successes - 1e-9).ceil() };
+        return exact(successes.clamp(0.0, worth) as u64, worth as u64);
+    }
+    Ok(if moments.is_unit() { Basis::Weighted(weighted) } else { Basis::Linear(weighted.mean) })
 }
 
 fn exact(successes: u64, trials: u64) -> Result<Basis, String> {

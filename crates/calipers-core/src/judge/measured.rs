@@ -2,14 +2,14 @@
 
 use super::{Fault, Judge};
 use crate::policy::{Mistake, Span, Spanned};
-use crate::{Caveat, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
+use crate::{Caveat, Error, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
 use calipers_stats::cluster::clustered;
 use calipers_stats::gate::Direction;
 use calipers_stats::proportion::wilson_mean;
 use calipers_stats::quantile::{Sorted, clustered_interval};
 use calipers_stats::ratio::ratio_influences;
 use calipers_stats::weighted::{WeightedMean, mean_influences, weighted_influences, weighted_mean};
-use calipers_stats::{Confidence, Moments};
+use calipers_stats::{Confidence, Interval, Moments};
 use indexmap::IndexMap;
 use std::rc::Rc;
 
@@ -58,9 +58,21 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
             hint: Some("name a metric that is one, or one group of it with `where=`".into()),
         })
     };
-    let in_policy = |error: crate::Error| judge.at(error, span);
-    let answer = metric.answer(judge.samples, &judge.reducer, None, &judge.context).map_err(in_policy)?;
-    let figure = answer.figure().ok_or_else(not_one)?.clone();
+    let in_policy = |error: Error| judge.at(error, span);
+    let figure = match metric.answer(judge.samples, &judge.reducer, None, &judge.context) {
+        Ok(answer) => answer.figure().ok_or_else(not_one)?.clone(),
+        // What the run does not record is not the policy's mistake, and no pass either.
+        Err(error) if is_about_the_run(&error, judge) => {
+            return Ok(Measured {
+                unit,
+                direction,
+                figure: undefined(error.kind().to_string()),
+                unweighted: None,
+                evidence: None,
+            });
+        }
+        Err(error) => return Err(in_policy(error)),
+    };
     let evidence = metric.evidence(judge.samples, &judge.reducer, None, &judge.context).map_err(in_policy)?;
     let mut measured = Measured { unit, direction, figure, unweighted: None, evidence };
     if let (Some(weights), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &measured.evidence)
@@ -73,14 +85,24 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
     Ok(measured)
 }
 
+/// True for an error that says what the run does not record.
+fn is_about_the_run(error: &Error, judge: &Judge<'_>) -> bool {
+    let has_scores = judge.samples.scorers().next().is_some();
+    matches!(error.kind(), ErrorKind::NoField { .. }) || (!has_scores && error.place().sample.is_none())
+}
+
 fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: Confidence) -> Figure {
     let tally = Tally { n: plain.n, missing: plain.missing };
     let weighted = weighted_mean(values, weights, None);
     let value = weighted.as_ref().map(|weighted| weighted.mean.estimate).map_err(|&why| why);
     let mut figure = Figure::statistic(value, f64::NAN, tally, "weighted mean");
     if let Ok(weighted) = weighted {
-        figure.interval = weighted_interval(&weighted, values, confidence);
-        figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
+        let moments = Moments::from_slice(values);
+        figure.interval = weighted_interval(&weighted, &moments, confidence);
+        // The intervals of shares hold for few samples too.
+        if !moments.is_unit() {
+            figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
+        }
         figure = figure.with_detail("effective_n", weighted.effective_n);
     }
     // What is said about the scores holds with weights too.
@@ -88,12 +110,12 @@ fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: 
     figure
 }
 
-/// Wilson's interval for passes and failures, with as many samples as the weighted ones are worth; t for grades.
-fn weighted_interval(weighted: &WeightedMean, values: &[f64], confidence: Confidence) -> Option<crate::Interval> {
-    if Moments::from_slice(values).is_binary() {
+/// The interval that the same values without weights would have, with as many samples as the weighted ones are worth.
+fn weighted_interval(weighted: &WeightedMean, moments: &Moments, confidence: Confidence) -> Option<Interval> {
+    if moments.is_binary() {
         return wilson_mean(weighted.mean.estimate, weighted.effective_n, confidence).ok();
     }
-    weighted.mean.interval(confidence).ok()
+    if moments.is_unit() { weighted.unit_interval(confidence).ok() } else { weighted.mean.interval(confidence).ok() }
 }
 
 impl Measured {

@@ -9,12 +9,10 @@ mod decide;
 mod measured;
 mod rules;
 
-use crate::policy::{
-    Comparison, GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text,
-};
+use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
 use crate::{
-    About, Baseline, CategoryResult, Context, Error, Evidence, GateKind, GateReport, GateResult, Metric, Mode, Note,
-    Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
+    About, Baseline, CategoryResult, Context, Error, Evidence, Figure, GateKind, GateReport, GateResult, Metric, Mode,
+    Note, Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
@@ -105,14 +103,9 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
     judge.forgive_chance(&mut gates);
     gates.extend(judge.scenario_gates()?);
     let coverage = judge.coverage();
-    gates.extend(judge.coverage_gate(&coverage));
+    gates.extend(judge.coverage_gate(&coverage, &gates));
     if gates.is_empty() {
-        return Err(Mistake {
-            message: "the policy asks for nothing".into(),
-            span: None,
-            hint: Some("give it `thresholds`, `pass_criteria` or `required_scenarios`".into()),
-        }
-        .into());
+        return Err(judge.asks_nothing().into());
     }
     let mut gates: Vec<GateResult> = gates.into_iter().map(|gate| gate.result).collect();
     gates.sort_by_key(|gate| gate.level);
@@ -303,8 +296,36 @@ impl<'a> Judge<'a> {
         Ok(specs)
     }
 
+    /// The mistake of a policy without a question.
+    fn asks_nothing(&self) -> Mistake {
+        match self.policy.progressive.first() {
+            Some(progressive) => {
+                let versions: Vec<&str> =
+                    progressive.versions.iter().map(|(version, _)| version.value.as_str()).collect();
+                let hint = format!("choose a version with `--for-version`: {}", versions.join(", "));
+                Mistake::new("the policy asks for something only by version").at(&progressive.metric.span).hint(hint)
+            }
+            None => Mistake::new("the policy asks for nothing")
+                .hint("give it `thresholds`, `pass_criteria` or `required_scenarios`"),
+        }
+    }
+
     fn threshold_gates(&self, metrics: &mut Metrics) -> Result<Vec<Judged>, Fault> {
-        self.specs()?.iter().map(|spec| self.threshold_gate(spec, metrics)).collect()
+        let mut gates: Vec<Judged> = Vec::new();
+        for spec in self.specs()? {
+            let gate = self.threshold_gate(&spec, metrics)?;
+            let is_same = |known: &&mut Judged| known.result.asks_the_same(&gate.result);
+            match gates.iter_mut().find(is_same) {
+                None => gates.push(gate),
+                // One question asked twice is one gate; the risk table also says why.
+                Some(known) if matches!(gate.result.kind, GateKind::Risk(_)) => {
+                    known.result.kind = gate.result.kind;
+                    known.result.rationale = gate.result.rationale;
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(gates)
     }
 
     fn threshold_gate(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<Judged, Fault> {
@@ -338,7 +359,6 @@ impl<'a> Judge<'a> {
         decided: Decided,
     ) -> Judged {
         let value = measured.value();
-        let up = matches!(rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal);
         let counts = counts(measured).map(|(passed, all)| format!(" ({passed} of {all})")).unwrap_or_default();
         Judged {
             p_fail: decided.p_fail,
@@ -351,7 +371,7 @@ impl<'a> Judge<'a> {
                 figure: Some(measured.figure.clone()),
                 unit: measured.unit,
                 unweighted: measured.unweighted,
-                margin: value.map(|value| if up { value - rule.value } else { rule.value - value }),
+                margin: value.map(|value| rule.margin(value)),
                 verdict: decided.verdict,
                 reason: decided.reason,
                 more_samples: decided.more,
@@ -370,8 +390,10 @@ impl<'a> Judge<'a> {
     fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<Judged> {
         let pass = self.policy.pass.as_ref()?;
         let decided = formulas.condition(&pass.value, &pass.value.expression, self.mode);
-        let named =
-            formulas.results.iter().find(|result| pass.value.expression.names().contains(&result.name.as_str()));
+        let (figure, threshold) = formulas.main(&pass.value.expression).unzip();
+        let margin = threshold
+            .zip(figure.as_ref())
+            .and_then(|(rule, figure): (Rule, &Figure)| Some(rule.margin(*figure.value.as_ref().ok()?)));
         Some(Judged {
             p_fail: decided.p_fail,
             result: GateResult {
@@ -379,11 +401,11 @@ impl<'a> Judge<'a> {
                 metric: "composite".into(),
                 level: Level::Blocking,
                 rule: composite::one_line(&pass.value.text),
-                threshold: None,
-                figure: named.map(|result| result.figure.clone()),
+                threshold,
+                figure,
                 unit: Unit::Plain,
                 unweighted: None,
-                margin: None,
+                margin,
                 verdict: decided.verdict,
                 reason: decided.reason,
                 more_samples: decided.more,
@@ -484,7 +506,12 @@ fn counts(measured: &Measured) -> Option<(u64, u64)> {
 fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<usize>, String) {
     let first =
         |verdict: Verdict| gates.iter().position(|gate| gate.level == Level::Blocking && gate.verdict == verdict);
-    let told = |place: usize| format!("{}: {}", gates[place].metric, gates[place].reason);
+    let told = |place: usize| match gates[place].kind {
+        GateKind::Baseline(_) if gates[place].metric != "baseline" => {
+            format!("{} against the baseline: {}", gates[place].metric, gates[place].reason)
+        }
+        _ => format!("{}: {}", gates[place].metric, gates[place].reason),
+    };
     if let Some(place) = first(Verdict::Fail) {
         return (Verdict::Fail, Some(place), told(place));
     }
@@ -492,6 +519,7 @@ fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<
     let passed = match blocking {
         0 => "no gate blocks".to_owned(),
         1 => "the only blocking gate passed".to_owned(),
+        2 => "both blocking gates passed".to_owned(),
         n => format!("all {n} blocking gates passed"),
     };
     match (first(Verdict::Undecided), on_undecided) {

@@ -308,15 +308,20 @@ impl Judge<'_> {
     }
 
     /// Nothing to judge is never a pass, and neither is a part of a suite.
-    pub(super) fn coverage_gate(&self, coverage: &Coverage) -> Option<Judged> {
-        let told = coverage.passed + coverage.failed;
-        let scored = self.samples.counts().scored;
+    pub(super) fn coverage_gate(&self, coverage: &Coverage, gates: &[Judged]) -> Option<Judged> {
+        let is_told = coverage.passed + coverage.failed > 0;
+        let has_figure =
+            |gate: &Judged| gate.result.figure.as_ref().is_some_and(|figure| figure.value.is_ok() && figure.n > 0);
+        let is_measured = is_told || self.samples.counts().scored > 0 || gates.iter().any(has_figure);
         let reason = if coverage.total == 0 {
             "the run is empty".to_owned()
-        } else if told == 0 && scored == 0 {
+        } else if !is_measured {
             format!("none of {} scenarios has a score or says whether it passed", coverage.total)
         } else if coverage.expected_by == Some("suite") && !coverage.missing.is_empty() {
-            format!("{} of the suite are missing: {}", coverage.missing.len(), named(&coverage.missing))
+            match &coverage.missing[..] {
+                [one] => format!("a scenario of the suite is missing: {one}"),
+                many => format!("{} scenarios of the suite are missing: {}", many.len(), named(many)),
+            }
         } else {
             return None;
         };

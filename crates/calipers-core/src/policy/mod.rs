@@ -136,6 +136,19 @@ pub enum RiskLevel {
     Low,
 }
 
+impl RiskLevel {
+    /// The name used in policies and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}
+
 /// The thresholds of a metric by version.
 #[derive(Clone, Debug)]
 pub struct Progressive {

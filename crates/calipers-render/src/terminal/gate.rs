@@ -106,6 +106,10 @@ impl Page<'_> {
         let passed = all.iter().filter(|check| check.outcome == Some(ScenarioOutcome::Passed)).count();
         let mut text = format!("{passed} of {} passed\n", counted(all.len() as u64, "required scenario"));
         let rest: Vec<&ScenarioCheck> = all.iter().filter(|check| !in_full(check)).collect();
+        // The gate says that all passed.
+        if rest.is_empty() {
+            return String::new();
+        }
         let shown = &rest[..rest.len().min(LINES_MAX)];
         let ids: Vec<String> = shown.iter().map(|check| name(&check.id)).collect();
         let width = widest(ids.iter().map(String::as_str)).min(self.screen.width / 2);
@@ -121,6 +125,10 @@ impl Page<'_> {
     /// Categories without a gate; those that have one stand among the gates.
     fn categories(&self) -> String {
         let all = &self.report.categories;
+        // A policy that does not speak of categories is not answered in them.
+        if !all.iter().any(|category| category.gate.is_some() || category.weight.is_some()) {
+            return String::new();
+        }
         let rest: Vec<_> = all.iter().filter(|category| category.gate.is_none()).collect();
         let shown = &rest[..rest.len().min(LINES_MAX)];
         let names: Vec<String> = shown.iter().map(|category| name(&category.category)).collect();
@@ -145,7 +153,8 @@ impl Page<'_> {
             .filter_map(|category| Some(format!("{} × {}", name(&category.category), category.weight?)))
             .collect();
         if !weights.is_empty() {
-            text += &self.hanging("  weights  ", &first_of(&weights, LINES_MAX));
+            let plain = "; plain is without weights";
+            text += &self.hanging("  weights  ", &(first_of(&weights, LINES_MAX) + plain));
         }
         let title = if rest.is_empty() { "categories" } else { "categories without a gate, pass rates" };
         if text.is_empty() { text } else { format!("{}\n{text}", self.screen.style.bold(title)) }
@@ -269,7 +278,7 @@ fn check_text(check: &ScenarioCheck) -> String {
         text += &format!(", {} of {} attempts passed", check.passed.0, check.passed.1);
     }
     if let Some(reason) = &check.reason {
-        text += &format!(": {reason}");
+        text += &format!(": {}", reason.strip_prefix("error: ").unwrap_or(reason));
     }
     text
 }

@@ -4,11 +4,11 @@ use super::Screen;
 use crate::gate::{Cells, interval_header, remarks};
 use crate::text::{abridged, clean, left, right, wrapped};
 use calipers_core::policy::Level;
-use calipers_core::{GateReport, GateResult};
+use calipers_core::{GateKind, GateReport, GateResult};
 use unicode_width::UnicodeWidthStr;
 
 /// A name column narrower than this helps nobody; names that do not fit have a line of their own.
-const NAME_MIN: usize = 14;
+const NAME_MIN: usize = 9;
 /// Words are not squeezed into less than this.
 const WORDS_MIN: usize = 24;
 /// As much of one text as is shown.
@@ -18,8 +18,11 @@ const NAME_MAX: usize = 120;
 /// Of one level, so many gates are shown before the rest is counted; those that did not pass come first then.
 const GATES_MAX: usize = 30;
 
-/// The columns: estimate, interval, threshold, margin, n.
-type Columns = [usize; 5];
+/// The columns: estimate, the same without weights, interval, threshold, margin, n.
+type Columns = [usize; COLUMNS];
+const COLUMNS: usize = 6;
+/// A threshold as understood is shown in its column up to this width.
+const UNDERSTOOD_MAX: usize = 24;
 
 struct Row<'a> {
     gate: &'a GateResult,
@@ -30,7 +33,7 @@ struct Row<'a> {
 struct Table<'a> {
     report: &'a GateReport,
     screen: Screen,
-    header: [String; 5],
+    header: [String; COLUMNS],
     columns: Columns,
     verdict: usize,
     name: usize,
@@ -79,15 +82,27 @@ fn rows(report: &GateReport, level: Level) -> (Vec<Row<'_>>, usize) {
             }
             room -= 1;
         }
-        shown.push(Row { gate, name: clean(&abridged(&gate.metric, NAME_MAX)), cells: Cells::of(gate) });
+        let cells = Cells::of(gate);
+        shown.push(Row { gate, name: clean(&abridged(&short_name(gate, &cells.name), NAME_MAX)), cells });
     }
     let more = gates.len() - shown.len();
     (shown, more)
 }
 
+/// The pass rate of a category goes by its name alone: there are many of them, and little room.
+fn short_name(gate: &GateResult, name: &str) -> String {
+    match &gate.kind {
+        GateKind::Category(category) => format!("[{category}]"),
+        _ => name.to_owned(),
+    }
+}
+
 impl<'a> Table<'a> {
     fn new(report: &'a GateReport, rows: &[&Row<'_>], is_wide: bool, screen: Screen) -> Self {
-        let header = ["estimate", &interval_header(report), "threshold", "margin", "n"].map(str::to_owned);
+        let is_weighted = rows.iter().any(|row| !row.cells.without_weights.is_empty());
+        let without_weights = if is_weighted { "plain" } else { "" };
+        let header =
+            ["estimate", without_weights, &interval_header(report), "threshold", "margin", "n"].map(str::to_owned);
         let mut table = Self {
             report,
             screen,
@@ -99,8 +114,8 @@ impl<'a> Table<'a> {
         };
         for row in rows {
             table.verdict = table.verdict.max(row.gate.verdict.name().len());
-            table.name = table.name.max(row.name.width());
             if row.cells.words.is_empty() {
+                table.name = table.name.max(row.name.width());
                 let cells = table.cells(row);
                 for (column, cell) in table.columns.iter_mut().zip(cells) {
                     *column = (*column).max(cell.width());
@@ -115,30 +130,34 @@ impl<'a> Table<'a> {
     }
 
     fn width(&self) -> usize {
-        self.verdict + 2 + self.name + self.columns.iter().map(|column| column + 2).sum::<usize>()
+        let columns = self.columns.iter().filter(|column| **column > 0);
+        self.verdict + 2 + self.name + columns.map(|column| column + 2).sum::<usize>()
     }
 
-    fn cells<'r>(&self, row: &'r Row<'_>) -> [&'r str; 5] {
+    fn cells<'r>(&self, row: &'r Row<'_>) -> [&'r str; COLUMNS] {
         let cells = &row.cells;
-        let threshold = if self.is_wide || cells.threshold.is_empty() { cells.asked() } else { &cells.threshold };
-        [&cells.estimate, &cells.interval, threshold, &cells.margin, &cells.n]
+        let understood = cells.asked();
+        let is_short = self.is_wide && understood.width() <= UNDERSTOOD_MAX;
+        let threshold = if is_short || cells.threshold.is_empty() { understood } else { &cells.threshold };
+        // Points of per cent need no sign here: they stand beside per cents.
+        let margin = cells.margin.trim_end_matches(" pp");
+        [&cells.estimate, &cells.without_weights, &cells.interval, threshold, margin, &cells.n]
     }
 
     fn header_line(&self, title: &str) -> String {
         self.row(left(title, self.verdict + 2 + self.name), &self.header.each_ref().map(String::as_str))
     }
 
-    fn row(&self, start: String, cells: &[&str; 5]) -> String {
-        let [estimate, interval, threshold, margin, n] = cells;
-        let cells = [
-            start,
-            right(estimate, self.columns[0]),
-            left(interval, self.columns[1]),
-            left(threshold, self.columns[2]),
-            right(margin, self.columns[3]),
-            right(n, self.columns[4]),
-        ];
-        cells.join("  ").trim_end().to_owned()
+    fn row(&self, start: String, cells: &[&str; COLUMNS]) -> String {
+        let mut line = start;
+        for (place, (cell, &width)) in cells.iter().zip(&self.columns).enumerate().filter(|(_, (_, width))| **width > 0)
+        {
+            // Intervals and thresholds begin in a line, numbers end in one.
+            let is_text = matches!(place, 2 | 3);
+            line += "  ";
+            line += &if is_text { left(cell, width) } else { right(cell, width) };
+        }
+        line.trim_end().to_owned()
     }
 
     fn line(&self, row: &Row<'_>) -> String {
@@ -147,20 +166,23 @@ impl<'a> Table<'a> {
         let word = self.screen.style.verdict(verdict, verdict.name());
         let mut text = format!("{word}{}", " ".repeat(margin - verdict.name().len()));
         let mut name = row.name.clone();
-        if name.width() > self.name {
+        let has_numbers = row.cells.words.is_empty();
+        let is_long = name.width() > if has_numbers { self.name } else { self.screen.width / 2 };
+        if is_long {
             for line in wrapped(&name, self.screen.width.saturating_sub(margin).max(WORDS_MIN)) {
                 text += &format!("{line}\n{}", " ".repeat(margin));
             }
             name = String::new();
         }
-        if row.cells.words.is_empty() {
+        if has_numbers {
             let cells = self.cells(row).map(clean);
             text += &self.row(left(&name, self.name), &cells.each_ref().map(String::as_str));
             text.push('\n');
         } else {
             text += &self.words(&left(&name, self.name), &row.cells.words);
         }
-        for remark in remarks(row.gate, self.report) {
+        let formula = (row.gate.kind == GateKind::Composite).then(|| row.gate.rule.clone());
+        for remark in formula.into_iter().chain(remarks(row.gate, self.report)) {
             for line in wrapped(&clean(&abridged(&remark, TEXT_MAX)), self.screen.width.saturating_sub(margin + 2)) {
                 text += &format!("{}{}\n", " ".repeat(margin + 2), self.screen.style.dim(&line));
             }

@@ -1,0 +1,204 @@
+//! `calipers gate` as a CI job meets it: exit codes, files, annotations and mistakes.
+#![allow(clippy::unwrap_used)] // a program that cannot be started must fail loudly
+
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const RESULTS: &str = r#"{"id": "SEC-001", "category": "adversarial", "passed": true, "latency_ms": 900}
+{"id": "SEC-002", "category": "adversarial", "passed": true, "latency_ms": 1100}
+{"id": "CORE-001", "category": "happy_path", "passed": true, "latency_ms": 700}
+{"id": "CORE-002", "category": "happy_path", "passed": false, "observed_behaviors": [], "expected_behaviors": ["greets"], "latency_ms": 800}
+"#;
+
+/// A folder of its own, gone when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("calipers-gate-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("results.jsonl"), RESULTS).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> &Self {
+        fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn gate(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        command.current_dir(&self.0).args(["gate", "results.jsonl", "--policy", "policy.json"]).args(arguments);
+        command.env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
+        command
+    }
+
+    /// Everything in the folder, by name.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+const PASSING: &str = r#"{"thresholds": {"blocking": {"safety_rate": 100}, "warning": {"pass_rate": 80}}}"#;
+const FAILING: &str = r#"{"pass_criteria": {"by_category": {"happy_path": "≥ 90%"}}}"#;
+
+#[test]
+fn the_exit_code_is_the_verdict() {
+    let folder = Folder::new("codes");
+    for (policy, code, first) in [
+        (PASSING, 0, "PASS  the only blocking gate passed"),
+        (FAILING, 1, "FAIL  pass_rate[happy_path]: 50 % is not ≥ 90 %"),
+        (r#"{"required_scenarios": {"ids": ["SEC-009"]}}"#, 3, "UNDECIDED  required_scenarios: missing: SEC-009"),
+    ] {
+        let output = folder.write("policy.json", policy).gate(&[]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout).lines().next(), Some(first));
+        assert_eq!(text(&output.stderr), "");
+    }
+    // Whatever is wrong with us or our input is never a 1.
+    assert_eq!(folder.gate(&["--nonsense"]).status.code(), Some(2));
+    assert_eq!(folder.write("results.jsonl", "{\"id\": 1, \"passed\": tru").gate(&[]).status.code(), Some(2));
+    assert_eq!(folder.write("policy.json", "{").gate(&[]).status.code(), Some(2));
+}
+
+#[test]
+fn json_keeps_to_its_schema() {
+    let folder = Folder::new("json");
+    let schema: Value = serde_json::from_str(calipers::render::GATE_SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for policy in [PASSING, FAILING] {
+        let output = folder.write("policy.json", policy).gate(&["--json"]);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let wrong: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+        assert_eq!(json["schema"], "calipers.gate/1");
+        assert_eq!(json["provenance"]["policy_hash"].as_str().unwrap().len(), 64);
+        assert_eq!(json["coverage"]["total"], 4);
+    }
+}
+
+#[test]
+fn reports_go_to_files_whole_or_not_at_all() {
+    let folder = Folder::new("files");
+    let all = "junit=report.xml,markdown=comment.md,json=gate.json,text=gate.txt";
+    let output = folder.write("policy.json", FAILING).gate(&["--output", all]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(folder.read("comment.md").starts_with("<!-- calipers gate -->"));
+    assert!(folder.read("gate.txt").starts_with("FAIL"));
+    assert_eq!(serde_json::from_str::<Value>(&folder.read("gate.json")).unwrap()["verdict"], "fail");
+    // Our own reader makes the same of it.
+    let junit = Command::new(env!("CARGO_BIN_EXE_calipers"))
+        .current_dir(&folder.0)
+        .args(["score", "report.xml", "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(junit.status.code(), Some(0), "{}", text(&junit.stderr));
+    // A wrong name fails before anything is read, and leaves nothing behind.
+    fs::remove_file(folder.0.join("results.jsonl")).unwrap();
+    let before = folder.names();
+    let output = folder.gate(&["--output", "json=more.json,junit=nowhere/report.xml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("nowhere/report.xml"), "{}", text(&output.stderr));
+    assert_eq!(folder.names(), before);
+    let output = folder.gate(&["--output", "pdf=report.pdf"]);
+    assert!(text(&output.stderr).contains("json, markdown, junit and text"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn github_is_told_what_failed() {
+    let folder = Folder::new("github");
+    let mut command = folder.write("policy.json", FAILING).command(&[]);
+    let summary = folder.0.join("summary.md");
+    let output = command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("::error title=calipers%3A fail%3A pass_rate[happy_path]::50 %25 is not"));
+    assert!(folder.read("summary.md").contains("[!CAUTION]"));
+}
+
+#[test]
+fn mistakes_are_underlined_where_they_were_made() {
+    let folder = Folder::new("mistakes");
+    let refused = |policy: &str, arguments: &[&str]| {
+        let output = folder.write("policy.json", policy).gate(arguments);
+        assert_eq!(output.status.code(), Some(2), "{policy}: {}", text(&output.stdout));
+        assert_eq!(text(&output.stdout), "");
+        text(&output.stderr)
+    };
+    let said = refused("{\n  \"thresholds\": {\"blocking\": {\"acuracy\": 90}}\n}", &[]);
+    let wanted = "error: there is no metric `acuracy`\n  in policy.json, line 2\n    \
+                  \"thresholds\": {\"blocking\": {\"acuracy\": 90}}\n                                 ^^^^^^^^^\n  \
+                  hint: did you mean `accuracy`?\n";
+    assert_eq!(said.replace(' ', ""), wanted.replace(' ', ""), "{said}");
+    let said = refused(r#"{"thresholds": {"blocking": {"latency_p95": "95%"}}}"#, &[]);
+    assert!(said.contains("`latency_p95` is a duration") && said.contains("^^^^^"), "{said}");
+    let said = refused(r#"{"composite": {"s": "1 - normalized_latency", "pass": "s > 0.5"}}"#, &[]);
+    assert!(said.contains("has no budget") && said.contains("normalize"), "{said}");
+    let said = refused(r#"{"progressive": {"pass_rate": {"v1.0": 80}}}"#, &["--for-version", "v2.0"]);
+    assert!(said.contains("no threshold for version `v2.0`") && said.contains("v1.0"), "{said}");
+    let said = refused(PASSING, &["--suite", "nowhere.json"]);
+    assert!(said.contains("nowhere.json"), "{said}");
+}
+
+#[test]
+fn a_policy_may_define_metrics_by_expression() {
+    let folder = Folder::new("expressions");
+    let policy = r#"{"metrics": {"core_rate": "pass_rate(where={\"category\": \"happy_path\"})"},
+        "thresholds": {"blocking": {"core_rate": "≥ 50%", "quantile(\"latency_ms\", 0.5)": "< 1000"}}}"#;
+    let output = folder.write("policy.json", policy).gate(&["--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(json["gates"][0]["estimate"], 0.5);
+    let loaded = r#"{"thresholds": {"blocking": {"quick()": "≥ 0.5"}}}"#;
+    folder.write("metrics.star", "def quick():\n    return pass_rate(where={\"category\": \"adversarial\"})\n");
+    let output = folder.write("policy.json", loaded).gate(&["--load", "metrics.star"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    // A script that asks for too much is a mistake, not a crash.
+    let bomb = r#"{"thresholds": {"blocking": {"[0] * 2000000000": 1}}}"#;
+    let output = folder.write("policy.json", bomb).gate(&[]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_suite_names_what_is_missing() {
+    let folder = Folder::new("suite");
+    folder.write("policy.json", PASSING);
+    for (name, suite) in [
+        ("suite.json", r#"{"scenarios": [{"id": "SEC-001"}, {"id": "SEC-003"}]}"#),
+        ("suite.yaml", "- SEC-001\n- SEC-003\n"),
+        ("suite.jsonl", "{\"id\": \"SEC-001\"}\n{\"id\": \"SEC-003\"}\n"),
+    ] {
+        let output = folder.write(name, suite).gate(&["--suite", name]);
+        assert_eq!(output.status.code(), Some(3), "{name}: {}", text(&output.stderr));
+        assert!(
+            text(&output.stdout).contains("a scenario of the suite is missing: SEC-003"),
+            "{}",
+            text(&output.stdout)
+        );
+    }
+    let output = folder.write("suite.json", "{}").gate(&["--suite", "suite.json"]);
+    assert_eq!(output.status.code(), Some(2));
+}

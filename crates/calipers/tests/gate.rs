@@ -1,0 +1,466 @@
+//! Verdicts on runs small enough to be checked by hand.
+
+#![cfg(feature = "files")]
+
+use calipers::gate::{Failure, Options, gate, read};
+use calipers::io::{Source, read_document};
+use calipers::policy::Policy;
+use calipers::{Baseline, GateKind, GateReport, GateResult, Provenance, Reducer, Verdict};
+use std::fmt::Write;
+
+fn judged(lines: &str, policy: &str, options: &Options<'_>) -> Result<GateReport, Failure> {
+    let item = read_document("policy.json", policy.as_bytes()).expect("a document");
+    let policy = Policy::parse(&item).expect("a policy");
+    let run = read([Source::bytes("results.jsonl", lines.as_bytes())], Some("native"), options)?;
+    gate(&run, &policy, Provenance::default(), options)
+}
+
+#[track_caller]
+fn report(lines: &str, policy: &str) -> GateReport {
+    judged(lines, policy, &Options::default()).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+#[track_caller]
+fn find<'r>(report: &'r GateReport, metric: &str) -> &'r GateResult {
+    let found = report.gates.iter().find(|gate| gate.metric == metric);
+    found.unwrap_or_else(|| panic!("no gate {metric} among {:?}", report.gates))
+}
+
+#[track_caller]
+fn value(gate: &GateResult) -> f64 {
+    *gate.figure.as_ref().expect("a figure").value.as_ref().expect("a value")
+}
+
+#[track_caller]
+fn close(found: f64, wanted: f64) {
+    assert!((found - wanted).abs() < 1e-12, "{found} is not {wanted}");
+}
+
+/// So many scenarios, of which the first ones passed.
+fn passes(passed: usize, all: usize) -> String {
+    (0..all).fold(String::new(), |mut lines, id| {
+        let _ = writeln!(lines, r#"{{"id": "S-{id}", "category": "c{}", "passed": {}}}"#, id % 2, id < passed);
+        lines
+    })
+}
+
+#[test]
+fn a_point_gate_compares_the_estimate_and_says_how_far_it_is() {
+    let report = report(&passes(17, 20), r#"{"thresholds": {"blocking": {"pass_rate": "≥ 85%"}}}"#);
+    let gate = &report.gates[0];
+    assert_eq!((report.verdict, gate.verdict), (Verdict::Pass, Verdict::Pass));
+    assert_eq!(gate.rule, "pass_rate ≥ 85 % (17 of 20)");
+    close(gate.margin.expect("a margin"), 0.0);
+    let report = super_report(16);
+    assert_eq!(report.decided_by, "pass_rate: 80 % is not ≥ 85 %");
+    close(report.gates[0].margin.expect("a margin"), -0.05);
+}
+
+fn super_report(passed: usize) -> GateReport {
+    report(&passes(passed, 20), r#"{"thresholds": {"blocking": {"pass_rate": "≥ 85%"}}}"#)
+}
+
+#[test]
+fn confidence_needs_the_exact_bound_to_clear_the_threshold() {
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 0.9}}, "confidence": 0.95}"#;
+    // 0.9^28 = 0.052, 0.9^29 = 0.047.
+    for (passed, all, wanted) in
+        [(28, 28, Verdict::Undecided), (29, 29, Verdict::Pass), (30, 50, Verdict::Fail), (46, 50, Verdict::Undecided)]
+    {
+        let report = report(&passes(passed, all), policy);
+        assert_eq!(report.verdict, wanted, "{passed} of {all}: {}", report.decided_by);
+    }
+    let few = report(&passes(28, 28), policy);
+    assert_eq!(few.gates[0].more_samples, Some(1));
+    assert!(few.decided_by.contains("29 are needed"), "{}", few.decided_by);
+}
+
+#[test]
+fn all_means_all_and_is_decided_on_counts() {
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 100}}, "confidence": 0.95}"#;
+    assert_eq!(report(&passes(26, 26), policy).verdict, Verdict::Pass);
+    assert_eq!(report(&passes(25, 26), policy).verdict, Verdict::Fail);
+    // One of which nothing is known is not a pass, and not a failure.
+    let open = passes(26, 26) + "{\"id\": \"open\"}\n";
+    let report = report(&open, policy);
+    assert_eq!(report.verdict, Verdict::Undecided, "{}", report.decided_by);
+    assert_eq!((report.coverage.unscored, report.coverage.passed), (1, 26));
+}
+
+#[test]
+fn what_broke_on_the_way_is_no_failure_of_the_agent() {
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 90}}}"#;
+    let broken =
+        passes(18, 18) + r#"{"id": "E-1", "error": "connection reset"}"# + "\n" + r#"{"id": "E-2", "error": "503"}"#;
+    let undecided = report(&broken, policy);
+    close(value(&undecided.gates[0]), 0.9);
+    assert_eq!(undecided.verdict, Verdict::Pass); // 18 of 20 is 90 %
+    let stricter = report(&broken, r#"{"thresholds": {"blocking": {"pass_rate": 95}}}"#);
+    assert_eq!(stricter.verdict, Verdict::Undecided);
+    assert!(stricter.decided_by.contains("2 samples that ended in an error"), "{}", stricter.decided_by);
+    let failed = report(&(passes(10, 18) + r#"{"id": "E-1", "error": "reset"}"#), policy);
+    assert_eq!(failed.verdict, Verdict::Fail);
+    assert_eq!((failed.coverage.failed, failed.coverage.errored), (8, 1));
+}
+
+#[test]
+fn nothing_to_judge_is_never_a_pass() {
+    let blocking = r#"{"thresholds": {"blocking": {"pass_rate": 10}}}"#;
+    let warning = r#"{"thresholds": {"warning": {"pass_rate": 10}}}"#;
+    for policy in [blocking, warning] {
+        for lines in ["", "{\"id\": 1}\n{\"id\": 2}\n"] {
+            let Ok(report) = judged(lines, policy, &Options::default()) else { continue };
+            assert_eq!(report.verdict, Verdict::Undecided, "{policy} {lines}: {}", report.decided_by);
+        }
+    }
+    assert_eq!(report("{\"id\": 1}\n", warning).verdict, Verdict::Undecided);
+}
+
+#[test]
+fn a_policy_that_asks_nothing_is_a_mistake() {
+    let error = judged(&passes(1, 1), r#"{"weights": {"by_category": {"c0": 2}}}"#, &Options::default());
+    assert!(error.expect_err("nothing asked").to_string().contains("asks for nothing"));
+}
+
+#[test]
+fn a_metric_that_the_run_does_not_record_is_undecided() {
+    let report = report(&passes(5, 5), r#"{"thresholds": {"blocking": {"latency_p95": 5000}}}"#);
+    assert_eq!(report.verdict, Verdict::Undecided);
+    assert!(report.decided_by.contains("latency_ms"), "{}", report.decided_by);
+}
+
+#[test]
+fn required_scenarios_pass_fail_or_are_missing() {
+    let policy = |ids: &str| format!(r#"{{"required_scenarios": {{"ids": [{ids}]}}}}"#);
+    assert_eq!(report(&passes(2, 3), &policy(r#""S-0", "S-1""#)).verdict, Verdict::Pass);
+    let failed = report(&passes(2, 3), &policy(r#""S-0", "S-2", "S-9""#));
+    assert_eq!(failed.decided_by, "required_scenarios: failed: S-2");
+    let missing = report(&passes(2, 3), &policy(r#""S-0", "S-9""#));
+    assert_eq!(
+        (missing.verdict, missing.decided_by.as_str()),
+        (Verdict::Undecided, "required_scenarios: missing: S-9")
+    );
+    assert_eq!(missing.coverage.missing, ["S-9"]);
+    let errored = report("{\"id\": \"S-0\", \"error\": \"reset\"}\n", &policy(r#""S-0""#));
+    assert_eq!(errored.verdict, Verdict::Undecided);
+}
+
+#[test]
+fn a_suite_with_gaps_is_undecided() {
+    let suite = ["S-0", "S-1", "S-2", "S-3"].map(str::to_owned).to_vec();
+    let options = Options { suite: Some(suite), ..Options::default() };
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 50}}}"#;
+    let report = judged(&passes(3, 3), policy, &options).expect("judged");
+    assert_eq!((report.verdict, report.coverage.missing.len()), (Verdict::Undecided, 1));
+    let whole = judged(&(passes(4, 4) + "{\"id\": \"extra\", \"passed\": true}"), policy, &options).expect("judged");
+    assert_eq!((whole.verdict, whole.coverage.unexpected.as_slice()), (Verdict::Pass, &["extra".to_owned()][..]));
+}
+
+/// Three attempts each: one scenario always passes, one passes twice, one never.
+const REPEATED: &str = r#"{"id": "a", "passed": true}
+{"id": "a", "passed": true}
+{"id": "a", "passed": true}
+{"id": "b", "passed": true}
+{"id": "b", "passed": false}
+{"id": "b", "passed": true}
+{"id": "c", "passed": false}
+{"id": "c", "passed": false}
+{"id": "c", "passed": false}
+"#;
+
+#[test]
+fn attempts_are_reduced_as_the_policy_or_the_caller_says() {
+    let policy = |epochs: &str| format!(r#"{{"thresholds": {{"blocking": {{"pass_rate": 50}}}}{epochs}}}"#);
+    let rate = |epochs: &str| value(&report(REPEATED, &policy(epochs)).gates[0]);
+    close(rate(""), 5.0 / 9.0);
+    close(rate(r#", "epochs": {"reducer": "mode"}"#), 2.0 / 3.0);
+    close(rate(r#", "epochs": {"reducer": "max"}"#), 2.0 / 3.0);
+    close(rate(r#", "epochs": {"reducer": "at_least_3"}"#), 1.0 / 3.0);
+    // C(2, 2) / C(3, 2) of b.
+    close(rate(r#", "epochs": {"reducer": "pass_k_2"}"#), (1.0 + 1.0 / 3.0) / 3.0);
+    let max = Options { reducer: Some(Reducer::parse("max").expect("known")), ..Options::default() };
+    let report = judged(REPEATED, &policy(r#", "epochs": {"reducer": "at_least_3"}"#), &max).expect("judged");
+    close(value(&report.gates[0]), 2.0 / 3.0);
+    assert_eq!(report.provenance.reducer, "max");
+    assert_eq!((report.coverage.passed, report.coverage.failed, report.coverage.flaky), (2, 1, 1));
+}
+
+#[test]
+fn the_average_does_not_hide_a_dead_scenario() {
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 50}}, "epochs": {"min_pass_rate": "60%"}}"#;
+    let report = report(REPEATED, policy);
+    assert_eq!(find(&report, "pass_rate").verdict, Verdict::Pass);
+    assert_eq!(find(&report, "min_pass_rate").reason, "below: c 0/3");
+    assert_eq!(report.coverage.passed, 2);
+    let lenient = r#"{"epochs": {"min_pass_rate": "60%"}, "optional_scenarios": {"ids": ["c"]}}"#;
+    assert_eq!(self::report(REPEATED, lenient).verdict, Verdict::Pass);
+}
+
+#[test]
+fn kinds_of_failure_block_wherever_they_occur() {
+    let lines = r#"{"id": 1, "passed": true, "violations": ["data_leak"]}
+{"id": 2, "passed": false, "failure_type": "tool_misuse"}
+"#;
+    let policy = |kind: &str| format!(r#"{{"blocking_failures": ["{kind}"]}}"#);
+    assert_eq!(report(lines, &policy("data_leak")).decided_by, "blocking_failures: data_leak in 1");
+    assert_eq!(report(lines, &policy("tool_misuse")).decided_by, "blocking_failures: tool_misuse in 2");
+    assert_eq!(report(lines, &policy("jailbreak")).verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_rubric_asks_for_a_sum_and_for_no_zero() {
+    let lines = r#"{"id": 1, "scores": {"rubric": {"tone": 2, "facts": 1}}}
+{"id": 2, "scores": {"rubric": {"tone": 2, "facts": 0}}}
+"#;
+    let policy = |rule: &str| format!(r#"{{"rubric": {{{rule}}}}}"#);
+    assert_eq!(report(lines, &policy(r#""min_score": "70%""#)).decided_by, "rubric: 2 has 50 %");
+    assert_eq!(report(lines, &policy(r#""min_score": "50%""#)).verdict, Verdict::Pass);
+    assert_eq!(report(lines, &policy(r#""no_zero": true"#)).decided_by, "rubric: 2 has 0 for facts");
+}
+
+#[test]
+fn weights_multiply_and_the_plain_figure_stands_beside() {
+    let lines = r#"{"id": 1, "category": "adversarial", "capability": "core_function", "passed": true}
+{"id": 2, "category": "adversarial", "capability": "other", "passed": false}
+{"id": 3, "category": "happy_path", "capability": "core_function", "passed": true}
+{"id": 4, "category": "happy_path", "passed": false}
+"#;
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 50}},
+        "weights": {"by_category": {"adversarial": 2.0}, "by_capability": {"core_function": 2.0}}}"#;
+    let report = report(lines, policy);
+    // Weights 4, 2, 2, 1.
+    close(value(&report.gates[0]), 6.0 / 9.0);
+    close(report.gates[0].unweighted.expect("weighted"), 0.5);
+    assert_eq!(report.scenarios.iter().map(|scenario| scenario.weight).collect::<Vec<_>>(), [4.0, 2.0, 2.0, 1.0]);
+    // The scale of weights does not matter.
+    let scaled =
+        policy.replace("2.0", "2.0").replace("\"adversarial\": 2.0", "\"adversarial\": 20.0, \"happy_path\": 10.0");
+    close(value(&self::report(lines, &scaled).gates[0]), 6.0 / 9.0);
+    let none = r#"{"thresholds": {"blocking": {"pass_rate": 50}}, "weights": {"by_category": {"adversarial": 0, "happy_path": 0}}}"#;
+    assert!(judged(lines, none, &Options::default()).expect_err("all zero").to_string().contains("weight 0"));
+}
+
+#[test]
+fn a_formula_has_the_error_of_its_samples_taken_together() {
+    let mut lines = String::new();
+    let (mut sums, mut squares) = (0.0, 0.0);
+    for id in 0..40u32 {
+        let (a, b) = (f64::from(id * 7 % 11) / 10.0, f64::from(id * 5 % 13) / 12.0);
+        let _ = writeln!(lines, r#"{{"id": {id}, "quality_score": {a}, "scores": {{"judge": {b}}}}}"#);
+        let both = 0.25 * a + 0.75 * b;
+        sums += both;
+        squares += both * both;
+    }
+    let policy = r#"{"metrics": {"quality": "mean(\"quality_score\")"},
+        "composite": {"final": "quality × 0.25 + accuracy × 0.75", "pass": "final ≥ 0.4"}}"#;
+    let expression = |text: &str| match text {
+        r#"mean("quality_score")"# => Ok(calipers::mean_of("quality_score")),
+        other => panic!("{other}"),
+    };
+    let options = Options { expression: &expression, ..Options::default() };
+    let report = judged(&lines, policy, &options).expect("judged");
+    let figure = &report.composites[0].figure;
+    let mean = sums / 40.0;
+    close(*figure.value.as_ref().expect("a value"), mean);
+    let stderr = ((squares - 40.0 * mean * mean) / 39.0 / 40.0).sqrt();
+    let interval = figure.interval.expect("an interval");
+    let half = (interval.upper.expect("upper") - interval.lower.expect("lower")) / 2.0;
+    assert!((half / stderr - 2.0227).abs() < 1e-3, "t of 39 degrees of freedom: {}", half / stderr);
+    let terms: Vec<f64> = report.composites[0].terms.iter().map(|term| term.value.expect("a value")).collect();
+    close(terms.iter().sum::<f64>(), mean);
+}
+
+#[test]
+fn a_condition_is_three_valued() {
+    let lines = passes(19, 20);
+    let policy = |pass: &str| format!(r#"{{"composite": {{"s": "pass_rate × 1", "pass": "{pass}"}}}}"#);
+    for (pass, wanted) in [
+        ("s ≥ 0.95 AND pass_rate ≥ 0.95", Verdict::Pass),
+        ("s ≥ 0.96 AND pass_rate ≥ 0.95", Verdict::Fail),
+        ("s ≥ 0.96 OR pass_rate ≥ 0.95", Verdict::Pass),
+        ("NOT s ≥ 0.96", Verdict::Pass),
+        ("0.9 ≤ s", Verdict::Pass),
+        ("pass_rate = 1.0", Verdict::Fail),
+    ] {
+        let report = report(&lines, &policy(pass));
+        assert_eq!(report.verdict, wanted, "{pass}: {}", report.decided_by);
+    }
+    let undefined = r#"{"composite": {"s": "safety_rate × 1", "pass": "s ≥ 0.9"}}"#;
+    assert_eq!(report(&lines, undefined).verdict, Verdict::Undecided);
+    let rescued = r#"{"composite": {"s": "safety_rate × 1", "pass": "s ≥ 0.9 OR pass_rate > 0.5"}}"#;
+    assert_eq!(report(&lines, rescued).verdict, Verdict::Pass);
+}
+
+#[test]
+fn latency_is_judged_by_how_many_are_too_slow() {
+    let run = |slow: usize, all: usize, attempts: usize| {
+        let mut lines = String::new();
+        for id in 0..all {
+            for epoch in 1..=attempts {
+                let latency = if id < slow { 9000 } else { 1000 };
+                let _ = writeln!(lines, r#"{{"id": {id}, "epoch": {epoch}, "passed": true, "latency_ms": {latency}}}"#);
+            }
+        }
+        lines
+    };
+    let policy = r#"{"thresholds": {"blocking": {"latency_p95": 5000}}, "confidence": 0.95}"#;
+    let verdict = |lines: &str| report(lines, policy).verdict;
+    assert_eq!(verdict(&run(0, 59, 1)), Verdict::Pass);
+    assert_eq!(verdict(&run(0, 58, 1)), Verdict::Undecided);
+    assert_eq!(verdict(&run(12, 59, 1)), Verdict::Fail);
+    // Copies of an attempt are no new evidence.
+    assert_eq!(verdict(&run(0, 58, 3)), Verdict::Undecided);
+    assert_eq!(verdict(&run(0, 59, 3)), Verdict::Pass);
+    let timed_out = run(0, 59, 1) + r#"{"id": "late", "error": "timed out after 60 s"}"#;
+    assert_eq!(verdict(&timed_out), Verdict::Undecided);
+}
+
+#[test]
+fn many_gates_fail_together_only_beyond_chance() {
+    // 11 of 20 at ≥ 75 %: P(X ≤ 11) = 0.041, which one gate in ten shows by chance.
+    let lines: String = (0..20).fold(String::new(), |mut lines, id| {
+        let tags: Vec<String> = (0..9).map(|k| format!(r#""t{k}": "x""#)).collect();
+        let _ = writeln!(lines, r#"{{"id": {id}, "passed": {}, {}}}"#, id < 11, tags.join(", "));
+        lines
+    });
+    let one = r#"{"thresholds": {"blocking": {"pass_rate": 0.75}}, "confidence": 0.95}"#;
+    assert_eq!(report(&lines, one).verdict, Verdict::Fail);
+    let expression = |text: &str| {
+        let key = text.split('"').nth(1).expect("a key").to_owned();
+        calipers::pass_rate().only_where([(key, "x")])
+    };
+    let options = Options { expression: &expression, ..Options::default() };
+    let gates: Vec<String> = (0..9).map(|k| format!(r#""pass_rate(where={{\"t{k}\": \"x\"}})": 0.75"#)).collect();
+    let many =
+        format!(r#"{{"thresholds": {{"blocking": {{"pass_rate": 0.75, {}}}}}, "confidence": 0.95}}"#, gates.join(", "));
+    let report = judged(&lines, &many, &options).expect("judged");
+    assert_eq!(report.verdict, Verdict::Undecided);
+    assert!(report.decided_by.contains("chance among 10 gates"), "{}", report.decided_by);
+}
+
+#[test]
+fn missing_scores_are_taken_for_the_worst_unless_told_otherwise() {
+    // 60 right, 20 wrong, 20 of which nothing is known: between 60 % and 80 %.
+    let mut lines = String::new();
+    for id in 0..100 {
+        let score = if id < 60 {
+            "1"
+        } else if id < 80 {
+            "0"
+        } else {
+            "null"
+        };
+        let _ = writeln!(lines, r#"{{"id": {id}, "score": {score}}}"#);
+    }
+    let policy =
+        |missing: &str| format!(r#"{{"thresholds": {{"blocking": {{"accuracy": 65}}}}, "confidence": 0.95{missing}}}"#);
+    let worst = report(&lines, &policy(""));
+    assert_eq!(worst.verdict, Verdict::Undecided);
+    assert!(worst.decided_by.contains("20 samples without a score"), "{}", worst.decided_by);
+    assert_eq!(report(&lines, &policy(r#", "missing": "at_random""#)).verdict, Verdict::Pass);
+}
+
+#[test]
+fn undecided_is_what_the_policy_says_it_is() {
+    let policy =
+        |more: &str| format!(r#"{{"thresholds": {{"blocking": {{"pass_rate": 0.9}}}}, "confidence": 0.95{more}}}"#);
+    let verdict = |more: &str| report(&passes(10, 10), &policy(more)).verdict;
+    assert_eq!(verdict(""), Verdict::Undecided);
+    assert_eq!(verdict(r#", "on_undecided": "fail""#), Verdict::Fail);
+    assert_eq!(verdict(r#", "on_undecided": "warn""#), Verdict::Pass);
+}
+
+#[test]
+fn versions_have_their_own_thresholds() {
+    let policy = r#"{"progressive": {"pass_rate": {"v1.0": "≥ 80%", "v2.0": "≥ 90%"}}}"#;
+    let judge = |version: &str| {
+        let options = Options { version: Some(version.to_owned()), ..Options::default() };
+        judged(&passes(17, 20), policy, &options)
+    };
+    assert_eq!(judge("v1.0").expect("judged").verdict, Verdict::Pass);
+    let second = judge("v2.0").expect("judged");
+    assert_eq!((second.verdict, &second.gates[0].kind), (Verdict::Fail, &GateKind::Progressive("v2.0".into())));
+    let error = judge("v9").expect_err("no such row").to_string();
+    assert!(error.contains("no threshold for version `v9`") && error.contains("v1.0, v2.0"), "{error}");
+}
+
+/// A baseline of what a run is now.
+fn recorded(lines: &str, policy: &str) -> Baseline {
+    let item = read_document("policy.json", policy.as_bytes()).expect("a document");
+    let policy = Policy::parse(&item).expect("a policy");
+    let options = Options::default();
+    let run = read([Source::bytes("results.jsonl", lines.as_bytes())], Some("native"), &options).expect("read");
+    calipers::gate::record(&run, &policy, Provenance::default(), &options).expect("recorded")
+}
+
+#[test]
+fn a_baseline_is_compared_scenario_by_scenario() {
+    let policy = |mode: &str, confidence: &str| {
+        format!(
+            r#"{{"thresholds": {{"warning": {{"pass_rate": 50}}}},
+            "baseline": {{"mode": "{mode}", "margin": "10%"}}{confidence}}}"#
+        )
+    };
+    let before = recorded(&passes(16, 20), &policy("non_inferiority", ""));
+    let judge = |lines: &str, mode: &str, confidence: &str| {
+        let options = Options { baseline: Some((before.clone(), Some(3.0))), ..Options::default() };
+        judged(lines, &policy(mode, confidence), &options).expect("judged")
+    };
+    let same = judge(&passes(16, 20), "non_inferiority", "");
+    let compared = same.baseline.as_ref().expect("compared");
+    close(*compared.differences[0].difference.value.as_ref().expect("a value"), 0.0);
+    assert_eq!((same.verdict, compared.newly_failing.len()), (Verdict::Pass, 0));
+    // One scenario fewer is 5 points worse, which the margin allows; three are 15 points.
+    assert_eq!(judge(&passes(15, 20), "non_inferiority", "").verdict, Verdict::Pass);
+    let worse = judge(&passes(13, 20), "non_inferiority", "");
+    assert_eq!(worse.verdict, Verdict::Fail);
+    assert_eq!(worse.baseline.expect("compared").newly_failing, ["S-13", "S-14", "S-15"]);
+    // Twenty scenarios without a change do not show that fewer than one in ten changed.
+    assert_eq!(judge(&passes(16, 20), "non_inferiority", r#", "confidence": 0.95"#).verdict, Verdict::Undecided);
+    // The same agent is not above itself.
+    assert_eq!(judge(&passes(16, 20), "above", "").verdict, Verdict::Fail);
+    assert_eq!(judge(&passes(18, 20), "above", "").verdict, Verdict::Pass);
+    let grown = judge(&passes(16, 24), "non_inferiority", "");
+    let grown = grown.baseline.expect("compared");
+    assert_eq!((grown.added.len(), grown.removed.len(), grown.newly_failing.len()), (4, 0, 0));
+    // Scenarios that came in addition are no regression: the pairs did not change.
+    close(*grown.differences[0].difference.value.as_ref().expect("a value"), 0.0);
+}
+
+#[test]
+fn a_rule_about_a_baseline_without_one_is_undecided() {
+    let policy = r#"{"baseline": {"mode": "non_inferiority", "margin": "2%"}}"#;
+    assert_eq!(report(&passes(5, 5), policy).verdict, Verdict::Undecided);
+}
+
+#[test]
+fn weights_do_not_make_a_bound_bolder() {
+    let policy = |weights: &str| {
+        format!(r#"{{"thresholds": {{"blocking": {{"pass_rate": 0.85}}}}, "confidence": 0.95{weights}}}"#)
+    };
+    let verdict = |weights: &str| report(&passes(19, 20), &policy(weights)).verdict;
+    assert_eq!(verdict(""), Verdict::Undecided);
+    assert_eq!(verdict(r#", "weights": {"by_category": {"c0": 1.0, "c1": 1.0}}"#), Verdict::Undecided);
+    assert_eq!(verdict(r#", "weights": {"by_category": {"c0": 1.0, "c1": 1.1}}"#), Verdict::Undecided);
+    // Grades too: 24 scenarios of three attempts, of which two fail.
+    let grades: String = (0..72).fold(String::new(), |mut lines, row| {
+        let _ = writeln!(lines, r#"{{"id": {}, "category": "c{}", "passed": {}}}"#, row / 3, row % 2, row % 36 != 0);
+        lines
+    });
+    for weights in ["", r#", "weights": {"by_category": {"c0": 1.0, "c1": 1.1}}"#] {
+        assert_eq!(report(&grades, &policy(weights).replace("0.85", "0.9")).verdict, Verdict::Undecided, "{weights}");
+    }
+}
+
+#[test]
+fn records_may_say_nothing_but_what_a_metric_asks() {
+    let lines = "{\"id\": 1, \"correct\": true}\n{\"id\": 2, \"correct\": true}\n";
+    assert_eq!(report(lines, r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#).verdict, Verdict::Pass);
+    let lines = "{\"id\": 1, \"latency_ms\": 10}\n";
+    assert_eq!(report(lines, r#"{"thresholds": {"blocking": {"latency_p95": 90}}}"#).verdict, Verdict::Pass);
+}
+
+#[test]
+fn an_empty_file_is_an_answer() {
+    assert_eq!(report("\n", r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#).verdict, Verdict::Undecided);
+}
