@@ -19,6 +19,9 @@ pub(crate) enum Command {
     /// Remember a run to compare later ones with, and raise thresholds on evidence
     #[command(subcommand)]
     Baseline(Baseline),
+    /// Look at a policy before it is used
+    #[command(subcommand)]
+    Policy(Policy),
     /// Write results in another form
     Convert(Convert),
     /// List the metrics, or explain one
@@ -243,6 +246,55 @@ pub(crate) struct Raise {
     pub(crate) headroom: f64,
 }
 
+/// `calipers policy`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Say what may be wrong with a policy, with or without results
+    Check(Box<Check>),
+}
+
+/// `calipers policy check`
+///
+/// Exit codes: 0 no errors, 2 errors; with `--strict` warnings count as errors.
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    /// The policy: JSON, YAML or TOML (see docs/policy-check.md)
+    #[arg(value_name = "FILE")]
+    pub(crate) policy: String,
+
+    /// Results of the kind that will be judged: files, folders or patterns; `-` is standard input (repeatable)
+    #[arg(short, long, value_name = "FILES", num_args = 1..)]
+    pub(crate) samples: Vec<String>,
+
+    /// The scenarios that there should be: a file with their ids
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suite: Option<String>,
+
+    /// A run to compare with, from `calipers baseline record`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) baseline: Option<String>,
+
+    /// Count warnings as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// A Starlark file that defines metrics and reducers (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) load: Vec<String>,
+
+    /// How long expressions and loaded files may run, all together
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) script_time: u64,
+
+    /// Read the results in this format (see `calipers formats`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+
+    /// Print JSON (`calipers.findings/1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `calipers convert`
 #[derive(Args, Debug)]
 pub(crate) struct Convert {
@@ -295,6 +347,8 @@ pub(crate) enum Schema {
     Policy,
     /// Baselines: `calipers.baseline/1`
     Baseline,
+    /// `calipers policy check --json`: `calipers.findings/1`
+    Findings,
 }
 
 /// Tools whose numbers can be printed in place of ours.

@@ -8,6 +8,7 @@ mod exit;
 mod gate;
 mod guard;
 mod metrics;
+mod policy;
 mod progress;
 mod score;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Score(score) => guard::is_needed(&score.metric, &score.load),
         Command::Gate(gate) => gate::has_scripts(&gate.judging),
         Command::Baseline(baseline) => baseline::has_scripts(baseline),
+        Command::Policy(arguments::Policy::Check(check)) => policy::has_scripts(check),
         _ => false,
     };
     if has_scripts && !guard::is_child() {
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Command::Score(score) => score::run(&score),
         Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
         Command::Baseline(arguments) => baseline::run(&arguments),
+        Command::Policy(arguments::Policy::Check(check)) => return policy::check(&check),
         Command::Convert(convert) => convert::run(&convert),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Formats { json } => score::formats(json),
@@ -62,6 +65,7 @@ fn schema(name: Schema) -> &'static str {
         Schema::Gate => calipers::render::GATE_SCHEMA,
         Schema::Policy => calipers::policy::SCHEMA,
         Schema::Baseline => calipers::io::BASELINE_SCHEMA,
+        Schema::Findings => calipers::render::FINDINGS_SCHEMA,
     }
 }
 

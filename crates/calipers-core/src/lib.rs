@@ -21,6 +21,7 @@ mod glob;
 mod ids;
 mod judge;
 mod labels;
+mod lint;
 mod metric;
 mod places;
 mod plan;
@@ -55,6 +56,7 @@ pub use gate::{
 pub use ids::SampleId;
 pub use judge::{Case, Fault, judge, record};
 pub use labels::Labels;
+pub use lint::{Draft, Finding, Severity, lint, lint_ids};
 pub use metric::*;
 pub use plan::{Epochs, IntoReducers, Partial, Plan};
 pub use points::Points;

@@ -3,11 +3,13 @@
 //! - [`results_text`] and [`results_json`]: the metrics of runs.
 //! - [`gate_text`], [`gate_json`], [`gate_markdown`], [`gate_junit`] and [`gate_annotations`]: a verdict, for a terminal, a
 //!   program, a pull request, a CI server, and the log of a GitHub workflow.
+//! - [`findings_text`] and [`findings_json`]: what was found in a policy.
 //!
 //! Text from models and files is untrusted everywhere: its control characters are made visible before it reaches a
 //! terminal, and what has a meaning in Markdown, XML or a workflow's log is escaped there.
 
 mod annotations;
+mod findings;
 mod gate;
 mod gate_json;
 mod json;
@@ -18,6 +20,7 @@ mod terminal;
 mod text;
 
 pub use annotations::gate_annotations;
+pub use findings::{FINDINGS_SCHEMA, Findings, findings_json, findings_text};
 pub use gate_json::{GATE_SCHEMA, gate_json};
 pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
 pub use junit::{JunitError, gate_junit};

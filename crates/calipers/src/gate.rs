@@ -251,14 +251,7 @@ fn with_case<T>(
     then: impl FnOnce(&Case<'_>) -> Result<T, Fault>,
 ) -> Result<T, Failure> {
     let context = Context::new(options.level, options.seed, options.labels.clone())?;
-    let resolve = |expression: &str| match options.registry.metric(expression, &Value::Null) {
-        Err(error) if expression.contains('(') || is_unknown(&error) => {
-            let by_expression = (options.expression)(expression);
-            // A plain name that nothing knows is best explained by the list of all names.
-            if expression.contains('(') { by_expression } else { by_expression.map_err(|_| error) }
-        }
-        resolved => resolved,
-    };
+    let resolve = |expression: &str| resolve(options, expression);
     let case = Case {
         policy,
         samples: &run.samples,
@@ -279,6 +272,18 @@ fn with_case<T>(
         },
     };
     Ok(then(&case)?)
+}
+
+/// The metric of a name or an expression.
+pub(crate) fn resolve(options: &Options<'_>, expression: &str) -> Result<Metric, Error> {
+    match options.registry.metric(expression, &Value::Null) {
+        Err(error) if expression.contains('(') || is_unknown(&error) => {
+            let by_expression = (options.expression)(expression);
+            // A plain name that nothing knows is best explained by the list of all names.
+            if expression.contains('(') { by_expression } else { by_expression.map_err(|_| error) }
+        }
+        resolved => resolved,
+    }
 }
 
 fn is_unknown(error: &Error) -> bool {

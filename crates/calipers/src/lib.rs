@@ -23,6 +23,8 @@
 //! - [`stats`]: the statistics themselves, for those who have numbers already.
 
 #[cfg(feature = "files")]
+pub mod check;
+#[cfg(feature = "files")]
 pub mod convert;
 #[cfg(feature = "files")]
 pub mod gate;

@@ -63,6 +63,10 @@ pub struct Policy {
     pub on_undecided: OnUndecided,
     /// What missing values are taken for when gates are decided with confidence.
     pub missing: OnMissingValues,
+    /// The levels of risk that block, if the policy says so; what a gate does is in its own level.
+    pub risk_blocking: Vec<Spanned<RiskLevel>>,
+    /// The keys of the policy itself, with their places.
+    pub keys: Vec<Spanned<String>>,
 }
 
 impl Policy {

@@ -148,6 +148,7 @@ impl Reader {
     }
 
     fn section(&mut self, key: &Spanned<String>, item: &Item) {
+        self.policy.keys.push(key.clone());
         match key.as_str() {
             "name" | "evaluation_name" => self.policy.name = self.text(key, item).map(|text| text.value),
             "description" | "$schema" | "agent" => self.describing(key, item),
@@ -390,7 +391,10 @@ impl Reader {
         let mut levels = Vec::new();
         for name in self.texts(key, item) {
             match one_of(&name.value, &RISKS) {
-                Some(level) => levels.push(level),
+                Some(level) => {
+                    levels.push(level);
+                    self.policy.risk_blocking.push(Spanned { value: level, span: name.span.clone() });
+                }
                 None => self.not_a_choice(key, &name.value, &name.span, &RISKS),
             }
         }

@@ -79,6 +79,13 @@ impl Span {
         before.filter(|&byte| byte == b'\n').count() + 1
     }
 
+    /// The character of that line it begins with, from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        let before = self.text.text.get(..self.range.start).unwrap_or_default();
+        before.rsplit('\n').next().unwrap_or_default().chars().count() + 1
+    }
+
     /// What stands there.
     #[must_use]
     pub fn raw(&self) -> &str {

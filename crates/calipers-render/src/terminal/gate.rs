@@ -41,7 +41,7 @@ pub fn gate_text(report: &GateReport, screen: Screen) -> String {
 
 /// Text that a log of a GitHub workflow does not take for commands: those begin a line with `::`, and old ones stand
 /// anywhere after `##[`.
-fn without_commands(text: &str) -> String {
+pub(crate) fn without_commands(text: &str) -> String {
     let line = |line: &str| {
         // Colour is no part of what the line says.
         let start = line.trim_start().trim_start_matches("\u{1b}[2m").trim_start_matches("\u{1b}[1m");

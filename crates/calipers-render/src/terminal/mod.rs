@@ -16,6 +16,7 @@ use calipers_core::{Report, RunReport, Value, Verdict};
 use cells::{Block, blocks};
 use compare::Comparison;
 pub use gate::gate_text;
+pub(crate) use gate::without_commands;
 pub use raise::raise_text;
 use table::Entry;
 use unicode_width::UnicodeWidthStr;
@@ -30,7 +31,7 @@ pub enum Style {
 }
 
 impl Style {
-    fn paint(self, code: &str, text: &str) -> String {
+    pub(crate) fn paint(self, code: &str, text: &str) -> String {
         if self == Self::Colour && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {
@@ -48,7 +49,7 @@ impl Style {
         self.paint(code, text)
     }
 
-    fn bold(self, text: &str) -> String {
+    pub(crate) fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
