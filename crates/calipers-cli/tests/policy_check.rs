@@ -101,12 +101,16 @@ const CASES: &[Case] = &[
         r#"{"thresholds": {"blocking": {"latency_p95": "< 1ms"}}}"#),
     ("unreachable-threshold", Nothing, r#"{"composite": {"s": "accuracy × 0.5 + safety_rate × 0.5", "pass": "s ≥ 85"}}"#, "never below 0 or above 1",
         r#"{"composite": {"s": "accuracy × 0.5 + safety_rate × 0.5", "pass": "0.85 ≤ s"}}"#),
+    ("unreachable-threshold", Nothing, r#"{"weights": {"accuracy": 1, "safety_rate": 3}, "composite": {"pass": "weighted_score ≥ 95"}}"#, "never below 0 or above 1",
+        r#"{"weights": {"accuracy": 1, "safety_rate": 3}, "composite": {"pass": "weighted_score ≥ 0.95"}}"#),
     ("contradictory-thresholds", Nothing, r#"{"thresholds": {"blocking": {"accuracy": "≥ 90%"}}, "risk": [{"level": "high", "metric": "accuracy", "threshold": "≤ 80%"}]}"#, "cannot both hold",
         r#"{"thresholds": {"blocking": {"accuracy": "≥ 90%"}}, "risk": [{"level": "high", "metric": "accuracy", "threshold": "≤ 98%"}]}"#),
     ("contradictory-thresholds", Nothing, r#"{"composite": {"pass": "accuracy ≥ 0.9 AND accuracy < 0.9"}}"#, "`accuracy < 90 %` and `accuracy ≥ 90 %`",
         r#"{"composite": {"pass": "accuracy ≥ 0.9 OR accuracy < 0.9"}}"#),
     ("vacuous-threshold", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 0}}}"#, "`accuracy ≥ 0 %` always holds",
         r#"{"thresholds": {"blocking": {"accuracy": "> 0%"}}}"#),
+    ("vacuous-threshold", Nothing, r#"{"weights": {"accuracy": 1}, "composite": {"pass": "weighted_score ≥ 0"}}"#, "`weighted_score ≥ 0` always holds",
+        r#"{"weights": {"accuracy": 1}, "composite": {"pass": "weighted_score ≥ 0.95"}}"#),
     ("ambiguous-unit", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 1}}}"#, "`1` is understood as 100%; it could be meant as 1%",
         r#"{"thresholds": {"blocking": {"accuracy": 1.0}}}"#),
     ("ambiguous-unit", Nothing, r#"{"thresholds": {"blocking": {"accuracy": "≥ 0.95%"}}}"#, "could be meant as 95%",
@@ -240,7 +244,12 @@ fn repeats_make_a_chance_the_most_that_it_can_be() {
     let source = Source::bytes("results.jsonl", lines.concat().as_bytes());
     let run = read([source], None, &Options::default()).unwrap();
     let document = read_document("policy.json", br#"{"pass_criteria": {"overall": "80%"}}"#).unwrap();
-    let findings = check(&Policy::parse(&document).unwrap(), Some(&run.samples), &Options::default());
+    let policy = Policy::parse(&document).unwrap();
+    let sure = Policy { confidence: Some(0.95), ..policy.clone() };
+    let undecidable = &check(&sure, Some(&run.samples), &Options::default())[0];
+    // Their means are grades, of which a perfect score is not the best bound.
+    assert_eq!((undecidable.id, undecidable.severity), ("undecidable-gate", Severity::Warning), "{undecidable:#?}");
+    let findings = check(&policy, Some(&run.samples), &Options::default());
     assert!(findings[0].message.starts_with("with 5 samples chance decides"), "{findings:#?}");
     // P(X ≥ 4) = 0.6328125 for X ~ Bin(5, 0.75).
     assert!(findings[0].message.ends_with("one at 75 % passes it up to 63.3 % of the time"), "{findings:#?}");

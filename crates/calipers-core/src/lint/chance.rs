@@ -66,10 +66,15 @@ fn undecidable_gate(gate: &Gate<'_>, confidence: f64) -> Option<Found> {
         Some(n) => {
             let best = perfect_bound(n.worth, 1.0 - confidence).map(|bound| Unit::Rate.show(bound)).ok();
             let shows = best.map_or_else(|| "show nothing".to_owned(), |best| format!("show no more than {best}"));
-            let message = format!("`{rule}` can never pass {at}: {} {shows}, and it needs {needs}", n.text(what));
+            let message = format!(
+                "even a perfect score does not pass `{rule}` {at}: {} {shows}, and it needs {needs}",
+                n.text(what)
+            );
             let fix = format!("run at least {needs} {what}, or lower the threshold or the confidence");
-            let is_blocking = gate.spec.level == Level::Blocking;
-            if is_blocking { Found::error(message, fix) } else { Found::warning(message, fix) }
+            // Grades that are nearly perfect may be bounded more closely than a score of all or nothing.
+            let is_graded = matches!(gate.basis, Basis::Graded(_)) || n.is_repeated;
+            let is_error = gate.spec.level == Level::Blocking && !is_graded;
+            if is_error { Found::error(message, fix) } else { Found::warning(message, fix) }
         }
         None => {
             let message = format!("`{rule}` needs at least {needs} {what} to pass {at}");

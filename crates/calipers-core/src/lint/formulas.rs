@@ -24,9 +24,9 @@ fn add_demands(checker: &Checker<'_>, pass: &Spanned<Formula>, part: &Expression
             add_demands(checker, pass, b, demands);
         }
         Node::Compare(comparison, a, b) => {
-            let (name, comparison, value) = match (&a.node, &b.node) {
-                (Node::Name(name), Node::Number(value)) => (name, *comparison, *value),
-                (Node::Number(value), Node::Name(name)) => (name, turned(*comparison), *value),
+            let (side, name, comparison, value) = match (&a.node, &b.node) {
+                (Node::Name(name), Node::Number(value)) => (a, name, *comparison, *value),
+                (Node::Number(value), Node::Name(name)) => (b, name, turned(*comparison), *value),
                 _ => return,
             };
             demands.push(Demand {
@@ -35,10 +35,7 @@ fn add_demands(checker: &Checker<'_>, pass: &Spanned<Formula>, part: &Expression
                 unit: checker.about(name).map_or(Unit::Plain, |(unit, _)| unit),
                 level: Level::Blocking,
                 span: pass.value.place(&pass.span, part),
-                range: range_of(checker, a)
-                    .filter(|_| matches!(a.node, Node::Name(_)))
-                    .or_else(|| range_of(checker, b))
-                    .unwrap_or((f64::NEG_INFINITY, f64::INFINITY)),
+                range: range_of(checker, side).unwrap_or((f64::NEG_INFINITY, f64::INFINITY)),
             });
         }
         _ => {}
@@ -64,6 +61,7 @@ fn range_of(checker: &Checker<'_>, expression: &Expression) -> Option<(f64, f64)
         Node::Name(name) if normalized(name).is_some() => Some((0.0, 1.0)),
         Node::Name(name) => match checker.policy.composite.iter().find(|composite| composite.name.value == *name) {
             Some(composite) => range_of(checker, &composite.formula.value.expression),
+            None if name == "weighted_score" => of_weighted_score(checker),
             None => checker.about(name).map(|(unit, _)| understood(unit)),
         },
         Node::Negate(x) => range_of(checker, x).map(|(low, high)| (-high, -low)),
@@ -80,6 +78,14 @@ fn range_of(checker: &Checker<'_>, expression: &Expression) -> Option<(f64, f64)
         }
         _ => None,
     }
+}
+
+/// A weighted mean lies within the ranges of what it is the mean of.
+fn of_weighted_score(checker: &Checker<'_>) -> Option<(f64, f64)> {
+    let metrics = checker.policy.weights.by_metric.iter();
+    let ranges = metrics.map(|(name, _)| checker.about(&name.value).map(|(unit, _)| understood(unit)));
+    let ranges: Vec<(f64, f64)> = ranges.collect::<Option<_>>()?;
+    ranges.into_iter().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
 }
 
 fn around(products: [f64; 4]) -> (f64, f64) {
