@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn settled_numbers_stay_as_they_are() {
-        for x in [0.0, 1.0, -2.0, 0.95, 1.0 / 3.0, 2.0 / 3.0, 1234.567_890_123_456, 1e-9 / 7.0, 1e300 / 3.0] {
+        for x in [0.0, 1.0, -2.0, 0.95, 1.0 / 3.0, 2.0 / 3.0, 1_234.567_890_123_456, 1e-9 / 7.0, 1e300 / 3.0] {
             let once = Baseline::settled(x);
             assert_eq!(Baseline::settled(once), once);
             assert!((once - x).abs() <= 1e-12 * x.abs(), "{x} became {once}");

@@ -196,7 +196,7 @@ impl Threshold {
             (None, Some(Direction::AtMost)) => Comparison::AtMost,
             (None, None) => {
                 let message =
-                    format!("`{}` is neither better when high nor when low, and no comparison is written", name);
+                    format!("`{name}` is neither better when high nor when low, and no comparison is written");
                 let number = self.span.raw().trim_matches(['"', '\'']);
                 return Err(Mistake::new(message)
                     .at(&self.span)
