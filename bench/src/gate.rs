@@ -80,7 +80,8 @@ fn results() -> String {
 
 /// Forty gates of every kind.
 fn policy(confidence: &str) -> String {
-    let categories: Vec<String> = (1..CATEGORIES).map(|c| format!(r#""c{c}": "≥ 80%""#)).collect();
+    let mut categories: Vec<String> = (1..CATEGORIES).map(|c| format!(r#""c{c}": "≥ 80%""#)).collect();
+    categories.push(r#""adversarial": "≥ 80%""#.to_owned());
     format!(
         r#"{{"thresholds": {{
             "blocking": {{"pass_rate": 85, "accuracy": 90, "safety_rate": 80, "precision": 20, "recall": 20, "behavior_coverage": 90}},

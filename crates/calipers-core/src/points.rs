@@ -147,18 +147,27 @@ impl<'a> Points<'a> {
 
     /// A field of the attempts, or else a metadata key of their samples, row by row. `None` where it is not given.
     pub(crate) fn field(&self, name: &str, labels: &Labels) -> Result<Vec<Option<f64>>, Error> {
-        let column = self.samples.field_values(name, &self.scores().attempt);
-        let number = |row: usize| match column.get(row) {
-            Value::Missing | Value::Null => Ok(None),
-            value => match labels.to_float(&value) {
-                Some(x) => Ok(Some(x)),
-                None => {
-                    let error = Error::from(ErrorKind::NotNumeric { field: name.to_owned(), value });
-                    Err(error.at_sample(&self.sample_id(row)).at_epoch(self.epoch(row)))
-                }
-            },
+        let wrong = |row: usize, value: &Value| {
+            let error = Error::from(ErrorKind::NotNumeric { field: name.to_owned(), value: value.clone() });
+            error.at_sample(&self.sample_id(row)).at_epoch(self.epoch(row))
         };
-        (0..self.len()).map(number).collect()
+        match self.field_values(name) {
+            Column::Floats(floats) => {
+                let maps_numbers = labels.map_numbers();
+                let number = |x: f64| if maps_numbers { labels.number(x) } else { x };
+                Ok(floats.into_iter().map(|x| (!x.is_nan()).then(|| number(x))).collect())
+            }
+            Column::Coded(coded) => {
+                // Each label is looked up once; what is no number matters only where it occurs.
+                let is_given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
+                let known: Vec<Option<f64>> = coded.dictionary().iter().map(|value| labels.to_float(value)).collect();
+                let number = |(row, &code): (usize, &u32)| match coded.dictionary().get(code as usize) {
+                    Some(value) if is_given(value) => known[code as usize].map(Some).ok_or_else(|| wrong(row, value)),
+                    _ => Ok(None),
+                };
+                coded.codes.iter().enumerate().map(number).collect()
+            }
+        }
     }
 
     /// A field as it was given.

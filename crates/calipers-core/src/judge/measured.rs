@@ -1,6 +1,7 @@
 //! The metrics that a policy names, measured once each.
 
 use super::{Fault, Judge};
+use crate::metric::mean_figure;
 use crate::policy::{Mistake, Span, Spanned};
 use crate::{Caveat, Error, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
 use calipers_stats::cluster::clustered;
@@ -59,7 +60,7 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         })
     };
     let in_policy = |error: Error| judge.at(error, span);
-    let figure = match metric.answer(judge.samples, &judge.reducer, None, &judge.context) {
+    let figure = match metric.answer_for(&judge.rows, &judge.reducer, None, &judge.context) {
         Ok(answer) => answer.figure().ok_or_else(not_one)?.clone(),
         // What the run does not record is not the policy's mistake, and no pass either.
         Err(error) if is_about_the_run(&error, judge) => {
@@ -73,16 +74,8 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         }
         Err(error) => return Err(in_policy(error)),
     };
-    let evidence = metric.evidence(judge.samples, &judge.reducer, None, &judge.context).map_err(in_policy)?;
-    let mut measured = Measured { unit, direction, figure, unweighted: None, evidence };
-    if let (Some(weights), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &measured.evidence)
-        && !values.is_empty()
-    {
-        let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
-        measured.unweighted = measured.figure.value.as_ref().ok().copied();
-        measured.figure = weighted_figure(values, &weights, &measured.figure, judge.context.confidence);
-    }
-    Ok(measured)
+    let evidence = metric.evidence_for(&judge.rows, &judge.reducer, None, &judge.context).map_err(in_policy)?;
+    Ok(Measured { unit, direction, figure, unweighted: None, evidence }.weighted(judge))
 }
 
 /// True for an error that says what the run does not record.
@@ -119,6 +112,39 @@ fn weighted_interval(weighted: &WeightedMean, moments: &Moments, confidence: Con
 }
 
 impl Measured {
+    /// With the weights of scenarios, if they have some and this is a mean over them.
+    fn weighted(mut self, judge: &Judge<'_>) -> Self {
+        if let (Some(weights), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &self.evidence)
+            && !values.is_empty()
+        {
+            let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
+            self.unweighted = self.figure.value.as_ref().ok().copied();
+            self.figure = weighted_figure(values, &weights, &self.figure, judge.context.confidence);
+        }
+        self
+    }
+
+    /// The same mean over some of the samples: what a condition on them would give.
+    pub(super) fn only(&self, judge: &Judge<'_>, is_chosen: impl Fn(u32) -> bool, nothing: &str) -> Option<Self> {
+        let Evidence::Mean { samples, values, missing } = self.evidence.as_ref()? else { return None };
+        let chosen = samples.iter().zip(values).filter(|(sample, _)| is_chosen(**sample));
+        let (samples, values): (Vec<u32>, Vec<f64>) = chosen.map(|(sample, value)| (*sample, *value)).unzip();
+        let missing: Vec<u32> = missing.iter().copied().filter(|sample| is_chosen(*sample)).collect();
+        let tally = Tally { n: values.len() as u64, missing: missing.len() as u64 };
+        let figure = match tally {
+            Tally { n: 0, missing: 0 } => undefined(nothing),
+            _ => mean_figure(&Moments::from_slice(&values), tally, true, &judge.context),
+        };
+        let evidence = Some(Evidence::Mean { samples, values, missing });
+        Some(Self { unit: self.unit, direction: self.direction, figure, unweighted: None, evidence }.weighted(judge))
+    }
+
+    /// The same without a value, and why.
+    pub(super) fn undefined(like: &Self, nothing: &str) -> Self {
+        let figure = undefined(nothing);
+        Self { unit: like.unit, direction: like.direction, figure, unweighted: None, evidence: None }
+    }
+
     /// How far each sample of the run moves the estimate, by sample; none where that is not known.
     pub(super) fn influences(&self, judge: &Judge<'_>) -> Option<Vec<f64>> {
         let mut moved = vec![0.0; judge.samples.len()];

@@ -9,6 +9,7 @@ mod decide;
 mod measured;
 mod rules;
 
+use crate::metric::RunRows;
 use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
 use crate::{
     About, Baseline, CategoryResult, Context, Error, Evidence, Figure, GateKind, GateReport, GateResult, Metric, Mode,
@@ -20,6 +21,7 @@ use decide::{Asked, Decided};
 use measured::{Measured, Metrics};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A run, a policy, and what else a verdict may depend on.
 pub struct Case<'a> {
@@ -90,6 +92,8 @@ struct Judge<'a> {
     told: Vec<rules::Told>,
     weights: Option<Vec<f64>>,
     errored: Vec<bool>,
+    category_of: Vec<Option<Arc<str>>>,
+    rows: RunRows<'a>,
     mode: Mode,
 }
 
@@ -122,7 +126,7 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
         mode: judge.mode,
         required: judge.checks(&case.policy.required),
         optional: judge.checks(&case.policy.optional),
-        categories: judge.categories(&gates)?,
+        categories: judge.categories(&gates, &mut metrics)?,
         composites,
         baseline,
         coverage,
@@ -204,7 +208,11 @@ impl<'a> Judge<'a> {
         let scenarios = Scenarios::new(case.samples, policy.pass_threshold.unwrap_or(1.0), &context)?;
         let told = rules::told(policy, &scenarios, &reducer)?;
         let mut errored = vec![false; case.samples.len()];
-        told.iter().for_each(|told| errored[told.sample as usize] = told.is_errored);
+        let mut category_of = vec![None; case.samples.len()];
+        for told in &told {
+            errored[told.sample as usize] = told.is_errored;
+            category_of[told.sample as usize] = told.category.clone();
+        }
         let mode = policy.confidence.map_or(Mode::Point, Mode::Confidence);
         let mut judge = Self {
             case,
@@ -216,6 +224,8 @@ impl<'a> Judge<'a> {
             told,
             weights: None,
             errored,
+            category_of,
+            rows: RunRows::new(case.samples),
             mode,
         };
         judge.weights = judge.scenario_weights()?;
@@ -368,7 +378,7 @@ impl<'a> Judge<'a> {
     fn asked_of(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<(String, Rc<Measured>), Fault> {
         Ok(match &spec.origin {
             Origin::Category(category) => {
-                (format!("pass_rate[{category}]"), Rc::new(self.category(category, &spec.metric.span)?))
+                (format!("pass_rate[{category}]"), Rc::new(self.category(category, &spec.metric.span, metrics)?))
             }
             _ => (spec.metric.value.clone(), metrics.get(self, &spec.metric)?),
         })
@@ -422,10 +432,11 @@ impl<'a> Judge<'a> {
     }
 
     /// The pass rate of a category.
-    fn category(&self, category: &str, span: &Span) -> Result<Measured, Fault> {
-        let pass_rate = self.metric(&Spanned { value: "pass_rate".into(), span: span.clone() })?;
-        let chosen = pass_rate.only_where([("category", category)])?;
-        measured::measure(self, &chosen, "pass_rate", span)
+    fn category(&self, category: &str, span: &Span, metrics: &mut Metrics) -> Result<Measured, Fault> {
+        let all = metrics.get(self, &Spanned { value: "pass_rate".into(), span: span.clone() })?;
+        let is_of_it = |sample: u32| self.category_of[sample as usize].as_deref() == Some(category);
+        let nothing = format!("no scenario has the category `{category}`");
+        Ok(all.only(self, is_of_it, &nothing).unwrap_or_else(|| Measured::undefined(&all, &nothing)))
     }
 
     fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<Judged> {
@@ -469,16 +480,16 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn categories(&self, gates: &[GateResult]) -> Result<Vec<CategoryResult>, Fault> {
-        let mut names: Vec<std::sync::Arc<str>> = Vec::new();
+    fn categories(&self, gates: &[GateResult], metrics: &mut Metrics) -> Result<Vec<CategoryResult>, Fault> {
+        let mut names: Vec<Arc<str>> = Vec::new();
         for category in self.told.iter().filter_map(|told| told.category.as_ref()) {
             if !names.contains(category) {
                 names.push(category.clone());
             }
         }
         let nowhere = Span::nowhere();
-        let result = |category: std::sync::Arc<str>| {
-            let figure = self.category(&category, &nowhere)?.figure;
+        let result = |category: Arc<str>| {
+            let figure = self.category(&category, &nowhere, metrics)?.figure;
             let weights = &self.policy.weights.by_category;
             let weight = weights.iter().find(|(known, _)| *known.value == *category).map(|(_, weight)| *weight);
             let gate = gates.iter().position(|gate| gate.kind == GateKind::Category(category.clone()));

@@ -1,6 +1,7 @@
 //! `precision`, `recall`, `f1` and `mcc`.
 
 use super::{Context, Measure, Metric, Tally, View};
+use crate::column::Column;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit, Value};
 use calipers_stats::confusion::{Confusion, Share};
 use calipers_stats::gate::Direction;
@@ -221,14 +222,25 @@ struct Counted {
 impl Counted {
     /// Whether each row is actually positive, and whether it was predicted so, where both are given.
     fn rows(&self, points: &Points<'_>) -> Vec<Option<(bool, bool)>> {
-        let (predicted, actual) = (points.field_values("predicted"), points.field_values("actual"));
-        let given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
-        let row = |row: usize| {
-            let (predicted, actual) = (predicted.get(row), actual.get(row));
-            let is_given = given(&predicted) && given(&actual);
-            is_given.then(|| (actual.equals(&self.positive), predicted.equals(&self.positive)))
+        let predicted = self.are_positive(&points.field_values("predicted"));
+        let actual = self.are_positive(&points.field_values("actual"));
+        actual.into_iter().zip(predicted).map(|(actual, predicted)| Some((actual?, predicted?))).collect()
+    }
+
+    /// Whether each value is the positive one; none where there is no value.
+    fn are_positive(&self, column: &Column) -> Vec<Option<bool>> {
+        let is_positive = |value: &Value| match value {
+            Value::Missing | Value::Null => None,
+            value => Some(value.equals(&self.positive)),
         };
-        (0..points.len()).map(row).collect()
+        match column {
+            Column::Floats(floats) => floats.iter().map(|&x| is_positive(&Value::from(x))).collect(),
+            // Each label is compared once.
+            Column::Coded(coded) => {
+                let known: Vec<Option<bool>> = coded.dictionary().iter().map(is_positive).collect();
+                coded.codes.iter().map(|&code| known.get(code as usize).copied().flatten()).collect()
+            }
+        }
     }
 }
 

@@ -5,8 +5,25 @@ use crate::results::finish_one;
 use crate::scenario::several_scorers;
 use crate::{Answer, Error, ErrorKind, Evidence, Points, Reducer, Samples};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// The rows of a run, looked up once for all metrics that are asked.
+pub(crate) struct RunRows<'s> {
+    samples: &'s Samples,
+    attempts: OnceCell<Points<'s>>,
+}
+
+impl<'s> RunRows<'s> {
+    pub(crate) fn new(samples: &'s Samples) -> Self {
+        Self { samples, attempts: OnceCell::new() }
+    }
+
+    fn attempts(&self) -> Points<'s> {
+        self.attempts.get_or_init(|| self.samples.attempt_points()).clone()
+    }
+}
 
 impl Metric {
     /// The answer for a run, from the rows that a [`Plan`](crate::Plan) would choose.
@@ -33,7 +50,18 @@ impl Metric {
         scorer: Option<&str>,
         context: &Context,
     ) -> Result<Answer, Error> {
-        let (metric, points) = self.asked_of(samples, reducer, scorer, context)?;
+        self.answer_for(&RunRows::new(samples), reducer, scorer, context)
+    }
+
+    /// The same for rows that may have been looked up before.
+    pub(crate) fn answer_for(
+        &self,
+        rows: &RunRows<'_>,
+        reducer: &Reducer,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Answer, Error> {
+        let (metric, points) = self.asked_of(rows, reducer, scorer, context)?;
         let mut state = metric.start();
         state.fold(&points, context)?;
         finish_one(state, context)
@@ -61,7 +89,18 @@ impl Metric {
         scorer: Option<&str>,
         context: &Context,
     ) -> Result<Option<Evidence>, Error> {
-        let (metric, points) = self.asked_of(samples, reducer, scorer, context)?;
+        self.evidence_for(&RunRows::new(samples), reducer, scorer, context)
+    }
+
+    /// The same for rows that may have been looked up before.
+    pub(crate) fn evidence_for(
+        &self,
+        rows: &RunRows<'_>,
+        reducer: &Reducer,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Option<Evidence>, Error> {
+        let (metric, points) = self.asked_of(rows, reducer, scorer, context)?;
         let points = if metric.view == View::Attempts { points } else { points.with_absent_samples() };
         metric.evidence_of(&points, context)
     }
@@ -75,11 +114,12 @@ impl Metric {
     /// The metric, or what takes its place without scores, and its rows.
     fn asked_of<'s>(
         &self,
-        samples: &'s Samples,
+        rows: &RunRows<'s>,
         reducer: &Reducer,
         scorer: Option<&str>,
         context: &Context,
     ) -> Result<(Cow<'_, Self>, Points<'s>), Error> {
+        let samples = rows.samples;
         let known: BTreeSet<&Arc<str>> = samples.columns().collect();
         let scorers: Vec<&Arc<str>> = samples.scorers().collect();
         // As in a plan: an attempt that did not run says nothing about names.
@@ -88,7 +128,7 @@ impl Metric {
             self.check_scorer(&scorers)?;
         }
         if self.view == View::Attempts {
-            return Ok((Cow::Borrowed(self), samples.attempt_points()));
+            return Ok((Cow::Borrowed(self), rows.attempts()));
         }
         let named = self.scorer.as_deref().or(scorer);
         let scorer = match (named, &scorers[..]) {
@@ -97,7 +137,7 @@ impl Metric {
             (None, []) => {
                 let stand_in = self.stand_in().filter(|metric| metric.has_field_among(&known));
                 let metric = stand_in.ok_or_else(|| self.no_scores())?;
-                return Ok((Cow::Owned(metric), samples.attempt_points()));
+                return Ok((Cow::Owned(metric), rows.attempts()));
             }
             (None, several) => return Err(several_scorers(several.iter().copied(), &self.name)),
         };
