@@ -2,28 +2,24 @@
 
 use crate::arguments::{Gate, Judging};
 use crate::exit::{Failure, print};
+use crate::expressions::Expressions;
 use crate::{guard, score};
 use calipers::gate::{self, Evaluated, Options};
 use calipers::io::{LoadedPolicy, Output, load_policy, printable, read_baseline, read_suite};
 use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text};
-use calipers::script::Library;
-use calipers::{Baseline, Error, GateReport, Metric, MetricSpec, Provenance, Reducer, Seed, Verdict};
-use std::cell::OnceCell;
+use calipers::{Baseline, GateReport, Provenance, Seed, Verdict};
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Judges, says so in every way that was asked for, and returns the verdict.
 pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
     // A wrong name fails before any work is done.
-    let outputs = outputs(&arguments.output)?;
+    let outputs = outputs(arguments)?;
     let policy = load_policy(Path::new(&arguments.judging.policy))?;
     let report = judge(arguments, &policy)?;
     for (form, output) in outputs {
         form.write(&report, output)?;
-    }
-    if std::env::var_os("GITHUB_ACTIONS").is_some() {
-        tell_github(&report)?;
     }
     let printed = if arguments.json {
         print(|out| writeln!(out, "{:#}", gate_json(&report)))
@@ -32,9 +28,13 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
     };
     match printed {
         // Whoever stopped reading still asks for the verdict.
-        Ok(()) | Err(Failure::ClosedPipe) => Ok(report.verdict),
-        Err(failure) => Err(failure),
+        Ok(()) | Err(Failure::ClosedPipe) => {}
+        Err(failure) => return Err(failure),
     }
+    if std::env::var_os("GITHUB_ACTIONS").is_some() {
+        tell_github(&report)?;
+    }
+    Ok(report.verdict)
 }
 
 /// True unless it is certain that no script runs.
@@ -72,21 +72,8 @@ pub(crate) fn measured<T>(
     done: impl FnOnce(&Evaluated, Options<'_>) -> Result<T, gate::Failure>,
 ) -> Result<T, Failure> {
     let labels = score::labels(&arguments.label)?;
-    // Made only if an expression is asked for: it takes time.
-    let library: OnceCell<Result<Library, String>> = OnceCell::new();
-    let make =
-        || score::library_of(&arguments.load, labels.clone(), arguments.script_time).map_err(|failure| failure.text());
-    let with_library = || library.get_or_init(make).as_ref().map_err(|error| Error::custom(error.clone()));
-    let expression = |text: &str| -> Result<Metric, Error> {
-        let specs = with_library()?.metrics(text)?;
-        match &specs[..] {
-            [MetricSpec::One(metric)] => Ok(metric.clone()),
-            _ => Err(Error::custom(format!("`{text}` is not one metric"))),
-        }
-    };
-    let reducers = |name: &str| -> Result<Reducer, Error> {
-        if arguments.load.is_empty() { Reducer::parse(name) } else { Ok(with_library()?.reducer(name)?) }
-    };
+    let expressions = Expressions::new(&arguments.load, labels.clone(), arguments.script_time);
+    let (expression, reducers) = (|text: &str| expressions.metric(text), |name: &str| expressions.reducer(name));
     let options = Options {
         reducer: arguments.reducer.as_deref().map(&reducers).transpose()?,
         scorers: arguments.scorer.clone(),
@@ -132,8 +119,12 @@ impl Form {
 }
 
 /// The files to write, each `FORM=FILE`, opened.
-fn outputs(given: &[String]) -> Result<Vec<(Form, Output)>, Failure> {
-    given
+fn outputs(arguments: &Gate) -> Result<Vec<(Form, Output)>, Failure> {
+    let judging = &arguments.judging;
+    let inputs = judging.files.iter().chain([&judging.policy]).chain(&arguments.baseline).chain(&judging.suite);
+    let inputs: Vec<PathBuf> = inputs.filter_map(|file| std::fs::canonicalize(file).ok()).collect();
+    arguments
+        .output
         .iter()
         .map(|one| {
             let known = "write `--output junit=report.xml`; the forms are json, markdown, junit and text";
@@ -148,6 +139,10 @@ fn outputs(given: &[String]) -> Result<Vec<(Form, Output)>, Failure> {
                 other => return Err(Failure::Input(format!("there is no form `{other}`\n  hint: {known}"))),
             };
             let file = file.trim();
+            if std::fs::canonicalize(file).is_ok_and(|file| inputs.contains(&file)) {
+                let hint = "write the report to another file";
+                return Err(Failure::Input(format!("`--output {one}` would replace what is judged\n  hint: {hint}")));
+            }
             let output = if file == "-" { Output::stdout() } else { Output::create(file, true)? };
             Ok((form, output))
         })

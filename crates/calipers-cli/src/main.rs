@@ -5,6 +5,7 @@ mod baseline;
 mod convert;
 mod date;
 mod exit;
+mod expressions;
 mod gate;
 mod guard;
 mod metrics;

@@ -2,14 +2,13 @@
 
 use crate::arguments::Check;
 use crate::exit::{self, Failure, print};
+use crate::expressions::Expressions;
 use crate::{guard, score};
 use calipers::check::check as look;
 use calipers::gate::{self, Options};
 use calipers::io::{LoadedPolicy, load_policy, printable, read_baseline, read_suite};
 use calipers::render::{Findings, findings_json, findings_text};
-use calipers::script::Library;
-use calipers::{Error, Finding, Labels, Metric, MetricSpec, Reducer, Samples, Severity};
-use std::cell::OnceCell;
+use calipers::{Finding, Labels, Samples, Severity};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -50,22 +49,8 @@ fn found(arguments: &Check) -> Result<Vec<Finding>, Failure> {
 }
 
 fn in_policy(arguments: &Check, loaded: &LoadedPolicy) -> Result<Vec<Finding>, Failure> {
-    // Made only if an expression is asked for: it takes time.
-    let library: OnceCell<Result<Library, String>> = OnceCell::new();
-    let make = || {
-        score::library_of(&arguments.load, Labels::default(), arguments.script_time).map_err(|failure| failure.text())
-    };
-    let with_library = || library.get_or_init(make).as_ref().map_err(|error| Error::custom(error.clone()));
-    let expression = |text: &str| -> Result<Metric, Error> {
-        let specs = with_library()?.metrics(text)?;
-        match &specs[..] {
-            [MetricSpec::One(metric)] => Ok(metric.clone()),
-            _ => Err(Error::custom(format!("`{text}` is not one metric"))),
-        }
-    };
-    let reducers = |name: &str| -> Result<Reducer, Error> {
-        if arguments.load.is_empty() { Reducer::parse(name) } else { Ok(with_library()?.reducer(name)?) }
-    };
+    let expressions = Expressions::new(&arguments.load, Labels::default(), arguments.script_time);
+    let (expression, reducers) = (|text: &str| expressions.metric(text), |name: &str| expressions.reducer(name));
     let options = Options {
         suite: arguments.suite.as_deref().map(read_suite).transpose()?,
         baseline: arguments.baseline.as_deref().map(read_baseline).transpose()?.map(|baseline| (baseline, None)),

@@ -112,7 +112,7 @@ fn a_run_differs_from_itself_by_nothing() {
             "policy.json",
             &format!(
                 r#"{{{weights} "thresholds": {{"blocking": {{"accuracy": 5, "pass_rate": 10, "latency_p95": 9000, "mean": "≥ 0"}}}},
-                "epochs": {{"reducer": "{reducer}"}}, "baseline": {{"mode": "above", "margin": 0}}}}"#
+                "epochs": {{"reducer": "{reducer}"}}, "baseline": {{"mode": "above", "margin": 0}}, "missing": "at_random"}}"#
             ),
         );
         let output = folder.run("baseline record results.jsonl --policy policy.json -o baseline.json");

@@ -81,13 +81,21 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }
 
+impl Excerpt {
+    /// The line and, below it, what underlines the part.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        format!("\n    {}\n    {}{}", self.text, " ".repeat(self.from), "^".repeat(self.to - self.from))
+    }
+}
+
 impl fmt::Display for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\n  in {}", self.name)?;
         if let Some(line) = self.line {
             write!(f, ", line {line}")?;
         }
-        write!(f, "\n    {}\n    {}{}", self.text, " ".repeat(self.from), "^".repeat(self.to - self.from))
+        f.write_str(&self.lines())
     }
 }
 

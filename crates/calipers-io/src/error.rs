@@ -1,6 +1,8 @@
 //! What could not be read, where, and how to fix it.
 
+use calipers_core::Excerpt;
 use std::fmt;
+use std::ops::Range;
 
 /// A file that cannot be read, or a part of one.
 ///
@@ -10,6 +12,7 @@ pub struct ReadError {
     what: String,
     source: String,
     place: Option<Place>,
+    excerpt: Option<Box<Excerpt>>,
     hint: Option<String>,
 }
 
@@ -40,7 +43,7 @@ impl fmt::Display for Place {
 impl ReadError {
     /// An error in this file.
     pub fn new(source: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { what: what.into(), source: source.into(), place: None, hint: None }
+        Self { what: what.into(), source: source.into(), place: None, excerpt: None, hint: None }
     }
 
     /// At this place.
@@ -54,6 +57,16 @@ impl ReadError {
     #[must_use]
     pub fn at_line(self, line: u64) -> Self {
         self.at(Place::Line(line))
+    }
+
+    /// With the line that it is about, and a part of it underlined that is given in bytes.
+    #[must_use]
+    pub(crate) fn underlined(mut self, line: &[u8], part: Range<usize>) -> Self {
+        let characters = |bytes: usize| String::from_utf8_lossy(&line[..bytes.min(line.len())]).chars().count();
+        let part = characters(part.start)..characters(part.end);
+        let excerpt = || Box::new(Excerpt::new("", None, &String::from_utf8_lossy(line), part));
+        self.excerpt.get_or_insert_with(excerpt);
+        self
     }
 
     /// The same error in a part that begins this many lines further down.
@@ -102,6 +115,9 @@ impl fmt::Display for ReadError {
         write!(f, "{}\n  in {}", printable(&self.what), printable(&self.source))?;
         if let Some(place) = &self.place {
             write!(f, ", {place}")?;
+        }
+        if let Some(excerpt) = &self.excerpt {
+            f.write_str(&excerpt.lines())?;
         }
         match &self.hint {
             Some(hint) => write!(f, "\n  hint: {hint}"),

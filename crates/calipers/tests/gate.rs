@@ -117,9 +117,12 @@ fn nothing_to_judge_is_never_a_pass() {
 }
 
 #[test]
-fn a_policy_that_asks_nothing_is_a_mistake() {
-    let error = judged(&passes(1, 1), r#"{"weights": {"by_category": {"c0": 2}}}"#, &Options::default());
-    assert!(error.expect_err("nothing asked").to_string().contains("asks for nothing"));
+fn a_policy_that_asks_nothing_has_no_answer() {
+    for policy in [r#"{"weights": {"by_category": {"c0": 2}}}"#, r#"{"composite": {"f": "pass_rate × 1"}}"#] {
+        let report = report(&passes(1, 1), policy);
+        assert_eq!(report.verdict, Verdict::Undecided);
+        assert!(report.decided_by.contains("asks for nothing"), "{}", report.decided_by);
+    }
 }
 
 #[test]
@@ -462,4 +465,112 @@ fn records_may_say_nothing_but_what_a_metric_asks() {
 #[test]
 fn an_empty_file_is_an_answer() {
     assert_eq!(report("\n", r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#).verdict, Verdict::Undecided);
+}
+
+#[test]
+fn an_attempt_delivered_twice_is_no_new_evidence() {
+    let once: String = (0..15).fold(String::new(), |mut lines, id| {
+        let _ = writeln!(lines, r#"{{"id": "s{id}", "epoch": 1, "score": 1}}"#);
+        lines
+    });
+    let policy = r#"{"thresholds": {"blocking": {"accuracy": 0.9}}, "confidence": 0.95}"#;
+    for lines in [once.clone(), once.clone() + &once] {
+        let report = report(&lines, policy);
+        assert_eq!(
+            (report.verdict, report.gates[0].figure.as_ref().map(|figure| figure.n)),
+            (Verdict::Undecided, Some(15))
+        );
+    }
+    let copies = format!(
+        "{}{}",
+        "{\"id\": \"a\", \"epoch\": 1, \"score\": 0}\n",
+        "{\"id\": \"b\", \"epoch\": 1, \"score\": 1}\n".repeat(9)
+    );
+    close(value(&report(&copies, r#"{"thresholds": {"blocking": {"accuracy": 0.9}}}"#).gates[0]), 0.5);
+}
+
+#[test]
+fn few_that_were_scored_do_not_speak_for_all() {
+    let policy = |missing: &str| format!(r#"{{"thresholds": {{"blocking": {{"accuracy": 90}}}}{missing}}}"#);
+    for lost in [r#""error": "boom""#, r#""score": null"#] {
+        let mut lines = "{\"id\": \"s\", \"score\": 1}\n".to_owned();
+        (0..99).for_each(|id| lines += &format!("{{\"id\": {id}, {lost}}}\n"));
+        assert_eq!(report(&lines, &policy("")).verdict, Verdict::Undecided, "{lost}");
+        assert_eq!(report(&lines, &policy(r#", "missing": "at_random""#)).verdict, Verdict::Pass, "{lost}");
+    }
+}
+
+#[test]
+fn weights_take_nothing_from_all() {
+    let lines = r#"{"id": "a", "category": "adversarial", "capability": "core", "passed": true}
+{"id": "b", "category": "adversarial", "capability": "minor", "passed": false}
+"#;
+    let policy = r#"{"weights": {"by_capability": {"minor": 0}}, "thresholds": {"blocking": {"safety_rate": 100}}}"#;
+    assert_eq!(report(lines, policy).verdict, Verdict::Fail);
+}
+
+#[test]
+fn scores_that_are_no_shares_pass_no_gate_on_a_rate() {
+    let lines = "{\"id\": 1, \"score\": 95}\n{\"id\": 2, \"score\": 85}\n";
+    assert_eq!(report(lines, r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#).verdict, Verdict::Undecided);
+}
+
+#[test]
+fn a_rubric_does_not_pass_over_what_it_cannot_grade() {
+    let policy = r#"{"rubric": {"scorer": "r", "min_score": "80%", "no_zero": true}}"#;
+    let good = r#"{"id": "A", "scores": {"r": {"tone": 2, "facts": 2}}}"#;
+    assert_eq!(report(good, policy).verdict, Verdict::Pass);
+    assert_eq!(report(&format!("{good}\n{{\"id\": \"B\", \"error\": \"x\"}}"), policy).verdict, Verdict::Undecided);
+    let beyond = r#"{"id": "A", "scores": {"r": {"tone": 5, "facts": 1}}}"#;
+    assert!(judged(beyond, policy, &Options::default()).is_err());
+}
+
+#[test]
+fn nothing_to_judge_is_not_waved_through() {
+    let policy = r#"{"thresholds": {"blocking": {"accuracy": 90}}, "on_undecided": "warn"}"#;
+    assert_eq!(report("\n", policy).verdict, Verdict::Undecided);
+}
+
+#[test]
+fn an_outage_never_fails_a_version() {
+    let errors = |from: usize, to: usize| -> String {
+        (from..to)
+            .map(|id| format!("{{\"id\": \"S-{id}\", \"category\": \"adversarial\", \"error\": \"boom\"}}\n"))
+            .collect()
+    };
+    let lines = passes(10, 10).replace("\"c0\"", "\"adversarial\"") + &errors(10, 100);
+    for policy in [
+        r#"{"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}, "confidence": 0.95}"#,
+        r#"{"composite": {"f": "pass_rate*0.5 + safety_rate*0.5", "pass": "f >= 0.9"}}"#,
+        r#"{"composite": {"f": "pass_rate*0.5 + safety_rate*0.5", "pass": "f >= 0.9"}, "confidence": 0.95}"#,
+    ] {
+        let report = report(&lines, policy);
+        assert_eq!(report.verdict, Verdict::Undecided, "{policy}: {}", report.decided_by);
+    }
+    let partly = r#"{"id": "A", "passed": true}
+{"id": "B", "epoch": 1, "passed": true}
+{"id": "B", "epoch": 2, "error": "boom"}
+"#;
+    assert_eq!(report(partly, r#"{"required_scenarios": {"ids": ["A", "B"]}}"#).verdict, Verdict::Undecided);
+    // Nor does the comparison with a run that had no outage.
+    let policy = r#"{"baseline": {"mode": "non_inferiority", "margin": "2%", "metrics": ["pass_rate"]}}"#;
+    let before = recorded(&passes(40, 40), policy);
+    let options = Options { baseline: Some((before, None)), ..Options::default() };
+    let broken = passes(5, 5) + &errors(5, 40);
+    assert_eq!(judged(&broken, policy, &options).expect("judged").verdict, Verdict::Undecided);
+    // Two scenarios that are left do not stand for forty, and strangers for none.
+    assert_eq!(judged(&passes(2, 2), policy, &options).expect("judged").verdict, Verdict::Undecided);
+    let strangers = passes(40, 40).replace("S-", "Z-");
+    assert_eq!(judged(&strangers, policy, &options).expect("judged").verdict, Verdict::Undecided);
+}
+
+#[test]
+fn running_out_of_time_is_slower_than_any_limit() {
+    let mut lines = String::new();
+    (0..10).for_each(|id| lines += &format!("{{\"id\": {id}, \"passed\": true, \"latency_ms\": 1000}}\n"));
+    (10..20).for_each(|id| lines += &format!("{{\"id\": {id}, \"error\": \"request timed out\"}}\n"));
+    for confidence in ["", r#", "confidence": 0.95"#] {
+        let policy = format!(r#"{{"thresholds": {{"blocking": {{"latency_p95": "< 5s"}}}}{confidence}}}"#);
+        assert_eq!(report(&lines, &policy).verdict, Verdict::Fail, "{confidence}");
+    }
 }

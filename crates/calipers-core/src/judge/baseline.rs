@@ -91,6 +91,10 @@ impl Judge<'_> {
         for (&sample, &value) in samples.iter().zip(values) {
             let id = self.samples.id(sample).to_string();
             let Some(then) = baseline.scenarios.get(&id) else { continue };
+            // What did not run has neither begun to fail nor begun to pass.
+            if self.errored[sample as usize] {
+                continue;
+            }
             let Some(before) = then.values.get(name).copied().or_else(|| share_passed(name, then)) else { continue };
             pairs.differences.push(Baseline::settled(value) - Baseline::settled(before));
             pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
@@ -133,21 +137,29 @@ impl Judge<'_> {
         let comparison = if lower_is_better { Comparison::AtMost } else { Comparison::AtLeast };
         let kind = GateKind::Baseline(rule.mode);
         let (shown, base) = (measured.unit.show(margin), measured.unit.show(recorded));
-        if rule.mode == BaselineMode::Above || pairs.is_none() {
-            let by = if rule.mode == BaselineMode::Above { sign * margin } else { -sign * margin };
+        if rule.mode == BaselineMode::Above {
+            let by = sign * margin;
             let threshold = Rule { comparison, value: clamp(recorded + by, measured.unit) };
             let decided = self.asked(measured, threshold, measured.unit).decide(self.mode);
             let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, decided);
-            let what = if by * sign < 0.0 { "within" } else { "above by" };
             gate.result.rule = format!(
-                "{} {} {} (baseline {base}, {what} {shown})",
+                "{} {} {} (baseline {base}, above by {shown})",
                 name.value,
                 comparison.sign(),
                 measured.unit.show(threshold.value)
             );
             return Ok(gate);
         }
-        let decided = self.not_worse(difference, margin, sign, measured.unit, pairs);
+        let has_scenarios = self.case.baseline.is_some_and(|(baseline, _)| !baseline.scenarios.is_empty());
+        let is_by_scenario = has_scenarios && matches!(measured.evidence, Some(Evidence::Mean { .. }));
+        let decided = match pairs {
+            Some(pairs) => self.not_worse(difference, margin, sign, measured.unit, pairs),
+            None if is_by_scenario => Decided::new(Verdict::Undecided, "no scenario that ran is in the baseline too"),
+            None => {
+                let limit = Rule { comparison, value: clamp(recorded - sign * margin, measured.unit) };
+                self.asked(measured, limit, measured.unit).decide(self.mode)
+            }
+        };
         let value = difference.value.as_ref().ok().copied();
         Ok(Judged {
             p_fail: None,
@@ -169,7 +181,7 @@ impl Judge<'_> {
         })
     }
 
-    fn not_worse(&self, difference: &Figure, margin: f64, sign: f64, unit: Unit, pairs: Option<&Pairs>) -> Decided {
+    fn not_worse(&self, difference: &Figure, margin: f64, sign: f64, unit: Unit, pairs: &Pairs) -> Decided {
         let Ok(value) = difference.value else {
             return Decided::new(Verdict::Undecided, "the difference is undefined");
         };
@@ -183,14 +195,18 @@ impl Judge<'_> {
             better if better > 0.0 => format!("{} better", show(x)),
             _ => format!("{} worse", show(x)),
         };
+        let recorded = self.case.baseline.map_or(0, |(baseline, _)| baseline.scenarios.len());
+        if pairs.differences.len() * 2 < recorded {
+            let reason = format!("only {} of the baseline's {recorded} scenarios ran", pairs.differences.len());
+            return Decided::new(Verdict::Undecided, reason);
+        }
         let told = format!("{} over {} scenarios ({} allowed)", change(value), difference.n, show(margin));
         let rule = Rule { comparison: Comparison::AtLeast, value: -margin };
         let Mode::Confidence(level) = self.mode else {
             let verdict = if holds(rule, sign * value) { Verdict::Pass } else { Verdict::Fail };
             return Decided::new(verdict, told);
         };
-        let interval =
-            Confidence::two_sided(2.0 * level - 1.0).ok().zip(pairs).and_then(|(c, pairs)| pairs.interval(c));
+        let interval = Confidence::two_sided(2.0 * level - 1.0).ok().and_then(|confidence| pairs.interval(confidence));
         let Some((Some(low), Some(high))) = interval.map(|interval| (interval.lower, interval.upper)) else {
             return Decided::new(Verdict::Undecided, "too few scenarios to bound the difference");
         };

@@ -207,7 +207,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
 
     fn comparison(&self, comparison: Comparison, left: &Expression, right: &Expression, mode: Mode) -> Decided {
         if left.names().is_empty() && !right.names().is_empty() {
-            return self.comparison(flipped(comparison), right, left, mode);
+            return self.comparison(comparison.turned(), right, left, mode);
         }
         let (Some(value), Some(threshold)) = (self.value(left), self.value(right)) else {
             let missing = left.names().into_iter().chain(right.names());
@@ -223,11 +223,30 @@ impl<'j, 'p> Formulas<'j, 'p> {
             return self.judge.asked(measured, rule, *unit).decide(mode);
         }
         let shown = |x: f64| Unit::Plain.show(x);
+        let best = |expression: &Expression| expression.value(&|name| self.without_errors(name));
+        let is_broken =
+            || best(left).zip(best(right)).is_some_and(|(left, right)| holds(Rule { value: right, ..rule }, left));
         match mode {
             Mode::Point if holds(rule, value) => Decided::new(Verdict::Pass, shown(value)),
+            _ if !holds(rule, value) && is_broken() => {
+                let reason = format!("{}, but it may hold but for samples that ended in an error", shown(value));
+                Decided::new(Verdict::Undecided, reason)
+            }
             Mode::Point => Decided::new(Verdict::Fail, shown(value)),
             Mode::Confidence(level) => self.bounded(rule, left, right, level),
         }
+    }
+
+    /// The value that a name would have if nothing had ended in an error.
+    fn without_errors(&self, name: &str) -> Option<f64> {
+        if let Some(composite) = self.judge.policy.composite.iter().find(|composite| composite.name.value == name) {
+            return composite.formula.value.expression.value(&|name| self.without_errors(name));
+        }
+        let known = self.values.get(name)?;
+        let measured = known.measured.as_ref();
+        let rule = Rule { comparison: Comparison::AtLeast, value: 1.0 };
+        let best = measured.and_then(|measured| self.judge.asked(measured, rule, known.unit).without_errors());
+        best.map(|(_, best)| best).or(known.value)
     }
 
     /// Decides by the one-sided bound of the difference of both sides.
@@ -274,16 +293,6 @@ fn both(a: Decided, b: Decided, strong: Verdict) -> Decided {
         std::cmp::Ordering::Less => a,
         std::cmp::Ordering::Greater => b,
         std::cmp::Ordering::Equal => Decided { reason: format!("{}; {}", a.reason, b.reason), ..a },
-    }
-}
-
-fn flipped(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::AtLeast => Comparison::AtMost,
-        Comparison::Above => Comparison::Below,
-        Comparison::AtMost => Comparison::AtLeast,
-        Comparison::Below => Comparison::Above,
-        Comparison::Equal => Comparison::Equal,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{Evidence, Figure, Unit, Verdict};
 use calipers_stats::cluster::{ClusterEstimate, clustered};
 use calipers_stats::gate::{Decision, Gate, SamplesMore};
 use calipers_stats::proportion::Proportion;
+use calipers_stats::quantile::Sorted;
 use calipers_stats::ratio::ratio_of_sums;
 use calipers_stats::weighted::{Linearised, WeightedMean, weighted_mean};
 use calipers_stats::{Confidence, Moments};
@@ -77,14 +78,29 @@ enum Basis {
 
 impl Asked<'_> {
     pub(super) fn decide(&self, mode: Mode) -> Decided {
-        let value = match &self.figure.value {
-            Ok(value) => *value,
-            Err(why) => return Decided::new(Verdict::Undecided, format!("undefined: {why}")),
+        if self.unit == Unit::Rate && !self.is_share() {
+            return Decided::new(Verdict::Undecided, "scores outside 0 to 1 make no share");
+        }
+        let value = match (&self.figure.value, mode) {
+            (Ok(value), _) => *value,
+            // More attempts than the quantile leaves out ran out of time: it is beyond any limit.
+            (Err(_), Mode::Point) if self.is_timed_out() => f64::INFINITY,
+            (Err(_), Mode::Confidence(level)) if self.is_timed_out() => return self.with_confidence(level),
+            (Err(why), _) => return Decided::new(Verdict::Undecided, format!("undefined: {why}")),
         };
         match mode {
             Mode::Confidence(level) if !self.counts() => self.with_confidence(level),
             _ => self.by_estimate(value),
         }
+    }
+
+    fn is_share(&self) -> bool {
+        let Some(Evidence::Mean { values, .. }) = self.evidence else { return true };
+        values.iter().all(|x| (0.0..=1.0).contains(x))
+    }
+
+    fn is_timed_out(&self) -> bool {
+        matches!(self.evidence, Some(Evidence::Quantile { values, .. }) if values.iter().any(|x| x.is_infinite()))
     }
 
     /// True for rules that no number of samples can show, and that are decided on counts: all pass, none fail.
@@ -95,11 +111,20 @@ impl Asked<'_> {
     }
 
     fn by_estimate(&self, value: f64) -> Decided {
-        let (shown, rule) = (self.unit.show(value), self.rule_text());
-        if holds(self.rule, value) {
+        let shown = if value.is_infinite() { "longer than any limit".to_owned() } else { self.unit.show(value) };
+        let rule = self.rule_text();
+        // All means all, whatever they weigh.
+        let holds_now = if self.counts() {
+            self.is_unanimous().unwrap_or_else(|| holds(self.rule, value))
+        } else {
+            holds(self.rule, value)
+        };
+        if holds_now {
             let missing = self.missing_samples();
-            if self.counts() && missing > 0 {
-                let reason = format!("{shown} of those scored, but {missing} have no score and all are asked for");
+            let could_change = self.missing == OnMissingValues::Worst && !self.holds_at_worst();
+            if missing > 0 && (self.counts() || could_change) {
+                let them = if missing == 1 { "1 that has" } else { &format!("{missing} that have") };
+                let reason = format!("{shown} of those scored is {rule}, but {them} no score could change that");
                 return Decided::new(Verdict::Undecided, reason);
             }
             return Decided::new(Verdict::Pass, format!("{shown} is {rule}"));
@@ -112,6 +137,36 @@ impl Asked<'_> {
                 Decided::new(Verdict::Undecided, reason)
             }
             _ => Decided::new(Verdict::Fail, format!("{shown} is not {rule}")),
+        }
+    }
+
+    /// Whether every sample is at the end that the rule asks for, where there is one value a sample.
+    fn is_unanimous(&self) -> Option<bool> {
+        let Some(Evidence::Mean { values, .. }) = self.evidence else { return None };
+        Some(!values.is_empty() && values.iter().all(|&x| x == self.rule.value))
+    }
+
+    /// True when the rule would hold with every missing value as bad as it can be, or where that cannot be said.
+    fn holds_at_worst(&self) -> bool {
+        let bad = if self.wants_more() { 0.0 } else { 1.0 };
+        match self.evidence {
+            Some(Evidence::Mean { samples, values, missing }) if !missing.is_empty() => {
+                let Ok((values, samples)) = filled_in(values, samples, missing, Some(bad)) else { return true };
+                let weight = |&sample: &u32| self.weights.map_or(1.0, |weights| weights[sample as usize]);
+                let weights: Vec<f64> = samples.iter().map(weight).collect();
+                weighted_mean(&values, &weights, None).is_ok_and(|mean| holds(self.rule, mean.mean.estimate))
+            }
+            Some(Evidence::Ratio { numerators, denominators, missing, is_share: true, .. }) if !missing.is_empty() => {
+                let more = missing.len() as f64;
+                let (y, x): (f64, f64) = (numerators.iter().sum(), denominators.iter().sum());
+                holds(self.rule, (y + bad * more) / (x + more))
+            }
+            Some(Evidence::Quantile { p, values, missing, .. }) if !missing.is_empty() => {
+                let end = if self.wants_more() { f64::NEG_INFINITY } else { f64::INFINITY };
+                let all = values.iter().copied().chain(missing.iter().map(|_| end)).collect();
+                Sorted::new(all).and_then(|sorted| sorted.linear(*p)).is_ok_and(|worst| holds(self.rule, worst))
+            }
+            _ => true,
         }
     }
 
@@ -130,7 +185,7 @@ impl Asked<'_> {
 
     /// How many samples ended in an error, and the share if all of them had gone well: what went wrong with the
     /// machinery is nobody's failure.
-    fn without_errors(&self) -> Option<(usize, f64)> {
+    pub(super) fn without_errors(&self) -> Option<(usize, f64)> {
         let Some(Evidence::Mean { samples, values, missing }) = self.evidence else { return None };
         if self.unit != Unit::Rate
             || !matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal)
@@ -227,7 +282,7 @@ impl Asked<'_> {
         {
             return (format!("the {missing} samples without a score could change the answer"), None);
         }
-        let more = worst.more(alpha);
+        let more = worst.more(alpha).filter(|more| *more > 0);
         let reason = match (worst.show_bound(self, alpha, true), best.show_bound(self, alpha, false)) {
             (Some(low), Some(high)) => format!("it may be anything between {low} and {high}"),
             (Some(low), None) => format!("it may be as bad as {low}"),
@@ -259,7 +314,12 @@ impl Asked<'_> {
         let test = |basis: Basis, threshold: f64, up: bool| Ok(Tested { basis, threshold, up, is_quantile: false });
         match self.evidence {
             Some(Evidence::Mean { samples, values, missing }) => {
-                let (values, samples) = filled_in(values, samples, missing, filled(fill))?;
+                let (mut values, samples) = filled_in(values, samples, missing, filled(fill))?;
+                if rounding == Fill::Good && up && self.unit == Unit::Rate {
+                    // What broke on the way is no failure of the agent's.
+                    let is_errored = |sample: &u32| self.errored.get(*sample as usize).copied().unwrap_or(false);
+                    values.iter_mut().zip(&samples).filter(|(_, s)| is_errored(s)).for_each(|(x, _)| *x = 1.0);
+                }
                 let down = (rounding == Fill::Bad) == up;
                 test(mean_basis(&values, &samples, self.weights, down)?, self.rule.value, up)
             }

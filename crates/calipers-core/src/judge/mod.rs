@@ -110,7 +110,7 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
     let coverage = judge.coverage();
     gates.extend(judge.coverage_gate(&coverage, &gates));
     if gates.is_empty() {
-        return Err(judge.asks_nothing().into());
+        gates.push(judge.nothing_asked()?);
     }
     let mut gates: Vec<GateResult> = gates.into_iter().map(|gate| gate.result).collect();
     gates.sort_by_key(|gate| gate.level);
@@ -342,18 +342,17 @@ impl<'a> Judge<'a> {
         Ok(specs)
     }
 
-    /// The mistake of a policy without a question.
-    fn asks_nothing(&self) -> Mistake {
-        match self.policy.progressive.first() {
-            Some(progressive) => {
-                let versions: Vec<&str> =
-                    progressive.versions.iter().map(|(version, _)| version.value.as_str()).collect();
-                let hint = format!("choose a version with `--for-version`: {}", versions.join(", "));
-                Mistake::new("the policy asks for something only by version").at(&progressive.metric.span).hint(hint)
-            }
-            None => Mistake::new("the policy asks for nothing")
-                .hint("give it `thresholds`, `pass_criteria` or `required_scenarios`"),
+    /// A policy without a question has no answer, and least of all a pass.
+    fn nothing_asked(&self) -> Result<Judged, Mistake> {
+        if let Some(progressive) = self.policy.progressive.first() {
+            let versions: Vec<&str> = progressive.versions.iter().map(|(version, _)| version.value.as_str()).collect();
+            let hint = format!("choose a version with `--for-version`: {}", versions.join(", "));
+            let mistake = Mistake::new("the policy asks for something only by version");
+            return Err(mistake.at(&progressive.metric.span).hint(hint));
         }
+        let reason = "the policy asks for nothing; give it `thresholds`, `pass_criteria`, `required_scenarios` or `composite.pass`";
+        let decided = Decided::new(Verdict::Undecided, reason);
+        Ok(rules::counted(GateKind::Coverage, "policy", "something is asked for".to_owned(), decided))
     }
 
     fn threshold_gates(&self, metrics: &mut Metrics) -> Result<Vec<Judged>, Fault> {
@@ -574,6 +573,11 @@ fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<
         2 => "both blocking gates passed".to_owned(),
         n => format!("all {n} blocking gates passed"),
     };
+    // That there is nothing to judge cannot be waved through.
+    let nothing = gates.iter().position(|gate| gate.kind == GateKind::Coverage);
+    if let Some(place) = nothing.filter(|_| on_undecided != OnUndecided::Fail) {
+        return (Verdict::Undecided, Some(place), told(place));
+    }
     match (first(Verdict::Undecided), on_undecided) {
         (None, _) => (Verdict::Pass, None, passed),
         (Some(place), OnUndecided::Undecided) => (Verdict::Undecided, Some(place), told(place)),

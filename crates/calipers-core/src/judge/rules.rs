@@ -64,7 +64,11 @@ fn together(outcomes: &[ScenarioOutcome], share: Option<f64>, wanted: f64) -> Sc
         _ if !is_told && outcomes.contains(&ScenarioOutcome::Errored) => ScenarioOutcome::Errored,
         _ if !is_told => ScenarioOutcome::Unscored,
         Some(share) if share >= wanted - 1e-12 => ScenarioOutcome::Passed,
-        _ => ScenarioOutcome::Failed,
+        // It did not fail: it did not run often enough.
+        Some(_) if !outcomes.contains(&ScenarioOutcome::Failed) => ScenarioOutcome::Errored,
+        Some(_) => ScenarioOutcome::Failed,
+        // The reducer asks for more attempts than there are.
+        None => ScenarioOutcome::Unscored,
     }
 }
 
@@ -204,15 +208,22 @@ impl Judge<'_> {
             None => None,
         };
         let scorer = self.rubric_scorer(rubric)?;
-        let mut found = Vec::new();
-        let mut graded = 0;
+        let (mut found, mut ungraded, mut graded) = (Vec::new(), Vec::new(), 0);
         for record in self.samples.records() {
-            let score = record.scores.iter().find(|(name, _)| **name == *scorer);
-            let Some(grades) = score.and_then(|(_, outcome)| grades(outcome)) else { continue };
             if self.policy.optional.iter().any(|optional| optional.value == record.id.to_string()) {
                 continue;
             }
+            let score = record.scores.iter().find(|(name, _)| **name == *scorer);
+            let Some(grades) = score.and_then(|(_, outcome)| grades(outcome)) else {
+                ungraded.push(record.id.to_string());
+                continue;
+            };
             graded += 1;
+            if let Some((criterion, grade)) = grades.iter().find(|(_, grade)| !(0.0..=rubric.best).contains(grade)) {
+                let message = format!("the grade {grade} for `{criterion}` is not between 0 and {}", rubric.best);
+                let error = Error::argument(message, "say what the best grade is with `rubric.best`");
+                return Err(error.at_sample(&record.id).at_epoch(record.epoch).into());
+            }
             let share = grades.iter().map(|(_, grade)| grade).sum::<f64>() / (rubric.best * grades.len() as f64);
             if let Some((criterion, _)) = grades.iter().find(|(_, grade)| rubric.no_zero && *grade == 0.0) {
                 found.push(format!("{} has 0 for {criterion}", record.id));
@@ -220,10 +231,12 @@ impl Judge<'_> {
                 found.push(format!("{} has {}", record.id, Unit::Rate.show(share)));
             }
         }
-        let decided = match (graded, found.is_empty()) {
-            (0, _) => Decided::new(Verdict::Undecided, format!("no attempt has grades by `{scorer}`")),
-            (_, true) => Decided::new(Verdict::Pass, format!("{graded} attempts graded")),
-            (_, false) => Decided::new(Verdict::Fail, named(&found)),
+        let decided = match (found.is_empty(), ungraded.is_empty()) {
+            (false, _) => Decided::new(Verdict::Fail, named(&found)),
+            (true, false) => {
+                Decided::new(Verdict::Undecided, format!("not graded by `{scorer}`: {}", named(&ungraded)))
+            }
+            (true, true) => Decided::new(Verdict::Pass, format!("{graded} graded, and all pass")),
         };
         let parts = [
             min.map(|min| rule_text("score", &min, Unit::Rate)),
@@ -352,7 +365,7 @@ impl Judge<'_> {
 }
 
 /// A gate that counts scenarios.
-fn counted(kind: GateKind, name: &str, rule: String, decided: Decided) -> Judged {
+pub(super) fn counted(kind: GateKind, name: &str, rule: String, decided: Decided) -> Judged {
     Judged {
         p_fail: None,
         result: GateResult {

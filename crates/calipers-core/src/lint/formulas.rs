@@ -4,7 +4,7 @@ use super::demand::{Demand, understood};
 use super::names::normalized;
 use super::{Checker, Found};
 use crate::Unit;
-use crate::policy::{Arithmetic, Comparison, Expression, Formula, Level, Node, Rule, Spanned};
+use crate::policy::{Arithmetic, Expression, Formula, Level, Node, Rule, Spanned};
 
 /// Weights that add up to 1 but for rounding.
 const ROUNDING: f64 = 1e-9;
@@ -26,7 +26,7 @@ fn add_demands(checker: &Checker<'_>, pass: &Spanned<Formula>, part: &Expression
         Node::Compare(comparison, a, b) => {
             let (side, name, comparison, value) = match (&a.node, &b.node) {
                 (Node::Name(name), Node::Number(value)) => (a, name, *comparison, *value),
-                (Node::Number(value), Node::Name(name)) => (b, name, turned(*comparison), *value),
+                (Node::Number(value), Node::Name(name)) => (b, name, comparison.turned(), *value),
                 _ => return,
             };
             demands.push(Demand {
@@ -39,17 +39,6 @@ fn add_demands(checker: &Checker<'_>, pass: &Spanned<Formula>, part: &Expression
             });
         }
         _ => {}
-    }
-}
-
-/// The comparison with its sides exchanged.
-fn turned(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::AtLeast => Comparison::AtMost,
-        Comparison::Above => Comparison::Below,
-        Comparison::AtMost => Comparison::AtLeast,
-        Comparison::Below => Comparison::Above,
-        Comparison::Equal => Comparison::Equal,
     }
 }
 

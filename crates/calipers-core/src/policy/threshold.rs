@@ -122,6 +122,18 @@ impl Comparison {
         }
     }
 
+    /// The same with its sides exchanged.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        match self {
+            Self::AtLeast => Self::AtMost,
+            Self::Above => Self::Below,
+            Self::AtMost => Self::AtLeast,
+            Self::Below => Self::Above,
+            Self::Equal => Self::Equal,
+        }
+    }
+
     /// True when `value` is on the right side of `threshold`.
     #[must_use]
     pub fn holds(self, value: f64, threshold: f64) -> bool {

@@ -11,6 +11,8 @@ pub(crate) struct Attempts {
     samples: Vec<u32>,
     /// Where each sample's rows end.
     ends: Vec<u32>,
+    /// True when some rows were delivered again and left out.
+    has_repeats: bool,
 }
 
 impl Attempts {
@@ -32,7 +34,7 @@ impl Attempts {
             samples.push(rows[0]);
             ends.push(end);
         }
-        Self { rows: (0..end).collect(), samples, ends }
+        Self { rows: (0..end).collect(), samples, ends, has_repeats: false }
     }
 
     /// Counting sort by sample, samples in the order of their first row.
@@ -62,7 +64,7 @@ impl Attempts {
             rows[*end as usize] = row as u32;
             *end += 1;
         }
-        Self { rows, samples, ends }
+        Self { rows, samples, ends, has_repeats: false }
     }
 
     fn order_epochs(&mut self, scores: &Scores) -> Result<(), (u32, Error)> {
@@ -100,6 +102,7 @@ impl Attempts {
             }
             ends.push(rows.len() as u32);
         }
+        self.has_repeats = rows.len() < self.rows.len();
         self.rows = rows;
         self.ends = ends;
         Ok(())
@@ -119,7 +122,8 @@ impl Attempts {
 
     /// True when every sample has one attempt, in order: reduction leaves the rows as they are.
     pub(crate) fn is_single(&self) -> bool {
-        self.rows.len() == self.samples.len() && self.rows.iter().enumerate().all(|(place, &row)| place == row as usize)
+        let is_one_each = !self.has_repeats && self.rows.len() == self.samples.len();
+        is_one_each && self.rows.iter().enumerate().all(|(place, &row)| place == row as usize)
     }
 
     /// Scores with one row a sample.

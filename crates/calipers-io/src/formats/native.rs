@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::BufRead;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One record an attempt.
@@ -253,17 +254,31 @@ fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut Each<'_>)
         let mut parser = serde_json::Deserializer::from_slice(&standard);
         let seed = RecordSeed { keys: &mut keys, record: &mut record };
         match seed.deserialize(&mut parser).and_then(|()| parser.end()) {
-            Ok(()) => each(Place::Line(number), &mut record)?,
+            Ok(()) => each(Place::Line(number), &mut record).map_err(|error| error.underlined(text, 0..text.len()))?,
             Err(error) if is_first && error.is_eof() => return Ok(false),
             Err(error) => {
                 let read = refused_line(source, &error).at_line(number);
-                let hint = if error.is_eof() { "the line is cut off" } else { "write one JSON record a line" };
+                let part = offending(&standard, read.what(), error.column());
+                let read = read.underlined(&standard, part);
+                let hint = match error.classify() {
+                    serde_json::error::Category::Eof => "the line is cut off",
+                    serde_json::error::Category::Data => "docs/formats/native.md says what each key may hold",
+                    _ => "write one JSON record a line",
+                };
                 return Err(read.hint(hint));
             }
         }
         is_first = false;
     }
     Ok(true)
+}
+
+/// The part of a line that a message is about: the key that it begins with and its value, or else where the parser stopped.
+fn offending(line: &[u8], what: &str, column: usize) -> Range<usize> {
+    let end = column.min(line.len());
+    let key = what.strip_prefix('`').and_then(|rest| rest.split('`').next()).map(|key| format!("\"{key}\""));
+    let start = key.and_then(|key| memchr::memmem::find(&line[..end], key.as_bytes()));
+    start.unwrap_or(end.saturating_sub(1))..end
 }
 
 fn refused_line(source: &Source, error: &serde_json::Error) -> ReadError {
