@@ -276,6 +276,31 @@ impl Samples {
         }
     }
 
+    /// An error if an attempt was delivered twice with different values of a field: either could be the right one.
+    pub(crate) fn check_repeats(&self) -> Result<(), Error> {
+        let place = |row: u32| (self.attempt_sample[row as usize], self.attempt_epoch[row as usize]);
+        let mut rows: Vec<u32> = (0..self.attempt_sample.len() as u32).collect();
+        if rows.is_sorted_by(|&a, &b| place(a) < place(b)) {
+            return Ok(());
+        }
+        rows.sort_by_key(|&row| place(row));
+        for repeated in rows.chunk_by(|&a, &b| place(a) == place(b)).filter(|rows| rows.len() > 1) {
+            for (name, column) in &self.fields {
+                let given =
+                    repeated.iter().filter(|row| (**row as usize) < column.len()).map(|&row| column.get(row as usize));
+                let mut given = given.filter(|value| !matches!(value, Value::Missing | Value::Null));
+                let Some(first) = given.next() else { continue };
+                if let Some(other) = given.find(|other| *other != first) {
+                    let message = format!("one attempt has two different values of `{name}`, `{first}` and `{other}`");
+                    let hint = "remove one of the two records, or number the attempts with `epoch`";
+                    let (sample, epoch) = place(repeated[0]);
+                    return Err(Error::argument(message, hint).at_sample(&self.id(sample)).at_epoch(epoch));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn attempt_rows(&self) -> Vec<u32> {
         let mut rows: Vec<u32> = (0..self.attempt_sample.len() as u32).collect();
         let place = |&row: &u32| (self.attempt_sample[row as usize], self.attempt_epoch[row as usize]);

@@ -574,3 +574,12 @@ fn running_out_of_time_is_slower_than_any_limit() {
         assert_eq!(report(&lines, &policy).verdict, Verdict::Fail, "{confidence}");
     }
 }
+
+#[test]
+fn two_records_of_one_attempt_must_agree() {
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 90}}}"#;
+    let record = |passed: bool| format!("{{\"id\": \"a\", \"epoch\": 1, \"passed\": {passed}}}\n");
+    assert_eq!(report(&(record(true) + &record(true)), policy).verdict, Verdict::Pass);
+    let error = judged(&(record(true) + &record(false)), policy, &Options::default()).expect_err("which one?");
+    assert!(error.to_string().contains("two different values of `passed`"), "{error}");
+}

@@ -205,6 +205,7 @@ impl<'a> Judge<'a> {
             (None, None) => mean_score(),
         };
         let context = Context { attempts: reducer.clone(), ..case.context.clone() };
+        case.samples.check_repeats()?;
         let scenarios = Scenarios::new(case.samples, policy.pass_threshold.unwrap_or(1.0), &context)?;
         let told = rules::told(policy, &scenarios, &reducer)?;
         let mut errored = vec![false; case.samples.len()];
