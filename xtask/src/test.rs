@@ -52,7 +52,8 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     match python::environment(root, INSPECT_VENV, &INSPECT) {
         Ok(environment) => {
             eprint!("{}", environment.versions);
-            let mut command = cargo(&["test", "--package", "calipers-cli", "--test", "inspect", "--", "--nocapture"]);
+            // The whole workspace: one package alone would have other features, and much would be compiled again.
+            let mut command = cargo(&["test", "--workspace", "--test", "inspect", "--", "--nocapture"]);
             gate.command("inspect", command.env(INSPECT_VARIABLE, root.join(environment.python)));
         }
         Err(missing) => gate.skip("inspect", &missing.cause),
