@@ -62,8 +62,9 @@ fn push(samples: &mut Samples, row: &Row) {
         .field("expected_behaviors", names(&["cites", "refuses", "explains"][..(row.tokens % 4) as usize]))
         .field("observed_behaviors", names(&["refuses", "cites", "refuses"][..(row.tokens % 3) as usize]))
         .field("violations", names(&["leaks"][..usize::from(predicted && !actual)]));
-    // Some records say whether they passed; of others their behaviours do.
-    let attempt = if row.tokens % 5 < 3 { attempt.field("passed", passed) } else { attempt };
+    // Some records say whether they passed, the first among them; of others their behaviours do.
+    let attempt =
+        if row.tokens % 5 < 3 || (row.id, row.epoch) == (0, 1) { attempt.field("passed", passed) } else { attempt };
     if row.quality > 0.95 {
         attempt.error("request timed out");
     }
