@@ -30,7 +30,8 @@ impl Metadata {
         self.0.iter().map(|(key, value)| (key, value))
     }
 
-    pub(crate) fn set(&mut self, key: &str, value: Value) {
+    /// Sets the value under a name.
+    pub fn set(&mut self, key: &str, value: Value) {
         match self.0.iter_mut().find(|(name, _)| **name == *key) {
             Some((_, old)) => *old = value,
             None => self.0.push((key.into(), value)),

@@ -1,0 +1,220 @@
+//! What a task asks: samples, and where they come from.
+
+use crate::{Message, Metadata, Role, SampleId, Value};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a sample says to the model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A question.
+    Text(Arc<str>),
+    /// A conversation so far.
+    Messages(Vec<Message>),
+}
+
+impl Input {
+    /// The question: the text, or what the user said last.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Messages(messages) => {
+                let last = messages.iter().rev().find(|message| message.role == Role::User);
+                last.map_or("", |message| &message.content)
+            }
+        }
+    }
+
+    /// The conversation that a task starts with.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Message> {
+        match self {
+            Self::Text(text) => vec![Message::user(text.clone())],
+            Self::Messages(messages) => messages.clone(),
+        }
+    }
+}
+
+/// The right answers, any of which will do; for choices the letters that are right.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Target(pub Vec<Arc<str>>);
+
+impl Target {
+    /// All of them as one text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.0.concat()
+    }
+}
+
+/// One question of a dataset.
+///
+/// ```
+/// use calipers_core::Sample;
+///
+/// let sample = Sample::new("Name three primary colors.").target("red green blue").metadata("category", "art");
+/// assert_eq!(sample.target.text(), "red green blue");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Its name; a dataset without names counts from 1.
+    pub id: Option<SampleId>,
+    /// What is asked.
+    pub input: Input,
+    /// The answers to choose from.
+    pub choices: Vec<Arc<str>>,
+    /// The right answers.
+    pub target: Target,
+    /// Whatever else is known of it. A scenario has its category, capability and behaviours here.
+    pub metadata: Metadata,
+}
+
+impl Sample {
+    /// A question.
+    #[must_use]
+    pub fn new(input: impl Into<Arc<str>>) -> Self {
+        Self {
+            id: None,
+            input: Input::Text(input.into()),
+            choices: Vec::new(),
+            target: Target::default(),
+            metadata: Metadata::default(),
+        }
+    }
+
+    /// With a name.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<SampleId>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// With a right answer, beside those that it has.
+    #[must_use]
+    pub fn target(mut self, target: impl Into<Arc<str>>) -> Self {
+        self.target.0.push(target.into());
+        self
+    }
+
+    /// With answers to choose from.
+    #[must_use]
+    pub fn choices<C: Into<Arc<str>>>(mut self, choices: impl IntoIterator<Item = C>) -> Self {
+        self.choices = choices.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With a fact about it.
+    #[must_use]
+    pub fn metadata(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.metadata.set(key, value.into());
+        self
+    }
+}
+
+/// Which columns of a file are the parts of a sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// The column of the question.
+    pub input: String,
+    /// The column of the right answer, or of a list of them.
+    pub target: String,
+    /// The column of the answers to choose from.
+    pub choices: String,
+    /// The column of the names.
+    pub id: String,
+    /// The columns that become metadata; `None` stands for a column `metadata` with a map.
+    pub metadata: Option<Vec<String>>,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self {
+            input: "input".into(),
+            target: "target".into(),
+            choices: "choices".into(),
+            id: "id".into(),
+            metadata: None,
+        }
+    }
+}
+
+/// What a file of samples is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Comma-separated values with a header.
+    Csv,
+    /// A list of objects, or one object a line.
+    Json,
+    /// A Parquet table.
+    Parquet,
+    /// Scenarios: objects with behaviours that are expected or must not be seen.
+    Scenarios,
+}
+
+/// A file of samples. It is named in a task and read by whoever runs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileDataset {
+    /// The file.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// Which columns mean what.
+    pub fields: Fields,
+    /// True to number samples from 1 whatever names they have.
+    pub auto_id: bool,
+    /// The sign between the cells of a row of CSV.
+    pub delimiter: char,
+}
+
+impl FileDataset {
+    /// A file with the usual columns.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, kind: FileKind) -> Self {
+        Self { path: path.into(), kind, fields: Fields::default(), auto_id: false, delimiter: ',' }
+    }
+}
+
+/// Where samples come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// They are here.
+    Samples(Vec<Sample>),
+    /// They are in a file.
+    File(FileDataset),
+}
+
+/// Samples, and what is done to them before the first is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    /// What logs call it.
+    pub name: Option<String>,
+    /// Where the samples come from.
+    pub origin: Origin,
+    /// The seed of their order; `None` leaves it as it is.
+    pub shuffle: Option<u64>,
+    /// The seed of the order of their choices; `None` leaves it as it is. Targets that are letters follow.
+    pub shuffle_choices: Option<u64>,
+    /// The most samples, after shuffling.
+    pub limit: Option<usize>,
+}
+
+impl Dataset {
+    /// Samples as they come.
+    #[must_use]
+    pub fn new(origin: Origin) -> Self {
+        Self { name: None, origin, shuffle: None, shuffle_choices: None, limit: None }
+    }
+}
+
+impl From<Vec<Sample>> for Dataset {
+    fn from(samples: Vec<Sample>) -> Self {
+        Self::new(Origin::Samples(samples))
+    }
+}
+
+impl From<FileDataset> for Dataset {
+    fn from(file: FileDataset) -> Self {
+        Self::new(Origin::File(file))
+    }
+}

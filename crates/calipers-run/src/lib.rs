@@ -1,0 +1,59 @@
+//! Evaluations in motion: a [`Task`] puts the samples of a dataset to a model through [`Solver`]s, [`Scorer`]s look at
+//! what came of it, and every finished attempt leaves as a [`Transcript`](calipers_core::Transcript).
+//!
+//! Nothing here reads or writes files: whoever runs a task gives it samples and takes its transcripts. This is the only
+//! crate that waits for something, so the only one that is async.
+
+mod model;
+mod scope;
+mod scorer;
+mod solver;
+mod state;
+mod task;
+
+pub use model::{Model, ModelError, ModelFault, Request};
+pub use scope::Scope;
+pub use scorer::{Judged, Scorer};
+pub use solver::Solver;
+pub use state::{Choice, State};
+pub use task::{FailOnError, Limits, Task, TaskBuilder};
+
+use calipers_core::LimitReached;
+use std::fmt;
+
+/// Why an attempt cannot go on.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// A model did not answer.
+    Model(ModelError),
+    /// The attempt used up what it may use. It is scored as it stands.
+    Limit(LimitReached),
+    /// Anything else, in words: a program that ended badly, a script with a mistake, a sample that does not fit.
+    Other(String),
+}
+
+impl Fault {
+    /// A fault in words.
+    #[must_use]
+    pub fn new(why: impl fmt::Display) -> Self {
+        Self::Other(why.to_string())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model(error) => error.fmt(f),
+            Self::Limit(limit) => write!(f, "the {} limit of {} is reached", limit.kind, limit.limit),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<ModelError> for Fault {
+    fn from(error: ModelError) -> Self {
+        Self::Model(error)
+    }
+}

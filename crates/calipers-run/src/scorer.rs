@@ -1,0 +1,47 @@
+//! What is thought of an answer.
+
+use crate::{Fault, Scope, State};
+use async_trait::async_trait;
+use calipers_core::{MetricSpec, Outcome, Score, Value, accuracy, stderr};
+use std::sync::Arc;
+
+/// What a scorer says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The score, or why there is none.
+    pub outcome: Outcome,
+    /// What else it measured, by the names of native records, such as `observed_behaviors`.
+    pub fields: Vec<(Arc<str>, Value)>,
+}
+
+impl From<Outcome> for Judged {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, fields: Vec::new() }
+    }
+}
+
+impl From<Score> for Judged {
+    fn from(score: Score) -> Self {
+        Outcome::from(score).into()
+    }
+}
+
+/// Looks at what came of an attempt.
+#[async_trait]
+pub trait Scorer: Send + Sync {
+    /// The name in task files and logs.
+    fn name(&self) -> &str;
+
+    /// The parameters, for logs: a map.
+    fn params(&self) -> Value {
+        Value::Map(Vec::new())
+    }
+
+    /// The metrics of its scores where a task names none.
+    fn metrics(&self) -> Vec<MetricSpec> {
+        vec![accuracy().into(), stderr().into()]
+    }
+
+    /// Scores the attempt against [`State::target`]. What cannot be told is unscored; a fault is an error of the attempt.
+    async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault>;
+}

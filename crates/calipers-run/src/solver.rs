@@ -1,0 +1,20 @@
+//! What is done with a sample before it is scored.
+
+use crate::{Fault, Scope, State};
+use async_trait::async_trait;
+use calipers_core::Value;
+
+/// One step between a question and its answer.
+#[async_trait]
+pub trait Solver: Send + Sync {
+    /// The name in task files and logs.
+    fn name(&self) -> &str;
+
+    /// The parameters, for logs: a map.
+    fn params(&self) -> Value {
+        Value::Map(Vec::new())
+    }
+
+    /// Takes the attempt a step further. A solver that is done for good sets [`State::completed`].
+    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault>;
+}

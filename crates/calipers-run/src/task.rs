@@ -1,0 +1,188 @@
+//! What is to be run.
+
+use crate::{Scorer, Solver};
+use calipers_core::{Dataset, Epochs, GenerateConfig, Metadata, MetricSpec, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What one attempt may use.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// From its beginning to its end.
+    pub time: Option<Duration>,
+    /// Tokens of all its calls.
+    pub tokens: Option<u64>,
+    /// Money of all its calls, where models say what they cost.
+    pub cost_usd: Option<f64>,
+    /// Messages of its conversation.
+    pub messages: Option<usize>,
+}
+
+/// How many attempts may break before the run is given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum FailOnError {
+    /// None: the first that breaks ends the run.
+    #[default]
+    First,
+    /// Any number.
+    Never,
+    /// More than this many.
+    Count(u64),
+    /// More than this share of all attempts.
+    Share(f64),
+}
+
+/// An evaluation: samples, what is done with them, and how it is scored.
+///
+/// ```
+/// use calipers_core::Sample;
+/// use calipers_run::Task;
+///
+/// let task = Task::builder("colors").samples([Sample::new("Name a color.").target("red")]).build();
+/// assert_eq!(task.name, "colors");
+/// ```
+#[derive(Clone)]
+pub struct Task {
+    /// The name.
+    pub name: String,
+    /// The samples, or where they are.
+    pub dataset: Dataset,
+    /// What is done with each, in order.
+    pub solver: Vec<Arc<dyn Solver>>,
+    /// Who looks at the answers.
+    pub scorers: Vec<Arc<dyn Scorer>>,
+    /// Metrics in place of those that scorers bring.
+    pub metrics: Option<Vec<MetricSpec>>,
+    /// How often each sample is tried, and how its attempts become one score.
+    pub epochs: Option<Epochs>,
+    /// The model, unless another is asked for.
+    pub model: Option<String>,
+    /// Models by the part they play, such as `grader`.
+    pub model_roles: Vec<(String, String)>,
+    /// How models answer.
+    pub config: GenerateConfig,
+    /// What one attempt may use.
+    pub limits: Limits,
+    /// How many attempts may break.
+    pub fail_on_error: FailOnError,
+    /// How often an attempt that broke is tried again.
+    pub retry_on_error: u32,
+    /// Which version of the task it is.
+    pub version: Value,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// Whatever else is known of it.
+    pub metadata: Metadata,
+}
+
+impl Task {
+    /// A task of this name.
+    #[must_use]
+    pub fn builder(name: impl Into<String>) -> TaskBuilder {
+        TaskBuilder(Self {
+            name: name.into(),
+            dataset: Vec::new().into(),
+            solver: Vec::new(),
+            scorers: Vec::new(),
+            metrics: None,
+            epochs: None,
+            model: None,
+            model_roles: Vec::new(),
+            config: GenerateConfig::default(),
+            limits: Limits::default(),
+            fail_on_error: FailOnError::default(),
+            retry_on_error: 0,
+            version: Value::Int(0),
+            tags: Vec::new(),
+            metadata: Metadata::default(),
+        })
+    }
+}
+
+impl std::fmt::Debug for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Task").field("name", &self.name).field("dataset", &self.dataset).finish_non_exhaustive()
+    }
+}
+
+/// Puts a task together.
+#[derive(Debug)]
+pub struct TaskBuilder(Task);
+
+impl TaskBuilder {
+    /// With samples that are here.
+    #[must_use]
+    pub fn samples(mut self, samples: impl IntoIterator<Item = calipers_core::Sample>) -> Self {
+        self.0.dataset = samples.into_iter().collect::<Vec<_>>().into();
+        self
+    }
+
+    /// With a dataset.
+    #[must_use]
+    pub fn dataset(mut self, dataset: impl Into<Dataset>) -> Self {
+        self.0.dataset = dataset.into();
+        self
+    }
+
+    /// With a step after those that it has. Without any, the model is asked and that is all.
+    #[must_use]
+    pub fn solver(mut self, solver: impl Solver + 'static) -> Self {
+        self.0.solver.push(Arc::new(solver));
+        self
+    }
+
+    /// With a scorer beside those that it has.
+    #[must_use]
+    pub fn scorer(mut self, scorer: impl Scorer + 'static) -> Self {
+        self.0.scorers.push(Arc::new(scorer));
+        self
+    }
+
+    /// With metrics in place of those that scorers bring.
+    #[must_use]
+    pub fn metrics<M: Into<MetricSpec>>(mut self, metrics: impl IntoIterator<Item = M>) -> Self {
+        self.0.metrics = Some(metrics.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// With several attempts for each sample.
+    #[must_use]
+    pub fn epochs(mut self, epochs: Epochs) -> Self {
+        self.0.epochs = Some(epochs);
+        self
+    }
+
+    /// With a model, by its name.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.0.model = Some(model.into());
+        self
+    }
+
+    /// With settings for the model.
+    #[must_use]
+    pub fn config(mut self, config: GenerateConfig) -> Self {
+        self.0.config = config;
+        self
+    }
+
+    /// With bounds for each attempt.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.0.limits = limits;
+        self
+    }
+
+    /// With a number of attempts that may break.
+    #[must_use]
+    pub fn fail_on_error(mut self, fail_on_error: FailOnError) -> Self {
+        self.0.fail_on_error = fail_on_error;
+        self
+    }
+
+    /// The task.
+    #[must_use]
+    pub fn build(self) -> Task {
+        self.0
+    }
+}
