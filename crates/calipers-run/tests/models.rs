@@ -264,9 +264,17 @@ async fn the_reason_to_stop_is_kept() {
 
 #[tokio::test]
 async fn a_content_filter_is_an_answer() {
-    let body = json!({"error": {"code": "content_filter", "message": "The prompt was filtered."}});
-    let output = outcome("openai/m", Reply::json(400, body)).await.expect("an answer");
-    assert_eq!((output.completion(), output.stop_reason), ("The prompt was filtered.", StopReason::ContentFilter));
+    let anthropic = json!({"type": "invalid_request_error", "message": "Output blocked by content filtering policy"});
+    for (name, error) in [
+        ("openai/m", json!({"code": "content_filter", "message": "The prompt was filtered."})),
+        ("anthropic/m", anthropic),
+    ] {
+        let output = outcome(name, Reply::json(400, json!({"error": error}))).await.expect("an answer");
+        assert_eq!(
+            (output.completion(), output.stop_reason),
+            (error["message"].as_str().expect("words"), StopReason::ContentFilter)
+        );
+    }
 }
 
 #[tokio::test]

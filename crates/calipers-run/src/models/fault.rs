@@ -47,7 +47,9 @@ impl Complaint {
 
     /// True where the question was understood and the provider will not have it answered: that is an answer too.
     pub(super) fn is_filter(&self) -> bool {
-        self.is("content_filter") || self.is("content_policy_violation")
+        let codes = ["content_filter", "content_policy_violation", "invalid_prompt"];
+        // Anthropic has no name for it.
+        codes.iter().any(|code| self.is(code)) || self.message.contains("content filtering policy")
     }
 
     /// What kind of failure it is. A success with a complaint in it counts by the complaint.
