@@ -5,6 +5,7 @@
 //! crate that waits for something, so the only one that is async.
 
 mod model;
+pub mod models;
 mod scope;
 mod scorer;
 mod solver;
