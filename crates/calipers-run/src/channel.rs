@@ -133,7 +133,8 @@ impl Channel {
                 }
                 Err(error) => error,
             };
-            if error.fault == ModelFault::Busy {
+            // A server that says when to come back says so to everybody.
+            if error.fault == ModelFault::Busy || error.retry_after.is_some() {
                 turn.refused(error.retry_after.filter(|&wait| wait <= self.options.timeout));
             } else {
                 drop(turn);

@@ -5,7 +5,6 @@ use crate::stopwatch::Stopwatch;
 use crate::{Channel, ChannelOptions, Fault, Limits, Model, Models, Request};
 use calipers_core::{GenerateConfig, LimitReached, Message, ModelOutput, SampleId, Usage};
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,13 +30,14 @@ pub struct Scope {
     stopwatch: Stopwatch,
     /// False while the attempt is scored.
     is_limited: bool,
-    calls: AtomicU32,
     ledger: Mutex<Ledger>,
 }
 
 /// What an attempt took.
 #[derive(Clone, Default)]
 struct Ledger {
+    /// Calls by model, whatever came of them.
+    calls: Vec<(Arc<str>, u32)>,
     /// By model, without what came from the cache.
     spent: Vec<(Arc<str>, Usage)>,
     /// All answers together, wherever they came from.
@@ -47,6 +47,18 @@ struct Ledger {
     without_tokens: u32,
     without_cost: u32,
     cached: u32,
+}
+
+impl Ledger {
+    /// The number of the next call of a model, from 0.
+    fn next_call(&mut self, model: &Arc<str>) -> u32 {
+        let Some((_, calls)) = self.calls.iter_mut().find(|(name, _)| name == model) else {
+            self.calls.push((model.clone(), 1));
+            return 0;
+        };
+        *calls = calls.saturating_add(1);
+        *calls - 1
+    }
 }
 
 /// What an attempt is measured by.
@@ -99,7 +111,6 @@ impl Scope {
             epoch,
             seed,
             is_limited: true,
-            calls: AtomicU32::new(0),
             ledger: Mutex::default(),
         }
     }
@@ -158,14 +169,15 @@ impl Scope {
         messages: &[Message],
         config: &GenerateConfig,
     ) -> Result<ModelOutput, Fault> {
-        // An answer would be one message more.
+        // A solver that overlooks a limit does not get beyond it. An answer would be one message more.
+        self.check_used()?;
         self.check_messages(messages.len().saturating_add(1))?;
         let request = Request {
             messages: messages.to_vec(),
             config: config.or(&self.cast.config),
             sample: self.sample.clone(),
             epoch: self.epoch,
-            call: self.calls.fetch_add(1, Ordering::Relaxed),
+            call: self.ledger().next_call(channel.name()),
         };
         let Reply { output, is_cached } = channel.ask(&request, &self.stopwatch).await?;
         self.account(channel.name(), output.usage.as_ref(), is_cached)?;

@@ -47,7 +47,7 @@ impl<F: Fn(&Request, usize) -> Answer + Send + Sync> Scripted<F> {
 
     /// When calls came, in seconds after the first.
     fn seconds(&self) -> Vec<f64> {
-        let times = self.times.lock().unwrap();
+        let times = self.times.lock().expect("nobody panics here");
         times.iter().map(|at| (*at - times[0]).as_secs_f64()).collect()
     }
 }
@@ -60,7 +60,7 @@ impl<F: Fn(&Request, usize) -> Answer + Send + Sync> Model for Scripted<F> {
 
     async fn generate(&self, request: &Request) -> Answer {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
-        self.times.lock().unwrap().push(Instant::now());
+        self.times.lock().expect("nobody panics here").push(Instant::now());
         self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         if !self.takes.is_zero() {
             sleep(self.takes).await;
@@ -336,7 +336,7 @@ async fn an_attempt_that_breaks_is_made_again_as_often_as_it_may() {
     // Every first try of an attempt breaks, and s0 breaks always.
     let tries: Mutex<HashMap<String, u32>> = Mutex::default();
     let model = Scripted::new(move |request: &Request, _| {
-        let mut tries = tries.lock().unwrap();
+        let mut tries = tries.lock().expect("nobody panics here");
         let tried = tries.entry(request.sample.to_string()).or_default();
         *tried += 1;
         if *tried == 1 || request.sample == "s0".into() { Err(failure(ModelFault::Refused)) } else { Ok(echo(request)) }
@@ -384,6 +384,71 @@ async fn others_wait_too_while_a_model_wants_to_be_left_alone() {
     job.options.attempts_at_once = Some(4);
     assert_eq!(go(job).await.0.errored, 0);
     assert!(model.seconds()[1..].iter().all(|&at| at >= 30.0), "{:?}", model.seconds());
+}
+
+/// Ignores what it is told, and asks ten times.
+struct Stubborn;
+
+#[async_trait]
+impl AsyncStep for Stubborn {
+    async fn step(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+        for _ in 0..9 {
+            let _ = scope.generate(&state.messages, &GenerateConfig::default()).await;
+        }
+        scope.generate(&state.messages, &GenerateConfig::default()).await.map(|_| ())
+    }
+}
+
+#[tokio::test]
+async fn a_solver_that_overlooks_a_limit_does_not_get_beyond_it() {
+    let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
+    let limits = Limits { tokens: Some(15), ..Limits::default() };
+    let (_, transcripts) = go(job(task().solver(Step(Stubborn)).limits(limits), 1, model.clone())).await;
+    assert_eq!((model.calls(), transcripts[0].limit.as_ref().map(|limit| limit.kind)), (2, Some("token")));
+}
+
+/// A program that says what it took.
+struct Agent;
+
+#[async_trait]
+impl AsyncStep for Agent {
+    async fn step(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+        let usage = Usage { cost_usd: Some(2.0), ..Usage::new(100, 20) };
+        scope.record("agent", &usage)?;
+        state.fields.push(("latency_ms".into(), 7.into()));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn what_a_program_says_that_it_took_counts_as_if_we_had_asked() {
+    let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
+    for (limit, reached) in [(3.0, None), (1.0, Some("cost"))] {
+        let limits = Limits { cost_usd: Some(limit), ..Limits::default() };
+        let (ended, transcripts) = go(job(task().solver(Step(Agent)).limits(limits), 1, model.clone())).await;
+        assert_eq!(transcripts[0].limit.as_ref().map(|limit| limit.kind), reached);
+        assert_eq!(ended.usage, [("agent".into(), Usage { cost_usd: Some(2.0), ..Usage::new(100, 20) })]);
+        assert_eq!(field(&transcripts[0], "tokens_used"), Some(&120.into()));
+        if reached.is_none() {
+            assert_eq!(field(&transcripts[0], "latency_ms"), Some(&7.into()), "who knows better is believed");
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_are_counted_for_each_model_and_attempt() {
+    let calls: Arc<Mutex<Vec<(String, u32)>>> = Arc::default();
+    let noted = calls.clone();
+    let model = Arc::new(Scripted::new(move |request: &Request, _| {
+        noted.lock().expect("nobody panics here").push((request.sample.to_string(), request.call));
+        Ok(echo(request))
+    }));
+    let limits = Limits { messages: Some(3), ..Limits::default() };
+    let mut job = job(task().solver(Step(AskForEver)).limits(limits), 2, model);
+    job.options.attempts_at_once = Some(1);
+    go(job).await;
+    let want = [("s0", 0), ("s0", 1), ("s1", 0), ("s1", 1)].map(|(id, call)| (id.to_string(), call));
+    assert_eq!(*calls.lock().expect("nobody panics here"), want);
 }
 
 #[tokio::test(start_paused = true)]
@@ -634,11 +699,11 @@ struct Memory(Mutex<HashMap<String, ModelOutput>>);
 
 impl Cache for Memory {
     fn get(&self, key: &str) -> Option<ModelOutput> {
-        self.0.lock().unwrap().get(key).cloned()
+        self.0.lock().expect("nobody panics here").get(key).cloned()
     }
 
     fn put(&self, key: &str, output: &ModelOutput) {
-        self.0.lock().unwrap().insert(key.into(), output.clone());
+        self.0.lock().expect("nobody panics here").insert(key.into(), output.clone());
     }
 }
 
@@ -679,11 +744,11 @@ struct Enough(Mutex<HashMap<SampleId, u32>>);
 
 impl Stopping for Enough {
     fn schedule(&self, id: &SampleId, _: u32) -> Option<Arc<str>> {
-        (self.0.lock().unwrap().get(id).copied().unwrap_or(0) >= 2).then(|| "two are enough".into())
+        (self.0.lock().expect("nobody panics here").get(id).copied().unwrap_or(0) >= 2).then(|| "two are enough".into())
     }
 
     fn completed(&self, transcript: &Transcript) {
-        *self.0.lock().unwrap().entry(transcript.id.clone()).or_default() += 1;
+        *self.0.lock().expect("nobody panics here").entry(transcript.id.clone()).or_default() += 1;
     }
 }
 

@@ -175,6 +175,39 @@ pub struct Ended {
 ///
 /// A fault is something that keeps the run from beginning: an unknown model, two samples of one name. Attempts run on
 /// all threads of the runtime, and each gives the same answers whatever runs beside it.
+///
+/// ```
+/// use calipers_core::{ModelOutput, Sample};
+/// use calipers_run::{ChannelOptions, Job, Model, ModelError, Models, Request, Status, Task, run};
+/// use std::sync::Arc;
+///
+/// struct Parrot;
+///
+/// #[async_trait::async_trait]
+/// impl Model for Parrot {
+///     fn name(&self) -> &str {
+///         "local/parrot"
+///     }
+///
+///     async fn generate(&self, request: &Request) -> Result<ModelOutput, ModelError> {
+///         Ok(ModelOutput::new("parrot", request.messages[0].content.clone()))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), calipers_run::Fault> {
+/// let others = Arc::new(|name: &str| Err(format!("there is no `{name}`")));
+/// let models = Models::new(others, ChannelOptions::default()).with(Arc::new(Parrot));
+/// let samples = vec![Arc::new(Sample::new("Hello!"))];
+/// let (sender, mut transcripts) = tokio::sync::mpsc::channel(8);
+/// let job = Job::new(Task::builder("greeting").build(), samples, Arc::new(models), "local/parrot");
+/// let running = tokio::spawn(run(job, sender));
+/// let transcript = transcripts.recv().await.expect("one attempt");
+/// assert_eq!(transcript.output.expect("an answer").completion(), "Hello!");
+/// assert_eq!(running.await.expect("no panic")?.status, Status::Success);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn run(job: Job, transcripts: mpsc::Sender<Transcript>) -> Result<Ended, Fault> {
     let mut run = Run::new(job, transcripts)?;
     let wind_down = Arc::new(Notify::new());
