@@ -128,25 +128,25 @@ mod tests {
         let turns = Turns::new(8);
         let mut taken = Vec::new();
         for _ in 0..8 {
-            taken.push(turns.take(None).await.ok().expect("not paused"));
+            taken.push(turns.take(None).await.expect("not paused"));
         }
         tokio::time::advance(Duration::from_millis(1)).await;
         for turn in taken {
             turn.refused(None);
         }
         assert_eq!((turns.limit(), turns.free.available_permits()), (4, 4));
-        turns.take(None).await.ok().expect("not paused").refused(None);
+        turns.take(None).await.expect("not paused").refused(None);
         assert_eq!((turns.limit(), turns.free.available_permits()), (2, 2));
     }
 
     #[tokio::test(start_paused = true)]
     async fn answers_bring_turns_back_one_a_round_and_never_beyond_the_most() {
         let turns = Turns::new(3);
-        turns.take(None).await.ok().expect("not paused").refused(None);
+        turns.take(None).await.expect("not paused").refused(None);
         assert_eq!((turns.limit(), turns.free.available_permits()), (1, 1));
         let mut limits = Vec::new();
         for _ in 0..6 {
-            turns.take(None).await.ok().expect("not paused").answered();
+            turns.take(None).await.expect("not paused").answered();
             limits.push(turns.limit());
         }
         assert_eq!(limits, [2, 2, 3, 3, 3, 3]);
@@ -157,10 +157,10 @@ mod tests {
     async fn a_pause_holds_for_all_and_ends_at_once_for_those_who_cannot_wait() {
         let turns = Turns::new(2);
         let start = Instant::now();
-        turns.take(None).await.ok().expect("not paused").refused(Some(Duration::from_secs(5)));
+        turns.take(None).await.expect("not paused").refused(Some(Duration::from_secs(5)));
         assert!(turns.take(Some(start + Duration::from_secs(3))).await.is_err());
         assert_eq!(start.elapsed(), Duration::ZERO);
-        drop(turns.take(None).await.ok().expect("the pause ends"));
+        drop(turns.take(None).await.expect("the pause ends"));
         assert_eq!(start.elapsed(), Duration::from_secs(5));
     }
 }

@@ -694,6 +694,46 @@ async fn a_slow_reader_holds_new_attempts_back() {
     assert_eq!(running.await.expect("no panic").expect("the run begins").status, Status::Success);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_had_finished_when_a_run_is_ended_still_leaves() {
+    let mut model = Scripted::new(|request: &Request, _| Ok(echo(request)));
+    model.takes = Duration::from_millis(1);
+    let mut job = job(task(), 1000, Arc::new(model));
+    job.options = Options { attempts_at_once: Some(8), grace: Duration::ZERO, ..Options::default() };
+    let stop = job.stop.clone();
+    let (sender, mut receiver) = mpsc::channel(1);
+    let running = tokio::spawn(run(job, sender));
+    let mut taken = 0;
+    while receiver.recv().await.is_some() {
+        taken += 1;
+        sleep(Duration::from_millis(100)).await;
+        if taken == 5 {
+            stop.request();
+        }
+    }
+    let ended = running.await.expect("no panic").expect("the run begins");
+    assert_eq!((ended.status, ended.finished, ended.cut_off), (Status::Cancelled, taken, 0));
+    assert!((10..=20).contains(&taken), "{taken} were taken");
+}
+
+#[tokio::test]
+async fn a_scope_can_be_had_without_a_run() {
+    let named = |name| {
+        let mut model = Scripted::new(|request: &Request, _| Ok(echo(request)));
+        model.name = name;
+        Arc::new(model)
+    };
+    let (own, grader) = (named(NAME), named("test/grader"));
+    let scope = Scope::alone(own.clone()).role("grader", grader.clone());
+    let (asked, config) = ([Message::user("a")], GenerateConfig::default());
+    assert_eq!(scope.generate(&asked, &config).await.expect("an answer").completion(), "a?");
+    for model in ["grader", "judge", NAME] {
+        scope.generate_as(model, &asked, &config).await.expect("an answer");
+    }
+    assert!(scope.generate_as("test/nobody", &asked, &config).await.is_err());
+    assert_eq!((own.calls(), grader.calls()), (3, 1));
+}
+
 #[derive(Default)]
 struct Memory(Mutex<HashMap<String, ModelOutput>>);
 
