@@ -171,15 +171,15 @@ impl Channel {
             }
             return Err(error);
         }
-        let wait = self.jittered(retries);
-        let Some(asked) = error.retry_after else { return Ok(wait) };
+        let Some(asked) = error.retry_after else { return Ok(self.jittered(retries)) };
         let left = deadline.map_or(self.options.timeout, |deadline| deadline.duration_since(Instant::now()));
         if asked > left.min(self.options.timeout) {
             let asked = asked.as_secs_f64();
             error.message = format!("{} (it asks to be left alone for {asked} s, which is too long)", error.message);
             return Err(error);
         }
-        Ok(wait.max(asked))
+        // The turns are paused for as long as the server asked, for this call as for all others.
+        Ok(self.jittered(retries))
     }
 
     /// A wait anywhere between nothing and the bound, which doubles with each retry: callers that failed together do not

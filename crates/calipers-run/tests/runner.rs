@@ -407,6 +407,28 @@ async fn a_solver_that_overlooks_a_limit_does_not_get_beyond_it() {
     assert_eq!((model.calls(), transcripts[0].limit.as_ref().map(|limit| limit.kind)), (2, Some("token")));
 }
 
+/// Talks without asking anybody.
+struct Chatty;
+
+#[async_trait]
+impl AsyncStep for Chatty {
+    async fn step(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+        state.messages.push(Message::assistant("and another thing"));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn messages_count_whoever_adds_them() {
+    for (messages, reached) in [(3, None), (2, Some("message"))] {
+        let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
+        let limits = Limits { messages: Some(messages), ..Limits::default() };
+        let task = task().solver(Step(Chatty)).solver(Step(Chatty)).limits(limits);
+        let (_, transcripts) = go(job(task, 1, model)).await;
+        assert_eq!(transcripts[0].limit.as_ref().map(|limit| limit.kind), reached);
+    }
+}
+
 /// A program that says what it took.
 struct Agent;
 
@@ -476,7 +498,7 @@ async fn what_may_pass_is_tried_again_with_longer_and_longer_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_beyond_what_is_left_is_an_error_at_once() {
-    for (limit, retry_after) in [(Some(10), 30), (None, 601)] {
+    for (limit, retry_after) in [(Some(10), 30), (Some(3600), 601), (None, 601)] {
         let model = Arc::new(Scripted::new(move |_: &Request, _| Err(busy(Some(retry_after)))));
         let limits = Limits { time: limit.map(Duration::from_secs), ..Limits::default() };
         let start = Instant::now();
@@ -699,17 +721,17 @@ async fn what_had_finished_when_a_run_is_ended_still_leaves() {
     let mut model = Scripted::new(|request: &Request, _| Ok(echo(request)));
     model.takes = Duration::from_millis(1);
     let mut job = job(task(), 1000, Arc::new(model));
-    job.options = Options { attempts_at_once: Some(8), grace: Duration::ZERO, ..Options::default() };
+    job.options = Options { attempts_at_once: Some(8), grace: Duration::from_millis(10), ..Options::default() };
     let stop = job.stop.clone();
     let (sender, mut receiver) = mpsc::channel(1);
     let running = tokio::spawn(run(job, sender));
     let mut taken = 0;
     while receiver.recv().await.is_some() {
         taken += 1;
-        sleep(Duration::from_millis(100)).await;
         if taken == 5 {
             stop.request();
         }
+        sleep(Duration::from_millis(100)).await;
     }
     let ended = running.await.expect("no panic").expect("the run begins");
     assert_eq!((ended.status, ended.finished, ended.cut_off), (Status::Cancelled, taken, 0));

@@ -93,7 +93,6 @@ impl Try {
             Err(Fault::Limit(limit)) => self.limit = Some(limit),
             solved => solved?,
         }
-        self.state.completed = true;
         // What took all its time still deserves a score, but whatever hung may hang again: half of the time, as in
         // Inspect, and then it is an error.
         let time = time.map(|time| time / 2);
