@@ -375,15 +375,66 @@ async fn a_busy_model_is_left_alone_by_everybody_for_as_long_as_it_asks() {
 
 #[tokio::test(start_paused = true)]
 async fn others_wait_too_while_a_model_wants_to_be_left_alone() {
-    let model = Arc::new(Scripted::new(|request: &Request, call| match call {
-        0 => Err(busy(Some(30))),
-        _ => Ok(echo(request)),
-    }));
-    let options = ChannelOptions { connections: Some(1), ..ChannelOptions::default() };
-    let mut job = Job::new(task().build(), samples(4), models(model.clone(), options), NAME);
-    job.options.attempts_at_once = Some(4);
-    assert_eq!(go(job).await.0.errored, 0);
-    assert!(model.seconds()[1..].iter().all(|&at| at >= 30.0), "{:?}", model.seconds());
+    for fault in [ModelFault::Busy, ModelFault::Server] {
+        let model = Arc::new(Scripted::new(move |request: &Request, call| match call {
+            0 => Err(ModelError { fault, ..busy(Some(30)) }),
+            _ => Ok(echo(request)),
+        }));
+        let options = ChannelOptions { connections: Some(1), ..ChannelOptions::default() };
+        let mut job = Job::new(task().build(), samples(4), models(model.clone(), options), NAME);
+        job.options.attempts_at_once = Some(4);
+        assert_eq!(go(job).await.0.errored, 0);
+        assert!(model.seconds()[1..].iter().all(|&at| at >= 30.0), "{:?}", model.seconds());
+    }
+}
+
+/// Says that no further solver is wanted.
+struct Done;
+
+#[async_trait]
+impl AsyncStep for Done {
+    async fn step(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+        state.completed = true;
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_solver_that_is_done_for_good_is_the_last() {
+    let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
+    let task = task().solver(Step(Chatty)).solver(Step(Done)).solver(Step(Chatty));
+    let (_, transcripts) = go(job(task, 1, model)).await;
+    assert_eq!((transcripts[0].messages.len(), transcripts[0].scores.len()), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_given_up_does_not_wait_long_for_the_rest() {
+    let model = Arc::new(Slow);
+    let mut job = job(task(), 20, model);
+    job.options = Options { attempts_at_once: Some(4), grace: Duration::from_secs(3), ..Options::default() };
+    let start = Instant::now();
+    let (ended, transcripts) = go(job).await;
+    assert_eq!((ended.status, ended.errored, ended.finished, ended.cut_off), (Status::Error, 1, 2, 2));
+    assert_eq!((transcripts.len(), start.elapsed().as_secs()), (2, 3));
+}
+
+/// Refuses the first sample, answers the second after two seconds and the others after an hour.
+struct Slow;
+
+#[async_trait]
+impl Model for Slow {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    async fn generate(&self, request: &Request) -> Answer {
+        match request.sample.to_string().as_str() {
+            "s0" => return Err(failure(ModelFault::Refused)),
+            "s1" => sleep(Duration::from_secs(2)).await,
+            _ => sleep(Duration::from_secs(3600)).await,
+        }
+        Ok(echo(request))
+    }
 }
 
 /// Ignores what it is told, and asks ten times.
