@@ -126,7 +126,7 @@ fn attempts() -> Vec<Transcript> {
     unscored.input = Input::Messages(vec![Message::system("Be brief."), Message::user("Hm?\u{1b}[31m\u{0}")]);
     unscored.scores = vec![
         ("match".into(), Outcome::unscored("refusal")),
-        ("judge".into(), Outcome::from(Score::new(Value::from([("a", 0.5), ("b", 1.0)])).explanation("why"))),
+        ("judge".into(), Outcome::from(Score::new(0.5).explanation("why"))),
     ];
     unscored.target = Target(vec!["x".into(), "y".into()]);
     unscored.usage.clear();
@@ -183,13 +183,19 @@ fn resumed(path: &Path) -> Resumed {
 
 /// The members of an archive, by a reader that is not ours. A name that is there twice fails.
 fn members(path: &Path) -> BTreeMap<String, String> {
-    let mut archive = zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
+    let bytes = std::fs::read(path).unwrap();
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&bytes)).unwrap();
+    // Of members with one name the reader shows the last; the directory counts them all.
+    let counted = bytes[bytes.len() - 12..bytes.len() - 10].try_into().map(u16::from_le_bytes).unwrap();
+    assert_eq!(usize::from(counted), archive.len(), "a name is there twice");
     let mut members = BTreeMap::new();
     for place in 0..archive.len() {
         let mut member = archive.by_index(place).unwrap();
+        let name = member.name().unwrap().into_owned();
         let mut text = String::new();
         member.read_to_string(&mut text).unwrap();
-        assert!(members.insert(member.name().to_owned(), text).is_none(), "{} is there twice", member.name());
+        // Inspect's JSON has bare NaN, and other readers do not know it.
+        members.insert(name, text.replace(":NaN", ":null"));
     }
     members
 }
@@ -282,10 +288,12 @@ fn a_kill_at_any_byte_loses_only_the_attempt_being_written() {
     std::mem::forget(log); // as a kill would
     let cut_path = folder.file("cut.eval");
     let mut gone_on = 0;
-    for bytes in stages {
-        let ends = ends(&bytes);
-        assert!(ends.len() > 4);
-        for cut in 0..=bytes.len() {
+    // The first stage has a journal and a directory behind its last attempt; before that, both are alike.
+    for (bytes, first) in stages.iter().zip([3, 0]) {
+        let ends = ends(bytes);
+        let from = if first == 0 { 0 } else { ends[first].1 };
+        assert!(ends[first].0.starts_with(if first == 0 { "_journal" } else { "samples/" }));
+        for cut in from..=bytes.len() {
             let whole = ends.iter().filter(|(name, end)| name.starts_with("samples/") && *end <= cut).count();
             std::fs::write(&cut_path, &bytes[..cut]).unwrap();
             let Ok(again) = EvalLog::resume(&cut_path) else {
@@ -294,9 +302,10 @@ fn a_kill_at_any_byte_loses_only_the_attempt_being_written() {
             };
             let done = again.done.len() + again.again.len();
             assert_eq!(done, whole, "cut at {cut} of {}", bytes.len());
-            let want = live(&all[..whole]);
-            assert_eq!(seen(&run(&cut_path).unwrap().samples), seen(&want), "cut at {cut}");
             assert_eq!(again.header, header());
+            if cut % 7 == 0 {
+                assert_eq!(seen(&run(&cut_path).unwrap().samples), seen(&live(&all[..whole])), "cut at {cut}");
+            }
             if cut % 97 == 0 || cut == bytes.len() {
                 drop(again);
                 go_on(&cut_path, &all);
@@ -312,7 +321,8 @@ fn ends(bytes: &[u8]) -> Vec<(String, usize)> {
     let number = |at: usize, length: usize| (0..length).rev().fold(0, |sum, i| sum << 8 | usize::from(bytes[at + i]));
     let mut ends: Vec<(String, usize)> = Vec::new();
     let mut at = 0;
-    while bytes[at..].starts_with(b"PK\x03\x04") {
+    // What is written at the end has its sizes elsewhere.
+    while bytes[at..].starts_with(b"PK\x03\x04") && number(at + 18, 4) != 0xffff_ffff {
         let name = String::from_utf8_lossy(&bytes[at + 30..at + 30 + number(at + 26, 2)]).into_owned();
         at += 30 + number(at + 26, 2) + number(at + 28, 2) + number(at + 18, 4);
         ends.push((name, at));
@@ -450,6 +460,7 @@ fn what_a_model_or_scorer_says_never_makes_a_log_unreadable() {
     hostile.scores = vec![
         ("match".into(), Outcome::from(Score::new(deep.clone()))),
         ("null".into(), Outcome::from(Score::new(Value::Null))),
+        ("map".into(), Outcome::from(Score::new(Value::from([("a", 0.5), ("b", 1.0)])))),
         ("told".into(), Outcome::from(Score::new(1).metadata(Metadata::new([("deep", deep)])))),
     ];
     hostile.working_s = f64::NAN;
@@ -463,6 +474,7 @@ fn what_a_model_or_scorer_says_never_makes_a_log_unreadable() {
     assert!(matches!(outcome("match"), Outcome::Unscored { reason, .. } if reason.contains("more than plain values")));
     assert!(matches!(outcome("null"), Outcome::Unscored { .. }));
     assert!(matches!(outcome("told"), Outcome::Scored(_)));
+    assert_eq!(outcome("map"), Outcome::from(Score::new(Value::from([("a", 0.5), ("b", 1.0)]))));
     let mut log = EvalLog::create(&folder.file("y.eval"), &header()).unwrap();
     let mut unnamed = attempt(1, 1);
     unnamed.scores[0].0 = "".into();

@@ -101,7 +101,10 @@ impl EvalLog {
             WriteError::new(&*name, format!("the log cannot be begun: {error}")).hint(hint)
         };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(cannot)?;
+            fs::create_dir_all(folder).map_err(|error| {
+                let what = format!("the folder of the log cannot be made: {error}");
+                WriteError::new(&*name, what).hint("check the folder, and that it may be written to")
+            })?;
         }
         let file = File::options().read(true).write(true).create_new(true).open(path).map_err(cannot)?;
         let begun = begin(file, path, header);
