@@ -1,0 +1,175 @@
+//! What `calipers eval` can be asked for.
+
+use clap::Args;
+
+/// `calipers eval`
+///
+/// Runs a task, writes a log as attempts finish, and prints the metrics. Exit codes: 0 done (and passed, with `--gate`), 1
+/// failed by the policy, 2 a mistake or a run that broke off, 3 undecided by the policy.
+#[derive(Args, Debug)]
+pub(crate) struct Eval {
+    /// A task file (`gpqa.star`, or `gpqa.star@name` if it has several tasks), or a file of scenarios
+    #[arg(value_name = "TASK", required_unless_present = "resume", conflicts_with = "resume")]
+    pub(crate) task: Option<String>,
+
+    /// A parameter of the task (repeatable)
+    #[arg(short = 'T', value_name = "NAME=VALUE")]
+    pub(crate) parameter: Vec<String>,
+
+    /// The model: mockllm/…, openai/…, anthropic/…, google/… or ollama/… (keys come from the environment)
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// The address of a server that speaks the provider's language, in place of its own
+    #[arg(long, value_name = "URL")]
+    pub(crate) model_base_url: Option<String>,
+
+    /// Who plays a part, such as `grader=openai/gpt-4o` (repeatable)
+    #[arg(long, value_name = "PART=MODEL")]
+    pub(crate) model_role: Vec<String>,
+
+    /// What is done with each sample in place of the task's own, such as `command("./agent")` (repeatable: one step each)
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) solver: Vec<String>,
+
+    /// Who scores in place of the task's own, such as `match()` (repeatable)
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) scorer: Vec<String>,
+
+    /// A metric in place of the task's own (repeatable; see docs/expressions.md)
+    #[arg(short, long, value_name = "EXPR")]
+    pub(crate) metric: Vec<String>,
+
+    /// How often each sample is tried
+    #[arg(long, value_name = "N")]
+    pub(crate) epochs: Option<u32>,
+
+    /// A reducer of attempts, such as `mean`, `mode`, `pass_at_3` (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reducer: Vec<String>,
+
+    /// Only so many samples
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+
+    /// Only this sample (repeatable)
+    #[arg(long, value_name = "ID")]
+    pub(crate) sample_id: Vec<String>,
+
+    /// The seed of all that is random: the order of attempts, shuffled choices, resampling
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Words to find the log by (repeatable, or after commas)
+    #[arg(long, value_name = "WORD", value_delimiter = ',')]
+    pub(crate) tags: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) generate: Generate,
+
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
+
+    /// The folder for logs
+    #[arg(long, value_name = "DIR", default_value = "logs")]
+    pub(crate) log_dir: String,
+
+    /// Finish the run of a log that broke off or was stopped
+    #[arg(long, value_name = "LOG")]
+    pub(crate) resume: Option<String>,
+
+    /// Take answers from an earlier log in place of a model: score them again
+    #[arg(long, value_name = "LOG", conflicts_with_all = ["model", "resume"])]
+    pub(crate) replay: Option<String>,
+
+    /// Keep answers of models in this folder, and take them from there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<String>,
+
+    /// Judge the results by a policy
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) gate: Option<String>,
+
+    /// Start no further attempts once the policy's blocking gates are decided, by a test that may be looked at any time
+    #[arg(long, requires = "gate")]
+    pub(crate) stop_when_decided: bool,
+
+    /// How long one call of a function of a task file may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) script_time: u64,
+
+    /// Print JSON (`calipers.results/1`; with `--gate`, `calipers.gate/1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How models answer.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Answers of models")]
+pub(crate) struct Generate {
+    /// How freely words are chosen
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) temperature: Option<f64>,
+
+    /// The share of likely words that are chosen from
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) top_p: Option<f64>,
+
+    /// The most tokens of an answer
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// How much is reasoned: low, medium or high
+    #[arg(long, value_name = "WORD")]
+    pub(crate) reasoning_effort: Option<String>,
+
+    /// How many calls of a model may be under way at once
+    #[arg(long, value_name = "N")]
+    pub(crate) max_connections: Option<usize>,
+
+    /// How often a call that may succeed later is tried again
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) max_retries: u32,
+
+    /// How long one call of a model may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) timeout: u64,
+
+    /// What a million tokens of a model cost in USD, in and out, such as `openai/gpt-4o=2.5,10` (repeatable)
+    #[arg(long, value_name = "MODEL=IN,OUT")]
+    pub(crate) price: Vec<String>,
+}
+
+/// How much may be used, and how much may break.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Bounds")]
+pub(crate) struct Bounds {
+    /// The longest that one attempt may take
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) time_limit: Option<f64>,
+
+    /// The most tokens of one attempt
+    #[arg(long, value_name = "N")]
+    pub(crate) token_limit: Option<u64>,
+
+    /// The most that one attempt may cost, where models say what they cost
+    #[arg(long, value_name = "USD")]
+    pub(crate) cost_limit: Option<f64>,
+
+    /// The most messages of one attempt
+    #[arg(long, value_name = "N")]
+    pub(crate) message_limit: Option<usize>,
+
+    /// How many attempts may run at once
+    #[arg(long, value_name = "N")]
+    pub(crate) max_samples: Option<usize>,
+
+    /// How many attempts may break before the run is given up: `never`, a number, or a share below 1 (default: the
+    /// task's own, else the first)
+    #[arg(long, value_name = "N")]
+    pub(crate) fail_on_error: Option<String>,
+
+    /// How often an attempt that broke is tried again
+    #[arg(long, value_name = "N")]
+    pub(crate) retry_on_error: Option<u32>,
+}

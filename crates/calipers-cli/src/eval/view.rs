@@ -1,0 +1,125 @@
+//! What a run looks like while it goes on: one line on standard error, drawn anew on a terminal, now and then elsewhere.
+
+use calipers::eval::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
+/// Where lines pile up in a file, one in a while is enough.
+const BETWEEN_LINES: Duration = Duration::from_secs(15);
+
+/// A line that goes away when it is dropped.
+pub(crate) struct View {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl View {
+    /// Shows how far a task has come.
+    pub(crate) fn start(task: &str, progress: Arc<Progress>) -> Self {
+        let (stop, stopped) = channel::<()>();
+        let goes_on = move |wait| stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
+        let task = calipers::io::printable(task).into_owned();
+        let draw = move || {
+            if std::io::stderr().is_terminal() {
+                draw_bar(&task, &progress, goes_on);
+            } else {
+                write_lines(&task, &progress, goes_on);
+            }
+        };
+        Self { stop: Some(stop), thread: Some(std::thread::spawn(draw)) }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A line is no reason to lose an answer.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn draw_bar(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bool) {
+    let bar = ProgressBar::with_draw_target(Some(progress.total()), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(task.to_owned());
+    let started = Instant::now();
+    while goes_on(BETWEEN_FRAMES) {
+        bar.set_length(progress.total());
+        bar.set_position(progress.done());
+        bar.set_message(told(progress, started));
+    }
+    bar.finish_and_clear();
+}
+
+fn write_lines(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bool) {
+    let started = Instant::now();
+    while goes_on(BETWEEN_LINES) {
+        eprintln!("{task}: {} of {} done, {}", progress.done(), progress.total(), told(progress, started));
+    }
+}
+
+/// Everything but the count: what went wrong, what it took, how long it will take, and the mean so far, which has no
+/// interval because it is looked at again and again.
+fn told(progress: &Progress, started: Instant) -> String {
+    let mut parts = Vec::new();
+    if let Some(mean) = progress.mean() {
+        parts.push(format!("mean so far {mean:.3}"));
+    }
+    for (count, what) in [(progress.errors(), "errors"), (progress.retries(), "retries")] {
+        if count > 0 {
+            parts.push(format!("{count} {}", if count == 1 { &what[..what.len() - 1] } else { what }));
+        }
+    }
+    let tokens = progress.tokens();
+    if tokens > 0 {
+        parts.push(format!("{} tokens", short(tokens)));
+    }
+    if let Some(cost) = progress.cost_usd() {
+        parts.push(format!("${cost:.2}"));
+    }
+    if let Some(left) = left(progress, started.elapsed()) {
+        parts.push(format!("{} left", clock(left)));
+    }
+    if parts.is_empty() { "starting".into() } else { parts.join(", ") }
+}
+
+fn left(progress: &Progress, elapsed: Duration) -> Option<Duration> {
+    let done = progress.done();
+    let open = progress.total().saturating_sub(done);
+    (done > 0).then(|| elapsed.mul_f64(open as f64 / done as f64))
+}
+
+fn short(count: u64) -> String {
+    match count {
+        0..10_000 => count.to_string(),
+        10_000..10_000_000 => format!("{}k", count / 1000),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds / 3600 {
+        0 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([short(9_999), short(10_000), short(12_345_678)], ["9999", "10k", "12.3M"]);
+        assert_eq!([clock(Duration::from_secs(61)), clock(Duration::from_secs(3_725))], ["1:01", "1:02:05"]);
+    }
+}

@@ -1,0 +1,1 @@
+//! Looks at a policy's gates while results come in.

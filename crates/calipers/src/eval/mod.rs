@@ -1,0 +1,432 @@
+//! From a task to its log and its report.
+//!
+//! Attempts run on the threads of a runtime; finished ones come back here one by one, are written to the log, and leave
+//! only their scores and measurements behind. So memory does not grow with what was said, and whatever ends the program
+//! loses at most the attempts under way.
+
+mod header;
+mod looks;
+mod progress;
+
+pub use looks::{Looks, decided_early};
+pub use progress::Progress;
+
+use calipers_core::{
+    Error, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value, nearest,
+};
+use calipers_io::{EarlyStopping, Ending, EvalLog, LogHeader, LogStatus, ReadError, Resumed, WriteError, load_dataset};
+use calipers_run::{ChannelOptions, Ended, Fault, Job, Models, Resolver, Status, Stop, Stopping, Task};
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::mpsc;
+
+/// Finished attempts that wait to be written. More would only be memory.
+const WAITING_MAX: usize = 64;
+/// The name of a model where there is none, as Inspect writes it.
+const NO_MODEL: &str = "none/none";
+
+/// A task, and all that its run depends on.
+pub struct Setup {
+    /// The task.
+    pub task: Task,
+    /// The folder that paths in the task start from.
+    pub base: PathBuf,
+    /// The file that the task comes from, for the log.
+    pub task_file: Option<String>,
+    /// The parameters that it was given, for the log.
+    pub task_args: Vec<(Arc<str>, Value)>,
+    /// The model, in place of the task's own.
+    pub model: Option<String>,
+    /// How models are found by name.
+    pub resolver: Resolver,
+    /// How they are called.
+    pub channel: ChannelOptions,
+    /// How often each sample is tried, in place of what the task says.
+    pub epochs: Option<u32>,
+    /// How attempts are reduced, in place of what the task says.
+    pub reducers: Option<Vec<Reducer>>,
+    /// Only so many samples.
+    pub limit: Option<usize>,
+    /// Only these samples.
+    pub sample_ids: Vec<String>,
+    /// The seed of all that is random.
+    pub seed: u64,
+    /// True to make attempts in an order that depends on nothing but the seed.
+    pub shuffle: bool,
+    /// How many attempts run at once.
+    pub attempts_at_once: Option<usize>,
+    /// The folder for the log.
+    pub log_dir: PathBuf,
+    /// What is needed to go on with the run later, for the log.
+    pub arguments: Vec<(Arc<str>, Value)>,
+    /// How far it has come.
+    pub progress: Arc<Progress>,
+    /// To stop it from outside.
+    pub stop: Stop,
+}
+
+impl Setup {
+    /// A task with the usual settings, whose log goes to the folder `logs`.
+    #[must_use]
+    pub fn new(task: Task) -> Self {
+        Self {
+            task,
+            base: PathBuf::new(),
+            task_file: None,
+            task_args: Vec::new(),
+            model: None,
+            resolver: Arc::new(|name| Err(format!("there is no model `{name}` here"))),
+            channel: ChannelOptions::default(),
+            epochs: None,
+            reducers: None,
+            limit: None,
+            sample_ids: Vec::new(),
+            seed: 0,
+            shuffle: false,
+            attempts_at_once: None,
+            log_dir: "logs".into(),
+            arguments: Vec::new(),
+            progress: Arc::default(),
+            stop: Stop::new(),
+        }
+    }
+
+    fn epochs(&self) -> u32 {
+        let of_task = || self.task.epochs.as_ref().and_then(|epochs| u32::try_from(epochs.count()).ok());
+        self.epochs.or_else(of_task).unwrap_or(1).max(1)
+    }
+
+    fn reducers(&self) -> Option<Vec<Reducer>> {
+        let of_task = || self.task.epochs.as_ref().and_then(|epochs| epochs.reducers()).map(<[_]>::to_vec);
+        self.reducers.clone().or_else(of_task)
+    }
+
+    /// The name of the model. A task that asks none needs none.
+    fn model(&self) -> Result<String, Failure> {
+        match self.model.clone().or_else(|| self.task.model.clone()) {
+            Some(model) => Ok(model),
+            None if self.task.asks_model() => Err(Failure::Setup(
+                "no model is named\n  hint: give one with `--model openai/gpt-4o`, or `model=` in the task; \
+                 `mockllm/model` answers without one"
+                    .into(),
+            )),
+            None => Ok(NO_MODEL.into()),
+        }
+    }
+}
+
+/// Why a task cannot be run, or its log not be written.
+#[derive(Debug)]
+pub enum Failure {
+    /// A file cannot be read.
+    Read(ReadError),
+    /// The log cannot be written.
+    Write(WriteError),
+    /// The run cannot begin.
+    Setup(String),
+    /// The results cannot be measured. What was run is in the log.
+    Measure(Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Write(error) => error.fmt(f),
+            Self::Setup(why) => f.write_str(why),
+            Self::Measure(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Setup(fault.to_string())
+    }
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// The metrics.
+    pub report: RunReport,
+    /// The attempts with their scores and measurements, for a policy.
+    pub samples: Samples,
+    /// Where the log is.
+    pub log: PathBuf,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// Runs a task. `look` is shown the results now and then, and may say why no more of them are needed.
+///
+/// ```
+/// use calipers::eval::{Setup, eval};
+/// use calipers::run::{Task, models::MockModel, scorer_fn};
+/// use calipers::{Sample, Score, mean};
+///
+/// let overlap = scorer_fn("word_overlap", vec![mean().into()], |state| {
+///     let words: Vec<String> = state.target.text().split(' ').map(str::to_owned).collect();
+///     let hits = words.iter().filter(|word| state.completion().contains(*word)).count();
+///     Ok(Score::new(hits as f64 / words.len() as f64).into())
+/// });
+/// let task = Task::builder("colors")
+///     .samples([Sample::new("Name three primary colors.").target("red green blue")])
+///     .scorer(overlap)
+///     .own_model(MockModel::new("red, yellow and blue").named("mockllm/painter"))
+///     .build();
+/// let log_dir = std::env::temp_dir().join(format!("calipers-doc-{}", std::process::id()));
+/// let done = eval(Setup { log_dir: log_dir.clone(), ..Setup::new(task) }, &mut |_| None)?;
+/// let mean = done.report.results.figure("word_overlap", "mean").expect("asked for");
+/// assert_eq!(mean.value, Ok(2.0 / 3.0));
+/// # std::fs::remove_dir_all(log_dir).ok();
+/// # Ok::<(), calipers::eval::Failure>(())
+/// ```
+pub fn eval(setup: Setup, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, Failure> {
+    let samples = choose(&setup)?;
+    let model = setup.model()?;
+    let models = models(&setup);
+    // A name that leads nowhere is found before a log is begun.
+    if model != NO_MODEL {
+        models.get(&model).map_err(Failure::Setup)?;
+    }
+    let header = header::header(&setup, &samples, &model);
+    let path = setup.log_dir.join(calipers_io::log_name(&header));
+    let log = EvalLog::create(&path, &header)?;
+    Line { setup, samples, model, models, log, known: Samples::new(), done: HashSet::new(), spent: Vec::new() }.run(look)
+}
+
+/// Finishes the run of a log that broke off.
+pub fn resume(
+    setup: Setup,
+    log: Resumed,
+    look: &mut dyn FnMut(&Samples) -> Option<String>,
+) -> Result<Evaluation, Failure> {
+    let samples = choose(&setup)?;
+    let ids: Vec<&SampleId> = samples.iter().filter_map(|sample| sample.id.as_ref()).collect();
+    let is_same = ids.len() == log.header.dataset.sample_ids.len()
+        && ids.iter().zip(&log.header.dataset.sample_ids).all(|(a, b)| **a == *b);
+    if !is_same {
+        return Err(Failure::Setup(
+            "the samples of the task are not those of the log\n  hint: put the dataset back as it was, or start anew"
+                .into(),
+        ));
+    }
+    let model = setup.model()?;
+    let models = models(&setup);
+    let done = log.done.into_iter().collect();
+    Line { setup, samples, model, models, log: log.log, known: log.samples, done, spent: log.usage }.run(look)
+}
+
+/// The samples that are asked for.
+fn choose(setup: &Setup) -> Result<Vec<Arc<Sample>>, Failure> {
+    let mut dataset = setup.task.dataset.clone();
+    // Names are looked for among all samples: a limit counts those that are chosen.
+    let limit = [setup.limit, dataset.limit].into_iter().flatten().min();
+    dataset.limit = if setup.sample_ids.is_empty() { limit } else { dataset.limit };
+    let mut samples = load_dataset(&dataset, &setup.base)?;
+    if !setup.sample_ids.is_empty() {
+        let name = |sample: &Sample| sample.id.as_ref().map(SampleId::to_string).unwrap_or_default();
+        let names: HashSet<String> = samples.iter().map(|sample| name(sample)).collect();
+        if let Some(unknown) = setup.sample_ids.iter().find(|id| !names.contains(*id)) {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            let hint = nearest(unknown, &known).map_or(String::new(), |near| format!("\n  hint: did you mean `{near}`?"));
+            return Err(Failure::Setup(format!("the dataset has no sample `{unknown}`{hint}")));
+        }
+        samples.retain(|sample| setup.sample_ids.contains(&name(sample)));
+        samples.truncate(setup.limit.unwrap_or(usize::MAX));
+    }
+    if samples.is_empty() {
+        return Err(Failure::Setup("the task has no samples\n  hint: check its dataset and `--limit`".into()));
+    }
+    Ok(samples)
+}
+
+fn models(setup: &Setup) -> Arc<Models> {
+    let models = Models::new(setup.resolver.clone(), setup.channel.clone());
+    let models = models.with(Arc::new(NoModel));
+    let models = Arc::new(setup.task.models.iter().fold(models, |models, own| models.with(own.clone())));
+    setup.progress.watch_models(&models);
+    models
+}
+
+/// What is asked where no model is named.
+struct NoModel;
+
+#[async_trait::async_trait]
+impl calipers_run::Model for NoModel {
+    fn name(&self) -> &str {
+        NO_MODEL
+    }
+
+    async fn generate(
+        &self,
+        _: &calipers_run::Request,
+    ) -> Result<calipers_core::ModelOutput, calipers_run::ModelError> {
+        let why = "no model is named, and one is asked; give one with `--model`";
+        Err(calipers_run::ModelError::new(NO_MODEL, calipers_run::ModelFault::Refused, why))
+    }
+
+    fn connections(&self) -> usize {
+        std::thread::available_parallelism().map_or(4, usize::from).max(4)
+    }
+
+    fn is_free(&self) -> bool {
+        true
+    }
+}
+
+/// Says no to further attempts once a reason is there.
+#[derive(Default)]
+struct Enough(OnceLock<Arc<str>>);
+
+impl Stopping for Enough {
+    fn schedule(&self, _: &SampleId, _: u32) -> Option<Arc<str>> {
+        self.0.get().cloned()
+    }
+
+    fn completed(&self, _: &Transcript) {}
+}
+
+/// From attempts to the log and the report.
+struct Line {
+    setup: Setup,
+    samples: Vec<Arc<Sample>>,
+    model: String,
+    models: Arc<Models>,
+    log: EvalLog,
+    /// What is known before the first attempt is made.
+    known: Samples,
+    done: HashSet<(SampleId, u32)>,
+    spent: Vec<(Arc<str>, Usage)>,
+}
+
+impl Line {
+    fn run(mut self, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, Failure> {
+        let enough = Arc::new(Enough::default());
+        let mut job = Job::new(self.setup.task.clone(), std::mem::take(&mut self.samples), self.models.clone(), &*self.model);
+        job.options.epochs = self.setup.epochs();
+        job.options.seed = self.setup.seed;
+        job.options.shuffle = self.setup.shuffle;
+        job.options.attempts_at_once = self.setup.attempts_at_once;
+        job.options.done = std::mem::take(&mut self.done);
+        job.stopping = Some(enough.clone());
+        job.watch = self.setup.progress.clone();
+        job.stop = self.setup.stop.clone();
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::Setup(format!("no threads to run on: {error}")))?;
+        let running = runtime.spawn(calipers_run::run(job, sender));
+        let written = self.take(receiver, &enough, look);
+        let ended = runtime.block_on(running);
+        // Programs that do not end when they are told to must not keep us.
+        runtime.shutdown_background();
+        let ended = ended.map_err(|error| Failure::Setup(format!("the runner broke: {error}")))??;
+        written?;
+        self.finish(ended)
+    }
+
+    /// Takes attempts as they finish. One that cannot be written ends the run, because the receiver goes away.
+    fn take(
+        &mut self,
+        mut receiver: mpsc::Receiver<Transcript>,
+        enough: &Enough,
+        look: &mut dyn FnMut(&Samples) -> Option<String>,
+    ) -> Result<(), WriteError> {
+        while let Some(attempt) = receiver.blocking_recv() {
+            self.log.add(&attempt)?;
+            attempt.add_to(&mut self.known);
+            if enough.0.get().is_none()
+                && let Some(reason) = look(&self.known)
+            {
+                let _ = enough.0.set(reason.into());
+            }
+            if receiver.is_empty() {
+                self.log.flush_if_due()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, ended: Ended) -> Result<Evaluation, Failure> {
+        let path = self.log.path().to_owned();
+        let measured = self.measure();
+        let mut usage = self.spent;
+        for (model, more) in &ended.usage {
+            match usage.iter_mut().find(|(known, _)| known == model) {
+                Some((_, sum)) => sum.add(more),
+                None => usage.push((model.clone(), *more)),
+            }
+        }
+        let early = early_stopping(&ended);
+        let ending = Ending {
+            results: measured.as_ref().ok(),
+            early_stopping: early.as_ref(),
+            usage: &usage,
+            error: ended.error.as_deref(),
+            ..Ending::new(status(ended.status), ended.started_ms, ended.completed_ms)
+        };
+        self.log.finish(&ending)?;
+        let mut results = measured.map_err(Failure::Measure)?;
+        results.reductions.clear();
+        let report = RunReport {
+            source: path.display().to_string(),
+            format: "inspect".into(),
+            task: Some(self.setup.task.name.clone()),
+            model: (self.model != NO_MODEL).then_some(self.model),
+            samples: self.known.counts(),
+            results,
+            recorded: Vec::new(),
+            notes: Vec::new(),
+        };
+        Ok(Evaluation { report, samples: self.known, log: path, ended })
+    }
+
+    fn measure(&self) -> Result<Results, Error> {
+        let mut plan = calipers_core::Plan::new().seed(Seed(self.setup.seed)).keep_reductions();
+        if let Some(reducers) = self.setup.reducers() {
+            plan = plan.reducers(reducers);
+        }
+        for (name, metrics) in header::metrics(&self.setup.task) {
+            plan = plan.scorer(&*name, metrics);
+        }
+        plan.measure(&self.known)
+    }
+}
+
+fn status(status: Status) -> LogStatus {
+    match status {
+        Status::Success => LogStatus::Success,
+        Status::Error => LogStatus::Error,
+        Status::Cancelled => LogStatus::Cancelled,
+    }
+}
+
+fn early_stopping(ended: &Ended) -> Option<EarlyStopping> {
+    let stop = |stop: &calipers_run::EarlyStop| calipers_io::EarlyStop {
+        id: stop.id.clone(),
+        epoch: stop.epoch,
+        reason: stop.reason.to_string(),
+    };
+    (!ended.early_stops.is_empty()).then(|| EarlyStopping {
+        manager: "calipers".into(),
+        stops: ended.early_stops.iter().map(stop).collect(),
+        metadata: calipers_core::Metadata::default(),
+    })
+}
