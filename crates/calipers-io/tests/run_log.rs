@@ -303,7 +303,7 @@ fn a_kill_at_any_byte_loses_only_the_attempt_being_written() {
             let done = again.done.len() + again.again.len();
             assert_eq!(done, whole, "cut at {cut} of {}", bytes.len());
             assert_eq!(again.header, header());
-            if cut % 7 == 0 {
+            if cut % 7 == 0 && whole > 0 {
                 assert_eq!(seen(&run(&cut_path).unwrap().samples), seen(&live(&all[..whole])), "cut at {cut}");
             }
             if cut % 97 == 0 || cut == bytes.len() {

@@ -28,7 +28,9 @@ pub(super) fn sample(scenario: &Value) -> Result<Sample, Wrong> {
 }
 
 /// What is asked, and the parts of it that an agent may want on their own.
-fn input(scenario: &Value) -> Result<(String, Vec<(Arc<str>, Value)>), Wrong> {
+type Asked = (String, Vec<(Arc<str>, Value)>);
+
+fn input(scenario: &Value) -> Result<Asked, Wrong> {
     let hint = "write `input` as text, or as a map with `query`, `context` and `files`";
     let no_input = || Wrong::new("the scenario has no `input`", hint);
     match scenario.part("input").ok_or_else(no_input)? {

@@ -307,7 +307,7 @@ impl LogHeader {
         if !self.model_roles.is_empty() {
             let roles = self.model_roles.iter().map(|(role, model)| (role.as_str(), model));
             put_map(map.key("model_roles"), roles, |out, model| {
-                put_map(out, [("model", model)], |out, m| put_text(out, m))
+                put_map(out, [("model", model)], |out, name| put_text(out, name));
             });
         }
         self.put_settings(map.key("config"));

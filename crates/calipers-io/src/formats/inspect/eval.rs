@@ -34,8 +34,7 @@ pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
         samples.extend(share.samples);
         damaged.extend(share.damaged);
     }
-    // A log that begins as one should may have been cut off before its first sample was there.
-    if samples.is_empty() && (header.is_none() || !damaged.is_empty()) {
+    if samples.is_empty() && (header.is_none() || !damaged.is_empty() || archive.no_directory.is_some()) {
         return Err(nothing(source, &archive, &damaged));
     }
     let mut log = Log { header: header.unwrap_or_default(), samples, notes: Vec::new() };
