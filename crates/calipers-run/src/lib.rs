@@ -4,17 +4,32 @@
 //! Nothing here reads or writes files: whoever runs a task gives it samples and takes its transcripts. This is the only
 //! crate that waits for something, so the only one that is async.
 
+mod command;
+mod fold;
+mod json;
+mod letters;
 mod model;
+mod pattern;
+mod registry;
 mod scope;
 mod scorer;
+mod scorers;
 mod solver;
+mod solvers;
 mod state;
 mod task;
+mod template;
 
+pub use json::{
+    id_to_json, message_from_json, message_to_json, output_from_json, output_to_json, usage_from_json, value_to_json,
+};
 pub use model::{Model, ModelError, ModelFault, Request};
+pub use registry::{Catalog, Scorers, Solvers};
 pub use scope::Scope;
 pub use scorer::{Judged, Scorer};
+pub use scorers::{ScorerFn, scorer_fn};
 pub use solver::Solver;
+pub use solvers::{Generate, generate};
 pub use state::{Choice, State};
 pub use task::{FailOnError, Limits, Task, TaskBuilder};
 
