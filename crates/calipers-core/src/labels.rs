@@ -155,6 +155,9 @@ pub fn number(text: &str) -> Option<f64> {
         }
         let decimal = digit(c);
         after_digit = decimal.is_some();
+        if !after_digit && !matches!(c, '.' | 'e' | 'E' | '+' | '-') {
+            return None;
+        }
         plain.push(decimal.unwrap_or(c));
     }
     plain.parse().ok().filter(|x: &f64| x.is_finite())
@@ -172,6 +175,9 @@ const ZEROS: [u32; 66] = [
 /// The ASCII digit that a decimal digit of any script stands for.
 #[must_use]
 pub fn digit(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return c.is_ascii_digit().then_some(c);
+    }
     let zero = ZEROS.iter().rfind(|&&zero| zero <= c as u32)?;
     char::from_digit(c as u32 - zero, 10)
 }

@@ -1,9 +1,21 @@
-//! Regular expressions as people write them for Inspect, which is written in Python.
+//! Regular expressions: those that people write for Inspect, which is written in Python, and our own, which take time in
+//! proportion to the text whatever a model writes.
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
 
 /// Longer texts are not searched: a pattern that looks around may read the whole text again at every place.
 const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// A regular expression of ours.
+pub(crate) fn ours(pattern: &str) -> regex::Regex {
+    regex::Regex::new(pattern).expect("the pattern is one of ours")
+}
+
+/// The first group of the last match.
+pub(crate) fn last_group<'t>(pattern: &regex::Regex, text: &'t str) -> Option<&'t str> {
+    let last = pattern.find_iter(text).last()?;
+    Some(pattern.captures_at(text, last.start())?.get(1)?.as_str())
+}
 
 /// A regular expression that somebody gave. It cannot hang: beyond a number of steps a search gives up.
 #[derive(Debug)]

@@ -68,6 +68,41 @@ fn a_pattern_that_would_not_end_leaves_the_answer_unscored() {
     assert!(reason(&judged).starts_with("the search for the pattern was given up"), "{judged:?}");
 }
 
+/// Texts that make a careless reader go over all of it again at every place. A reader that does takes hours here.
+#[test]
+fn long_hostile_answers_are_read_quickly() {
+    for piece in [
+        "ANSWER: A ",
+        "ANSWER: A.",
+        "ANSWER",
+        "$A",
+        "$",
+        "**A",
+        "(A)",
+        ":(A) ",
+        "ANSWER:  ",
+        "GRADE",
+        "GRADE: ",
+        "VERDICT: ",
+    ] {
+        let text = piece.repeat(400_000 / piece.len());
+        for (name, params, said) in [
+            ("answer", json!({"pattern": "letter"}), None),
+            ("answer", json!({"pattern": "word"}), None),
+            ("answer", json!({"pattern": "line"}), None),
+            ("match", json!({"numeric": true}), None),
+            ("exact", json!({}), None),
+            ("f1", json!({}), None),
+            ("model_graded_qa", json!({}), Some(text.as_str())),
+        ] {
+            let state = answered(Sample::new("q").target("4"), if said.is_some() { "a" } else { &text });
+            run(score(name, params.into(), &state, &Scripted::new(&[said.unwrap_or_default()]))).unwrap();
+        }
+        let mut state = scripted::state(Sample::new("q").target("A").choices(["x", "y"]));
+        run(scripted::solve("multiple_choice", none(), &mut state, &Scripted::new(&[&text]))).unwrap();
+    }
+}
+
 #[test]
 fn names_and_parameters_that_are_wrong_say_what_is_right() {
     let wrong = |name: &str, params: Value| Scorers::builtin().make(name, &params).err().unwrap().to_string();
@@ -173,7 +208,7 @@ fn a_grade_that_was_not_offered_is_unscored() {
 #[test]
 fn a_panel_decides_by_majority() {
     let graded = |said: &[&str]| {
-        let params = Value::from([("model", vec!["a/one", "b/two", "c/three"])]);
+        let params = Value::from([("model", vec!["one", "two", "three"])]);
         let state = answered(Sample::new("q").target("t"), "a");
         run(score("model_graded_qa", params, &state, &Scripted::new(said))).unwrap()
     };

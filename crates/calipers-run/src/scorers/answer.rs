@@ -3,10 +3,11 @@
 use super::no_target;
 use super::pattern::{judge, not_found};
 use crate::fold::is_space;
+use crate::pattern::ours;
 use crate::registry::Entry;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
-use fancy_regex::Regex;
+use regex::Regex;
 use std::sync::{Arc, LazyLock};
 
 pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
@@ -49,9 +50,8 @@ impl Scorer for Answer {
 /// What follows the last `ANSWER:`. Inspect looks for it with a pattern that looks ahead at every place, which takes the square
 /// of the time.
 fn after_last(text: &str) -> Option<&str> {
-    static PREFIX: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?i)ANSWER\s*:").expect("the pattern is one of ours"));
-    let last = PREFIX.find_iter(text).map_while(Result::ok).last()?;
+    static PREFIX: LazyLock<Regex> = LazyLock::new(|| ours(r"(?i)ANSWER\s*:"));
+    let last = PREFIX.find_iter(text).last()?;
     Some(text[last.end()..].trim_start_matches(is_space))
 }
 
@@ -77,9 +77,8 @@ fn word(text: &str) -> Option<&str> {
 
 /// The rest of the line, if it is the last.
 fn line(text: &str) -> Option<&str> {
-    static LINE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?i)ANSWER\s*:\s*([^\n]+)\s*\z").expect("the pattern is one of ours"));
-    LINE.captures(text).ok().flatten()?.get(1).map(|line| line.as_str())
+    static LINE: LazyLock<Regex> = LazyLock::new(|| ours(r"(?i)ANSWER\s*:\s*([^\n]+)\s*\z"));
+    LINE.captures(text)?.get(1).map(|line| line.as_str())
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use super::model_graded::neutral;
 use super::unscored;
 use crate::fold::casefold;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, last_group, ours};
 use crate::registry::{Entry, Params, argument, texts};
 use crate::scorers::blocking;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, Message, MetricSpec, Outcome, Score, Value, mean, parse_number, stderr};
-use fancy_regex::Regex;
+use regex::Regex;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
@@ -345,10 +345,8 @@ fn judge_prompt(question: &str, in_part: bool, state: &State) -> String {
 
 /// The last verdict of a judge, as a share.
 fn verdict(said: &str) -> Option<f64> {
-    static VERDICT: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?i)\bVERDICT\b[\s*]*:[\s*]*([\w.]*)").expect("the pattern is one of ours"));
-    let last = VERDICT.captures_iter(said).map_while(Result::ok).last()?;
-    let word = last.get(1)?.as_str().trim_end_matches('.').to_lowercase();
+    static VERDICT: LazyLock<Regex> = LazyLock::new(|| ours(r"(?i)\bVERDICT\b[\s*]*:[\s*]*([\w.]*)"));
+    let word = last_group(&VERDICT, said)?.trim_end_matches('.').to_lowercase();
     match word.as_str() {
         "yes" => Some(1.0),
         "no" => Some(0.0),

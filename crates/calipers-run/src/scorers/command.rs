@@ -81,8 +81,10 @@ fn from_object(json: &Json) -> Result<Outcome, String> {
 /// A value that a score may have: plain, or a list or map of plain values.
 fn value(json: &Json) -> Result<Value, String> {
     let value = Value::from(json.clone());
+    let is_infinite = |value: &Value| matches!(value, Value::Float(number) if !number.is_finite());
     let is_flat = match &value {
         Value::Null => return Err("its value is null".into()),
+        number if is_infinite(number) => return Err("its value is infinite".into()),
         Value::List(items) => items.iter().all(|item| item.is_scalar() && !matches!(item, Value::Null)),
         Value::Map(entries) => entries.iter().all(|(_, value)| value.is_scalar()),
         _ => true,

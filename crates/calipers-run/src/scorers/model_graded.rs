@@ -2,15 +2,15 @@
 
 use super::unscored;
 use crate::json::message_to_json;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, last_group, ours};
 use crate::registry::{Entry, Params, argument};
 use crate::scorers::blocking;
 use crate::template::fill;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, Message, Metadata, ModelOutput, Outcome, Role, Score, Value};
-use fancy_regex::Regex;
 use futures_util::future::try_join_all;
+use regex::Regex;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
@@ -240,8 +240,8 @@ impl Verdict {
                 let found = blocking(|| pattern.search(said))?.ok_or_else(missing)?;
                 return found.get(1).map(|grade| Value::from(grade.as_str())).ok_or_else(missing);
             }
-            Self::AnyGrade => last(&LETTER, said).ok_or_else(missing)?,
-            Self::Offered { .. } => last(&WORD, said).ok_or_else(missing)?,
+            Self::AnyGrade => last_group(&LETTER, said).ok_or_else(missing)?,
+            Self::Offered { .. } => last_group(&WORD, said).ok_or_else(missing)?,
         };
         let letter = match grade.to_lowercase().as_str() {
             "c" | "correct" => "C",
@@ -257,13 +257,7 @@ impl Verdict {
 }
 
 fn verdict(grade: &str) -> Regex {
-    Regex::new(&format!(r"(?i)\bGRADE\b{SPACING}:{SPACING}{grade}")).expect("the pattern is one of ours")
-}
-
-/// The first group of the last match.
-fn last<'t>(pattern: &Regex, text: &'t str) -> Option<&'t str> {
-    let found = pattern.captures_iter(text).map_while(Result::ok).last()?;
-    found.get(1).map(|group| group.as_str())
+    ours(&format!(r"(?i)\bGRADE\b{SPACING}:{SPACING}{grade}"))
 }
 
 /// The conversation up to the answer, for graders that are to see how it came about.
@@ -288,9 +282,8 @@ fn line(place: usize, message: &Message) -> String {
 
 /// Text that cannot end the data of a prompt: its marks have a dash where ours have a space.
 pub(super) fn neutral(text: &str) -> String {
-    static MARKS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?i)\[(BEGIN|END) DATA\]").expect("the pattern is one of ours"));
-    MARKS.replace_all(text, "[$1-DATA]").into_owned()
+    static MARKS: LazyLock<Regex> = LazyLock::new(|| ours(r"(?i)\[(BEGIN|END) DATA\]"));
+    MARKS.replace_all(text, "[${1}-DATA]").into_owned()
 }
 
 fn neutral_value(value: &Value) -> Value {

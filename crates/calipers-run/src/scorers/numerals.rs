@@ -257,6 +257,9 @@ fn with_units(text: &str) -> Option<f64> {
 
 /// The digit that a character stands for, among them superscripts, circled digits and Chinese ones.
 fn ascii_digit(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return c.is_ascii_digit().then_some(c);
+    }
     let decimal = decimal_digit(c).or_else(|| {
         let (first, _, value) = DIGITS.iter().find(|(first, count, _)| in_run(c, *first, *count))?;
         char::from_digit(value + c as u32 - first, 10)
@@ -270,6 +273,9 @@ fn in_run(c: char, first: u32, count: u32) -> bool {
 
 /// The number that a character stands for on its own.
 fn numeric(c: char) -> Option<f64> {
+    if c.is_ascii() {
+        return c.to_digit(10).map(f64::from);
+    }
     let digit = decimal_digit(c).and_then(|digit| digit.to_digit(10));
     let counted = || {
         let (first, _, value) = DIGITS.iter().chain(&NUMBERS).find(|(first, count, _)| in_run(c, *first, *count))?;

@@ -1,8 +1,9 @@
 //! Answers as bags of words, in the way of SQuAD: without case, punctuation and articles.
 
 use crate::fold::{casefold, is_space, strip_punctuation};
+use crate::pattern::ours;
 use calipers_core::{Value, parse_number};
-use fancy_regex::Regex;
+use regex::Regex;
 use std::sync::LazyLock;
 
 /// The words of a text that count, in order.
@@ -14,8 +15,7 @@ pub(super) fn words(text: &str, stop_words: &[String]) -> Vec<String> {
 
 /// One token in its plain form: `The` is nothing, `3` is `3.0`, `don't` is `dont`.
 pub(super) fn normal_token(token: &str) -> String {
-    static ARTICLES: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\b(a|an|the)\b").expect("the pattern is one of ours"));
+    static ARTICLES: LazyLock<Regex> = LazyLock::new(|| ours(r"\b(a|an|the)\b"));
     let plain = without_punctuation(&casefold(token));
     let plain = parse_number(&plain).map_or(plain, |number| Value::from(number).to_string());
     let plain = ARTICLES.replace_all(&plain, " ");

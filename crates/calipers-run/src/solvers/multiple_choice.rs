@@ -2,12 +2,13 @@
 
 use super::{ask, question};
 use crate::letters::{letter, listed, place, unshuffled};
+use crate::pattern::{last_group, ours};
 use crate::registry::{Entry, Params, argument};
 use crate::template::fill;
 use crate::{Choice, Fault, Scope, Solver, State};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, SampleId, Value};
-use fancy_regex::Regex;
+use regex::{Captures, Regex};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -155,30 +156,29 @@ fn chosen(completion: &str, choices: usize, several: bool) -> BTreeSet<usize> {
 
 /// What follows the last `ANSWER:` on a line of its own, else the last anywhere; in upper case.
 fn answer_letters(completion: &str) -> Option<String> {
-    static DOLLARS: LazyLock<Regex> = LazyLock::new(|| regex(r"\$\s*([A-Za-z\d][A-Za-z\d ,]*?)\s*\$"));
-    static STARS: LazyLock<Regex> = LazyLock::new(|| regex(r"\*\*\s*([A-Za-z\d][A-Za-z\d ,]*?)\s*\*\*"));
-    static PARENTHESES: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"(^|[:,])(\s*)\(([A-Za-z\d])\)(?=\s*(?:,|\.|\n|\z))"));
-    static STRICT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?im)^ANSWER\s*:\s*([A-Za-z\d ,]+)\s*(?:$|\n|\.)"));
-    static LENIENT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)ANSWER\s*:\s*([A-Za-z\d ,]+)(?:[^\w]|\n|$|\.)"));
-    let plain = replaced(&DOLLARS, completion, "$1");
-    let plain = replaced(&STARS, &plain, "$1");
-    let plain = replaced(&PARENTHESES, &plain, "$1$2$3");
-    let last = |form: &Regex| {
-        let found = form.captures_iter(&plain).map_while(Result::ok).last()?;
-        Some(found.get(1)?.as_str().to_owned())
-    };
-    let letters = last(&STRICT).or_else(|| last(&LENIENT))?;
+    static DOLLARS: LazyLock<Regex> = LazyLock::new(|| ours(r"\$\s*([A-Za-z\d][A-Za-z\d ,]*?)\s*\$"));
+    static STARS: LazyLock<Regex> = LazyLock::new(|| ours(r"\*\*\s*([A-Za-z\d][A-Za-z\d ,]*?)\s*\*\*"));
+    static STRICT: LazyLock<Regex> = LazyLock::new(|| ours(r"(?im)^ANSWER\s*:\s*([A-Za-z\d ,]+)\s*(?:$|\n|\.)"));
+    // To Python `²` is part of a word.
+    static LENIENT: LazyLock<Regex> =
+        LazyLock::new(|| ours(r"(?i)ANSWER\s*:\s*([A-Za-z\d ,]+)(?:[^\w\p{No}\p{Nl}]|$)"));
+    let plain = DOLLARS.replace_all(completion, "$1");
+    let plain = STARS.replace_all(&plain, "$1");
+    let plain = without_parentheses(&plain);
+    let letters = last_group(&STRICT, &plain).or_else(|| last_group(&LENIENT, &plain))?;
     Some(letters.trim().trim_end_matches('.').to_uppercase())
 }
 
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is one of ours")
-}
-
-/// The text with every match replaced, or as it was where the search gives up.
-fn replaced<'t>(pattern: &Regex, text: &'t str, by: &str) -> Cow<'t, str> {
-    pattern.try_replacen(text, 0, by).unwrap_or(Cow::Borrowed(text))
+/// `(A)` becomes `A` after a colon, a comma or nothing, if a comma, a full stop or the end of the line follows.
+fn without_parentheses(text: &str) -> Cow<'_, str> {
+    static PARENTHESES: LazyLock<Regex> = LazyLock::new(|| ours(r"(^|[:,])(\s*)\(([A-Za-z\d])\)"));
+    PARENTHESES.replace_all(text, |found: &Captures<'_>| {
+        let after = found.get(0).map_or("", |all| &text[all.end()..]);
+        let next = after.trim_start();
+        let space = &after[..after.len() - next.len()];
+        let ends = next.is_empty() || next.starts_with([',', '.']) || space.contains('\n');
+        if ends { format!("{}{}{}", &found[1], &found[2], &found[3]) } else { found[0].to_owned() }
+    })
 }
 
 impl Shuffle {
