@@ -306,6 +306,16 @@ pub struct Provenance {
     pub policy_hash: String,
     /// The version that thresholds were chosen for.
     pub version: Option<String>,
+    /// Conditions on metadata: only samples that meet all of them were judged.
+    pub filter: Vec<(String, String)>,
+    /// The scorers that were asked for; all of them if empty.
+    pub scorers: Vec<String>,
+    /// What labels were said to count.
+    pub labels: Vec<(String, f64)>,
+    /// The files that metrics and reducers were loaded from.
+    pub scripts: Vec<String>,
+    /// The level of the intervals shown.
+    pub level: f64,
     /// The seed of all that is random.
     pub seed: u64,
     /// How attempts were reduced.

@@ -40,6 +40,7 @@ mod shards;
 mod table;
 mod value;
 mod weighted_score;
+mod words;
 
 pub use about::{About, Family, Unit};
 pub use baseline::{Baseline, BaselineCounts, BaselineMetric, BaselineScenario};
@@ -75,6 +76,7 @@ pub use shards::Shards;
 pub use table::{Cells, Table};
 pub use value::Value;
 pub use weighted_score::weighted_score;
+pub use words::{brief, counted};
 
 /// The known name nearest to what was written, if one is near enough to be meant.
 #[must_use]

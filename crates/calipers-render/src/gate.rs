@@ -221,6 +221,7 @@ pub(crate) fn provenance(report: &GateReport) -> Vec<String> {
     let hash: String = about.policy_hash.chars().take(HASH_SHOWN).collect();
     parts.push(if hash.is_empty() { about.policy.clone() } else { format!("{} ({hash})", about.policy) });
     parts.extend(about.version.as_ref().map(|version| format!("for {version}")));
+    parts.extend((!about.scripts.is_empty()).then(|| format!("loaded {}", first_of(&about.scripts, FILES_MAX))));
     parts.push(match report.mode {
         Mode::Point => "point mode".to_owned(),
         Mode::Confidence(level) => format!("decided with {} confidence", percent(level)),
@@ -230,6 +231,22 @@ pub(crate) fn provenance(report: &GateReport) -> Vec<String> {
     parts.push(about.tool.clone());
     parts.retain(|part| !part.is_empty());
     parts
+}
+
+/// What of the run was not looked at, or was read otherwise than it says itself; nothing for a run as it is. Leaving out
+/// what fails is the easiest way to a pass, so this stands beside every verdict.
+pub(crate) fn restriction(report: &GateReport) -> Option<String> {
+    let about = &report.provenance;
+    let conditions: Vec<String> = about.filter.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let labels: Vec<String> = about.labels.iter().map(|(label, number)| format!("{label}={number}")).collect();
+    let told = |what: &str, names: &[String], between: &str| {
+        (!names.is_empty()).then(|| what.to_owned() + &names.join(between))
+    };
+    let part = [told("scenarios where ", &conditions, " and "), told("scores by ", &about.scorers, " and ")];
+    let part: Vec<String> = part.into_iter().flatten().collect();
+    let parts = [told("only a part of the run: ", &part, ", "), told("labels given by hand: ", &labels, ", ")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Files that are named before the rest is counted.

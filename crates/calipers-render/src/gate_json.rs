@@ -243,6 +243,8 @@ fn of_attempt(attempt: &AttemptResult) -> Json {
 }
 
 fn of_provenance(provenance: &Provenance) -> Json {
+    let filter = provenance.filter.iter().map(|(key, value)| json!({"key": key, "value": value}));
+    let labels = provenance.labels.iter().map(|(label, number)| json!({"label": label, "value": number}));
     json!({
         "files": provenance.files,
         "task": provenance.task,
@@ -250,6 +252,11 @@ fn of_provenance(provenance: &Provenance) -> Json {
         "policy": provenance.policy,
         "policy_hash": provenance.policy_hash,
         "version": provenance.version,
+        "filter": filter.collect::<Vec<_>>(),
+        "scorers": provenance.scorers,
+        "labels": labels.collect::<Vec<_>>(),
+        "scripts": provenance.scripts,
+        "level": provenance.level,
         "seed": provenance.seed,
         "reducer": provenance.reducer,
         "tool": provenance.tool,

@@ -6,7 +6,7 @@
 
 use crate::gate::{
     Cells, baseline, changes, counted, coverage, estimate, interval, interval_header, missing_from, outcome,
-    provenance, remarks, scenarios,
+    provenance, remarks, restriction, scenarios,
 };
 use crate::numbers::{Scale, number};
 use crate::text::{abridged, clean};
@@ -77,6 +77,9 @@ impl Page<'_> {
         };
         let word = report.verdict.name().to_uppercase();
         self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(&report.decided_by));
+        if let Some(restriction) = restriction(report) {
+            self.text += &format!(">\n> **{}**\n", escaped(&restriction));
+        }
     }
 
     fn missed(&mut self) {

@@ -500,6 +500,7 @@ impl<'a> Judge<'a> {
 
     fn provenance(&self) -> Provenance {
         Provenance {
+            level: self.context.confidence.level(),
             seed: self.context.seed.0,
             reducer: self.reducer.name().to_owned(),
             version: self.case.version.map(str::to_owned),
@@ -593,5 +594,5 @@ fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<
 
 /// A mistake in a policy that came to light when it was applied.
 fn mistake(error: Error, span: &Span) -> Mistake {
-    Mistake { message: error.kind().to_string(), span: Some(span.clone()), hint: error.kind().hint() }
+    Mistake { message: error.kind().to_string(), span: Some(error.place_within(span)), hint: error.kind().hint() }
 }

@@ -195,8 +195,8 @@ impl Judge<'_> {
         let values = FAILURES.iter().filter_map(|key| metadata.get(key));
         values
             .flat_map(|value| match value {
-                Value::List(names) => names.iter().map(Value::to_string).collect(),
-                one => vec![one.to_string()],
+                Value::List(failures) => failures.iter().map(failure_type).collect(),
+                one => vec![failure_type(one)],
             })
             .collect()
     }
@@ -391,6 +391,11 @@ fn named(names: &[impl AsRef<str>]) -> String {
     let shown: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
     let rest = names.len().saturating_sub(NAMED);
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
+}
+
+/// The kind of a failure: a name, or what a map calls its `type` or its `name`.
+fn failure_type(failure: &Value) -> String {
+    failure.get("type").or_else(|| failure.get("name")).unwrap_or(failure).to_string()
 }
 
 /// Grades by criterion.

@@ -45,7 +45,7 @@ pub(super) fn normalized(name: &str) -> Option<String> {
 
 fn told(error: &Error, named: &Spanned<String>) -> Found {
     let fix = error.kind().hint().unwrap_or_else(|| "`calipers metrics` lists the metrics".to_owned());
-    Found::error(error.kind().to_string(), fix).at(&named.span)
+    Found::error(error.kind().to_string(), fix).at(&error.place_within(&named.span))
 }
 
 pub(super) fn unknown_metric(checker: &Checker<'_>) -> Vec<Found> {

@@ -4,7 +4,8 @@ use super::Screen;
 use super::caveats::known_thing;
 use super::gate_table;
 use crate::gate::{
-    baseline, changes, counted, coverage, estimate, first_of, interval, missing_from, outcome, provenance, scenarios,
+    baseline, changes, counted, coverage, estimate, first_of, interval, missing_from, outcome, provenance, restriction,
+    scenarios,
 };
 use crate::numbers::{Scale, number};
 use crate::text::{abridged, clean, left, listed, right, shortened, wrapped};
@@ -93,7 +94,12 @@ impl Page<'_> {
         let verdict = self.report.verdict;
         let word = verdict.name().to_uppercase();
         let start = format!("{}  ", self.screen.style.verdict(verdict, &word));
-        self.hanging_painted(&start, word.len() + 2, &self.report.decided_by, |line| self.screen.style.bold(line))
+        let mut text =
+            self.hanging_painted(&start, word.len() + 2, &self.report.decided_by, |line| self.screen.style.bold(line));
+        if let Some(restriction) = restriction(self.report) {
+            text += &self.hanging(&" ".repeat(word.len() + 2), &restriction);
+        }
+        text
     }
 
     fn required(&self) -> String {
