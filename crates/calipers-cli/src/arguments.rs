@@ -267,6 +267,10 @@ pub(crate) struct Raise {
     /// How far below what is shown a threshold stays: 0.01 is one point of a rate, and 1 % of everything else
     #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
     pub(crate) headroom: f64,
+
+    /// Print JSON (`calipers.raise/1`)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `calipers policy`
@@ -363,6 +367,8 @@ pub(crate) enum Schema {
     Baseline,
     /// `calipers policy check --json`: `calipers.findings/1`
     Findings,
+    /// `calipers baseline raise --json`: `calipers.raise/1`
+    Raise,
 }
 
 /// Tools whose numbers can be printed in place of ours.

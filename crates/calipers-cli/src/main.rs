@@ -67,6 +67,7 @@ fn schema(name: Schema) -> &'static str {
         Schema::Policy => calipers::policy::SCHEMA,
         Schema::Baseline => calipers::io::BASELINE_SCHEMA,
         Schema::Findings => calipers::render::FINDINGS_SCHEMA,
+        Schema::Raise => calipers::render::RAISE_SCHEMA,
     }
 }
 

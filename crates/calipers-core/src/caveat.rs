@@ -1,5 +1,6 @@
 //! What to know about a figure before relying on it.
 
+use crate::counted;
 use std::fmt;
 
 /// A typed warning with one next step. Each names a trap that evaluations fall into.
@@ -179,7 +180,7 @@ impl fmt::Display for Caveat {
             }
             Self::Missing { missing, range: None } => write!(f, "{missing} without a score"),
             Self::PooledAttempts { attempts, samples } => {
-                write!(f, "{attempts} attempts of {samples} samples are counted as independent")
+                write!(f, "{attempts} attempts of {} are counted as independent", counted(samples, "sample"))
             }
             Self::IgnoresClusters { key } => write!(f, "ignores that samples with the same `{key}` go together"),
             Self::MeanOfErrors { stratified: Some(error) } => {

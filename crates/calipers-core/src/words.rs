@@ -1,6 +1,7 @@
 //! Words in messages: how many there are of something, and no more of what somebody wrote than helps.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 /// `1 scenario`, `2 scenarios`.
 ///
@@ -11,9 +12,10 @@ use std::borrow::Cow;
 /// assert_eq!(counted(0, "category"), "0 categories");
 /// ```
 #[must_use]
-pub fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: impl Display, noun: &str) -> String {
+    let count = count.to_string();
     match noun.strip_suffix('y') {
-        _ if count == 1 => format!("1 {noun}"),
+        _ if count == "1" => format!("1 {noun}"),
         Some(stem) => format!("{count} {stem}ies"),
         None => format!("{count} {noun}s"),
     }

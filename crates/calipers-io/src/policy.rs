@@ -133,7 +133,7 @@ impl fmt::Display for PolicyError {
         }
         match self.mistakes.len().saturating_sub(PRINTED) {
             0 => Ok(()),
-            more => write!(f, "\n\nand {}", counted(more as u64, "more mistake")),
+            more => write!(f, "\n\nand {}", counted(more, "more mistake")),
         }
     }
 }

@@ -119,14 +119,14 @@ fn kind(kind: &GateKind) -> (&'static str, Option<&str>) {
     }
 }
 
-fn level(level: Level) -> &'static str {
+pub(crate) fn level(level: Level) -> &'static str {
     match level {
         Level::Blocking => "blocking",
         Level::Warning => "warning",
     }
 }
 
-fn unit(unit: Unit) -> &'static str {
+pub(crate) fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Rate => "rate",
         Unit::Milliseconds => "milliseconds",
@@ -138,7 +138,7 @@ fn unit(unit: Unit) -> &'static str {
 }
 
 /// A comparison is written with ASCII, as programs compare.
-fn of_rule(rule: Rule) -> Json {
+pub(crate) fn of_rule(rule: Rule) -> Json {
     let comparison = match rule.comparison {
         Comparison::AtLeast => ">=",
         Comparison::Above => ">",

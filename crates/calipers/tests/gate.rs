@@ -208,6 +208,22 @@ fn kinds_of_failure_block_wherever_they_occur() {
     assert_eq!(report(lines, &policy("data_leak")).decided_by, "blocking_failures: data_leak in 1");
     assert_eq!(report(lines, &policy("tool_misuse")).decided_by, "blocking_failures: tool_misuse in 2");
     assert_eq!(report(lines, &policy("jailbreak")).verdict, Verdict::Pass);
+    for record in [
+        r#""failures": [{"type": "jailbreak", "turn": 3}]"#,
+        r#""failures": [{"name": "jailbreak"}]"#,
+        r#""failures": {"type": "jailbreak"}"#,
+        r#""failure_types": ["other", "jailbreak"]"#,
+        r#""violations": [{"name": "jailbreak"}]"#,
+        r#""violations": [{"type": "jailbreak"}]"#,
+    ] {
+        let lines = format!("{{\"id\": 1, \"passed\": true, {record}}}");
+        assert_eq!(report(&lines, &policy("jailbreak")).verdict, Verdict::Fail, "{record}");
+    }
+    // A failure of a later attempt counts as one of the first.
+    let lines = r#"{"id": 1, "passed": true, "failure_type": "slow"}
+{"id": 1, "passed": true, "failure_type": "jailbreak"}
+"#;
+    assert_eq!(report(lines, &policy("jailbreak")).decided_by, "blocking_failures: jailbreak in 1");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Mode;
 use crate::policy::{Comparison, OnMissingValues, Rule};
-use crate::{Evidence, Figure, Unit, Verdict};
+use crate::{Evidence, Figure, Unit, Verdict, counted};
 use calipers_stats::cluster::{ClusterEstimate, clustered};
 use calipers_stats::gate::{Decision, Gate, SamplesMore};
 use calipers_stats::proportion::Proportion;
@@ -132,8 +132,9 @@ impl Asked<'_> {
         match self.without_errors() {
             Some((errored, best)) if holds(self.rule, best) => {
                 let best = self.unit.show(best);
-                let them = if errored == 1 { "1 sample that" } else { &format!("{errored} samples that") };
-                let reason = format!("{shown} is not {rule}, but it may be {best} but for {them} ended in an error");
+                let them = counted(errored, "sample");
+                let reason =
+                    format!("{shown} is not {rule}, but it may be {best} but for {them} that ended in an error");
                 Decided::new(Verdict::Undecided, reason)
             }
             _ => Decided::new(Verdict::Fail, format!("{shown} is not {rule}")),
@@ -265,13 +266,16 @@ impl Asked<'_> {
             Some(limits.partition_point(|limit| !passes(limit)))
         };
         let limit = place.and_then(|place| limits.get(place)).copied();
-        limit.ok_or_else(|| format!("{} values are too few to bound it", values.len()))
+        limit.ok_or_else(|| format!("{} cannot bound it", counted(values.len(), "value")))
     }
 
     fn undecided(&self, worst: &Tested, best: &Tested, alpha: f64) -> (String, Option<u64>) {
         if let Some((n, needs)) = worst.cannot_pass(alpha) {
-            let reason =
-                format!("even a perfect score of {n} samples cannot show {}; {needs} are needed", self.rule_text());
+            let reason = format!(
+                "even a perfect score of {} cannot show {}; {needs} are needed",
+                counted(n, "sample"),
+                self.rule_text()
+            );
             return (reason, Some(needs - n));
         }
         let missing = self.missing_samples();
@@ -280,7 +284,7 @@ impl Asked<'_> {
                 .basis(Fill::LeftOut, Fill::Bad)
                 .is_ok_and(|as_is| as_is.test(alpha).passes || as_is.p_fail() <= alpha)
         {
-            return (format!("the {missing} samples without a score could change the answer"), None);
+            return (format!("the {} without a score could change the answer", counted(missing, "sample")), None);
         }
         let more = worst.more(alpha).filter(|more| *more > 0);
         let reason = match (worst.show_bound(self, alpha, true), best.show_bound(self, alpha, false)) {
@@ -492,7 +496,10 @@ fn filled_in(
     let (mut values, mut samples) = (values.to_vec(), samples.to_vec());
     if let Some(fill) = fill.filter(|_| !missing.is_empty()) {
         if !values.iter().all(|x| (0.0..=1.0).contains(x)) {
-            return Err(format!("{} samples have no score, and nothing bounds what it could have been", missing.len()));
+            return Err(format!(
+                "{} without a score, and nothing bounds what it could have been",
+                counted(missing.len(), "sample")
+            ));
         }
         values.extend(missing.iter().map(|_| fill));
         samples.extend(missing);
@@ -537,7 +544,10 @@ fn ratio_basis(
         return exact(successes, denominators.len() as u64 + missing);
     }
     if missing > 0 {
-        return Err(format!("{missing} samples have no value, and nothing bounds what it could have been"));
+        return Err(format!(
+            "{} without a value, and nothing bounds what it could have been",
+            counted(missing, "sample")
+        ));
     }
     ratio_of_sums(numerators, denominators, None)
         .map(|ratio| Basis::Linear(ratio.ratio))

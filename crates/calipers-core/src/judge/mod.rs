@@ -13,7 +13,7 @@ use crate::metric::RunRows;
 use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
 use crate::{
     About, Baseline, CategoryResult, Context, Error, Evidence, Figure, GateKind, GateReport, GateResult, Metric, Mode,
-    Note, Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
+    Note, Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, counted, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
@@ -528,7 +528,8 @@ impl<'a> Judge<'a> {
         let wanted = self.policy.epochs.count.unwrap_or(0) as usize;
         let few = self.told.iter().filter(|told| told.attempts.len() < wanted).count();
         if few > 0 {
-            let message = format!("{few} scenarios have fewer than the {wanted} attempts that the policy asks for");
+            let message =
+                format!("{} with fewer attempts than the {wanted} that the policy asks for", counted(few, "scenario"));
             note("few-attempts", message, "run the missing attempts");
         }
         if let Some((baseline, age)) = self.case.baseline {

@@ -2,6 +2,7 @@
 
 use super::decide::{Decided, holds};
 use super::{Fault, Judge, Judged};
+use crate::column::Column;
 use crate::policy::{Comparison, Level, Policy, RubricRule, Rule, Spanned, rule_text};
 use crate::{
     AttemptResult, Coverage, Error, GateKind, GateResult, Outcome, Reducer, Scenario, ScenarioCheck, ScenarioOutcome,
@@ -172,8 +173,9 @@ impl Judge<'_> {
             return None;
         }
         let mut found = Vec::new();
+        let said = FAILURES.map(|name| self.scenarios.said(name));
         for told in self.binding() {
-            let recorded = self.failure_types(told.sample);
+            let recorded = self.failure_types(told, &said);
             let violations = told.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
             let all: BTreeSet<&str> =
                 violations.map(|name| &**name).chain(recorded.iter().map(String::as_str)).collect();
@@ -189,14 +191,17 @@ impl Judge<'_> {
         Some(counted(GateKind::BlockingFailures, "blocking_failures", format!("none of {}", named(&names)), decided))
     }
 
-    /// What the record of a sample calls its failures.
-    fn failure_types(&self, sample: u32) -> Vec<String> {
-        let metadata = self.samples.metadata_of(sample);
-        let values = FAILURES.iter().filter_map(|key| metadata.get(key));
-        values
+    /// What the records of a scenario call its failures, in any attempt or as a fact about it.
+    fn failure_types(&self, told: &Told, said: &[Column]) -> Vec<String> {
+        let facts = self.samples.metadata_of(told.sample);
+        let facts = FAILURES.iter().filter_map(|key| facts.get(key).cloned());
+        let of_attempts = told.attempts.clone().flat_map(|attempt| said.iter().map(move |column| column.get(attempt)));
+        facts
+            .chain(of_attempts)
             .flat_map(|value| match value {
+                Value::Null | Value::Missing => Vec::new(),
                 Value::List(failures) => failures.iter().map(failure_type).collect(),
-                one => vec![failure_type(one)],
+                one => vec![failure_type(&one)],
             })
             .collect()
     }
@@ -329,7 +334,7 @@ impl Judge<'_> {
         let reason = if coverage.total == 0 {
             "the run is empty".to_owned()
         } else if !is_measured {
-            format!("none of {} scenarios has a score or says whether it passed", coverage.total)
+            format!("{} and no score: nothing says whether any passed", crate::counted(coverage.total, "scenario"))
         } else if coverage.expected_by == Some("suite") && !coverage.missing.is_empty() {
             match &coverage.missing[..] {
                 [one] => format!("a scenario of the suite is missing: {one}"),

@@ -2,7 +2,7 @@
 
 use super::{Checker, Found, meant};
 use crate::policy::{Level, Node, Policy, Spanned};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, counted};
 
 /// Every name of a metric in a policy, with its place; formulas and what they are called are not among them.
 pub(super) fn named(policy: &Policy) -> Vec<Spanned<String>> {
@@ -82,7 +82,8 @@ pub(super) fn unknown_scorer(checker: &Checker<'_>) -> Vec<Found> {
     if let Some(scorer) = checker.policy.rubric.as_ref().and_then(|rubric| rubric.scorer.as_ref()) {
         let known: Vec<&str> = samples.scorers().map(|name| &**name).collect();
         if !known.contains(&scorer.value.as_str()) {
-            let message = format!("none of the {} scorers of the samples is `{}`", known.len(), scorer.value);
+            let message =
+                format!("`{}` is not among the {} of the samples", scorer.value, counted(known.len(), "scorer"));
             found.push(Found::error(message, meant(&scorer.value, &known, "scorers")).at(&scorer.span));
         }
     }
@@ -143,7 +144,8 @@ pub(super) fn baseline_without_metric(checker: &Checker<'_>) -> Vec<Found> {
     let absent = rule.metrics.iter().filter(|name| !baseline.metrics.contains_key(&name.value));
     absent
         .map(|name| {
-            let message = format!("none of the {} metrics of {} is `{}`", known.len(), baseline.source, name.value);
+            let message =
+                format!("`{}` is not among the {} of {}", name.value, counted(known.len(), "metric"), baseline.source);
             let fix = format!("{}; or record the baseline again", meant(&name.value, &known, "metrics"));
             let found =
                 if rule.level == Level::Blocking { Found::error(message, fix) } else { Found::warning(message, fix) };
