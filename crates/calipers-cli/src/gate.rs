@@ -5,9 +5,10 @@ use crate::exit::{Failure, print};
 use crate::expressions::Expressions;
 use crate::{guard, score};
 use calipers::gate::{self, Evaluated, Options};
-use calipers::io::{LoadedPolicy, Output, load_policy, printable, read_baseline, read_suite};
+use calipers::io::{LoadedPolicy, Output, Source, load_policy, printable, read_baseline, read_suite};
 use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text};
 use calipers::{Baseline, GateReport, Provenance, Seed, Verdict};
+use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -91,13 +92,26 @@ pub(crate) fn measured<T>(
         reducers: &reducers,
         ..Options::default()
     };
-    let sources = score::sources(&arguments.files, arguments.reading.format.as_deref())?;
+    let sources = once(score::sources(&arguments.files, arguments.reading.format.as_deref())?);
     let run = gate::read(sources, arguments.reading.format.as_deref(), &options)?;
     for note in &run.notes {
         eprintln!("note: {}", printable(note));
     }
     let _limited = guard::is_child().then(guard::limit_memory);
     Ok(done(&run, options)?)
+}
+
+/// Each source once: one that is named twice, or in a folder that is named too, has no more attempts than it has.
+fn once(mut sources: Vec<Source>) -> Vec<Source> {
+    let mut seen = HashSet::new();
+    sources.retain(|source| {
+        let is_new = source.name == "-" || seen.insert(identity(&source.name));
+        if !is_new {
+            eprintln!("note: {} is named twice and read once", printable(&source.name));
+        }
+        is_new
+    });
+    sources
 }
 
 /// The forms that a report can be written in.
@@ -195,7 +209,7 @@ fn parsed(option: &str) -> Result<Wanted<'_>, Failure> {
     let Some(form) = Form::named(form) else {
         return Err(Failure::Input(format!("there is no form `{form}`\n  hint: {known}")));
     };
-    if file.is_empty() {
+    if file.is_empty() || Path::new(file).is_dir() {
         return Err(Failure::Input(format!("`--output {option}` names no file\n  hint: {known}")));
     }
     Ok(Wanted { option: format!("--output {option}"), form, file })

@@ -87,7 +87,7 @@ fn samples_are_chosen_by_their_metadata() {
 fn mistakes_are_named_with_place_and_hint() {
     refused(
         &calipers(&["score", "nowhere.jsonl"]),
-        "error: No such file or directory (os error 2)\n  in nowhere.jsonl\n  hint: check the name of the file\n",
+        "error: no such file or directory\n  in nowhere.jsonl\n  hint: check the name of the file\n",
     );
     refused(
         &with_input(&["score", "-"], b"{\"id\": 1, \"score\": 1}\n{\"id\": 2, \"score\": }\n"),

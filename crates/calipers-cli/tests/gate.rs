@@ -248,6 +248,15 @@ fn a_report_of_an_earlier_run_is_not_taken_for_the_new_one() {
 }
 
 #[test]
+fn a_file_that_is_named_twice_is_read_once() {
+    let folder = Folder::new("twice");
+    let output = folder.write("policy.json", PASSING).gate(&["./results.jsonl", "--json"]);
+    assert_eq!(text(&output.stderr), "note: ./results.jsonl is named twice and read once\n");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["coverage"]["attempts"], &json["provenance"]["files"]), (&4.into(), &["results.jsonl"].into()));
+}
+
+#[test]
 fn two_reports_do_not_share_a_file() {
     let folder = Folder::new("shared");
     folder.write("policy.json", PASSING).write("gate.json", "old");
@@ -258,6 +267,7 @@ fn two_reports_do_not_share_a_file() {
         ),
         (vec!["--json", "--output", "text=-"], "`--output text=-` and `--json` both write to `standard output`"),
         (vec!["--output", "json="], "`--output json=` names no file"),
+        (vec!["--output", "json=."], "`--output json=.` names no file"),
     ] {
         let output = folder.gate(&arguments);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -283,7 +293,7 @@ fn what_an_expression_gets_wrong_is_underlined_in_the_policy() {
         (
             "{\"metrics\": {\"quick\":\n\"pass_rate(where={\\\"a\\\": 1}, bad=2)\"}, \"thresholds\": {\"blocking\": {\"quick\": 1}}}",
             "error: `pass_rate` has no parameter `bad`\n  in policy.json, line 2\n    \"pass_rate(where={\\\"a\\\": 1}, bad=2)\"}, \
-             \"thresholds\": {\"blocking\": {\"quick\": 1}}}\n                                  ^^^\n  \
+             \"thresholds\": {\"blocking\": {\"quick\": 1}}}\n                                 ^^^\n  \
              hint: it has pass_threshold, where, scorer, to_float\n",
         ),
         (

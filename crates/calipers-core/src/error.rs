@@ -242,7 +242,9 @@ impl Error {
     /// Names the metric when a plain reading of the error would leave it open.
     pub(crate) fn at_metric_if_unnamed(self, metric: &str) -> Self {
         match self.kind() {
-            ErrorKind::Custom(_) | ErrorKind::NoField { .. } | ErrorKind::OutsideUnit(_) => self.at_metric(metric),
+            ErrorKind::Custom(_) | ErrorKind::Script { .. } | ErrorKind::NoField { .. } | ErrorKind::OutsideUnit(_) => {
+                self.at_metric(metric)
+            }
             _ => self,
         }
     }

@@ -52,8 +52,8 @@ pub(super) fn unknown_category(checker: &Checker<'_>) -> Vec<Found> {
         let Origin::Category(category) = &gate.origin else { continue };
         if !known.contains(&&**category) {
             let message = format!(
-                "0 of {} have the category `{category}`, so its gate is never decided",
-                counted(checker.scenarios.len(), "sample")
+                "0 of {} samples have the category `{category}`, so its gate is never decided",
+                checker.scenarios.len()
             );
             found.push(Found::error(message, meant(category, &known, "categories")).at(&gate.metric.span));
         }
@@ -80,8 +80,8 @@ fn unknown_weights(
     unknown
         .map(|(name, _)| {
             let message = format!(
-                "0 of {} have the {one} `{}`, so its weight is for nothing",
-                counted(checker.scenarios.len(), "sample"),
+                "0 of {} samples have the {one} `{}`, so its weight is for nothing",
+                checker.scenarios.len(),
                 name.value
             );
             Found::warning(message, meant(&name.value, known, many)).at(&name.span)

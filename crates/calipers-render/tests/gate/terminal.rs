@@ -88,6 +88,7 @@ fn hostile_text_steers_neither_the_terminal_nor_a_workflow() {
         assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{text}");
     }
     // An id without blanks is no reason for a longer line.
-    let long = at(&hostile(&"x".repeat(200_000)), 100);
+    let long = gate_text(&hostile(&"x".repeat(200_000)), Screen::PLAIN);
     assert!(long.len() < 60_000, "{}", long.len());
+    assert!(long.lines().all(|line| line.width() <= 120), "{long}");
 }
