@@ -181,7 +181,7 @@ fn wanted(arguments: &Gate) -> Result<Vec<Wanted<'_>>, Failure> {
     let mut all: Vec<Wanted<'_>> = Vec::new();
     for option in &arguments.output {
         let one = parsed(option)?;
-        if inputs.contains(&identity(one.file)) {
+        if one.file != "-" && inputs.contains(&identity(one.file)) {
             let hint = "write the report to another file";
             return Err(Failure::Input(format!("`{}` would replace what is judged\n  hint: {hint}", one.option)));
         }

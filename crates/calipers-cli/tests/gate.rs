@@ -277,8 +277,12 @@ fn two_reports_do_not_share_a_file() {
     }
     assert_eq!(folder.gate(&["--output", "json=/dev/null,text=/dev/null"]).status.code(), Some(0));
     // On standard output a report takes the place of what is printed there.
-    let output = folder.gate(&["--output", "json=-"]);
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["verdict"], "pass");
+    for input in ["results.jsonl", "-"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        command.current_dir(&folder.0).args(["gate", input, "-p", "policy.json", "-o", "json=-"]);
+        let output = command.stdin(fs::File::open(folder.0.join("results.jsonl")).unwrap()).output().unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["verdict"], "pass", "{output:?}");
+    }
 }
 
 #[test]
@@ -298,7 +302,7 @@ fn what_an_expression_gets_wrong_is_underlined_in_the_policy() {
         ),
         (
             "{\"epochs\": {\"reducer\": \"meen\"}}",
-            "error: there is no reducer `meen`\n  in policy.json, line 1\n    {\"epochs\": {\"reducer\": \"meen\"}}\n                            \
+            "error: there is no reducer `meen`\n  in policy.json, line 1\n    {\"epochs\": {\"reducer\": \"meen\"}}\n                           \
              ^^^^^^\n  hint: did you mean `mean`?\n",
         ),
         (

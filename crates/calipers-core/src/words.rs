@@ -9,16 +9,12 @@ use std::fmt::Display;
 /// use calipers_core::counted;
 ///
 /// assert_eq!(counted(1, "required scenario"), "1 required scenario");
-/// assert_eq!(counted(0, "category"), "0 categories");
+/// assert_eq!(counted(0, "day"), "0 days");
 /// ```
 #[must_use]
 pub fn counted(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
-    match noun.strip_suffix('y') {
-        _ if count == "1" => format!("1 {noun}"),
-        Some(stem) => format!("{count} {stem}ies"),
-        None => format!("{count} {noun}s"),
-    }
+    if count == "1" { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// As much of a literal as is shown: more than any sensible name or path has.
