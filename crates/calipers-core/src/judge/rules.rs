@@ -96,7 +96,7 @@ impl Judge<'_> {
     }
 
     /// The scenarios that rules about single scenarios apply to.
-    fn binding(&self) -> impl Iterator<Item = &Told> {
+    pub(super) fn binding(&self) -> impl Iterator<Item = &Told> {
         self.told.iter().filter(|told| !told.is_optional)
     }
 
@@ -173,11 +173,8 @@ impl Judge<'_> {
         }
         let mut found = Vec::new();
         for told in self.binding() {
-            let recorded = self.failure_types(told.sample);
-            let violations = told.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
-            let all: BTreeSet<&str> =
-                violations.map(|name| &**name).chain(recorded.iter().map(String::as_str)).collect();
-            let blocking = kinds.iter().filter(|kind| all.contains(kind.value.as_str()));
+            let all = self.failures_of(told);
+            let blocking = kinds.iter().filter(|kind| all.contains(&kind.value));
             found.extend(blocking.map(|kind| format!("{} in {}", kind.value, told.id)));
         }
         let names: Vec<&str> = kinds.iter().map(|kind| kind.value.as_str()).collect();
@@ -189,13 +186,23 @@ impl Judge<'_> {
         Some(counted(GateKind::BlockingFailures, "blocking_failures", format!("none of {}", named(&names)), decided))
     }
 
-    /// What the record of a sample calls its failures.
+    /// The violations of a scenario, and what its records call its failures: those of every attempt.
+    pub(super) fn failures_of(&self, told: &Told) -> BTreeSet<String> {
+        let violations = told.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
+        violations.map(ToString::to_string).chain(self.failure_types(told.sample)).collect()
+    }
+
+    /// What the records of a sample call its failures.
     fn failure_types(&self, sample: u32) -> Vec<String> {
         let metadata = self.samples.metadata_of(sample);
-        let values = FAILURES.iter().filter_map(|key| metadata.get(key));
-        values
+        let first = FAILURES.iter().filter_map(|key| metadata.get(key));
+        let told = FAILURES.iter().flat_map(|key| self.samples.told_otherwise(key));
+        let later = told.filter(|(other, _)| *other == sample).map(|(_, value)| value);
+        first
+            .chain(later)
             .flat_map(|value| match value {
                 Value::List(names) => names.iter().map(Value::to_string).collect(),
+                Value::Null | Value::Missing => Vec::new(),
                 one => vec![one.to_string()],
             })
             .collect()
@@ -329,7 +336,7 @@ impl Judge<'_> {
         let reason = if coverage.total == 0 {
             "the run is empty".to_owned()
         } else if !is_measured {
-            format!("none of {} scenarios has a score or says whether it passed", coverage.total)
+            self.nothing_measured(coverage.total)
         } else if coverage.expected_by == Some("suite") && !coverage.missing.is_empty() {
             match &coverage.missing[..] {
                 [one] => format!("a scenario of the suite is missing: {one}"),
@@ -340,6 +347,16 @@ impl Judge<'_> {
         };
         let rule = "every scenario ran".to_owned();
         Some(counted(GateKind::Coverage, "coverage", rule, Decided::new(Verdict::Undecided, reason)))
+    }
+
+    /// Why no scenario of a run says anything.
+    fn nothing_measured(&self, total: u64) -> String {
+        let is_told = |outcome: &&ScenarioOutcome| matches!(outcome, ScenarioOutcome::Passed | ScenarioOutcome::Failed);
+        let attempts = self.told.iter().map(|told| self.outcomes(told).iter().filter(is_told).count() as u64).max();
+        match attempts.unwrap_or(0) {
+            0 => format!("none of {total} scenarios has a score or says whether it passed"),
+            attempts => self.reducer.nothing_of(attempts),
+        }
     }
 
     pub(super) fn scenario_results(&self) -> Result<Vec<ScenarioResult>, Fault> {
@@ -387,7 +404,7 @@ pub(super) fn counted(kind: GateKind, name: &str, rule: String, decided: Decided
 }
 
 /// The first few names of a list.
-fn named(names: &[impl AsRef<str>]) -> String {
+pub(super) fn named(names: &[impl AsRef<str>]) -> String {
     let shown: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
     let rest = names.len().saturating_sub(NAMED);
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
