@@ -380,7 +380,10 @@ impl Unit {
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Rate if value == 1.0 => "100 %".into(),
-            Self::Rate if value < 1.0 && value > 0.9995 => format!("{} %", trimmed((value * 1e4).floor() / 100.0, 2)),
+            // 0.9999 × 10⁴ is 9998.999… in binary.
+            Self::Rate if value < 1.0 && value > 0.9995 => {
+                format!("{} %", trimmed((value * 1e4 + 1e-9).floor().min(9999.0) / 100.0, 2))
+            }
             Self::Rate => format!("{} %", trimmed(value * 100.0, 1)),
             Self::Milliseconds if value.abs() >= 10.0 => format!("{value:.0} ms"),
             Self::Milliseconds => format!("{} ms", trimmed(value, 1)),

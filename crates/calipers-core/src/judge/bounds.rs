@@ -2,8 +2,9 @@
 //!
 //! The delta method knows of a formula what its samples show by varying. A metric at the end of its range does not vary,
 //! and of 5 of 5 the method would say that it is known exactly. Such metrics are bounded exactly, each by itself, and the
-//! formula takes the worst of what they may be together; the others stay with the delta method. The level is shared among
-//! all bounds that are used at once (Bonferroni), so the whole holds as often as it says.
+//! formula takes the worst of what they may be together; the others stay with the delta method, with a little weight at
+//! the ends of what the formula can reach. The level is shared among all bounds that are used at once (Bonferroni), so the
+//! whole holds as often as it says.
 
 use super::composite::Formulas;
 use crate::Evidence;
@@ -75,29 +76,34 @@ impl Formulas<'_, '_> {
     }
 
     fn end(&self, expression: &Expression, exact: &[&str], alpha: f64, end: End) -> Option<f64> {
-        let linear =
-            if exact.len() < self.leaves(expression).len() { Some(self.linear(expression, exact)?) } else { None };
-        let linear = match linear {
-            None => None,
-            Some(linear) if linear.stderr.ok()? == 0.0 => None,
-            linear => linear,
-        };
+        let linear = self.varying(expression, exact)?;
         let at = |alpha: f64| -> Vec<Bounded<'_>> {
             exact.iter().map(|name| (*name, self.exact_bounds(name, alpha))).collect()
         };
         let used = self.bounds_used(expression, &at(alpha), end) + usize::from(linear.is_some());
         let alpha = alpha / used.max(1) as f64;
         let corner = end.of(self.range_within(expression, &at(alpha))?);
-        let margin = match linear {
+        let reach = self.reach(expression).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+        let moved = match linear {
             None => 0.0,
             Some(linear) => {
-                let interval = linear.interval(Confidence::two_sided(1.0 - 2.0 * alpha).ok()?).ok()?;
-                interval.upper? - linear.estimate
+                let confidence = Confidence::two_sided(1.0 - 2.0 * alpha).ok()?;
+                let within = linear.interval_within(reach, confidence).or_else(|_| linear.interval(confidence)).ok()?;
+                (if end == End::Low { within.lower } else { within.upper })? - linear.estimate
             }
         };
-        let bound = if end == End::Low { corner - margin } else { corner + margin };
-        let (low, high) = self.reach(expression).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        Some(bound.max(low).min(high)).filter(|bound| bound.is_finite())
+        Some((corner + moved).max(reach.0).min(reach.1)).filter(|bound| bound.is_finite())
+    }
+
+    /// The error of what is not bounded exactly, if there is any, resting on no more samples than any metric in it does.
+    fn varying(&self, expression: &Expression, exact: &[&str]) -> Option<Option<Linearised>> {
+        let leaves = self.leaves(expression);
+        let varying = leaves.iter().filter(|name| !exact.contains(name));
+        let measured = varying.filter_map(|name| self.values.get(*name)?.measured.as_ref());
+        let Some(n) = measured.map(|measured| measured.figure.n).min() else { return Some(None) };
+        let linear = self.linear(expression, exact)?;
+        let stderr = linear.stderr.ok()?;
+        Some((stderr > 0.0).then_some(Linearised { units: linear.units.min(n), ..linear }))
     }
 
     /// The range of an expression while these metrics are within their bounds, and the others where they are.
@@ -132,6 +138,21 @@ impl Formulas<'_, '_> {
         let (low, high) = self.judge.asked(measured, rule, known.unit).bounds_at(alpha);
         let scaled = |bound: f64| (bound / known.budget.unwrap_or(1.0)).clamp(reach.0, reach.1);
         (low.map_or(reach.0, scaled), high.map_or(reach.1, scaled))
+    }
+
+    /// The values that an expression could have if what is missing had been there: from the worst to the best.
+    pub(super) fn range_with_missing(&self, expression: &Expression) -> Option<(f64, f64)> {
+        self.range(expression, &|name| {
+            let known = self.values.get(name)?;
+            let value = known.value?;
+            let rule = Rule { comparison: Comparison::AtLeast, value: 0.0 };
+            let ends = known.measured.as_ref().and_then(|measured| {
+                let asked = self.judge.asked(measured, rule, known.unit);
+                asked.with_missing(true).zip(asked.with_missing(false))
+            });
+            let scaled = |x: f64| (x / known.budget.unwrap_or(1.0)).clamp(known.reach.0, known.reach.1);
+            Some(ends.map_or((value, value), |(low, high)| (scaled(low), scaled(high))))
+        })
     }
 
     /// How far each sample moves an expression: as far as it moves the metrics in it (the delta method).

@@ -4,7 +4,8 @@ use super::decide::{Decided, holds};
 use super::measured::{Measured, Metrics, undefined};
 use super::{Fault, Judge};
 use crate::policy::{
-    Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, Rule, Span, Spanned, normalized,
+    Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, OnMissingValues, Rule, Span, Spanned,
+    normalized,
 };
 use crate::{Caveat, CompositeResult, Figure, Mode, Tally, Term, Unit, Verdict};
 use calipers_stats::weighted::Linearised;
@@ -142,17 +143,23 @@ impl<'j, 'p> Formulas<'j, 'p> {
         let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
         let mut figure = Figure::new(value, Tally { n, missing: 0 }, "formula, errors by the delta method");
         figure.caveats.extend(linear.iter().flat_map(Linearised::caveats).map(Caveat::from));
-        figure.interval = self.interval(expression, if exact.is_empty() { Method::DeltaT } else { Method::Bonferroni });
+        figure.interval = self.interval(expression, !exact.is_empty());
         figure
     }
 
     /// The interval of an expression, if it says more than what the expression can reach at all.
-    fn interval(&self, expression: &Expression, method: Method) -> Option<Interval> {
+    fn interval(&self, expression: &Expression, is_joint: bool) -> Option<Interval> {
         let confidence = self.judge.context.confidence;
         let (lower, upper) = self.bounds(expression, confidence.tail());
+        let reach = self.reach(expression);
         let says_nothing = match lower.zip(upper) {
-            Some(both) => self.reach(expression) == Some(both),
+            Some(both) => reach == Some(both),
             None => lower.is_none() && upper.is_none(),
+        };
+        let method = match reach {
+            _ if is_joint => Method::Bonferroni,
+            Some((low, high)) if low.is_finite() && high.is_finite() => Method::AdjustedT,
+            _ => Method::DeltaT,
         };
         (!says_nothing).then_some(Interval { lower, upper, confidence, method })
     }
@@ -235,27 +242,22 @@ impl<'j, 'p> Formulas<'j, 'p> {
                 Decided { verdict, reason: format!("not: {}", decided.reason), ..decided }
             }
             Node::Compare(comparison, left, right) => {
-                let decided = self.comparison(formula, *comparison, left, right, mode);
+                if let Some(part) = [left, right].into_iter().find(|part| self.value(part).is_none()) {
+                    return Decided::new(Verdict::Undecided, self.why_undefined(formula, part));
+                }
+                let decided = self.comparison(*comparison, left, right, mode);
                 Decided { reason: format!("{}: {}", text(), decided.reason), ..decided }
             }
             _ => Decided::new(Verdict::Undecided, format!("`{}` is a number, not a condition", text())),
         }
     }
 
-    fn comparison(
-        &self,
-        formula: &Formula,
-        comparison: Comparison,
-        left: &Expression,
-        right: &Expression,
-        mode: Mode,
-    ) -> Decided {
+    fn comparison(&self, comparison: Comparison, left: &Expression, right: &Expression, mode: Mode) -> Decided {
         if left.names().is_empty() && !right.names().is_empty() {
-            return self.comparison(formula, comparison.turned(), right, left, mode);
+            return self.comparison(comparison.turned(), right, left, mode);
         }
         let (Some(value), Some(threshold)) = (self.value(left), self.value(right)) else {
-            let part = if self.value(left).is_none() { left } else { right };
-            return Decided::new(Verdict::Undecided, self.why_undefined(formula, part));
+            return Decided::new(Verdict::Undecided, "it is undefined");
         };
         let rule = Rule { comparison, value: threshold };
         // A metric as it is has better evidence than its slope.
@@ -269,6 +271,10 @@ impl<'j, 'p> Formulas<'j, 'p> {
         let is_broken =
             || best(left).zip(best(right)).is_some_and(|(left, right)| holds(Rule { value: right, ..rule }, left));
         match mode {
+            Mode::Point if holds(rule, value) && self.missing_could_change(comparison, left, right) => {
+                let reason = format!("{}, but what has no score could change that", shown(value));
+                Decided::new(Verdict::Undecided, reason)
+            }
             Mode::Point if holds(rule, value) => Decided::new(Verdict::Pass, shown(value)),
             _ if !holds(rule, value) && is_broken() => {
                 let reason = format!("{}, but it may hold but for samples that ended in an error", shown(value));
@@ -277,6 +283,17 @@ impl<'j, 'p> Formulas<'j, 'p> {
             Mode::Point => Decided::new(Verdict::Fail, shown(value)),
             Mode::Confidence(level) => self.bounded(rule, left, right, level),
         }
+    }
+
+    /// True when a comparison would not hold with every missing value as bad as it can be.
+    fn missing_could_change(&self, comparison: Comparison, left: &Expression, right: &Expression) -> bool {
+        let ends = self.range_with_missing(left).zip(self.range_with_missing(right));
+        let Some(((low, high), (least, most))) = ends.filter(|_| self.judge.policy.missing == OnMissingValues::Worst)
+        else {
+            return false;
+        };
+        let holds_for = |x: f64, threshold: f64| holds(Rule { comparison, value: threshold }, x);
+        !(holds_for(low, most) && holds_for(high, least))
     }
 
     /// The value that a metric would have if nothing had ended in an error.
@@ -340,6 +357,8 @@ fn both(a: Decided, b: Decided, strong: Verdict) -> Decided {
     match rank(a.verdict).cmp(&rank(b.verdict)) {
         std::cmp::Ordering::Less => a,
         std::cmp::Ordering::Greater => b,
+        // One cause is told once.
+        std::cmp::Ordering::Equal if a.reason == b.reason => a,
         std::cmp::Ordering::Equal => Decided { reason: format!("{}; {}", a.reason, b.reason), ..a },
     }
 }

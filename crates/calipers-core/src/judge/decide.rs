@@ -149,25 +149,34 @@ impl Asked<'_> {
 
     /// True when the rule would hold with every missing value as bad as it can be, or where that cannot be said.
     fn holds_at_worst(&self) -> bool {
-        let bad = if self.wants_more() { 0.0 } else { 1.0 };
-        match self.evidence {
-            Some(Evidence::Mean { samples, values, missing }) if !missing.is_empty() => {
-                let Ok((values, samples)) = filled_in(values, samples, missing, Some(bad)) else { return true };
+        self.with_missing(self.wants_more()).is_none_or(|worst| holds(self.rule, worst))
+    }
+
+    /// The estimate with every missing value as low, or as high, as it can be; none where nothing is missing, or where that
+    /// cannot be said.
+    pub(super) fn with_missing(&self, is_low: bool) -> Option<f64> {
+        let end = if is_low { 0.0 } else { 1.0 };
+        match self.evidence? {
+            Evidence::Mean { samples, values, missing } if !missing.is_empty() => {
+                let (values, samples) = filled_in(values, samples, missing, Some(end)).ok()?;
                 let weight = |&sample: &u32| self.weights.map_or(1.0, |weights| weights[sample as usize]);
                 let weights: Vec<f64> = samples.iter().map(weight).collect();
-                weighted_mean(&values, &weights, None).is_ok_and(|mean| holds(self.rule, mean.mean.estimate))
+                // Without any weight nothing holds.
+                Some(weighted_mean(&values, &weights, None).map_or(f64::NAN, |mean| mean.mean.estimate))
             }
-            Some(Evidence::Ratio { numerators, denominators, missing, is_share: true, .. }) if !missing.is_empty() => {
+            Evidence::Ratio { numerators, denominators, missing, is_share: true, .. } if !missing.is_empty() => {
                 let more = missing.len() as f64;
                 let (y, x): (f64, f64) = (numerators.iter().sum(), denominators.iter().sum());
-                holds(self.rule, (y + bad * more) / (x + more))
+                Some((y + end * more) / (x + more))
             }
-            Some(Evidence::Quantile { p, values, missing, .. }) if !missing.is_empty() => {
-                let end = if self.wants_more() { f64::NEG_INFINITY } else { f64::INFINITY };
+            Evidence::Quantile { p, values, missing, .. } if !missing.is_empty() => {
+                let end = if is_low { f64::NEG_INFINITY } else { f64::INFINITY };
                 let all = values.iter().copied().chain(missing.iter().map(|_| end)).collect();
-                Sorted::new(all).and_then(|sorted| sorted.linear(*p)).is_ok_and(|worst| holds(self.rule, worst))
+                let quantile = Sorted::new(all).and_then(|sorted| sorted.linear(*p));
+                // It lies among the missing ones.
+                Some(quantile.unwrap_or(end))
             }
-            _ => true,
+            _ => None,
         }
     }
 
