@@ -7,6 +7,7 @@ use crate::scores::{Row, Scores, Values};
 use crate::{Error, ErrorKind, Outcome, SampleId, Value};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Values by name: what is known of a sample besides its scores.
@@ -187,10 +188,14 @@ impl Samples {
         }
     }
 
-    /// The values of a fact that later records of a sample told, with the sample of each, by sample.
-    pub(crate) fn told_otherwise(&self, key: &str) -> impl Iterator<Item = (u32, &Value)> {
+    /// The values of a fact that records after the first told of these samples, with the sample of each.
+    pub(crate) fn told_otherwise(&self, key: &str, samples: Range<u32>) -> impl Iterator<Item = (u32, &Value)> {
         let column = self.metadata.get(key);
-        let told = self.told_otherwise.get(key).into_iter().flatten();
+        let told = self
+            .told_otherwise
+            .get(key)
+            .into_iter()
+            .flat_map(move |told| told.range((samples.start, 0)..(samples.end, 0)));
         told.filter_map(move |(sample, code)| Some((*sample, column?.dictionary().get(*code as usize)?)))
     }
 
@@ -502,6 +507,31 @@ impl Attempt<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The facts that later records told otherwise, as they print.
+    fn otherwise(samples: &Samples) -> Vec<(u32, String)> {
+        samples.told_otherwise("category", 0..samples.len() as u32).map(|(at, value)| (at, value.to_string())).collect()
+    }
+
+    #[test]
+    fn facts_that_are_told_otherwise_are_kept_wherever_they_come_from() {
+        let mut samples = Samples::new();
+        samples.push("a").metadata("category", "x").metadata("source", "1");
+        samples.push("b").metadata("category", "x");
+        samples.push("a").metadata("category", "y").metadata("source", "2");
+        samples.push("b").metadata("category", "x");
+        assert_eq!(otherwise(&samples), [(0, "y".to_owned())]);
+        // What does not decide how a sample is counted may differ.
+        assert_eq!(samples.told_otherwise("source", 0..2).count(), 0);
+        let mut more = Samples::new();
+        more.push("b").metadata("category", "z");
+        more.push("c").metadata("category", "z");
+        more.push("c").metadata("category", "w");
+        samples.append(more);
+        assert_eq!(otherwise(&samples), [(0, "y".to_owned()), (1, "z".to_owned()), (2, "w".to_owned())]);
+        let kept = samples.keep_where("category", "z").expect("there is one");
+        assert_eq!(otherwise(&kept), [(0, "w".to_owned())]);
+    }
 
     /// Attempts of a few samples in a mixed order: with and without epochs, scores, facts, fields and errors.
     fn attempts() -> Vec<u32> {

@@ -131,6 +131,16 @@ impl Formulas<'_, '_> {
 
     /// The bounds of a metric by itself at 1 − α each, within what it can reach.
     fn exact_bounds(&self, name: &str, alpha: f64) -> (f64, f64) {
+        let key = (name.to_owned(), alpha.to_bits());
+        if let Some(known) = self.exact.borrow().get(&key) {
+            return *known;
+        }
+        let bounds = self.bounds_of(name, alpha);
+        self.exact.borrow_mut().insert(key, bounds);
+        bounds
+    }
+
+    fn bounds_of(&self, name: &str, alpha: f64) -> (f64, f64) {
         let Some(known) = self.values.get(name) else { return (f64::NEG_INFINITY, f64::INFINITY) };
         let reach = known.reach;
         let Some(measured) = &known.measured else { return reach };

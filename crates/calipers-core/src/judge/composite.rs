@@ -11,6 +11,8 @@ use crate::{Caveat, CompositeResult, Figure, Mode, Tally, Term, Unit, Verdict};
 use calipers_stats::weighted::Linearised;
 use calipers_stats::{Interval, Method};
 use indexmap::IndexMap;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The values that formulas may name: metrics, normalised ones, and formulas before them.
@@ -18,6 +20,8 @@ pub(super) struct Formulas<'j, 'p> {
     pub(super) judge: &'j Judge<'p>,
     pub(super) values: IndexMap<String, Known>,
     pub(super) results: Vec<CompositeResult>,
+    /// Exact bounds of metrics by the bits of their level: those of a quantile take many looks at its attempts.
+    pub(super) exact: RefCell<HashMap<(String, u64), (f64, f64)>>,
 }
 
 /// A value with how far each sample moves it.
@@ -39,7 +43,7 @@ pub(super) struct Known {
 impl<'j, 'p> Formulas<'j, 'p> {
     /// Evaluates all formulas of the policy, and the weighted score if metrics have weights.
     pub(super) fn new(judge: &'j Judge<'p>, metrics: &mut Metrics) -> Result<Self, Fault> {
-        let mut formulas = Self { judge, values: IndexMap::new(), results: Vec::new() };
+        let mut formulas = Self { judge, values: IndexMap::new(), results: Vec::new(), exact: RefCell::default() };
         if let Some(weighted) = weighted_score(judge)? {
             formulas.add(&weighted, metrics)?;
         }
@@ -141,7 +145,11 @@ impl<'j, 'p> Formulas<'j, 'p> {
         let exact = self.bounded_exactly(expression);
         let linear = self.linear(expression, &exact).filter(|linear| linear.stderr.is_ok_and(|error| error > 0.0));
         let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
-        let mut figure = Figure::new(value, Tally { n, missing: 0 }, "formula, errors by the delta method");
+        let method = match &exact[..] {
+            [] => "formula, errors by the delta method",
+            _ => "formula, exact bounds of metrics that do not vary",
+        };
+        let mut figure = Figure::new(value, Tally { n, missing: 0 }, method);
         figure.caveats.extend(linear.iter().flat_map(Linearised::caveats).map(Caveat::from));
         figure.interval = self.interval(expression, !exact.is_empty());
         figure

@@ -196,10 +196,9 @@ impl Judge<'_> {
     fn failure_types(&self, sample: u32) -> Vec<String> {
         let metadata = self.samples.metadata_of(sample);
         let first = FAILURES.iter().filter_map(|key| metadata.get(key));
-        let told = FAILURES.iter().flat_map(|key| self.samples.told_otherwise(key));
-        let later = told.filter(|(other, _)| *other == sample).map(|(_, value)| value);
+        let later = FAILURES.iter().flat_map(|key| self.samples.told_otherwise(key, sample..sample + 1));
         first
-            .chain(later)
+            .chain(later.map(|(_, value)| value))
             .flat_map(|value| match value {
                 Value::List(names) => names.iter().map(Value::to_string).collect(),
                 Value::Null | Value::Missing => Vec::new(),

@@ -72,7 +72,7 @@ impl Judge<'_> {
     /// Scenarios whose attempts have different values of a fact.
     fn told_otherwise(&self, key: &str, what: &str) -> Option<Note> {
         let mut others: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-        for (sample, value) in self.samples.told_otherwise(key) {
+        for (sample, value) in self.samples.told_otherwise(key, 0..self.samples.len() as u32) {
             others.entry(sample).or_default().push(value.to_string());
         }
         let one = |(sample, others): (&u32, &Vec<String>)| {
