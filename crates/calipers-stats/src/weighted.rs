@@ -4,7 +4,7 @@
 //! values. Only the ratios of weights matter.
 
 use crate::mean::{around, t_interval};
-use crate::moments::adjusted_t;
+use crate::moments::{Adjusted, adjusted_t};
 use crate::sum::{ExactSum, sum, sum_of};
 use crate::{Caveat, Confidence, Interval, Method, Moments, Undefined};
 
@@ -51,38 +51,28 @@ impl Linearised {
         around(Method::DeltaT, self.estimate, self.stderr?, self.units as f64 - 1.0, confidence)
     }
 
-    /// The interval for an estimate that lies in [low, high], as for values there: t after adding a little weight at both
-    /// ends. Near an end plain t is too bold: of thirty values of which one is 0, it says that their mean is at least 0.91,
-    /// and a true mean of 0.9 shows such values 18 times in a hundred.
+    /// The same with a little weight added at both ends of the share that this is of so many samples, as for the interval of
+    /// [values in [0, 1]](Moments::unit_interval).
+    ///
+    /// Near an end plain t is too bold: of thirty samples of which one failed, it says that at least 91 % pass, and a true
+    /// rate of 90 % shows such samples 18 times in a hundred.
     ///
     /// ```
+    /// use calipers_stats::Confidence;
     /// use calipers_stats::weighted::weighted_mean;
-    /// use calipers_stats::{Confidence, Moments};
     ///
-    /// let mut values = [2.0; 30];
-    /// values[0] = 0.0;
-    /// let (level, share) = (Confidence::two_sided(0.9)?, values.map(|x| x / 2.0));
-    /// let within = weighted_mean(&values, &[1.0; 30], None)?.mean.interval_within((0.0, 2.0), level)?;
-    /// let known = Moments::from_slice(&share).unit_interval(level)?;
-    /// assert!((within.lower.unwrap() - 2.0 * known.lower.unwrap()).abs() < 1e-12);
-    /// assert!(within.lower.unwrap() < 2.0 * 0.88);
+    /// let mut passed = [1.0; 30];
+    /// passed[0] = 0.0;
+    /// let level = Confidence::two_sided(0.9)?; // 95 % on each side
+    /// let share = weighted_mean(&passed, &[1.0; 30], None)?.mean;
+    /// assert!(share.interval(level)?.lower.unwrap() > 0.9);
+    /// assert!(share.with_ends(30.0, level)?.interval(level)?.lower.unwrap() < 0.88);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
-    pub fn interval_within(&self, (low, high): (f64, f64), confidence: Confidence) -> Result<Interval, Undefined> {
-        let width = high - low;
-        if !(width > 0.0 && width.is_finite()) {
-            return Err(Undefined::OutOfRange {
-                what: "width of the range",
-                value: width,
-                allowed: "finite and above 0",
-            });
-        }
-        let n = self.units as f64;
-        let share = ((self.estimate - low) / width).clamp(0.0, 1.0);
-        let squares = (self.stderr? / width).powi(2) * n * (n - 1.0);
-        let interval = adjusted_t(n, share, squares, confidence)?;
-        let scaled = |bound: f64| low + width * bound;
-        Ok(Interval { lower: interval.lower.map(scaled), upper: interval.upper.map(scaled), ..interval })
+    pub fn with_ends(&self, samples: f64, confidence: Confidence) -> Result<Self, Undefined> {
+        let squares = self.stderr?.powi(2) * samples * (samples - 1.0).max(0.0);
+        let adjusted = Adjusted::new(samples, self.estimate.clamp(0.0, 1.0), squares, confidence);
+        Ok(Self { estimate: adjusted.centre, stderr: Ok(adjusted.stderr), ..*self })
     }
 
     /// What to beware of: few units, or no spread.

@@ -2,13 +2,13 @@
 //!
 //! The delta method knows of a formula what its samples show by varying. A metric at the end of its range does not vary,
 //! and of 5 of 5 the method would say that it is known exactly. Such metrics are bounded exactly, each by itself, and the
-//! formula takes the worst of what they may be together; the others stay with the delta method, with a little weight at
-//! the ends of what the formula can reach. The level is shared among all bounds that are used at once (Bonferroni), so the
+//! formula takes the worst of what they may be together; the others stay with the delta method, shares with a little weight
+//! at both ends, as in intervals of them. The level is shared among all bounds that are used at once (Bonferroni), so the
 //! whole holds as often as it says.
 
 use super::composite::Formulas;
-use crate::Evidence;
 use crate::policy::{Comparison, Expression, OnMissingValues, Rule};
+use crate::{Evidence, Unit};
 use calipers_stats::Confidence;
 use calipers_stats::weighted::{Component, Linearised, composite};
 
@@ -76,34 +76,46 @@ impl Formulas<'_, '_> {
     }
 
     fn end(&self, expression: &Expression, exact: &[&str], alpha: f64, end: End) -> Option<f64> {
-        let linear = self.varying(expression, exact)?;
+        let estimate = self.value(expression)?;
+        let is_exact = exact.len() == self.leaves(expression).len();
+        let varies = !is_exact && self.linear(expression, exact)?.stderr.ok()? > 0.0;
         let at = |alpha: f64| -> Vec<Bounded<'_>> {
             exact.iter().map(|name| (*name, self.exact_bounds(name, alpha))).collect()
         };
-        let used = self.bounds_used(expression, &at(alpha), end) + usize::from(linear.is_some());
+        let used = self.bounds_used(expression, &at(alpha), end) + usize::from(varies);
         let alpha = alpha / used.max(1) as f64;
         let corner = end.of(self.range_within(expression, &at(alpha))?);
-        let reach = self.reach(expression).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        let moved = match linear {
-            None => 0.0,
-            Some(linear) => {
-                let confidence = Confidence::two_sided(1.0 - 2.0 * alpha).ok()?;
-                let within = linear.interval_within(reach, confidence).or_else(|_| linear.interval(confidence)).ok()?;
-                (if end == End::Low { within.lower } else { within.upper })? - linear.estimate
-            }
+        let moved = if varies {
+            let confidence = Confidence::two_sided(1.0 - 2.0 * alpha).ok()?;
+            let interval = self.varying(expression, exact, confidence)?.interval(confidence).ok()?;
+            (if end == End::Low { interval.lower } else { interval.upper })? - estimate
+        } else {
+            0.0
         };
-        Some((corner + moved).max(reach.0).min(reach.1)).filter(|bound| bound.is_finite())
+        let (low, high) = self.reach(expression).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+        Some((corner + moved).max(low).min(high)).filter(|bound| bound.is_finite())
     }
 
-    /// The error of what is not bounded exactly, if there is any, resting on no more samples than any metric in it does.
-    fn varying(&self, expression: &Expression, exact: &[&str]) -> Option<Option<Linearised>> {
-        let leaves = self.leaves(expression);
-        let varying = leaves.iter().filter(|name| !exact.contains(name));
-        let measured = varying.filter_map(|name| self.values.get(*name)?.measured.as_ref());
-        let Some(n) = measured.map(|measured| measured.figure.n).min() else { return Some(None) };
-        let linear = self.linear(expression, exact)?;
-        let stderr = linear.stderr.ok()?;
-        Some((stderr > 0.0).then_some(Linearised { units: linear.units.min(n), ..linear }))
+    /// What the delta method says of the metrics that vary, each share with a little weight at both of its ends, and on no
+    /// more samples than any of them rests on.
+    fn varying(&self, expression: &Expression, exact: &[&str], confidence: Confidence) -> Option<Linearised> {
+        let mut linear = self.linear(expression, exact)?;
+        let mut variance = linear.stderr.ok()?.powi(2);
+        for name in self.leaves(expression).into_iter().filter(|name| !exact.contains(name)) {
+            let known = self.values.get(name)?;
+            let n = known.measured.as_ref()?.samples(self.judge);
+            linear.units = linear.units.min(n.max(2.0) as u64);
+            if known.unit == Unit::Rate {
+                let component =
+                    Component { weight: 1.0, estimate: known.value?, influences: known.influences.as_ref()? };
+                let alone = composite(&[component], None).ok()?;
+                let drawn = alone.with_ends(n, confidence).ok()?;
+                let slope = self.slope(expression, name)?;
+                linear.estimate += slope * (drawn.estimate - alone.estimate);
+                variance += slope.powi(2) * (drawn.stderr.ok()?.powi(2) - alone.stderr.ok()?.powi(2)).max(0.0);
+            }
+        }
+        Some(Linearised { stderr: Ok(variance.sqrt()), ..linear })
     }
 
     /// The range of an expression while these metrics are within their bounds, and the others where they are.

@@ -164,11 +164,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
             Some(both) => reach == Some(both),
             None => lower.is_none() && upper.is_none(),
         };
-        let method = match reach {
-            _ if is_joint => Method::Bonferroni,
-            Some((low, high)) if low.is_finite() && high.is_finite() => Method::AdjustedT,
-            _ => Method::DeltaT,
-        };
+        let method = if is_joint { Method::Bonferroni } else { Method::DeltaT };
         (!says_nothing).then_some(Interval { lower, upper, confidence, method })
     }
 

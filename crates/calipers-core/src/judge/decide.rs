@@ -181,12 +181,16 @@ impl Asked<'_> {
     }
 
     fn rule_text(&self) -> String {
-        rule_text("", &self.rule, self.unit).trim_start().to_owned()
+        format!("{} {}", self.rule.comparison.sign(), self.threshold_text())
     }
 
+    /// The threshold as somebody wrote it, or rounded where nobody did.
     fn threshold_text(&self) -> String {
-        let rule = self.rule_text();
-        rule.split_once(' ').map_or_else(String::new, |(_, value)| value.to_owned())
+        const WRITTEN_MAX: usize = 6;
+        let exact = rule_text("", &self.rule, self.unit);
+        let exact = exact.trim_start().trim_start_matches(self.rule.comparison.sign()).trim_start();
+        let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.chars().filter(char::is_ascii_digit).count());
+        if decimals <= WRITTEN_MAX { exact.to_owned() } else { self.unit.show(self.rule.value) }
     }
 
     /// A number that is told from the threshold beside it.

@@ -184,6 +184,16 @@ impl Measured {
         Some(moved)
     }
 
+    /// How many samples that count alike it rests on.
+    pub(super) fn samples(&self, judge: &Judge<'_>) -> f64 {
+        let plain = self.figure.n as f64;
+        let (Some(all), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &self.evidence) else {
+            return plain;
+        };
+        let weights: Vec<f64> = samples.iter().map(|&sample| all[sample as usize]).collect();
+        weighted_mean(values, &weights, None).map_or(plain, |weighted| weighted.effective_n)
+    }
+
     /// The least and the greatest value that it can have.
     pub(super) fn reach(&self) -> (f64, f64) {
         let is_share = match &self.evidence {
