@@ -51,8 +51,8 @@ impl Linearised {
         around(Method::DeltaT, self.estimate, self.stderr?, self.units as f64 - 1.0, confidence)
     }
 
-    /// The same with a little weight added at both ends of the share that this is of so many samples, as for the interval of
-    /// [values in [0, 1]](Moments::unit_interval).
+    /// The same with a little weight added at both ends of the share that this is of so many samples, as in
+    /// [`Moments::unit_interval`].
     ///
     /// Near an end plain t is too bold: of thirty samples of which one failed, it says that at least 91 % pass, and a true
     /// rate of 90 % shows such samples 18 times in a hundred.

@@ -54,11 +54,11 @@ pub(super) fn unknown_direction(checker: &Checker<'_>) -> Vec<Found> {
 pub(super) fn against_direction(checker: &Checker<'_>) -> Vec<Found> {
     let against = |demand: &&Demand| {
         let direction = checker.about(demand.metric()).and_then(|(_, direction)| direction);
-        match (direction, demand.rule.comparison) {
+        matches!(
+            (direction, demand.rule.comparison),
             (Some(Direction::AtLeast), Comparison::AtMost | Comparison::Below)
-            | (Some(Direction::AtMost), Comparison::AtLeast | Comparison::Above) => true,
-            (Some(_) | None, _) => false,
-        }
+                | (Some(Direction::AtMost), Comparison::AtLeast | Comparison::Above)
+        )
     };
     let found = checker.demands.iter().filter(against).map(|demand| {
         let up = matches!(demand.rule.comparison, Comparison::AtMost | Comparison::Below);

@@ -99,12 +99,10 @@ fn of_field(name: &str) -> (Unit, Option<Direction>) {
         _ if has(&["token"]) => Unit::Tokens,
         _ => Unit::Plain,
     };
-    let direction = match () {
-        () if unit != Unit::Plain || has(&LOW) => Some(Direction::AtMost),
-        () if has(&HIGH) || name == "score" => Some(Direction::AtLeast),
-        () => None,
-    };
-    (unit, direction)
+    if unit != Unit::Plain || has(&LOW) {
+        return (unit, Some(Direction::AtMost));
+    }
+    (unit, (has(&HIGH) || name == "score").then_some(Direction::AtLeast))
 }
 
 /// What a metric was asked for with.
