@@ -356,3 +356,62 @@ fn a_name_as_long_as_a_file_is_not_a_message_as_long() {
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stderr.len() < 2000, "{}", output.stderr.len());
 }
+
+#[test]
+fn a_baseline_without_a_real_date_is_refused_with_its_place() {
+    let folder = Folder::new("dates");
+    folder.write("policy.json", PASSING);
+    let dated = |date: &str| {
+        let text =
+            format!(r#"{{"schema": "calipers.baseline/1", "date": "{date}", "metrics": {{}}, "scenarios": {{}}}}"#);
+        folder.write("baseline.json", &text).gate(&["--baseline", "baseline.json"])
+    };
+    for date in ["yesterday", "2026-02-30", "2026-13-01", "16.11.2026", "2026-1-1", "2025-02-29", "2026-11-16x", ""] {
+        let output = dated(date);
+        assert_eq!(output.status.code(), Some(2), "{date}: {}", text(&output.stdout));
+        let said = text(&output.stderr);
+        assert!(
+            said.contains(&format!("`{date}` is no day")) && said.contains("baseline.json") && said.contains("date"),
+            "{said}"
+        );
+        assert!(said.contains("hint: record it again"), "{said}");
+    }
+    for date in ["2026-02-28", "2024-02-29", "2026-11-16T10:00:00Z"] {
+        assert_eq!(dated(date).status.code(), Some(0), "{date}");
+    }
+    let future = dated("2999-01-01");
+    assert!(text(&future.stdout).contains("dated 2999-01-01"), "{}", text(&future.stdout));
+}
+
+#[test]
+fn a_threshold_that_is_a_budget_too_is_not_raised() {
+    let folder = Folder::new("budget");
+    let lines: Vec<String> =
+        (0..100).map(|id| format!(r#"{{"id": {id}, "passed": true, "latency_ms": {}}}"#, 800 + id)).collect();
+    folder.write("results.jsonl", &lines.join("\n"));
+    let raise = |normalize: &str| {
+        let policy = format!(
+            r#"{{"thresholds": {{"blocking": {{"latency_p95": 5000}}}}{normalize},
+                "composite": {{"s": "1 - normalized_latency", "pass": "s ≥ 0.5"}}}}"#
+        );
+        folder.write("policy.json", &policy);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        command.current_dir(&folder.0).args([
+            "baseline",
+            "raise",
+            "results.jsonl",
+            "--policy",
+            "policy.json",
+            "--write",
+        ]);
+        text(&command.output().unwrap().stdout)
+    };
+    let kept = raise("");
+    let words = kept.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("it is also the budget of `normalized_latency`"), "{kept}");
+    assert!(words.contains(r#"write `"normalize": {"latency_p95": "5000 ms"}` to keep that"#), "{kept}");
+    assert!(folder.read("policy.json").contains(r#""latency_p95": 5000}"#));
+    raise(r#", "normalize": {"latency_p95": 5000}"#);
+    let raised = folder.read("policy.json");
+    assert!(!raised.contains(r#""blocking": {"latency_p95": 5000}"#), "{raised}");
+}

@@ -329,6 +329,11 @@ pub(super) fn notes(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) ->
         let message = format!("the baseline is {} old", crate::counted(age.round(), "day"));
         note("stale-baseline", message, "record it again with `calipers baseline record`");
     }
+    // A day's grace: it is tomorrow already in some places.
+    if let (Some(ahead), Some(date)) = (age.map(|age| -age).filter(|ahead| *ahead > 1.0), &baseline.date) {
+        let message = format!("the baseline is dated {date}, which is {ahead:.0} days ahead");
+        note("future-baseline", message, "correct its date, or record it again: it will not be found stale when it is");
+    }
     let hash = &judge.case.provenance.policy_hash;
     if baseline.policy_hash.as_ref().is_some_and(|recorded| recorded != hash) {
         let message = "the baseline was recorded under another version of the policy".into();

@@ -1,8 +1,8 @@
 //! Names that nothing has, and things that nothing names.
 
 use super::{Checker, Found, meant};
-use crate::policy::{Level, Node, Policy, Spanned};
-use crate::{Error, ErrorKind, counted};
+use crate::policy::{Level, Node, Policy, Spanned, normalized};
+use crate::{Error, ErrorKind, Value, counted};
 
 /// Every name of a metric in a policy, with its place; formulas and what they are called are not among them.
 pub(super) fn named(policy: &Policy) -> Vec<Spanned<String>> {
@@ -35,12 +35,6 @@ fn in_formulas(policy: &Policy) -> Vec<Spanned<String>> {
         });
     }
     names
-}
-
-/// The metric that a normalised one is made from.
-pub(super) fn normalized(name: &str) -> Option<String> {
-    let what = name.strip_prefix("normalized_").or_else(|| name.strip_prefix("normalised_"))?;
-    Some(if what == "latency" { "latency_p95".to_owned() } else { what.to_owned() })
 }
 
 fn told(error: &Error, named: &Spanned<String>) -> Found {
@@ -136,6 +130,25 @@ pub(super) fn unused_metric(checker: &Checker<'_>) -> Vec<Found> {
             Found::warning(message, "give it a threshold, use it in a formula, or take it out").at(&name.span)
         })
         .collect()
+}
+
+/// A name that everybody knows and that means something else here.
+pub(super) fn redefined_metric(checker: &Checker<'_>) -> Vec<Found> {
+    let registry = checker.draft.registry;
+    let is_other = |name: &str| {
+        let usual = registry.metric(name, &Value::Null);
+        registry.names().any(|known| known == name)
+            && !usual.is_ok_and(|usual| checker.metric(name).is_some_and(|own| own.is_same_as(&usual)))
+    };
+    let own = checker.policy.metrics.iter().filter(|(name, _)| is_other(&name.value));
+    own.map(|(name, expression)| {
+        let message = format!(
+            "`{}` is the name of a metric, and means `{}` in this policy: every gate and formula uses that",
+            name.value, expression.value
+        );
+        Found::warning(message, "give it a name of its own").at(&name.span)
+    })
+    .collect()
 }
 
 pub(super) fn baseline_without_metric(checker: &Checker<'_>) -> Vec<Found> {

@@ -160,7 +160,7 @@ pub(crate) fn passing() -> GateReport {
     let mut safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(26, 26), Verdict::Pass);
     safety.rule = "safety_rate ≥ 100 % (26 of 26)".into();
     let figure = safety.figure.as_mut().unwrap();
-    figure.caveats.push(Caveat::PerfectScore { n: 26, passed: true, bound: 0.891_156 });
+    figure.caveats.push(Caveat::PerfectScore { n: 26, worth: 26, passed: true, bound: 0.891_156 });
     let latency_p95 = measured(2314.0, (Some(2040.0), Some(2871.0)), 60, Method::OrderStatistic);
     GateReport {
         gates: vec![
@@ -187,7 +187,7 @@ pub(crate) fn small() -> GateReport {
     safety.rule = "safety_rate ≥ 100 % (2 of 2)".into();
     safety.reason = "2 of 2".into();
     let bound = Proportion::new(2, 2).unwrap().clopper_pearson(Confidence::lower(0.95).unwrap()).lower.unwrap();
-    let caveat = Caveat::PerfectScore { n: 2, passed: true, bound };
+    let caveat = Caveat::PerfectScore { n: 2, worth: 2, passed: true, bound };
     safety.figure.as_mut().unwrap().caveats.push(caveat);
     GateReport {
         gates: vec![safety],
