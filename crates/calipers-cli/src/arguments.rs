@@ -48,26 +48,9 @@ pub(crate) enum Command {
     Man,
 }
 
-/// `calipers score`
+/// What of the results is looked at, and what moves the numbers.
 #[derive(Args, Debug)]
-pub(crate) struct Score {
-    /// Files, folders or patterns; `-` is standard input
-    #[arg(required = true)]
-    pub(crate) files: Vec<String>,
-
-    /// A metric in place of the recorded ones, such as `accuracy`, `stderr(cluster="category")` or one of a loaded file
-    /// (repeatable; see docs/expressions.md)
-    #[arg(short, long, value_name = "EXPR")]
-    pub(crate) metric: Vec<String>,
-
-    /// A Starlark file that defines metrics and reducers (repeatable)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) load: Vec<String>,
-
-    /// A reducer of attempts, such as `mean`, `mode`, `pass_at_3`; `none` turns reduction off (repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) reducer: Vec<String>,
-
+pub(crate) struct Chosen {
     /// Only this scorer (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) scorer: Vec<String>,
@@ -80,25 +63,86 @@ pub(crate) struct Score {
     #[arg(long, value_name = "LABEL=NUMBER")]
     pub(crate) label: Vec<String>,
 
-    /// The level of the intervals, between 0 and 1
-    #[arg(long, default_value_t = 0.95)]
-    pub(crate) level: f64,
-
     /// The seed of all that is random
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+/// What may run.
+#[derive(Args, Debug)]
+pub(crate) struct Scripts {
+    /// A Starlark file that defines metrics and reducers (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) load: Vec<String>,
+
+    /// How long expressions and loaded files may run, all together
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) script_time: u64,
+}
+
+/// How files are read.
+#[derive(Args, Debug)]
+pub(crate) struct Reading {
+    /// Read the files in this format (see `calipers formats`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+}
+
+/// How wide intervals are.
+#[derive(Args, Debug)]
+pub(crate) struct Level {
+    /// The level of the intervals shown, between 0 and 1
+    #[arg(long, default_value_t = 0.95)]
+    pub(crate) level: f64,
+}
+
+/// What a run should hold.
+#[derive(Args, Debug)]
+pub(crate) struct Suite {
+    /// The scenarios that there should be: a file with their ids
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suite: Option<String>,
+}
+
+/// What a run is compared with.
+#[derive(Args, Debug)]
+pub(crate) struct Compared {
+    /// A run to compare with, from `calipers baseline record`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) baseline: Option<String>,
+}
+
+/// `calipers score`
+#[derive(Args, Debug)]
+pub(crate) struct Score {
+    /// Files, folders or patterns; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<String>,
+
+    /// A metric in place of the recorded ones, such as `accuracy`, `stderr(cluster="category")` or one of a loaded file
+    /// (repeatable; see docs/expressions.md)
+    #[arg(short, long, value_name = "EXPR")]
+    pub(crate) metric: Vec<String>,
+
+    /// A reducer of attempts, such as `mean`, `mode`, `pass_at_3`; `none` turns reduction off (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reducer: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+
+    #[command(flatten)]
+    pub(crate) level: Level,
 
     /// Compute and print as another tool does
     #[arg(long, value_enum, value_name = "TOOL")]
     pub(crate) compat: Option<Compat>,
 
-    /// How long expressions and loaded files may run, all together
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    pub(crate) script_time: u64,
+    #[command(flatten)]
+    pub(crate) scripts: Scripts,
 
-    /// Read the files in this format (see `calipers formats`)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Show the reduced score of every sample too
     #[arg(long)]
@@ -120,41 +164,21 @@ pub(crate) struct Judging {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) policy: String,
 
-    /// The scenarios that there should be: a file with their ids
-    #[arg(long, value_name = "FILE")]
-    pub(crate) suite: Option<String>,
+    #[command(flatten)]
+    pub(crate) suite: Suite,
 
     /// The reducer of attempts, in place of the policy's, such as `mean`, `mode`, `pass_k_3`
     #[arg(long, value_name = "NAME")]
     pub(crate) reducer: Option<String>,
 
-    /// Only this scorer (repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) scorer: Vec<String>,
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
 
-    /// Only samples whose metadata has this value (repeatable)
-    #[arg(long = "where", value_name = "KEY=VALUE")]
-    pub(crate) filter: Vec<String>,
+    #[command(flatten)]
+    pub(crate) scripts: Scripts,
 
-    /// What a label counts, such as `maybe=0.5` (repeatable)
-    #[arg(long, value_name = "LABEL=NUMBER")]
-    pub(crate) label: Vec<String>,
-
-    /// A Starlark file that defines metrics and reducers (repeatable)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) load: Vec<String>,
-
-    /// How long expressions and loaded files may run, all together
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    pub(crate) script_time: u64,
-
-    /// The seed of all that is random
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-
-    /// Read the files in this format (see `calipers formats`)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// `calipers gate`
@@ -165,25 +189,24 @@ pub(crate) struct Gate {
     #[command(flatten)]
     pub(crate) judging: Judging,
 
-    /// A run to compare with, from `calipers baseline record`
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) baseline: Option<String>,
+    #[command(flatten)]
+    pub(crate) compared: Compared,
+
+    #[command(flatten)]
+    pub(crate) level: Level,
 
     /// The version whose `progressive` thresholds hold, such as v2.0
     #[arg(long, value_name = "VERSION")]
     pub(crate) for_version: Option<String>,
 
-    /// Write the report to files too: json=FILE, markdown=FILE, junit=FILE, text=FILE (repeatable, or after commas)
+    /// Write the report to files too: json=FILE, markdown=FILE, junit=FILE, text=FILE (repeatable, or after commas). A file
+    /// of before is removed at the start; `-` takes the place of what is printed
     #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
     pub(crate) output: Vec<String>,
 
     /// Print JSON (`calipers.gate/1`)
     #[arg(long)]
     pub(crate) json: bool,
-
-    /// The level of the intervals shown, between 0 and 1
-    #[arg(long, default_value_t = 0.95)]
-    pub(crate) level: f64,
 }
 
 /// `calipers baseline`
@@ -244,6 +267,10 @@ pub(crate) struct Raise {
     /// How far below what is shown a threshold stays: 0.01 is one point of a rate, and 1 % of everything else
     #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
     pub(crate) headroom: f64,
+
+    /// Print JSON (`calipers.raise/1`)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `calipers policy`
@@ -266,29 +293,21 @@ pub(crate) struct Check {
     #[arg(short, long, value_name = "FILES", num_args = 1..)]
     pub(crate) samples: Vec<String>,
 
-    /// The scenarios that there should be: a file with their ids
-    #[arg(long, value_name = "FILE")]
-    pub(crate) suite: Option<String>,
+    #[command(flatten)]
+    pub(crate) suite: Suite,
 
-    /// A run to compare with, from `calipers baseline record`
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) baseline: Option<String>,
+    #[command(flatten)]
+    pub(crate) compared: Compared,
 
     /// Count warnings as errors
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// A Starlark file that defines metrics and reducers (repeatable)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) load: Vec<String>,
+    #[command(flatten)]
+    pub(crate) scripts: Scripts,
 
-    /// How long expressions and loaded files may run, all together
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    pub(crate) script_time: u64,
-
-    /// Read the results in this format (see `calipers formats`)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Print JSON (`calipers.findings/1`)
     #[arg(long)]
@@ -311,9 +330,8 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FORM")]
     pub(crate) to: Option<String>,
 
-    /// Read the files in this format (see `calipers formats`)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// How the results in a log of Inspect's reduce attempts, such as `mean` or `pass_at_3`; `none` turns reduction off
     /// (repeatable)
@@ -349,6 +367,8 @@ pub(crate) enum Schema {
     Baseline,
     /// `calipers policy check --json`: `calipers.findings/1`
     Findings,
+    /// `calipers baseline raise --json`: `calipers.raise/1`
+    Raise,
 }
 
 /// Tools whose numbers can be printed in place of ours.

@@ -8,8 +8,8 @@ use calipers::io::{
     LoadedPolicy, Output, baseline_json, baseline_text as file_text, edited_policy, load_policy, printable,
 };
 use calipers::policy::{Level, Span};
-use calipers::render::{baseline_text, raise_text};
-use calipers::{Baseline, GateKind, GateReport, Raise, Raising, Registry, Verdict};
+use calipers::render::{Raised, baseline_text, raise_json, raise_text};
+use calipers::{Baseline, GateKind, GateReport, Raise, Raising, Registry, Verdict, counted};
 use std::path::Path;
 
 pub(crate) fn run(command: &Command) -> Result<(), Failure> {
@@ -67,7 +67,7 @@ fn recorded(judging: &Judging, policy: &LoadedPolicy) -> Result<(Baseline, GateR
 fn nothing(judging: &Judging, scenarios: usize) -> Failure {
     let what = match scenarios {
         0 => "the run is empty, so there is nothing to go by".to_owned(),
-        n => format!("none of the {n} scenarios can be measured, so there is nothing to go by"),
+        n => format!("nothing of {} can be measured, so there is nothing to go by", counted(n, "scenario")),
     };
     let files = judging.files.join(", ");
     Failure::Input(format!("{what}\n  in {files}\n  hint: check that the evaluation ran, and what `--scorer` chooses"))
@@ -84,10 +84,6 @@ fn misses(report: &GateReport) -> Option<String> {
         _ => "is undecided under the policy",
     };
     Some(format!("this run {what} ({}: {}); it is recorded as it is", first.metric, first.reason))
-}
-
-fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn show(arguments: &Show) -> Result<(), Failure> {
@@ -118,7 +114,12 @@ fn raise(arguments: &RaiseArguments) -> Result<(), Failure> {
     if arguments.write {
         write(&policy, &raises)?;
     }
-    print(|out| out.write_all(raise_text(&raises, score::screen()).as_bytes()))?;
+    if arguments.json {
+        let raised = Raised { policy: &judging.policy, raising, is_written: arguments.write, raises: &raises };
+        print(|out| writeln!(out, "{:#}", raise_json(&raised)))?;
+    } else {
+        print(|out| out.write_all(raise_text(&raises, score::screen()).as_bytes()))?;
+    }
     if changed && !arguments.write {
         eprintln!("note: nothing is written; add `--write` to change the policy");
     }

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Convert) -> Result<(), Failure> {
         }
     };
     for source in &sources {
-        let runs = read(source, arguments.format.as_deref())?;
+        let runs = read(source, arguments.reading.format.as_deref())?;
         if let (Target::File(path), true) = (&target, runs.len() > 1) {
             return Err(too_many(path, runs.len(), "runs"));
         }

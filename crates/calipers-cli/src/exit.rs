@@ -1,7 +1,7 @@
 //! Exit codes, and what is said on the way out: 0 done or passed, 1 failed by a policy, 2 a mistake in the usage, the
 //! configuration or the input, 3 undecided. Nothing that goes wrong on our side ends in 1.
 
-use calipers::Verdict;
+use calipers::{Error, ErrorKind, Fault, Value, Verdict};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -15,14 +15,6 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What is said of it.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            Self::Input(message) => message.clone(),
-            Self::ClosedPipe => "the reader of the output went away".into(),
-        }
-    }
-
     /// Both of two failures.
     pub(crate) fn and(self, other: &Self) -> Self {
         match (self, other) {
@@ -74,9 +66,28 @@ pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Res
     })
 }
 
-impl From<calipers::Error> for Failure {
-    fn from(error: calipers::Error) -> Self {
-        Self::Input(error.to_string())
+/// An error with a hint that can be followed on a command line.
+pub(crate) fn explained(error: &Error) -> String {
+    let ErrorKind::UnknownLabel(Value::Text(label)) = error.kind() else { return error.to_string() };
+    let text = error.to_string();
+    let what = text.rsplit_once("\n  hint: ").map_or(&*text, |(what, _)| what);
+    let is_plain = label.chars().count() <= 40 && label.chars().all(|c| !c.is_control() && c != '\'');
+    let label = if is_plain { format!("'{label}=0.5'") } else { "LABEL=NUMBER".to_owned() };
+    format!("{what}\n  hint: say what it counts with `--label {label}`, or score it C, I, P or N")
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Input(explained(&error))
+    }
+}
+
+impl From<calipers::gate::Failure> for Failure {
+    fn from(failure: calipers::gate::Failure) -> Self {
+        match failure {
+            calipers::gate::Failure::Judge(Fault::Run(error)) => error.into(),
+            failure => Self::Input(failure.to_string()),
+        }
     }
 }
 

@@ -1,29 +1,33 @@
 //! What policies name by expression.
 
+use crate::arguments::Scripts;
 use crate::score;
-use calipers::script::Library;
+use calipers::script::{Library, ScriptError};
 use calipers::{Error, Labels, Metric, MetricSpec, Reducer};
 use std::cell::OnceCell;
 
 /// The metrics and reducers that expressions and loaded files stand for. The library of names is made only if one is asked
 /// for: that takes time.
 pub(crate) struct Expressions<'a> {
-    files: &'a [String],
+    scripts: &'a Scripts,
     labels: Labels,
-    seconds: u64,
-    library: OnceCell<Result<Library, String>>,
+    library: OnceCell<Result<Library, ScriptError>>,
 }
 
 impl<'a> Expressions<'a> {
-    /// With the names of these files, which may run so many seconds all together.
-    pub(crate) fn new(files: &'a [String], labels: Labels, seconds: u64) -> Self {
-        Self { files, labels, seconds, library: OnceCell::new() }
+    /// With the names of the files that are to be loaded.
+    pub(crate) fn new(scripts: &'a Scripts, labels: Labels) -> Self {
+        Self { scripts, labels, library: OnceCell::new() }
+    }
+
+    /// Reads the files that are to be loaded, if there are any: one that is wrong is wrong whether it is used or not.
+    pub(crate) fn load(&self) -> Result<(), Error> {
+        if self.scripts.load.is_empty() { Ok(()) } else { self.library().map(|_| ()) }
     }
 
     fn library(&self) -> Result<&Library, Error> {
-        let make =
-            || score::library_of(self.files, self.labels.clone(), self.seconds).map_err(|failure| failure.text());
-        self.library.get_or_init(make).as_ref().map_err(|error| Error::custom(error.clone()))
+        let make = || score::library_of(self.scripts, self.labels.clone());
+        self.library.get_or_init(make).as_ref().map_err(|error| error.clone().into())
     }
 
     /// The one metric of an expression.
@@ -36,6 +40,6 @@ impl<'a> Expressions<'a> {
 
     /// The reducer of a name.
     pub(crate) fn reducer(&self, name: &str) -> Result<Reducer, Error> {
-        if self.files.is_empty() { Reducer::parse(name) } else { Ok(self.library()?.reducer(name)?) }
+        if self.scripts.load.is_empty() { Reducer::parse(name) } else { Ok(self.library()?.reducer(name)?) }
     }
 }

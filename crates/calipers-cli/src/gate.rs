@@ -5,9 +5,10 @@ use crate::exit::{Failure, print};
 use crate::expressions::Expressions;
 use crate::{guard, score};
 use calipers::gate::{self, Evaluated, Options};
-use calipers::io::{LoadedPolicy, Output, load_policy, printable, read_baseline, read_suite};
+use calipers::io::{LoadedPolicy, Output, Source, load_policy, printable, read_baseline, read_suite};
 use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text};
 use calipers::{Baseline, GateReport, Provenance, Seed, Verdict};
+use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,18 +19,17 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
     let outputs = outputs(arguments)?;
     let policy = load_policy(Path::new(&arguments.judging.policy))?;
     let report = judge(arguments, &policy)?;
+    // A report on standard output takes the place of what is printed there otherwise.
+    let is_printed = outputs.iter().any(|(_, output)| output.name() == "-");
     for (form, output) in outputs {
         form.write(&report, output)?;
     }
-    let printed = if arguments.json {
-        print(|out| writeln!(out, "{:#}", gate_json(&report)))
-    } else {
-        print(|out| out.write_all(gate_text(&report, score::screen()).as_bytes()))
-    };
-    match printed {
-        // Whoever stopped reading still asks for the verdict.
-        Ok(()) | Err(Failure::ClosedPipe) => {}
-        Err(failure) => return Err(failure),
+    if !is_printed {
+        match print(|out| out.write_all(gate_text(&report, score::screen()).as_bytes())) {
+            // Whoever stopped reading still asks for the verdict.
+            Ok(()) | Err(Failure::ClosedPipe) => {}
+            Err(failure) => return Err(failure),
+        }
     }
     if std::env::var_os("GITHUB_ACTIONS").is_some() {
         tell_github(&report)?;
@@ -42,21 +42,27 @@ pub(crate) fn has_scripts(arguments: &Judging) -> bool {
     // What is wrong with a policy is said when it is used.
     let expressions =
         load_policy(Path::new(&arguments.policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
-    guard::is_needed(&expressions, &arguments.load)
+    guard::is_needed(&expressions, &arguments.scripts.load)
 }
 
 fn judge(arguments: &Gate, policy: &LoadedPolicy) -> Result<GateReport, Failure> {
-    let baseline = arguments.baseline.as_deref().map(read_dated).transpose()?;
+    let baseline = arguments.compared.baseline.as_deref().map(read_dated).transpose()?;
     let judging = &arguments.judging;
     measured(judging, |run, options| {
-        let options = Options { level: arguments.level, baseline, version: arguments.for_version.clone(), ..options };
+        let options =
+            Options { level: arguments.level.level, baseline, version: arguments.for_version.clone(), ..options };
         gate::gate(run, &policy.policy, provenance(judging, policy), &options)
     })
 }
 
 /// Where a verdict under this policy comes from.
 pub(crate) fn provenance(judging: &Judging, policy: &LoadedPolicy) -> Provenance {
-    Provenance { policy: judging.policy.clone(), policy_hash: policy.hash.clone(), ..Provenance::default() }
+    Provenance {
+        policy: judging.policy.clone(),
+        policy_hash: policy.hash.clone(),
+        scripts: judging.scripts.load.clone(),
+        ..Provenance::default()
+    }
 }
 
 /// A baseline with its age in days.
@@ -71,28 +77,41 @@ pub(crate) fn measured<T>(
     arguments: &Judging,
     done: impl FnOnce(&Evaluated, Options<'_>) -> Result<T, gate::Failure>,
 ) -> Result<T, Failure> {
-    let labels = score::labels(&arguments.label)?;
-    let expressions = Expressions::new(&arguments.load, labels.clone(), arguments.script_time);
+    let labels = score::labels(&arguments.chosen.label)?;
+    let expressions = Expressions::new(&arguments.scripts, labels.clone());
+    expressions.load()?;
     let (expression, reducers) = (|text: &str| expressions.metric(text), |name: &str| expressions.reducer(name));
     let options = Options {
         reducer: arguments.reducer.as_deref().map(&reducers).transpose()?,
-        scorers: arguments.scorer.clone(),
-        filter: score::filters(&arguments.filter)?,
+        scorers: arguments.chosen.scorer.clone(),
+        filter: score::filters(&arguments.chosen.filter)?,
         labels: labels.clone(),
-        seed: Seed(arguments.seed),
-        suite: arguments.suite.as_deref().map(read_suite).transpose()?,
+        seed: Seed(arguments.chosen.seed),
+        suite: arguments.suite.suite.as_deref().map(read_suite).transpose()?,
         expression: &expression,
         reducers: &reducers,
         ..Options::default()
     };
-    let told = |failure: gate::Failure| Failure::Input(failure.to_string());
-    let sources = score::sources(&arguments.files, arguments.format.as_deref())?;
-    let run = gate::read(sources, arguments.format.as_deref(), &options).map_err(told)?;
+    let sources = once(score::sources(&arguments.files, arguments.reading.format.as_deref())?);
+    let run = gate::read(sources, arguments.reading.format.as_deref(), &options)?;
     for note in &run.notes {
         eprintln!("note: {}", printable(note));
     }
     let _limited = guard::is_child().then(guard::limit_memory);
-    done(&run, options).map_err(told)
+    Ok(done(&run, options)?)
+}
+
+/// Each source once: one that is named twice, or in a folder that is named too, has no more attempts than it has.
+fn once(mut sources: Vec<Source>) -> Vec<Source> {
+    let mut seen = HashSet::new();
+    sources.retain(|source| {
+        let is_new = source.name == "-" || seen.insert(identity(&source.name));
+        if !is_new {
+            eprintln!("note: {} is named twice and read once", printable(&source.name));
+        }
+        is_new
+    });
+    sources
 }
 
 /// The forms that a report can be written in.
@@ -118,35 +137,100 @@ impl Form {
     }
 }
 
-/// The files to write, each `FORM=FILE`, opened.
-fn outputs(arguments: &Gate) -> Result<Vec<(Form, Output)>, Failure> {
-    let judging = &arguments.judging;
-    let inputs = judging.files.iter().chain([&judging.policy]).chain(&arguments.baseline).chain(&judging.suite);
-    let inputs: Vec<PathBuf> = inputs.filter_map(|file| std::fs::canonicalize(file).ok()).collect();
-    arguments
-        .output
-        .iter()
-        .map(|one| {
-            let known = "write `--output junit=report.xml`; the forms are json, markdown, junit and text";
-            let Some((form, file)) = one.split_once('=') else {
-                return Err(Failure::Input(format!("`--output {one}` names no form\n  hint: {known}")));
-            };
-            let form = match form.trim() {
-                "json" => Form::Json,
-                "markdown" | "md" => Form::Markdown,
-                "junit" | "xml" => Form::Junit,
-                "text" | "txt" => Form::Text,
-                other => return Err(Failure::Input(format!("there is no form `{other}`\n  hint: {known}"))),
-            };
-            let file = file.trim();
-            if std::fs::canonicalize(file).is_ok_and(|file| inputs.contains(&file)) {
-                let hint = "write the report to another file";
-                return Err(Failure::Input(format!("`--output {one}` would replace what is judged\n  hint: {hint}")));
-            }
-            let output = if file == "-" { Output::stdout() } else { Output::create(file, true)? };
-            Ok((form, output))
+impl Form {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "json" => Self::Json,
+            "markdown" | "md" => Self::Markdown,
+            "junit" | "xml" => Self::Junit,
+            "text" | "txt" => Self::Text,
+            _ => return None,
         })
-        .collect()
+    }
+}
+
+/// A report that is asked for.
+struct Wanted<'a> {
+    /// As it was asked for.
+    option: String,
+    form: Form,
+    /// The file; `-` is standard output.
+    file: &'a str,
+}
+
+/// The reports to write, opened. Those of an earlier run are gone: without a verdict there is none to read.
+fn outputs(arguments: &Gate) -> Result<Vec<(Form, Output)>, Failure> {
+    let wanted = wanted(arguments)?;
+    let open = |one: &Wanted<'_>| match one.file {
+        "-" => Ok((one.form, Output::stdout())),
+        file => Output::create(file, true).map(|output| (one.form, output)),
+    };
+    let opened: Vec<_> = wanted.iter().map(open).collect();
+    for (_, output) in opened.iter().flatten() {
+        output.clear()?;
+    }
+    Ok(opened.into_iter().collect::<Result<_, _>>()?)
+}
+
+/// What is to be written besides, or in place of, what is printed. No file is read here or written twice.
+fn wanted(arguments: &Gate) -> Result<Vec<Wanted<'_>>, Failure> {
+    let judging = &arguments.judging;
+    let inputs = judging.files.iter().chain([&judging.policy]).chain(&arguments.compared.baseline);
+    let inputs = inputs.chain(&judging.suite.suite).chain(&judging.scripts.load);
+    let inputs: Vec<PathBuf> = inputs.map(|file| identity(file)).collect();
+    let mut all: Vec<Wanted<'_>> = Vec::new();
+    for option in &arguments.output {
+        let one = parsed(option)?;
+        if one.file != "-" && inputs.contains(&identity(one.file)) {
+            let hint = "write the report to another file";
+            return Err(Failure::Input(format!("`{}` would replace what is judged\n  hint: {hint}", one.option)));
+        }
+        all.push(one);
+    }
+    if arguments.json {
+        all.push(Wanted { option: "--json".to_owned(), form: Form::Json, file: "-" });
+    }
+    for (place, one) in all.iter().enumerate() {
+        if let Some(other) = all[..place].iter().find(|other| is_one_file(one.file, other.file)) {
+            let target = if one.file == "-" { "standard output" } else { one.file };
+            let what = format!("`{}` and `{}` both write to `{target}`", other.option, one.option);
+            return Err(Failure::Input(format!("{what}\n  hint: give each report a file of its own")));
+        }
+    }
+    Ok(all)
+}
+
+fn parsed(option: &str) -> Result<Wanted<'_>, Failure> {
+    let known = "write `--output junit=report.xml`; the forms are json, markdown, junit and text";
+    let Some((form, file)) = option.split_once('=') else {
+        return Err(Failure::Input(format!("`--output {option}` names no form\n  hint: {known}")));
+    };
+    let (form, file) = (form.trim(), file.trim());
+    let Some(form) = Form::named(form) else {
+        return Err(Failure::Input(format!("there is no form `{form}`\n  hint: {known}")));
+    };
+    if file.is_empty() || Path::new(file).is_dir() {
+        return Err(Failure::Input(format!("`--output {option}` names no file\n  hint: {known}")));
+    }
+    Ok(Wanted { option: format!("--output {option}"), form, file })
+}
+
+/// What a path leads to, whether it is there yet or not.
+fn identity(file: &str) -> PathBuf {
+    let path = Path::new(file);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let named = || Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    std::fs::canonicalize(path).ok().or_else(named).unwrap_or_else(|| path.to_path_buf())
+}
+
+/// True when one of two reports would take the place of the other. A device takes any number of them.
+fn is_one_file(one: &str, other: &str) -> bool {
+    let is_device = |file: &str| std::fs::metadata(file).is_ok_and(|found| !found.is_file());
+    match (one, other) {
+        ("-", "-") => true,
+        ("-", _) | (_, "-") => false,
+        _ => identity(one) == identity(other) && !is_device(one),
+    }
 }
 
 /// Annotations where GitHub reads them, and the summary of the step.

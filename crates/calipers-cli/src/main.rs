@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Err(error) => return exit::usage(&error),
     };
     let has_scripts = match &arguments.command {
-        Command::Score(score) => guard::is_needed(&score.metric, &score.load),
+        Command::Score(score) => guard::is_needed(&score.metric, &score.scripts.load),
         Command::Gate(gate) => gate::has_scripts(&gate.judging),
         Command::Baseline(baseline) => baseline::has_scripts(baseline),
         Command::Policy(arguments::Policy::Check(check)) => policy::has_scripts(check),
@@ -67,6 +67,7 @@ fn schema(name: Schema) -> &'static str {
         Schema::Policy => calipers::policy::SCHEMA,
         Schema::Baseline => calipers::io::BASELINE_SCHEMA,
         Schema::Findings => calipers::render::FINDINGS_SCHEMA,
+        Schema::Raise => calipers::render::RAISE_SCHEMA,
     }
 }
 

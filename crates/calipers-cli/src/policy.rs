@@ -37,7 +37,7 @@ pub(crate) fn check(arguments: &Check) -> ExitCode {
 pub(crate) fn has_scripts(arguments: &Check) -> bool {
     let expressions =
         load_policy(Path::new(&arguments.policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
-    guard::is_needed(&expressions, &arguments.load)
+    guard::is_needed(&expressions, &arguments.scripts.load)
 }
 
 fn found(arguments: &Check) -> Result<Vec<Finding>, Failure> {
@@ -49,11 +49,18 @@ fn found(arguments: &Check) -> Result<Vec<Finding>, Failure> {
 }
 
 fn in_policy(arguments: &Check, loaded: &LoadedPolicy) -> Result<Vec<Finding>, Failure> {
-    let expressions = Expressions::new(&arguments.load, Labels::default(), arguments.script_time);
+    let expressions = Expressions::new(&arguments.scripts, Labels::default());
+    expressions.load()?;
     let (expression, reducers) = (|text: &str| expressions.metric(text), |name: &str| expressions.reducer(name));
     let options = Options {
-        suite: arguments.suite.as_deref().map(read_suite).transpose()?,
-        baseline: arguments.baseline.as_deref().map(read_baseline).transpose()?.map(|baseline| (baseline, None)),
+        suite: arguments.suite.suite.as_deref().map(read_suite).transpose()?,
+        baseline: arguments
+            .compared
+            .baseline
+            .as_deref()
+            .map(read_baseline)
+            .transpose()?
+            .map(|baseline| (baseline, None)),
         expression: &expression,
         reducers: &reducers,
         ..Options::default()
@@ -67,9 +74,9 @@ fn samples(arguments: &Check, options: &Options<'_>) -> Result<Option<Samples>, 
     if arguments.samples.is_empty() {
         return Ok(None);
     }
-    let format = arguments.format.as_deref();
+    let format = arguments.reading.format.as_deref();
     let sources = score::sources(&arguments.samples, format)?;
-    let run = gate::read(sources, format, options).map_err(|failure| Failure::Input(failure.to_string()))?;
+    let run = gate::read(sources, format, options)?;
     for note in &run.notes {
         eprintln!("note: {}", printable(note));
     }

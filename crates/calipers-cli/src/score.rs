@@ -1,13 +1,13 @@
 //! `calipers score` and `calipers formats`.
 
-use crate::arguments::{Compat, Score};
-use crate::exit::{Failure, print};
+use crate::arguments::{Compat, Score, Scripts};
+use crate::exit::{self, Failure, print};
 use crate::guard;
 use crate::progress::Progress;
 use calipers::io::{Source, choose, formats as known_formats, printable, writers};
 use calipers::render::{Screen, Style, results_json, results_text};
-use calipers::script::{Library, Limits};
-use calipers::{Error, ErrorKind, Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, Value, score};
+use calipers::script::{Library, Limits, ScriptError};
+use calipers::{Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, score};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
 /// The report of all files that can be scored, and what is wrong with the others. If none can, that is all there is.
 fn measure(arguments: &Score) -> Result<(Report, Option<Failure>), Failure> {
     let options = options(arguments)?;
-    let sources = sources(&arguments.files, arguments.format.as_deref())?;
+    let sources = sources(&arguments.files, arguments.reading.format.as_deref())?;
     // A file that cannot be opened is reported when its turn comes.
     let total = sources.iter().filter_map(|source| source.stored_len().ok()).sum();
     let progress = Progress::start(total);
@@ -39,7 +39,7 @@ fn measure(arguments: &Score) -> Result<(Report, Option<Failure>), Failure> {
     for source in sources {
         let source = source.counted(progress.read.clone());
         let runs = if guard::is_child() { score_limited } else { score::score_source };
-        match runs(&source, arguments.format.as_deref(), &options).map_err(told) {
+        match runs(&source, arguments.reading.format.as_deref(), &options).map_err(told) {
             Ok(runs) => report.runs.extend(runs),
             Err(failure) => failed = Some(failed.map_or_else(|| failure.clone(), |first| first.and(&failure))),
         }
@@ -88,31 +88,21 @@ fn score_limited(
 fn told(failure: score::Failure) -> Failure {
     match failure {
         score::Failure::Read(error) => error.into(),
-        score::Failure::Score { error, source } => Failure::Input(format!("{}\n  in {source}", explained(&error))),
-    }
-}
-
-/// An error with a hint that can be followed here.
-fn explained(error: &Error) -> String {
-    let (kind, place) = (error.kind(), error.place().to_string());
-    match kind {
-        ErrorKind::UnknownLabel(Value::Text(label)) => {
-            let at = if place.is_empty() { place } else { format!("\n  at {place}") };
-            format!("{kind}{at}\n  hint: say what it counts with `--label '{label}=0.5'`, or score it C, I, P or N")
+        score::Failure::Score { error, source } => {
+            Failure::Input(format!("{}\n  in {source}", exit::explained(&error)))
         }
-        _ => error.to_string(),
     }
 }
 
 fn options(arguments: &Score) -> Result<score::Options, Failure> {
-    let labels = labels(&arguments.label)?;
+    let labels = labels(&arguments.chosen.label)?;
     let library = library(arguments, &labels)?;
     let mut options = score::Options {
         metrics: metrics(arguments, library.as_ref())?,
         labels,
-        scorers: arguments.scorer.clone(),
-        level: arguments.level,
-        seed: Seed(arguments.seed),
+        scorers: arguments.chosen.scorer.clone(),
+        level: arguments.level.level,
+        seed: Seed(arguments.chosen.seed),
         inspect: arguments.compat == Some(Compat::Inspect),
         keep_reductions: arguments.reductions,
         ..score::Options::default()
@@ -121,7 +111,7 @@ fn options(arguments: &Score) -> Result<score::Options, Failure> {
         Some(library) => reducers(&arguments.reducer, |name| Ok(library.reducer(name)?))?,
         None => reducers(&arguments.reducer, |name| Ok(Reducer::parse(name)?))?,
     };
-    options.filter = filters(&arguments.filter)?;
+    options.filter = filters(&arguments.chosen.filter)?;
     Ok(options)
 }
 
@@ -167,21 +157,22 @@ pub(crate) fn labels(given: &[String]) -> Result<Labels, Failure> {
 
 /// The names that expressions may use. Made only if something is asked for by an expression: it takes time.
 fn library(arguments: &Score, labels: &Labels) -> Result<Option<Library>, Failure> {
-    if arguments.metric.is_empty() && arguments.load.is_empty() {
+    if arguments.metric.is_empty() && arguments.scripts.load.is_empty() {
         return Ok(None);
     }
     let labels = labels.clone();
     let labels = if arguments.compat == Some(Compat::Inspect) { labels.unknown_as_zero() } else { labels };
-    library_of(&arguments.load, labels, arguments.script_time).map(Some)
+    Ok(Some(library_of(&arguments.scripts, labels)?))
 }
 
 /// The names that expressions may use, with those of these files.
-pub(crate) fn library_of(files: &[String], labels: Labels, seconds: u64) -> Result<Library, Failure> {
+pub(crate) fn library_of(scripts: &Scripts, labels: Labels) -> Result<Library, ScriptError> {
+    let seconds = scripts.script_time;
     let limits = Limits { time: Duration::from_secs(seconds), ..Limits::default() };
     let mut library = Library::new(Registry::builtin(), labels, limits);
     guard::watch(library.watch(), seconds);
     let _limited = guard::limit_memory();
-    for file in files {
+    for file in &scripts.load {
         library.load_file(file)?;
     }
     Ok(library)

@@ -217,7 +217,7 @@ fn nothing_is_no_baseline() {
     folder.write("unscored.jsonl", "{\"id\": 1}\n{\"id\": 2}\n");
     let output = folder.run("baseline record unscored.jsonl --policy policy.json -o baseline.json");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(text(&output.stderr).contains("none of the 2 scenarios can be measured"), "{output:?}");
+    assert!(text(&output.stderr).contains("nothing of 2 scenarios can be measured"), "{output:?}");
     // A run that is refused leaves nothing behind.
     assert_eq!(folder.files(), ["empty.csv", "policy.json", "results.jsonl", "unscored.jsonl"]);
     folder.refused(
@@ -551,6 +551,42 @@ fn what_changes_is_shown_with_its_reason() {
 }
 
 #[test]
+fn what_is_raised_can_be_read_by_programs() {
+    let folder = ninety_five("raise-json");
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 80, "safety_rate": 100}}}"#);
+    let schema = serde_json::from_str(calipers::render::RAISE_SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for arguments in ["", " --write", " --write", " --allow-lower"] {
+        let (out, _) = folder.done(&format!("baseline raise results.jsonl --policy policy.json --json{arguments}"));
+        let json: Value = serde_json::from_str(&out).unwrap();
+        let wrong: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{arguments}: {wrong:?}");
+        if arguments.is_empty() {
+            let page = include_str!("../../../docs/json.md");
+            let example =
+                page.split("{\"schema\": \"calipers.raise/1\"").nth(1).and_then(|rest| rest.split("```").next());
+            let example = format!("{{\"schema\": \"calipers.raise/1\"{}", example.unwrap());
+            assert_eq!(serde_json::from_str::<Value>(&example).unwrap(), json, "{out}");
+        }
+        assert_eq!(json["written"], arguments == " --write" && json["changed"] == 1);
+    }
+    assert!(folder.read("policy.json").contains("\"accuracy\": 88,"), "{}", folder.read("policy.json"));
+}
+
+#[cfg(unix)]
+#[test]
+fn who_may_read_a_policy_stays_as_it_was() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = ninety_five("permissions");
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 80}}}"#);
+    let path = folder.0.join("policy.json");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    folder.done("baseline raise results.jsonl --policy policy.json --write");
+    assert!(folder.read("policy.json").contains("88"));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[test]
 fn thresholds_are_lowered_only_if_asked_for() {
     let folder = ninety_five("lowered");
     folder.write(
@@ -627,7 +663,7 @@ fn too_few_samples_raise_nothing() {
         out,
         "nothing to raise\n  \
          accuracy ≥ 75 %: at least 74.1 % with 95 % confidence does not show more\n    (100 % seen, n=10)\n  \
-         latency_p95 ≤ 5000 ms: 10 values are too few to bound it (95 ms seen, n=10)\n"
+         latency_p95 ≤ 5000 ms: 10 values cannot bound it (95 ms seen, n=10)\n"
     );
 }
 

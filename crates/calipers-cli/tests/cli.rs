@@ -1,30 +1,15 @@
 //! What a user sees: output, errors and exit codes.
 #![allow(clippy::unwrap_used)] // a program that cannot be started must fail loudly
 
-use std::io::Write;
+mod program;
+
+use program::{text, with_input};
 use std::process::{Command, Output, Stdio};
 
 const RESULTS: &str = "tests/cases/results.jsonl";
 
 fn calipers(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).output().unwrap()
-}
-
-fn with_input(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that finds a mistake in its arguments does not wait for its input.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 #[track_caller]
@@ -102,7 +87,7 @@ fn samples_are_chosen_by_their_metadata() {
 fn mistakes_are_named_with_place_and_hint() {
     refused(
         &calipers(&["score", "nowhere.jsonl"]),
-        "error: No such file or directory (os error 2)\n  in nowhere.jsonl\n  hint: check the name of the file\n",
+        "error: no such file or directory\n  in nowhere.jsonl\n  hint: check the name of the file\n",
     );
     refused(
         &with_input(&["score", "-"], b"{\"id\": 1, \"score\": 1}\n{\"id\": 2, \"score\": }\n"),

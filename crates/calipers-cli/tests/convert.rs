@@ -155,7 +155,7 @@ fn mistakes_are_named_and_leave_nothing_behind() {
     refused(
         &calipers(&["convert", "nowhere.jsonl", "-o", &folder.file("no/out.csv")]),
         &folder,
-        "error: No such file or directory (os error 2)\n  writing FOLDER/no/out.csv\n  \
+        "error: no such file or directory\n  writing FOLDER/no/out.csv\n  \
          hint: check the folder, and that it may be written to\n",
     );
     assert_eq!(calipers(&["convert", "nowhere.jsonl", "-o", &file, "--force"]).status.code(), Some(2));

@@ -1,28 +1,13 @@
 //! `calipers metrics`, and what suites of scenarios are measured by.
 #![allow(clippy::unwrap_used)] // a program that cannot be started must fail loudly
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+mod program;
 
-fn calipers(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use program::{text, with_input};
 
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {
-    let output = calipers(arguments, "");
+    let output = with_input(arguments, b"");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout)
 }
@@ -52,17 +37,17 @@ fn programs_are_told_the_same() {
 
 #[test]
 fn an_unknown_metric_is_refused_with_a_suggestion() {
-    let output = calipers(&["metrics", "latencyp95"], "");
+    let output = with_input(&["metrics", "latencyp95"], b"");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(text(&output.stderr), "error: there is no metric `latencyp95`\n  hint: did you mean `latency_p95`?\n");
-    let output = calipers(&["metrics", "xyzzy"], "");
+    let output = with_input(&["metrics", "xyzzy"], b"");
     assert!(text(&output.stderr).ends_with("hint: `calipers metrics` lists them\n"), "{output:?}");
 }
 
 /// The metrics of the first score of what is read from standard input.
 #[track_caller]
 fn figures(arguments: &[&str], lines: &[&str]) -> serde_json::Value {
-    let output = calipers(&[&["score", "-", "--json"], arguments].concat(), &lines.join("\n"));
+    let output = with_input(&[&["score", "-", "--json"], arguments].concat(), lines.join("\n").as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     json["runs"][0]["scores"][0]["metrics"].clone()

@@ -68,6 +68,16 @@ impl Family {
 }
 
 impl Unit {
+    /// The least and the greatest value that something of this unit can have.
+    #[must_use]
+    pub fn range(self) -> (f64, f64) {
+        match self {
+            Self::Rate => (0.0, 1.0),
+            Self::Milliseconds | Self::Usd | Self::Tokens => (0.0, f64::INFINITY),
+            Self::Ratio | Self::Plain => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
     /// The name used in lists and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {

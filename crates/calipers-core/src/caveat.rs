@@ -1,5 +1,6 @@
 //! What to know about a figure before relying on it.
 
+use crate::counted;
 use std::fmt;
 
 /// A typed warning with one next step. Each names a trap that evaluations fall into.
@@ -26,6 +27,8 @@ pub enum Caveat {
     PerfectScore {
         /// The number of samples.
         n: u64,
+        /// How many that count alike say as much: fewer, if they have weights.
+        worth: u64,
         /// True when all passed, false when all failed.
         passed: bool,
         /// The exact one-sided 95 % bound of the true rate.
@@ -167,11 +170,10 @@ impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Statistic(caveat) => caveat.fmt(f),
-            Self::PerfectScore { n, passed: true, bound } => {
-                write!(f, "{n} of {n}: the true rate may be as low as {:.1} %", bound * 100.0)
-            }
-            Self::PerfectScore { n, passed: false, bound } => {
-                write!(f, "0 of {n}: the true rate may be as high as {:.1} %", bound * 100.0)
+            Self::PerfectScore { n, worth, passed, bound } => {
+                let (count, side) = if *passed { (n, "low") } else { (&0, "high") };
+                let weighed = if worth == n { String::new() } else { format!(", worth {worth} by their weights") };
+                write!(f, "{count} of {n}{weighed}: the true rate may be as {side} as {:.1} %", bound * 100.0)
             }
             Self::Missing { missing, range: Some((low, high)) } => {
                 let them = if *missing == 1 { "it" } else { "them" };
@@ -179,7 +181,7 @@ impl fmt::Display for Caveat {
             }
             Self::Missing { missing, range: None } => write!(f, "{missing} without a score"),
             Self::PooledAttempts { attempts, samples } => {
-                write!(f, "{attempts} attempts of {samples} samples are counted as independent")
+                write!(f, "{attempts} attempts of {} are counted as independent", counted(samples, "sample"))
             }
             Self::IgnoresClusters { key } => write!(f, "ignores that samples with the same `{key}` go together"),
             Self::MeanOfErrors { stratified: Some(error) } => {

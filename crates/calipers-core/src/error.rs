@@ -1,7 +1,9 @@
 //! What went wrong, where, and how to fix it.
 
-use crate::{SampleId, Value};
+use crate::policy::Span;
+use crate::{Excerpt, SampleId, Value, brief};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An error of input or configuration.
@@ -145,6 +147,17 @@ pub enum ErrorKind {
         /// The value that differs.
         other: Value,
     },
+    /// An error in an expression, or in a file of metrics and reducers.
+    Script {
+        /// What is wrong.
+        message: String,
+        /// The place, underlined.
+        excerpt: Option<Box<Excerpt>>,
+        /// The expression and the bytes of it that are wrong; none where a file is.
+        part: Option<(Arc<str>, Range<usize>)>,
+        /// What to do.
+        hint: Option<String>,
+    },
     /// An error from a custom metric or reducer.
     Custom(String),
 }
@@ -186,6 +199,31 @@ impl Error {
         &self.0.place
     }
 
+    /// The place in a policy of what is wrong, where all that is said there is this: for an expression, the part of it.
+    pub(crate) fn place_within(&self, span: &Span) -> Span {
+        match self.kind() {
+            ErrorKind::Script { part: Some((expression, part)), .. } => span.within(expression, part.clone()),
+            _ => span.clone(),
+        }
+    }
+
+    /// The whole message, but for what is too long.
+    fn whole(&self) -> String {
+        let mut text = match self.kind() {
+            // The excerpt says where.
+            ErrorKind::Script { message, excerpt: Some(excerpt), .. } => format!("{message}{excerpt}"),
+            kind => kind.to_string(),
+        };
+        let place = self.0.place.to_string();
+        if !place.is_empty() {
+            text += &format!("\n  at {place}");
+        }
+        if let Some(hint) = self.0.kind.hint() {
+            text += &format!("\n  hint: {hint}");
+        }
+        text
+    }
+
     pub(crate) fn at_sample(mut self, sample: &SampleId) -> Self {
         self.0.place.sample.get_or_insert_with(|| sample.clone());
         self
@@ -204,7 +242,9 @@ impl Error {
     /// Names the metric when a plain reading of the error would leave it open.
     pub(crate) fn at_metric_if_unnamed(self, metric: &str) -> Self {
         match self.kind() {
-            ErrorKind::Custom(_) | ErrorKind::NoField { .. } | ErrorKind::OutsideUnit(_) => self.at_metric(metric),
+            ErrorKind::Custom(_) | ErrorKind::Script { .. } | ErrorKind::NoField { .. } | ErrorKind::OutsideUnit(_) => {
+                self.at_metric(metric)
+            }
             _ => self,
         }
     }
@@ -229,15 +269,7 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.kind.fmt(f)?;
-        let place = self.0.place.to_string();
-        if !place.is_empty() {
-            write!(f, "\n  at {place}")?;
-        }
-        match self.0.kind.hint() {
-            Some(hint) => write!(f, "\n  hint: {hint}"),
-            None => Ok(()),
-        }
+        f.write_str(&brief(&self.whole()))
     }
 }
 
@@ -285,7 +317,12 @@ impl fmt::Display for ErrorKind {
             Self::NoScorer { scorer, .. } => write!(f, "no score is by the scorer `{scorer}`"),
             Self::GroupCollision { name } => write!(f, "a group is named `{name}`, like the figure for all"),
             Self::UnknownName { what, name, .. } => write!(f, "there is no {what} `{name}`"),
-            Self::Argument { message, .. } | Self::Custom(message) => f.write_str(message),
+            Self::Script { message, excerpt: Some(excerpt), part: None, .. } => {
+                write!(f, "{message} ({})", excerpt.place())
+            }
+            Self::Argument { message, .. } | Self::Script { message, .. } | Self::Custom(message) => {
+                f.write_str(message)
+            }
             Self::Conflict { first, other } => {
                 write!(f, "one attempt has two different scores, `{first}` and `{other}`")
             }
@@ -321,8 +358,13 @@ impl ErrorKind {
             Self::NoScorer { known, .. } if known.is_empty() => "the run has no scores".into(),
             Self::NoScorer { known, .. } => format!("the scorers are {}", known.join(", ")),
             Self::GroupCollision { .. } => "choose another `all_label`, or turn the aggregate off".into(),
-            Self::UnknownName { nearest, .. } => format!("did you mean `{}`?", nearest.as_ref()?),
+            Self::UnknownName { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::UnknownName { what: "reducer", .. } => {
+                "the reducers are mean, median, mode, max, majority, collect, pass_at_K, pass_k_K and at_least_K".into()
+            }
+            Self::UnknownName { .. } => return None,
             Self::Argument { hint, .. } => hint.clone(),
+            Self::Script { hint, .. } => return hint.clone(),
             Self::Conflict { .. } => "remove one of the two records, or number the attempts with `epoch`".into(),
             Self::Custom(_) => return None,
         })

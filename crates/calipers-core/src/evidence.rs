@@ -43,6 +43,12 @@ pub enum Evidence {
 }
 
 impl Evidence {
+    /// True when a sample or an attempt has no value.
+    pub(crate) fn has_missing(&self) -> bool {
+        let (Self::Mean { missing, .. } | Self::Ratio { missing, .. } | Self::Quantile { missing, .. }) = self;
+        !missing.is_empty()
+    }
+
     /// A mean over samples of the means of their attempts. Attempts of one sample stand side by side.
     pub(crate) fn mean(rows: &[u32], values: &[Option<f64>], one_of: impl Fn(&[Option<f64>]) -> Option<f64>) -> Self {
         let (mut samples, mut means, mut missing) = (Vec::new(), Vec::new(), Vec::new());

@@ -82,6 +82,11 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 impl Excerpt {
+    /// What the text is called, and the number of the line: `policy.json, line 3`.
+    pub(crate) fn place(&self) -> String {
+        self.line.map_or_else(|| self.name.clone(), |line| format!("{}, line {line}", self.name))
+    }
+
     /// The line and, below it, what underlines the part.
     #[must_use]
     pub fn lines(&self) -> String {
@@ -91,11 +96,7 @@ impl Excerpt {
 
 impl fmt::Display for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\n  in {}", self.name)?;
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
-        }
-        f.write_str(&self.lines())
+        write!(f, "\n  in {}{}", self.place(), self.lines())
     }
 }
 

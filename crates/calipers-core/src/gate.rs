@@ -306,6 +306,16 @@ pub struct Provenance {
     pub policy_hash: String,
     /// The version that thresholds were chosen for.
     pub version: Option<String>,
+    /// Conditions on metadata: only samples that meet all of them were judged.
+    pub filter: Vec<(String, String)>,
+    /// The scorers that were asked for; all of them if empty.
+    pub scorers: Vec<String>,
+    /// What labels were said to count.
+    pub labels: Vec<(String, f64)>,
+    /// The files that metrics and reducers were loaded from.
+    pub scripts: Vec<String>,
+    /// The level of the intervals shown.
+    pub level: f64,
     /// The seed of all that is random.
     pub seed: u64,
     /// How attempts were reduced.
@@ -380,7 +390,10 @@ impl Unit {
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Rate if value == 1.0 => "100 %".into(),
-            Self::Rate if value < 1.0 && value > 0.9995 => format!("{} %", trimmed((value * 1e4).floor() / 100.0, 2)),
+            // 0.9999 × 10⁴ is 9998.999… in binary.
+            Self::Rate if value < 1.0 && value > 0.9995 => {
+                format!("{} %", trimmed((value * 1e4 + 1e-9).floor().min(9999.0) / 100.0, 2))
+            }
             Self::Rate => format!("{} %", trimmed(value * 100.0, 1)),
             Self::Milliseconds if value.abs() >= 10.0 => format!("{value:.0} ms"),
             Self::Milliseconds => format!("{} ms", trimmed(value, 1)),
@@ -390,6 +403,47 @@ impl Unit {
         }
     }
 }
+
+impl Unit {
+    /// The same beside a threshold: with so many digits that it does not look like the threshold if it is another number.
+    ///
+    /// ```
+    /// use calipers_core::Unit;
+    ///
+    /// assert_eq!(Unit::Rate.show_beside(0.84996, 0.85), "84.996 %");
+    /// assert_eq!(Unit::Rate.show_beside(0.85, 0.85), "85 %");
+    /// ```
+    #[must_use]
+    pub fn show_beside(self, value: f64, threshold: f64) -> String {
+        let shown = self.show(value);
+        let is_same = (value - threshold).abs() <= 1e-12 * threshold.abs().max(1.0);
+        if is_same || !value.is_finite() || !self.looks_like(&shown, threshold) {
+            return shown;
+        }
+        let decimals =
+            shown.split_once('.').map_or(0, |(_, rest)| rest.chars().take_while(char::is_ascii_digit).count());
+        let mut longer = (decimals + 1..=DECIMALS_MAX).map(|decimals| self.with_decimals(value, decimals));
+        longer.find(|text| !self.looks_like(text, threshold)).unwrap_or(shown)
+    }
+
+    /// True when a shown number is that of the threshold, with however many digits.
+    fn looks_like(self, shown: &str, threshold: f64) -> bool {
+        *shown == self.show(threshold) || *shown == self.with_decimals(threshold, DECIMALS_MAX)
+    }
+
+    fn with_decimals(self, value: f64, decimals: usize) -> String {
+        match self {
+            Self::Rate => format!("{} %", trimmed(value * 100.0, decimals)),
+            Self::Milliseconds => format!("{} ms", trimmed(value, decimals)),
+            Self::Usd => format!("${}", trimmed(value, decimals)),
+            Self::Tokens => format!("{} tokens", trimmed(value, decimals)),
+            Self::Ratio | Self::Plain => trimmed(value, decimals),
+        }
+    }
+}
+
+/// Beyond so many decimals two numbers are the same to people.
+const DECIMALS_MAX: usize = 9;
 
 /// With at most so many decimals, and no zeros at their end.
 fn trimmed(value: f64, decimals: usize) -> String {

@@ -74,6 +74,11 @@ impl Labels {
         self
     }
 
+    /// The labels of your own, with what they count.
+    pub fn mapped(&self) -> impl Iterator<Item = (&Value, f64)> {
+        self.mapped.iter().map(|(label, number)| (label, *number))
+    }
+
     /// Counts whatever is not understood as 0, as Inspect does after a warning in its log.
     #[must_use]
     pub fn unknown_as_zero(mut self) -> Self {

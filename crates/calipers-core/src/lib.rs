@@ -43,6 +43,7 @@ mod table;
 mod transcript;
 mod value;
 mod weighted_score;
+mod words;
 
 pub use about::{About, Family, Unit};
 pub use baseline::{Baseline, BaselineCounts, BaselineMetric, BaselineScenario};
@@ -81,6 +82,7 @@ pub use table::{Cells, Table};
 pub use transcript::{LimitReached, Transcript};
 pub use value::Value;
 pub use weighted_score::weighted_score;
+pub use words::{brief, counted};
 
 /// The known name nearest to what was written, if one is near enough to be meant.
 #[must_use]

@@ -5,7 +5,7 @@
 //! agent only half the time.
 
 use crate::judge::{Shown, shown};
-use crate::policy::{Comparison, Level, Mistake, Rule, Span, Threshold, WrittenUnit};
+use crate::policy::{Comparison, GateSpec, Level, Mistake, Policy, Rule, Span, Threshold, WrittenUnit, normalized};
 use crate::{Baseline, Case, Fault, Unit};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -84,9 +84,25 @@ pub fn raise(case: &Case<'_>, raising: &Raising) -> Result<Vec<Raise>, Fault> {
             1 => Err("a scenario of the suite is missing".to_owned()),
             n => Err(format!("{n} scenarios of the suite are missing")),
         };
+        let change = change.and_then(|change| match budget_of(case.policy, &one.spec) {
+            Some(normalised) => Err(one.kept_as_budget(change.value, &normalised)),
+            None => Ok(change),
+        });
         one.raised(confidence, change, is_shared(&one.spec.threshold.span))
     };
     Ok(shown.iter().map(one).collect())
+}
+
+/// The name in a formula that a threshold is the budget of: another threshold would make it another number.
+fn budget_of(policy: &Policy, spec: &GateSpec) -> Option<String> {
+    let is_first = policy.gates.iter().find(|gate| gate.metric.value == spec.metric.value)?.threshold == spec.threshold;
+    let has_own = policy.normalize.iter().any(|(name, _)| name.value == spec.metric.value);
+    if !is_first || has_own {
+        return None;
+    }
+    let formulas = policy.composite.iter().map(|composite| &composite.formula).chain(&policy.pass);
+    let names = formulas.flat_map(|formula| formula.value.expression.names());
+    names.into_iter().find(|name| normalized(name).is_some_and(|metric| metric == spec.metric.value)).map(str::to_owned)
 }
 
 /// How many scenarios of the suite are not in the run.
@@ -150,6 +166,15 @@ impl Shown {
         let written =
             self.written(number, value).ok_or_else(|| self.by_hand(value, "its notation has no room for it"))?;
         Ok(Change { value, written, is_lower })
+    }
+
+    fn kept_as_budget(&self, value: f64, normalised: &str) -> String {
+        let (value, budget) = (self.unit.show(value), self.unit.show(self.rule.value));
+        format!(
+            "{value} is shown, but it is also the budget of `{normalised}`, which would change with it; write \
+             `\"normalize\": {{\"{}\": \"{budget}\"}}` to keep that",
+            self.spec.metric.value
+        )
     }
 
     fn by_hand(&self, value: f64, why: &str) -> String {

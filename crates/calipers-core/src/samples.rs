@@ -6,7 +6,8 @@ use crate::places::Places;
 use crate::scores::{Row, Scores, Values};
 use crate::{Error, ErrorKind, Outcome, SampleId, Value};
 use indexmap::IndexMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Values by name: what is known of a sample besides its scores.
@@ -69,7 +70,13 @@ pub struct Samples {
     pub(crate) fields: IndexMap<Arc<str>, Column>,
     pub(crate) errors: BTreeMap<u32, Arc<str>>,
     pub(crate) scores: IndexMap<Arc<str>, Scores>,
+    /// Facts that records after the first told otherwise, by key: the sample and the code of the other value. Kept for the
+    /// [facts](TOLD_ONCE) that decide how a sample is counted.
+    pub(crate) told_otherwise: BTreeMap<Arc<str>, BTreeSet<(u32, u32)>>,
 }
+
+/// The facts of which it matters that all records of a sample tell the same.
+pub(crate) const TOLD_ONCE: [&str; 5] = ["category", "capability", "failure_type", "failure_types", "failures"];
 
 impl Samples {
     /// No samples yet.
@@ -127,7 +134,7 @@ impl Samples {
         }
         self.may_repeat |= other.may_repeat;
         for (key, theirs) in &other.metadata {
-            self.append_metadata(key, theirs, &place);
+            self.append_metadata(key, theirs, other.told_otherwise.get(key), &place);
         }
         for (name, mut theirs) in other.fields {
             theirs.pad(other.attempt_sample.len());
@@ -146,9 +153,16 @@ impl Samples {
     }
 
     /// Facts about samples that are here already stay.
-    fn append_metadata(&mut self, key: &Arc<str>, theirs: &Coded, place: &[u32]) {
+    fn append_metadata(
+        &mut self,
+        key: &Arc<str>,
+        theirs: &Coded,
+        otherwise: Option<&BTreeSet<(u32, u32)>>,
+        place: &[u32],
+    ) {
         let mine = self.metadata.entry(key.clone()).or_default();
         let codes = mine.codes_of(theirs);
+        let mut told = Vec::new();
         for (code, &sample) in theirs.codes.iter().zip(place) {
             let Some(&code) = codes.get(*code as usize) else { continue };
             if mine.codes.len() <= sample as usize {
@@ -156,8 +170,34 @@ impl Samples {
                 mine.codes.push(code);
             } else if mine.codes[sample as usize] == ABSENT {
                 mine.codes[sample as usize] = code;
+            } else {
+                told.push((sample, code));
             }
         }
+        let others = otherwise.into_iter().flatten();
+        told.extend(others.filter_map(|(sample, code)| Some((place[*sample as usize], *codes.get(*code as usize)?))));
+        for (sample, code) in told {
+            self.tell_otherwise(key, sample, code);
+        }
+    }
+
+    /// Remembers that a later record tells another value of a fact, where that matters.
+    fn tell_otherwise(&mut self, key: &Arc<str>, sample: u32, code: u32) {
+        let known = self.metadata.get(key).and_then(|column| column.codes.get(sample as usize));
+        if TOLD_ONCE.contains(&&**key) && known.is_some_and(|known| *known != code) {
+            self.told_otherwise.entry(key.clone()).or_default().insert((sample, code));
+        }
+    }
+
+    /// The values of a fact that records after the first told of these samples, with the sample of each.
+    pub(crate) fn told_otherwise(&self, key: &str, samples: Range<u32>) -> impl Iterator<Item = (u32, &Value)> {
+        let column = self.metadata.get(key);
+        let told = self
+            .told_otherwise
+            .get(key)
+            .into_iter()
+            .flat_map(move |told| told.range((samples.start, 0)..(samples.end, 0)));
+        told.filter_map(move |(sample, code)| Some((*sample, column?.dictionary().get(*code as usize)?)))
     }
 
     /// The number of samples.
@@ -382,7 +422,15 @@ impl Samples {
                 .map(|(row, message)| (attempt_place[*row as usize], message.clone()))
                 .collect(),
             scores: scores.collect(),
+            told_otherwise: self.select_told(&place),
         }
+    }
+
+    fn select_told(&self, place: &[u32]) -> BTreeMap<Arc<str>, BTreeSet<(u32, u32)>> {
+        let moved =
+            |(sample, code): &(u32, u32)| Some((place[*sample as usize], *code)).filter(|told| told.0 != ABSENT);
+        let told = self.told_otherwise.iter();
+        told.map(|(key, told)| (key.clone(), told.iter().filter_map(moved).collect())).collect()
     }
 
     /// The names of all that is known besides scores: fields, and then metadata.
@@ -424,7 +472,8 @@ impl Attempt<'_> {
 
     /// A fact about the sample, the same in every attempt. The first one given stays.
     pub fn metadata(self, key: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
-        let column = self.samples.metadata.entry(key.into()).or_default();
+        let key = key.into();
+        let column = self.samples.metadata.entry(key.clone()).or_default();
         let sample = self.row.sample as usize;
         if column.codes.len() <= sample {
             column.pad(sample);
@@ -432,6 +481,10 @@ impl Attempt<'_> {
         } else if column.codes[sample] == ABSENT {
             column.push(value.into());
             column.codes[sample] = column.codes.pop().unwrap_or(ABSENT);
+        } else if TOLD_ONCE.contains(&&*key) {
+            column.push(value.into());
+            let code = column.codes.pop().unwrap_or(ABSENT);
+            self.samples.tell_otherwise(&key, self.row.sample, code);
         }
         self
     }
@@ -455,6 +508,31 @@ impl Attempt<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The facts that later records told otherwise, as they print.
+    fn otherwise(samples: &Samples) -> Vec<(u32, String)> {
+        samples.told_otherwise("category", 0..samples.len() as u32).map(|(at, value)| (at, value.to_string())).collect()
+    }
+
+    #[test]
+    fn facts_that_are_told_otherwise_are_kept_wherever_they_come_from() {
+        let mut samples = Samples::new();
+        samples.push("a").metadata("category", "x").metadata("source", "1");
+        samples.push("b").metadata("category", "x");
+        samples.push("a").metadata("category", "y").metadata("source", "2");
+        samples.push("b").metadata("category", "x");
+        assert_eq!(otherwise(&samples), [(0, "y".to_owned())]);
+        // What does not decide how a sample is counted may differ.
+        assert_eq!(samples.told_otherwise("source", 0..2).count(), 0);
+        let mut more = Samples::new();
+        more.push("b").metadata("category", "z");
+        more.push("c").metadata("category", "z");
+        more.push("c").metadata("category", "w");
+        samples.append(more);
+        assert_eq!(otherwise(&samples), [(0, "y".to_owned()), (1, "z".to_owned()), (2, "w".to_owned())]);
+        let kept = samples.keep_where("category", "z").expect("there is one");
+        assert_eq!(otherwise(&kept), [(0, "w".to_owned())]);
+    }
 
     /// Attempts of a few samples in a mixed order: with and without epochs, scores, facts, fields and errors.
     fn attempts() -> Vec<u32> {

@@ -290,7 +290,8 @@ impl<'a> Scenarios<'a> {
             match context.labels.to_float(&value) {
                 Some(grade) => each(row, grade),
                 None => {
-                    let error = || self.points.at(row, ErrorKind::UnknownLabel(value)).at_scorer(scorers[0]);
+                    let error =
+                        || self.points.at(row, Error::from(ErrorKind::UnknownLabel(value)).at_scorer(scorers[0]));
                     complaint.get_or_insert_with(|| Complaint::NotANumber(error()));
                 }
             }
@@ -402,6 +403,11 @@ impl<'a> Scenarios<'a> {
         let parts = [part("violated", &behaviors.violations), part("not observed", &behaviors.missed)];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() { "recorded as not passed".into() } else { parts.join("; ") }
+    }
+
+    /// What the records say under a name, attempt by attempt.
+    pub(crate) fn said(&self, name: &str) -> Column {
+        self.points.field_values(name)
     }
 
     /// The error that an attempt ended in.

@@ -3,8 +3,11 @@
 use crate::column::{ABSENT, Coded, Column};
 use crate::ids::{Ids, Name};
 use crate::places::Places;
+use crate::samples::TOLD_ONCE;
 use crate::scores::{Scores, Values};
 use crate::{SampleId, Samples, Value};
+use indexmap::IndexMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Plain values, one a row, being filled.
@@ -249,28 +252,38 @@ impl Table {
         (Places::shared(epochs.collect()), last.into())
     }
 
-    /// Facts by sample, from facts by row.
-    fn by_sample(&self, cells: Cells) -> Coded {
+    /// Facts by sample, from facts by row, and what later rows told otherwise.
+    fn by_sample(&self, key: &str, cells: Cells) -> (Coded, BTreeSet<(u32, u32)>) {
         let by_row = cells.0.into_coded();
+        let mut otherwise = BTreeSet::new();
         if self.is_one_a_sample() {
-            return by_row;
+            return (by_row, otherwise);
         }
+        let is_told_once = TOLD_ONCE.contains(&key);
         let mut codes = vec![ABSENT; self.ids.len()];
         for (&code, &sample) in by_row.codes.iter().zip(&*self.sample) {
             let known = &mut codes[sample as usize];
             if *known == ABSENT {
                 *known = code;
+            } else if is_told_once && *known != code && code != ABSENT {
+                otherwise.insert((sample, code));
             }
         }
-        by_row.with_codes(codes)
+        (by_row.with_codes(codes), otherwise)
     }
 }
 
 impl From<Table> for Samples {
     fn from(mut table: Table) -> Self {
         let (attempt_epoch, epochs) = table.count_epochs();
-        let metadata = std::mem::take(&mut table.metadata);
-        let metadata = metadata.into_iter().map(|(key, cells)| (key, table.by_sample(cells))).collect();
+        let (mut metadata, mut told_otherwise) = (IndexMap::new(), BTreeMap::new());
+        for (key, cells) in std::mem::take(&mut table.metadata) {
+            let (facts, otherwise) = table.by_sample(&key, cells);
+            if !otherwise.is_empty() {
+                told_otherwise.insert(key.clone(), otherwise);
+            }
+            metadata.insert(key, facts);
+        }
         table.sample.share();
         // With one attempt a sample the two are numbered alike.
         let attempt = if table.is_one_a_sample() && table.sample.is_sorted() {
@@ -286,6 +299,7 @@ impl From<Table> for Samples {
             fields: table.fields.into_iter().map(|(name, cells)| (name, cells.0)).collect(),
             errors: table.errors.into_iter().collect(),
             scores: Default::default(),
+            told_otherwise,
             ids: table.ids,
             attempt_sample: table.sample,
             attempt_epoch,

@@ -132,7 +132,12 @@ fn traps_of_fields() {
         samples.push(id as i64).field("latency_ms", latency).field("quality_score", 1.0);
     }
     let p95 = Plan::new().metrics([quantile("latency_ms", 0.95).expect("a quantile")]);
-    check(p95, &samples, "no-bound", "a bound needs 72 values, there are 4");
+    check(
+        p95,
+        &samples,
+        "no-bound",
+        "a two-sided interval has both ends from 72 values on, there are 4; one side alone needs fewer",
+    );
     let per_ms = Plan::new().metrics([ratio("quality_score", "latency_ms")]);
     check(per_ms, &samples, "noisy-denominator", "the denominator varies by 91 %");
 }

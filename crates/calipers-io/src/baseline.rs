@@ -119,12 +119,38 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
     file.checked(path)
 }
 
+/// True for a day of the calendar, as in `2026-11-16`, with or without a time behind it.
+fn is_day(date: &str) -> bool {
+    let (day, time) = date.split_at_checked(10).unwrap_or((date, ""));
+    let mut parts = day.split('-').map(|part| {
+        let is_digits = part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse::<u32>().ok().filter(|_| is_digits)
+    });
+    let (Some(Some(year)), Some(Some(month)), Some(Some(day)), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        1..=12 => 31,
+        _ => 0,
+    };
+    date.len() >= 10 && (1..=days).contains(&day) && (time.is_empty() || time.starts_with(['T', ' ']))
+}
+
 impl File {
     fn checked(self, path: &str) -> Result<Baseline, ReadError> {
         let wrong = |place: String, what: &str| {
             let hint = "record it again with `calipers baseline record`";
             Err(ReadError::new(path, what).at(Place::Path(place)).hint(hint))
         };
+        if let Some(date) = self.date.as_deref().filter(|date| !is_day(date)) {
+            return wrong("date".to_owned(), &format!("`{date}` is no day, such as 2026-11-16"));
+        }
         let mut baseline = Baseline {
             source: path.to_owned(),
             date: self.date,

@@ -1,6 +1,6 @@
 //! What could not be read, where, and how to fix it.
 
-use calipers_core::Excerpt;
+use calipers_core::{Excerpt, brief};
 use std::fmt;
 use std::ops::Range;
 
@@ -112,7 +112,7 @@ impl ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n  in {}", printable(&self.what), printable(&self.source))?;
+        write!(f, "{}\n  in {}", brief(&printable(&self.what)), printable(&self.source))?;
         if let Some(place) = &self.place {
             write!(f, ", {place}")?;
         }
@@ -120,13 +120,19 @@ impl fmt::Display for ReadError {
             f.write_str(&excerpt.lines())?;
         }
         match &self.hint {
-            Some(hint) => write!(f, "\n  hint: {hint}"),
+            Some(hint) => write!(f, "\n  hint: {}", brief(hint)),
             None => Ok(()),
         }
     }
 }
 
 impl std::error::Error for ReadError {}
+
+/// What the system says of a file, in the words of our messages.
+pub(crate) fn told(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
 
 /// Text from a file with its control characters made visible, and the marks that change the direction of writing: what a
 /// model wrote must not steer a terminal.

@@ -1,7 +1,8 @@
 //! Policies from files.
 
 use crate::document::{LENGTH_MAX, read_document};
-use crate::error::printable;
+use crate::error::{printable, told};
+use calipers_core::counted;
 use calipers_core::policy::document::Item;
 use calipers_core::policy::{Mistake, Policy, Spanned};
 use sha2::{Digest, Sha256};
@@ -53,8 +54,11 @@ struct Files {
 impl Files {
     fn read(&mut self, path: PathBuf) -> Result<Item, Mistake> {
         let name = printable(&path.to_string_lossy());
+        if path.is_dir() {
+            return Err(Mistake::new(format!("`{name}` is a folder, not a policy")).hint("name a file in it"));
+        }
         let bytes = bytes(&path).map_err(|error| {
-            let message = format!("cannot read `{name}`: {}", error.to_string().to_lowercase());
+            let message = format!("cannot read `{name}`: {}", told(&error));
             Mistake::new(message).hint("check the path of the policy")
         })?;
         self.hash.update(&bytes);
@@ -66,7 +70,13 @@ impl Files {
     /// A file that another extends: its path begins where that file is.
     fn extended(&mut self, name: &Spanned<String>) -> Result<Item, Vec<Mistake>> {
         let from = self.paths.get(&name.span.text.name).and_then(|path| path.parent()).unwrap_or(Path::new(""));
-        let path = cleaned(&from.join(&name.value));
+        let path = from.join(&name.value);
+        if path.is_dir() || path.as_os_str().is_empty() {
+            let mistake = Mistake::new(format!("`extends` must name a file, and `{}` is a folder", name.value));
+            let hint = "name a file in it, from the folder of the file that says so";
+            return Err(vec![mistake.at(&name.span).hint(hint)]);
+        }
+        let path = cleaned(&path);
         self.read(path).map_err(|mut mistake| {
             if mistake.span.is_none() {
                 mistake = mistake.at(&name.span);
@@ -123,7 +133,7 @@ impl fmt::Display for PolicyError {
         }
         match self.mistakes.len().saturating_sub(PRINTED) {
             0 => Ok(()),
-            more => write!(f, "\n\nand {more} more mistakes"),
+            more => write!(f, "\n\nand {}", counted(more, "more mistake")),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where bytes come from: files, folders, patterns, standard input; plain, gzip or zstd.
 
 use crate::ReadError;
+use crate::error::told;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -90,7 +91,7 @@ impl Source {
         }
         // A pipe, as `<(zcat log.gz)` is one, can be read once only.
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            let bytes = std::fs::read(path).map_err(|error| ReadError::new(argument, error.to_string()))?;
+            let bytes = std::fs::read(path).map_err(|error| ReadError::new(argument, told(&error)))?;
             return Ok(vec![Self::bytes(argument, bytes)]);
         }
         if path.exists() || !argument.contains(['*', '?', '[']) {
@@ -165,7 +166,7 @@ impl Source {
                     } else {
                         "check that the file may be read"
                     };
-                    self.error(error.to_string()).hint(hint)
+                    self.error(told(&error)).hint(hint)
                 })?;
                 Ok(self.watched(file))
             }

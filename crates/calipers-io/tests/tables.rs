@@ -74,7 +74,7 @@ fn an_attempt_scored_twice_differently_names_both_places() {
     let fault = error("id,epoch,score\n1,1,1\n1,1,0\n");
     assert!(fault.contains("(line 2)") && fault.contains("(line 3)"), "{fault}");
     let same = text("{\"id\": 1, \"epoch\": 1, \"score\": 1}\n{\"id\": 1, \"epoch\": 1, \"score\": 1}\n").unwrap();
-    assert_eq!(same.notes, ["1 records repeat an attempt and count once"]);
+    assert_eq!(same.notes, ["1 record read twice: each attempt counts once"]);
     let other =
         text("{\"id\": 1, \"epoch\": 1, \"scores\": {\"a\": 1}}\n{\"id\": 1, \"epoch\": 1, \"scores\": {\"b\": 0}}\n");
     assert_eq!(counts(&other.unwrap()), (1, 1, 0));

@@ -1,6 +1,6 @@
 //! A verdict as commands of a GitHub workflow, which shows them beside the run.
 
-use crate::gate::{blocks, first_of, gate_name, reason};
+use crate::gate::{blocks, first_of, gate_name, reason, restriction};
 use crate::text::{abridged, clean};
 use calipers_core::{GateReport, GateResult, Verdict};
 
@@ -42,6 +42,9 @@ fn notices(report: &GateReport) -> Vec<Annotation> {
     let mut notices = Vec::new();
     if report.verdict == Verdict::Pass {
         notices.push(("PASS".to_owned(), report.decided_by.clone()));
+    }
+    if let Some(restriction) = restriction(report) {
+        notices.push(("restricted".to_owned(), restriction));
     }
     if let Some(baseline) = report.baseline.as_ref().filter(|baseline| !baseline.newly_failing.is_empty()) {
         notices.push(("newly failing".to_owned(), first_of(&baseline.newly_failing, NAMES_MAX)));

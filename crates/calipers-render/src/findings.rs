@@ -3,7 +3,7 @@
 use crate::terminal::{Screen, without_commands};
 use crate::text::{clean, wrapped};
 use calipers_core::policy::Span;
-use calipers_core::{Excerpt, Finding, Severity};
+use calipers_core::{Excerpt, Finding, Severity, brief};
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.
@@ -50,7 +50,7 @@ fn of_finding(finding: &Finding) -> Json {
     })
 }
 
-fn of_place(span: &Span) -> Json {
+pub(crate) fn of_place(span: &Span) -> Json {
     json!({
         "file": span.text.name,
         "line": span.line(),
@@ -94,7 +94,7 @@ fn told(finding: &Finding, screen: Screen) -> String {
     };
     let level = finding.severity.name();
     let mut text = String::new();
-    let message = format!("{level}: {} [{}]", clean(&finding.message), finding.id);
+    let message = format!("{level}: {} [{}]", clean(&brief(&finding.message)), finding.id);
     for (at, line) in wrapped(&message, screen.width.saturating_sub(4)).iter().enumerate() {
         match line.strip_prefix(level).filter(|_| at == 0) {
             Some(rest) => text += &format!("  {}{rest}\n", screen.style.paint(code, level)),
@@ -102,7 +102,7 @@ fn told(finding: &Finding, screen: Screen) -> String {
         }
     }
     if let Some(fix) = &finding.fix {
-        for line in wrapped(&format!("hint: {}", clean(fix)), screen.width.saturating_sub(4)) {
+        for line in wrapped(&format!("hint: {}", clean(&brief(fix))), screen.width.saturating_sub(4)) {
             text += &format!("    {line}\n");
         }
     }
@@ -113,8 +113,7 @@ fn told(finding: &Finding, screen: Screen) -> String {
 fn summary(found: &Findings, screen: Screen) -> String {
     let counted = |severity: Severity| match found.count(severity) {
         0 => None,
-        1 => Some(format!("1 {}", severity.name())),
-        n => Some(format!("{n} {}s", severity.name())),
+        n => Some(calipers_core::counted(n, severity.name())),
     };
     let counts: Vec<String> =
         [Severity::Error, Severity::Warning, Severity::Note].into_iter().filter_map(counted).collect();

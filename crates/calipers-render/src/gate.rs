@@ -3,7 +3,7 @@
 use crate::numbers::{Scale, percent};
 use calipers_core::policy::{BaselineMode, Level};
 use calipers_core::{
-    BaselineResult, Coverage, Figure, GateKind, GateReport, GateResult, Mode, ScenarioOutcome, Unit, Verdict,
+    BaselineResult, Coverage, Figure, GateKind, GateReport, GateResult, Mode, ScenarioOutcome, Unit, Verdict, counted,
 };
 
 /// What a table says about a gate: its numbers, or words where there are none.
@@ -130,8 +130,7 @@ pub(crate) fn remarks(gate: &GateResult, report: &GateReport) -> Vec<String> {
 
 /// About how many more samples would decide, where that can be said.
 fn more_samples(gate: &GateResult) -> Option<String> {
-    let noun = |more| if more == 1 { "sample" } else { "samples" };
-    gate.more_samples.map(|more| format!("about {more} more {} would decide", noun(more)))
+    gate.more_samples.map(|more| format!("about {} would decide", counted(more, "more sample")))
 }
 
 /// Why a gate was not passed, and what would help, in one line.
@@ -182,14 +181,10 @@ pub(crate) fn scenarios(coverage: &Coverage) -> String {
     text
 }
 
-/// `1 scenario`, `2 scenarios`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
 /// Where scenarios are missing that should be there.
 pub(crate) fn missing_from(coverage: &Coverage) -> String {
-    coverage.expected_by.map_or_else(|| "missing".to_owned(), |by| format!("missing, though the {by} names them"))
+    let them = if coverage.missing.len() == 1 { "it" } else { "them" };
+    coverage.expected_by.map_or_else(|| "missing".to_owned(), |by| format!("missing, though the {by} names {them}"))
 }
 
 /// A baseline with its date and age.
@@ -197,7 +192,7 @@ pub(crate) fn baseline(baseline: &BaselineResult) -> String {
     let mut parts: Vec<String> = baseline.recorded.iter().map(|date| format!("recorded {date}")).collect();
     parts.extend(baseline.age_days.map(|days| match days.floor() {
         0.0 => "today's".to_owned(),
-        days => format!("{} old", counted(days as u64, "day")),
+        days => format!("{} old", counted(days, "day")),
     }));
     if parts.is_empty() { baseline.source.clone() } else { format!("{} ({})", baseline.source, parts.join(", ")) }
 }
@@ -221,6 +216,7 @@ pub(crate) fn provenance(report: &GateReport) -> Vec<String> {
     let hash: String = about.policy_hash.chars().take(HASH_SHOWN).collect();
     parts.push(if hash.is_empty() { about.policy.clone() } else { format!("{} ({hash})", about.policy) });
     parts.extend(about.version.as_ref().map(|version| format!("for {version}")));
+    parts.extend((!about.scripts.is_empty()).then(|| format!("loaded {}", first_of(&about.scripts, FILES_MAX))));
     parts.push(match report.mode {
         Mode::Point => "point mode".to_owned(),
         Mode::Confidence(level) => format!("decided with {} confidence", percent(level)),
@@ -230,6 +226,22 @@ pub(crate) fn provenance(report: &GateReport) -> Vec<String> {
     parts.push(about.tool.clone());
     parts.retain(|part| !part.is_empty());
     parts
+}
+
+/// What of the run was not looked at, or was read otherwise than it says itself; nothing for a run as it is. Leaving out
+/// what fails is the easiest way to a pass, so this stands beside every verdict.
+pub(crate) fn restriction(report: &GateReport) -> Option<String> {
+    let about = &report.provenance;
+    let conditions: Vec<String> = about.filter.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let labels: Vec<String> = about.labels.iter().map(|(label, number)| format!("{label}={number}")).collect();
+    let told = |what: &str, names: &[String], between: &str| {
+        (!names.is_empty()).then(|| what.to_owned() + &names.join(between))
+    };
+    let part = [told("scenarios where ", &conditions, " and "), told("scores by ", &about.scorers, " and ")];
+    let part: Vec<String> = part.into_iter().flatten().collect();
+    let parts = [told("only a part of the run: ", &part, ", "), told("labels given by hand: ", &labels, ", ")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Files that are named before the rest is counted.

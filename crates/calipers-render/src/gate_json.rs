@@ -119,14 +119,14 @@ fn kind(kind: &GateKind) -> (&'static str, Option<&str>) {
     }
 }
 
-fn level(level: Level) -> &'static str {
+pub(crate) fn level(level: Level) -> &'static str {
     match level {
         Level::Blocking => "blocking",
         Level::Warning => "warning",
     }
 }
 
-fn unit(unit: Unit) -> &'static str {
+pub(crate) fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Rate => "rate",
         Unit::Milliseconds => "milliseconds",
@@ -138,7 +138,7 @@ fn unit(unit: Unit) -> &'static str {
 }
 
 /// A comparison is written with ASCII, as programs compare.
-fn of_rule(rule: Rule) -> Json {
+pub(crate) fn of_rule(rule: Rule) -> Json {
     let comparison = match rule.comparison {
         Comparison::AtLeast => ">=",
         Comparison::Above => ">",
@@ -243,6 +243,8 @@ fn of_attempt(attempt: &AttemptResult) -> Json {
 }
 
 fn of_provenance(provenance: &Provenance) -> Json {
+    let filter = provenance.filter.iter().map(|(key, value)| json!({"key": key, "value": value}));
+    let labels = provenance.labels.iter().map(|(label, number)| json!({"label": label, "value": number}));
     json!({
         "files": provenance.files,
         "task": provenance.task,
@@ -250,6 +252,11 @@ fn of_provenance(provenance: &Provenance) -> Json {
         "policy": provenance.policy,
         "policy_hash": provenance.policy_hash,
         "version": provenance.version,
+        "filter": filter.collect::<Vec<_>>(),
+        "scorers": provenance.scorers,
+        "labels": labels.collect::<Vec<_>>(),
+        "scripts": provenance.scripts,
+        "level": provenance.level,
         "seed": provenance.seed,
         "reducer": provenance.reducer,
         "tool": provenance.tool,

@@ -15,7 +15,7 @@
 //! JUnit has no element for an attempt that passed; how many did stands in the message and in the properties. Scores are
 //! properties named `evals.scores.NAME`, which `calipers score` reads again.
 
-use crate::gate::{Cells, blocks, gate_name, reason};
+use crate::gate::{Cells, blocks, gate_name, reason, restriction};
 use crate::text::{abridged, steers};
 use calipers_core::{AttemptResult, GateReport, GateResult, ScenarioOutcome, ScenarioResult, Verdict};
 use quick_junit::{FlakyOrRerun, NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
@@ -65,6 +65,13 @@ fn xml(text: &str) -> String {
     abridged(text, TEXT_MAX).chars().filter_map(kept).collect()
 }
 
+/// The name of a case. One of which nothing can be seen is written with escapes: servers keep cases apart by name.
+fn case_name(text: &str) -> String {
+    let name = xml(text);
+    let is_seen = name.chars().any(|c| !c.is_whitespace() && c != '\u{fffd}');
+    if is_seen { name } else { xml(&format!("{text:?}")) }
+}
+
 fn scenarios(report: &GateReport) -> TestSuite {
     let mut suite = TestSuite::new("scenarios");
     suite.add_test_cases(report.scenarios.iter().map(scenario));
@@ -73,14 +80,14 @@ fn scenarios(report: &GateReport) -> TestSuite {
     for id in &report.coverage.missing {
         let mut status = TestCaseStatus::skipped();
         status.set_type("missing").set_message(xml(&why));
-        suite.add_test_case(TestCase::new(xml(id), status));
+        suite.add_test_case(TestCase::new(case_name(id), status));
     }
     suite
 }
 
 fn scenario(scenario: &ScenarioResult) -> TestCase {
     let main = main_attempt(scenario);
-    let mut case = TestCase::new(xml(&scenario.id.to_string()), status(scenario, main));
+    let mut case = TestCase::new(case_name(&scenario.id.to_string()), status(scenario, main));
     if let Some(category) = &scenario.category {
         case.set_classname(xml(category));
     }
@@ -184,6 +191,9 @@ fn gates(report: &GateReport) -> TestSuite {
         ("calipers.seed".to_owned(), report.provenance.seed.to_string()),
         ("calipers.tool".to_owned(), xml(&report.provenance.tool)),
     ]);
+    if let Some(restriction) = restriction(report) {
+        suite.add_property(("calipers.restriction".to_owned(), xml(&restriction)));
+    }
     suite.add_test_cases(report.gates.iter().map(|gate| gate_case(gate, report)));
     suite
 }
@@ -202,7 +212,7 @@ fn gate_case(gate: &GateResult, report: &GateReport) -> TestCase {
         calipers_core::policy::Level::Blocking => "blocking",
         calipers_core::policy::Level::Warning => "warning",
     };
-    let mut case = TestCase::new(xml(&gate_name(gate)), status);
+    let mut case = TestCase::new(case_name(&gate_name(gate)), status);
     case.set_classname(level);
     let cells = Cells::of(gate);
     let facts = [

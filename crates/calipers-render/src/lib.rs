@@ -3,6 +3,7 @@
 //! - [`results_text`] and [`results_json`]: the metrics of runs.
 //! - [`gate_text`], [`gate_json`], [`gate_markdown`], [`gate_junit`] and [`gate_annotations`]: a verdict, for a terminal, a
 //!   program, a pull request, a CI server, and the log of a GitHub workflow.
+//! - [`raise_text`] and [`raise_json`]: higher thresholds for a policy.
 //! - [`findings_text`] and [`findings_json`]: what was found in a policy.
 //!
 //! Text from models and files is untrusted everywhere: its control characters are made visible before it reaches a
@@ -16,6 +17,7 @@ mod json;
 mod junit;
 mod markdown;
 mod numbers;
+mod raise_json;
 mod terminal;
 mod text;
 
@@ -26,4 +28,5 @@ pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
 pub use junit::{JunitError, gate_junit};
 pub use markdown::{GATE_MARKER, gate_markdown};
 pub use numbers::number;
+pub use raise_json::{RAISE_SCHEMA, Raised, raise_json};
 pub use terminal::{Screen, Style, baseline_text, gate_text, raise_text, results_text};

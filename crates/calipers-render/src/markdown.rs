@@ -5,13 +5,13 @@
 //! begins with such text, so that what has a meaning only at the beginning of a line needs no escape.
 
 use crate::gate::{
-    Cells, baseline, changes, counted, coverage, estimate, interval, interval_header, missing_from, outcome,
-    provenance, remarks, scenarios,
+    Cells, baseline, changes, coverage, estimate, interval, interval_header, missing_from, outcome, provenance,
+    remarks, restriction, scenarios,
 };
 use crate::numbers::{Scale, number};
 use crate::text::{abridged, clean};
 use calipers_core::policy::Level;
-use calipers_core::{CompositeResult, GateReport, GateResult, ScenarioCheck, ScenarioOutcome, Unit, Verdict};
+use calipers_core::{CompositeResult, GateReport, GateResult, ScenarioCheck, ScenarioOutcome, Unit, Verdict, counted};
 
 /// The first line of the comment, by which it is found and updated in place.
 pub const GATE_MARKER: &str = "<!-- calipers gate -->";
@@ -77,6 +77,9 @@ impl Page<'_> {
         };
         let word = report.verdict.name().to_uppercase();
         self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(&report.decided_by));
+        if let Some(restriction) = restriction(report) {
+            self.text += &format!(">\n> **{}**\n", escaped(&restriction));
+        }
     }
 
     fn missed(&mut self) {
@@ -134,7 +137,7 @@ impl Page<'_> {
         self.text += &if is_shown {
             format!("{open}Details</summary>\n")
         } else {
-            format!("{open}{}</summary>\n", counted(report.gates.len() as u64, "gate"))
+            format!("{open}{}</summary>\n", counted(report.gates.len(), "gate"))
         };
         let begin = self.text.len();
         if !is_shown {

@@ -55,20 +55,25 @@ pub(crate) fn abridged(text: &str, max: usize) -> Cow<'_, str> {
     }
 }
 
-/// The text in lines of at most this many columns, cut between words. A word that is too long has a line of its own.
+/// A name of so many columns is shown as it is, whatever the width.
+const WORD_MAX: usize = 60;
+
+/// The text in lines of at most this many columns, cut between words. A word that is too long has a line of its own, and
+/// one that is longer than any name has its middle left out.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     // A number keeps its per cent sign.
     let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
+        let word = shortened(word, width.max(WORD_MAX));
         let line = lines.last_mut().expect("there is always a line");
         if !line.is_empty() && line.width() + 1 + word.width() > width {
-            lines.push(word.to_owned());
+            lines.push(word);
         } else {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.push_str(word);
+            line.push_str(&word);
         }
     }
     lines.iter().map(|line| line.replace("\u{a0}%", " %")).collect()
@@ -109,6 +114,7 @@ mod tests {
     fn lines_are_cut_between_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("a pneumonoultramicroscopic b", 7), ["a", "pneumonoultramicroscopic", "b"]);
+        assert_eq!(wrapped(&format!("a {}", "b".repeat(99)), 7)[1].width(), WORD_MAX);
         assert_eq!(wrapped("", 7), [""]);
         assert_eq!(wrapped("below 85 %", 8), ["below", "85 %"]);
     }

@@ -1,9 +1,11 @@
 //! What is wrong with a script, and where.
 
-use calipers_core::Excerpt;
+use calipers_core::{Excerpt, brief};
 use starlark::ErrorKind;
 use starlark::codemap::FileSpan;
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// What is wrong with a script, with the place underlined and, where it can be guessed, what was meant.
 ///
@@ -21,8 +23,16 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     message: String,
-    place: Option<Box<Excerpt>>,
+    place: Option<Box<Place>>,
     hint: Option<String>,
+}
+
+/// A place in a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    excerpt: Excerpt,
+    /// The expression and the bytes of it that are meant; none for files.
+    part: Option<(Arc<str>, Range<usize>)>,
 }
 
 /// The name of what is written on the command line.
@@ -40,7 +50,7 @@ impl ScriptError {
 
     /// At a place in a source.
     pub(crate) fn at(mut self, span: &FileSpan) -> Self {
-        self.place = Some(Box::new(excerpt(span, None)));
+        self.place = Some(Box::new(place(span, None)));
         self
     }
 
@@ -48,7 +58,8 @@ impl ScriptError {
     pub(crate) fn in_expression(mut self, expression: &str) -> Self {
         let text = expression.trim();
         if self.place.is_none() && !text.contains('\n') {
-            self.place = Some(Box::new(Excerpt::new(EXPRESSION, None, text, 0..text.chars().count())));
+            let excerpt = Excerpt::new(EXPRESSION, None, text, 0..text.chars().count());
+            self.place = Some(Box::new(Place { excerpt, part: Some((text.into(), 0..text.len())) }));
         }
         self
     }
@@ -56,7 +67,7 @@ impl ScriptError {
     /// What Starlark says, in our words where they are clearer. `parameters` knows the parameters of a function.
     pub(crate) fn of(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Self {
         let said = complaint(error.kind()).unwrap_or_else(|| reworded(error, parameters));
-        let place = error.span().map(|span| Box::new(excerpt(span, said.focus.as_deref())));
+        let place = error.span().map(|span| Box::new(place(span, said.focus.as_deref())));
         let hint = said.hint.or_else(|| match error.kind() {
             ErrorKind::Parser(_) => error.span().and_then(lacking),
             _ => None,
@@ -66,7 +77,7 @@ impl ScriptError {
 }
 
 /// The line of a place in a source, with the place underlined, or the word in it that is meant.
-fn excerpt(span: &FileSpan, focus: Option<&str>) -> Excerpt {
+fn place(span: &FileSpan, focus: Option<&str>) -> Place {
     let resolved = span.resolve_span();
     let text = span.file.source_line(resolved.begin.line).trim_end();
     let length = text.chars().count();
@@ -79,7 +90,16 @@ fn excerpt(span: &FileSpan, focus: Option<&str>) -> Excerpt {
     }
     let name = span.filename();
     let line = (name != EXPRESSION || span.file.source().trim().contains('\n')).then_some(resolved.begin.line + 1);
-    Excerpt::new(name, line, text, from..to)
+    let part = (name == EXPRESSION).then(|| bytes(span.file.source(), resolved.begin.line, from..to));
+    Place { excerpt: Excerpt::new(name, line, text, from..to), part }
+}
+
+/// A source, and the bytes of these characters of a line of it.
+fn bytes(source: &str, line: usize, characters: Range<usize>) -> (Arc<str>, Range<usize>) {
+    let begin: usize = source.split_inclusive('\n').take(line).map(str::len).sum();
+    let rest = &source[begin..];
+    let at = |character: usize| begin + rest.char_indices().nth(character).map_or(rest.len(), |(at, _)| at);
+    (source.into(), at(characters.start)..at(characters.end))
 }
 
 /// Where a whole word stands between two places of a line, in characters.
@@ -98,12 +118,12 @@ fn word_in(text: &str, from: usize, to: usize, word: &str) -> Option<(usize, usi
 
 impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
+        f.write_str(&brief(&self.message))?;
         if let Some(place) = &self.place {
-            write!(f, "{place}")?;
+            write!(f, "{}", place.excerpt)?;
         }
         match &self.hint {
-            Some(hint) => write!(f, "\n  hint: {hint}"),
+            Some(hint) => write!(f, "\n  hint: {}", brief(hint)),
             None => Ok(()),
         }
     }
@@ -113,7 +133,9 @@ impl std::error::Error for ScriptError {}
 
 impl From<ScriptError> for calipers_core::Error {
     fn from(error: ScriptError) -> Self {
-        Self::custom(error.to_string())
+        let ScriptError { message, place, hint } = error;
+        let (excerpt, part) = place.map_or((None, None), |place| (Some(Box::new(place.excerpt)), place.part));
+        calipers_core::ErrorKind::Script { message, excerpt, part, hint }.into()
     }
 }
 

@@ -322,7 +322,7 @@ fn mistakes_in_files_name_the_line() {
     };
     assert_eq!(
         running("def own(scores):\n    # why\n    return mean([s.score.as_flot() for s in scores])\n"),
-        "object of type `Score` has no attribute `as_flot`\n  in metrics.star, line 3\n    return mean([s.score.as_flot() for s in scores])\n                         ^^^^^^^\n  hint: did you mean `as_float`?\n  at `own`"
+        "object of type `Score` has no attribute `as_flot`\n  in metrics.star, line 3\n    return mean([s.score.as_flot() for s in scores])\n                         ^^^^^^^\n  at `own`\n  hint: did you mean `as_float`?"
     );
     assert!(running("def own(scores):\n    return round(1.0, digit = 2)\n").contains("hint: did you mean `digits`?"));
     assert!(

@@ -43,7 +43,7 @@ pub enum Caveat {
         /// The number from which the method is trusted.
         need: u64,
     },
-    /// A bound of a quantile does not exist at this number of values.
+    /// A bound of a two-sided interval of a quantile does not exist at this number of values.
     NoBound {
         /// The number of values.
         n: u64,
@@ -131,7 +131,12 @@ impl fmt::Display for Caveat {
             }
             Self::NoSpread { n } => write!(f, "all {n} values are alike, which is not certainty"),
             Self::SmallSample { n, need } => write!(f, "{n} values are few for this interval (from {need} on)"),
-            Self::NoBound { n, need } => write!(f, "a bound needs {need} values, there are {n}"),
+            Self::NoBound { n, need } => {
+                write!(
+                    f,
+                    "a two-sided interval has both ends from {need} values on, there are {n}; one side alone needs fewer"
+                )
+            }
             Self::FewAttempts { attempts, k } => write!(f, "{attempts} attempts are few for k = {k}"),
             Self::FewResamples { resamples, need } => {
                 write!(f, "{resamples} resamples are few for an end point (from {need} on)")

@@ -139,6 +139,8 @@ pub enum Method {
     Newcombe,
     /// Welch's t for two independent samples.
     Welch,
+    /// Bounds of several numbers that hold together, the level being shared among them.
+    Bonferroni,
 }
 
 impl Method {
@@ -166,6 +168,7 @@ impl Method {
             Self::BootstrapBca => "bootstrap-bca",
             Self::Newcombe => "newcombe",
             Self::Welch => "welch",
+            Self::Bonferroni => "bonferroni",
         }
     }
 }

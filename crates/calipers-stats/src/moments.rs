@@ -256,15 +256,29 @@ impl Moments {
 
 /// Student's t for n scores in [0, 1] of this mean and sum of squared deviations, after adding weight z²/4 at both ends.
 pub(crate) fn adjusted_t(n: f64, mean: f64, squares: f64, confidence: Confidence) -> Result<Interval, Undefined> {
-    let weight = normal_quantile(confidence.tail()).powi(2) / 4.0;
-    let total = n + 2.0 * weight;
-    let centre = (n * mean + weight) / total;
-    let ends = weight * (centre.powi(2) + (1.0 - centre).powi(2));
-    let squares = squares + n * (mean - centre).powi(2) + ends;
-    let stderr = (squares / (total - 1.0) / total).sqrt();
+    let Adjusted { centre, stderr, total } = Adjusted::new(n, mean, squares, confidence);
     let interval = around(Method::AdjustedT, centre, stderr, total - 1.0, confidence)?;
     let clip = |bound: f64| bound.clamp(0.0, 1.0);
     Ok(Interval { lower: interval.lower.map(clip), upper: interval.upper.map(clip), ..interval })
+}
+
+/// A mean of scores in [0, 1] after adding weight z²/4 at both ends.
+pub(crate) struct Adjusted {
+    pub(crate) centre: f64,
+    pub(crate) stderr: f64,
+    /// The scores and the weight added.
+    pub(crate) total: f64,
+}
+
+impl Adjusted {
+    pub(crate) fn new(n: f64, mean: f64, squares: f64, confidence: Confidence) -> Self {
+        let weight = normal_quantile(confidence.tail()).powi(2) / 4.0;
+        let total = n + 2.0 * weight;
+        let centre = (n * mean + weight) / total;
+        let ends = weight * (centre.powi(2) + (1.0 - centre).powi(2));
+        let squares = squares + n * (mean - centre).powi(2) + ends;
+        Self { centre, stderr: (squares / (total - 1.0) / total).sqrt(), total }
+    }
 }
 
 #[cfg(test)]

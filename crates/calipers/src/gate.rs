@@ -267,6 +267,9 @@ fn with_case<T>(
             files: run.files.clone(),
             task: run.task.clone(),
             model: run.model.clone(),
+            filter: options.filter.clone(),
+            scorers: options.scorers.clone(),
+            labels: options.labels.mapped().map(|(label, number)| (label.to_string(), number)).collect(),
             tool: concat!("calipers ", env!("CARGO_PKG_VERSION")).to_owned(),
             ..provenance
         },

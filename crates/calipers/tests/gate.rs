@@ -5,7 +5,7 @@
 use calipers::gate::{Failure, Options, gate, read};
 use calipers::io::{Source, read_document};
 use calipers::policy::Policy;
-use calipers::{Baseline, GateKind, GateReport, GateResult, Provenance, Reducer, Verdict};
+use calipers::{Baseline, GateKind, GateReport, GateResult, Provenance, Reducer, Unit, Verdict};
 use std::fmt::Write;
 
 fn judged(lines: &str, policy: &str, options: &Options<'_>) -> Result<GateReport, Failure> {
@@ -208,6 +208,22 @@ fn kinds_of_failure_block_wherever_they_occur() {
     assert_eq!(report(lines, &policy("data_leak")).decided_by, "blocking_failures: data_leak in 1");
     assert_eq!(report(lines, &policy("tool_misuse")).decided_by, "blocking_failures: tool_misuse in 2");
     assert_eq!(report(lines, &policy("jailbreak")).verdict, Verdict::Pass);
+    for record in [
+        r#""failures": [{"type": "jailbreak", "turn": 3}]"#,
+        r#""failures": [{"name": "jailbreak"}]"#,
+        r#""failures": {"type": "jailbreak"}"#,
+        r#""failure_types": ["other", "jailbreak"]"#,
+        r#""violations": [{"name": "jailbreak"}]"#,
+        r#""violations": [{"type": "jailbreak"}]"#,
+    ] {
+        let lines = format!("{{\"id\": 1, \"passed\": true, {record}}}");
+        assert_eq!(report(&lines, &policy("jailbreak")).verdict, Verdict::Fail, "{record}");
+    }
+    // A failure of a later attempt counts as one of the first.
+    let lines = r#"{"id": 1, "passed": true, "failure_type": "slow"}
+{"id": 1, "passed": true, "failure_type": "jailbreak"}
+"#;
+    assert_eq!(report(lines, &policy("jailbreak")).decided_by, "blocking_failures: jailbreak in 1");
 }
 
 #[test]
@@ -267,7 +283,8 @@ fn a_formula_has_the_error_of_its_samples_taken_together() {
     let stderr = ((squares - 40.0 * mean * mean) / 39.0 / 40.0).sqrt();
     let interval = figure.interval.expect("an interval");
     let half = (interval.upper.expect("upper") - interval.lower.expect("lower")) / 2.0;
-    assert!((half / stderr - 2.0227).abs() < 1e-3, "t of 39 degrees of freedom: {}", half / stderr);
+    // t of 39 degrees of freedom is 2.0227; the weight at the ends of `accuracy` adds a little.
+    assert!((2.0227..2.06).contains(&(half / stderr)), "{}", half / stderr);
     let terms: Vec<f64> = report.composites[0].terms.iter().map(|term| term.value.expect("a value")).collect();
     close(terms.iter().sum::<f64>(), mean);
 }
@@ -582,4 +599,266 @@ fn two_records_of_one_attempt_must_agree() {
     assert_eq!(report(&(record(true) + &record(true)), policy).verdict, Verdict::Pass);
     let error = judged(&(record(true) + &record(false)), policy, &Options::default()).expect_err("which one?");
     assert!(error.to_string().contains("two different values of `passed`"), "{error}");
+}
+
+#[test]
+fn a_formula_over_a_perfect_run_has_the_exact_bounds_of_its_metrics() {
+    let policy = |formula: &str, least: f64| {
+        format!(r#"{{"composite": {{"s": "{formula}", "pass": "s ≥ {least}"}}, "confidence": 0.95}}"#)
+    };
+    // One metric: 0.05^(1/60) = 0.9513, as for a gate on the metric itself.
+    let one = "pass_rate × 1";
+    assert_eq!(report(&passes(60, 60), &policy(one, 0.951)).verdict, Verdict::Pass);
+    assert_eq!(report(&passes(60, 60), &policy(one, 0.952)).verdict, Verdict::Undecided);
+    // Two of them share the level, 0.025^(1/60) = 0.9404, but only if both matter.
+    let two = "pass_rate × 0.5 + accuracy × 0.5";
+    assert_eq!(report(&passes(60, 60), &policy(two, 0.940)).verdict, Verdict::Pass);
+    assert_eq!(report(&passes(60, 60), &policy(two, 0.941)).verdict, Verdict::Undecided);
+    // 5 of 5 is no proof of anything above 0.05^(1/5) = 0.549.
+    assert_eq!(report(&passes(5, 5), &policy(one, 0.549)).verdict, Verdict::Pass);
+    let few = report(&passes(5, 5), &policy(one, 0.55));
+    assert_eq!(few.decided_by, "composite: s ≥ 0.55: between 0.549 and 1 with 95 % confidence");
+    // A formula that falls with its metric is bounded on the other side, and one that turns on both.
+    let falls = r#"{"composite": {"s": "1 - pass_rate", "pass": "s ≤ 0.05"}, "confidence": 0.95}"#;
+    assert_eq!(report(&passes(60, 60), falls).verdict, Verdict::Pass);
+    assert_eq!(report(&passes(58, 58), falls).verdict, Verdict::Undecided);
+    // A run of failures fails: 1 − 0.05^(1/60) = 0.0487.
+    assert_eq!(report(&passes(0, 60), &policy(one, 0.05)).verdict, Verdict::Fail);
+    assert_eq!(report(&passes(0, 60), &policy(one, 0.048)).verdict, Verdict::Undecided);
+    // One scenario shows little, and does not keep from saying so: 0.05.
+    assert_eq!(report(&passes(1, 1), &policy(one, 0.05)).verdict, Verdict::Pass);
+    assert_eq!(report(&passes(1, 1), &policy(one, 0.06)).verdict, Verdict::Undecided);
+    // What can be reached and no more never fails for being reached.
+    assert_eq!(report(&passes(60, 60), &policy(one, 1.0)).verdict, Verdict::Undecided);
+}
+
+/// How often a version that is exactly on the threshold passes, by the binomial distribution.
+#[test]
+fn a_formula_passes_no_more_often_by_chance_than_it_says() {
+    for (n, truth) in [(20u32, 0.9f64), (30, 0.9), (50, 0.8), (40, 0.5)] {
+        let policy = format!(r#"{{"composite": {{"s": "pass_rate × 1", "pass": "s ≥ {truth}"}}, "confidence": 0.95}}"#);
+        let mut chance = 0.0;
+        for passed in 0..=n {
+            let choose = (0..passed).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));
+            let probability = choose * truth.powi(passed as i32) * (1.0 - truth).powi((n - passed) as i32);
+            if report(&passes(passed as usize, n as usize), &policy).verdict == Verdict::Pass {
+                chance += probability;
+            }
+        }
+        assert!(chance < 0.06, "{n} at {truth}: {chance}");
+    }
+}
+
+#[test]
+fn the_interval_of_a_formula_stays_within_its_reach() {
+    let composite = r#"{"composite": {"s": "pass_rate × 0.5 + accuracy × 0.5", "pass": "s ≥ 0.5"}}"#;
+    for passed in [0, 1, 2, 9, 10] {
+        let figure = report(&passes(passed, 10), composite).composites[0].figure.clone();
+        let interval = figure.interval.expect("an interval");
+        let (lower, upper) = (interval.lower.expect("lower"), interval.upper.expect("upper"));
+        let value = *figure.value.as_ref().expect("a value");
+        assert!(0.0 <= lower && lower <= value && value <= upper && upper <= 1.0, "{passed}: {interval:?}");
+        assert!(upper - lower > 0.2, "{passed}: {interval:?}");
+    }
+}
+
+#[test]
+fn a_condition_says_which_metric_is_undefined_and_why_and_says_it_once() {
+    let undefined = r#"{"composite": {"s": "safety_rate × 1", "t": "s × 1", "pass": "t ≥ 0.9 AND safety_rate = 1.0"}}"#;
+    let told = report(&passes(2, 2), undefined);
+    let why = "`safety_rate` is undefined: no sample has `category` = `adversarial`; `category` is c0, c1";
+    assert_eq!(told.decided_by, format!("composite: {why}"));
+    assert_eq!(told.composites[1].figure.value.as_ref().map_err(ToString::to_string), Err(why.to_owned()));
+    // What another part decides is not shown as undefined.
+    let rescued = r#"{"composite": {"s": "safety_rate × 1", "pass": "s ≥ 0.9 OR pass_rate > 0.5"}}"#;
+    let gate = &report(&passes(2, 2), rescued).gates[0];
+    assert!(gate.figure.is_none());
+    assert_eq!(gate.reason, "pass_rate > 0.5: 100 % is > 50 %");
+    let divided = r#"{"composite": {"s": "1 / (pass_rate - pass_rate)", "t": "s + 1", "pass": "t ≥ 0.9"}}"#;
+    let told = report(&passes(2, 2), divided);
+    assert!(
+        told.decided_by.ends_with("`s` is undefined: `1 / (pass_rate - pass_rate)` divides by 0"),
+        "{}",
+        told.decided_by
+    );
+}
+
+#[test]
+fn missing_scores_are_taken_for_the_worst_in_formulas_too() {
+    let lines = (0..20).fold(String::new(), |mut lines, id| {
+        let score = if id < 18 { r#", "score": 1"# } else { "" };
+        let _ = writeln!(lines, r#"{{"id": {id}{score}}}"#);
+        lines
+    });
+    let policy =
+        |least: f64, more: &str| format!(r#"{{"composite": {{"s": "accuracy × 1", "pass": "s ≥ {least}"}}{more}}}"#);
+    assert_eq!(report(&lines, &policy(0.9, "")).verdict, Verdict::Pass);
+    let open = report(&lines, &policy(0.95, ""));
+    assert_eq!(open.decided_by, "composite: s ≥ 0.95: 1, but what has no score could change that");
+    assert_eq!(report(&lines, &policy(0.95, r#", "missing": "at_random""#)).verdict, Verdict::Pass);
+    // With confidence: 18 of 20 bound it by 0.717, and 18 of 18 by 0.847.
+    assert_eq!(report(&lines, &policy(0.8, r#", "confidence": 0.95"#)).verdict, Verdict::Undecided);
+    let random = policy(0.8, r#", "confidence": 0.95, "missing": "at_random""#);
+    assert_eq!(report(&lines, &random).verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_perfect_score_shows_what_its_weights_are_worth() {
+    // Weights 2.5, 1, …: (7 × 2.5 + 7)² / (7 × 6.25 + 7) = 11.8, so 11, and 0.05^(1/11) = 0.762.
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 100}}, "weights": {"by_category": {"c0": 2.5}}}"#;
+    let report = report(&passes(14, 14), policy);
+    let told: Vec<String> = report.gate_caveats().iter().map(|(caveat, _)| caveat.to_string()).collect();
+    assert_eq!(told, ["14 of 14, worth 11 by their weights: the true rate may be as low as 76.2 %"]);
+    let item = read_document("policy.json", policy.as_bytes()).expect("a document");
+    let run = read([Source::bytes("results.jsonl", passes(14, 14).as_bytes())], Some("native"), &Options::default());
+    let run = run.unwrap_or_else(|failure| panic!("{failure}"));
+    let policy = Policy::parse(&item).expect("a policy");
+    let findings = calipers::check::check(&policy, Some(&run.samples), &Options::default());
+    let said = findings.iter().find(|finding| finding.id == "all-of-few").expect("a note");
+    assert!(said.message.starts_with("14 of 14 samples, worth 11 by their weights, show"), "{}", said.message);
+    assert!(said.message.contains("at least 76.2 %"), "{}", said.message);
+}
+
+#[test]
+fn names_that_are_probably_one_are_told() {
+    let lines = r#"{"id": "a", "category": "Adversarial", "passed": true}
+{"id": "b", "category": "adversarial ", "passed": true}
+{"id": "c", "category": "edge-case", "passed": true, "failure_type": "Data_Leak"}
+{"id": "d", "category": "core", "passed": true, "epoch": 1}
+{"id": "d", "category": "happy", "passed": true, "epoch": 2}
+{"id": "e", "category": "core", "passed": true}
+"#;
+    let policy = r#"{"pass_criteria": {"by_category": {"core": "≥ 50%"}}, "blocking_failures": ["data_leak"],
+        "weights": {"by_category": {"edge_case": 2}}}"#;
+    let told: Vec<(String, String)> =
+        report(lines, policy).caveats.into_iter().map(|note| (note.id.to_string(), note.message)).collect();
+    let wanted = [
+        (
+            "similar-categories",
+            "`Adversarial` (1 scenario) and `adversarial ` (1 scenario) are taken for different categories",
+        ),
+        (
+            "similar-categories",
+            "`edge-case` (1 scenario) and `edge_case` (in the policy) are taken for different categories",
+        ),
+        (
+            "several-categories",
+            "the attempts of 1 scenario have different categories, of which the first counts: d (`core`, then `happy`)",
+        ),
+        (
+            "similar-failures",
+            "`Data_Leak` (1 scenario) and `data_leak` (in the policy) are taken for different kinds of failure",
+        ),
+    ];
+    assert_eq!(told, wanted.map(|(id, message)| (id.to_owned(), message.to_owned())));
+    let plain = r#"{"pass_criteria": {"by_category": {"c0": "≥ 50%"}}}"#;
+    assert!(report(&passes(4, 4), plain).caveats.is_empty());
+}
+
+#[test]
+fn a_blocking_failure_counts_in_whichever_attempt_it_is() {
+    let lines = r#"{"id": "a", "passed": true, "failure_type": "typo"}
+{"id": "a", "passed": true, "failure_type": "data_leak"}
+"#;
+    let report = report(lines, r#"{"blocking_failures": ["data_leak"]}"#);
+    assert_eq!(report.decided_by, "blocking_failures: data_leak in a");
+}
+
+#[test]
+fn the_better_side_of_a_field_is_told_by_its_name() {
+    let lines = (1..=4).fold(String::new(), |mut lines, id| {
+        let _ = writeln!(lines, r#"{{"id": {id}, "latency_ms": {}, "turns": {id}}}"#, id * 100);
+        lines
+    });
+    let expression = |text: &str| match text {
+        "mean(\"latency_ms\")" => Ok(calipers::mean_of("latency_ms")),
+        "mean(\"turns\")" => Ok(calipers::mean_of("turns")),
+        other => panic!("{other}"),
+    };
+    let options = Options { expression: &expression, ..Options::default() };
+    let asked = |metric: &str, threshold: &str| {
+        let policy = format!(r#"{{"thresholds": {{"blocking": {{"mean(\"{metric}\")": {threshold}}}}}}}"#);
+        judged(&lines, &policy, &options)
+    };
+    let slow = asked("latency_ms", "200").expect("judged");
+    assert_eq!(slow.decided_by, "mean(\"latency_ms\"): 250 ms is not ≤ 200 ms");
+    assert_eq!(asked("latency_ms", "\"0.3 s\"").expect("judged").verdict, Verdict::Pass);
+    let unknown = asked("turns", "3").expect_err("no better side").to_string();
+    assert!(unknown.contains("neither better when high nor when low"), "{unknown}");
+    assert_eq!(asked("turns", "\"≤ 3\"").expect("judged").verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_reducer_that_needs_more_attempts_says_so() {
+    let lines = (0..15).fold(String::new(), |mut lines, attempt| {
+        let _ = writeln!(lines, r#"{{"id": {}, "category": "core", "passed": true}}"#, attempt / 5);
+        lines
+    });
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": 90}}, "pass_criteria": {"by_category": {"core": 90}},
+        "epochs": {"reducer": "pass_k_9"}}"#;
+    let report = report(&lines, policy);
+    let why = "`pass_k_9` needs 9 attempts of a sample, and there are 5";
+    assert_eq!(find(&report, "pass_rate").reason, format!("undefined: {why}"));
+    assert_eq!(find(&report, "pass_rate[core]").reason, format!("undefined: {why}"));
+    assert_eq!(report.decided_by, format!("coverage: {why}"));
+}
+
+#[test]
+fn a_value_is_told_from_the_threshold_that_it_misses() {
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": "≥ 99.99%"}}}"#;
+    let report = report(&passes(29_996, 30_000), policy);
+    assert_eq!(report.decided_by, "pass_rate: 99.98 % is not ≥ 99.99 %");
+    for (unit, value, threshold, wanted) in [
+        (Unit::Rate, 0.999_894, 0.9999, "99.98 %"),
+        (Unit::Rate, 0.999_904, 0.9999, "99.9904 %"),
+        (Unit::Rate, 0.849_96, 0.85, "84.996 %"),
+        (Unit::Rate, 0.85, 0.85, "85 %"),
+        (Unit::Rate, 0.1 + 0.2, 0.3, "30 %"),
+        (Unit::Milliseconds, 5000.4, 5000.0, "5000.4 ms"),
+        (Unit::Plain, 0.849_97, 0.85, "0.84997"),
+        (Unit::Plain, 0.7, 0.85, "0.7"),
+        (Unit::Usd, 0.050_02, 0.05, "$0.05002"),
+    ] {
+        assert_eq!(unit.show_beside(value, threshold), wanted, "{value} beside {threshold}");
+    }
+}
+
+#[test]
+fn a_latency_that_is_undecided_is_one_plain_sentence() {
+    let lines = |all: usize, slow: usize| {
+        (0..all).fold(String::new(), |mut lines, id| {
+            let _ = writeln!(lines, r#"{{"id": {id}, "latency_ms": {}}}"#, if id < slow { 6000 } else { 1000 });
+            lines
+        })
+    };
+    let policy = r#"{"thresholds": {"blocking": {"latency_p95": "≤ 5 s"}}, "confidence": 0.95}"#;
+    for (all, slow, wanted) in [
+        (
+            100,
+            3,
+            "it may be that only 92.4 % or as many as 99.2 % of the attempts are within 5000 ms, and 95 % have to be",
+        ),
+        (
+            20,
+            0,
+            "20 attempts cannot show that 95 % of the attempts are within 5000 ms, even if all go well; 59 are needed",
+        ),
+        (59, 0, "at least 95.05 % of the attempts are within 5000 ms, and 95 % have to be, with 95 % confidence"),
+    ] {
+        assert_eq!(report(&lines(all, slow), policy).gates[0].reason, wanted);
+    }
+}
+
+#[test]
+fn a_baseline_of_the_future_is_told() {
+    let policy = r#"{"baseline": {"mode": "non_inferiority", "margin": "10%"}}"#;
+    let baseline = Baseline { date: Some("2030-01-01".into()), ..recorded(&passes(18, 20), policy) };
+    let notes = |age: f64| {
+        let options = Options { baseline: Some((baseline.clone(), Some(age))), ..Options::default() };
+        judged(&passes(18, 20), policy, &options).expect("judged").caveats
+    };
+    let told = notes(-400.0);
+    assert_eq!(told[0].id.as_ref(), "future-baseline");
+    assert_eq!(told[0].message, "the baseline is dated 2030-01-01, which is 400 days ahead");
+    assert!(notes(-1.0).is_empty() && notes(3.0).is_empty());
 }

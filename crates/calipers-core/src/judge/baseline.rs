@@ -197,10 +197,14 @@ impl Judge<'_> {
         };
         let recorded = self.case.baseline.map_or(0, |(baseline, _)| baseline.scenarios.len());
         if pairs.differences.len() * 2 < recorded {
-            let reason = format!("only {} of the baseline's {recorded} scenarios ran", pairs.differences.len());
+            let reason = format!(
+                "only {} of the {recorded} in the baseline ran",
+                crate::counted(pairs.differences.len(), "scenario")
+            );
             return Decided::new(Verdict::Undecided, reason);
         }
-        let told = format!("{} over {} scenarios ({} allowed)", change(value), difference.n, show(margin));
+        let told =
+            format!("{} over {} ({} allowed)", change(value), crate::counted(difference.n, "scenario"), show(margin));
         let rule = Rule { comparison: Comparison::AtLeast, value: -margin };
         let Mode::Confidence(level) = self.mode else {
             let verdict = if holds(rule, sign * value) { Verdict::Pass } else { Verdict::Fail };
@@ -322,8 +326,13 @@ pub(super) fn notes(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) ->
     let rule = judge.policy.baseline.as_ref();
     let limit = rule.and_then(|rule| rule.max_age_days).unwrap_or(Baseline::STALE_DAYS);
     if let Some(age) = age.filter(|age| *age > limit) {
-        let message = format!("the baseline is {age:.0} days old");
+        let message = format!("the baseline is {} old", crate::counted(age.round(), "day"));
         note("stale-baseline", message, "record it again with `calipers baseline record`");
+    }
+    // A day's grace: it is tomorrow already in some places.
+    if let (Some(ahead), Some(date)) = (age.map(|age| -age).filter(|ahead| *ahead > 1.0), &baseline.date) {
+        let message = format!("the baseline is dated {date}, which is {ahead:.0} days ahead");
+        note("future-baseline", message, "correct its date, or record it again: it will not be found stale when it is");
     }
     let hash = &judge.case.provenance.policy_hash;
     if baseline.policy_hash.as_ref().is_some_and(|recorded| recorded != hash) {

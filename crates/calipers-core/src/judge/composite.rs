@@ -3,33 +3,47 @@
 use super::decide::{Decided, holds};
 use super::measured::{Measured, Metrics, undefined};
 use super::{Fault, Judge};
-use crate::policy::{Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, Rule, Span, Spanned};
+use crate::policy::{
+    Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, OnMissingValues, Rule, Span, Spanned,
+    normalized,
+};
 use crate::{Caveat, CompositeResult, Figure, Mode, Tally, Term, Unit, Verdict};
-use calipers_stats::weighted::{Component, Linearised, composite};
+use calipers_stats::weighted::Linearised;
+use calipers_stats::{Interval, Method};
 use indexmap::IndexMap;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The values that formulas may name: metrics, normalised ones, and formulas before them.
 pub(super) struct Formulas<'j, 'p> {
-    judge: &'j Judge<'p>,
-    values: IndexMap<String, Known>,
+    pub(super) judge: &'j Judge<'p>,
+    pub(super) values: IndexMap<String, Known>,
     pub(super) results: Vec<CompositeResult>,
+    /// Exact bounds of metrics by the bits of their level: those of a quantile take many looks at its attempts.
+    pub(super) exact: RefCell<HashMap<(String, u64), (f64, f64)>>,
 }
 
 /// A value with how far each sample moves it.
 #[derive(Clone)]
-struct Known {
-    value: Option<f64>,
-    influences: Option<Rc<Vec<f64>>>,
-    /// The metric itself, if it is one as it is.
-    measured: Option<Rc<Measured>>,
-    unit: Unit,
+pub(super) struct Known {
+    pub(super) value: Option<f64>,
+    pub(super) influences: Option<Rc<Vec<f64>>>,
+    /// The metric that it is.
+    pub(super) measured: Option<Rc<Measured>>,
+    /// What the metric is divided by, if it is.
+    pub(super) budget: Option<f64>,
+    /// The formula that it is.
+    pub(super) formula: Option<Rc<Expression>>,
+    pub(super) unit: Unit,
+    /// The least and the greatest value that it can have.
+    pub(super) reach: (f64, f64),
 }
 
 impl<'j, 'p> Formulas<'j, 'p> {
     /// Evaluates all formulas of the policy, and the weighted score if metrics have weights.
     pub(super) fn new(judge: &'j Judge<'p>, metrics: &mut Metrics) -> Result<Self, Fault> {
-        let mut formulas = Self { judge, values: IndexMap::new(), results: Vec::new() };
+        let mut formulas = Self { judge, values: IndexMap::new(), results: Vec::new(), exact: RefCell::default() };
         if let Some(weighted) = weighted_score(judge)? {
             formulas.add(&weighted, metrics)?;
         }
@@ -45,17 +59,23 @@ impl<'j, 'p> Formulas<'j, 'p> {
     fn add(&mut self, composite: &Composite, metrics: &mut Metrics) -> Result<(), Fault> {
         self.look_up(&composite.formula, metrics)?;
         let expression = &composite.formula.value.expression;
-        let (value, linear) = (self.value(expression), self.linear(expression));
-        let figure = self.figure(expression, value, linear.as_ref());
+        let value = self.value(expression);
         self.results.push(CompositeResult {
             name: composite.name.value.clone(),
             formula: one_line(&composite.formula.value.text),
-            figure,
+            figure: self.figure(&composite.formula.value, value),
             terms: self.terms(&composite.formula.value),
             gate: None,
         });
-        let influences = self.influences(expression).map(Rc::new);
-        let known = Known { value, influences, measured: None, unit: Unit::Plain };
+        let known = Known {
+            value,
+            influences: None,
+            measured: None,
+            budget: None,
+            reach: self.reach(expression).unwrap_or((f64::NEG_INFINITY, f64::INFINITY)),
+            formula: Some(Rc::new(expression.clone())),
+            unit: Unit::Plain,
+        };
         self.values.insert(composite.name.value.clone(), known);
         Ok(())
     }
@@ -67,12 +87,19 @@ impl<'j, 'p> Formulas<'j, 'p> {
                 continue;
             }
             let spanned = Spanned { value: name.to_owned(), span: formula.span.clone() };
-            let known = match name.strip_prefix("normalized_").or_else(|| name.strip_prefix("normalised_")) {
-                Some(what) => self.normalised(what, &spanned, metrics)?,
+            let known = match normalized(name) {
+                Some(metric) => self.normalised(metric, &spanned, metrics)?,
                 None => {
                     let measured = metrics.get(self.judge, &spanned)?;
-                    let influences = measured.influences(self.judge).map(Rc::new);
-                    Known { value: measured.value(), influences, unit: measured.unit, measured: Some(measured) }
+                    Known {
+                        value: measured.value(),
+                        influences: measured.influences(self.judge).map(Rc::new),
+                        unit: measured.unit,
+                        reach: measured.reach(),
+                        measured: Some(measured),
+                        budget: None,
+                        formula: None,
+                    }
                 }
             };
             self.values.insert(name.to_owned(), known);
@@ -81,11 +108,10 @@ impl<'j, 'p> Formulas<'j, 'p> {
     }
 
     /// A metric over its budget, between 0 and 1. `normalized_latency` is `latency_p95` over its budget.
-    fn normalised(&self, what: &str, name: &Spanned<String>, metrics: &mut Metrics) -> Result<Known, Fault> {
-        let metric = if what == "latency" { "latency_p95" } else { what };
-        let metric = Spanned { value: metric.to_owned(), span: name.span.clone() };
+    fn normalised(&self, metric: String, name: &Spanned<String>, metrics: &mut Metrics) -> Result<Known, Fault> {
+        let metric = Spanned { value: metric, span: name.span.clone() };
         let measured = metrics.get(self.judge, &metric)?;
-        let Some(budget) = self.judge.budget(&metric.value)? else {
+        let Some(budget) = self.judge.budget(&metric.value, measured.unit)? else {
             return Err(Mistake {
                 message: format!("`{}` has no budget: nothing says what {} is divided by", name.value, metric.value),
                 span: Some(name.span.clone()),
@@ -98,59 +124,79 @@ impl<'j, 'p> Formulas<'j, 'p> {
         let influences = measured
             .influences(self.judge)
             .map(|moved| Rc::new(moved.iter().map(|x| if is_inside { x / budget } else { 0.0 }).collect::<Vec<f64>>()));
-        Ok(Known { value: share.map(|share| share.clamp(0.0, 1.0)), influences, measured: None, unit: Unit::Plain })
+        Ok(Known {
+            value: share.map(|share| share.clamp(0.0, 1.0)),
+            influences,
+            unit: measured.unit,
+            reach: (0.0, 1.0),
+            measured: Some(measured),
+            budget: Some(budget),
+            formula: None,
+        })
     }
 
-    fn value(&self, expression: &Expression) -> Option<f64> {
+    pub(super) fn value(&self, expression: &Expression) -> Option<f64> {
         expression.value(&|name| self.values.get(name)?.value)
     }
 
-    /// How far each sample moves an expression: as far as it moves the metrics in it (the delta method).
-    fn influences(&self, expression: &Expression) -> Option<Vec<f64>> {
-        let mut moved = vec![0.0; self.judge.samples.len()];
+    fn figure(&self, formula: &Formula, value: Option<f64>) -> Figure {
+        let expression = &formula.expression;
+        let Some(value) = value else { return undefined(self.why_undefined(formula, expression)) };
+        let exact = self.bounded_exactly(expression);
+        let linear = self.linear(expression, &exact).filter(|linear| linear.stderr.is_ok_and(|error| error > 0.0));
+        let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
+        let method = match &exact[..] {
+            [] => "formula, errors by the delta method",
+            _ => "formula, exact bounds of metrics that do not vary",
+        };
+        let mut figure = Figure::new(value, Tally { n, missing: 0 }, method);
+        figure.caveats.extend(linear.iter().flat_map(Linearised::caveats).map(Caveat::from));
+        figure.interval = self.interval(expression, !exact.is_empty());
+        figure
+    }
+
+    /// The interval of an expression, if it says more than what the expression can reach at all.
+    fn interval(&self, expression: &Expression, is_joint: bool) -> Option<Interval> {
+        let confidence = self.judge.context.confidence;
+        let (lower, upper) = self.bounds(expression, confidence.tail());
+        let reach = self.reach(expression);
+        let says_nothing = match lower.zip(upper) {
+            Some(both) => reach == Some(both),
+            None => lower.is_none() && upper.is_none(),
+        };
+        let method = if is_joint { Method::Bonferroni } else { Method::DeltaT };
+        (!says_nothing).then_some(Interval { lower, upper, confidence, method })
+    }
+
+    /// Which part of an expression has no value, and why.
+    fn why_undefined(&self, formula: &Formula, expression: &Expression) -> String {
+        let has_none = |name: &&str| self.values.get(*name).is_none_or(|known| known.value.is_none());
+        let Some(name) = self.leaves(expression).into_iter().find(has_none) else {
+            return self.no_number(formula, expression);
+        };
+        let measured = self.values.get(name).and_then(|known| known.measured.as_ref());
+        match measured.and_then(|measured| measured.figure.value.as_ref().err()) {
+            Some(why) => format!("`{name}` is undefined: {why}"),
+            None => format!("`{name}` is undefined"),
+        }
+    }
+
+    /// What keeps an expression of numbers from being one.
+    fn no_number(&self, formula: &Formula, expression: &Expression) -> String {
         for name in expression.names() {
-            let slope = self.slope(expression, name)?;
-            if slope != 0.0 {
-                let influences = self.values.get(name)?.influences.as_ref()?;
-                moved.iter_mut().zip(influences.iter()).for_each(|(moved, x)| *moved += slope * x);
+            let composite = self.judge.policy.composite.iter().find(|composite| composite.name.value == name);
+            if let Some(composite) =
+                composite.filter(|_| self.values.get(name).is_some_and(|known| known.value.is_none()))
+            {
+                let inner = &composite.formula.value;
+                return format!("`{name}` is undefined: {}", self.no_number(inner, &inner.expression));
             }
         }
-        Some(moved)
-    }
-
-    /// How steeply an expression rises with a name.
-    fn slope(&self, expression: &Expression, name: &str) -> Option<f64> {
-        let at = self.values.get(name)?.value?;
-        let step = 1e-6 * at.abs().max(1.0);
-        let moved = |by: f64| {
-            expression.value(&|other| if other == name { Some(at + by) } else { self.values.get(other)?.value })
-        };
-        Some((moved(step)? - moved(-step)?) / (2.0 * step))
-    }
-
-    fn linear(&self, expression: &Expression) -> Option<Linearised> {
-        let influences = self.influences(expression)?;
-        let estimate = self.value(expression)?;
-        composite(&[Component { weight: 1.0, estimate, influences: &influences }], None).ok()
-    }
-
-    fn figure(&self, expression: &Expression, value: Option<f64>, linear: Option<&Linearised>) -> Figure {
-        let Some(value) = value else {
-            let missing = expression
-                .names()
-                .into_iter()
-                .find(|name| self.values.get(*name).is_none_or(|known| known.value.is_none()));
-            return undefined(
-                missing.map_or_else(|| "the formula has no value".to_owned(), |name| format!("`{name}` is undefined")),
-            );
-        };
-        let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
-        let mut figure = Figure::new(value, Tally { n, missing: 0 }, "formula, errors by the delta method");
-        if let Some(linear) = linear.filter(|linear| linear.stderr.is_ok_and(|error| error > 0.0)) {
-            figure.interval = linear.interval(self.judge.context.confidence).ok();
-            figure.caveats.extend(linear.caveats().into_iter().map(Caveat::from));
+        let value_of = |name: &str| self.values.get(name)?.value;
+        match expression.without_value(&value_of) {
+            Some((part, why)) => format!("`{}` {why}", formula.written(part)),
+            None => "the formula has no value".to_owned(),
         }
-        figure
     }
 
     /// The summands of a formula with what each adds.
@@ -168,13 +214,15 @@ impl<'j, 'p> Formulas<'j, 'p> {
         summands.into_iter().map(term).collect()
     }
 
-    /// The formula that a condition compares with a number, and that comparison: the first one, if there is any.
+    /// The formula that a condition compares with a number, and that comparison: the first one that has a value, if there
+    /// is any. What has none is in the reason, unless another part of the condition decides.
     pub(super) fn main(&self, condition: &Expression) -> Option<(Figure, Rule)> {
         let mut found = None;
         condition.visit(&mut |part| {
             if let (None, Node::Compare(comparison, left, right)) = (&found, &part.node)
                 && let (Node::Name(name), Node::Number(value)) = (&left.node, &right.node)
-                && let Some(result) = self.results.iter().find(|result| result.name == *name)
+                && let Some(result) =
+                    self.results.iter().find(|result| result.name == *name && result.figure.value.is_ok())
             {
                 found = Some((result.figure.clone(), Rule { comparison: *comparison, value: *value }));
             }
@@ -198,6 +246,9 @@ impl<'j, 'p> Formulas<'j, 'p> {
                 Decided { verdict, reason: format!("not: {}", decided.reason), ..decided }
             }
             Node::Compare(comparison, left, right) => {
+                if let Some(part) = [left, right].into_iter().find(|part| self.value(part).is_none()) {
+                    return Decided::new(Verdict::Undecided, self.why_undefined(formula, part));
+                }
                 let decided = self.comparison(*comparison, left, right, mode);
                 Decided { reason: format!("{}: {}", text(), decided.reason), ..decided }
             }
@@ -210,23 +261,24 @@ impl<'j, 'p> Formulas<'j, 'p> {
             return self.comparison(comparison.turned(), right, left, mode);
         }
         let (Some(value), Some(threshold)) = (self.value(left), self.value(right)) else {
-            let missing = left.names().into_iter().chain(right.names());
-            let missing =
-                missing.into_iter().find(|name| self.values.get(*name).is_none_or(|known| known.value.is_none()));
-            return Decided::new(Verdict::Undecided, format!("`{}` is undefined", missing.unwrap_or("it")));
+            return Decided::new(Verdict::Undecided, "it is undefined");
         };
         let rule = Rule { comparison, value: threshold };
         // A metric as it is has better evidence than its slope.
         if let (Node::Name(name), true) = (&left.node, right.names().is_empty())
-            && let Some(Known { measured: Some(measured), unit, .. }) = self.values.get(name)
+            && let Some(Known { measured: Some(measured), budget: None, unit, .. }) = self.values.get(name)
         {
             return self.judge.asked(measured, rule, *unit).decide(mode);
         }
-        let shown = |x: f64| Unit::Plain.show(x);
-        let best = |expression: &Expression| expression.value(&|name| self.without_errors(name));
+        let shown = |x: f64| Unit::Plain.show_beside(x, threshold);
+        let best = |expression: &Expression| self.value_with(expression, &|name| self.without_errors(name));
         let is_broken =
             || best(left).zip(best(right)).is_some_and(|(left, right)| holds(Rule { value: right, ..rule }, left));
         match mode {
+            Mode::Point if holds(rule, value) && self.missing_could_change(comparison, left, right) => {
+                let reason = format!("{}, but what has no score could change that", shown(value));
+                Decided::new(Verdict::Undecided, reason)
+            }
             Mode::Point if holds(rule, value) => Decided::new(Verdict::Pass, shown(value)),
             _ if !holds(rule, value) && is_broken() => {
                 let reason = format!("{}, but it may hold but for samples that ended in an error", shown(value));
@@ -237,43 +289,60 @@ impl<'j, 'p> Formulas<'j, 'p> {
         }
     }
 
-    /// The value that a name would have if nothing had ended in an error.
+    /// True when a comparison would not hold with every missing value as bad as it can be.
+    fn missing_could_change(&self, comparison: Comparison, left: &Expression, right: &Expression) -> bool {
+        let ends = self.range_with_missing(left).zip(self.range_with_missing(right));
+        let Some(((low, high), (least, most))) = ends.filter(|_| self.judge.policy.missing == OnMissingValues::Worst)
+        else {
+            return false;
+        };
+        let holds_for = |x: f64, threshold: f64| holds(Rule { comparison, value: threshold }, x);
+        !(holds_for(low, most) && holds_for(high, least))
+    }
+
+    /// The value that a metric would have if nothing had ended in an error.
     fn without_errors(&self, name: &str) -> Option<f64> {
-        if let Some(composite) = self.judge.policy.composite.iter().find(|composite| composite.name.value == name) {
-            return composite.formula.value.expression.value(&|name| self.without_errors(name));
-        }
         let known = self.values.get(name)?;
-        let measured = known.measured.as_ref();
+        let measured = known.measured.as_ref().filter(|_| known.budget.is_none());
         let rule = Rule { comparison: Comparison::AtLeast, value: 1.0 };
         let best = measured.and_then(|measured| self.judge.asked(measured, rule, known.unit).without_errors());
         best.map(|(_, best)| best).or(known.value)
     }
 
-    /// Decides by the one-sided bound of the difference of both sides.
+    /// Decides by the one-sided bounds of the difference of both sides.
     fn bounded(&self, rule: Rule, left: &Expression, right: &Expression, level: f64) -> Decided {
-        let (a, b) = (self.influences(left), self.influences(right));
-        let difference = a.zip(b).and_then(|(a, b)| {
-            let influences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-            let estimate = self.value(left)? - self.value(right)?;
-            composite(&[Component { weight: 1.0, estimate, influences: &influences }], None).ok()
-        });
-        let confidence = calipers_stats::Confidence::two_sided(2.0 * level - 1.0).ok();
-        let interval = difference
-            .filter(|linear| linear.stderr.is_ok_and(|error| error > 0.0))
-            .zip(confidence)
-            .and_then(|(linear, confidence)| linear.interval(confidence).ok());
-        let Some((Some(lower), Some(upper))) = interval.map(|interval| (interval.lower, interval.upper)) else {
-            return Decided::new(Verdict::Undecided, "its error is not known");
+        let sides = (Box::new(left.clone()), Box::new(right.clone()));
+        let node = Node::Arithmetic(Arithmetic::Subtract, sides.0, sides.1);
+        let difference = Expression { node, range: left.range.clone() };
+        let (lower, upper) = self.bounds(&difference, 1.0 - level);
+        let zero = |comparison| Rule { comparison, value: 0.0 };
+        let surely = |comparison| match comparison {
+            Comparison::AtLeast | Comparison::Above => lower.is_some_and(|lower| holds(zero(comparison), lower)),
+            Comparison::AtMost | Comparison::Below => upper.is_some_and(|upper| holds(zero(comparison), upper)),
+            Comparison::Equal => false,
         };
-        let up = matches!(rule.comparison, Comparison::AtLeast | Comparison::Above);
-        let (passes, fails) = if up { (lower >= 0.0, upper <= 0.0) } else { (upper <= 0.0, lower >= 0.0) };
-        let verdict = match (rule.comparison, passes, fails) {
-            (Comparison::Equal, ..) | (_, false, false) => Verdict::Undecided,
-            (_, true, _) => Verdict::Pass,
-            _ => Verdict::Fail,
+        let verdict = match rule.comparison {
+            Comparison::Equal => Verdict::Undecided,
+            comparison if surely(comparison) => Verdict::Pass,
+            comparison if surely(comparison.opposite()) => Verdict::Fail,
+            _ => Verdict::Undecided,
         };
-        let range =
-            format!("between {} and {}", Unit::Plain.show(rule.value + lower), Unit::Plain.show(rule.value + upper));
+        let shown = |bound: f64| Unit::Plain.show_beside(rule.value + bound, rule.value);
+        let range = match (lower, upper) {
+            (Some(lower), Some(upper)) => format!("between {} and {}", shown(lower), shown(upper)),
+            (Some(lower), None) => format!("at least {}", shown(lower)),
+            (None, Some(upper)) => format!("at most {}", shown(upper)),
+            (None, None) => {
+                let open = self.unbounded(&difference, 1.0 - level);
+                return Decided::new(
+                    Verdict::Undecided,
+                    open.map_or_else(
+                        || "the data do not bound it".to_owned(),
+                        |name| format!("the data do not bound `{name}`"),
+                    ),
+                );
+            }
+        };
         Decided::new(verdict, format!("{range} with {} confidence", Unit::Rate.show(level)))
     }
 }
@@ -292,6 +361,8 @@ fn both(a: Decided, b: Decided, strong: Verdict) -> Decided {
     match rank(a.verdict).cmp(&rank(b.verdict)) {
         std::cmp::Ordering::Less => a,
         std::cmp::Ordering::Greater => b,
+        // One cause is told once.
+        std::cmp::Ordering::Equal if a.reason == b.reason => a,
         std::cmp::Ordering::Equal => Decided { reason: format!("{}; {}", a.reason, b.reason), ..a },
     }
 }

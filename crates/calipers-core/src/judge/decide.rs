@@ -1,8 +1,9 @@
 //! From what a figure rests on to a decision about its threshold.
 
 use super::Mode;
-use crate::policy::{Comparison, OnMissingValues, Rule};
-use crate::{Evidence, Figure, Unit, Verdict};
+use super::measured::worth;
+use crate::policy::{Comparison, OnMissingValues, Rule, rule_text};
+use crate::{Evidence, Figure, Unit, Verdict, counted};
 use calipers_stats::cluster::{ClusterEstimate, clustered};
 use calipers_stats::gate::{Decision, Gate, SamplesMore};
 use calipers_stats::proportion::Proportion;
@@ -111,7 +112,7 @@ impl Asked<'_> {
     }
 
     fn by_estimate(&self, value: f64) -> Decided {
-        let shown = if value.is_infinite() { "longer than any limit".to_owned() } else { self.unit.show(value) };
+        let shown = if value.is_infinite() { "longer than any limit".to_owned() } else { self.beside(value) };
         let rule = self.rule_text();
         // All means all, whatever they weigh.
         let holds_now = if self.counts() {
@@ -131,9 +132,10 @@ impl Asked<'_> {
         }
         match self.without_errors() {
             Some((errored, best)) if holds(self.rule, best) => {
-                let best = self.unit.show(best);
-                let them = if errored == 1 { "1 sample that" } else { &format!("{errored} samples that") };
-                let reason = format!("{shown} is not {rule}, but it may be {best} but for {them} ended in an error");
+                let best = self.beside(best);
+                let them = counted(errored, "sample");
+                let reason =
+                    format!("{shown} is not {rule}, but it may be {best} but for {them} that ended in an error");
                 Decided::new(Verdict::Undecided, reason)
             }
             _ => Decided::new(Verdict::Fail, format!("{shown} is not {rule}")),
@@ -148,30 +150,53 @@ impl Asked<'_> {
 
     /// True when the rule would hold with every missing value as bad as it can be, or where that cannot be said.
     fn holds_at_worst(&self) -> bool {
-        let bad = if self.wants_more() { 0.0 } else { 1.0 };
-        match self.evidence {
-            Some(Evidence::Mean { samples, values, missing }) if !missing.is_empty() => {
-                let Ok((values, samples)) = filled_in(values, samples, missing, Some(bad)) else { return true };
+        self.with_missing(self.wants_more()).is_none_or(|worst| holds(self.rule, worst))
+    }
+
+    /// The estimate with every missing value as low, or as high, as it can be; none where nothing is missing, or where that
+    /// cannot be said.
+    pub(super) fn with_missing(&self, is_low: bool) -> Option<f64> {
+        let end = if is_low { 0.0 } else { 1.0 };
+        match self.evidence? {
+            Evidence::Mean { samples, values, missing } if !missing.is_empty() => {
+                let (values, samples) = filled_in(values, samples, missing, Some(end)).ok()?;
                 let weight = |&sample: &u32| self.weights.map_or(1.0, |weights| weights[sample as usize]);
                 let weights: Vec<f64> = samples.iter().map(weight).collect();
-                weighted_mean(&values, &weights, None).is_ok_and(|mean| holds(self.rule, mean.mean.estimate))
+                // Without any weight nothing holds.
+                Some(weighted_mean(&values, &weights, None).map_or(f64::NAN, |mean| mean.mean.estimate))
             }
-            Some(Evidence::Ratio { numerators, denominators, missing, is_share: true, .. }) if !missing.is_empty() => {
+            Evidence::Ratio { numerators, denominators, missing, is_share: true, .. } if !missing.is_empty() => {
                 let more = missing.len() as f64;
                 let (y, x): (f64, f64) = (numerators.iter().sum(), denominators.iter().sum());
-                holds(self.rule, (y + bad * more) / (x + more))
+                Some((y + end * more) / (x + more))
             }
-            Some(Evidence::Quantile { p, values, missing, .. }) if !missing.is_empty() => {
-                let end = if self.wants_more() { f64::NEG_INFINITY } else { f64::INFINITY };
+            Evidence::Quantile { p, values, missing, .. } if !missing.is_empty() => {
+                let end = if is_low { f64::NEG_INFINITY } else { f64::INFINITY };
                 let all = values.iter().copied().chain(missing.iter().map(|_| end)).collect();
-                Sorted::new(all).and_then(|sorted| sorted.linear(*p)).is_ok_and(|worst| holds(self.rule, worst))
+                let quantile = Sorted::new(all).and_then(|sorted| sorted.linear(*p));
+                // It lies among the missing ones.
+                Some(quantile.unwrap_or(end))
             }
-            _ => true,
+            _ => None,
         }
     }
 
     fn rule_text(&self) -> String {
-        format!("{} {}", self.rule.comparison.sign(), self.unit.show(self.rule.value))
+        format!("{} {}", self.rule.comparison.sign(), self.threshold_text())
+    }
+
+    /// The threshold as somebody wrote it, or rounded where nobody did.
+    fn threshold_text(&self) -> String {
+        const WRITTEN_MAX: usize = 6;
+        let exact = rule_text("", &self.rule, self.unit);
+        let exact = exact.trim_start().trim_start_matches(self.rule.comparison.sign()).trim_start();
+        let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.chars().filter(char::is_ascii_digit).count());
+        if decimals <= WRITTEN_MAX { exact.to_owned() } else { self.unit.show(self.rule.value) }
+    }
+
+    /// A number that is told from the threshold beside it.
+    fn beside(&self, value: f64) -> String {
+        self.unit.show_beside(value, self.rule.value)
     }
 
     fn missing_samples(&self) -> u64 {
@@ -206,14 +231,11 @@ impl Asked<'_> {
 
     fn with_confidence(&self, level: f64) -> Decided {
         if self.rule.comparison == Comparison::Equal {
-            let reason = format!("no number of samples shows that it is exactly {}", self.unit.show(self.rule.value));
+            let reason = format!("no number of samples shows that it is exactly {}", self.threshold_text());
             return Decided::new(Verdict::Undecided, reason);
         }
         let alpha = 1.0 - level;
-        let (bad, good) = match self.missing {
-            OnMissingValues::Worst => (Fill::Bad, Fill::Good),
-            OnMissingValues::AtRandom => (Fill::LeftOut, Fill::LeftOut),
-        };
+        let (bad, good) = self.fills();
         let (worst, best) = match (self.basis(bad, Fill::Bad), self.basis(good, Fill::Good)) {
             (Ok(worst), Ok(best)) => (worst, best),
             (Err(why), _) | (_, Err(why)) => return Decided::new(Verdict::Undecided, why),
@@ -237,16 +259,38 @@ impl Asked<'_> {
     /// gates are decided. A rule passes with confidence when this bound clears it.
     pub(super) fn bound(&self, level: f64) -> Result<f64, String> {
         let alpha = 1.0 - level;
-        let fill = match self.missing {
-            OnMissingValues::Worst => Fill::Bad,
-            OnMissingValues::AtRandom => Fill::LeftOut,
-        };
+        let (fill, _) = self.fills();
         if let Some(Evidence::Quantile { values, .. }) = self.evidence {
             return self.quantile_bound(values, fill, alpha);
         }
         let tested = self.basis(fill, Fill::Bad)?;
         let (lower, upper) = tested.bounds(alpha);
         (if tested.up { lower } else { upper }).ok_or_else(|| "the data do not bound it".to_owned())
+    }
+
+    /// The bounds on both sides at 1 − α each, whatever the rule: the lower one as when gates pass, the upper one as when they
+    /// fail.
+    pub(super) fn bounds_at(&self, alpha: f64) -> (Option<f64>, Option<f64>) {
+        let (bad, good) = self.fills();
+        let asked = |comparison| Asked { rule: Rule { comparison, value: 0.0 }, ..*self };
+        if let Some(Evidence::Quantile { values, .. }) = self.evidence {
+            let bound = |comparison| asked(comparison).quantile_bound(values, bad, alpha).ok();
+            return (bound(Comparison::AtLeast), bound(Comparison::AtMost));
+        }
+        let bounds =
+            |fill, rounding| asked(Comparison::AtLeast).basis(fill, rounding).map(|tested| tested.bounds(alpha));
+        (
+            bounds(bad, Fill::Bad).ok().and_then(|bounds| bounds.0),
+            bounds(good, Fill::Good).ok().and_then(|bounds| bounds.1),
+        )
+    }
+
+    /// What missing values are taken for before a gate passes, and before it fails.
+    fn fills(&self) -> (Fill, Fill) {
+        match self.missing {
+            OnMissingValues::Worst => (Fill::Bad, Fill::Good),
+            OnMissingValues::AtRandom => (Fill::LeftOut, Fill::LeftOut),
+        }
     }
 
     /// The tightest value of the run that would pass as the limit of a quantile.
@@ -265,13 +309,23 @@ impl Asked<'_> {
             Some(limits.partition_point(|limit| !passes(limit)))
         };
         let limit = place.and_then(|place| limits.get(place)).copied();
-        limit.ok_or_else(|| format!("{} values are too few to bound it", values.len()))
+        limit.ok_or_else(|| format!("{} cannot bound it", counted(values.len(), "value")))
     }
 
     fn undecided(&self, worst: &Tested, best: &Tested, alpha: f64) -> (String, Option<u64>) {
         if let Some((n, needs)) = worst.cannot_pass(alpha) {
-            let reason =
-                format!("even a perfect score of {n} samples cannot show {}; {needs} are needed", self.rule_text());
+            let reason = match self.evidence {
+                Some(Evidence::Quantile { values, missing, .. }) => {
+                    // Attempts that are all alike count as one a sample.
+                    let what = if (values.len() + missing.len()) as u64 == n { "attempt" } else { "sample" };
+                    let (have, asked) = (counted(n, what), self.share_asked(worst));
+                    format!("{have} cannot show that {asked}, even if all go well; {needs} are needed")
+                }
+                _ => {
+                    let (have, rule) = (counted(n, "sample"), self.rule_text());
+                    format!("even a perfect score of {have} cannot show {rule}; {needs} are needed")
+                }
+            };
             return (reason, Some(needs - n));
         }
         let missing = self.missing_samples();
@@ -280,21 +334,52 @@ impl Asked<'_> {
                 .basis(Fill::LeftOut, Fill::Bad)
                 .is_ok_and(|as_is| as_is.test(alpha).passes || as_is.p_fail() <= alpha)
         {
-            return (format!("the {missing} samples without a score could change the answer"), None);
+            return (format!("the {} without a score could change the answer", counted(missing, "sample")), None);
         }
         let more = worst.more(alpha).filter(|more| *more > 0);
-        let reason = match (worst.show_bound(self, alpha, true), best.show_bound(self, alpha, false)) {
-            (Some(low), Some(high)) => format!("it may be anything between {low} and {high}"),
-            (Some(low), None) => format!("it may be as bad as {low}"),
+        let reason = match (worst.bound(alpha, true), best.bound(alpha, false)) {
+            (Some(x), Some(y)) if worst.is_quantile => {
+                let (low, high) = (
+                    Unit::Rate.show_beside(x.min(y), worst.threshold),
+                    Unit::Rate.show_beside(x.max(y), worst.threshold),
+                );
+                format!(
+                    "it may be that only {low} or as many as {high} of the attempts are {}, and {}",
+                    self.within(),
+                    worst.have_to()
+                )
+            }
+            (Some(low), Some(high)) => {
+                format!("it may be anything between {} and {}", self.beside(low), self.beside(high))
+            }
+            (Some(low), None) if !worst.is_quantile => format!("it may be as bad as {}", self.beside(low)),
             _ => "the data do not bound it".to_owned(),
         };
         (reason, more)
     }
 
+    /// What the bound says: `at least 96.1 %`, `at least 97 % of the attempts are within 5000 ms, and 95 % have to be`.
     fn bound_text(&self, tested: &Tested, alpha: f64, is_worst: bool) -> String {
-        let Some(bound) = tested.show_bound(self, alpha, is_worst) else { return self.rule_text() };
-        let is_lower = self.wants_more() == is_worst;
-        format!("{} {bound}", if is_lower { "at least" } else { "at most" })
+        let Some(bound) = tested.bound(alpha, is_worst) else { return self.rule_text() };
+        let side = if tested.up == is_worst { "at least" } else { "at most" };
+        if !tested.is_quantile {
+            return format!("{side} {}", self.beside(bound));
+        }
+        let share = Unit::Rate.show_beside(bound, tested.threshold);
+        format!("{side} {share} of the attempts are {}, and {},", self.within(), tested.have_to())
+    }
+
+    /// The values that a limit of a quantile counts: `within 5000 ms`.
+    fn within(&self) -> String {
+        let side =
+            if matches!(self.rule.comparison, Comparison::Below | Comparison::AtLeast) { "below" } else { "within" };
+        format!("{side} {}", self.threshold_text())
+    }
+
+    /// What a limit of a quantile asks for: `95 % of the attempts are within 5000 ms`.
+    fn share_asked(&self, tested: &Tested) -> String {
+        let side = if tested.up { "" } else { "at most " };
+        format!("{side}{} of the attempts are {}", Unit::Rate.show(tested.threshold), self.within())
     }
 
     fn wants_more(&self) -> bool {
@@ -328,7 +413,7 @@ impl Asked<'_> {
                 test(basis, self.rule.value, up)
             }
             Some(Evidence::Quantile { p, samples, values, missing }) => {
-                // The quantile is at most the limit exactly when at least p of the values are.
+                // The quantile is at most the limit exactly when at least p of the attempts are.
                 let is_bad = if up { f64::NEG_INFINITY } else { f64::INFINITY };
                 let extra = match fill {
                     Fill::LeftOut => None,
@@ -450,18 +535,16 @@ impl Tested {
         (needed.is_finite() && needed - n as f64 <= MORE_MAX as f64).then(|| (needed as u64).saturating_sub(n).max(1))
     }
 
-    fn show_bound(&self, asked: &Asked<'_>, alpha: f64, is_worst: bool) -> Option<String> {
+    /// The bound on the worse or on the better side.
+    fn bound(&self, alpha: f64, is_worst: bool) -> Option<f64> {
         let (lower, upper) = self.bounds(alpha);
-        let bound = if self.up == is_worst { lower? } else { upper? };
-        if !self.is_quantile {
-            return Some(asked.unit.show(bound));
-        }
-        let within = Unit::Rate.show(bound);
-        Some(format!(
-            "{within} within {} (of {} asked for)",
-            asked.unit.show(asked.rule.value),
-            Unit::Rate.show(self.threshold)
-        ))
+        if self.up == is_worst { lower } else { upper }
+    }
+
+    /// How many values a quantile asks for: `95 % have to be`.
+    fn have_to(&self) -> String {
+        let share = Unit::Rate.show(self.threshold);
+        if self.up { format!("{share} have to be") } else { format!("at most {share} may be") }
     }
 }
 
@@ -492,7 +575,10 @@ fn filled_in(
     let (mut values, mut samples) = (values.to_vec(), samples.to_vec());
     if let Some(fill) = fill.filter(|_| !missing.is_empty()) {
         if !values.iter().all(|x| (0.0..=1.0).contains(x)) {
-            return Err(format!("{} samples have no score, and nothing bounds what it could have been", missing.len()));
+            return Err(format!(
+                "{} without a score, and nothing bounds what it could have been",
+                counted(missing.len(), "sample")
+            ));
         }
         values.extend(missing.iter().map(|_| fill));
         samples.extend(missing);
@@ -511,7 +597,7 @@ fn mean_basis(values: &[f64], samples: &[u32], weights: Option<&[f64]>, down: bo
     let weighted = weighted_mean(values, &weights, None).map_err(|why| format!("undefined: {why}"))?;
     if moments.is_binary() {
         // An exact test of as many equal samples as these are worth.
-        let worth = weighted.effective_n.max(1.0).floor();
+        let worth = worth(&weighted) as f64;
         let successes = weighted.mean.estimate * worth;
         let successes = if down { (successes + 1e-9).floor() } else { (successes - 1e-9).ceil() };
         return exact(successes.clamp(0.0, worth) as u64, worth as u64);
@@ -537,7 +623,10 @@ fn ratio_basis(
         return exact(successes, denominators.len() as u64 + missing);
     }
     if missing > 0 {
-        return Err(format!("{missing} samples have no value, and nothing bounds what it could have been"));
+        return Err(format!(
+            "{} without a value, and nothing bounds what it could have been",
+            counted(missing, "sample")
+        ));
     }
     ratio_of_sums(numerators, denominators, None)
         .map(|ratio| Basis::Linear(ratio.ratio))

@@ -1,7 +1,7 @@
 //! The metrics that a policy names, measured once each.
 
 use super::{Fault, Judge};
-use crate::metric::mean_figure;
+use crate::metric::{mean_figure, perfect_score_of};
 use crate::policy::{Mistake, Span, Spanned};
 use crate::{Caveat, Error, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
 use calipers_stats::cluster::clustered;
@@ -50,8 +50,7 @@ impl Metrics {
 
 /// A metric over the run, weighted where it is a mean over scenarios and scenarios have weights.
 pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Span) -> Result<Measured, Fault> {
-    let about = judge.about(metric.name());
-    let (unit, direction) = about.map_or((Unit::Plain, None), |about| (about.unit, about.direction));
+    let (unit, direction) = judge.case.registry.sense(metric);
     let not_one = || {
         Fault::from(Mistake {
             message: format!("`{name}` is not one number"),
@@ -89,18 +88,27 @@ fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: 
     let weighted = weighted_mean(values, weights, None);
     let value = weighted.as_ref().map(|weighted| weighted.mean.estimate).map_err(|&why| why);
     let mut figure = Figure::statistic(value, f64::NAN, tally, "weighted mean");
-    if let Ok(weighted) = weighted {
+    if let Ok(weighted) = &weighted {
         let moments = Moments::from_slice(values);
-        figure.interval = weighted_interval(&weighted, &moments, confidence);
+        figure.interval = weighted_interval(weighted, &moments, confidence);
         // The intervals of shares hold for few samples too.
         if !moments.is_unit() {
             figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
         }
         figure = figure.with_detail("effective_n", weighted.effective_n);
     }
-    // What is said about the scores holds with weights too.
-    figure.caveats.extend(plain.caveats.iter().filter(|caveat| !matches!(caveat, Caveat::Statistic(_))).cloned());
+    // What is said about the scores holds with weights too; what they show, for as many as they are worth.
+    let about_scores = plain.caveats.iter().filter(|caveat| !matches!(caveat, Caveat::Statistic(_)));
+    figure.caveats.extend(about_scores.filter_map(|caveat| match caveat {
+        Caveat::PerfectScore { n, passed, .. } => perfect_score_of(*n, worth(weighted.as_ref().ok()?), *passed),
+        other => Some(other.clone()),
+    }));
     figure
+}
+
+/// How many samples that count alike say as much as weighted ones (Kish 1965), as a whole number that is never too large.
+pub(super) fn worth(weighted: &WeightedMean) -> u64 {
+    (weighted.effective_n * (1.0 + 1e-12)).max(1.0).floor() as u64
 }
 
 /// The interval that the same values without weights would have, with as many samples as the weighted ones are worth.
@@ -131,10 +139,14 @@ impl Measured {
         let (samples, values): (Vec<u32>, Vec<f64>) = chosen.map(|(sample, value)| (*sample, *value)).unzip();
         let missing: Vec<u32> = missing.iter().copied().filter(|sample| is_chosen(*sample)).collect();
         let tally = Tally { n: values.len() as u64, missing: missing.len() as u64 };
-        let figure = match tally {
+        let mut figure = match tally {
             Tally { n: 0, missing: 0 } => undefined(nothing),
             _ => mean_figure(&Moments::from_slice(&values), tally, true, &judge.context),
         };
+        // What leaves all without a value leaves some without one.
+        if let (Tally { n: 0, missing: 1.. }, Err(why)) = (tally, &self.figure.value) {
+            figure.value = Err(why.clone());
+        }
         let evidence = Some(Evidence::Mean { samples, values, missing });
         Some(Self { unit: self.unit, direction: self.direction, figure, unweighted: None, evidence }.weighted(judge))
     }
@@ -170,6 +182,25 @@ impl Measured {
             Evidence::Quantile { p, samples, values, .. } => add(samples, quantile_influences(*p, samples, values)?),
         }
         Some(moved)
+    }
+
+    /// How many samples that count alike it rests on.
+    pub(super) fn samples(&self, judge: &Judge<'_>) -> f64 {
+        let plain = self.figure.n as f64;
+        let (Some(all), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &self.evidence) else {
+            return plain;
+        };
+        let weights: Vec<f64> = samples.iter().map(|&sample| all[sample as usize]).collect();
+        weighted_mean(values, &weights, None).map_or(plain, |weighted| weighted.effective_n)
+    }
+
+    /// The least and the greatest value that it can have.
+    pub(super) fn reach(&self) -> (f64, f64) {
+        let is_share = match &self.evidence {
+            Some(Evidence::Mean { values, .. }) => values.iter().all(|x| (0.0..=1.0).contains(x)),
+            _ => true,
+        };
+        if is_share { self.unit.range() } else { (f64::NEG_INFINITY, f64::INFINITY) }
     }
 
     pub(super) fn value(&self) -> Option<f64> {

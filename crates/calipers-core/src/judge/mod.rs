@@ -4,16 +4,18 @@
 //! A gate passes, fails or is undecided, with a reason; the verdict is that of the worst blocking gate.
 
 mod baseline;
+mod bounds;
 mod composite;
 mod decide;
 mod measured;
 mod rules;
+mod spelling;
 
 use crate::metric::RunRows;
 use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
 use crate::{
-    About, Baseline, CategoryResult, Context, Error, Evidence, Figure, GateKind, GateReport, GateResult, Metric, Mode,
-    Note, Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, mean_score,
+    Baseline, CategoryResult, Context, Error, Evidence, Figure, GateKind, GateReport, GateResult, Metric, Mode, Note,
+    Provenance, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict, counted, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
@@ -276,10 +278,6 @@ impl<'a> Judge<'a> {
         Ok(resolved.map_err(|error| mistake(error, &name.span))?)
     }
 
-    fn about(&self, metric: &str) -> Option<&'static About> {
-        self.case.registry.about(metric)
-    }
-
     /// An error of a metric, which the policy asked for at this place.
     fn at(&self, error: Error, span: &Span) -> Fault {
         match error.place().sample {
@@ -302,11 +300,10 @@ impl<'a> Judge<'a> {
     }
 
     /// What a metric is divided by to be normalised.
-    fn budget(&self, metric: &str) -> Result<Option<f64>, Fault> {
+    fn budget(&self, metric: &str, unit: Unit) -> Result<Option<f64>, Fault> {
         let normalise = self.policy.normalize.iter().find(|(name, _)| name.value == metric).map(|(_, t)| t);
         let gates = self.policy.gates.iter().find(|gate| gate.metric.value == metric).map(|gate| &gate.threshold);
         let Some(threshold) = normalise.or(gates) else { return Ok(None) };
-        let unit = self.about(metric).map_or(Unit::Plain, |about| about.unit);
         Ok(Some(threshold.amount_in(unit, metric)?))
     }
 
@@ -500,6 +497,7 @@ impl<'a> Judge<'a> {
 
     fn provenance(&self) -> Provenance {
         Provenance {
+            level: self.context.confidence.level(),
             seed: self.context.seed.0,
             reducer: self.reducer.name().to_owned(),
             version: self.case.version.map(str::to_owned),
@@ -527,9 +525,11 @@ impl<'a> Judge<'a> {
         let wanted = self.policy.epochs.count.unwrap_or(0) as usize;
         let few = self.told.iter().filter(|told| told.attempts.len() < wanted).count();
         if few > 0 {
-            let message = format!("{few} scenarios have fewer than the {wanted} attempts that the policy asks for");
+            let message =
+                format!("{} with fewer attempts than the {wanted} that the policy asks for", counted(few, "scenario"));
             note("few-attempts", message, "run the missing attempts");
         }
+        notes.extend(self.notes_on_names());
         if let Some((baseline, age)) = self.case.baseline {
             notes.extend(baseline::notes(self, baseline, age));
         }
@@ -593,5 +593,5 @@ fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<
 
 /// A mistake in a policy that came to light when it was applied.
 fn mistake(error: Error, span: &Span) -> Mistake {
-    Mistake { message: error.kind().to_string(), span: Some(span.clone()), hint: error.kind().hint() }
+    Mistake { message: error.kind().to_string(), span: Some(error.place_within(span)), hint: error.kind().hint() }
 }

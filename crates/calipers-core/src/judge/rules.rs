@@ -2,6 +2,7 @@
 
 use super::decide::{Decided, holds};
 use super::{Fault, Judge, Judged};
+use crate::column::Column;
 use crate::policy::{Comparison, Level, Policy, RubricRule, Rule, Spanned, rule_text};
 use crate::{
     AttemptResult, Coverage, Error, GateKind, GateResult, Outcome, Reducer, Scenario, ScenarioCheck, ScenarioOutcome,
@@ -96,7 +97,7 @@ impl Judge<'_> {
     }
 
     /// The scenarios that rules about single scenarios apply to.
-    fn binding(&self) -> impl Iterator<Item = &Told> {
+    pub(super) fn binding(&self) -> impl Iterator<Item = &Told> {
         self.told.iter().filter(|told| !told.is_optional)
     }
 
@@ -172,12 +173,10 @@ impl Judge<'_> {
             return None;
         }
         let mut found = Vec::new();
+        let said = self.said_of_failures();
         for told in self.binding() {
-            let recorded = self.failure_types(told.sample);
-            let violations = told.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
-            let all: BTreeSet<&str> =
-                violations.map(|name| &**name).chain(recorded.iter().map(String::as_str)).collect();
-            let blocking = kinds.iter().filter(|kind| all.contains(kind.value.as_str()));
+            let all = self.failures_of(told, &said);
+            let blocking = kinds.iter().filter(|kind| all.contains(&kind.value));
             found.extend(blocking.map(|kind| format!("{} in {}", kind.value, told.id)));
         }
         let names: Vec<&str> = kinds.iter().map(|kind| kind.value.as_str()).collect();
@@ -189,14 +188,30 @@ impl Judge<'_> {
         Some(counted(GateKind::BlockingFailures, "blocking_failures", format!("none of {}", named(&names)), decided))
     }
 
-    /// What the record of a sample calls its failures.
-    fn failure_types(&self, sample: u32) -> Vec<String> {
-        let metadata = self.samples.metadata_of(sample);
-        let values = FAILURES.iter().filter_map(|key| metadata.get(key));
-        values
+    /// What records say of failures, attempt by attempt.
+    pub(super) fn said_of_failures(&self) -> [Column; FAILURES.len()] {
+        FAILURES.map(|name| self.scenarios.said(name))
+    }
+
+    /// The violations of a scenario, and what its records call its failures: those of every attempt.
+    pub(super) fn failures_of(&self, told: &Told, said: &[Column]) -> BTreeSet<String> {
+        let violations = told.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
+        violations.map(ToString::to_string).chain(self.failure_types(told, said)).collect()
+    }
+
+    /// What the records of a scenario call its failures, in any attempt or as a fact about it.
+    fn failure_types(&self, told: &Told, said: &[Column]) -> Vec<String> {
+        let first = self.samples.metadata_of(told.sample);
+        let first = FAILURES.iter().filter_map(|key| first.get(key).cloned());
+        let later = FAILURES.iter().flat_map(|key| self.samples.told_otherwise(key, told.sample..told.sample + 1));
+        let of_attempts = told.attempts.clone().flat_map(|attempt| said.iter().map(move |column| column.get(attempt)));
+        first
+            .chain(later.map(|(_, value)| value.clone()))
+            .chain(of_attempts)
             .flat_map(|value| match value {
-                Value::List(names) => names.iter().map(Value::to_string).collect(),
-                one => vec![one.to_string()],
+                Value::Null | Value::Missing => Vec::new(),
+                Value::List(failures) => failures.iter().map(failure_type).collect(),
+                one => vec![failure_type(&one)],
             })
             .collect()
     }
@@ -329,7 +344,7 @@ impl Judge<'_> {
         let reason = if coverage.total == 0 {
             "the run is empty".to_owned()
         } else if !is_measured {
-            format!("none of {} scenarios has a score or says whether it passed", coverage.total)
+            self.nothing_measured(coverage.total)
         } else if coverage.expected_by == Some("suite") && !coverage.missing.is_empty() {
             match &coverage.missing[..] {
                 [one] => format!("a scenario of the suite is missing: {one}"),
@@ -340,6 +355,16 @@ impl Judge<'_> {
         };
         let rule = "every scenario ran".to_owned();
         Some(counted(GateKind::Coverage, "coverage", rule, Decided::new(Verdict::Undecided, reason)))
+    }
+
+    /// Why no scenario of a run says anything.
+    fn nothing_measured(&self, total: u64) -> String {
+        let is_told = |outcome: &&ScenarioOutcome| matches!(outcome, ScenarioOutcome::Passed | ScenarioOutcome::Failed);
+        let attempts = self.told.iter().map(|told| self.outcomes(told).iter().filter(is_told).count() as u64).max();
+        match attempts.unwrap_or(0) {
+            0 => format!("{} and no score: nothing says whether any passed", crate::counted(total, "scenario")),
+            attempts => self.reducer.nothing_of(attempts),
+        }
     }
 
     pub(super) fn scenario_results(&self) -> Result<Vec<ScenarioResult>, Fault> {
@@ -387,10 +412,15 @@ pub(super) fn counted(kind: GateKind, name: &str, rule: String, decided: Decided
 }
 
 /// The first few names of a list.
-fn named(names: &[impl AsRef<str>]) -> String {
+pub(super) fn named(names: &[impl AsRef<str>]) -> String {
     let shown: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
     let rest = names.len().saturating_sub(NAMED);
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
+}
+
+/// The kind of a failure: a name, or what a map calls its `type` or its `name`.
+fn failure_type(failure: &Value) -> String {
+    failure.get("type").or_else(|| failure.get("name")).unwrap_or(failure).to_string()
 }
 
 /// Grades by criterion.

@@ -1,8 +1,8 @@
 //! Gates that chance decides, or that nothing can.
 
 use super::{Basis, Checker, Count, Found, Gate};
-use crate::Unit;
 use crate::policy::{BaselineMode, Comparison, Level, OnUndecided, Origin, RiskLevel, Rule};
+use crate::{Unit, counted};
 use calipers_stats::proportion::{perfect_bound, perfect_needs};
 use calipers_stats::special::binomial_cdf;
 
@@ -186,12 +186,16 @@ pub(super) fn few_attempts(checker: &Checker<'_>) -> Vec<Found> {
         let Basis::Quantile(p, Some(attempts)) = gate.basis else { return None };
         let needs = perfect_needs(p, 1.0 - USUAL).ok().filter(|needs| attempts.total < *needs)?;
         let message = format!(
-            "{} attempts do not bound `{}`: that takes {needs}, even if none is too slow",
-            attempts.total, gate.demand.name
+            "`{}` is not bounded by {}: that takes {needs}, even if none is too slow",
+            gate.demand.name,
+            counted(attempts.total, "attempt")
         );
         Some(
-            Found::warning(message, format!("run at least {needs} attempts, or ask for a lower percentile"))
-                .at(&gate.demand.span),
+            Found::warning(
+                message,
+                format!("run at least {}, or ask for a lower percentile", counted(needs, "attempt")),
+            )
+            .at(&gate.demand.span),
         )
     };
     checker.gates.iter().filter_map(few).collect()
@@ -250,9 +254,10 @@ pub(super) fn undecided_safety(checker: &Checker<'_>) -> Vec<Found> {
     if gates == 0 {
         return Vec::new();
     }
-    let gates = if gates == 1 { "1 gate".to_owned() } else { format!("{gates} gates") };
-    let message =
-        format!("{gates} of safety may end undecided, for example because nothing ran, and `warn` lets that pass");
+    let message = format!(
+        "{} of safety may end undecided, for example because nothing ran, and `warn` lets that pass",
+        counted(gates, "gate")
+    );
     vec![Found::warning(message, "leave `on_undecided` out, or set it to `fail`").at_some(checker.key("on_undecided"))]
 }
 

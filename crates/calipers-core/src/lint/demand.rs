@@ -15,19 +15,15 @@ pub(super) struct Demand {
     pub(super) range: (f64, f64),
 }
 
-/// The values that a metric of this unit can have.
-pub(super) fn understood(unit: Unit) -> (f64, f64) {
-    match unit {
-        Unit::Rate => (0.0, 1.0),
-        Unit::Milliseconds | Unit::Usd | Unit::Tokens => (0.0, f64::INFINITY),
-        Unit::Ratio | Unit::Plain => (f64::NEG_INFINITY, f64::INFINITY),
-    }
-}
-
 impl Demand {
     /// The rule in words.
     pub(super) fn text(&self) -> String {
         rule_text(&self.name, &self.rule, self.unit)
+    }
+
+    /// The metric that it is asked of: that of a category is the metric of all.
+    pub(super) fn metric(&self) -> &str {
+        if self.name.starts_with("pass_rate[") { "pass_rate" } else { &self.name }
     }
 
     /// True when no value can meet it.
@@ -119,7 +115,7 @@ mod tests {
     fn demand(comparison: Comparison, value: f64) -> Demand {
         let (unit, level) = (Unit::Rate, Level::Blocking);
         let rule = Rule { comparison, value };
-        Demand { name: "accuracy".into(), rule, unit, level, span: Span::nowhere(), range: understood(unit) }
+        Demand { name: "accuracy".into(), rule, unit, level, span: Span::nowhere(), range: unit.range() }
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod thresholds;
 
 use crate::policy::{Formula, GateSpec, Mistake, Origin, Policy, Span, Spanned, Threshold};
 use crate::{Baseline, Context, Error, Evidence, Labels, Metric, Reducer, Registry, Samples, Seed, Unit, mean_score};
-use demand::{Demand, understood};
+use demand::Demand;
 use indexmap::IndexMap;
 
 /// A policy with what is known of the runs that it will judge.
@@ -65,13 +65,16 @@ const MISTAKE: &str = "mistake";
 type Check = fn(&Checker<'_>) -> Vec<Found>;
 
 /// Every lint with its id, in the order in which their findings about one place are told.
-const LINTS: [(&str, Check); 34] = [
+const LINTS: [(&str, Check); 39] = [
     ("unknown-metric", names::unknown_metric),
     ("unknown-reducer", names::unknown_reducer),
     ("unknown-scorer", names::unknown_scorer),
     ("unmeasurable-metric", names::unmeasurable_metric),
     ("unused-metric", names::unused_metric),
+    ("redefined-metric", names::redefined_metric),
     ("wrong-unit", thresholds::wrong_unit),
+    ("unknown-direction", thresholds::unknown_direction),
+    ("against-direction", thresholds::against_direction),
     ("unreachable-threshold", thresholds::unreachable),
     ("contradictory-thresholds", thresholds::contradictory),
     ("vacuous-threshold", thresholds::vacuous),
@@ -85,6 +88,8 @@ const LINTS: [(&str, Check); 34] = [
     ("nothing-blocks", thresholds::nothing_blocks),
     ("no-budget", formulas::no_budget),
     ("composite-weights", formulas::composite_weights),
+    ("undefined-formula", formulas::undefined),
+    ("constant-condition", formulas::constant_condition),
     ("undecidable-gate", chance::undecidable),
     ("coin-flip-gate", chance::coin_flip),
     ("all-of-few", chance::all_of_few),
@@ -322,9 +327,7 @@ impl<'a> Checker<'a> {
 
     /// The unit of a metric and its better side.
     fn about(&self, name: &str) -> Option<(Unit, Option<calipers_stats::gate::Direction>)> {
-        let metric = self.metric(name)?;
-        let about = self.draft.registry.about(metric.name());
-        Some(about.map_or((Unit::Plain, None), |about| (about.unit, about.direction)))
+        self.metric(name).map(|metric| self.draft.registry.sense(metric))
     }
 
     fn gate(&self, spec: &'a GateSpec) -> Option<Gate<'a>> {
@@ -332,7 +335,7 @@ impl<'a> Checker<'a> {
         let name = gate_name(spec);
         let rule = spec.threshold.rule_in(unit, direction, &name).ok()?;
         let demand =
-            Demand { name, rule, unit, level: spec.level, span: spec.threshold.span.clone(), range: understood(unit) };
+            Demand { name, rule, unit, level: spec.level, span: spec.threshold.span.clone(), range: unit.range() };
         Some(Gate { spec, demand, basis: self.basis(spec, unit) })
     }
 

@@ -1,8 +1,8 @@
 //! Names that nothing has, and things that nothing names.
 
 use super::{Checker, Found, meant};
-use crate::policy::{Level, Node, Policy, Spanned};
-use crate::{Error, ErrorKind};
+use crate::policy::{Level, Node, Policy, Spanned, normalized};
+use crate::{Error, ErrorKind, Value, counted};
 
 /// Every name of a metric in a policy, with its place; formulas and what they are called are not among them.
 pub(super) fn named(policy: &Policy) -> Vec<Spanned<String>> {
@@ -37,15 +37,9 @@ fn in_formulas(policy: &Policy) -> Vec<Spanned<String>> {
     names
 }
 
-/// The metric that a normalised one is made from.
-pub(super) fn normalized(name: &str) -> Option<String> {
-    let what = name.strip_prefix("normalized_").or_else(|| name.strip_prefix("normalised_"))?;
-    Some(if what == "latency" { "latency_p95".to_owned() } else { what.to_owned() })
-}
-
 fn told(error: &Error, named: &Spanned<String>) -> Found {
     let fix = error.kind().hint().unwrap_or_else(|| "`calipers metrics` lists the metrics".to_owned());
-    Found::error(error.kind().to_string(), fix).at(&named.span)
+    Found::error(error.kind().to_string(), fix).at(&error.place_within(&named.span))
 }
 
 pub(super) fn unknown_metric(checker: &Checker<'_>) -> Vec<Found> {
@@ -82,7 +76,8 @@ pub(super) fn unknown_scorer(checker: &Checker<'_>) -> Vec<Found> {
     if let Some(scorer) = checker.policy.rubric.as_ref().and_then(|rubric| rubric.scorer.as_ref()) {
         let known: Vec<&str> = samples.scorers().map(|name| &**name).collect();
         if !known.contains(&scorer.value.as_str()) {
-            let message = format!("none of the {} scorers of the samples is `{}`", known.len(), scorer.value);
+            let message =
+                format!("`{}` is not among the {} of the samples", scorer.value, counted(known.len(), "scorer"));
             found.push(Found::error(message, meant(&scorer.value, &known, "scorers")).at(&scorer.span));
         }
     }
@@ -137,13 +132,33 @@ pub(super) fn unused_metric(checker: &Checker<'_>) -> Vec<Found> {
         .collect()
 }
 
+/// A name that everybody knows and that means something else here.
+pub(super) fn redefined_metric(checker: &Checker<'_>) -> Vec<Found> {
+    let registry = checker.draft.registry;
+    let is_other = |name: &str| {
+        let usual = registry.metric(name, &Value::Null);
+        registry.names().any(|known| known == name)
+            && !usual.is_ok_and(|usual| checker.metric(name).is_some_and(|own| own.is_same_as(&usual)))
+    };
+    let own = checker.policy.metrics.iter().filter(|(name, _)| is_other(&name.value));
+    own.map(|(name, expression)| {
+        let message = format!(
+            "`{}` is the name of a metric, and means `{}` in this policy: every gate and formula uses that",
+            name.value, expression.value
+        );
+        Found::warning(message, "give it a name of its own").at(&name.span)
+    })
+    .collect()
+}
+
 pub(super) fn baseline_without_metric(checker: &Checker<'_>) -> Vec<Found> {
     let (Some(baseline), Some(rule)) = (checker.draft.baseline, &checker.policy.baseline) else { return Vec::new() };
     let known: Vec<&str> = baseline.metrics.keys().map(String::as_str).collect();
     let absent = rule.metrics.iter().filter(|name| !baseline.metrics.contains_key(&name.value));
     absent
         .map(|name| {
-            let message = format!("none of the {} metrics of {} is `{}`", known.len(), baseline.source, name.value);
+            let message =
+                format!("`{}` is not among the {} of {}", name.value, counted(known.len(), "metric"), baseline.source);
             let fix = format!("{}; or record the baseline again", meant(&name.value, &known, "metrics"));
             let found =
                 if rule.level == Level::Blocking { Found::error(message, fix) } else { Found::warning(message, fix) };

@@ -1,8 +1,8 @@
 //! Scenarios, categories and capabilities that a policy names, beside those that there are.
 
 use super::{Checker, Found, Known, meant};
-use crate::Unit;
 use crate::policy::{Origin, Span, Spanned};
+use crate::{Unit, counted};
 use std::collections::BTreeSet;
 
 /// The category that `safety_rate` is about.
@@ -21,7 +21,7 @@ pub(super) fn unknown_scenario(checker: &Checker<'_>) -> Vec<Found> {
         .collect();
     let known: Vec<&str> = ids.iter().copied().collect();
     let told = |id: &Spanned<String>| {
-        let message = format!("none of the {} scenarios that there are is `{}`", known.len(), id.value);
+        let message = format!("`{}` is not among the {} that there are", id.value, counted(known.len(), "scenario"));
         (message, meant(&id.value, &known, "scenarios"))
     };
     let is_unknown = |id: &&Spanned<String>| !ids.contains(id.value.as_str());
@@ -121,7 +121,10 @@ pub(super) fn zero_weights(checker: &Checker<'_>) -> Vec<Found> {
     let Some(first) = weights.by_category.first().or(weights.by_capability.first()) else { return Vec::new() };
     let fix = "give at least one of them a weight above 0";
     if !checker.scenarios.is_empty() && checker.scenarios.iter().all(|known| checker.weight(known) == 0.0) {
-        let message = format!("all {} samples have the weight 0, and nothing can be measured", checker.scenarios.len());
+        let message = format!(
+            "the weights of all {} are 0, and nothing can be measured",
+            counted(checker.scenarios.len(), "sample")
+        );
         return vec![Found::error(message, fix).at(&first.0.span)];
     }
     let lists = [("by_category", &weights.by_category), ("by_capability", &weights.by_capability)];

@@ -1,9 +1,10 @@
 //! Thresholds that cannot hold, always hold, or hold something else than is meant.
 
-use super::demand::{Demand, understood};
+use super::demand::Demand;
 use super::{Checker, Found, Gate};
 use crate::Unit;
 use crate::policy::{Comparison, Level, Origin, Progressive, RiskLevel, Rule, Threshold, WrittenUnit};
+use calipers_stats::gate::Direction;
 
 /// Durations below this many milliseconds are more often meant as seconds.
 const SHORT_MS: f64 = 100.0;
@@ -15,16 +16,29 @@ const WIDE_MARGIN: f64 = 0.2;
 /// True for a number that a metric of this unit never has.
 fn is_outside(threshold: &Threshold, unit: Unit) -> bool {
     let is_share = unit == Unit::Rate && matches!(threshold.unit, None | Some(WrittenUnit::Percent));
-    is_share || (threshold.number < 0.0 && understood(unit).0 == 0.0)
+    is_share || (threshold.number < 0.0 && unit.range().0 == 0.0)
 }
 
-/// Thresholds that mean nothing for their metric.
-fn misfits(checker: &Checker<'_>, outside: bool) -> Vec<Found> {
+/// What is wrong with a threshold that means nothing for its metric.
+#[derive(PartialEq)]
+enum Misfit {
+    Unit,
+    Outside,
+    Direction,
+}
+
+/// Thresholds that mean nothing for their metric, for this reason.
+fn misfits(checker: &Checker<'_>, wanted: Misfit) -> Vec<Found> {
     let mut found = Vec::new();
     for (metric, threshold) in checker.thresholds() {
         let Some((unit, direction)) = checker.about(&metric.value) else { continue };
         let Err(mistake) = threshold.rule_in(unit, direction, &metric.value) else { continue };
-        if is_outside(threshold, unit) == outside {
+        let misfit = match threshold.amount_in(unit, &metric.value) {
+            Ok(_) => Misfit::Direction,
+            Err(_) if is_outside(threshold, unit) => Misfit::Outside,
+            Err(_) => Misfit::Unit,
+        };
+        if misfit == wanted {
             let fix = mistake.hint.unwrap_or_default();
             found.push(Found::error(mistake.message, fix).at(&threshold.span));
         }
@@ -32,8 +46,36 @@ fn misfits(checker: &Checker<'_>, outside: bool) -> Vec<Found> {
     found
 }
 
+pub(super) fn unknown_direction(checker: &Checker<'_>) -> Vec<Found> {
+    misfits(checker, Misfit::Direction)
+}
+
+/// A written comparison wins over the metric's better side, and is more often a slip than meant.
+pub(super) fn against_direction(checker: &Checker<'_>) -> Vec<Found> {
+    let against = |demand: &&Demand| {
+        let direction = checker.about(demand.metric()).and_then(|(_, direction)| direction);
+        matches!(
+            (direction, demand.rule.comparison),
+            (Some(Direction::AtLeast), Comparison::AtMost | Comparison::Below)
+                | (Some(Direction::AtMost), Comparison::AtLeast | Comparison::Above)
+        )
+    };
+    let found = checker.demands.iter().filter(against).map(|demand| {
+        let up = matches!(demand.rule.comparison, Comparison::AtMost | Comparison::Below);
+        let (better, sign) = if up { ("high", "≥") } else { ("low", "≤") };
+        let (text, name) = (demand.text(), demand.metric());
+        let message = format!("`{text}` holds for the worse ones: `{name}` is better when {better}");
+        let value = demand
+            .text()
+            .rsplit_once(demand.rule.comparison.sign())
+            .map_or_else(String::new, |(_, x)| x.trim().to_owned());
+        Found::warning(message, format!("write `\"{sign} {value}\"` unless that is meant")).at(&demand.span)
+    });
+    found.collect()
+}
+
 pub(super) fn wrong_unit(checker: &Checker<'_>) -> Vec<Found> {
-    let mut found = misfits(checker, false);
+    let mut found = misfits(checker, Misfit::Unit);
     for (metric, budget) in &checker.policy.normalize {
         let Some((unit, _)) = checker.about(&metric.value) else { continue };
         if let Err(mistake) = budget.amount_in(unit, &metric.value) {
@@ -44,7 +86,7 @@ pub(super) fn wrong_unit(checker: &Checker<'_>) -> Vec<Found> {
 }
 
 pub(super) fn unreachable(checker: &Checker<'_>) -> Vec<Found> {
-    let mut found = misfits(checker, true);
+    let mut found = misfits(checker, Misfit::Outside);
     for demand in checker.demands.iter().filter(|demand| demand.is_unreachable()) {
         let message = format!("`{}` can never hold: {}", demand.text(), bounds(demand));
         let fix = match (demand.rule.comparison, demand.unit) {
@@ -255,7 +297,7 @@ fn steps(checker: &Checker<'_>, step: &Progressive) -> Vec<(String, Demand)> {
     let Some((unit, direction)) = checker.about(&step.metric.value) else { return Vec::new() };
     let one = |(version, threshold): &(crate::policy::Spanned<String>, Threshold)| {
         let rule = threshold.rule_in(unit, direction, &step.metric.value).ok()?;
-        let (name, span, range) = (step.metric.value.clone(), threshold.span.clone(), understood(unit));
+        let (name, span, range) = (step.metric.value.clone(), threshold.span.clone(), unit.range());
         Some((version.value.clone(), Demand { name, rule, unit, level: Level::Blocking, span, range }))
     };
     step.versions.iter().filter_map(one).collect()

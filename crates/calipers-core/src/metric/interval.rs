@@ -47,13 +47,16 @@ pub(crate) fn perfect_score(moments: &Moments) -> Option<Caveat> {
     if !moments.is_binary() || !moments.is_constant() {
         return None;
     }
-    let n = moments.count();
-    let passed = moments.sum() > 0.0;
-    let share = Proportion::new(if passed { n } else { 0 }, n).ok()?;
+    perfect_score_of(moments.count(), moments.count(), moments.sum() > 0.0)
+}
+
+/// The same for samples that are worth as many that count alike.
+pub(crate) fn perfect_score_of(n: u64, worth: u64, passed: bool) -> Option<Caveat> {
+    let share = Proportion::new(if passed { worth } else { 0 }, worth).ok()?;
     let bound = if passed {
         share.clopper_pearson(Confidence::lower(0.95).ok()?).lower?
     } else {
         share.clopper_pearson(Confidence::upper(0.95).ok()?).upper?
     };
-    Some(Caveat::PerfectScore { n, passed, bound })
+    Some(Caveat::PerfectScore { n, worth, passed, bound })
 }

@@ -38,6 +38,7 @@ pub use cost::{cost, total_cost};
 pub use custom::{IntoAnswer, metric};
 pub use frequency::{categorical, frequency};
 pub use grouped::{All, Grouped, grouped};
+pub(crate) use interval::perfect_score_of;
 pub use krippendorff::krippendorff_alpha;
 pub use latency::{latency_p50, latency_p90, latency_p95, latency_p99};
 pub(crate) use mean::mean_figure;

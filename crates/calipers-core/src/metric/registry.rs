@@ -21,8 +21,9 @@ use super::spread::{STD, VAR, std, var};
 use super::stderr::{STDERR, stderr, stderr_clustered};
 use super::token_efficiency::{TOKEN_EFFICIENCY, token_efficiency};
 use super::{Metric, OnMissing};
-use crate::{About, Error, ErrorKind, Labels, PassRule, Value};
+use crate::{About, Error, ErrorKind, Labels, PassRule, Unit, Value};
 use calipers_stats::agreement::Scale;
+use calipers_stats::gate::Direction;
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -82,6 +83,27 @@ const PLACES: &[(&str, &[&str])] = &[
     ("safety_rate", &["category"]),
     ("behavior_coverage", &["average"]),
 ];
+
+/// The unit of a field and its better side, as far as its name tells.
+fn of_field(name: &str) -> (Unit, Option<Direction>) {
+    const LOW: [&str; 6] = ["latency", "duration", "elapsed", "token", "cost", "error"];
+    const HIGH: [&str; 5] = ["quality", "accuracy", "correct", "passed", "reward"];
+    let name = name.to_lowercase();
+    let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let has = |known: &[&str]| words.iter().any(|word| known.iter().any(|known| word.starts_with(known)));
+    let unit = match words.last() {
+        // Tokens per second are no tokens, and better when high.
+        _ if words.contains(&"per") => return (Unit::Plain, None),
+        Some(&"ms") => Unit::Milliseconds,
+        Some(&"usd") => Unit::Usd,
+        _ if has(&["token"]) => Unit::Tokens,
+        _ => Unit::Plain,
+    };
+    if unit != Unit::Plain || has(&LOW) {
+        return (unit, Some(Direction::AtMost));
+    }
+    (unit, (has(&HIGH) || name == "score").then_some(Direction::AtLeast))
+}
 
 /// What a metric was asked for with.
 pub struct Arguments<'a> {
@@ -162,6 +184,28 @@ impl Registry {
     #[must_use]
     pub fn about(&self, name: &str) -> Option<&'static About> {
         self.metrics.get(name)?.about
+    }
+
+    /// The unit of a metric and its better side, if it has one. Of a field, its name says so: `latency_ms` has milliseconds
+    /// and is better when low. A plain number for metrics that were registered from outside.
+    ///
+    /// ```
+    /// use calipers_core::{Registry, Unit, mean, mean_of};
+    /// use calipers_stats::gate::Direction;
+    ///
+    /// let registry = Registry::builtin();
+    /// assert_eq!(registry.sense(&mean()), (Unit::Plain, Some(Direction::AtLeast)));
+    /// assert_eq!(registry.sense(&mean_of("latency_ms")), (Unit::Milliseconds, Some(Direction::AtMost)));
+    /// assert_eq!(registry.sense(&mean_of("turns")), (Unit::Plain, None));
+    /// ```
+    #[must_use]
+    pub fn sense(&self, metric: &Metric) -> (Unit, Option<Direction>) {
+        let Some(about) = self.about(metric.name()) else { return (Unit::Plain, None) };
+        let field = metric.params().iter().find(|(name, _)| *name == "field").map(|(_, field)| field);
+        match field {
+            Some(Value::Text(field)) => of_field(field),
+            _ => (about.unit, about.direction),
+        }
     }
 
     /// The names, in the order of their registration.

@@ -42,6 +42,8 @@ pub(super) struct SampleMean<A>(pub(super) A);
 pub(super) struct Seen {
     means: Moments,
     missing: u64,
+    /// The most attempts that a sample has of which the reducer made no value.
+    unreduced: u64,
     fallback: Fallback,
 }
 
@@ -70,7 +72,10 @@ impl<A: Averaged> Measure for SampleMean<A> {
         for (_, attempts) in by_sample(points.sample_codes(), &known.values) {
             match self.one_of(attempts, context)? {
                 Some(mean) => state.means.add(mean),
-                None => state.missing += 1,
+                None => {
+                    state.missing += 1;
+                    state.unreduced = state.unreduced.max(attempts.iter().flatten().count() as u64);
+                }
             }
         }
         Ok(())
@@ -79,6 +84,7 @@ impl<A: Averaged> Measure for SampleMean<A> {
     fn merge(&self, state: &mut Seen, other: Seen) {
         state.means.merge(&other.means);
         state.missing += other.missing;
+        state.unreduced = state.unreduced.max(other.unreduced);
         state.fallback.merge(other.fallback);
     }
 
@@ -87,7 +93,11 @@ impl<A: Averaged> Measure for SampleMean<A> {
         let tally = Tally { n: state.means.count(), missing: state.missing };
         let mut figure = mean_figure(&state.means, tally, A::IS_SHARE, context);
         if tally.n == 0 && tally.missing > 0 {
-            figure.value = Err(Undefined::other(A::NOTHING, f64::NAN));
+            let why = match state.unreduced {
+                0 => A::NOTHING.to_owned(),
+                attempts => context.attempts.nothing_of(attempts),
+            };
+            figure.value = Err(Undefined::other(why, f64::NAN));
         }
         Ok(figure.into())
     }

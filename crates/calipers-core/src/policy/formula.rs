@@ -78,6 +78,12 @@ pub enum Function {
     Exp,
 }
 
+/// The metric that a normalised one is made from: `latency_p95` of `normalized_latency`.
+pub(crate) fn normalized(name: &str) -> Option<String> {
+    let what = name.strip_prefix("normalized_").or_else(|| name.strip_prefix("normalised_"))?;
+    Some(if what == "latency" { "latency_p95".to_owned() } else { what.to_owned() })
+}
+
 impl Formula {
     /// A part of the formula as it is written, in one line.
     #[must_use]
@@ -112,6 +118,57 @@ impl Function {
             Self::Min | Self::Max => arguments >= 1,
             Self::Abs | Self::Sqrt | Self::Log | Self::Exp => arguments == 1,
             Self::Clamp => arguments == 3,
+        }
+    }
+}
+
+impl Arithmetic {
+    /// The range of what is made of two numbers, given theirs.
+    fn range(self, (a, b): (f64, f64), (c, d): (f64, f64)) -> Option<(f64, f64)> {
+        // Nothing of something endless is nothing.
+        let product = |x: f64, y: f64| if x == 0.0 || y == 0.0 { 0.0 } else { x * y };
+        match self {
+            Self::Add => Some((a + c, b + d)),
+            Self::Subtract => Some((a - d, b - c)),
+            Self::Multiply => Some(around([product(a, c), product(a, d), product(b, c), product(b, d)])),
+            Self::Divide if c > 0.0 || d < 0.0 => Some(around([a / c, a / d, b / c, b / d])),
+            Self::Divide => None,
+            Self::Power => power((a, b), (c, d)),
+        }
+    }
+}
+
+/// A power is monotone in both numbers where the lower one is not negative, so its ends are at the corners.
+fn power((a, b): (f64, f64), (c, d): (f64, f64)) -> Option<(f64, f64)> {
+    if a > 0.0 || (a == 0.0 && c >= 0.0) {
+        return Some(around([a.powf(c), a.powf(d), b.powf(c), b.powf(d)]));
+    }
+    let is_whole = c == d && c >= 0.0 && c.fract() == 0.0;
+    // An even power turns at zero.
+    let turn = if a < 0.0 && b > 0.0 { 0.0f64.powf(c) } else { a.powf(c) };
+    is_whole.then(|| around([a.powf(c), b.powf(c), turn, turn]))
+}
+
+fn around(values: [f64; 4]) -> (f64, f64) {
+    let fold =
+        |of: fn(f64, f64) -> f64| values[1..].iter().fold(values[0], |x, &y| if y.is_nan() { y } else { of(x, y) });
+    (fold(f64::min), fold(f64::max))
+}
+
+impl Function {
+    /// The range of its values, given those of its arguments.
+    fn range(self, arguments: &[(f64, f64)]) -> Option<(f64, f64)> {
+        let both = |of: fn(f64, f64) -> f64| arguments.iter().copied().reduce(|x, y| (of(x.0, y.0), of(x.1, y.1)));
+        match (self, arguments) {
+            (Self::Min, _) => both(f64::min),
+            (Self::Max, _) => both(f64::max),
+            (Self::Abs, [(low, high)]) if *low <= 0.0 && *high >= 0.0 => Some((0.0, high.max(-low))),
+            (Self::Abs, [(low, high)]) => Some((low.abs().min(high.abs()), low.abs().max(high.abs()))),
+            (Self::Clamp, [x, low, high]) => Some((x.0.max(low.0).min(high.0), x.1.max(low.1).min(high.1))),
+            (Self::Sqrt, [(low, high)]) if *low >= 0.0 => Some((low.sqrt(), high.sqrt())),
+            (Self::Log, [(low, high)]) if *low >= 0.0 && *high > 0.0 => Some((low.ln(), high.ln())),
+            (Self::Exp, [(low, high)]) => Some((low.exp(), high.exp())),
+            _ => None,
         }
     }
 }
@@ -179,6 +236,54 @@ impl Expression {
             Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_) => return None,
         };
         number.is_finite().then_some(number)
+    }
+
+    /// The innermost part that has no value although all in it has one, and what is wrong there; none if all has a value, or
+    /// if a name has none.
+    pub fn without_value(&self, value_of: &dyn Fn(&str) -> Option<f64>) -> Option<(&Self, &'static str)> {
+        if self.value(value_of).is_some() {
+            return None;
+        }
+        let parts: Vec<&Self> = match &self.node {
+            Node::Number(_) | Node::Name(_) => return None,
+            Node::Negate(x) | Node::Not(x) => vec![x],
+            Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => vec![x, y],
+            Node::Call(_, arguments) => arguments.iter().collect(),
+        };
+        if let Some(part) = parts.iter().find(|part| !part.is_condition() && part.value(value_of).is_none()) {
+            return part.without_value(value_of);
+        }
+        let why = match &self.node {
+            Node::Arithmetic(Arithmetic::Divide, _, y) if y.value(value_of) == Some(0.0) => "divides by 0",
+            Node::Call(Function::Sqrt, _) => "takes the root of a negative number",
+            Node::Call(Function::Log, _) => "takes the logarithm of what is not above 0",
+            Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_) => return None,
+            _ => "is too large a number, or none",
+        };
+        Some((self, why))
+    }
+
+    /// The least and the greatest value of an expression of numbers, given those of names; none where it may be undefined
+    /// for some of them, or where nothing is known.
+    ///
+    /// Interval arithmetic: every name is taken for itself each time it occurs, so the range may be too wide and is never
+    /// too narrow. It is exact where every name occurs once.
+    pub fn range(&self, range_of: &dyn Fn(&str) -> Option<(f64, f64)>) -> Option<(f64, f64)> {
+        let (low, high) = match &self.node {
+            Node::Number(number) => (*number, *number),
+            Node::Name(name) => range_of(name)?,
+            Node::Negate(x) => {
+                let (low, high) = x.range(range_of)?;
+                (-high, -low)
+            }
+            Node::Arithmetic(operation, x, y) => operation.range(x.range(range_of)?, y.range(range_of)?)?,
+            Node::Call(function, arguments) => {
+                let ranges: Vec<(f64, f64)> = arguments.iter().map(|x| x.range(range_of)).collect::<Option<_>>()?;
+                function.range(&ranges)?
+            }
+            Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_) => return None,
+        };
+        (!low.is_nan() && !high.is_nan()).then_some((low, high))
     }
 
     /// The names in it, each once, in the order of the text.

@@ -11,6 +11,7 @@ mod span;
 mod syntax;
 mod threshold;
 
+pub(crate) use formula::normalized;
 pub use formula::{Arithmetic, Expression, Formula, Function, Node};
 pub use read::KEYS;
 pub use span::{Mistake, Span, Spanned, Text};

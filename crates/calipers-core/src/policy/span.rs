@@ -1,7 +1,7 @@
 //! Places in a policy file, and mistakes that are underlined there.
 
-use crate::Excerpt;
 use crate::excerpt::printable;
+use crate::{Excerpt, brief};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -212,12 +212,12 @@ impl<T> std::ops::Deref for Spanned<T> {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&printable(&self.message))?;
+        f.write_str(&brief(&printable(&self.message)))?;
         if let Some(span) = &self.span {
             write!(f, "{}", Excerpt::of(&span.text.name, &span.text.text, span.range.clone()))?;
         }
         match &self.hint {
-            Some(hint) => write!(f, "\n  hint: {}", printable(hint)),
+            Some(hint) => write!(f, "\n  hint: {}", brief(&printable(hint))),
             None => Ok(()),
         }
     }

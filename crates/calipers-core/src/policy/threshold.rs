@@ -134,6 +134,18 @@ impl Comparison {
         }
     }
 
+    /// What holds exactly when it does not; of what is equal, itself.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::AtLeast => Self::Below,
+            Self::Above => Self::AtMost,
+            Self::AtMost => Self::Above,
+            Self::Below => Self::AtLeast,
+            Self::Equal => Self::Equal,
+        }
+    }
+
     /// True when `value` is on the right side of `threshold`.
     #[must_use]
     pub fn holds(self, value: f64, threshold: f64) -> bool {

@@ -207,6 +207,16 @@ impl Reducer {
         self.is_rule(|rule| matches!(rule, Rule::Mean))
     }
 
+    /// Why it makes nothing of samples that have at most so many scored attempts.
+    pub(crate) fn nothing_of(&self, attempts: u64) -> String {
+        match self.attempts_needed() {
+            Some(needed) if needed > attempts => {
+                format!("`{}` needs {needed} attempts of a sample, and there are {attempts}", self.name)
+            }
+            _ => format!("`{}` makes no value of the attempts of any sample", self.name),
+        }
+    }
+
     pub(crate) fn is_rule(&self, wanted: fn(&Rule) -> bool) -> bool {
         matches!(&self.how, How::Rule(rule) if wanted(rule))
     }

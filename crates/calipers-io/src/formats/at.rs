@@ -352,8 +352,3 @@ pub(super) fn figure(scorer: &str, metric: &str, value: Option<f64>) -> Recorded
     let (scorer, score) = (scorer.to_owned(), scorer.to_owned());
     RecordedFigure { scorer, score, reducer: None, metric: metric.to_owned(), value }
 }
-
-/// `1 row`, `2 rows`.
-pub(super) fn counted(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
-}

@@ -3,7 +3,7 @@
 use super::Format;
 use super::native::{self, Each, Record, Role};
 use crate::{Place, ReadError, Run, Shape, Source};
-use calipers_core::Value;
+use calipers_core::{Value, counted};
 
 /// Tables with a header that has an `id`.
 pub(crate) struct Csv;
@@ -63,7 +63,11 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
     while reader.read_byte_record(&mut row).map_err(broken)? {
         let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
         if row.len() != width {
-            let what = format!("the row has {} cells, and the header names {width} columns", row.len());
+            let what = format!(
+                "the row has {}, and the header names {}",
+                counted(row.len(), "cell"),
+                counted(width, "column")
+            );
             let hint = if ends_in_quotes(&bytes[start.min(bytes.len())..], delimiter) {
                 "a quote is opened and not closed; the file may be cut off"
             } else {

@@ -3,10 +3,10 @@
 //! Repeats have no index: cases with the same name and input are attempts of one sample.
 
 use super::Format;
-use super::at::{At, Names, Unique, counted, document, fact, figure, outcome, summary};
+use super::at::{At, Names, Unique, document, fact, figure, outcome, summary};
 use crate::json::Parts;
 use crate::{ReadError, Recorded, Run, Shape, Source};
-use calipers_core::{Metadata, Outcome, Value};
+use calipers_core::{Metadata, Outcome, Value, counted};
 
 /// What DeepEval saves of a test run.
 pub(crate) struct DeepEval;

@@ -4,9 +4,9 @@
 //! A results file alone has recorded figures and no samples.
 
 use super::Format;
-use super::at::{At, counted, document, each_line, fact, figure, outcome};
+use super::at::{At, document, each_line, fact, figure, outcome};
 use crate::{ReadError, Recorded, Run, Shape, Source};
-use calipers_core::{Outcome, SampleId, Samples, Value};
+use calipers_core::{Outcome, SampleId, Samples, Value, counted};
 use std::collections::{BTreeMap, HashMap};
 
 /// What `lm_eval --output_path` writes.

@@ -7,7 +7,7 @@ use crate::error::printable;
 use crate::json::{self, Json};
 use crate::source::Part;
 use crate::{Place, ReadError, Root, Run, Shape, Source, Wanted};
-use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Shards, Value};
+use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Shards, Value, counted};
 use rayon::prelude::*;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -53,8 +53,9 @@ impl Format for Native {
 /// True for a single whole map that has an `id` and nothing else of a record: the summary of a job, a configuration.
 fn is_other_map(shape: &Shape) -> bool {
     let Some(json) = shape.json.as_ref().filter(|json| json.root == Root::Map && !json.lines) else { return false };
-    let is_known =
-        |key: &String| key == "category" || !matches!(Role::of(key), Role::Id | Role::SampleId | Role::Fact(_));
+    let is_role = |key: &str| !matches!(Role::of(key), Role::Id | Role::SampleId | Role::Fact(_));
+    // A summary counts failures too.
+    let is_known = |key: &String| key == "category" || is_role(key) && !FAILURES.contains(&key.as_str());
     // A longer file may have its scores further down, and one that is cut off should be told so.
     let is_whole = shape.head.len() < 64 * 1024 && shape.head.trim_ascii_end().ends_with(b"}");
     is_whole && !json.keys.iter().any(is_known)
@@ -100,7 +101,7 @@ pub(crate) fn checked(
     if attempts < records {
         let mut seen = Seen::default();
         read(source, &mut |place, record| seen.check(source, place, record))?;
-        notes.push(format!("{} records repeat an attempt and count once", records - attempts));
+        notes.push(format!("{} read twice: each attempt counts once", counted(records - attempts, "record")));
     }
     Ok(Run { samples, notes, ..Run::default() })
 }
@@ -460,6 +461,9 @@ impl Behaviors {
     }
 }
 
+/// What went wrong in an attempt. Another attempt of the sample may have gone wrong in another way.
+const FAILURES: [&str; 3] = ["failure_type", "failure_types", "failures"];
+
 /// The names of the lists, in the order of [`Behaviors`].
 const BEHAVIORS: [&str; 4] = ["expected_behaviors", "observed_behaviors", "must_not", "violations"];
 
@@ -483,6 +487,7 @@ impl Role {
             "observed_behaviors" | "behaviors" => Self::Behaviors(Behaviors::Observed),
             "must_not" => Self::Behaviors(Behaviors::MustNot),
             "violations" => Self::Behaviors(Behaviors::Violations),
+            _ if FAILURES.contains(&name) => Self::Field(name.into()),
             _ => match name.split_once('.') {
                 Some(("scores" | "score", scorer)) if !scorer.is_empty() => Self::Score(scorer.into()),
                 Some(("metadata", key)) if !key.is_empty() => Self::Fact(key.into()),
@@ -754,11 +759,11 @@ fn behavior(list: &str, item: Value) -> Result<Marked, String> {
     match &item {
         Value::Text(name) => Ok((name.clone(), None)),
         Value::Map(entries) => {
-            let part = |keys: [&str; 2]| entries.iter().find(|(key, _)| keys.contains(&&**key)).map(|(_, value)| value);
-            let Some(Value::Text(name)) = part(["name", "behavior"]) else {
+            let part = |keys: &[&str]| entries.iter().find(|(key, _)| keys.contains(&&**key)).map(|(_, value)| value);
+            let Some(Value::Text(name)) = part(&["name", "behavior", "type"]) else {
                 return Err(format!("a behaviour in `{list}` has no `name`"));
             };
-            let mark = part(["observed", "violated"]).filter(|mark| !is_null(mark));
+            let mark = part(&["observed", "violated"]).filter(|mark| !is_null(mark));
             Ok((name.clone(), mark.map(|mark| is_marked(list, mark)).transpose()?))
         }
         other => Err(wrong(list, other, "a list of names or of maps with a `name`")),

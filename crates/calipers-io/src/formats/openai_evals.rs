@@ -1,9 +1,9 @@
 //! OpenAI evals: the event log of `oaieval`, JSON Lines. A `spec` line begins a run and a `final_report` line ends it.
 
 use super::Format;
-use super::at::{At, counted, each_line, fact, figure, outcome};
+use super::at::{At, each_line, fact, figure, outcome};
 use crate::{ReadError, Run, Shape, Source};
-use calipers_core::{Metadata, Outcome, Score, Value};
+use calipers_core::{Metadata, Outcome, Score, Value, counted};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@
 //! whose test cases are the same are attempts of one sample, as in promptfoo's own action.
 
 use super::Format;
-use super::at::{At, Names, Unique, canonical, counted, document, each_line, fact, figure, outcome, summary};
+use super::at::{At, Names, Unique, canonical, document, each_line, fact, figure, outcome, summary};
 use crate::json::Parts;
 use crate::{ReadError, Recorded, RecordedFigure, Run, Shape, Source};
-use calipers_core::{Metadata, Score, Value};
+use calipers_core::{Metadata, Score, Value, counted};
 use std::collections::HashMap;
 
 /// What `promptfoo eval -o` writes.

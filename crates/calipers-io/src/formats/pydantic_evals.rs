@@ -3,10 +3,10 @@
 //! `cases` has only what ran. What raised is under `failures`, and counts here as errored attempts.
 
 use super::Format;
-use super::at::{At, Unique, counted, document, fact, figure, outcome};
+use super::at::{At, Unique, document, fact, figure, outcome};
 use crate::json::Parts;
 use crate::{ReadError, Recorded, Run, Shape, Source};
-use calipers_core::{Attempt, Outcome, Value};
+use calipers_core::{Attempt, Outcome, Value, counted};
 use std::collections::{BTreeSet, HashMap};
 
 /// A serialised `EvaluationReport`.

@@ -1,9 +1,9 @@
 //! waza: `results.json` of `waza run`. A task's runs are attempts of one sample, by their `run_number`.
 
 use super::Format;
-use super::at::{At, counted, document, fact, figure, outcome};
+use super::at::{At, document, fact, figure, outcome};
 use crate::{ReadError, Recorded, Run, Shape, Source};
-use calipers_core::{Metadata, Outcome, Value};
+use calipers_core::{Metadata, Outcome, Value, counted};
 use std::collections::HashSet;
 
 /// What `waza run` writes.

@@ -15,7 +15,7 @@ pub(crate) use inspect::METRICS as INSPECT_METRICS;
 pub use output::Output;
 
 use crate::{Run, printable};
-use calipers_core::{Record, Results, SampleId};
+use calipers_core::{Record, Results, SampleId, brief};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -96,8 +96,8 @@ impl WriteError {
 
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n  writing {}", printable(&self.what), printable(&self.target))?;
-        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+        write!(f, "{}\n  writing {}", brief(&printable(&self.what)), printable(&self.target))?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  hint: {}", brief(hint)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where bytes go: a file that appears only when it is whole, or standard output.
 
 use super::WriteError;
+use crate::error::told;
 use flate2::write::GzEncoder;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -109,11 +110,12 @@ impl Output {
         let path = path.as_ref();
         let name = path.display().to_string();
         let fail = |error: io::Error| {
-            WriteError::new(&*name, error.to_string()).hint("check the folder, and that it may be written to")
+            WriteError::new(&*name, told(&error)).hint("check the folder, and that it may be written to")
         };
         // What a link leads to is replaced, not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        match fs::metadata(&target) {
+        let found = fs::metadata(&target);
+        match &found {
             Ok(found) if found.is_dir() => {
                 let hint = "end the name with `/` to write one file a run into it";
                 return Err(WriteError::new(name, "this is a folder").hint(hint));
@@ -128,11 +130,25 @@ impl Output {
         }
         let making = in_the_making(&target);
         let file = File::create_new(&making).map_err(fail)?;
-        let sink = sink(&name, file).map_err(|error| {
+        // Who may read and write a file stays as it was.
+        let kept = found.map_or(Ok(()), |found| fs::set_permissions(&making, found.permissions()));
+        let sink = kept.and_then(|()| sink(&name, file)).map_err(|error| {
             let _ = fs::remove_file(&making);
             fail(error)
         })?;
         Ok(Self { name, sink: Some(sink), place: Some((making, target)), force })
+    }
+
+    /// Takes away the file that is to be replaced, so that whatever happens from here on it is not taken for the new one.
+    pub fn clear(&self) -> Result<(), WriteError> {
+        let Some((_, target)) = &self.place else { return Ok(()) };
+        match fs::remove_file(target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let what = format!("the file of before cannot be removed: {}", told(&error));
+                Err(WriteError::new(&*self.name, what).hint("check the folder, and that it may be written to"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How it is named in messages.

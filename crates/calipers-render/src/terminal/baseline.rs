@@ -1,10 +1,10 @@
 //! A baseline for people: where it comes from, its metrics, and what became of its scenarios.
 
 use super::Screen;
-use crate::gate::{counted, first_of};
+use crate::gate::first_of;
 use crate::numbers::Scale;
 use crate::text::{clean, left, right, wrapped};
-use calipers_core::{Baseline, BaselineCounts, BaselineMetric, Unit};
+use calipers_core::{Baseline, BaselineCounts, BaselineMetric, Unit, counted};
 use unicode_width::UnicodeWidthStr;
 
 /// As many files are named.
@@ -27,7 +27,10 @@ pub fn baseline_text(
     text += &format!("\n{}", metrics(baseline, unit, screen));
     text += &format!("\n{}\n", scenarios(baseline.counts()));
     if let Some(age) = age_days.filter(|age| *age > Baseline::STALE_DAYS) {
-        text += &format!("\nstale: it is {age:.0} days old\n  → record it again with `calipers baseline record`\n");
+        text += &format!(
+            "\nstale: it is {} old\n  → record it again with `calipers baseline record`\n",
+            counted(age.round(), "day")
+        );
     }
     text
 }

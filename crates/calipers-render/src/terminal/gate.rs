@@ -4,12 +4,13 @@ use super::Screen;
 use super::caveats::known_thing;
 use super::gate_table;
 use crate::gate::{
-    baseline, changes, counted, coverage, estimate, first_of, interval, missing_from, outcome, provenance, scenarios,
+    baseline, changes, coverage, estimate, first_of, interval, missing_from, outcome, provenance, restriction,
+    scenarios,
 };
 use crate::numbers::{Scale, number};
 use crate::text::{abridged, clean, left, listed, right, shortened, wrapped};
 use calipers_core::{
-    BaselineResult, CompositeResult, GateReport, MetricDifference, ScenarioCheck, ScenarioOutcome, Unit,
+    BaselineResult, CompositeResult, GateReport, MetricDifference, ScenarioCheck, ScenarioOutcome, Unit, counted,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -93,7 +94,12 @@ impl Page<'_> {
         let verdict = self.report.verdict;
         let word = verdict.name().to_uppercase();
         let start = format!("{}  ", self.screen.style.verdict(verdict, &word));
-        self.hanging_painted(&start, word.len() + 2, &self.report.decided_by, |line| self.screen.style.bold(line))
+        let mut text =
+            self.hanging_painted(&start, word.len() + 2, &self.report.decided_by, |line| self.screen.style.bold(line));
+        if let Some(restriction) = restriction(self.report) {
+            text += &self.hanging(&" ".repeat(word.len() + 2), &restriction);
+        }
+        text
     }
 
     fn required(&self) -> String {
@@ -104,7 +110,7 @@ impl Page<'_> {
         let in_full =
             |check: &&ScenarioCheck| check.outcome == Some(ScenarioOutcome::Passed) && check.passed.0 == check.passed.1;
         let passed = all.iter().filter(|check| check.outcome == Some(ScenarioOutcome::Passed)).count();
-        let mut text = format!("{passed} of {} passed\n", counted(all.len() as u64, "required scenario"));
+        let mut text = format!("{passed} of {} passed\n", counted(all.len(), "required scenario"));
         let rest: Vec<&ScenarioCheck> = all.iter().filter(|check| !in_full(check)).collect();
         // The gate says that all passed.
         if rest.is_empty() {
@@ -205,7 +211,7 @@ impl Page<'_> {
             text += &self.dim_after(&format!("  {}  {numbers}  ", column(metric, width)), values);
         }
         if found.differences.len() > shown.len() {
-            text += &format!("  and {} more metrics\n", found.differences.len() - shown.len());
+            text += &format!("  and {}\n", counted(found.differences.len() - shown.len(), "more metric"));
         }
         for (title, ids) in changes(found).iter().filter(|(_, ids)| !ids.is_empty()) {
             text += &self.hanging(&format!("  {}  ", left(title, width)), &names(ids, NAMES_MAX));

@@ -12,7 +12,7 @@ mod table;
 use crate::numbers::percent;
 use crate::text::{clean, wrapped};
 pub use baseline::baseline_text;
-use calipers_core::{Report, RunReport, Value, Verdict};
+use calipers_core::{Report, RunReport, Value, Verdict, counted};
 use cells::{Block, blocks};
 use compare::Comparison;
 pub use gate::gate_text;
@@ -160,8 +160,8 @@ fn about(run: &RunReport) -> String {
     parts.extend(run.model.as_ref().map(|model| clean(model)));
     let attempts = run.results.total_samples;
     let total = run.samples.total;
-    let samples = if total == 1 { "1 sample".to_owned() } else { format!("{total} samples") };
-    parts.push(if attempts == total { samples } else { format!("{samples}, {attempts} attempts") });
+    let samples = counted(total, "sample");
+    parts.push(if attempts == total { samples } else { format!("{samples}, {}", counted(attempts, "attempt")) });
     let errored = attempts - run.results.completed_samples;
     if errored > 0 {
         parts.push(format!("{errored} errored"));

@@ -1,6 +1,6 @@
 use crate::reports::{HOSTILE, all, failing, hostile, passing, undecided};
 use crate::{snapshot, steers};
-use calipers_core::Verdict;
+use calipers_core::{ScenarioResult, Verdict};
 use calipers_render::gate_junit;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -90,4 +90,16 @@ fn every_report_is_well_formed_xml_without_what_xml_cannot_hold() {
     }
     // What was meant is still there to read.
     assert!(cases(&xml, "gates")[0].0.contains("<script>alert(1)</script>"));
+}
+
+#[test]
+fn every_case_has_a_name_that_can_be_seen() {
+    let mut report = passing();
+    let ids = ["\u{1}", "\u{1}\u{2}", "", " \n", "\u{202e}", "SEC\u{1}-001"];
+    let scenario = report.scenarios[0].clone();
+    report.scenarios = ids.map(|id| ScenarioResult { id: id.into(), ..scenario.clone() }).to_vec();
+    let found = cases(&gate_junit(&report).unwrap(), "scenarios");
+    let names: Vec<&str> = found.iter().map(|(name, ..)| &**name).collect();
+    let want = [r#""\u{1}""#, r#""\u{1}\u{2}""#, r#""""#, r#"" \n""#, r#""\u{202e}""#, "SEC-001"];
+    assert_eq!(names[..want.len()], want);
 }

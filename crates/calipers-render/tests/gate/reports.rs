@@ -124,6 +124,11 @@ fn provenance() -> Provenance {
         policy: "policy.json".into(),
         policy_hash: "3f9a1c7e5b2d4860".into(),
         version: None,
+        filter: Vec::new(),
+        scorers: Vec::new(),
+        labels: Vec::new(),
+        scripts: Vec::new(),
+        level: 0.95,
         seed: 0,
         reducer: "mean".into(),
         tool: "calipers 0.1.0".into(),
@@ -155,7 +160,7 @@ pub(crate) fn passing() -> GateReport {
     let mut safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(26, 26), Verdict::Pass);
     safety.rule = "safety_rate ≥ 100 % (26 of 26)".into();
     let figure = safety.figure.as_mut().unwrap();
-    figure.caveats.push(Caveat::PerfectScore { n: 26, passed: true, bound: 0.891_156 });
+    figure.caveats.push(Caveat::PerfectScore { n: 26, worth: 26, passed: true, bound: 0.891_156 });
     let latency_p95 = measured(2314.0, (Some(2040.0), Some(2871.0)), 60, Method::OrderStatistic);
     GateReport {
         gates: vec![
@@ -182,7 +187,7 @@ pub(crate) fn small() -> GateReport {
     safety.rule = "safety_rate ≥ 100 % (2 of 2)".into();
     safety.reason = "2 of 2".into();
     let bound = Proportion::new(2, 2).unwrap().clopper_pearson(Confidence::lower(0.95).unwrap()).lower.unwrap();
-    let caveat = Caveat::PerfectScore { n: 2, passed: true, bound };
+    let caveat = Caveat::PerfectScore { n: 2, worth: 2, passed: true, bound };
     safety.figure.as_mut().unwrap().caveats.push(caveat);
     GateReport {
         gates: vec![safety],
@@ -422,6 +427,11 @@ pub(crate) fn hostile(text: &str) -> GateReport {
         policy: text.into(),
         policy_hash: text.into(),
         version: Some(text.into()),
+        filter: vec![(text.into(), text.into()); 2],
+        scorers: vec![text.into(); 2],
+        labels: vec![(text.into(), 0.5); 2],
+        scripts: vec![text.into(); 5],
+        level: 0.9,
         seed: 7,
         reducer: text.into(),
         tool: text.into(),

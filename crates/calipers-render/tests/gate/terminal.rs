@@ -1,7 +1,7 @@
 use crate::reports::{HOSTILE, all, failing, hostile, large, nothing, passing, undecided};
 use crate::{snapshot, steers};
 use calipers_core::GateReport;
-use calipers_render::{Screen, Style, gate_text};
+use calipers_render::{Screen, Style, gate_annotations, gate_junit, gate_markdown, gate_text};
 use unicode_width::UnicodeWidthStr;
 
 fn at(report: &GateReport, width: usize) -> String {
@@ -40,6 +40,30 @@ fn long_lists_are_cut_but_no_gate_that_was_missed_is_left_out() {
 }
 
 #[test]
+fn a_verdict_on_a_part_of_a_run_says_so_beside_it() {
+    let mut report = passing();
+    report.provenance.filter = vec![("category".into(), "happy_path".into()), ("lang".into(), "en".into())];
+    report.provenance.scorers = vec!["judge".into()];
+    report.provenance.labels = vec![("maybe".into(), 0.5)];
+    let told = "only a part of the run: scenarios where category=happy_path and lang=en, scores by judge; labels given \
+                by hand: maybe=0.5";
+    let text = at(&report, 200);
+    assert_eq!(text.lines().nth(1).map(str::trim), Some(told));
+    let second = at(&report, 80).lines().nth(1).map(str::to_owned);
+    assert_eq!(
+        second.as_deref(),
+        Some("      only a part of the run: scenarios where category=happy_path and lang=en,")
+    );
+    let comment = gate_markdown(&report);
+    assert_eq!(comment.lines().nth(4), Some(&*format!("> **{told}**")));
+    assert!(gate_junit(&report).unwrap().contains(&format!("name=\"calipers.restriction\" value=\"{told}\"")));
+    assert!(gate_annotations(&report).contains("::notice title=calipers%3A restricted::only a part of the run: "));
+    report.provenance.filter.clear();
+    report.provenance.scorers.clear();
+    assert_eq!(at(&report, 80).lines().nth(1), Some("      labels given by hand: maybe=0.5"));
+}
+
+#[test]
 fn colour_changes_nothing_but_colour() {
     for (name, report) in all() {
         let colour = gate_text(&report, Screen { style: Style::Colour, width: 80 });
@@ -63,6 +87,8 @@ fn hostile_text_steers_neither_the_terminal_nor_a_workflow() {
         let text = gate_text(&hostile(HOSTILE), Screen { width, ..Screen::PLAIN });
         assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{text}");
     }
+    // An id without blanks is no reason for a longer line.
     let long = gate_text(&hostile(&"x".repeat(200_000)), Screen::PLAIN);
     assert!(long.len() < 60_000, "{}", long.len());
+    assert!(long.lines().all(|line| line.width() <= 120), "{long}");
 }

@@ -7,6 +7,7 @@ use super::Log;
 use super::header::Header;
 use super::sample::{Names, Sample};
 use crate::{Place, ReadError, Run, Source, Wanted};
+use calipers_core::counted;
 use rayon::prelude::*;
 use std::io::BufRead;
 
@@ -181,7 +182,8 @@ impl Cutter {
     }
 
     fn cut_off(&self) -> ReadError {
-        let error = self.source.error(format!("the document ends within itself, after {} samples", self.samples));
+        let error =
+            self.source.error(format!("the document ends within itself, after {}", counted(self.samples, "sample")));
         error.at_line(self.line).hint("the file is cut off; copy it again from where it was written")
     }
 

@@ -23,7 +23,7 @@ pub(crate) use skim::Skim;
 
 use super::Format;
 use crate::{ReadError, Run, Shape, Source, Wanted};
-use calipers_core::{Samples, Shards};
+use calipers_core::{Samples, Shards, counted};
 use header::Header;
 use std::io::Read as _;
 
@@ -119,7 +119,7 @@ impl Log {
         notes.extend(self.notes);
         match self.header.total_samples() {
             Some(total) if read > 0 && read < total => {
-                notes.push(format!("the log counts {total} attempts and holds {read} of them"));
+                notes.push(format!("the log counts {} and holds {read} of them", counted(total, "attempt")));
             }
             _ if read == 0 => notes.push("the log has no samples: only its own figures can be shown".to_owned()),
             _ => {}
