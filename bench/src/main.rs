@@ -11,6 +11,7 @@ mod gate;
 mod inflate;
 mod peer;
 mod report;
+mod serve;
 
 use cases::{Case, Data};
 use data::{Columns, Folder, Sizes};
@@ -24,6 +25,7 @@ Compares our speed with that of Inspect AI and numpy, after checking that the an
 
 usage: bench [--python PATH] [--quick] [--write FILE --date DATE] [CASE ...]
        bench gate
+       bench serve MILLISECONDS
        bench inflate FILE [PREFIX]
 
   --python PATH   a Python that has inspect_ai and numpy; without it only our half is measured
@@ -32,6 +34,7 @@ usage: bench [--python PATH] [--quick] [--write FILE --date DATE] [CASE ...]
   --date DATE     the day to put into the report
   CASE            only cases whose name contains this text, such as `labels.` or `reduce.mode`
   gate            only the time that a verdict takes beyond reading, of which nobody else has one to compare with
+  serve MILLISECONDS  be a model that takes so long to answer, until killed
   inflate FILE    only decompress the members of a ZIP archive, or those whose names begin with PREFIX, and print how
                   many bytes that makes
 
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["gate"] => gate::run(),
+        ["serve", milliseconds] => serve::run(milliseconds),
         ["inflate", file] => inflated(file, ""),
         ["inflate", file, prefix] => inflated(file, prefix),
         _ => options(args).and_then(|options| options.map_or(Ok(true), |options| run(&options))),

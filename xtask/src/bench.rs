@@ -12,11 +12,13 @@ Compares speed with peers on the same data, after checking that the answers agre
 usage: cargo xtask bench [ARGS]
        cargo xtask bench files [ARGS]
        cargo xtask bench gate
+       cargo xtask bench eval [ARGS]
 
 The first compares metrics and reducers on objects in memory with Inspect AI and numpy. The second compares whole
 commands on files with Inspect AI, polars and DuckDB; it makes the files on first use, below target/bench-data, which
 takes some minutes and 400 MB, and it needs Linux or macOS. The third measures the time that a verdict takes beyond
-reading, and needs no peers.
+reading, and needs no peers. The fourth runs whole evaluations, here and in Inspect AI, on a mock model and on a local
+server that takes its time.
 
 The Python peers live in a private environment, target/bench-venv, which is made on first use and needs `python3` and
 the network. Its versions are printed and kept in target/bench-venv/versions.txt; delete the folder to renew it.
@@ -42,7 +44,8 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
         .map_err(|cause| failed("versions", &format!("{VENV}/versions.txt: {cause}")))?;
 
     match args {
-        [first, args @ ..] if first == "files" => files(root, &environment, without_dashes(args)),
+        [first, args @ ..] if first == "files" => script(root, &environment, "files.py", without_dashes(args)),
+        [first, args @ ..] if first == "eval" => script(root, &environment, "evals.py", without_dashes(args)),
         args => memory(root, &environment, without_dashes(args)),
     }
 }
@@ -58,14 +61,14 @@ fn memory(root: &Path, environment: &Environment, args: &[String]) -> Result<(),
     step("bench", &mut command)
 }
 
-/// Files: a script in Python runs, and starts the command line and the bench program.
-fn files(root: &Path, environment: &Environment, args: &[String]) -> Result<(), Failure> {
+/// Whole commands: a script in Python runs, and starts the command line and the bench program.
+fn script(root: &Path, environment: &Environment, name: &str, args: &[String]) -> Result<(), Failure> {
     let mut build = process::cargo(root);
     step("build", build.args(["build", "--release", "--package", "calipers-cli", "--package", "bench"]))?;
 
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let mut command = Command::new(root.join(&environment.python));
-    command.current_dir(root).arg("bench/peers/files.py");
+    command.current_dir(root).arg(format!("bench/peers/{name}"));
     command.arg("--calipers").arg(target.join("release/calipers"));
     command.arg("--bench").arg(target.join("release/bench"));
     step("bench", command.args(["--data", DATA]).args(args))

@@ -52,14 +52,38 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Adds the attempt to a run: its scores, fields and metadata, not what was said.
+    /// What was measured: the fields, and, where no field says it, what follows from the clock, the usage and the limit.
+    ///
+    /// A log of the attempt reads as the same measurements.
+    #[must_use]
+    pub fn measured(&self) -> Vec<(Arc<str>, Value)> {
+        let mut measured = self.fields.clone();
+        let mut add = |name: &str, value: Option<Value>| {
+            if let Some(value) = value.filter(|value| !value.is_missing())
+                && !self.fields.iter().any(|(known, _)| **known == *name)
+            {
+                measured.push((name.into(), value));
+            }
+        };
+        let latency = self.completed_ms.checked_sub(self.started_ms).map(|ms| ms as f64);
+        let finite = |number: f64| Some(number).filter(|number| number.is_finite()).map(Value::from);
+        let sum = |numbers: &mut dyn Iterator<Item = f64>| numbers.reduce(|sum, number| sum + number);
+        add("latency_ms", latency.map(Value::from));
+        add("working_time_ms", finite(self.working_s * 1000.0));
+        add("tokens_used", sum(&mut self.usage.iter().map(|(_, usage)| usage.total_tokens as f64)).map(Value::from));
+        add("cost_usd", sum(&mut self.usage.iter().filter_map(|(_, usage)| usage.cost_usd)).and_then(finite));
+        add("limit", self.limit.as_ref().map(|limit| limit.kind.into()));
+        measured
+    }
+
+    /// Adds the attempt to a run: its scores, measurements and metadata, not what was said.
     pub fn add_to(&self, samples: &mut Samples) {
         let mut attempt = samples.push_epoch(self.id.clone(), self.epoch);
         for (key, value) in self.metadata.iter() {
             attempt = attempt.metadata(key.clone(), value.clone());
         }
-        for (name, value) in &self.fields {
-            attempt = attempt.field(name.clone(), value.clone());
+        for (name, value) in self.measured() {
+            attempt = attempt.field(name, value);
         }
         for (scorer, outcome) in &self.scores {
             attempt = attempt.score(scorer.clone(), outcome.clone());

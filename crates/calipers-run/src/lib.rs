@@ -4,18 +4,31 @@
 //! Nothing here reads or writes files: whoever runs a task gives it samples and takes its transcripts. This is the only
 //! crate that waits for something, so the only one that is async.
 
+mod cache;
+mod channel;
+mod channels;
 mod model;
+pub mod models;
+mod runner;
 mod scope;
 mod scorer;
 mod solver;
 mod state;
+mod stopping;
+mod stopwatch;
 mod task;
+mod turns;
 
+pub use cache::Cache;
+pub use channel::{Channel, ChannelOptions};
+pub use channels::{Models, Resolver};
 pub use model::{Model, ModelError, ModelFault, Request};
+pub use runner::{Ended, Job, Options, Status, Stop, Watch, run};
 pub use scope::Scope;
 pub use scorer::{Judged, Scorer};
 pub use solver::Solver;
 pub use state::{Choice, State};
+pub use stopping::{EarlyStop, Stopping};
 pub use task::{FailOnError, Limits, Task, TaskBuilder};
 
 use calipers_core::LimitReached;

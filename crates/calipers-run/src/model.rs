@@ -17,7 +17,7 @@ pub struct Request {
     pub sample: SampleId,
     /// The attempt of the sample.
     pub epoch: u32,
-    /// Which call of the attempt it is, from 0.
+    /// Which call of this model in the attempt it is, from 0.
     pub call: u32,
 }
 

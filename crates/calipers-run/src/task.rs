@@ -102,6 +102,22 @@ impl Task {
     }
 }
 
+impl Task {
+    /// What the scores of each scorer are called. The second scorer of a name is numbered 1, as in Inspect.
+    #[must_use]
+    pub fn scorer_names(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for scorer in &self.scorers {
+            let numbered = (0_usize..).map(|n| match n {
+                0 => scorer.name().into(),
+                _ => format!("{}{n}", scorer.name()).into(),
+            });
+            names.extend(numbered.into_iter().find(|name| !names.contains(name)));
+        }
+        names
+    }
+}
+
 impl std::fmt::Debug for Task {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Task").field("name", &self.name).field("dataset", &self.dataset).finish_non_exhaustive()
@@ -180,6 +196,20 @@ impl TaskBuilder {
     #[must_use]
     pub fn fail_on_error(mut self, fail_on_error: FailOnError) -> Self {
         self.0.fail_on_error = fail_on_error;
+        self
+    }
+
+    /// With further tries for attempts that break.
+    #[must_use]
+    pub fn retry_on_error(mut self, retry_on_error: u32) -> Self {
+        self.0.retry_on_error = retry_on_error;
+        self
+    }
+
+    /// With a model, by its name, for a part such as `grader`.
+    #[must_use]
+    pub fn model_role(mut self, role: impl Into<String>, model: impl Into<String>) -> Self {
+        self.0.model_roles.push((role.into(), model.into()));
         self
     }
 

@@ -26,7 +26,7 @@ impl Format for Csv {
     }
 }
 
-const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+pub(crate) const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// The delimiter under which the first line is a header with an `id`.
 fn delimiter(head: &[u8]) -> Option<u8> {
@@ -38,7 +38,7 @@ fn delimiter(head: &[u8]) -> Option<u8> {
     })
 }
 
-fn builder(delimiter: u8) -> ::csv::ReaderBuilder {
+pub(crate) fn builder(delimiter: u8) -> ::csv::ReaderBuilder {
     let mut builder = ::csv::ReaderBuilder::new();
     builder.has_headers(false).flexible(true).delimiter(delimiter);
     builder
@@ -96,7 +96,7 @@ fn ends_in_quotes_at(bytes: &[u8], start: usize, reader: &::csv::Reader<&[u8]>, 
 }
 
 /// The CSV parser takes the end of the file for a closing quote. A cut-off file is not a whole one.
-fn ends_in_quotes(row: &[u8], delimiter: u8) -> bool {
+pub(crate) fn ends_in_quotes(row: &[u8], delimiter: u8) -> bool {
     let mut quoted = false;
     let mut at_start = true;
     let mut bytes = row.iter().peekable();

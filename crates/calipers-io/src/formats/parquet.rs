@@ -30,7 +30,7 @@ pub(crate) struct Parquet;
 
 const MAGIC: &[u8] = b"PAR1";
 /// What may be damaged.
-pub(super) const WHAT: &str = "the Parquet data";
+pub(crate) const WHAT: &str = "the Parquet data";
 
 impl Format for Parquet {
     fn name(&self) -> &'static str {
@@ -77,12 +77,12 @@ impl Format for Parquet {
     }
 }
 
-pub(super) fn broken(source: &Source, error: &ParquetError) -> ReadError {
+pub(crate) fn broken(source: &Source, error: &ParquetError) -> ReadError {
     source.error(format!("the Parquet data cannot be read: {error}")).hint("the file may be cut off; copy it again")
 }
 
 /// A file that refuses to be read beyond its end, so that a damaged length asks for no memory.
-pub(super) enum Stored {
+pub(crate) enum Stored {
     File(File, u64, Option<Arc<AtomicU64>>),
     Bytes(Bytes),
 }
@@ -149,7 +149,7 @@ impl Stored {
     }
 }
 
-fn open(source: &Source) -> Result<SerializedFileReader<Stored>, ReadError> {
+pub(crate) fn open(source: &Source) -> Result<SerializedFileReader<Stored>, ReadError> {
     SerializedFileReader::new(Stored::open(source)?).map_err(|error| broken(source, &error))
 }
 
@@ -453,7 +453,7 @@ fn unsigned(u: u64) -> Value {
 }
 
 /// A value as the record reader gives it.
-pub(super) fn value(field: &Field) -> Value {
+pub(crate) fn value(field: &Field) -> Value {
     match field {
         Field::Null => Value::Null,
         Field::Bool(b) => Value::Bool(*b),

@@ -1,6 +1,7 @@
 //! Values as JSON text.
 
 use calipers_core::Value;
+use std::borrow::Cow;
 
 /// What is written where a value is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,34 @@ impl<'a> Map<'a> {
 
     pub(crate) fn close(self) {
         self.out.push(b'}');
+    }
+}
+
+/// Values are written at most this deep. Readers of JSON stop at 128 levels, and a value stands within others.
+const DEPTH_MAX: usize = 96;
+
+/// The value with words in the place of what nests too deep to be read again: a model may ask for such a thing.
+pub(crate) fn bounded(value: &Value) -> Cow<'_, Value> {
+    if is_within(value, DEPTH_MAX) { Cow::Borrowed(value) } else { Cow::Owned(cut(value, DEPTH_MAX)) }
+}
+
+fn is_within(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::List(_) | Value::Map(_) if depth == 0 => false,
+        Value::List(items) => items.iter().all(|item| is_within(item, depth - 1)),
+        Value::Map(entries) => entries.iter().all(|(_, value)| is_within(value, depth - 1)),
+        _ => true,
+    }
+}
+
+fn cut(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::List(_) | Value::Map(_) if depth == 0 => "(nested too deep)".into(),
+        Value::List(items) => Value::List(items.iter().map(|item| cut(item, depth - 1)).collect()),
+        Value::Map(entries) => {
+            Value::Map(entries.iter().map(|(key, value)| (key.clone(), cut(value, depth - 1))).collect())
+        }
+        plain => plain.clone(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! written is read again as the same samples; where a form cannot hold something, the writer returns a note.
 
 mod csv;
-mod inspect;
+pub(crate) mod inspect;
 pub(crate) mod json;
 mod native;
 mod output;

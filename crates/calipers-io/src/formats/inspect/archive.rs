@@ -21,35 +21,29 @@ const DEFLATE_MAX: u64 = 1032;
 const BUFFER_KEPT: usize = 16 << 20;
 
 /// An archive and what it holds.
-pub(super) struct Archive<'a> {
+pub(crate) struct Archive<'a> {
     source: &'a Source,
     /// The members by name, in the order of the directory. Of two with one name, the later counts.
-    pub(super) members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     /// Why there is no directory, if there is none, and the members were searched for.
-    pub(super) no_directory: Option<String>,
+    pub(crate) no_directory: Option<String>,
     length: u64,
 }
 
 /// A member, as the directory has it.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
-    pub(super) name: String,
-    method: u16,
-    crc: u32,
-    stored: u64,
-    size: u64,
-    header: u64,
-}
-
-impl Member {
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) method: u16,
+    pub(crate) crc: u32,
+    pub(crate) stored: u64,
+    pub(crate) size: u64,
     /// Where it stands in the file.
-    pub(super) fn place(&self) -> u64 {
-        self.header
-    }
+    pub(crate) header: u64,
 }
 
 impl<'a> Archive<'a> {
-    pub(super) fn open(source: &'a Source) -> Result<Self, ReadError> {
+    pub(crate) fn open(source: &'a Source) -> Result<Self, ReadError> {
         let length = source.stored_len()?;
         let (members, no_directory) = match directory(source)? {
             Ok(members) => (members, None),
@@ -61,21 +55,13 @@ impl<'a> Archive<'a> {
         Ok(Self { source, members, no_directory, length })
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<&Member> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.name == name)
     }
 
     /// A reader of members. Each thread has its own.
-    pub(super) fn reader(&self) -> Result<MemberReader, ReadError> {
-        Ok(MemberReader {
-            raw: BufReader::with_capacity(128 << 10, self.source.seekable()?),
-            at: 0,
-            length: self.length,
-            stored: Vec::new(),
-            inflated: Vec::new(),
-            deflate: libdeflater::Decompressor::new(),
-            zstd: None,
-        })
+    pub(crate) fn reader(&self) -> Result<MemberReader, ReadError> {
+        MemberReader::new(self.source, self.length)
     }
 }
 
@@ -196,7 +182,7 @@ fn search(source: &Source, length: u64) -> io::Result<Vec<Member>> {
 }
 
 /// Reads members, with buffers that are used again.
-pub(super) struct MemberReader {
+pub(crate) struct MemberReader {
     raw: BufReader<Box<dyn Raw>>,
     /// Where the file is read next.
     at: u64,
@@ -208,8 +194,26 @@ pub(super) struct MemberReader {
 }
 
 impl MemberReader {
+    /// A reader of a file that is this long.
+    pub(crate) fn new(source: &Source, length: u64) -> Result<Self, ReadError> {
+        Ok(Self {
+            raw: BufReader::with_capacity(128 << 10, source.seekable()?),
+            at: 0,
+            length,
+            stored: Vec::new(),
+            inflated: Vec::new(),
+            deflate: libdeflater::Decompressor::new(),
+            zstd: None,
+        })
+    }
+
+    /// Where the member that was read last ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.at
+    }
+
     /// The content of a member. The error says what is wrong with it.
-    pub(super) fn read(&mut self, member: &Member) -> Result<&[u8], String> {
+    pub(crate) fn read(&mut self, member: &Member) -> Result<&[u8], String> {
         self.release();
         self.fetch(member)?;
         if member.size > MEMBER_MAX {

@@ -1,14 +1,13 @@
 //! The two forms of a log, written: an archive with a member for each attempt, and one document.
 
+use super::directory::Packer;
 use super::pool::rewrite;
 use crate::json::{self, Parts};
 use crate::write::json::{Map, Nan, put_list, put_text};
 use crate::write::{Output, WriteError};
 use calipers_core::Value;
 use std::borrow::Cow;
-use std::io::{BufWriter, Write};
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
+use std::io::Write;
 
 /// One attempt as JSON.
 pub(crate) struct SampleText {
@@ -17,9 +16,6 @@ pub(crate) struct SampleText {
     pub(crate) epoch: u32,
     pub(crate) json: Vec<u8>,
 }
-
-/// The level that Inspect compresses with.
-const LEVEL: i64 = 3;
 
 /// Writes an archive: the members of Inspect's, in its order, compressed as it does.
 pub(crate) fn write_archive(
@@ -30,20 +26,18 @@ pub(crate) fn write_archive(
     reductions: Option<&[u8]>,
 ) -> Result<(), WriteError> {
     let name = out.name().to_owned();
-    let fail = |error: &dyn std::fmt::Display| {
+    let fail = |error: std::io::Error| {
         WriteError::new(&*name, format!("the archive cannot be written: {error}")).hint("is the disk full?")
     };
-    let mut zip = ZipWriter::new(out.archive()?);
-    // A fixed time: the same run gives the same bytes.
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Zstd)
-        .compression_level(Some(LEVEL))
-        .last_modified_time(DateTime::default())
-        .unix_permissions(0o600);
-    let mut member = |name: &str, content: &[u8]| {
-        let options = options.large_file(content.len() as u64 >= u64::from(u32::MAX));
-        zip.start_file(name, options).map_err(|error| fail(&error))?;
-        zip.write_all(content).map_err(|error| fail(&error))
+    let file = out.archive()?;
+    let mut packer = Packer::new().map_err(fail)?;
+    let mut end = 0;
+    let mut bytes = Vec::new();
+    let mut member = |name: &str, content: &[u8]| -> Result<(), WriteError> {
+        bytes.clear();
+        packer.pack(&mut bytes, end, name, content).and_then(|_| file.write_all(&bytes)).map_err(fail)?;
+        end += bytes.len() as u64;
+        Ok(())
     };
     member("_journal/start.json", start)?;
     let mut summaries = vec![b'['];
@@ -53,7 +47,7 @@ pub(crate) fn write_archive(
             summaries.push(b',');
         }
         summary(&mut summaries, &sample.json);
-        member(&format!("samples/{}_epoch_{}.json", sample.id, sample.epoch), &sample.json)?;
+        member(&member_name(&sample.id, sample.epoch), &sample.json)?;
     }
     summaries.push(b']');
     member("_journal/summaries/1.json", &summaries)?;
@@ -62,8 +56,12 @@ pub(crate) fn write_archive(
         member("reductions.json", reductions)?;
     }
     member("header.json", header)?;
-    let file: &mut BufWriter<_> = zip.finish().map_err(|error| fail(&error))?;
-    file.flush().map_err(|error| fail(&error))
+    file.write_all(&packer.directory(end)).and_then(|()| file.flush()).map_err(fail)
+}
+
+/// What an attempt is called in an archive.
+pub(crate) fn member_name(id: impl std::fmt::Display, epoch: u32) -> String {
+    format!("samples/{id}_epoch_{epoch}.json")
 }
 
 /// Writes a document: the header, and then samples and reductions. Inspect stops reading a header at `samples`.
@@ -117,7 +115,7 @@ const COPIED: [&str; 16] = [
 ];
 
 /// Appends the summary of a sample, shortened as Inspect shortens it. Tables of samples are made from summaries alone.
-fn summary(out: &mut Vec<u8>, sample: &[u8]) {
+pub(crate) fn summary(out: &mut Vec<u8>, sample: &[u8]) {
     // Events and messages are most of a sample and not in its summary.
     let Ok(sample) = json::parse_without("", sample, &["events", "events_data", "attachments", "store", "output"])
     else {

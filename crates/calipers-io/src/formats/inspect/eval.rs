@@ -23,7 +23,7 @@ pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
     let wanted = header.as_ref().map_or_else(Wanted::everything, |header| header.wanted(wanted));
     let mut plan = SampleMember::all(&archive.members);
     // In the order of the file, so that reading goes forward. The order of samples is settled afterwards.
-    plan.sort_by_key(|sample| sample.shell.place());
+    plan.sort_by_key(|sample| sample.shell.header);
     let share = (plan.len() / (8 * rayon::current_num_threads())).clamp(1, SHARE_MAX);
     // Errors are looked at in order, so that of several the same one is always reported.
     let shares: Vec<Result<Share, ReadError>> =
@@ -34,7 +34,8 @@ pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
         samples.extend(share.samples);
         damaged.extend(share.damaged);
     }
-    if samples.is_empty() && (header.is_none() || !damaged.is_empty() || archive.no_directory.is_some()) {
+    // A log that begins as one should may have been cut off before its first sample was there.
+    if samples.is_empty() && (header.is_none() || !damaged.is_empty()) {
         return Err(nothing(source, &archive, &damaged));
     }
     let mut log = Log { header: header.unwrap_or_default(), samples, notes: Vec::new() };
@@ -106,7 +107,7 @@ fn read_sample(
 }
 
 /// The members of one sample.
-pub(super) struct SampleMember<'a> {
+pub(crate) struct SampleMember<'a> {
     /// The sample, or what is left of it when its parts are stored apart.
     shell: &'a Member,
     /// Its metadata, if they are stored apart.
@@ -114,22 +115,22 @@ pub(super) struct SampleMember<'a> {
 }
 
 impl<'a> SampleMember<'a> {
-    pub(super) fn shell(&self) -> &'a Member {
+    pub(crate) fn shell(&self) -> &'a Member {
         self.shell
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.shell.name
     }
 
     /// True when the events and messages stand in files of their own.
-    pub(super) fn is_in_parts(&self) -> bool {
+    pub(crate) fn is_in_parts(&self) -> bool {
         self.metadata.is_some() || self.shell.name.ends_with("/sample.json")
     }
 
     /// The samples of an archive: `samples/{id}_epoch_{n}.json`, or `samples/{id}_epoch_{n}/sample.json` with parts
     /// beside it. An id may hold slashes, so a folder is one of a sample only if it has a `sample.json`.
-    pub(super) fn all(members: &'a [Member]) -> Vec<Self> {
+    pub(crate) fn all(members: &'a [Member]) -> Vec<Self> {
         let inside = |member: &&Member| member.name.starts_with("samples/") && member.name.ends_with(".json");
         let files = || members.iter().filter(inside);
         let folder = |member: &'a Member| {

@@ -283,7 +283,7 @@ fn named(name: &str, params: &Value) -> RecordedMetric {
 }
 
 /// Metrics as they are listed, by key, or both.
-fn metrics(listed: Option<&Value>) -> Vec<RecordedMetric> {
+pub(crate) fn metrics(listed: Option<&Value>) -> Vec<RecordedMetric> {
     match listed {
         Some(Value::List(items)) => {
             let mut metrics: Vec<RecordedMetric> = items.iter().filter_map(metric).collect();

@@ -18,7 +18,7 @@ const PART_MAX: usize = 1 << 30;
 pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
     // What its metrics look at stands in the header, which may come after the samples.
     let wanted = if wanted.has_answers() { Wanted::everything() } else { Wanted::everything().without_answers() };
-    let mut cutter = Cutter::new(source, source.open()?);
+    let mut cutter = Cutter::new(source)?;
     let mut samples: Vec<Sample> = Vec::new();
     let mut batch = cutter.batch()?;
     while !batch.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
 
 /// Some samples, one after another.
 #[derive(Default)]
-struct Batch {
+pub(crate) struct Batch {
     /// The place of the first one in the document.
     first: usize,
     bytes: Vec<u8>,
@@ -45,8 +45,14 @@ struct Batch {
 }
 
 impl Batch {
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
+    }
+
+    /// The samples as they are written.
+    pub(crate) fn items(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
     }
 
     fn parse(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Sample>, ReadError> {
@@ -81,8 +87,8 @@ impl Batch {
 }
 
 /// Cuts a document into the items of its `samples` and the rest.
-struct Cutter<'a> {
-    source: &'a Source,
+pub(crate) struct Cutter {
+    source: Source,
     reader: Box<dyn BufRead>,
     /// The document without its samples and reductions.
     header: Vec<u8>,
@@ -120,11 +126,11 @@ enum Part {
     Sample,
 }
 
-impl<'a> Cutter<'a> {
-    fn new(source: &'a Source, reader: Box<dyn BufRead>) -> Self {
-        Self {
-            source,
-            reader,
+impl Cutter {
+    pub(crate) fn new(source: &Source) -> Result<Self, ReadError> {
+        Ok(Self {
+            source: source.clone(),
+            reader: source.open()?,
             header: Vec::new(),
             samples: 0,
             line: 1,
@@ -134,11 +140,11 @@ impl<'a> Cutter<'a> {
             at_key: false,
             part: Part::Header,
             done: false,
-        }
+        })
     }
 
     /// The next samples; none at the end.
-    fn batch(&mut self) -> Result<Batch, ReadError> {
+    pub(crate) fn batch(&mut self) -> Result<Batch, ReadError> {
         let mut batch = Batch { first: self.samples, ..Batch::default() };
         while !self.done {
             // The reader is set aside so that its buffer can be looked at while the state changes.

@@ -3,6 +3,7 @@
 mod archive;
 mod container;
 mod copy;
+mod directory;
 mod eval;
 mod header;
 mod json;
@@ -10,15 +11,20 @@ mod pool;
 mod sample;
 mod skim;
 
-pub(crate) use container::{SampleText, write_archive, write_document};
+pub(crate) use archive::{Archive, Member, MemberReader};
+pub(crate) use container::{SampleText, member_name, summary, write_archive, write_document};
 pub use copy::InspectLog;
-pub(crate) use sample::sample_place;
+pub(crate) use directory::{Packer, local_header, open_member};
+pub(crate) use eval::SampleMember;
+pub(crate) use header::metrics;
+pub(crate) use json::Cutter;
+pub(crate) use sample::{Names, Sample, sample_place};
+pub(crate) use skim::Skim;
 
 use super::Format;
 use crate::{ReadError, Run, Shape, Source, Wanted};
 use calipers_core::{Samples, Shards};
 use header::Header;
-use sample::Sample;
 use std::io::Read as _;
 
 /// Logs of Inspect AI, both kinds, of all ages.
@@ -78,7 +84,7 @@ fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
 }
 
 /// The archive itself: one within gzip or zstd cannot be sought in, so it is taken out first.
-fn seekable(source: &Source) -> Result<Source, ReadError> {
+pub(crate) fn seekable(source: &Source) -> Result<Source, ReadError> {
     let mut stored = Vec::new();
     source.seekable()?.take(4).read_to_end(&mut stored).map_err(|error| source.unreadable(&error))?;
     if is_archive(&stored) {
@@ -88,7 +94,7 @@ fn seekable(source: &Source) -> Result<Source, ReadError> {
 }
 
 /// An archive begins with a member, or, if it has none, with its end.
-fn is_archive(head: &[u8]) -> bool {
+pub(crate) fn is_archive(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
 

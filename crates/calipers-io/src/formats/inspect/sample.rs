@@ -18,24 +18,24 @@ const UNNAMED: &str = "";
 
 /// One attempt of a sample.
 #[derive(Debug)]
-pub(super) struct Sample {
-    pub(super) id: SampleId,
-    pub(super) epoch: u32,
+pub(crate) struct Sample {
+    pub(crate) id: SampleId,
+    pub(crate) epoch: u32,
     scores: Vec<(Arc<str>, Outcome)>,
     metadata: Vec<(Arc<str>, Value)>,
     fields: Vec<(Cow<'static, str>, Value)>,
-    error: Option<Arc<str>>,
+    pub(crate) error: Option<Arc<str>>,
 }
 
 /// What makes a sample unusable, and what to do about it.
 #[derive(Debug)]
-pub(super) struct Wrong {
-    pub(super) what: String,
-    pub(super) hint: Option<&'static str>,
+pub(crate) struct Wrong {
+    pub(crate) what: String,
+    pub(crate) hint: Option<&'static str>,
 }
 
 impl Wrong {
-    pub(super) fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), hint: None }
     }
 
@@ -47,7 +47,7 @@ impl Wrong {
 
 impl Sample {
     /// Reads the JSON of one sample.
-    pub(super) fn parse(bytes: &[u8], names: &mut Names) -> Result<Self, Wrong> {
+    pub(crate) fn parse(bytes: &[u8], names: &mut Names) -> Result<Self, Wrong> {
         let mut skim = Skim::new(bytes).map_err(not_a_sample)?;
         let mut parts = SampleParts::default();
         while let Some((key, value)) = skim.entry().map_err(not_a_sample)? {
@@ -61,18 +61,18 @@ impl Sample {
     }
 
     /// Metadata that stands in a file of its own.
-    pub(super) fn add_metadata(&mut self, metadata: Value) {
+    pub(crate) fn add_metadata(&mut self, metadata: Value) {
         if let Value::Map(entries) = metadata {
             self.metadata.extend(entries);
         }
     }
 
-    pub(super) fn place(&self) -> (u32, String) {
+    pub(crate) fn place(&self) -> (u32, String) {
         sample_place(&self.id, self.epoch)
     }
 
     /// Adds the attempt to the samples. A score without a name counts as this scorer's.
-    pub(super) fn push(self, samples: &mut Samples, unnamed: &str) {
+    pub(crate) fn push(self, samples: &mut Samples, unnamed: &str) {
         let mut attempt: Attempt<'_> = samples.push_epoch(self.id, self.epoch);
         for (key, value) in self.metadata {
             attempt = attempt.metadata(key, value);
@@ -123,7 +123,7 @@ fn some(bytes: &[u8]) -> Result<Option<Value>, serde_json::Error> {
 }
 
 /// Names that come back in every sample, kept once, and what is kept of scores.
-pub(super) struct Names {
+pub(crate) struct Names {
     known: Vec<Arc<str>>,
     wanted: Wanted,
 }
@@ -132,7 +132,7 @@ impl Names {
     /// Beyond this many the names are as various as values, and looking for them costs more than it saves.
     const MAX: usize = 64;
 
-    pub(super) fn new(wanted: &Wanted) -> Self {
+    pub(crate) fn new(wanted: &Wanted) -> Self {
         Self { known: Vec::new(), wanted: wanted.clone() }
     }
 

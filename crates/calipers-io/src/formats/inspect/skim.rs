@@ -7,7 +7,7 @@
 use crate::json::find;
 
 /// The entries of one map.
-pub(super) struct Skim<'a> {
+pub(crate) struct Skim<'a> {
     bytes: &'a [u8],
     at: usize,
     /// True before the first entry.
@@ -18,12 +18,12 @@ pub(super) struct Skim<'a> {
 type Entry<'a> = (&'a [u8], &'a [u8]);
 
 /// Why the entries cannot be told apart.
-pub(super) type Unclear = &'static str;
+pub(crate) type Unclear = &'static str;
 
 const CUT_OFF: Unclear = "it ends within itself";
 
 impl<'a> Skim<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Unclear> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Unclear> {
         let mut skim = Self { bytes, at: 0, first: true };
         match skim.next_byte()? {
             b'{' => skim.at += 1,
@@ -33,7 +33,7 @@ impl<'a> Skim<'a> {
     }
 
     /// The next key, without its quotes and as it is written, and its value.
-    pub(super) fn entry(&mut self) -> Result<Option<Entry<'a>>, Unclear> {
+    pub(crate) fn entry(&mut self) -> Result<Option<Entry<'a>>, Unclear> {
         match (self.next_byte()?, self.first) {
             (b'}', _) => {
                 self.at += 1;
@@ -124,7 +124,7 @@ impl<'a> Skim<'a> {
 }
 
 /// The items of a list, as they are written.
-pub(super) fn items(bytes: &[u8]) -> Result<Vec<&[u8]>, Unclear> {
+pub(crate) fn items(bytes: &[u8]) -> Result<Vec<&[u8]>, Unclear> {
     let mut skim = Skim { bytes, at: 0, first: true };
     if skim.next_byte()? != b'[' {
         return Err("expected a list");

@@ -1,0 +1,109 @@
+//! The samples of a task, from a file or from the task itself: named, shuffled and cut to length.
+
+mod choices;
+mod fields;
+mod python_random;
+mod records;
+mod scenarios;
+
+use crate::{Place, ReadError, Source};
+use calipers_core::{Dataset, FileDataset, FileKind, Origin, Sample, SampleId, Value};
+use python_random::PythonRandom;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The samples of a dataset, in the order in which they are asked. Relative paths start at `base`.
+///
+/// Every sample has a name: its own, or its number in the file. Shuffling is that of Python's `random` with the same seed,
+/// as in Inspect; the limit counts after it.
+pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<Sample>>, ReadError> {
+    let (source, mut samples) = match &dataset.origin {
+        Origin::Samples(samples) => {
+            let name = dataset.name.clone().unwrap_or_else(|| "the samples of the task".to_owned());
+            let place = |place: usize| Place::Path(format!("samples[{place}]"));
+            let samples = samples.iter().enumerate().map(|(at, sample)| (place(at), sample.clone())).collect();
+            (Source::bytes(name, *b""), samples)
+        }
+        Origin::File(file) => {
+            let source = Source::path(base.join(&file.path));
+            let samples = read_file(&source, file)?;
+            (source, samples)
+        }
+    };
+    if samples.is_empty() {
+        return Err(source.error("there are no samples in it").hint("an evaluation needs at least one"));
+    }
+    name(&source, &mut samples)?;
+    if let Some(seed) = dataset.shuffle {
+        PythonRandom::new(seed).shuffle(&mut samples);
+    }
+    if let Some(seed) = dataset.shuffle_choices {
+        choices::shuffle(&source, &mut samples, seed)?;
+    }
+    samples.truncate(dataset.limit.unwrap_or(usize::MAX));
+    Ok(samples.into_iter().map(|(_, sample)| Arc::new(sample)).collect())
+}
+
+/// A sample with its place in the file.
+type Placed = (Place, Sample);
+
+fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<Placed>, ReadError> {
+    let records = match file.kind {
+        FileKind::Csv => records::csv(source, file.delimiter)?,
+        FileKind::Json => records::json(source)?,
+        FileKind::Parquet => records::parquet(source)?,
+        FileKind::Scenarios => records::scenarios(source)?,
+    };
+    let mut samples = Vec::with_capacity(records.len());
+    for (place, record) in records {
+        let made = samples_of(&record, file);
+        let made = made.map_err(|wrong| source.error(wrong.what).at(place.clone()).hint(wrong.hint))?;
+        samples.extend(made.into_iter().map(|sample| (place.clone(), sample)));
+    }
+    if file.auto_id {
+        samples.iter_mut().zip(1..).for_each(|((_, sample), number)| sample.id = Some(SampleId::Int(number)));
+    }
+    Ok(samples)
+}
+
+/// What is wrong with a record, and what to do about it.
+struct Wrong {
+    what: String,
+    hint: String,
+}
+
+impl Wrong {
+    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
+    }
+}
+
+/// The samples that a record stands for.
+fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<Sample>, Wrong> {
+    let sample = match file.kind {
+        FileKind::Scenarios => scenarios::sample(record),
+        _ => fields::sample(record, &file.fields),
+    };
+    Ok(vec![sample?])
+}
+
+/// Names samples that have no name by their number, and refuses two of one name. `1` and `"1"` are one name: logs have
+/// names as text.
+fn name(source: &Source, samples: &mut [Placed]) -> Result<(), ReadError> {
+    let mut first: HashMap<SampleId, Place> = HashMap::with_capacity(samples.len());
+    for ((place, sample), number) in samples.iter_mut().zip(1..) {
+        let id = sample.id.get_or_insert(SampleId::Int(number)).clone();
+        match first.entry(id) {
+            Entry::Vacant(free) => {
+                free.insert(place.clone());
+            }
+            Entry::Occupied(taken) => {
+                let what = format!("two samples have the id `{}`: the other one is at {}", taken.key(), taken.get());
+                return Err(source.error(what).at(place.clone()).hint("rename one, or number them all with `auto_id`"));
+            }
+        }
+    }
+    Ok(())
+}

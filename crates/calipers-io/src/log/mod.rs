@@ -1,0 +1,363 @@
+//! The log of an evaluation in motion: an Inspect `.eval`, appended attempt by attempt.
+//!
+//! An attempt is one member of the archive, written at one go, so that a process that is killed at any moment loses at
+//! most the attempt that it was writing. Now and then the summaries of the attempts since, and the directory of the
+//! archive, are written behind the last member, so that Inspect's viewer can follow; the next attempt takes the place of
+//! the directory. A log without a directory is read from its beginning, member by member.
+//!
+//! What is kept in memory of an attempt is its entry in the directory, about 80 bytes.
+
+mod header;
+mod replay;
+mod resume;
+mod sample;
+
+pub(crate) use header::finished_header;
+pub use header::{
+    EarlyStop, EarlyStopping, Ending, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep, log_id,
+    log_name, timestamp,
+};
+pub(crate) use replay::read_message;
+pub use replay::{LoggedAttempt, LoggedAttempts, read_attempts};
+pub use resume::Resumed;
+
+use crate::formats::inspect::{Member, MemberReader, Packer, local_header, member_name, open_member, summary};
+use crate::write::inspect::reductions;
+use crate::{Source, WriteError};
+use calipers_core::Transcript;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The time between two directories, unless the run is so old that a hundredth of its age is more: a log of days has
+/// hundreds of them, not a hundred thousand.
+const FLUSH_AFTER: Duration = Duration::from_secs(2);
+const FLUSH_SHARE: u32 = 100;
+/// Summaries are journalled when there are so many bytes of them.
+const JOURNAL_MAX: usize = 1 << 20;
+/// So much room must be left where a log is to be written.
+const ROOM: usize = 1 << 20;
+/// The name of a member has at most 65,535 bytes, and the id of a sample is part of it.
+const ID_MAX: usize = 60_000;
+
+/// The log of an evaluation in motion.
+///
+/// ```
+/// use calipers_io::{Ending, EvalLog, LogHeader, LogStatus, log_name, timestamp};
+///
+/// let header = LogHeader::new("colors", "mockllm/model", timestamp(1_767_225_600_000));
+/// # let folder = std::env::temp_dir().join(format!("calipers-log-doc-{}", std::process::id()));
+/// let log = EvalLog::create(&folder.join(log_name(&header)), &header)?;
+/// // `log.add(&transcript)?` for every attempt, and then:
+/// log.finish(&Ending::new(LogStatus::Success, 1_767_225_600_000, 1_767_225_660_000))?;
+/// # std::fs::remove_dir_all(&folder).ok();
+/// # Ok::<(), calipers_io::WriteError>(())
+/// ```
+pub struct EvalLog {
+    path: PathBuf,
+    file: File,
+    packer: Packer,
+    eval_id: String,
+    model: String,
+    /// The beginning of the journal.
+    start: Member,
+    /// The journalled summaries.
+    journals: Vec<Member>,
+    /// The summaries that are not journalled yet, each with a comma before it.
+    summaries: Vec<u8>,
+    /// Where the members end.
+    end: u64,
+    /// True when a directory of all members stands there.
+    is_whole: bool,
+    /// The attempts that stay, of a log that is gone on with: nothing is changed in the file before there is something
+    /// to add.
+    kept: Option<Vec<Member>>,
+    begun: Instant,
+    flushed: Instant,
+    bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for EvalLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EvalLog").field("path", &self.path).field("end", &self.end).finish_non_exhaustive()
+    }
+}
+
+impl EvalLog {
+    /// Begins a log. The folder is made if it is not there; a file that exists is never touched.
+    ///
+    /// The beginning is on the disk when this returns, and there is room for more: a full disk or a folder that must not
+    /// be written to is found before anything is paid for.
+    pub fn create(path: &Path, header: &LogHeader) -> Result<Self, WriteError> {
+        let name = path.display().to_string();
+        check_header(&name, header)?;
+        let cannot = |error: io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::AlreadyExists => "a log is never overwritten; name another file, or go on with it",
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, or name another folder",
+                _ => "check the folder, and that it may be written to",
+            };
+            WriteError::new(&*name, format!("the log cannot be begun: {error}")).hint(hint)
+        };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(|error| {
+                let what = format!("the folder of the log cannot be made: {error}");
+                WriteError::new(&*name, what).hint("check the folder, and that it may be written to")
+            })?;
+        }
+        let file = File::options().read(true).write(true).create_new(true).open(path).map_err(cannot)?;
+        let begun = begin(file, path, header);
+        begun.map_err(|error| {
+            // It holds nothing yet, and would be in the way of the next try.
+            let _ = fs::remove_file(path);
+            cannot(error)
+        })
+    }
+
+    /// Where the log is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds an attempt. When this returns, the attempt outlives the process.
+    pub fn add(&mut self, attempt: &Transcript) -> Result<(), WriteError> {
+        if attempt.scores.iter().any(|(scorer, _)| scorer.is_empty()) {
+            return Err(self.error(format!("a scorer of sample `{}` has no name", attempt.id)).hint("give it one"));
+        }
+        self.go_on()?;
+        let json = sample::sample_json(attempt, &self.eval_id, &self.model);
+        self.append(&member_name(&attempt.id, attempt.epoch), &json)?;
+        self.summarise(&json)?;
+        let after = FLUSH_AFTER.max(self.begun.elapsed() / FLUSH_SHARE);
+        if self.flushed.elapsed() >= after { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes a directory, so that others can read what is there. It is done by itself now and then as attempts are
+    /// added; call it where none comes for a while. It costs nothing if nothing was added since.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        self.flushed = Instant::now();
+        if self.is_whole || self.kept.is_some() {
+            return Ok(());
+        }
+        self.journal()?;
+        let directory = self.packer.directory(self.end);
+        let written = self.write_at_end(&directory);
+        // Nothing of what stood there before may be left behind it.
+        let written = written.and_then(|()| self.file.set_len(self.end + directory.len() as u64));
+        self.is_whole = written.is_ok();
+        written.map_err(|error| self.failed(&error))
+    }
+
+    /// Ends the log: summaries, reduced scores, figures and the directory.
+    pub fn finish(mut self, ending: &Ending<'_>) -> Result<(), WriteError> {
+        self.go_on()?;
+        self.journal()?;
+        self.all_summaries().map_err(|error| self.failed(&error))?;
+        if let Some(results) = ending.results.filter(|results| !results.reductions.is_empty()) {
+            self.append("reductions.json", &reductions(results))?;
+        }
+        let start = self.read_back(&self.start).map_err(|error| self.failed(&error))?;
+        let header = finished_header(&start, ending).map_err(|why| self.failed(&io::Error::other(why)))?;
+        self.append("header.json", &header)?;
+        self.flush()?;
+        self.file.sync_all().map_err(|error| self.failed(&error))
+    }
+
+    fn error(&self, what: impl Into<String>) -> WriteError {
+        WriteError::new(self.path.display().to_string(), what)
+    }
+
+    fn failed(&self, error: &io::Error) -> WriteError {
+        let what = format!("the log cannot be written: {error}");
+        self.error(what).hint("make room on the disk, then go on with the log; what was added before is in it")
+    }
+
+    /// Appends a member at one go. If that fails, the log is as it was.
+    fn append(&mut self, name: &str, content: &[u8]) -> Result<Member, WriteError> {
+        let mark = self.packer.mark();
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        let packed = self.packer.pack(&mut bytes, self.end, name, content);
+        let done = packed.and_then(|member| self.write_at_end(&bytes).map(|()| member));
+        if done.is_ok() {
+            self.end += bytes.len() as u64;
+            self.is_whole = false;
+        } else {
+            self.packer.back_to(mark);
+        }
+        self.bytes = bytes;
+        done.map_err(|error| self.failed(&error))
+    }
+
+    /// Writes behind the last member, in the place of a directory that may stand there: one that is left half is worse
+    /// than none.
+    fn write_at_end(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.is_whole {
+            self.is_whole = false;
+            self.file.set_len(self.end)?;
+        }
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(bytes).inspect_err(|_| {
+            let _ = self.file.set_len(self.end);
+        })
+    }
+
+    fn summarise(&mut self, sample: &[u8]) -> Result<(), WriteError> {
+        self.summaries.push(b',');
+        summary(&mut self.summaries, sample);
+        if self.summaries.len() >= JOURNAL_MAX { self.journal() } else { Ok(()) }
+    }
+
+    /// Journals the summaries that are not journalled yet.
+    fn journal(&mut self) -> Result<(), WriteError> {
+        if self.summaries.is_empty() {
+            return Ok(());
+        }
+        let mut list = std::mem::take(&mut self.summaries);
+        list[0] = b'[';
+        list.push(b']');
+        let name = format!("_journal/summaries/{}.json", self.journals.len() + 1);
+        match self.append(&name, &list) {
+            Ok(member) => self.journals.push(member),
+            Err(error) => {
+                list.pop();
+                list[0] = b',';
+                self.summaries = list;
+                return Err(error);
+            }
+        }
+        list.clear();
+        self.summaries = list;
+        Ok(())
+    }
+
+    /// Writes all summaries, put together from the journal: there may be more of them than memory holds.
+    fn all_summaries(&mut self) -> io::Result<()> {
+        let (mut member, header) = open_member("summaries.json", self.end)?;
+        self.write_at_end(&header)?;
+        let source = Source::path(&self.path);
+        let mut reader = MemberReader::new(&source, self.end).map_err(io::Error::other)?;
+        let stored = Counted { inner: BufWriter::with_capacity(1 << 16, &self.file), count: 0 };
+        let mut zstd = zstd::stream::write::Encoder::new(stored, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+        let mut crc = crc32fast::Hasher::new();
+        let mut put = |bytes: &[u8], zstd: &mut dyn Write| {
+            crc.update(bytes);
+            member.size += bytes.len() as u64;
+            zstd.write_all(bytes)
+        };
+        put(b"[", &mut zstd)?;
+        for (place, journal) in self.journals.iter().enumerate() {
+            let list = reader.read(journal).map_err(io::Error::other)?;
+            if place > 0 {
+                put(b",", &mut zstd)?;
+            }
+            put(&list[1..list.len() - 1], &mut zstd)?;
+        }
+        put(b"]", &mut zstd)?;
+        let mut stored = zstd.finish()?;
+        stored.inner.flush()?;
+        member.stored = stored.count;
+        member.crc = crc.finalize();
+        drop(stored);
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(&local_header(&member, true)?)?;
+        self.end += header.len() as u64 + member.stored;
+        self.packer.keep(&member);
+        Ok(())
+    }
+
+    fn read_back(&self, member: &Member) -> io::Result<Vec<u8>> {
+        let mut reader = MemberReader::new(&Source::path(&self.path), self.end).map_err(io::Error::other)?;
+        reader.read(member).map(<[u8]>::to_vec).map_err(io::Error::other)
+    }
+}
+
+impl Drop for EvalLog {
+    fn drop(&mut self) {
+        // Whoever gives up a log leaves it readable. There is nobody to tell if that fails.
+        let _ = self.flush();
+    }
+}
+
+/// What goes through to a file, counted.
+struct Counted<W> {
+    inner: W,
+    count: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.count += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// What cannot be written must not be found out after the first answer was paid for.
+fn check_header(name: &str, header: &LogHeader) -> Result<(), WriteError> {
+    if header.scorers.iter().any(|scorer| scorer.name.is_empty()) {
+        return Err(
+            WriteError::new(name, "a scorer has no name").hint("logs have scores only under a name; give it one")
+        );
+    }
+    let is_long = |id: &&calipers_core::SampleId| id.to_string().len() > ID_MAX;
+    if let Some(id) = header.dataset.sample_ids.iter().find(is_long) {
+        let start: String = id.to_string().chars().take(40).collect();
+        let what = format!("the id of a sample has more than {ID_MAX} bytes: `{start}…`");
+        return Err(WriteError::new(name, what).hint("give it a shorter one"));
+    }
+    Ok(())
+}
+
+/// Writes the beginning of a new log.
+fn begin(mut file: File, path: &Path, header: &LogHeader) -> io::Result<EvalLog> {
+    lock(&file)?;
+    // A disk that is all but full takes the first lines of a log and no more.
+    file.write_all(&vec![0; ROOM])?;
+    file.sync_all()?;
+    file.set_len(0)?;
+    let mut packer = Packer::new()?;
+    let mut bytes = Vec::new();
+    let start = packer.pack(&mut bytes, 0, "_journal/start.json", &header.start())?;
+    let end = bytes.len() as u64;
+    bytes.extend_from_slice(&packer.directory(end));
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&bytes)?;
+    file.sync_all()?;
+    let now = Instant::now();
+    Ok(EvalLog {
+        path: path.to_owned(),
+        file,
+        packer,
+        eval_id: header.eval_id.clone(),
+        model: header.model.clone(),
+        start,
+        journals: Vec::new(),
+        summaries: Vec::new(),
+        end,
+        is_whole: true,
+        kept: None,
+        begun: now,
+        flushed: now,
+        bytes: Vec::new(),
+    })
+}
+
+/// Two processes that append to one log would write over each other. The lock goes with the process. A file system
+/// without locks is trusted.
+fn lock(file: &File) -> io::Result<()> {
+    // On Windows a lock also keeps readers out, and a log is read while it grows.
+    if cfg!(windows) {
+        return Ok(());
+    }
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("another process is writing to it")),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}

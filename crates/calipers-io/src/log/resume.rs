@@ -1,0 +1,179 @@
+//! Going on with a log that did not come to its end.
+
+use super::header::whole;
+use super::{EvalLog, LogHeader, lock};
+use crate::formats::inspect::{Archive, Member, MemberReader, Names, Packer, Sample, SampleMember, Skim};
+use crate::json::{self, Parts};
+use crate::{ReadError, Source, Wanted, WriteError};
+use calipers_core::{SampleId, Samples, Usage, Value};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A log that did not come to its end, ready to be gone on with.
+#[derive(Debug)]
+pub struct Resumed {
+    /// The log. Nothing is changed in it before the first attempt is added, or it is finished.
+    pub log: EvalLog,
+    /// What it says of the evaluation.
+    pub header: LogHeader,
+    /// The attempts that are done, with their scores: the final figures cover them. What was said in them is not here.
+    pub samples: Samples,
+    /// The attempts that are done.
+    pub done: Vec<(SampleId, u32)>,
+    /// The attempts that broke, or whose record is damaged. They are to be made again, and leave the log until then.
+    pub again: Vec<(SampleId, u32)>,
+    /// What the attempts that are done took, by model.
+    pub usage: Vec<(Arc<str>, Usage)>,
+}
+
+impl EvalLog {
+    /// Goes on with a log that was cut off, cancelled or given up. One that came to its end is an error that says so.
+    pub fn resume(path: &Path) -> Result<Resumed, ReadError> {
+        let source = Source::path(path);
+        let file = File::options().read(true).write(true).open(path).map_err(|error| {
+            source
+                .error(format!("the log cannot be gone on with: {error}"))
+                .hint("check its name, and that it may be written to")
+        })?;
+        lock(&file).map_err(|error| {
+            source.error(format!("the log cannot be gone on with: {error}")).hint("wait for it to end, or stop it")
+        })?;
+        let archive = Archive::open(&source)?;
+        let mut reader = archive.reader()?;
+        if is_finished(&archive, &mut reader) {
+            let hint = "start it anew for another run; to score its answers again, replay the log";
+            return Err(source.error("the evaluation in this log came to its end: nothing is left to do").hint(hint));
+        }
+        let nothing = |why: &str| {
+            source.error(format!("the log has no beginning: {why}")).hint("nothing was done in it; start anew")
+        };
+        let start = archive.find("_journal/start.json").ok_or_else(|| nothing("it was cut off too early"))?.clone();
+        let header = LogHeader::parse(&source, reader.read(&start).map_err(|why| nothing(&why))?)?;
+        let mut packer = Packer::new().map_err(|error| source.error(error.to_string()))?;
+        packer.keep(&start);
+        let mut found = Found { end: reader.end(), ..Found::default() };
+        let mut members = SampleMember::all(&archive.members);
+        members.sort_by_key(|member| member.shell().header);
+        let mut names = Names::new(&Wanted::everything());
+        for member in members {
+            found.look(member.shell(), &mut reader, &mut names);
+        }
+        found.kept.iter().for_each(|member| packer.keep(member));
+        let now = Instant::now();
+        let log = Self {
+            path: path.to_owned(),
+            file,
+            packer,
+            eval_id: header.eval_id.clone(),
+            model: header.model.clone(),
+            start,
+            journals: Vec::new(),
+            summaries: Vec::new(),
+            end: found.end,
+            is_whole: false,
+            kept: Some(found.kept),
+            begun: now,
+            flushed: now,
+            bytes: Vec::new(),
+        };
+        let Found { samples, done, again, usage, .. } = found;
+        Ok(Resumed { log, header, samples, done, again, usage })
+    }
+
+    /// Makes a log that is gone on with end after the last attempt that stays, and journals those attempts anew.
+    pub(super) fn go_on(&mut self) -> Result<(), WriteError> {
+        let Some(kept) = self.kept.take() else { return Ok(()) };
+        self.file.set_len(self.end).map_err(|error| self.failed(&error))?;
+        let source = Source::path(&self.path);
+        let reader = MemberReader::new(&source, self.end);
+        let mut reader = reader.map_err(|error| self.error(error.to_string()))?;
+        for member in &kept {
+            let sample = reader.read(member).map_err(|why| self.error(format!("`{}`: {why}", member.name)))?;
+            self.summarise(sample)?;
+        }
+        Ok(())
+    }
+}
+
+/// True for a log that says that all went well.
+fn is_finished(archive: &Archive<'_>, reader: &mut MemberReader) -> bool {
+    let header = archive.find("header.json").and_then(|member| reader.read(member).ok());
+    let status = header.and_then(|header| entry(header, b"status"));
+    status.is_some_and(|status| matches!(json::parse("", status), Ok(Value::Text(status)) if *status == *"success"))
+}
+
+fn entry<'a>(map: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+    let mut skim = Skim::new(map).ok()?;
+    while let Some((key, value)) = skim.entry().ok()? {
+        if key == wanted {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// What was found in a log.
+#[derive(Default)]
+struct Found {
+    kept: Vec<Member>,
+    /// Where the last member that stays ends.
+    end: u64,
+    samples: Samples,
+    done: Vec<(SampleId, u32)>,
+    again: Vec<(SampleId, u32)>,
+    usage: Vec<(Arc<str>, Usage)>,
+}
+
+impl Found {
+    fn look(&mut self, member: &Member, reader: &mut MemberReader, names: &mut Names) {
+        let read = reader.read(member).ok().and_then(|bytes| Some((Sample::parse(bytes, names).ok()?, bytes)));
+        let Some((sample, bytes)) = read else {
+            self.again.extend(named(&member.name));
+            return;
+        };
+        let attempt = (sample.id.clone(), sample.epoch);
+        if sample.error.is_some() {
+            self.again.push(attempt);
+            return;
+        }
+        if let Some(usage) = entry(bytes, b"model_usage").and_then(|usage| json::parse("", usage).ok()) {
+            add_usage(&mut self.usage, &usage);
+        }
+        self.done.push(attempt);
+        sample.push(&mut self.samples, "score");
+        self.kept.push(member.clone());
+        self.end = self.end.max(reader.end());
+    }
+}
+
+/// The attempt that a member is named after.
+fn named(member: &str) -> Option<(SampleId, u32)> {
+    let (id, epoch) = member.strip_prefix("samples/")?.strip_suffix(".json")?.rsplit_once("_epoch_")?;
+    Some((id.into(), epoch.parse().ok()?))
+}
+
+fn add_usage(sums: &mut Vec<(Arc<str>, Usage)>, models: &Value) {
+    let Value::Map(models) = models else { return };
+    for (model, used) in models {
+        let used = read_usage(used);
+        match sums.iter_mut().find(|(known, _)| known == model) {
+            Some((_, sum)) => sum.add(&used),
+            None => sums.push((model.clone(), used)),
+        }
+    }
+}
+
+/// What a model took, by Inspect's names.
+pub(super) fn read_usage(used: &Value) -> Usage {
+    Usage {
+        input_tokens: whole(used, "input_tokens").unwrap_or(0),
+        output_tokens: whole(used, "output_tokens").unwrap_or(0),
+        total_tokens: whole(used, "total_tokens").unwrap_or(0),
+        cache_read_tokens: whole(used, "input_tokens_cache_read"),
+        cache_write_tokens: whole(used, "input_tokens_cache_write"),
+        reasoning_tokens: whole(used, "reasoning_tokens"),
+        cost_usd: used.number("total_cost"),
+    }
+}

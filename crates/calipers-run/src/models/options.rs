@@ -1,0 +1,128 @@
+//! What models are resolved with: keys, addresses and prices.
+
+use super::MockOutputs;
+use calipers_core::Usage;
+use std::fmt;
+use std::time::Duration;
+
+/// The variables that are read, keys and addresses.
+const VARIABLES: [&str; 9] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_BASE_URL",
+    "OLLAMA_BASE_URL",
+    "OLLAMA_HOST",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+];
+
+/// What models are resolved with. It holds keys, so it prints none of its variables.
+#[derive(Clone)]
+pub struct ProviderOptions {
+    /// Where the provider is, in place of its own address and that of the environment.
+    pub base_url: Option<String>,
+    /// The longest that one call may take, from the request to the last byte of the answer.
+    pub timeout: Duration,
+    /// What models cost, by their names with or without the provider.
+    pub prices: Vec<(String, Price)>,
+    /// What `mockllm/…` answers.
+    pub mock_outputs: Option<MockOutputs>,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Default for ProviderOptions {
+    /// No keys, no addresses, no prices, and ten minutes for a call, as the providers' own clients have it.
+    fn default() -> Self {
+        Self {
+            base_url: None,
+            timeout: Duration::from_secs(600),
+            prices: Vec::new(),
+            mock_outputs: None,
+            variables: Vec::new(),
+        }
+    }
+}
+
+impl ProviderOptions {
+    /// With the keys and addresses of the environment, which is read now and not again.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self::from_variables(|name| std::env::var(name).ok())
+    }
+
+    /// With keys and addresses from elsewhere. Asked for each variable that models know; an empty one counts as none.
+    #[must_use]
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let value = |name| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let variables = VARIABLES.into_iter().filter_map(|name| Some((name, value(name)?))).collect();
+        Self { variables, ..Self::default() }
+    }
+
+    /// With an address in place of the provider's own and that of the environment.
+    #[must_use]
+    pub fn at(mut self, base_url: impl Into<String>) -> Self {
+        self.base_url = Some(base_url.into());
+        self
+    }
+
+    /// The first of these variables that is set.
+    #[cfg(feature = "remote")]
+    pub(super) fn variable(&self, names: &[&str]) -> Option<&str> {
+        let value = |name: &&str| self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| &**value);
+        names.iter().find_map(value)
+    }
+
+    /// The price of a model, by its whole name or by the part after the provider.
+    pub(super) fn price(&self, name: &str) -> Option<Price> {
+        let short = name.split_once('/').map_or(name, |(_, model)| model);
+        let find = |wanted: &str| self.prices.iter().find(|(name, _)| name == wanted).map(|(_, price)| *price);
+        find(name).or_else(|| find(short))
+    }
+}
+
+impl fmt::Debug for ProviderOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let set: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
+        f.debug_struct("ProviderOptions")
+            .field("timeout", &self.timeout)
+            .field("prices", &self.prices)
+            .field("variables", &set)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a model costs, in US dollars for a million tokens. None is built in: prices change, and a wrong one looks right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    /// Tokens that are sent.
+    pub input_usd: f64,
+    /// Tokens that come back.
+    pub output_usd: f64,
+    /// Tokens of the input that the provider had in its cache, where they have a price of their own.
+    pub cache_read_usd: Option<f64>,
+    /// Tokens of the input that the provider puts into its cache, where they have a price of their own.
+    pub cache_write_usd: Option<f64>,
+}
+
+impl Price {
+    /// A price for input and one for output, cached or not.
+    #[must_use]
+    pub fn new(input_usd: f64, output_usd: f64) -> Self {
+        Self { input_usd, output_usd, cache_read_usd: None, cache_write_usd: None }
+    }
+
+    /// What calls cost.
+    #[must_use]
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let read = usage.cache_read_tokens.unwrap_or(0);
+        let written = usage.cache_write_tokens.unwrap_or(0);
+        let fresh = usage.input_tokens.saturating_sub(read).saturating_sub(written);
+        let sum = fresh as f64 * self.input_usd
+            + read as f64 * self.cache_read_usd.unwrap_or(self.input_usd)
+            + written as f64 * self.cache_write_usd.unwrap_or(self.input_usd)
+            + usage.output_tokens as f64 * self.output_usd;
+        sum / 1e6
+    }
+}
