@@ -140,7 +140,8 @@ fn word(text: &str) -> Option<f64> {
 
 /// A finite number in Python's grammar: surrounding space, `_` between digits, `.5`, `5.` and the decimal
 /// digits of any script are allowed; `0x10` and `1,000` are not.
-pub(crate) fn number(text: &str) -> Option<f64> {
+#[must_use]
+pub fn number(text: &str) -> Option<f64> {
     let mut plain = String::with_capacity(text.len());
     let mut after_digit = false;
     let mut characters = text.trim().chars().peekable();
@@ -168,7 +169,9 @@ const ZEROS: [u32; 66] = [
     0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-fn digit(c: char) -> Option<char> {
+/// The ASCII digit that a decimal digit of any script stands for.
+#[must_use]
+pub fn digit(c: char) -> Option<char> {
     let zero = ZEROS.iter().rfind(|&&zero| zero <= c as u32)?;
     char::from_digit(c as u32 - zero, 10)
 }

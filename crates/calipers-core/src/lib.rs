@@ -60,7 +60,7 @@ pub use gate::{
 };
 pub use ids::SampleId;
 pub use judge::{Case, Fault, judge, record};
-pub use labels::Labels;
+pub use labels::{Labels, digit as decimal_digit, number as parse_number};
 pub use lint::{Draft, Finding, Severity, lint, lint_ids};
 pub use metric::*;
 pub use plan::{Epochs, IntoReducers, Partial, Plan};

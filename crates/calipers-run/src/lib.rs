@@ -7,26 +7,41 @@
 mod cache;
 mod channel;
 mod channels;
+mod command;
+mod fold;
+mod json;
+mod letters;
 mod model;
 pub mod models;
+mod pattern;
+mod registry;
 mod runner;
 mod scope;
 mod scorer;
+mod scorers;
 mod solver;
+mod solvers;
 mod state;
 mod stopping;
 mod stopwatch;
 mod task;
+mod template;
 mod turns;
 
 pub use cache::Cache;
 pub use channel::{Channel, ChannelOptions};
 pub use channels::{Models, Resolver};
+pub use json::{
+    id_to_json, message_from_json, message_to_json, output_from_json, output_to_json, usage_from_json, value_to_json,
+};
 pub use model::{Model, ModelError, ModelFault, Request};
+pub use registry::{Catalog, Scorers, Solvers};
 pub use runner::{Ended, Job, Options, Status, Stop, Watch, run};
 pub use scope::Scope;
 pub use scorer::{Judged, Scorer};
+pub use scorers::{ScorerFn, scorer_fn};
 pub use solver::Solver;
+pub use solvers::{Generate, generate};
 pub use state::{Choice, State};
 pub use stopping::{EarlyStop, Stopping};
 pub use task::{FailOnError, Limits, Task, TaskBuilder};

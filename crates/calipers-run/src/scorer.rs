@@ -45,3 +45,22 @@ pub trait Scorer: Send + Sync {
     /// Scores the attempt against [`State::target`]. What cannot be told is unscored; a fault is an error of the attempt.
     async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault>;
 }
+
+#[async_trait]
+impl<S: Scorer + ?Sized> Scorer for Arc<S> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn params(&self) -> Value {
+        (**self).params()
+    }
+
+    fn metrics(&self) -> Vec<MetricSpec> {
+        (**self).metrics()
+    }
+
+    async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault> {
+        (**self).score(state, scope).await
+    }
+}

@@ -3,6 +3,7 @@
 use crate::{Fault, Scope, State};
 use async_trait::async_trait;
 use calipers_core::Value;
+use std::sync::Arc;
 
 /// One step between a question and its answer.
 #[async_trait]
@@ -17,4 +18,19 @@ pub trait Solver: Send + Sync {
 
     /// Takes the attempt a step further. A solver that is done for good sets [`State::completed`].
     async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault>;
+}
+
+#[async_trait]
+impl<S: Solver + ?Sized> Solver for Arc<S> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn params(&self) -> Value {
+        (**self).params()
+    }
+
+    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+        (**self).solve(state, scope).await
+    }
 }

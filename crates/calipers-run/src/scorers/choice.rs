@@ -1,0 +1,80 @@
+//! `choice`: the choices that `multiple_choice` marked are those of the target.
+
+use super::{because, grade};
+use crate::fold::is_blank;
+use crate::letters::{letter, listed, place, unshuffled};
+use crate::registry::Entry;
+use crate::{Fault, Judged, Scope, Scorer, State};
+use async_trait::async_trait;
+use calipers_core::{Score, Target};
+use std::sync::Arc;
+
+pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+    name: "choice",
+    about: "are the choices that the model picked those of the target? for `multiple_choice`",
+    params: &[],
+    places: 0,
+    open: false,
+    make: |_| Ok(Arc::new(ByChoice)),
+};
+
+struct ByChoice;
+
+#[async_trait]
+impl Scorer for ByChoice {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+        if state.choices.is_empty() {
+            return Err(Fault::new("`choice` needs samples with choices, and this one has none"));
+        }
+        let wanted = wanted(&state.target, state.choices.len())?;
+        let ordered = unshuffled(&state.choices);
+        let picked = ordered.iter().enumerate().filter(|(_, choice)| choice.correct == Some(true));
+        let picked: Vec<usize> = picked.map(|(at, _)| at).collect();
+        let letters: Vec<String> = picked.iter().map(|at| letter(*at)).collect();
+        let scored = |value: &str| Score::new(value).answer(letters.join(", ")).explanation(explanation(state));
+        let is_right = picked == wanted;
+        if is_right || !picked.is_empty() {
+            return Ok(scored(grade(is_right)).into());
+        }
+        let silent = is_blank(state.completion());
+        let (value, reason) = if silent { ("N", "no_response") } else { ("I", "invalid_response_format") };
+        Ok(because(scored(value), reason).into())
+    }
+}
+
+/// The places of the right choices. A target may be a letter, several letters in a row, or several texts.
+fn wanted(target: &Target, choices: usize) -> Result<Vec<usize>, Fault> {
+    let mut places = Vec::new();
+    for word in target.0.iter().flat_map(|text| text.split(|c: char| c == ',' || c.is_whitespace())) {
+        let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        let letters = if number { vec![word.to_owned()] } else { word.chars().map(String::from).collect() };
+        for letter in letters {
+            let at = place(&letter).filter(|at| *at < choices).ok_or_else(|| {
+                Fault::new(format!(
+                    "the target `{letter}` is none of the {choices} choices, which are letters from `A`"
+                ))
+            })?;
+            places.push(at);
+        }
+    }
+    places.sort_unstable();
+    Ok(places)
+}
+
+fn explanation(state: &State) -> String {
+    if state.choices.iter().enumerate().all(|(at, choice)| choice.original == at) {
+        return state.completion().to_owned();
+    }
+    let picked = state.choices.iter().enumerate().filter(|(_, choice)| choice.correct == Some(true));
+    let letters: Vec<String> = picked.map(|(at, _)| letter(at)).collect();
+    format!(
+        "Choices were shuffled before generating a response, the following was sent to the model:\n\n{}\nShuffled \
+         answer:\nANSWER: {}",
+        listed(&state.choices),
+        letters.join(", ")
+    )
+}

@@ -1,0 +1,45 @@
+//! `exact`: the answer is the target, but for case, punctuation and articles.
+
+use super::words::words;
+use super::{grade, no_target, noting_silence};
+use crate::registry::Entry;
+use crate::{Fault, Judged, Scope, Scorer, State};
+use async_trait::async_trait;
+use calipers_core::{MetricSpec, Score, mean, stderr};
+use std::sync::Arc;
+
+pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+    name: "exact",
+    about: "is the answer the target, but for case, punctuation and articles?",
+    params: &[],
+    places: 0,
+    open: false,
+    make: |_| Ok(Arc::new(Exact)),
+};
+
+struct Exact;
+
+#[async_trait]
+impl Scorer for Exact {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn metrics(&self) -> Vec<MetricSpec> {
+        vec![mean().into(), stderr().into()]
+    }
+
+    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+        if state.target.0.is_empty() {
+            return Ok(no_target());
+        }
+        let said = words(state.completion(), &[]);
+        // A target without a word that counts, such as `the`, never matches.
+        let is_said = |target: &Arc<str>| {
+            let wanted = words(target, &[]);
+            !wanted.is_empty() && wanted == said
+        };
+        let score = Score::new(grade(state.target.0.iter().any(is_said))).answer(state.completion());
+        Ok(noting_silence(score, state))
+    }
+}

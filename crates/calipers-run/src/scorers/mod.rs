@@ -1,0 +1,81 @@
+//! What can be thought of an answer: a file each, and a line here.
+
+mod answer;
+mod behaviors;
+mod choice;
+mod command;
+mod exact;
+mod f1;
+mod function;
+mod includes;
+mod matches;
+mod model_graded;
+mod numerals;
+mod pattern;
+mod words;
+
+pub(crate) use function::blocking;
+pub use function::{ScorerFn, scorer_fn};
+
+use crate::fold::is_blank;
+use crate::registry::Entry;
+use crate::{Judged, Scorer, State};
+use calipers_core::{Metadata, Outcome, Score, Value};
+use std::sync::Arc;
+
+/// All of them.
+pub(crate) static ALL: &[Entry<dyn Scorer>] = &[
+    matches::ENTRY,
+    includes::ENTRY,
+    exact::ENTRY,
+    f1::ENTRY,
+    pattern::ENTRY,
+    answer::ENTRY,
+    choice::ENTRY,
+    model_graded::QA,
+    model_graded::FACT,
+    behaviors::ENTRY,
+    command::ENTRY,
+];
+
+/// The grade of an answer that is right or wrong.
+fn grade(is_right: bool) -> &'static str {
+    if is_right { "C" } else { "I" }
+}
+
+/// Why an answer that counts got the score that it has, by the words that Inspect uses.
+fn because(mut score: Score, reason: &str) -> Score {
+    score.metadata = Some(Arc::new(Metadata::new([("reason", reason)])));
+    score
+}
+
+/// The score, which says so where the model said nothing at all.
+fn noting_silence(score: Score, state: &State) -> Judged {
+    if is_blank(state.completion()) { because(score, "no_response").into() } else { score.into() }
+}
+
+/// Tries each target until one matches. Without any there is nothing to compare with.
+fn first_match(state: &State, check: impl Fn(&str, &str) -> (String, bool)) -> Judged {
+    let completion = state.completion();
+    let mut last = None;
+    for target in &state.target.0 {
+        let (answer, is_right) = check(completion, target);
+        let is_done = is_right;
+        last = Some(Score::new(grade(is_right)).answer(answer).explanation(completion));
+        if is_done {
+            break;
+        }
+    }
+    last.map_or_else(no_target, |score| noting_silence(score, state))
+}
+
+/// Not scored, because there is nothing to compare with.
+fn no_target() -> Judged {
+    Outcome::unscored("the sample has no target").into()
+}
+
+/// Not scored, with what there is to say all the same.
+fn unscored(reason: impl Into<Arc<str>>, answer: &str, explanation: impl Into<Arc<str>>) -> Outcome {
+    let score = Score::new(Value::Missing).answer(answer).explanation(explanation);
+    Outcome::Unscored { reason: reason.into(), score: Some(Box::new(score)) }
+}

@@ -1,0 +1,135 @@
+//! `command`: an agent in any language answers.
+
+use crate::command::{PARAMS, Program};
+use crate::json::{
+    attempt_to_json, count_at, kind, message_from_json, number_at, text_at, tool_calls_from_json, usage_from_json,
+};
+use crate::registry::Entry;
+use crate::{Fault, Scope, Solver, State};
+use async_trait::async_trait;
+use calipers_core::{Message, ModelOutput, Role, StopReason, Usage, Value};
+use serde_json::Value as Json;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) const ENTRY: Entry<dyn Solver> = Entry {
+    name: "command",
+    about: "runs a program that is told the sample as JSON and answers with text, or with JSON that has `output`",
+    params: PARAMS,
+    places: 1,
+    open: false,
+    make: |params| Ok(Arc::new(Agent(Program::new(params)?))),
+};
+
+struct Agent(Program);
+
+#[async_trait]
+impl Solver for Agent {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    async fn solve(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+        let told = attempt_to_json(state).to_string();
+        let ran = self.0.run(told.as_bytes()).await?;
+        let said = String::from_utf8_lossy(&ran.stdout);
+        let fault = |why: String| Fault::new(format!("`{}` answered what cannot be used: {why}", self.0.shown()));
+        match structured(&said) {
+            Some(json) => {
+                if let Some(error) = text_at(&json, "error").map_err(fault)?.filter(|error| !error.is_empty()) {
+                    return Err(Fault::new(format!("`{}` reports: {error}", self.0.shown())));
+                }
+                take(state, &json, ran.time).map_err(fault)
+            }
+            None => {
+                answer(state, ModelOutput::new("command", said.trim()), ran.time, None);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The answer of an agent that speaks our language. Any other JSON is the text of an answer, since agents may be asked for JSON.
+fn structured(said: &str) -> Option<Json> {
+    let json: Json = serde_json::from_str(said).ok()?;
+    ["output", "messages", "error"].iter().any(|key| json.get(key).is_some()).then_some(json)
+}
+
+fn take(state: &mut State, json: &Json, ran: Duration) -> Result<(), String> {
+    let messages = messages(json)?;
+    let last_said = || messages.iter().rev().flatten().find(|message| message.role == Role::Assistant);
+    let text: Arc<str> = match json.get("output") {
+        Some(Json::String(text)) => text.as_str().into(),
+        Some(Json::Null) | None => last_said().map_or_else(|| "".into(), |message| message.content.clone()),
+        Some(other) => other.to_string().into(),
+    };
+    let mut output = ModelOutput::new(text_at(json, "model")?.unwrap_or("command"), text);
+    output.message.tool_calls = tool_calls_from_json(json.get("tool_calls"))?;
+    output.stop_reason = text_at(json, "stop_reason")?.map_or(StopReason::Stop, StopReason::parse);
+    output.usage = usage(json)?;
+    measure(state, json, output.usage.as_ref())?;
+    for key in ["observed_behaviors", "violations"] {
+        if let Some(reported) = json.get(key).filter(|reported| !reported.is_null()) {
+            set(&mut state.store, key, reported.clone().into());
+        }
+    }
+    answer(state, output, ran, messages);
+    Ok(())
+}
+
+fn messages(json: &Json) -> Result<Option<Vec<Message>>, String> {
+    match json.get("messages") {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::Array(messages)) => messages.iter().map(message_from_json).collect::<Result<_, _>>().map(Some),
+        Some(other) => Err(format!("`messages` is {}, not a list", kind(other))),
+    }
+}
+
+/// What it took: `usage`, or `tokens` in all, and `cost_usd`.
+fn usage(json: &Json) -> Result<Option<Usage>, String> {
+    let detailed = json.get("usage").filter(|usage| !usage.is_null()).map(usage_from_json).transpose()?;
+    let total = count_at(json, "tokens")?;
+    let cost_usd = number_at(json, "cost_usd")?;
+    if detailed.is_none() && total.is_none() && cost_usd.is_none() {
+        return Ok(None);
+    }
+    let detailed = detailed.unwrap_or_default();
+    let total_tokens = total.unwrap_or(detailed.total_tokens);
+    Ok(Some(Usage { total_tokens, cost_usd: cost_usd.or(detailed.cost_usd), ..detailed }))
+}
+
+/// What the agent measured itself: it knows its tokens and its money, and how much of the time was its own.
+fn measure(state: &mut State, json: &Json, usage: Option<&Usage>) -> Result<(), String> {
+    if let Some(latency) = number_at(json, "latency_ms")? {
+        set(&mut state.fields, "latency_ms", latency.into());
+    }
+    if let Some(usage) = usage {
+        if usage.total_tokens > 0 {
+            set(&mut state.fields, "tokens_used", i64::try_from(usage.total_tokens).unwrap_or(i64::MAX).into());
+        }
+        if let Some(cost) = usage.cost_usd {
+            set(&mut state.fields, "cost_usd", cost.into());
+        }
+    }
+    Ok(())
+}
+
+fn set(entries: &mut Vec<(Arc<str>, Value)>, name: &str, value: Value) {
+    entries.retain(|(known, _)| **known != *name);
+    entries.push((name.into(), value));
+}
+
+/// Adds what was said to the conversation. An agent may repeat the conversation that it was given, or tell only what is new.
+fn answer(state: &mut State, mut output: ModelOutput, ran: Duration, messages: Option<Vec<Message>>) {
+    output.time_s = Some(ran.as_secs_f64());
+    let messages = messages.unwrap_or_default();
+    let same = |(one, other): (&Message, &Message)| one.role == other.role && one.content == other.content;
+    let repeated = messages.len() >= state.messages.len() && messages.iter().zip(&state.messages).all(same);
+    let new = messages.into_iter().skip(if repeated { state.messages.len() } else { 0 });
+    state.messages.extend(new);
+    let is_told = state.messages.last().is_some_and(|last| same((last, &output.message)));
+    if !is_told {
+        state.messages.push(output.message.clone());
+    }
+    state.output = Some(output);
+}

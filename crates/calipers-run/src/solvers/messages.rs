@@ -1,0 +1,64 @@
+//! `system_message`, `user_message` and `assistant_message`: something is said before the model answers.
+
+use super::known;
+use crate::registry::{Entry, Params};
+use crate::template::fill;
+use crate::{Fault, Scope, Solver, State};
+use async_trait::async_trait;
+use calipers_core::{Error, Message, Role, Value};
+use std::sync::Arc;
+
+pub(super) const SYSTEM: Entry<dyn Solver> = Entry {
+    name: "system_message",
+    about: "adds a system message after those that there are; {names} come from its parameters and the sample's metadata",
+    params: &["template"],
+    places: 1,
+    open: true,
+    make: |params| make(params, Role::System),
+};
+
+pub(super) const USER: Entry<dyn Solver> = Entry {
+    name: "user_message",
+    about: "adds a message of the user at the end; {names} come from its parameters and the sample's metadata",
+    make: |params| make(params, Role::User),
+    ..SYSTEM
+};
+
+pub(super) const ASSISTANT: Entry<dyn Solver> = Entry {
+    name: "assistant_message",
+    about: "adds a message of the assistant at the end; {names} come from its parameters and the sample's metadata",
+    make: |params| make(params, Role::Assistant),
+    ..SYSTEM
+};
+
+fn make(params: &Params<'_>, role: Role) -> Result<Arc<dyn Solver>, Error> {
+    Ok(Arc::new(Say { role, template: params.needed_text("template")?, params: params.all_but("template") }))
+}
+
+struct Say {
+    role: Role,
+    template: Arc<str>,
+    params: Vec<(Arc<str>, Value)>,
+}
+
+#[async_trait]
+impl Solver for Say {
+    fn name(&self) -> &str {
+        match self.role {
+            Role::System => SYSTEM.name,
+            Role::Assistant => ASSISTANT.name,
+            _ => USER.name,
+        }
+    }
+
+    async fn solve(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+        let text = fill(&self.template, |name| known(&self.params, state, name));
+        let after_rules = |message: &Message| message.role == Role::System;
+        let place = match self.role {
+            Role::System => state.messages.iter().rposition(after_rules).map_or(0, |last| last + 1),
+            _ => state.messages.len(),
+        };
+        state.messages.insert(place, Message::new(self.role, text));
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! What can be done with a sample: a file each, and a line here.
+
+mod command;
+mod generate;
+mod messages;
+mod multiple_choice;
+mod prompts;
+mod self_critique;
+
+pub use generate::{Generate, generate};
+
+use crate::registry::Entry;
+use crate::{Fault, Scope, Solver, State};
+use calipers_core::{GenerateConfig, Message, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// All of them.
+pub(crate) static ALL: &[Entry<dyn Solver>] = &[
+    generate::ENTRY,
+    messages::SYSTEM,
+    messages::USER,
+    messages::ASSISTANT,
+    prompts::PROMPT_TEMPLATE,
+    prompts::CHAIN_OF_THOUGHT,
+    multiple_choice::ENTRY,
+    self_critique::ENTRY,
+    command::ENTRY,
+];
+
+/// Asks the model of the task and adds its answer to the conversation.
+async fn ask(state: &mut State, scope: &Scope, config: &GenerateConfig) -> Result<(), Fault> {
+    let output = scope.generate(&state.messages, config).await?;
+    state.messages.push(output.message.clone());
+    state.output = Some(output);
+    Ok(())
+}
+
+/// The question, for solvers that reword it.
+fn question(state: &mut State) -> Result<&mut Message, Fault> {
+    state.user_prompt().ok_or_else(|| Fault::new("the conversation has no message of a user to reword"))
+}
+
+/// What a template may name: parameters, then what solvers left, then the facts about the sample.
+fn known<'a>(params: &'a [(Arc<str>, Value)], state: &'a State, name: &str) -> Option<Cow<'a, Value>> {
+    let among =
+        |entries: &'a [(Arc<str>, Value)]| entries.iter().find(|(key, _)| **key == *name).map(|(_, value)| value);
+    among(params).or_else(|| among(&state.store)).or_else(|| state.metadata.get(name)).map(Cow::Borrowed)
+}
