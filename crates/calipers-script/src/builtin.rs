@@ -8,8 +8,8 @@ use crate::parts::{Part, PartObject};
 use allocative::Allocative;
 use calipers_core::{Metric, Reducer, Value as CoreValue};
 use starlark::any::ProvidesStaticType;
-use starlark::docs::{DocItem, DocMember};
 use starlark::collections::SmallMap;
+use starlark::docs::{DocItem, DocMember};
 use starlark::environment::GlobalsBuilder;
 use starlark::eval::{Arguments, Evaluator};
 use starlark::values::none::NoneOr;
@@ -237,14 +237,26 @@ pub(crate) fn as_object<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) 
     Err(found.hint("write one such as `accuracy()`").into())
 }
 
+/// A function without the name that it was imported under; any other value as it is.
+pub(crate) fn unnamed<'v>(value: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> Value<'v> {
+    match value.downcast_ref::<NamedFunction>() {
+        Some(named) => eval.heap().access_owned_frozen_value(&named.function),
+        None => value,
+    }
+}
+
+/// True for a function that can be called without arguments.
+pub(crate) fn takes_nothing(value: Value<'_>) -> bool {
+    value.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(0, &[]))
+}
+
 /// A function that can do without arguments makes the metric; one that needs an argument is the metric.
 fn from_function<'v>(
     function: Value<'v>,
     name: &str,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<MetricObject> {
-    let makes_one = function.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(0, &[]));
-    if !makes_one {
+    if !takes_nothing(function) {
         return of_function(function, name, Vec::new(), eval);
     }
     let made = eval.eval_function(function, &[], &[])?;
@@ -278,6 +290,13 @@ pub(crate) fn as_reducer<'v>(
     }
     if let Some(name) = value.unpack_str() {
         return Reducer::parse(name).map_err(|error| Complaint::from(error).into());
+    }
+    let function = unnamed(value, eval);
+    if takes_nothing(function) {
+        let made = eval.eval_function(function, &[], &[])?;
+        if let Some(reducer) = made.downcast_ref::<ReducerObject>() {
+            return Ok(reducer.0.clone());
+        }
     }
     let made = as_object(value, eval)?;
     let name = name.unwrap_or(made.metric.name());

@@ -251,11 +251,7 @@ fn arranged(dataset: &mut Dataset, options: &Options<'_>) -> Result<(), Complain
 }
 
 /// A function from a record to its samples.
-fn mapping<'v>(
-    by: &'static str,
-    function: Value<'v>,
-    eval: &Evaluator<'v, '_, '_>,
-) -> starlark::Result<Mapping> {
+fn mapping<'v>(by: &'static str, function: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Mapping> {
     if !function.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(1, &[])) {
         let wanted = "a `FieldSpec` or a function from a record to a `Sample`";
         return Err(wrong(by, "sample_fields", function, wanted).into());

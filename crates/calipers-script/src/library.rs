@@ -432,7 +432,11 @@ fn fill(module: &FrozenModule, slots: &[Slot]) -> Result<(), ScriptError> {
 /// Metrics listed in lists in lists are one list.
 const LISTS_MAX: usize = 8;
 
-pub(crate) fn specs<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>, depth: usize) -> starlark::Result<Vec<MetricSpec>> {
+pub(crate) fn specs<'v>(
+    value: Value<'v>,
+    eval: &mut Evaluator<'v, '_, '_>,
+    depth: usize,
+) -> starlark::Result<Vec<MetricSpec>> {
     if let Some(items) = items(value)
         && depth < LISTS_MAX
     {

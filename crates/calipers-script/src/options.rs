@@ -17,11 +17,7 @@ pub(crate) struct Options<'v> {
 
 impl<'v> Options<'v> {
     /// The named arguments of a function that also has parameters of these names.
-    pub(crate) fn new(
-        function: &'static str,
-        parameters: &[&'static str],
-        given: SmallMap<String, Value<'v>>,
-    ) -> Self {
+    pub(crate) fn new(function: &'static str, parameters: &[&'static str], given: SmallMap<String, Value<'v>>) -> Self {
         Self { function, given, known: RefCell::new(parameters.to_vec()) }
     }
 

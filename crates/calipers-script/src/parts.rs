@@ -1,6 +1,6 @@
 //! Solvers, scorers and models that task files name, and scorers of their own.
 
-use crate::builtin::{Builtin, bound, own_name};
+use crate::builtin::{Builtin, bound, own_name, takes_nothing, unnamed};
 use crate::call::{Callee, Slot, session};
 use crate::error::Complaint;
 use crate::library::{Shared, specs};
@@ -135,10 +135,7 @@ fn has<'a>(mut names: impl Iterator<Item = &'a str>, name: &str) -> bool {
 }
 
 /// Parameters as values. A model stands for its name, and is kept.
-fn plain_params(
-    given: Vec<(String, Value<'_>)>,
-    models: &mut Vec<Arc<dyn Model>>,
-) -> Result<CoreValue, Complaint> {
+fn plain_params(given: Vec<(String, Value<'_>)>, models: &mut Vec<Arc<dyn Model>>) -> Result<CoreValue, Complaint> {
     let mut params: Vec<(Arc<str>, CoreValue)> = Vec::new();
     for (name, value) in given {
         let value = named_models(value, models).map_or_else(|| plain(value), Ok);
@@ -221,11 +218,15 @@ impl PartObject {
     }
 
     fn is_not(&self, kind: &str) -> Complaint {
-        Complaint::new(format!("`{}` is not a {kind}", self.name)).hint(match kind {
-            "solver" => "write one such as `generate()`",
-            "scorer" => "write one such as `match()`",
-            _ => "write one such as `accuracy()`",
-        })
+        Complaint::new(format!("`{}` is not a {kind}", self.name)).hint(such_as(kind))
+    }
+}
+
+fn such_as(kind: &str) -> &'static str {
+    match kind {
+        "solver" => "write one such as `generate()`",
+        "scorer" => "write one such as `match()`",
+        _ => "write one such as `accuracy()`",
     }
 }
 
@@ -245,27 +246,21 @@ impl<P: ?Sized> Chosen<P> {
 struct Wanted<P: ?Sized> {
     kind: &'static str,
     of: fn(&PartObject) -> &Attempted<Arc<P>>,
-    /// How many arguments a function of that kind takes; 0 if no function is one.
-    arguments: usize,
+    /// True where a function can be one.
+    takes_functions: bool,
 }
 
 /// The solvers that a value stands for: one, or a list of them.
-pub(crate) fn solvers<'v>(
-    value: Value<'v>,
-    eval: &mut Evaluator<'v, '_, '_>,
-) -> starlark::Result<Chosen<dyn Solver>> {
+pub(crate) fn solvers<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Chosen<dyn Solver>> {
     let mut chosen = Chosen::new();
-    Wanted { kind: "solver", of: |part| &part.solver, arguments: 0 }.gather(value, eval, 0, &mut chosen)?;
+    Wanted { kind: "solver", of: |part| &part.solver, takes_functions: false }.gather(value, eval, 0, &mut chosen)?;
     Ok(chosen)
 }
 
 /// The scorers that a value stands for: one, or a list of them.
-pub(crate) fn scorers<'v>(
-    value: Value<'v>,
-    eval: &mut Evaluator<'v, '_, '_>,
-) -> starlark::Result<Chosen<dyn Scorer>> {
+pub(crate) fn scorers<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Chosen<dyn Scorer>> {
     let mut chosen = Chosen::new();
-    Wanted { kind: "scorer", of: |part| &part.scorer, arguments: 2 }.gather(value, eval, 0, &mut chosen)?;
+    Wanted { kind: "scorer", of: |part| &part.scorer, takes_functions: true }.gather(value, eval, 0, &mut chosen)?;
     Ok(chosen)
 }
 
@@ -280,6 +275,7 @@ impl<P: ?Sized> Wanted<P> {
         depth: usize,
         chosen: &mut Chosen<P>,
     ) -> starlark::Result<()> {
+        let value = unnamed(value, eval);
         if let Some(made) = value.downcast_ref::<PartObject>() {
             return Ok(self.take(made, chosen)?);
         }
@@ -290,19 +286,17 @@ impl<P: ?Sized> Wanted<P> {
             if let Some(items) = items(value) {
                 return items.iter().try_for_each(|item| self.gather(*item, eval, depth + 1, chosen));
             }
-            let takes = |count| value.parameters_spec().is_some_and(|spec| spec.can_fill_with_args(count, &[]));
-            if takes(0) {
+            if takes_nothing(value) {
                 let made = eval.eval_function(value, &[], &[])?;
                 return self.gather(made, eval, depth + 1, chosen);
             }
-            if self.arguments > 0 && takes(self.arguments) {
+            if self.takes_functions && value.parameters_spec().is_some() {
                 let name = own_name(value, NoneOr::None, self.kind)?;
                 return Ok(self.take(&own_scorer(value, &name, None, eval)?, chosen)?);
             }
         }
-        let article = if self.kind == "scorer" { "match" } else { "generate" };
         let found = Complaint::new(format!("expected a {}, found {}", self.kind, shown(value)));
-        Err(found.hint(format!("write one such as `{article}()`")).into())
+        Err(found.hint(such_as(self.kind)).into())
     }
 
     fn take(&self, made: &PartObject, chosen: &mut Chosen<P>) -> Result<(), Complaint> {

@@ -8,6 +8,7 @@ use starlark::any::ProvidesStaticType;
 use starlark::environment::{Methods, MethodsBuilder};
 use starlark::values::dict::AllocDict;
 use starlark::values::list::AllocList;
+use starlark::values::none::NoneOr;
 use starlark::values::{
     Heap, NoSerialize, StarlarkPagablePanic, StarlarkValue, UnpackValue, Value, ValueError, starlark_value,
 };
@@ -232,9 +233,8 @@ fn choice_methods(builder: &mut MethodsBuilder) {
     }
 
     #[starlark(attribute)]
-    fn correct<'v>(this: &ChoiceObject, heap: Heap<'v>) -> anyhow::Result<Value<'v>> {
-        let _ = heap;
-        Ok(this.0.correct.map_or_else(Value::new_none, Value::new_bool))
+    fn correct(this: &ChoiceObject) -> anyhow::Result<NoneOr<bool>> {
+        Ok(NoneOr::from_option(this.0.correct))
     }
 
     #[starlark(attribute)]

@@ -240,9 +240,7 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
 
     /// How models answer. What is not given is left to the model.
     #[starlark(as_type = ConfigObject)]
-    fn GenerateConfig<'v>(
-        #[starlark(kwargs)] others: SmallMap<String, Value<'v>>,
-    ) -> starlark::Result<ConfigObject> {
+    fn GenerateConfig<'v>(#[starlark(kwargs)] others: SmallMap<String, Value<'v>>) -> starlark::Result<ConfigObject> {
         let options = Options::new("GenerateConfig", &[], others);
         let config = config(&options)?;
         options.finish()?;

@@ -95,13 +95,17 @@ impl TaskFile {
     ) -> Result<T, ScriptError> {
         on_large_stack(|| {
             let nothing = HashMap::new();
-            let made = self.library.within(&nothing, |_, _| {}, |eval| {
-                let heap = eval.heap();
-                let function = heap.access_owned_frozen_value(function);
-                let named = parameters.iter().map(|(name, value)| (name.as_str(), to_starlark(value, heap)));
-                let made = eval.eval_function(function, &[], &named.collect::<Vec<_>>())?;
-                read(made)
-            });
+            let made = self.library.within(
+                &nothing,
+                |_, _| {},
+                |eval| {
+                    let heap = eval.heap();
+                    let function = heap.access_owned_frozen_value(function);
+                    let named = parameters.iter().map(|(name, value)| (name.as_str(), to_starlark(value, heap)));
+                    let made = eval.eval_function(function, &[], &named.collect::<Vec<_>>())?;
+                    read(made)
+                },
+            );
             made.map(|(_, made)| made)
         })
     }

@@ -5,7 +5,7 @@ use calipers_core::{
     Dataset, FileKind, Message, MetricSpec, ModelOutput, Origin, Outcome, Plan, Sample, SampleId, Samples, Score, Value,
 };
 use calipers_run::models::MockModel;
-use calipers_run::{FailOnError, Judged, Scope, Scorer, Solver, State, Task};
+use calipers_run::{Catalog, FailOnError, Judged, Scope, Scorer, State, Task};
 use calipers_script::{Library, Limits, TaskFile, Vocabulary, literal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -125,7 +125,9 @@ fn errors_may_be_borne() {
         let task = task(&format!("[Sample(\"x\")], fail_on_error = {written}"));
         assert_eq!(task.fail_on_error, want, "{written}");
     }
-    assert!(mistake("[Sample(\"x\")], fail_on_error = 1.5").contains("not `True`, `False`, a count, or a share below 1"));
+    assert!(
+        mistake("[Sample(\"x\")], fail_on_error = 1.5").contains("not `True`, `False`, a count, or a share below 1")
+    );
 }
 
 #[test]
@@ -329,8 +331,7 @@ def look(state, target):
     }
 "#;
     let task = with_scorer(definitions, "look");
-    let sample =
-        Sample::new("Which?").target("a").target("b").choices(["red", "blue"]).metadata("category", "physics");
+    let sample = Sample::new("Which?").target("a").target("b").choices(["red", "blue"]).metadata("category", "physics");
     let score = scored(&*task.scorers[0], &state(sample, "B"));
     for (key, want) in [
         ("completion", Value::from("B")),
@@ -420,10 +421,7 @@ def count():
     let scores = [Score::new(1.0), Score::new(0.0), Score::new(0.5)];
     let reduced: Vec<(&str, Value)> =
         epochs.reducers().unwrap().iter().map(|r| (r.name(), r.reduce(&scores).unwrap().value)).collect();
-    assert_eq!(
-        reduced,
-        [("own_mean", Value::Float(0.5)), ("worst", Value::Float(0.0)), ("max", Value::Float(1.0))]
-    );
+    assert_eq!(reduced, [("own_mean", Value::Float(0.5)), ("worst", Value::Float(0.0)), ("max", Value::Float(1.0))]);
     let epochs = file.task("count", &[]).unwrap().epochs.unwrap();
     assert_eq!((epochs.count(), epochs.reducers().is_none()), (4, true));
     // From a metric expression too.
@@ -435,7 +433,8 @@ def count():
 
 #[test]
 fn a_name_that_means_two_things_means_what_its_place_says() {
-    let task = task("[Sample(\"x\")], solver = command(\"./agent\"), scorer = [f1(), command(\"./judge\")], metrics = [f1()]");
+    let task =
+        task("[Sample(\"x\")], solver = command(\"./agent\"), scorer = [f1(), command(\"./judge\")], metrics = [f1()]");
     assert_eq!(task.solver[0].name(), "command");
     assert_eq!(task.scorers.iter().map(|s| s.name()).collect::<Vec<_>>(), ["f1", "command"]);
     assert_eq!(names_of(task.metrics.as_deref().unwrap()), ["f1"]);
@@ -453,7 +452,9 @@ fn models_of_a_task_are_carried_by_it() {
     assert_eq!(task.model.as_deref(), Some("mockllm/model"));
     assert_eq!(task.model_roles, [("grader".to_owned(), "mockllm/judge".to_owned())]);
     assert_eq!(task.models.iter().map(|m| m.name()).collect::<Vec<_>>(), ["mockllm/model", "mockllm/judge"]);
-    let graded = self::task("[Sample(\"x\")], scorer = model_graded_qa(model = [mockllm(\"x\", name = \"a\"), \"openai/gpt-5\"])");
+    let graded = self::task(
+        "[Sample(\"x\")], scorer = model_graded_qa(model = [mockllm(\"x\", name = \"a\"), \"openai/gpt-5\"])",
+    );
     assert_eq!(graded.models[0].name(), "mockllm/a");
     let names = Value::List(vec!["mockllm/a".into(), "openai/gpt-5".into()]);
     assert_eq!(graded.scorers[0].params(), Value::from([("model", names)]));
@@ -515,7 +516,8 @@ fn files_outside_the_folder_are_not_read() {
     std::os::unix::fs::symlink(folder.join("secret.star"), tasks.join("link.star")).unwrap();
     let load = |name: &str| {
         let path = tasks.join("task.star");
-        std::fs::write(&path, format!("load(\"{name}\", \"y\")\ndef t():\n    return Task([Sample(str(y))])\n")).unwrap();
+        std::fs::write(&path, format!("load(\"{name}\", \"y\")\ndef t():\n    return Task([Sample(str(y))])\n"))
+            .unwrap();
         TaskFile::load(&path, Vocabulary::builtin(), Limits::default()).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(load("below/parts.star"), Ok(()));
@@ -523,7 +525,10 @@ fn files_outside_the_folder_are_not_read() {
     let outside = ["../secret.star", "below/../../secret.star", &absolute, "/nowhere/at/all.star", "../nowhere.star"];
     for name in outside {
         let error = load(name).unwrap_err();
-        assert!(error.contains("is not loaded: it is outside the folder") && !error.contains("SECRET"), "{name}: {error}");
+        assert!(
+            error.contains("is not loaded: it is outside the folder") && !error.contains("SECRET"),
+            "{name}: {error}"
+        );
         assert!(error.contains("^^^"), "{error}");
     }
     #[cfg(unix)]
@@ -602,6 +607,13 @@ fn expressions_name_solvers_and_scorers() {
     let error = library.scorers("macth()").err().unwrap().to_string();
     assert!(error.contains("there is no `macth`") && error.contains("did you mean `match`?"), "{error}");
     assert!(library.solvers("1").err().unwrap().to_string().contains("expected a solver, found `1`"));
+    // The names of a task file are there, too.
+    let file = parsed(COLORS);
+    for written in ["word_overlap", "word_overlap()", "lambda state, target: 1"] {
+        assert_eq!(file.library().scorers(written).unwrap().len(), 1, "{written}");
+    }
+    let error = mistake("[Sample(\"x\")], scorer = lambda state: 1");
+    assert!(error.contains("cannot be called with a state and a target"), "{error}");
     // What measures results knows nothing of running.
     assert!(Library::builtin().metrics("generate()").is_err());
 }
@@ -619,8 +631,15 @@ fn the_examples_are_tasks() {
     assert_eq!(names_of(&task.scorers[0].metrics()), ["mean", "stderr", "pass_rate"]);
     let gpqa = example("gpqa.star");
     let names = [
-        "gpqa", "gpqa_grouped", "gpqa_groups", "gpqa_named", "gpqa_clustered", "gpqa_mode", "gpqa_at_least",
-        "gpqa_reduced", "gpqa_custom",
+        "gpqa",
+        "gpqa_grouped",
+        "gpqa_groups",
+        "gpqa_named",
+        "gpqa_clustered",
+        "gpqa_mode",
+        "gpqa_at_least",
+        "gpqa_reduced",
+        "gpqa_custom",
     ];
     assert_eq!(gpqa.names(), names);
     for name in names {
@@ -632,4 +651,30 @@ fn the_examples_are_tasks() {
     }
     let custom = gpqa.task("gpqa_custom", &[("letter".into(), literal("A"))]).unwrap();
     assert_eq!(names_of(custom.metrics.as_deref().unwrap()), ["accuracy", "stderr", "share_of_letter"]);
+}
+
+/// A row for everything in a catalogue, as the page has it.
+fn rows<T: ?Sized>(catalog: &Catalog<T>) -> Vec<String> {
+    let row = |name| {
+        let mut params: Vec<String> = catalog.params(name).iter().map(|param| format!("`{param}`")).collect();
+        params.extend(catalog.is_open(name).then(|| "any other".to_owned()));
+        format!("| `{name}` | {} | {} |", params.join(", "), catalog.about(name).unwrap_or_default())
+    };
+    catalog.names().map(row).collect()
+}
+
+#[test]
+fn the_page_of_task_files_has_every_solver_and_scorer() {
+    let page = include_str!("../../../docs/tasks.md");
+    let part = |heading: &str| {
+        let from = page.find(heading).map(|at| &page[at + heading.len()..]).unwrap_or_else(|| panic!("no {heading}"));
+        let lines = from.split("\n## ").next().unwrap().lines();
+        lines.filter(|line| line.starts_with("| `")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let vocabulary = Vocabulary::builtin();
+    for (heading, want) in
+        [("\n## Solvers\n", rows(&vocabulary.solvers)), ("\n## Scorers\n", rows(&vocabulary.scorers))]
+    {
+        assert_eq!(part(heading), want, "docs/tasks.md should have:\n{}", want.join("\n"));
+    }
 }
