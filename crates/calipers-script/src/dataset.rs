@@ -198,9 +198,8 @@ fn file<'v>(
         let complaint = Complaint::new(format!("`{path}` is an address, not a file"));
         return Err(complaint.hint("download it first, and name the file").into());
     }
-    let session = session(eval)?;
     let options = Options::new(function, &["path", "sample_fields"], others);
-    let mut file = FileDataset::new(session.shared.folder.join(path), kind);
+    let mut file = FileDataset::new(path, kind);
     if let Some(fields) = sample_fields.into_option() {
         match fields.downcast_ref::<FieldsObject>() {
             Some(fields) => file.fields = fields.0.clone(),

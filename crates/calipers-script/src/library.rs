@@ -71,8 +71,6 @@ pub struct Library {
 pub(crate) struct Shared {
     globals: Globals,
     pub(crate) vocabulary: Vocabulary,
-    /// Where the files that datasets name are.
-    pub(crate) folder: PathBuf,
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<Clock>,
     /// The parameters of functions of loaded files, for messages.
@@ -141,19 +139,19 @@ impl Library {
     #[must_use]
     pub fn new(registry: Registry, labels: Labels, limits: Limits) -> Self {
         let globals = measuring(&registry).build();
-        Self::of(globals, Vocabulary { metrics: registry, labels, ..Vocabulary::builtin() }, limits, PathBuf::new())
+        Self::of(globals, Vocabulary { metrics: registry, labels, ..Vocabulary::builtin() }, limits)
     }
 
-    /// The same, and the solvers, scorers and datasets of tasks. Datasets are looked for in the folder.
+    /// The same, and the solvers, scorers and datasets of tasks.
     #[must_use]
-    pub fn for_tasks(vocabulary: Vocabulary, limits: Limits, folder: impl Into<PathBuf>) -> Self {
+    pub fn for_tasks(vocabulary: Vocabulary, limits: Limits) -> Self {
         let globals = running(measuring(&vocabulary.metrics), &vocabulary).build();
-        Self::of(globals, vocabulary, limits, folder.into())
+        Self::of(globals, vocabulary, limits)
     }
 
-    fn of(globals: Globals, vocabulary: Vocabulary, limits: Limits, folder: PathBuf) -> Self {
+    fn of(globals: Globals, vocabulary: Vocabulary, limits: Limits) -> Self {
         let functions = RwLock::default();
-        let shared = Shared { globals, vocabulary, folder, limits, clock: Clock::new(), functions };
+        let shared = Shared { globals, vocabulary, limits, clock: Clock::new(), functions };
         Self { shared: Arc::new(shared), loaded: Vec::new(), files: HashMap::new() }
     }
 
@@ -316,7 +314,7 @@ impl Library {
             builder.set(name, NoneType);
         }
         let limits = Limits { steps: 1_000_000, time: Duration::from_secs(5), ..Limits::default() };
-        let library = Self::of(builder.build(), Vocabulary::builtin(), limits, PathBuf::new());
+        let library = Self::of(builder.build(), Vocabulary::builtin(), limits);
         on_large_stack(|| library.expression(text, |value, _| Ok(from_starlark(value)))).ok().flatten()
     }
 

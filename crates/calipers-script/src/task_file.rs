@@ -11,13 +11,14 @@ use calipers_run::Task;
 use starlark::environment::FrozenModule;
 use starlark::values::{OwnedFrozenValue, Value, ValueLike};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file whose functions are tasks.
 ///
 /// Every public function of the file that can be called without arguments is called once, to see whether it returns a
 /// `Task`; functions that the file loads from others are not. Its parameters may be set when the task is made.
 pub struct TaskFile {
+    folder: PathBuf,
     library: Library,
     module: FrozenModule,
     /// The functions that the file defines itself.
@@ -27,7 +28,7 @@ pub struct TaskFile {
 }
 
 impl TaskFile {
-    /// Reads a file and those that it loads. Datasets are looked for beside it.
+    /// Reads a file and those that it loads.
     pub fn load(path: impl AsRef<Path>, vocabulary: Vocabulary, limits: Limits) -> Result<Self, ScriptError> {
         let path = path.as_ref();
         let source = read(path).map_err(|why| ScriptError::new(why).hint("check the name of the file"))?;
@@ -42,11 +43,11 @@ impl TaskFile {
         limits: Limits,
     ) -> Result<Self, ScriptError> {
         let path = path.as_ref();
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let mut library = Library::for_tasks(vocabulary, limits, folder);
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let mut library = Library::for_tasks(vocabulary, limits);
         let (module, own) = library.load_own(path, source)?;
         let own = own.into_iter().filter(|name| function(&module, name).is_some()).collect();
-        let mut file = Self { library, module, own, names: Vec::new() };
+        let mut file = Self { folder, library, module, own, names: Vec::new() };
         file.names = file.own.iter().filter(|name| file.may_be_task(name)).cloned().collect();
         Ok(file)
     }
@@ -71,6 +72,12 @@ impl TaskFile {
             });
         };
         self.called(&function, parameters, |value| Ok(task_in(value, name)?))
+    }
+
+    /// The folder that it is in, where relative paths of its datasets start.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// What expressions may use: the names of the language, and those of the file.

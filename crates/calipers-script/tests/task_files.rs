@@ -151,7 +151,7 @@ fn datasets_are_files_beside_the_task() {
     assert_eq!((dataset.shuffle, dataset.shuffle_choices, dataset.limit), (Some(0), Some(3), Some(10)));
     assert_eq!(dataset.name.as_deref(), Some("q"));
     let Origin::File(file) = dataset.origin else { panic!("a file") };
-    assert_eq!((file.path, file.kind), (PathBuf::from("tasks/data/q.csv"), FileKind::Csv));
+    assert_eq!((file.path, file.kind), (PathBuf::from("data/q.csv"), FileKind::Csv));
     assert_eq!((file.auto_id, file.delimiter), (true, ';'));
     assert_eq!((&*file.fields.input, &*file.fields.target), ("question", "target"));
     assert_eq!(file.fields.metadata, Some(vec!["category".to_owned()]));
@@ -600,7 +600,7 @@ fn runaway_task_files_are_stopped() {
 
 #[test]
 fn expressions_name_solvers_and_scorers() {
-    let library = Library::for_tasks(Vocabulary::builtin(), Limits::default(), "");
+    let library = Library::for_tasks(Vocabulary::builtin(), Limits::default());
     let solvers = library.solvers("[system_message(\"x\"), generate]").unwrap();
     assert_eq!(solvers.iter().map(|s| s.name()).collect::<Vec<_>>(), ["system_message", "generate"]);
     assert_eq!(library.scorers("match(\"any\")").unwrap()[0].params(), Value::from([("location", "any")]));
@@ -647,7 +647,7 @@ fn the_examples_are_tasks() {
         assert_eq!(task.name, name);
         assert_eq!(task.model.as_deref(), Some("mockllm/model"));
         let Origin::File(file) = &task.dataset.origin else { panic!("a file") };
-        assert!(file.path.is_file(), "{}", file.path.display());
+        assert!(gpqa.folder().join(&file.path).is_file(), "{}", file.path.display());
     }
     let custom = gpqa.task("gpqa_custom", &[("letter".into(), literal("A"))]).unwrap();
     assert_eq!(names_of(custom.metrics.as_deref().unwrap()), ["accuracy", "stderr", "share_of_letter"]);
