@@ -570,15 +570,25 @@ fn each_call_of_a_scorer_has_its_own_time() {
 }
 
 #[test]
-fn a_call_that_does_not_end_is_overdue() {
-    let limits = Limits { time_per_call: Duration::from_millis(50), ..Limits::default() };
-    let source = "def s(state, target):\n    return sum([1])\ndef t():\n    return Task([Sample(\"x\")], scorer = s)\n";
+fn a_call_that_does_not_stop_is_overdue_whatever_else_ends() {
+    let limits = Limits { time_per_call: Duration::from_millis(20), ..Limits::default() };
+    // One long step does not hear that its time is up.
+    let source = "def long(state, target):\n    return len(sorted(range(3000000), reverse = True))\n\
+                  def short(state, target):\n    return 1\n\
+                  def t():\n    return Task([Sample(\"x\")], scorer = [long, short])\n";
     let file = parsed_with(source, limits);
-    let watch = file.library().watch();
     let task = file.task("t", &[]).unwrap();
-    scored(&*task.scorers[0], &state(Sample::new("x"), "y"));
-    std::thread::sleep(Duration::from_millis(100));
-    assert!(!watch.is_overdue(Duration::ZERO), "nothing runs");
+    let (watch, state) = (file.library().watch(), state(Sample::new("x"), "y"));
+    std::thread::scope(|scope| {
+        let long = scope.spawn(|| judged(&*task.scorers[0], &state));
+        let mut was_overdue = false;
+        while !long.is_finished() {
+            assert_eq!(scored(&*task.scorers[1], &state).value, Value::Int(1));
+            was_overdue |= watch.is_overdue(Duration::ZERO);
+        }
+        assert!(was_overdue);
+    });
+    assert!(!watch.is_overdue(Duration::ZERO), "nothing runs any more");
 }
 
 #[test]
