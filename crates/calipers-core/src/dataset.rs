@@ -1,6 +1,7 @@
 //! What a task asks: samples, and where they come from.
 
-use crate::{Message, Metadata, Role, SampleId, Value};
+use crate::{Error, Message, Metadata, Role, SampleId, Value};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -139,6 +140,38 @@ impl Default for Fields {
     }
 }
 
+/// What makes samples of a record, which is a map.
+type MakeSamples = dyn Fn(&Value) -> Result<Vec<Sample>, Error> + Send + Sync;
+
+/// A function that makes samples of each record of a file, where naming columns is not enough.
+#[derive(Clone)]
+pub struct Mapping(Arc<MakeSamples>);
+
+impl Mapping {
+    /// Samples by this function: one, several or none of a record.
+    pub fn new(make: impl Fn(&Value) -> Result<Vec<Sample>, Error> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// The samples of a record.
+    pub fn samples(&self, record: &Value) -> Result<Vec<Sample>, Error> {
+        (self.0)(record)
+    }
+}
+
+impl fmt::Debug for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mapping")
+    }
+}
+
+/// A function equals only itself.
+impl PartialEq for Mapping {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// What a file of samples is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
@@ -161,6 +194,8 @@ pub struct FileDataset {
     pub kind: FileKind,
     /// Which columns mean what.
     pub fields: Fields,
+    /// What makes samples of its records, in place of `fields`.
+    pub mapping: Option<Mapping>,
     /// True to number samples from 1 whatever names they have.
     pub auto_id: bool,
     /// The sign between the cells of a row of CSV.
@@ -171,7 +206,7 @@ impl FileDataset {
     /// A file with the usual columns.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, kind: FileKind) -> Self {
-        Self { path: path.into(), kind, fields: Fields::default(), auto_id: false, delimiter: ',' }
+        Self { path: path.into(), kind, fields: Fields::default(), mapping: None, auto_id: false, delimiter: ',' }
     }
 }
 

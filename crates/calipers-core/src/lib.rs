@@ -50,7 +50,7 @@ pub use baseline::{Baseline, BaselineCounts, BaselineMetric, BaselineScenario};
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
 pub use caveat::Caveat;
 pub use conversation::{GenerateConfig, Message, ModelOutput, Role, StopReason, ToolCall, Usage};
-pub use dataset::{Dataset, Fields, FileDataset, FileKind, Input, Origin, Sample, Target};
+pub use dataset::{Dataset, Fields, FileDataset, FileKind, Input, Mapping, Origin, Sample, Target};
 pub use error::{Error, ErrorKind, Place};
 pub use evidence::Evidence;
 pub use excerpt::Excerpt;

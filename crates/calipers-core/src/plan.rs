@@ -53,7 +53,8 @@ pub struct Plan {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Epochs {
-    reducers: Vec<Reducer>,
+    count: u64,
+    reducers: Option<Vec<Reducer>>,
 }
 
 /// One or several reducers, by name or by value.
@@ -81,7 +82,20 @@ impl<R: IntoReducers, const N: usize> IntoReducers for [R; N] {
     }
 }
 
+impl<R: IntoReducers> IntoReducers for Vec<R> {
+    fn into_reducers(self) -> Result<Vec<Reducer>, Error> {
+        let nested = self.into_iter().map(R::into_reducers).collect::<Result<Vec<_>, _>>()?;
+        Ok(nested.into_iter().flatten().collect())
+    }
+}
+
 impl Epochs {
+    /// `epochs` attempts of each sample, reduced as usual: by their mean.
+    #[must_use]
+    pub fn of(epochs: u64) -> Self {
+        Self { count: epochs, reducers: None }
+    }
+
     /// `epochs` attempts of each sample, reduced by each of the reducers. Fails when one needs more attempts.
     pub fn new(epochs: u64, reducers: impl IntoReducers) -> Result<Self, Error> {
         let reducers = reducers.into_reducers()?;
@@ -91,7 +105,19 @@ impl Epochs {
                 return Err(Error::argument(message, "run more epochs, or ask for a smaller k"));
             }
         }
-        Ok(Self { reducers })
+        Ok(Self { count: epochs, reducers: Some(reducers) })
+    }
+
+    /// How many attempts each sample has.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// How they are reduced, where somebody says so.
+    #[must_use]
+    pub fn reducers(&self) -> Option<&[Reducer]> {
+        self.reducers.as_deref()
     }
 }
 
@@ -123,7 +149,7 @@ impl Plan {
     /// How attempts are reduced, as a task declares it.
     #[must_use]
     pub fn epochs(mut self, epochs: Epochs) -> Self {
-        self.reducers = Some(epochs.reducers);
+        self.reducers = epochs.reducers;
         self
     }
 

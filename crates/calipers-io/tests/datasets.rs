@@ -1,7 +1,9 @@
 //! The samples of a dataset: from every kind of file, in Inspect's order, and with errors that name the place.
 #![allow(clippy::unwrap_used)]
 
-use calipers_core::{Dataset, Fields, FileDataset, FileKind, Input, Role, Sample, SampleId, Target, Value};
+use calipers_core::{
+    Dataset, Error, Fields, FileDataset, FileKind, Input, Mapping, Role, Sample, SampleId, Target, Value,
+};
 use calipers_io::{FolderCache, load_dataset};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,6 +82,24 @@ fn a_table_is_read_with_its_columns_mapped() {
     assert_eq!(samples[3].id, Some(SampleId::Int(4)));
     assert_eq!(samples[3].metadata.get("level"), Some(&"4".into()));
     assert_eq!(samples[3].metadata.get("gone"), Some(&Value::Null));
+}
+
+#[test]
+fn a_function_makes_samples_of_records() {
+    let folder = Folder::with("questions.csv", QUESTIONS);
+    let mut file = FileDataset::new("questions.csv", FileKind::Csv);
+    file.mapping = Some(Mapping::new(|record| match record.get("level") {
+        Some(Value::Text(level)) if **level == *"2" => Ok(Vec::new()),
+        Some(Value::Text(level)) if **level == *"4" => Err(Error::custom("four is too many")),
+        _ => Ok(vec![Sample::new("one"), Sample::new("two")]),
+    }));
+    let error = load_dataset(&file.clone().into(), &folder.0).unwrap_err().to_string();
+    assert!(error.starts_with("four is too many\n  in ") && error.contains("line "), "{error}");
+    let folder = Folder::with("questions.csv", &QUESTIONS[..QUESTIONS.find("\"Three").unwrap()]);
+    let samples = load_dataset(&file.into(), &folder.0).unwrap();
+    let shown: Vec<String> =
+        samples.iter().map(|sample| format!("{} {}", sample.id.as_ref().unwrap(), sample.input.text())).collect();
+    assert_eq!(shown, ["1 one", "2 two"]);
 }
 
 #[test]

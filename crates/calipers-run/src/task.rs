@@ -1,6 +1,6 @@
 //! What is to be run.
 
-use crate::{Scorer, Solver};
+use crate::{Model, Scorer, Solver};
 use calipers_core::{Dataset, Epochs, GenerateConfig, Metadata, MetricSpec, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +59,8 @@ pub struct Task {
     pub model: Option<String>,
     /// Models by the part they play, such as `grader`.
     pub model_roles: Vec<(String, String)>,
+    /// Models that the task brings itself. A name above that one of these has means that one.
+    pub models: Vec<Arc<dyn Model>>,
     /// How models answer.
     pub config: GenerateConfig,
     /// What one attempt may use.
@@ -88,6 +90,7 @@ impl Task {
             epochs: None,
             model: None,
             model_roles: Vec::new(),
+            models: Vec::new(),
             config: GenerateConfig::default(),
             limits: Limits::default(),
             fail_on_error: FailOnError::default(),

@@ -1,19 +1,22 @@
 //! The metrics that expressions name, and functions of scripts under their names.
 
-use crate::call::{script_metric, session};
+use crate::call::{script_metric, script_reducer, session};
 use crate::error::Complaint;
 use crate::mathematics::{ToFloat, mean_of_numbers};
-use crate::objects::{MetricObject, from_starlark, plain, shown};
+use crate::objects::{MetricObject, ReducerObject, from_starlark, plain, shown};
+use crate::parts::{Part, PartObject};
 use allocative::Allocative;
-use calipers_core::{Metric, Value as CoreValue};
+use calipers_core::{Metric, Reducer, Value as CoreValue};
 use starlark::any::ProvidesStaticType;
+use starlark::collections::SmallMap;
 use starlark::docs::{DocItem, DocMember};
 use starlark::environment::GlobalsBuilder;
 use starlark::eval::{Arguments, Evaluator};
-use starlark::starlark_simple_value;
+use starlark::values::none::NoneOr;
 use starlark::values::{
-    NoSerialize, OwnedFrozenValue, StarlarkPagablePanic, StarlarkValue, Value, ValueLike, starlark_value,
+    NoSerialize, OwnedFrozenValue, StarlarkPagablePanic, StarlarkValue, StringValue, Value, ValueLike, starlark_value,
 };
+use starlark::{starlark_module, starlark_simple_value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -58,34 +61,59 @@ impl<'v> StarlarkValue<'v> for Builtin {
         {
             return Ok(eval.heap().alloc(mean_of_numbers(*values, eval)?));
         }
-        let mut given: Vec<(String, Value<'v>)> = Vec::new();
-        let places = session(eval)?.shared.registry.places(&self.name);
-        if positions.len() > places.len() {
-            return Err(self.too_many(places).into());
-        }
-        given.extend(places.iter().map(|place| (*place).to_owned()).zip(positions));
-        for (name, value) in named {
-            let name = name.as_str();
-            if given.iter().any(|(taken, _)| taken == name) {
-                let mut twice = Complaint::new(format!("`{}` is given `{name}` twice", self.name));
-                twice.focus = Some(name.to_owned());
-                return Err(twice.into());
-            }
-            given.push((name.to_owned(), value));
-        }
-        let metric = self.metric(given, eval)?;
+        let metric = self.called(&positions, &named, eval)?;
         Ok(eval.heap().alloc(MetricObject { metric, function: None }))
     }
 }
 
-impl Builtin {
-    fn too_many(&self, places: &[&str]) -> Complaint {
-        match places {
-            [] => Complaint::new(format!("`{}` takes no arguments without a name", self.name))
-                .hint(format!("name them, as in `{}(where={{\"category\": \"adversarial\"}})`", self.name)),
-            _ => Complaint::new(format!("`{}` takes at most {} arguments without a name", self.name, places.len()))
+/// Arguments by their names, of a function that takes some of them by place.
+pub(crate) fn bound<'v>(
+    function: &str,
+    places: &[&str],
+    positions: &[Value<'v>],
+    named: &SmallMap<StringValue<'v>, Value<'v>>,
+) -> Result<Vec<(String, Value<'v>)>, Complaint> {
+    if positions.len() > places.len() {
+        return Err(match places {
+            [] => Complaint::new(format!("`{function}` takes no arguments without a name")),
+            _ => Complaint::new(format!("`{function}` takes at most {} arguments without a name", places.len()))
                 .hint(format!("they are {}; name the others", places.join(", "))),
+        });
+    }
+    let places = places.iter().map(|place| (*place).to_owned());
+    let mut given: Vec<(String, Value<'v>)> = places.zip(positions.iter().copied()).collect();
+    for (name, value) in named {
+        let name = name.as_str();
+        if given.iter().any(|(taken, _)| taken == name) {
+            let mut twice = Complaint::new(format!("`{function}` is given `{name}` twice"));
+            twice.focus = Some(name.to_owned());
+            return Err(twice);
         }
+        given.push((name.to_owned(), *value));
+    }
+    Ok(given)
+}
+
+impl Builtin {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { name: name.to_owned() }
+    }
+
+    /// The metric with these arguments.
+    pub(crate) fn called<'v>(
+        &self,
+        positions: &[Value<'v>],
+        named: &SmallMap<StringValue<'v>, Value<'v>>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Metric> {
+        let places = session(eval)?.shared.vocabulary.metrics.places(&self.name);
+        let given = bound(&self.name, places, positions, named).map_err(|complaint| match places {
+            [] if complaint.hint.is_none() && complaint.focus.is_none() => {
+                complaint.hint(format!("name them, as in `{}(where={{\"category\": \"adversarial\"}})`", self.name))
+            }
+            _ => complaint,
+        })?;
+        self.metric(given, eval)
     }
 
     fn metric<'v>(
@@ -106,7 +134,7 @@ impl Builtin {
                 params.push((name.into(), value));
             }
         }
-        let registry = &session(eval)?.shared.registry;
+        let registry = &session(eval)?.shared.vocabulary.metrics;
         let made = registry.metric_of(&self.name, &CoreValue::Map(params), inner);
         made.map_err(|error| Complaint::from(error).into())
     }
@@ -172,6 +200,7 @@ pub(crate) fn parameters(documentation: &DocItem) -> Vec<String> {
 /// True for whatever can stand for a metric.
 fn is_metric(value: Value<'_>) -> bool {
     value.downcast_ref::<MetricObject>().is_some()
+        || value.downcast_ref::<PartObject>().is_some_and(PartObject::is_metric)
         || value.downcast_ref::<Builtin>().is_some()
         || value.downcast_ref::<NamedFunction>().is_some()
         || value.parameters_spec().is_some()
@@ -186,6 +215,12 @@ pub(crate) fn as_metric<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) 
 pub(crate) fn as_object<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<MetricObject> {
     if let Some(made) = value.downcast_ref::<MetricObject>() {
         return Ok(made.clone());
+    }
+    if let Some(part) = value.downcast_ref::<Part>() {
+        return Ok(MetricObject { metric: part.made(eval)?.metric()?, function: None });
+    }
+    if let Some(made) = value.downcast_ref::<PartObject>() {
+        return Ok(MetricObject { metric: made.metric()?, function: None });
     }
     if let Some(builtin) = value.downcast_ref::<Builtin>() {
         return Ok(MetricObject { metric: builtin.metric(Vec::new(), eval)?, function: None });
@@ -202,14 +237,26 @@ pub(crate) fn as_object<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) 
     Err(found.hint("write one such as `accuracy()`").into())
 }
 
+/// A function without the name that it was imported under; any other value as it is.
+pub(crate) fn unnamed<'v>(value: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> Value<'v> {
+    match value.downcast_ref::<NamedFunction>() {
+        Some(named) => eval.heap().access_owned_frozen_value(&named.function),
+        None => value,
+    }
+}
+
+/// True for a function that can be called without arguments.
+pub(crate) fn takes_nothing(value: Value<'_>) -> bool {
+    value.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(0, &[]))
+}
+
 /// A function that can do without arguments makes the metric; one that needs an argument is the metric.
 fn from_function<'v>(
     function: Value<'v>,
     name: &str,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<MetricObject> {
-    let makes_one = function.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(0, &[]));
-    if !makes_one {
+    if !takes_nothing(function) {
         return of_function(function, name, Vec::new(), eval);
     }
     let made = eval.eval_function(function, &[], &[])?;
@@ -229,4 +276,67 @@ fn of_function<'v>(
     }
     let slot = session.keep(function, eval);
     Ok(MetricObject { metric: script_metric(&session.shared, name, params, slot.clone()), function: Some(slot) })
+}
+
+/// The reducer that a value stands for: one that was made, a function, or the name of one that Calipers brings. A function
+/// has the name that is given, or else its own.
+pub(crate) fn as_reducer<'v>(
+    value: Value<'v>,
+    name: Option<&str>,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<Reducer> {
+    if let Some(made) = value.downcast_ref::<ReducerObject>() {
+        return Ok(made.0.clone());
+    }
+    if let Some(name) = value.unpack_str() {
+        return Reducer::parse(name).map_err(|error| Complaint::from(error).into());
+    }
+    let function = unnamed(value, eval);
+    if takes_nothing(function) {
+        let made = eval.eval_function(function, &[], &[])?;
+        if let Some(reducer) = made.downcast_ref::<ReducerObject>() {
+            return Ok(reducer.0.clone());
+        }
+    }
+    let made = as_object(value, eval)?;
+    let name = name.unwrap_or(made.metric.name());
+    let Some(function) = made.function else {
+        let complaint = Complaint::new(format!("`{name}` is a metric, not a reducer"));
+        return Err(complaint.hint("a reducer is a function from the scores of one sample to one score").into());
+    };
+    Ok(script_reducer(&session(eval)?.shared, name, function))
+}
+
+#[starlark_module]
+pub(crate) fn own_functions(builder: &mut GlobalsBuilder) {
+    /// A metric from a function of the list of scores.
+    fn metric<'v>(
+        #[starlark(require = pos)] function: Value<'v>,
+        #[starlark(default = NoneOr::None)] name: NoneOr<&str>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<MetricObject> {
+        let name = own_name(function, name, "metric")?;
+        of_function(function, &name, Vec::new(), eval)
+    }
+
+    /// A reducer from a function of the scores of one sample.
+    fn score_reducer<'v>(
+        #[starlark(require = pos)] function: Value<'v>,
+        #[starlark(default = NoneOr::None)] name: NoneOr<&str>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<ReducerObject> {
+        let name = own_name(function, name, "score_reducer")?;
+        let slot = of_function(function, &name, Vec::new(), eval)?.function;
+        let slot = slot.ok_or_else(|| Complaint::new(format!("`{name}` is not a function")))?;
+        Ok(ReducerObject(script_reducer(&session(eval)?.shared, &name, slot)))
+    }
+}
+
+/// The name of what is made of a function: the one given, or that of the function.
+pub(crate) fn own_name(function: Value<'_>, given: NoneOr<&str>, maker: &str) -> Result<String, Complaint> {
+    if function.parameters_spec().is_none() {
+        let complaint = Complaint::new(format!("`{maker}` is given {}, not a function", shown(function)));
+        return Err(complaint.hint(format!("write `{maker}(function, name = \"…\")`")));
+    }
+    Ok(given.into_option().or(function.function_name()).unwrap_or(maker).to_owned())
 }

@@ -1,12 +1,13 @@
 //! Calls into scripts, under limits.
 
-use crate::error::{Complaint, ScriptError};
+use crate::error::{Complaint, ScriptError, visible};
 use crate::library::Shared;
-use crate::limits::Running;
+use crate::limits::{Running, Time};
 use crate::objects::{SampleScoreObject, ScoreObject, items, number, score_in, shown};
 use calipers_core::{
     Answer, Error, IntoAnswer, Metric, Reducer, SampleScore, Score, Tally, Value as CoreValue, metric,
 };
+use starlark::PrintHandler;
 use starlark::any::ProvidesStaticType;
 use starlark::environment::Module;
 use starlark::eval::Evaluator;
@@ -74,8 +75,19 @@ where
     eval.set_max_callstack_size(limits.depth).map_err(own)?;
     eval.set_max_heap_size(limits.memory).map_err(own)?;
     eval.set_check_cancelled(Box::new(|| (session.late)()));
+    eval.set_print_handler(&Visible);
     eval.extra = Some(session);
     Ok(())
+}
+
+/// What scripts print, on standard error. It may be what a model said, which must not move the cursor of a terminal.
+struct Visible;
+
+impl PrintHandler for Visible {
+    fn println(&self, text: &str) -> starlark::Result<()> {
+        eprintln!("{}", visible(text));
+        Ok(())
+    }
 }
 
 /// True for the text of a panic with which Starlark answers to a value that is too large.
@@ -98,34 +110,40 @@ pub(crate) fn caught<T>(evaluate: impl FnOnce() -> Result<T, ScriptError>) -> Re
     })
 }
 
-/// Calls a function of a script.
-fn call<T>(
-    shared: &Arc<Shared>,
-    slot: &Slot,
-    scores: usize,
-    argument: impl for<'v> FnOnce(Heap<'v>) -> Value<'v>,
-    read: impl for<'v> FnOnce(Value<'v>) -> Result<T, Complaint>,
-) -> Result<T, Error> {
-    let Some(function) = slot.get() else {
-        return Err(Error::custom("a metric cannot be made while another one runs"));
-    };
-    let running = shared.clock.start(shared.limits.time);
-    let session = Session::new(shared, &running);
-    let answer = caught(|| {
-        Module::with_temp_heap(|module| {
-            let heap = module.heap();
-            let function = heap.access_owned_frozen_value(function);
-            let argument = argument(heap);
-            let mut eval = Evaluator::new(&module);
-            limit(&mut eval, &session, scores)?;
-            let answer = eval.eval_function(function, &[argument], &[]).map_err(|error| shared.explain(&error))?;
-            read(answer).map_err(|complaint| {
-                let error = ScriptError::new(complaint.message);
-                complaint.hint.into_iter().fold(error, ScriptError::hint)
+/// A function of a script, ready to be called.
+pub(crate) struct Callee<'a> {
+    pub(crate) shared: &'a Arc<Shared>,
+    pub(crate) slot: &'a Slot,
+    /// How many scores it is given, each of which allows it more steps.
+    pub(crate) scores: usize,
+    pub(crate) time: Time,
+}
+
+impl Callee<'_> {
+    /// Calls it, and reads what it gives.
+    pub(crate) fn call<T>(
+        &self,
+        arguments: impl for<'v> FnOnce(Heap<'v>) -> Vec<Value<'v>>,
+        read: impl for<'v> FnOnce(Value<'v>) -> Result<T, Complaint>,
+    ) -> Result<T, ScriptError> {
+        let shared = self.shared;
+        let Some(function) = self.slot.get() else {
+            return Err(ScriptError::new("what a script makes while it is being called cannot be used in that call"));
+        };
+        let running = shared.clock.start(&shared.limits, self.time);
+        let session = Session::new(shared, &running);
+        caught(|| {
+            Module::with_temp_heap(|module| {
+                let heap = module.heap();
+                let function = heap.access_owned_frozen_value(function);
+                let arguments = arguments(heap);
+                let mut eval = Evaluator::new(&module);
+                limit(&mut eval, &session, self.scores)?;
+                let answer = eval.eval_function(function, &arguments, &[]).map_err(|error| shared.explain(&error))?;
+                read(answer).map_err(ScriptError::from)
             })
         })
-    });
-    Ok(answer?)
+    }
 }
 
 /// What a metric of a script gives.
@@ -182,11 +200,12 @@ pub(crate) fn script_metric(shared: &Arc<Shared>, name: &str, params: Vec<(Strin
 }
 
 fn measure(shared: &Arc<Shared>, slot: &Slot, scores: &[SampleScore]) -> Result<Given, Error> {
-    call(
-        shared,
-        slot,
-        scores.len(),
-        |heap| heap.alloc(AllocList(scores.iter().map(|score| SampleScoreObject(score.clone())).collect::<Vec<_>>())),
+    let callee = Callee { shared, slot, scores: scores.len(), time: Time::Shared };
+    let given = callee.call(
+        |heap| {
+            let scores = scores.iter().map(|score| SampleScoreObject(score.clone()));
+            vec![heap.alloc(AllocList(scores.collect::<Vec<_>>()))]
+        },
         |answer| {
             Given::of(answer, 0).ok_or_else(|| {
                 let what = format!("the metric gives {}, not a number, or a list or a dict of numbers", shown(answer));
@@ -198,7 +217,8 @@ fn measure(shared: &Arc<Shared>, slot: &Slot, scores: &[SampleScore]) -> Result<
                 }
             })
         },
-    )
+    );
+    Ok(given?)
 }
 
 /// A reducer from a function of a script.
@@ -210,11 +230,12 @@ pub(crate) fn script_reducer(shared: &Arc<Shared>, name: &str, slot: Slot) -> Re
         if scores.is_empty() {
             return Ok(Score::unscored());
         }
-        call(
-            &shared,
-            &slot,
-            scores.len(),
-            |heap| heap.alloc(AllocList(scores.iter().map(|&score| ScoreObject(score.clone())).collect::<Vec<_>>())),
+        let callee = Callee { shared: &shared, slot: &slot, scores: scores.len(), time: Time::Shared };
+        let reduced = callee.call(
+            |heap| {
+                let scores = scores.iter().map(|&score| ScoreObject(score.clone()));
+                vec![heap.alloc(AllocList(scores.collect::<Vec<_>>()))]
+            },
             |answer| {
                 let Some(mut score) = score_in(answer) else {
                     let what = format!("the reducer gives {}, not a score", shown(answer));
@@ -225,6 +246,7 @@ pub(crate) fn script_reducer(shared: &Arc<Shared>, name: &str, slot: Slot) -> Re
                 }
                 Ok(score)
             },
-        )
+        );
+        Ok(reduced?)
     })
 }

@@ -54,6 +54,11 @@ impl ScriptError {
         self
     }
 
+    /// At a place in a source, unless it has one.
+    pub(crate) fn or_at(self, span: &FileSpan) -> Self {
+        if self.place.is_some() { self } else { self.at(span) }
+    }
+
     /// In an expression as a whole.
     pub(crate) fn in_expression(mut self, expression: &str) -> Self {
         let text = expression.trim();
@@ -72,7 +77,30 @@ impl ScriptError {
             ErrorKind::Parser(_) => error.span().and_then(lacking),
             _ => None,
         });
-        Self { message: said.message, place, hint }
+        Self { message: shortened(&said.message), place, hint }
+    }
+}
+
+/// A message may quote what a model said: what would steer a terminal or turn the direction of writing is written out.
+pub(crate) fn visible(text: &str) -> String {
+    let steers = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+    };
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { clean.extend(c.escape_unicode()) } else { clean.push(c) }
+    }
+    clean
+}
+
+/// Messages longer than this are cut: nobody reads on.
+const LONG: usize = 2000;
+
+fn shortened(message: &str) -> String {
+    match message.char_indices().nth(LONG) {
+        Some((end, _)) => visible(&message[..end]) + "…",
+        None => visible(message),
     }
 }
 
@@ -159,6 +187,13 @@ impl Complaint {
     }
 }
 
+impl Complaint {
+    /// What an error of Starlark says, as far as it is ours.
+    pub(crate) fn of(error: &starlark::Error) -> Self {
+        complaint(error.kind()).unwrap_or_else(|| reworded(error, |_| Vec::new()))
+    }
+}
+
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -166,6 +201,13 @@ impl fmt::Display for Complaint {
 }
 
 impl std::error::Error for Complaint {}
+
+impl From<Complaint> for ScriptError {
+    fn from(complaint: Complaint) -> Self {
+        let error = Self::new(shortened(&complaint.message));
+        complaint.hint.into_iter().fold(error, Self::hint)
+    }
+}
 
 impl From<Complaint> for starlark::Error {
     fn from(complaint: Complaint) -> Self {
@@ -259,12 +301,16 @@ fn lacking(span: &FileSpan) -> Option<String> {
     let line = span.file.source_line(span.resolve_span().begin.line).trim();
     let word = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '@')).next().unwrap_or_default();
     Some(match word {
+        "@task" => "leave the decorator out; a function that returns a `Task` is a task".into(),
+        "@scorer" => "leave the decorator out, and return `scorer(score, name = …, metrics = […])`".into(),
+        "@score_reducer" => "leave the decorator out, and return `score_reducer(reduce, name = …)`".into(),
         _ if word.starts_with('@') => "leave the decorator out; a function with a metric's name is enough".into(),
         "import" | "from" => "there is nothing to import; `load(\"other.star\", \"name\")` reads another file".into(),
         "while" => "write `for i in range(…)` with `break`".into(),
         "try" | "except" | "raise" | "assert" => "errors cannot be caught; `fail(\"…\")` raises one".into(),
         "class" => "write a function, or `struct(a = 1)` for a value with parts".into(),
-        "async" | "with" | "yield" | "global" | "nonlocal" | "del" => format!("the language has no `{word}`"),
+        "async" => "leave `async` out; there is nothing to wait for".into(),
+        "with" | "yield" | "global" | "nonlocal" | "del" => format!("the language has no `{word}`"),
         _ if line.contains("**") => "write `pow(x, y)`".into(),
         _ if line.contains(" for ") && line.contains('(') => "write a list: `sum([… for …])`".into(),
         _ => return None,

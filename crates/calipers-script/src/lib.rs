@@ -1,5 +1,5 @@
-//! Metric expressions in Starlark: `grouped(accuracy(), "category", all="groups")`, and metrics and reducers of your own
-//! from a file.
+//! Metric expressions in Starlark: `grouped(accuracy(), "category", all="groups")`, metrics and reducers of your own from a
+//! file, and files whose functions are tasks.
 //!
 //! A script is data from outside. It has [`Limits`] of steps, of call depth, of memory and of time, and one that goes
 //! wrong is a [`ScriptError`] that underlines the place. One thing cannot be caught from within a process: a single
@@ -8,13 +8,21 @@
 
 mod builtin;
 mod call;
+mod dataset;
 mod error;
 mod library;
 mod limits;
 mod mathematics;
 mod objects;
+mod options;
+mod parts;
+mod state;
+mod task;
+mod task_file;
 
 pub use call::is_about_memory;
 pub use error::ScriptError;
 pub use library::Library;
 pub use limits::{Limits, Watch};
+pub use parts::Vocabulary;
+pub use task_file::{TaskFile, literal};

@@ -1,12 +1,16 @@
 //! Expressions and files of definitions.
 
-use crate::builtin::{NamedFunction, add_metrics, as_metric, as_object, parameters};
-use crate::call::{Session, Slot, caught, limit, script_reducer, slot_name};
+use crate::builtin::{NamedFunction, add_metrics, as_metric, as_reducer, own_functions, parameters};
+use crate::call::{Session, Slot, caught, limit, slot_name};
+use crate::dataset::dataset_names;
 use crate::error::{Complaint, EXPRESSION, ScriptError};
-use crate::limits::{Clock, Limits, Watch};
+use crate::limits::{Clock, Limits, Time, Watch};
 use crate::mathematics::{add_to_float, mathematics};
-use crate::objects::{items, shown};
+use crate::objects::{from_starlark, items, shown};
+use crate::parts::{Vocabulary, add_parts, part_names, scorers, solvers};
+use crate::task::task_names;
 use calipers_core::{Labels, Metric, MetricSpec, Reducer, Registry, by_key};
+use calipers_run::{Scorer, Solver};
 use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, LibraryExtension, Module};
 use starlark::eval::{Evaluator, ReturnFileLoader};
 use starlark::syntax::{AstModule, Dialect, DialectTypes};
@@ -14,8 +18,9 @@ use starlark::values::Value;
 use starlark::values::dict::DictRef;
 use starlark::values::none::NoneType;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 /// Larger sources are no definitions of metrics. Parsing takes stack for every level of nesting: an expression nests no
 /// deeper than it is long, so statements have a limit of their own.
@@ -55,7 +60,7 @@ const STACK: usize = 1 << 28;
 /// ```
 #[derive(Clone)]
 pub struct Library {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     /// What was loaded, in order; of two definitions the later one counts.
     loaded: Vec<FrozenModule>,
     /// Files by their path, so that one that is loaded twice is read once.
@@ -65,8 +70,7 @@ pub struct Library {
 /// What evaluations share, wherever and whenever they run.
 pub(crate) struct Shared {
     globals: Globals,
-    pub(crate) registry: Registry,
-    pub(crate) labels: Labels,
+    pub(crate) vocabulary: Vocabulary,
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<Clock>,
     /// The parameters of functions of loaded files, for messages.
@@ -95,7 +99,8 @@ fn dialect() -> Dialect {
     }
 }
 
-fn globals(registry: &Registry) -> Globals {
+/// What expressions over results may name.
+fn measuring(registry: &Registry) -> GlobalsBuilder {
     let extensions = [
         LibraryExtension::StructType,
         LibraryExtension::SetType,
@@ -104,14 +109,23 @@ fn globals(registry: &Registry) -> Globals {
         LibraryExtension::Print,
         LibraryExtension::Json,
     ];
-    let mut builder = GlobalsBuilder::extended_by(&extensions).with(mathematics);
+    let mut builder = GlobalsBuilder::extended_by(&extensions).with(mathematics).with(own_functions);
     add_metrics(&mut builder, registry.names().map(str::to_owned));
     add_to_float(&mut builder);
     // Names that annotations use where a function is copied from Python. Nothing looks at them.
     for name in ["Metric", "SampleScore", "ScoreReducer", "Value", "Any"] {
         builder.set(name, NoneType);
     }
-    builder.build()
+    builder
+}
+
+/// What task files may name besides.
+fn running(mut builder: GlobalsBuilder, vocabulary: &Vocabulary) -> GlobalsBuilder {
+    add_parts(&mut builder, vocabulary);
+    for name in ["TaskState", "Target", "Scorer", "Solver", "Dataset"] {
+        builder.set(name, NoneType);
+    }
+    builder.with(task_names).with(dataset_names).with(part_names)
 }
 
 impl Library {
@@ -124,14 +138,20 @@ impl Library {
     /// The metrics of a registry, with labels and limits for scripts.
     #[must_use]
     pub fn new(registry: Registry, labels: Labels, limits: Limits) -> Self {
-        let shared = Shared {
-            globals: globals(&registry),
-            registry,
-            labels,
-            limits,
-            clock: Clock::new(),
-            functions: RwLock::default(),
-        };
+        let globals = measuring(&registry).build();
+        Self::of(globals, Vocabulary { metrics: registry, labels, ..Vocabulary::builtin() }, limits)
+    }
+
+    /// The same, and the solvers, scorers and datasets of tasks.
+    #[must_use]
+    pub fn for_tasks(vocabulary: Vocabulary, limits: Limits) -> Self {
+        let globals = running(measuring(&vocabulary.metrics), &vocabulary).build();
+        Self::of(globals, vocabulary, limits)
+    }
+
+    fn of(globals: Globals, vocabulary: Vocabulary, limits: Limits) -> Self {
+        let functions = RwLock::default();
+        let shared = Shared { globals, vocabulary, limits, clock: Clock::new(), functions };
         Self { shared: Arc::new(shared), loaded: Vec::new(), files: HashMap::new() }
     }
 
@@ -148,46 +168,63 @@ impl Library {
         self.load(&path.display().to_string(), &source)
     }
 
-    /// Reads definitions from a text. What it loads is looked for beside the file of that name.
+    /// Reads definitions from a text. What it loads is looked for beside the file of that name: `.star` files in its
+    /// folder or below.
     pub fn load(&mut self, name: &str, source: &str) -> Result<(), ScriptError> {
-        let module = on_large_stack(|| self.file(Path::new(name), source, &mut Vec::new()))?;
-        self.loaded.push(module);
-        Ok(())
+        self.load_own(Path::new(name), source).map(|_| ())
     }
 
-    /// A file and, before it, all that it loads. `within` are the files that are being loaded.
-    fn file(&mut self, path: &Path, source: &str, within: &mut Vec<PathBuf>) -> Result<FrozenModule, ScriptError> {
+    /// The same, with the names that the text defines itself.
+    pub(crate) fn load_own(&mut self, path: &Path, source: &str) -> Result<(FrozenModule, Vec<String>), ScriptError> {
+        let mut loading = Loading { root: path.parent().unwrap_or(Path::new("")).to_owned(), within: Vec::new() };
+        let (module, foreign) = on_large_stack(|| self.file(path, source, &mut loading))?;
+        self.loaded.push(module.clone());
+        let names = module.names().map(|name| name.as_str().to_owned());
+        let own = names.filter(|name| !foreign.contains(name)).collect();
+        Ok((module, own))
+    }
+
+    /// A file and, before it, all that it loads; and the names that are from there.
+    fn file(
+        &mut self,
+        path: &Path,
+        source: &str,
+        loading: &mut Loading,
+    ) -> Result<(FrozenModule, Vec<String>), ScriptError> {
         let name = path.display().to_string();
         check_source(&name, source, SOURCE_MAX)?;
         let ast = parse(&name, source).map_err(|error| self.shared.explain(&error))?;
-        within.push(identity(path));
+        loading.within.push(identity(path));
         let mut modules: HashMap<String, FrozenModule> = HashMap::new();
+        let mut foreign = Vec::new();
         for load in ast.loads() {
-            let other = path.parent().unwrap_or(Path::new("")).join(load.module_id);
-            let known = identity(&other);
-            if within.contains(&known) {
-                let what = format!("`{}` is being loaded already", load.module_id);
-                let hint = "two files that load each other can share a third";
-                return Err(ScriptError::new(what).at(&load.span).hint(hint));
-            }
-            let module = match self.files.get(&known) {
-                Some(module) => module.clone(),
-                None => {
-                    let text = read(&other).map_err(|why| {
-                        ScriptError::new(why).at(&load.span).hint("the name is looked for beside this file")
-                    })?;
-                    let module = self.file(&other, &text, within)?;
-                    self.files.insert(known, module.clone());
-                    module
-                }
-            };
+            let module = self.other(path, load.module_id, loading).map_err(|error| error.or_at(&load.span))?;
+            foreign.extend(load.symbols.keys().map(|name| (*name).to_owned()));
             modules.insert(load.module_id.to_owned(), module);
         }
-        within.pop();
+        loading.within.pop();
         let modules: HashMap<&str, &FrozenModule> = modules.iter().map(|(name, module)| (&**name, module)).collect();
-        let (module, ()) =
-            self.evaluate(ast, &modules, |into, from| into.import_public_symbols(from), |_, _| Ok(()))?;
+        let import = |into: &Module<'_>, from: &FrozenModule| into.import_public_symbols(from);
+        let globals = &self.shared.globals;
+        let (module, ()) = self.within(&modules, import, |eval| eval.eval_module(ast, globals).map(|_| ()))?;
         self.remember(&module);
+        Ok((module, foreign))
+    }
+
+    /// The file that another one loads under this name.
+    fn other(&mut self, by: &Path, id: &str, loading: &mut Loading) -> Result<FrozenModule, ScriptError> {
+        let path = loading.permitted(by, id)?;
+        let known = identity(&path);
+        if loading.within.contains(&known) {
+            let error = ScriptError::new(format!("`{id}` is being loaded already"));
+            return Err(error.hint("two files that load each other can share a third"));
+        }
+        if let Some(module) = self.files.get(&known) {
+            return Ok(module.clone());
+        }
+        let text = read(&path).map_err(|why| ScriptError::new(why).hint("the name is looked for beside this file"))?;
+        let (module, _) = self.file(&path, &text, loading)?;
+        self.files.insert(known, module.clone());
         Ok(module)
     }
 
@@ -198,17 +235,16 @@ impl Library {
         }
     }
 
-    /// Evaluates a source, reads its value, and freezes what it defines.
-    fn evaluate<T>(
+    /// Does some work in a module of its own, and freezes what it makes.
+    pub(crate) fn within<T>(
         &self,
-        ast: AstModule,
         modules: &HashMap<&str, &FrozenModule>,
-        import: fn(&Module<'_>, &FrozenModule),
-        read: impl for<'v> FnOnce(Value<'v>, &mut Evaluator<'v, '_, '_>) -> starlark::Result<T>,
+        import: impl Fn(&Module<'_>, &FrozenModule),
+        work: impl for<'v> FnOnce(&mut Evaluator<'v, '_, '_>) -> starlark::Result<T>,
     ) -> Result<(FrozenModule, T), ScriptError> {
         let (shared, loaded) = (&self.shared, &self.loaded);
         caught(move || {
-            let running = shared.clock.start(shared.limits.time);
+            let running = shared.clock.start(&shared.limits, Time::Shared);
             let session = Session::new(shared, &running);
             let loader = ReturnFileLoader { modules };
             Module::with_temp_heap(|module| {
@@ -218,13 +254,12 @@ impl Library {
                 let mut eval = Evaluator::new(&module);
                 limit(&mut eval, &session, 0)?;
                 eval.set_loader(&loader);
-                let value = eval.eval_module(ast, &shared.globals).map_err(|error| shared.explain(&error))?;
-                let read = read(value, &mut eval).map_err(|error| shared.explain(&error))?;
+                let made = work(&mut eval).map_err(|error| shared.explain(&error))?;
                 drop(eval);
                 let slots = session.slots.take();
                 let frozen = module.freeze().map_err(|error| ScriptError::new(format!("{error:?}")))?;
                 fill(&frozen, &slots)?;
-                Ok((frozen, read))
+                Ok((frozen, made))
             })
         })
     }
@@ -234,7 +269,19 @@ impl Library {
         on_large_stack(|| self.expression(expression, |value, eval| specs(value, eval, 0)))
     }
 
-    fn expression<T>(
+    /// The solvers that an expression stands for: one, or a list of them. Only for a library of tasks.
+    pub fn solvers(&self, expression: &str) -> Result<Vec<Arc<dyn Solver>>, ScriptError> {
+        let read = || self.expression(expression, |value, eval| Ok(solvers(value, eval)?.parts));
+        on_large_stack(read).map_err(|error| error.in_expression(expression))
+    }
+
+    /// The scorers that an expression stands for: one, or a list of them. Only for a library of tasks.
+    pub fn scorers(&self, expression: &str) -> Result<Vec<Arc<dyn Scorer>>, ScriptError> {
+        let read = || self.expression(expression, |value, eval| Ok(scorers(value, eval)?.parts));
+        on_large_stack(read).map_err(|error| error.in_expression(expression))
+    }
+
+    pub(crate) fn expression<T>(
         &self,
         expression: &str,
         read: impl for<'v> FnOnce(Value<'v>, &mut Evaluator<'v, '_, '_>) -> starlark::Result<T>,
@@ -249,8 +296,26 @@ impl Library {
             let error = ScriptError::new("an expression cannot load files").in_expression(text);
             return Err(error.hint("load them with `--load FILE`"));
         }
-        let evaluated = self.evaluate(ast, &HashMap::new(), import_named, read);
+        let globals = &self.shared.globals;
+        let evaluated = self.within(&HashMap::new(), import_named, |eval| {
+            let value = eval.eval_module(ast, globals)?;
+            read(value, eval)
+        });
         evaluated.map(|(_, read)| read).map_err(|error| error.in_expression(text))
+    }
+
+    /// The value of a list, a dict or a text in the notation of Starlark or JSON.
+    pub(crate) fn literal(text: &str) -> Option<calipers_core::Value> {
+        let mut builder = GlobalsBuilder::new();
+        for (name, value) in [("True", true), ("true", true), ("False", false), ("false", false)] {
+            builder.set(name, value);
+        }
+        for name in ["None", "null"] {
+            builder.set(name, NoneType);
+        }
+        let limits = Limits { steps: 1_000_000, time: Duration::from_secs(5), ..Limits::default() };
+        let library = Self::of(builder.build(), Vocabulary::builtin(), limits);
+        on_large_stack(|| library.expression(text, |value, _| Ok(from_starlark(value)))).ok().flatten()
     }
 
     /// The reducer that a name or a call stands for: one of those that Calipers brings, or of a loaded file.
@@ -271,13 +336,8 @@ impl Library {
             };
             return Err(hint.into_iter().fold(error, ScriptError::hint));
         }
-        let read = || self.expression(expression, |value, eval| Ok(as_object(value, eval)?.function));
-        let function = on_large_stack(read)?;
-        let Some(function) = function else {
-            let error = ScriptError::new(format!("`{name}` is a metric, not a reducer")).in_expression(expression);
-            return Err(error.hint("a reducer is a function from the scores of one sample to one score"));
-        };
-        Ok(script_reducer(&self.shared, name, function))
+        let read = || self.expression(expression, |value, eval| as_reducer(value, Some(name), eval));
+        on_large_stack(read).map_err(|error| error.in_expression(expression))
     }
 }
 
@@ -285,6 +345,59 @@ impl std::fmt::Debug for Library {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Library").field("loaded", &self.loaded.len()).finish_non_exhaustive()
     }
+}
+
+/// Files that are being loaded.
+struct Loading {
+    /// The folder of the first: no other is read from elsewhere.
+    root: PathBuf,
+    /// From the first to the latest.
+    within: Vec<PathBuf>,
+}
+
+impl Loading {
+    /// The file that another one means by a name. Files from elsewhere are refused before anything is asked of the
+    /// system, so that a script learns nothing about them, not even from a message that quotes them.
+    fn permitted(&self, by: &Path, id: &str) -> Result<PathBuf, ScriptError> {
+        let path = by.parent().unwrap_or(Path::new("")).join(id);
+        if path.extension().is_none_or(|extension| extension != "star") {
+            let error = ScriptError::new(format!("`{id}` is not loaded: its name does not end in `.star`"));
+            return Err(error.hint("`load` reads definitions; data are read with `csv_dataset` or `json_dataset`"));
+        }
+        let seems_within = straight(&path).starts_with(straight(&self.root));
+        if !seems_within || leads_outside(&path, &self.root) {
+            let error = ScriptError::new(format!("`{id}` is not loaded: it is outside the folder of the first file"));
+            return Err(error.hint("`load` reads `.star` files of that folder and of those below it"));
+        }
+        Ok(path)
+    }
+}
+
+/// True for a link to a file that is not in a folder or below it.
+fn leads_outside(path: &Path, root: &Path) -> bool {
+    match (std::fs::canonicalize(path), std::fs::canonicalize(folder(root))) {
+        (Ok(path), Ok(root)) => !path.starts_with(root),
+        // What is not there leads nowhere.
+        _ => false,
+    }
+}
+
+/// A folder by a name that is not empty.
+fn folder(path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() }
+}
+
+/// A path from the root without detours, as far as its text tells.
+fn straight(path: &Path) -> PathBuf {
+    let mut straight = PathBuf::new();
+    for part in std::path::absolute(folder(path)).unwrap_or_else(|_| path.to_owned()).components() {
+        match part {
+            Component::ParentDir => drop(straight.pop()),
+            Component::CurDir => {}
+            part => straight.push(part),
+        }
+    }
+    straight
 }
 
 /// The name before the parentheses.
@@ -317,7 +430,11 @@ fn fill(module: &FrozenModule, slots: &[Slot]) -> Result<(), ScriptError> {
 /// Metrics listed in lists in lists are one list.
 const LISTS_MAX: usize = 8;
 
-fn specs<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>, depth: usize) -> starlark::Result<Vec<MetricSpec>> {
+pub(crate) fn specs<'v>(
+    value: Value<'v>,
+    eval: &mut Evaluator<'v, '_, '_>,
+    depth: usize,
+) -> starlark::Result<Vec<MetricSpec>> {
     if let Some(items) = items(value)
         && depth < LISTS_MAX
     {
@@ -353,9 +470,14 @@ fn identity(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     let name = path.display();
-    let length = std::fs::metadata(path).map_err(|error| format!("`{name}` cannot be read: {error}"))?.len();
+    let about = std::fs::metadata(path).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
+    // Anything else may keep us waiting for ever.
+    if !about.is_file() {
+        return Err(format!("`{name}` is not a file"));
+    }
+    let length = about.len();
     if length > SOURCE_MAX as u64 {
         return Err(too_long(&name.to_string(), SOURCE_MAX));
     }
@@ -427,7 +549,7 @@ fn text_length(source: &[u8], quote: u8) -> usize {
 }
 
 /// Runs on a thread with a stack that is large enough for any source of the permitted length.
-fn on_large_stack<T: Send>(run: impl FnOnce() -> Result<T, ScriptError> + Send) -> Result<T, ScriptError> {
+pub(crate) fn on_large_stack<T: Send>(run: impl FnOnce() -> Result<T, ScriptError> + Send) -> Result<T, ScriptError> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
         let thread = thread.map_err(|error| ScriptError::new(format!("no thread for the script: {error}")))?;

@@ -1,7 +1,8 @@
 //! How much a script may use.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How much scripts may use before they are stopped.
@@ -15,42 +16,75 @@ pub struct Limits {
     pub depth: usize,
     /// Bytes of values in one evaluation. Looked at now and then, so that a single operation can go beyond it.
     pub memory: usize,
-    /// Time of all scripts of a library together.
+    /// Time of all definitions, expressions, metrics and reducers of a library together.
     pub time: Duration,
+    /// Time of one call of a scorer, or of a function that makes samples. There are as many calls as attempts, so these
+    /// do not count towards `time`.
+    pub time_per_call: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 50_000_000, steps_per_score: 1000, depth: 100, memory: 1 << 30, time: Duration::from_secs(60) }
+        Self {
+            steps: 50_000_000,
+            steps_per_score: 1000,
+            depth: 100,
+            memory: 1 << 30,
+            time: Duration::from_secs(60),
+            time_per_call: Duration::from_secs(10),
+        }
     }
+}
+
+/// Which time an evaluation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Time {
+    /// That of all evaluations of a library together.
+    Shared,
+    /// Its own, because there are as many like it as there are attempts.
+    PerCall,
 }
 
 /// The time that scripts have taken.
 #[derive(Debug)]
 pub(crate) struct Clock {
     zero: Instant,
-    /// Nanoseconds of evaluations that are over.
+    /// Nanoseconds of evaluations that are over, but for those with a time of their own.
     spent: AtomicU64,
-    /// When the evaluation that runs has to be over, in nanoseconds after `zero`; 0 when none runs.
-    deadline: AtomicU64,
+    /// When each evaluation that runs has to be over, in nanoseconds after `zero`, by the number that it has.
+    deadlines: Mutex<BTreeMap<u64, u64>>,
+    numbers: AtomicU64,
 }
 
 impl Clock {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { zero: Instant::now(), spent: AtomicU64::new(0), deadline: AtomicU64::new(0) })
+        Arc::new(Self {
+            zero: Instant::now(),
+            spent: AtomicU64::new(0),
+            deadlines: Mutex::default(),
+            numbers: AtomicU64::new(0),
+        })
     }
 
     fn now(&self) -> u64 {
         nanoseconds(self.zero.elapsed())
     }
 
-    /// Starts an evaluation, which ends when the result is dropped.
-    pub(crate) fn start(self: &Arc<Self>, time: Duration) -> Running {
+    fn deadlines(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
+        self.deadlines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts an evaluation, which ends when the result is dropped. Others may run at the same time.
+    pub(crate) fn start(self: &Arc<Self>, limits: &Limits, time: Time) -> Running {
         let start = self.now();
-        let left = nanoseconds(time).saturating_sub(self.spent.load(Ordering::Relaxed));
-        let deadline = start.saturating_add(left).max(1);
-        self.deadline.store(deadline, Ordering::Relaxed);
-        Running { clock: self.clone(), start, deadline }
+        let left = match time {
+            Time::Shared => nanoseconds(limits.time).saturating_sub(self.spent.load(Ordering::Relaxed)),
+            Time::PerCall => nanoseconds(limits.time_per_call),
+        };
+        let deadline = start.saturating_add(left);
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        self.deadlines().insert(number, deadline);
+        Running { clock: self.clone(), start, deadline, number, time }
     }
 }
 
@@ -63,6 +97,8 @@ pub(crate) struct Running {
     clock: Arc<Clock>,
     start: u64,
     deadline: u64,
+    number: u64,
+    time: Time,
 }
 
 impl Running {
@@ -75,8 +111,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.clock.spent.fetch_add(self.clock.now() - self.start, Ordering::Relaxed);
-        self.clock.deadline.store(0, Ordering::Relaxed);
+        self.clock.deadlines().remove(&self.number);
+        if self.time == Time::Shared {
+            self.clock.spent.fetch_add(self.clock.now() - self.start, Ordering::Relaxed);
+        }
     }
 }
 
@@ -91,7 +129,7 @@ impl Watch {
     /// True when a script still runs this long after its time was up.
     #[must_use]
     pub fn is_overdue(&self, grace: Duration) -> bool {
-        let deadline = self.0.deadline.load(Ordering::Relaxed);
-        deadline != 0 && self.0.now() > deadline.saturating_add(nanoseconds(grace))
+        let (now, grace) = (self.0.now(), nanoseconds(grace));
+        self.0.deadlines().values().any(|deadline| now > deadline.saturating_add(grace))
     }
 }

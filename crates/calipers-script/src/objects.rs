@@ -3,7 +3,7 @@
 use crate::call::{Slot, session};
 use crate::error::Complaint;
 use allocative::Allocative;
-use calipers_core::{Metadata, Metric, SampleId, SampleScore, Score, Value as CoreValue};
+use calipers_core::{Metadata, Metric, Reducer, SampleId, SampleScore, Score, Value as CoreValue};
 use starlark::any::ProvidesStaticType;
 use starlark::environment::{Methods, MethodsBuilder};
 use starlark::eval::Evaluator;
@@ -38,6 +38,21 @@ impl fmt::Display for MetricObject {
 #[starlark_value(type = "Metric")]
 impl<'v> StarlarkValue<'v> for MetricObject {}
 
+/// A reducer.
+#[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
+pub(crate) struct ReducerObject(#[allocative(skip)] pub(crate) Reducer);
+
+starlark_simple_value!(ReducerObject);
+
+impl fmt::Display for ReducerObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+#[starlark_value(type = "ScoreReducer")]
+impl<'v> StarlarkValue<'v> for ReducerObject {}
+
 /// A score with the sample it belongs to.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct SampleScoreObject(#[allocative(skip)] pub(crate) SampleScore);
@@ -50,6 +65,14 @@ impl fmt::Display for SampleScoreObject {
     }
 }
 
+/// The name of a sample, as scripts see it.
+pub(crate) fn id_value<'v>(id: &SampleId, heap: Heap<'v>) -> Value<'v> {
+    match id {
+        SampleId::Int(i) => heap.alloc(*i),
+        SampleId::Text(text) => heap.alloc(&**text),
+    }
+}
+
 #[starlark_module]
 fn sample_score_methods(builder: &mut MethodsBuilder) {
     #[starlark(attribute)]
@@ -59,10 +82,7 @@ fn sample_score_methods(builder: &mut MethodsBuilder) {
 
     #[starlark(attribute)]
     fn sample_id<'v>(this: &SampleScoreObject, heap: Heap<'v>) -> anyhow::Result<Value<'v>> {
-        Ok(match &this.0.sample_id {
-            SampleId::Int(i) => heap.alloc(*i),
-            SampleId::Text(text) => heap.alloc(&**text),
-        })
+        Ok(id_value(&this.0.sample_id, heap))
     }
 
     #[starlark(attribute)]
@@ -94,7 +114,7 @@ impl fmt::Display for ScoreObject {
 
 /// The float of a value under the labels that the user chose.
 pub(crate) fn float_of(value: &CoreValue, eval: &Evaluator<'_, '_, '_>) -> anyhow::Result<f64> {
-    let number = session(eval)?.shared.labels.to_float(value);
+    let number = session(eval)?.shared.vocabulary.labels.to_float(value);
     Ok(number.ok_or_else(|| calipers_core::Error::from(calipers_core::ErrorKind::UnknownLabel(value.clone())))?)
 }
 
@@ -156,11 +176,11 @@ impl<'v> StarlarkValue<'v> for ScoreObject {
     }
 }
 
-fn optional<'v>(text: Option<&str>, heap: Heap<'v>) -> Value<'v> {
+pub(crate) fn optional<'v>(text: Option<&str>, heap: Heap<'v>) -> Value<'v> {
     text.map_or_else(Value::new_none, |text| heap.alloc(text))
 }
 
-fn metadata_value<'v>(metadata: &Metadata, heap: Heap<'v>) -> Value<'v> {
+pub(crate) fn metadata_value<'v>(metadata: &Metadata, heap: Heap<'v>) -> Value<'v> {
     let entries = metadata.iter().map(|(key, value)| (&**key, to_starlark(value, heap)));
     heap.alloc(AllocDict(entries.collect::<Vec<_>>()))
 }
@@ -267,8 +287,8 @@ pub(crate) fn shown(value: Value<'_>) -> String {
     }
     match value.get_type() {
         "string" => "a long text".into(),
-        kind @ ("int" | "Score" | "SampleScore" | "Metric") => format!("a {kind}"),
-        "function" => "a function".into(),
+        "int" => "an int".into(),
+        "Epochs" => "an Epochs".into(),
         kind => format!("a {kind}"),
     }
 }

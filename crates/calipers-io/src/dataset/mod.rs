@@ -58,8 +58,12 @@ fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<Placed>, ReadErr
     };
     let mut samples = Vec::with_capacity(records.len());
     for (place, record) in records {
-        let made = samples_of(&record, file);
-        let made = made.map_err(|wrong| source.error(wrong.what).at(place.clone()).hint(wrong.hint))?;
+        let made = match &file.mapping {
+            // What it says has a hint of its own.
+            Some(mapping) => mapping.samples(&record).map_err(|error| source.error(error.to_string())),
+            None => samples_of(&record, file).map_err(|wrong| source.error(wrong.what).hint(wrong.hint)),
+        };
+        let made = made.map_err(|error| error.at(place.clone()))?;
         samples.extend(made.into_iter().map(|sample| (place.clone(), sample)));
     }
     if file.auto_id {
