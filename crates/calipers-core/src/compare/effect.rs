@@ -121,14 +121,9 @@ impl Sides<'_> {
             return mean_of_differences(&values, self.confidence(), self.question.context.seed);
         }
         let ones = vec![1.0; known.len()];
-        let mut found = self.ratio_change(scale, [&candidate, &ones], [&baseline, &ones], clusters.clone());
+        let mut found = self.ratio_change(scale, [&candidate, &ones], [&baseline, &ones], clusters);
         found.method = "ratio of means paired by sample";
-        let values = Values { candidate, baseline, clusters };
-        found.correlation = values.correlation();
-        if found.p.is_none() && found.estimate.is_ok() && found.n > 1 {
-            // All changed by one factor, which has no error; that all went the same way is still telling.
-            found.p = values.sign_flip(self.question.context.seed).map(|p| (p, SIGN_FLIP));
-        }
+        found.correlation = Values { candidate, baseline, clusters: None }.correlation();
         found
     }
 
@@ -212,6 +207,7 @@ impl Sides<'_> {
             let ratio = ratio_of_sums(y, x, None).map_err(|why| why.to_string())?.ratio.estimate;
             Ok::<_, String>((ratio, ratio_influences(y, x).map_err(|why| why.to_string())?))
         };
+        let parts = [ours, theirs];
         let (ours, theirs) = match (ratio(ours), ratio(theirs)) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
             (Err(_), _) | (_, Err(_)) if n == 0 => {
@@ -233,7 +229,17 @@ impl Sides<'_> {
         };
         let moved = ours.1.iter().zip(&theirs.1).map(|(a, b)| estimate + n as f64 * (a / by.0 - b / by.1)).collect();
         let found = Found::estimated(scale, n as u64, "", sides, estimate);
-        linearised(found, moved, clusters, self.confidence(), self.question.context.seed)
+        let seed = self.question.context.seed;
+        let mut found = linearised(found, moved, clusters.clone(), self.confidence(), seed);
+        if found.p.is_none() && n > 1 {
+            // All changed by one factor, which has no error; that all went the same way is still telling.
+            let [candidate, baseline] = parts.map(|[y, x]| {
+                let total = x.iter().sum::<f64>();
+                y.iter().map(|y| y / total).collect()
+            });
+            found.p = Values { candidate, baseline, clusters }.sign_flip(seed).map(|p| (p, SIGN_FLIP));
+        }
+        found
     }
 
     fn quantiles(&self, scale: Scale, p: f64) -> Effect {

@@ -362,5 +362,12 @@ fn notes(comparison: &Comparison) -> Vec<Note> {
             next: Some("run both on the same samples, or judge by the bounds".into()),
         });
     }
+    if comparison.problem.is_none() && matching.matched * 2 < matching.candidate.min(matching.baseline) {
+        notes.push(Note {
+            id: "few-matched".into(),
+            message: format!("only {} samples are in both runs, fewer than half of either", matching.matched),
+            next: Some("check that both are runs of the same suite".into()),
+        });
+    }
     notes
 }

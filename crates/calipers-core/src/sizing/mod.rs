@@ -369,6 +369,7 @@ impl<'a> Planner<'a> {
         let attempts = question.attempts;
         let sd = self.sd_of_differences(attempts, 0.0).ok();
         let apart = (2.0 * question.spread.variance(attempts)).sqrt();
+        let detectable = self.detectable(samples);
         let power = question.difference.and_then(|delta| {
             let sd = self.sd_of_differences(attempts, delta).ok()?;
             let units = self.units(samples)?;
@@ -379,8 +380,8 @@ impl<'a> Planner<'a> {
         Point {
             samples,
             half_width: self.half_width(samples, attempts),
-            detectable_paired: sd.and_then(|sd| self.detectable(samples, sd)),
-            detectable_unpaired: self.detectable(samples, apart),
+            detectable_paired: sd.zip(detectable).map(|(sd, size)| sd * size),
+            detectable_unpaired: detectable.filter(|_| apart > 0.0).map(|size| apart * size),
             power,
             attainable_gate: bound.filter(|_| question.spread.is_share).map(|bound| match question.gate {
                 Some((_, Direction::AtMost)) => 1.0 - bound,
@@ -401,25 +402,23 @@ impl<'a> Planner<'a> {
         sd * (self.design_effect() / size).sqrt()
     }
 
-    /// The smallest difference that so many samples find.
-    fn detectable(&self, samples: u64, sd: f64) -> Option<f64> {
-        let (units, sd) = (self.units(samples)?, self.sd_of_unit(sd));
-        if sd.is_nan() || sd <= 0.0 {
-            return None;
-        }
-        let variances = Variances { between: sd * sd, within_a: 0.0, within_b: 0.0 };
+    /// The smallest difference that so many samples find, in standard deviations of what is averaged.
+    fn detectable(&self, samples: u64) -> Option<f64> {
+        let units = self.units(samples)?;
+        let of_unit = self.sd_of_unit(1.0);
+        let variances = Variances { between: of_unit * of_unit, within_a: 0.0, within_b: 0.0 };
         let design = PairedDesign::new(variances, Epochs { a: 1, b: 1 }).ok()?;
         let normal = design.detectable(units, self.test, self.question.power).ok()?;
         if units >= MANY {
             return Some(normal);
         }
         // Few units know their error badly: t asks for more.
-        let finds = |delta: f64| paired_t_power(units, Effect { delta, sd }, self.test).unwrap_or(0.0);
+        let finds = |delta: f64| paired_t_power(units, Effect { delta, sd: of_unit }, self.test).unwrap_or(0.0);
         let (mut low, mut high) = (normal / 2.0, normal);
         while finds(high) < self.question.power {
             (low, high) = (high, 2.0 * high);
         }
-        for _ in 0..60 {
+        while high - low > 1e-9 * high {
             let middle = low + (high - low) / 2.0;
             (low, high) = if finds(middle) < self.question.power { (middle, high) } else { (low, middle) };
         }
