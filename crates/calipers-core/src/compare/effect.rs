@@ -177,15 +177,17 @@ impl Sides<'_> {
     fn ratios(&self, scale: Scale, is_share: bool) -> Effect {
         let (ours, theirs) = (Sums::of(self.candidate), Sums::of(self.baseline));
         let (Some(ours), Some(theirs)) = (ours, theirs) else { return Effect::nothing(scale, "there are no sums") };
-        let known: Vec<(&Shared, (f64, f64), (f64, f64))> = self
-            .joined
-            .pairs
-            .iter()
-            .filter_map(|pair| Some((pair, ours.get(pair.candidate)?, theirs.get(pair.baseline)?)))
-            .collect();
-        let (y, x): (Vec<f64>, Vec<f64>) = known.iter().map(|(_, sums, _)| *sums).unzip();
-        let (v, u): (Vec<f64>, Vec<f64>) = known.iter().map(|(_, _, sums)| *sums).unzip();
-        let clusters = self.clusters(known.iter().map(|(pair, _, _)| *pair));
+        let (mut known, mut y, mut x, mut v, mut u) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for pair in &self.joined.pairs {
+            if let (Some(mine), Some(other)) = (ours.get(pair.candidate), theirs.get(pair.baseline)) {
+                known.push(pair);
+                y.push(mine.0);
+                x.push(mine.1);
+                v.push(other.0);
+                u.push(other.1);
+            }
+        }
+        let clusters = self.clusters(known.iter().copied());
         let mut found = self.ratio_change(scale, [&y, &x], [&v, &u], clusters);
         found.method = match (scale, is_share) {
             (Scale::Ratio, _) => "ratio of ratios of sums paired by sample",

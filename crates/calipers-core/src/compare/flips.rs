@@ -4,7 +4,7 @@ use super::matching::{Joined, Shared};
 use super::measured::no_shared_scorer;
 use super::report::{Attempts, Flakiness, SampleChange, SampleChanges};
 use super::{Question, Run};
-use crate::{PassRule, Scenario, ScenarioOutcome, Scenarios, Score};
+use crate::{Metric, PassRule, Scenario, ScenarioOutcome, Scenarios, Score};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -26,8 +26,7 @@ pub(super) fn changes(
     if ours.scenarios.rests_on_score() && theirs.scenarios.rests_on_score() {
         let scorers = |run: &Run<'_>| run.samples.scorers().cloned().collect::<BTreeSet<Arc<str>>>();
         if scorers(candidate).is_disjoint(&scorers(baseline)) {
-            let [ours, theirs] = [candidate, baseline].map(|run| Run { name: run.name.clone(), samples: run.samples });
-            return Err(no_shared_scorer(&[ours, theirs]));
+            return Err(no_shared_scorer([candidate, baseline]));
         }
     }
     let mut changes = SampleChanges {
@@ -139,6 +138,6 @@ impl<'a> Told<'a> {
 
 /// The scorer that the first metric with one names.
 fn chosen_scorer(question: &Question<'_>) -> Option<String> {
-    let scorers = question.metrics.iter().flat_map(|metric| metric.params());
+    let scorers = question.metrics.iter().flat_map(Metric::params);
     scorers.filter(|(name, _)| name == "scorer").map(|(_, scorer)| scorer.to_string()).next()
 }

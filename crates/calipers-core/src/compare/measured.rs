@@ -64,8 +64,8 @@ impl Asked {
 }
 
 /// Says that the runs are scored by different scorers, and by which.
-pub(super) fn no_shared_scorer(runs: &[Run<'_>]) -> String {
-    let told = runs.iter().map(|run| {
+pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r Run<'r>>) -> String {
+    let told = runs.into_iter().map(|run| {
         let scorers: BTreeSet<&str> = run.samples.scorers().map(|scorer| &**scorer).collect();
         let scorers = Vec::from_iter(scorers).join(", ");
         format!("`{}` by {}", run.name, if scorers.is_empty() { "none".into() } else { scorers })

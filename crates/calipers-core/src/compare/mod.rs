@@ -291,9 +291,9 @@ fn spent(asked: &Asked, run: &Run<'_>, rows: &RunRows<'_>, question: &Question<'
     if asked.unit == Unit::Milliseconds {
         let timeouts = timeouts(run, &question.context).map_err(told)?;
         if timeouts > 0 {
+            let name = &run.name;
             return Err(format!(
-                "in `{}`, {timeouts} attempts ran out of time, and have no mean; compare `latency_p50`",
-                run.name
+                "in `{name}`, attempts that ran out of time have no mean ({timeouts}); use `latency_p50`"
             ));
         }
     }
@@ -353,7 +353,7 @@ fn notes(comparison: &Comparison) -> Vec<Note> {
         notes.push(Note {
             id: "unmatched".into(),
             message: format!(
-                "{} samples are only in `{}` and {} only in `{}`: they are in no change",
+                "samples of one run alone are in no change: {} of `{}`, {} of `{}`",
                 matching.only_candidate.len(),
                 comparison.candidate,
                 matching.only_baseline.len(),
@@ -365,7 +365,7 @@ fn notes(comparison: &Comparison) -> Vec<Note> {
     if comparison.problem.is_none() && matching.matched * 2 < matching.candidate.min(matching.baseline) {
         notes.push(Note {
             id: "few-matched".into(),
-            message: format!("only {} samples are in both runs, fewer than half of either", matching.matched),
+            message: format!("the runs share fewer than half of their samples: {}", matching.matched),
             next: Some("check that both are runs of the same suite".into()),
         });
     }

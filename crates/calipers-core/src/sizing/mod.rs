@@ -165,7 +165,7 @@ const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
 ///     finished: None,
 /// })?;
 /// assert_eq!(plan.gate.expect("asked for").perfect, Ok(59));
-/// assert_eq!(plan.interval.expect("asked for").samples, Ok(165));
+/// assert_eq!(plan.interval.expect("asked for").samples, Ok(150));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 pub fn size(question: &Question) -> Result<Sizing, Error> {
@@ -219,7 +219,7 @@ impl<'a> Planner<'a> {
             (
                 question.clusters.is_none_or(|c| c.size >= 1.0 && is_positive(c.design_effect)),
                 "clusters have at least one sample and a design effect above 0",
-                "see `design_effect`",
+                "a design effect of 2 takes twice the samples",
             ),
         ];
         match checks.into_iter().find(|(holds, _, _)| !holds) {
