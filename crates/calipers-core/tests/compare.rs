@@ -367,10 +367,10 @@ fn what_is_spent_is_compared_as_a_ratio() {
         assert!((upper.ln() - (2f64.ln() + 12.706_204_736 * 0.25)).abs() < 1e-6);
     }
     let all: Vec<f64> = (1..=40).map(f64::from).collect();
-    let doubled: Vec<f64> = all.iter().map(|x| 2.0 * x).collect();
+    let dearer: Vec<f64> = all.iter().map(|x| 1.3 * x).collect();
     for metric in [cost(), mean_of("cost_usd")] {
-        let got = Ask::of(metric).first(&spent("cost_usd", &doubled), &spent("cost_usd", &all));
-        // Twice as dear throughout: no spread and so no interval, but all went the same way.
+        let got = Ask::of(metric).first(&spent("cost_usd", &dearer), &spent("cost_usd", &all));
+        // Dearer by 30 % throughout: no spread but rounding, and so no interval, but all went the same way.
         assert_eq!((got.verdict, got.test.unwrap().method), (Change::Regressed, "sign-flip permutation test"));
         assert!(got.change.interval.is_none());
     }
@@ -404,27 +404,34 @@ fn shares_of_changing_denominators_are_paired_too() {
 
 #[test]
 fn quantiles_are_resampled_by_sample() {
-    let latencies = |slower: f64| {
-        let mut draws = Draws(3);
+    let latencies = |slower: f64, seed: u64| {
+        let (mut tasks, mut draws) = (Draws(3), Draws(seed));
         let mut samples = Samples::new();
         for id in 0i64..60 {
-            let task = 500.0 + 1000.0 * draws.unit();
+            let task = 500.0 + 1000.0 * tasks.unit();
             for _ in 0..3 {
                 samples.push(id).field("latency_ms", task * slower * (0.9 + 0.2 * draws.unit()));
             }
         }
         samples
     };
-    let (slow, fast) = (latencies(1.3), latencies(1.0));
+    let fast = latencies(1.0, 4);
     for metric in [latency_p50(), quantile("latency_ms", 0.5).unwrap()] {
-        let got = Ask::of(metric).first(&slow, &fast);
-        assert_eq!(got.scale, Scale::Ratio);
+        let got = Ask::of(metric).first(&latencies(1.3, 5), &fast);
         let interval = got.change.interval.unwrap();
-        // The same draws, each 1.3 times as slow: every resample says so.
-        assert!(got.change.interval.is_none() || interval.contains(1.3));
+        assert!(
+            got.scale == Scale::Ratio && interval.contains(1.3) && interval.width().unwrap() > 0.01,
+            "{interval:?}"
+        );
+        // Tasks differ threefold, but they are the same tasks.
+        assert!(interval.width().unwrap() < 0.2, "{interval:?}");
         assert_eq!(got.verdict, Change::Regressed, "{}", got.sentence);
     }
-    let mut timed_out = latencies(1.0);
+    // The same draws, each 1.3 times as slow: sure, and without an interval of no width.
+    let got = Ask::of(latency_p50()).first(&latencies(1.3, 4), &fast);
+    assert!((got.change.value.clone().unwrap() - 1.3).abs() < 1e-12 && got.change.interval.is_none());
+    assert_eq!((got.verdict, got.change.caveats[0].id()), (Change::Regressed, "no-spread"));
+    let mut timed_out = latencies(1.0, 4);
     for id in 0i64..60 {
         for _ in 0..4 {
             timed_out.push(id).error("timed out");

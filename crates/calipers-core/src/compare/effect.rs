@@ -229,7 +229,8 @@ impl Sides<'_> {
             Scale::Ratio => ((sides.0 / sides.1).ln(), sides),
             Scale::Difference => (sides.0 - sides.1, (1.0, 1.0)),
         };
-        let moved = ours.1.iter().zip(&theirs.1).map(|(a, b)| estimate + n as f64 * (a / by.0 - b / by.1)).collect();
+        let moves = ours.1.iter().zip(&theirs.1).map(|(a, b)| n as f64 * (a / by.0 - b / by.1));
+        let moved = moves.map(|moved| settled(estimate + moved, estimate)).collect();
         let found = Found::estimated(scale, n as u64, "", sides, estimate);
         let seed = self.question.context.seed;
         let mut found = linearised(found, moved, clusters.clone(), self.confidence(), seed);
@@ -280,7 +281,7 @@ impl Sides<'_> {
         if let Some(need) = smallest_count(p, self.confidence()).ok().filter(|&need| fewest < need) {
             found.caveats.push(Statistic::NoBound { n: fewest, need }.into());
         }
-        let statistic = |times: &[u32]| change((ours.quantile(times, p), theirs.quantile(times, p)));
+        let statistic = |times: &[u32]| settled(change((ours.quantile(times, p), theirs.quantile(times, p))), estimate);
         let resamples = (RESAMPLED_MAX / (ours.values.len() + theirs.values.len()).max(1) as u64).clamp(1000, 10_000);
         let bootstrap = UnitResampler::new(units, statistic, self.question.context.seed);
         let replicates = bootstrap.and_then(|bootstrap| {
@@ -318,6 +319,11 @@ impl Sides<'_> {
         let why = "for this suite rerun it is only known for means over samples";
         Found { p: None, law: None, interval: None, why: Some(why.into()), ..found }
     }
+}
+
+/// The estimate itself where a value differs from it by rounding only: that is no spread to make an error of.
+fn settled(value: f64, estimate: f64) -> f64 {
+    if (value - estimate).abs() <= 1e-12 * (1.0 + estimate.abs()) { estimate } else { value }
 }
 
 /// At most so many values are looked at for all resamples of a quantile: about half a second.
