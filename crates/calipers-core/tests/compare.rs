@@ -697,3 +697,22 @@ fn a_comparison_says_what_it_could_have_found() {
     // t with 59 degrees of freedom at 0.975 and 0.8.
     assert!((got.detectable.unwrap() - error * (2.000_995 + 0.847_8)).abs() < error * 1e-3, "{:?}", got.detectable);
 }
+
+#[test]
+fn less_is_better_of_what_is_spent_and_a_margin_is_a_factor() {
+    let run = |factor: f64, seed: u64| {
+        let mut draws = Draws(seed);
+        spent("cost_usd", &(1..=60).map(|i| f64::from(i) * factor * (0.95 + 0.1 * draws.unit())).collect::<Vec<_>>())
+    };
+    let against = |factor: f64, margin: f64| {
+        let ask = Ask { margin: Some(margin), ..Ask::of(cost()) };
+        let got = ask.first(&run(factor, 1), &run(1.0, 2));
+        (got.verdict, got.margin.unwrap().standing)
+    };
+    assert_eq!(against(1.3, 0.1), (Change::Regressed, Standing::Inferior));
+    assert_eq!(against(1.3, 0.3), (Change::WithinNoise, Standing::Unclear));
+    assert_eq!(against(1.3, 0.5), (Change::WithinNoise, Standing::Equivalent));
+    assert_eq!(against(1.0 / 1.3, 0.1), (Change::Improved, Standing::Superior));
+    assert_eq!(against(1.0 / 1.3, 0.3), (Change::WithinNoise, Standing::NonInferior));
+    assert_eq!(against(1.0, 0.1), (Change::NoChangeDetected, Standing::Equivalent));
+}

@@ -59,7 +59,7 @@ impl Sides<'_> {
             (Some(ours @ Evidence::Mean { .. }), Some(theirs @ Evidence::Mean { .. })) => {
                 self.means(scale, &Cells::of(ours, self.candidate), &Cells::of(theirs, self.baseline))
             }
-            (Some(Evidence::Ratio { is_share, .. }), Some(Evidence::Ratio { .. })) => self.ratios(scale, *is_share),
+            (Some(Evidence::Ratio { .. }), Some(Evidence::Ratio { .. })) => self.ratios(scale),
             (Some(Evidence::Quantile { p, .. }), Some(Evidence::Quantile { .. })) => self.quantiles(scale, *p),
             _ => {
                 let name = &self.asked.name;
@@ -174,7 +174,7 @@ impl Sides<'_> {
         groups.into_iter().filter_map(one).collect()
     }
 
-    fn ratios(&self, scale: Scale, is_share: bool) -> Effect {
+    fn ratios(&self, scale: Scale) -> Effect {
         let (ours, theirs) = (Sums::of(self.candidate), Sums::of(self.baseline));
         let (Some(ours), Some(theirs)) = (ours, theirs) else { return Effect::nothing(scale, "there are no sums") };
         let (mut known, mut y, mut x, mut v, mut u) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -189,9 +189,9 @@ impl Sides<'_> {
         }
         let clusters = self.clusters(known.iter().copied());
         let mut found = self.ratio_change(scale, [&y, &x], [&v, &u], clusters);
-        found.method = match (scale, is_share) {
-            (Scale::Ratio, _) => "ratio of ratios of sums paired by sample",
-            (Scale::Difference, _) => "difference of shares paired by sample",
+        found.method = match scale {
+            Scale::Ratio => "ratio of ratios of sums paired by sample",
+            Scale::Difference => "difference of shares paired by sample",
         };
         let without = self.joined.pairs.len() - known.len();
         let missing = without + self.joined.only_candidate.len() + self.joined.only_baseline.len();

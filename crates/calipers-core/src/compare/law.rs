@@ -313,13 +313,12 @@ fn decide_by_counts(found: &mut Found, confidence: Confidence) {
 ///
 /// `moved` holds the estimate plus n times each sample's influence, so that its mean is the estimate.
 pub(super) fn linearised(
-    found: Found,
+    mut found: Found,
     moved: Vec<f64>,
     clusters: Option<Vec<u32>>,
     confidence: Confidence,
     seed: Seed,
 ) -> Found {
-    let mut found = found;
     if found.n < 2 {
         found.why = Some("one pair of samples shows no spread; it needs at least 2".into());
         return found;
