@@ -105,6 +105,28 @@ impl Metric {
         metric.evidence_of(&points, context)
     }
 
+    /// The value of every attempt with its sample's place, for a metric that is a mean over samples; none for others.
+    pub(crate) fn attempts_for(
+        &self,
+        rows: &RunRows<'_>,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Option<Vec<(u32, f64)>>, Error> {
+        let each = self.clone().view(if self.view == View::Attempts { self.view } else { View::Unreduced });
+        let (metric, points) = each.asked_of(rows, &context.attempts, scorer, context)?;
+        let mut values = Vec::new();
+        // First attempts, second attempts and so on: of one attempt a sample there is nothing to reduce.
+        for rows in attempts_apart(points.sample_codes()) {
+            let Some(Evidence::Mean { samples, values: each, .. }) =
+                metric.evidence_of(&points.gather(&rows), context)?
+            else {
+                return Ok(None);
+            };
+            values.extend(samples.into_iter().zip(each));
+        }
+        Ok(Some(values))
+    }
+
     /// What the figure for these rows rests on.
     pub(super) fn evidence_of(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
         let evidence = self.measure.evidence(points, &self.own_context(context));
@@ -154,4 +176,19 @@ impl Metric {
         let hint = "score the run, or use a metric over fields, such as `pass_rate`";
         Error::argument(format!("`{}` needs scores, and the run has none", self.name), hint)
     }
+}
+
+/// The rows of first attempts, of second ones, and so on.
+fn attempts_apart(samples: &[u32]) -> Vec<Vec<u32>> {
+    let mut seen = vec![0; samples.iter().max().map_or(0, |&last| last as usize + 1)];
+    let mut apart: Vec<Vec<u32>> = Vec::new();
+    for (&sample, row) in samples.iter().zip(0..) {
+        let attempt = &mut seen[sample as usize];
+        if *attempt == apart.len() {
+            apart.push(Vec::new());
+        }
+        apart[*attempt].push(row);
+        *attempt += 1;
+    }
+    apart
 }
