@@ -294,7 +294,7 @@ impl<'v> StarlarkValue<'v> for TargetObject {
     }
 
     fn at(&self, index: Value<'v>, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
-        let place = i64::unpack_value(index)?.ok_or_else(|| ValueError::IncorrectParameterType)?;
+        let place = i64::unpack_value(index)?.ok_or(ValueError::IncorrectParameterType)?;
         let length = self.0.0.len() as i64;
         let from_start = if place < 0 { place + length } else { place };
         let text = usize::try_from(from_start).ok().and_then(|place| self.0.0.get(place));
