@@ -33,7 +33,8 @@ fn serve(stream: &TcpStream, wait: Duration, answered: &AtomicU64) -> Option<()>
             r#"{{"id":"c{}","object":"chat.completion","created":0,"model":"slow","choices":[{{"index":0,"message":{{"role":"assistant","content":"ANSWER: A"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":100,"completion_tokens":3,"total_tokens":103}}}}"#,
             answered.fetch_add(1, Ordering::Relaxed)
         );
-        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", answer.len());
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", answer.len());
         (&mut &*stream).write_all((head + &answer).as_bytes()).ok()?;
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Print the metrics of existing results, with error bars
     Score(Box<Score>),
+    /// Run a task against a model or an agent, write a log, and print the metrics
+    Eval(Box<crate::eval::Eval>),
     /// Judge results by a policy: pass, fail or undecided
     Gate(Box<Gate>),
     /// Remember a run to compare later ones with, and raise thresholds on evidence

@@ -124,6 +124,11 @@ fn exit_code(status: ExitStatus) -> ExitCode {
 
 /// Ends the process when a script does not stop by itself, or when nobody waits for the answer any more.
 pub(crate) fn watch(watch: Watch, seconds: u64) {
+    watch_and(watch, seconds, || {});
+}
+
+/// The same, with something to do first when nobody waits any more.
+pub(crate) fn watch_and(watch: Watch, seconds: u64, when_alone: impl Fn() + Send + 'static) {
     if !is_child() {
         return;
     }
@@ -133,6 +138,7 @@ pub(crate) fn watch(watch: Watch, seconds: u64) {
         loop {
             std::thread::sleep(Duration::from_millis(50));
             if self::parent() != parent {
+                when_alone();
                 std::process::exit(INPUT.into());
             }
             if watch.is_overdue(Duration::from_secs(1)) {
@@ -177,13 +183,19 @@ pub(crate) struct Limited {
 /// Limits what the child may use from here on. None where the system cannot say what is used already.
 #[cfg(unix)]
 pub(crate) fn limit_memory() -> Option<Limited> {
+    limit_memory_by(BUDGET)
+}
+
+/// The same with another budget.
+#[cfg(unix)]
+pub(crate) fn limit_memory_by(budget: u64) -> Option<Limited> {
     use rlimit::Resource;
     if !is_child() {
         return None;
     }
     let before = Resource::AS.get().ok()?;
     let used = address_space()?;
-    let limit = used.saturating_add(BUDGET.max(used)).min(before.1);
+    let limit = used.saturating_add(budget.max(used)).min(before.1);
     Resource::AS.set(limit, before.1).ok()?;
     Some(Limited { before })
 }
@@ -191,6 +203,12 @@ pub(crate) fn limit_memory() -> Option<Limited> {
 /// The same where there is no such limit.
 #[cfg(not(unix))]
 pub(crate) fn limit_memory() -> Option<Limited> {
+    None
+}
+
+/// The same where there is no such limit.
+#[cfg(not(unix))]
+pub(crate) fn limit_memory_by(_: u64) -> Option<Limited> {
     None
 }
 

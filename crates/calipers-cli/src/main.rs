@@ -4,6 +4,7 @@ mod arguments;
 mod baseline;
 mod convert;
 mod date;
+mod eval;
 mod exit;
 mod expressions;
 mod gate;
@@ -27,16 +28,22 @@ fn main() -> ExitCode {
     let has_scripts = match &arguments.command {
         Command::Score(score) => guard::is_needed(&score.metric, &score.scripts.load),
         Command::Gate(gate) => gate::has_scripts(&gate.judging),
+        Command::Eval(eval) => eval::has_scripts(eval),
         Command::Baseline(baseline) => baseline::has_scripts(baseline),
         Command::Policy(arguments::Policy::Check(check)) => policy::has_scripts(check),
         _ => false,
     };
     if has_scripts && !guard::is_child() {
+        if matches!(arguments.command, Command::Eval(_)) {
+            // The child finishes its log, and we wait for it.
+            calipers::run::on_interrupt(|| {});
+        }
         return guard::run_in_child();
     }
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
         Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
+        Command::Eval(eval) => return exit::verdict(eval::run(&eval)),
         Command::Baseline(arguments) => baseline::run(&arguments),
         Command::Policy(arguments::Policy::Check(check)) => return policy::check(&check),
         Command::Convert(convert) => convert::run(&convert),

@@ -117,6 +117,8 @@ pub struct GateResult {
     pub unit: Unit,
     /// The estimate without weights, where scenarios have weights.
     pub unweighted: Option<f64>,
+    /// Successes and trials, where the estimate is a share of things that count alike.
+    pub counts: Option<(u64, u64)>,
     /// How far the estimate is on the right side of the threshold; negative on the wrong side.
     pub margin: Option<f64>,
     /// The verdict.

@@ -16,6 +16,11 @@ pub trait Solver: Send + Sync {
         Value::Map(Vec::new())
     }
 
+    /// True where it asks the model of the task.
+    fn asks_model(&self) -> bool {
+        true
+    }
+
     /// Takes the attempt a step further. A solver that is done for good sets [`State::completed`].
     async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault>;
 }
@@ -28,6 +33,10 @@ impl<S: Solver + ?Sized> Solver for Arc<S> {
 
     fn params(&self) -> Value {
         (**self).params()
+    }
+
+    fn asks_model(&self) -> bool {
+        (**self).asks_model()
     }
 
     async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {

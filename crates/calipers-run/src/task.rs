@@ -103,6 +103,12 @@ impl Task {
 }
 
 impl Task {
+    /// True where some step asks the model of the task.
+    #[must_use]
+    pub fn asks_model(&self) -> bool {
+        self.solver.is_empty() || self.solver.iter().any(|solver| solver.asks_model())
+    }
+
     /// What the scores of each scorer are called. The second scorer of a name is numbered 1, as in Inspect.
     #[must_use]
     pub fn scorer_names(&self) -> Vec<Arc<str>> {
@@ -175,6 +181,14 @@ impl TaskBuilder {
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.0.model = Some(model.into());
+        self
+    }
+
+    /// With a model that it brings itself, which it asks.
+    #[must_use]
+    pub fn own_model(mut self, model: impl Model + 'static) -> Self {
+        self.0.model = Some(model.name().to_owned());
+        self.0.models.push(Arc::new(model));
         self
     }
 

@@ -19,6 +19,7 @@
 //! - [`Plan`]: what to compute; [`Samples`]: what to compute it from; [`Results`]: figures with n, missing, method,
 //!   interval and caveats.
 //! - [`pipeline`]: the same over many shards and threads.
+//! - `eval` (feature `run`): a task run against a model, its log and its metrics; models behind HTTP with `remote`.
 //! - `script` (feature `script`): metrics as expressions, and custom ones from files, in Starlark.
 //! - [`stats`]: the statistics themselves, for those who have numbers already.
 
@@ -26,6 +27,8 @@
 pub mod check;
 #[cfg(feature = "files")]
 pub mod convert;
+#[cfg(feature = "run")]
+pub mod eval;
 #[cfg(feature = "files")]
 pub mod gate;
 pub mod guide;
@@ -38,6 +41,8 @@ pub use calipers_core::*;
 pub use calipers_io as io;
 #[cfg(feature = "files")]
 pub use calipers_render as render;
+#[cfg(feature = "run")]
+pub use calipers_run as run;
 #[cfg(feature = "script")]
 pub use calipers_script as script;
 pub use calipers_stats as stats;

@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Args, Debug)]
 pub(crate) struct Eval {
     /// A task file (`gpqa.star`, or `gpqa.star@name` if it has several tasks), or a file of scenarios
-    #[arg(value_name = "TASK", required_unless_present = "resume", conflicts_with = "resume")]
+    #[arg(value_name = "TASK", required_unless_present_any = ["resume", "replay"], conflicts_with = "resume")]
     pub(crate) task: Option<String>,
 
     /// A parameter of the task (repeatable)

@@ -23,7 +23,7 @@ impl View {
     pub(crate) fn start(task: &str, progress: Arc<Progress>) -> Self {
         let (stop, stopped) = channel::<()>();
         let goes_on = move |wait| stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
-        let task = calipers::io::printable(task).into_owned();
+        let task = calipers::io::printable(task);
         let draw = move || {
             if std::io::stderr().is_terminal() {
                 draw_bar(&task, &progress, goes_on);

@@ -407,11 +407,12 @@ impl<'a> Judge<'a> {
         decided: Decided,
     ) -> Judged {
         let value = measured.value();
-        let counts = counts(measured).map(|(passed, all)| format!(" ({passed} of {all})")).unwrap_or_default();
+        let counts = counts(measured);
+        let shown = counts.map(|(passed, all)| format!(" ({passed} of {all})")).unwrap_or_default();
         Judged {
             p_fail: decided.p_fail,
             result: GateResult {
-                rule: format!("{}{counts}", rule_text(&name, &rule, measured.unit)),
+                rule: format!("{}{shown}", rule_text(&name, &rule, measured.unit)),
                 kind,
                 metric: name,
                 level,
@@ -419,6 +420,7 @@ impl<'a> Judge<'a> {
                 figure: Some(measured.figure.clone()),
                 unit: measured.unit,
                 unweighted: measured.unweighted,
+                counts: counts.filter(|_| measured.unweighted.is_none()),
                 margin: value.map(|value| rule.margin(value)),
                 verdict: decided.verdict,
                 reason: decided.reason,
@@ -454,6 +456,7 @@ impl<'a> Judge<'a> {
                 figure,
                 unit: Unit::Plain,
                 unweighted: None,
+                counts: None,
                 margin,
                 verdict: decided.verdict,
                 reason: decided.reason,

@@ -402,6 +402,7 @@ pub(super) fn counted(kind: GateKind, name: &str, rule: String, decided: Decided
             figure: None,
             unit: Unit::Plain,
             unweighted: None,
+            counts: None,
             margin: None,
             verdict: decided.verdict,
             reason: decided.reason,

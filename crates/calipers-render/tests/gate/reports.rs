@@ -61,6 +61,7 @@ pub(crate) fn gate(
         figure: Some(figure),
         unit: Unit::Rate,
         unweighted: None,
+        counts: None,
         margin,
         verdict,
         reason: if verdict == Verdict::Pass { format!("{metric} holds") } else { reason },

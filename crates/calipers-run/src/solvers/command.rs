@@ -29,7 +29,11 @@ impl Solver for Agent {
         ENTRY.name
     }
 
-    async fn solve(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+    fn asks_model(&self) -> bool {
+        false
+    }
+
+    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
         let told = attempt_to_json(state).to_string();
         let ran = self.0.run(told.as_bytes()).await?;
         let said = String::from_utf8_lossy(&ran.stdout);
@@ -39,7 +43,11 @@ impl Solver for Agent {
                 if let Some(error) = text_at(&json, "error").map_err(fault)?.filter(|error| !error.is_empty()) {
                     return Err(Fault::new(format!("`{}` reports: {error}", self.0.shown())));
                 }
-                take(state, &json, ran.time).map_err(fault)
+                take(state, &json, ran.time).map_err(fault)?;
+                match state.output.as_ref().and_then(|output| Some((&output.model, output.usage?))) {
+                    Some((model, usage)) => scope.record(model, &usage),
+                    None => Ok(()),
+                }
             }
             None => {
                 answer(state, ModelOutput::new("command", said.trim()), ran.time, None);

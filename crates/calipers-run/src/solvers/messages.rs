@@ -51,6 +51,10 @@ impl Solver for Say {
         }
     }
 
+    fn asks_model(&self) -> bool {
+        false
+    }
+
     async fn solve(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
         let text = fill(&self.template, |name| known(&self.params, state, name));
         let after_rules = |message: &Message| message.role == Role::System;

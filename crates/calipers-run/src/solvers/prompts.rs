@@ -55,6 +55,10 @@ impl Solver for Reword {
         self.name
     }
 
+    fn asks_model(&self) -> bool {
+        false
+    }
+
     async fn solve(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
         let prompt = question(state)?.content.clone();
         let text = fill(&self.template, |name| match name {

@@ -83,7 +83,9 @@ fn scorers(task: &Task) -> Vec<LogScorer> {
     let recorded = |metric: &calipers_core::Metric| match known.contains(&metric.name()) {
         true => RecordedMetric::Named {
             name: metric.name().to_owned(),
-            params: Value::Map(metric.params().iter().map(|(key, value)| (key.as_ref().into(), value.clone())).collect()),
+            params: Value::Map(
+                metric.params().iter().map(|(key, value)| (key.as_ref().into(), value.clone())).collect(),
+            ),
         },
         false => RecordedMetric::Custom(metric.name().to_owned()),
     };

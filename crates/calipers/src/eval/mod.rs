@@ -4,17 +4,21 @@
 //! only their scores and measurements behind. So memory does not grow with what was said, and whatever ends the program
 //! loses at most the attempts under way.
 
+mod cache;
 mod header;
 mod looks;
 mod progress;
+mod replay;
 
+pub use cache::DiskCache;
 pub use looks::{Looks, decided_early};
 pub use progress::Progress;
+pub use replay::{Replayed, replay};
 
 use calipers_core::{
     Error, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value, nearest,
 };
-use calipers_io::{EarlyStopping, Ending, EvalLog, LogHeader, LogStatus, ReadError, Resumed, WriteError, load_dataset};
+use calipers_io::{EarlyStopping, Ending, EvalLog, LogStatus, ReadError, Resumed, WriteError, load_dataset};
 use calipers_run::{ChannelOptions, Ended, Fault, Job, Models, Resolver, Status, Stop, Stopping, Task};
 use std::collections::HashSet;
 use std::fmt;
@@ -209,7 +213,8 @@ pub fn eval(setup: Setup, look: &mut dyn FnMut(&Samples) -> Option<String>) -> R
     let header = header::header(&setup, &samples, &model);
     let path = setup.log_dir.join(calipers_io::log_name(&header));
     let log = EvalLog::create(&path, &header)?;
-    Line { setup, samples, model, models, log, known: Samples::new(), done: HashSet::new(), spent: Vec::new() }.run(look)
+    Line { setup, samples, model, models, log, known: Samples::new(), done: HashSet::new(), spent: Vec::new() }
+        .run(look)
 }
 
 /// Finishes the run of a log that broke off.
@@ -246,7 +251,8 @@ fn choose(setup: &Setup) -> Result<Vec<Arc<Sample>>, Failure> {
         let names: HashSet<String> = samples.iter().map(|sample| name(sample)).collect();
         if let Some(unknown) = setup.sample_ids.iter().find(|id| !names.contains(*id)) {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            let hint = nearest(unknown, &known).map_or(String::new(), |near| format!("\n  hint: did you mean `{near}`?"));
+            let hint =
+                nearest(unknown, &known).map_or(String::new(), |near| format!("\n  hint: did you mean `{near}`?"));
             return Err(Failure::Setup(format!("the dataset has no sample `{unknown}`{hint}")));
         }
         samples.retain(|sample| setup.sample_ids.contains(&name(sample)));
@@ -320,7 +326,8 @@ struct Line {
 impl Line {
     fn run(mut self, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, Failure> {
         let enough = Arc::new(Enough::default());
-        let mut job = Job::new(self.setup.task.clone(), std::mem::take(&mut self.samples), self.models.clone(), &*self.model);
+        let mut job =
+            Job::new(self.setup.task.clone(), std::mem::take(&mut self.samples), self.models.clone(), &*self.model);
         job.options.epochs = self.setup.epochs();
         job.options.seed = self.setup.seed;
         job.options.shuffle = self.setup.shuffle;
@@ -356,9 +363,6 @@ impl Line {
                 && let Some(reason) = look(&self.known)
             {
                 let _ = enough.0.set(reason.into());
-            }
-            if receiver.is_empty() {
-                self.log.flush_if_due()?;
             }
         }
         Ok(())

@@ -1,0 +1,37 @@
+//! Answers of an earlier run, to be scored again.
+
+use super::Failure;
+use calipers_core::{ModelOutput, Sample, SampleId};
+use calipers_io::{Source, read_attempts};
+use calipers_run::models::Replay;
+use std::collections::HashSet;
+
+/// What a log has to score again.
+#[derive(Debug)]
+pub struct Replayed {
+    /// A model that gives the answers of the log.
+    pub model: Replay,
+    /// The samples of the log, each once.
+    pub samples: Vec<Sample>,
+    /// The most attempts of a sample.
+    pub epochs: u32,
+}
+
+/// Reads the answers of a log of Inspect's form, such as those that [`eval`](super::eval) writes.
+pub fn replay(path: &str) -> Result<Replayed, Failure> {
+    let mut known: HashSet<SampleId> = HashSet::new();
+    let mut samples = Vec::new();
+    let mut outputs: Vec<(SampleId, u32, ModelOutput)> = Vec::new();
+    let mut epochs = 1;
+    for attempt in read_attempts(&Source::path(path))? {
+        let attempt = attempt?;
+        epochs = epochs.max(attempt.epoch);
+        let id = attempt.id().clone();
+        if known.insert(id.clone()) {
+            samples.push(attempt.sample);
+        }
+        outputs.extend(attempt.output.map(|output| (id, attempt.epoch, output)));
+    }
+    let name = outputs.first().map_or_else(|| "replay".to_owned(), |(_, _, output)| format!("replay/{}", output.model));
+    Ok(Replayed { model: Replay::new(name, outputs), samples, epochs })
+}
