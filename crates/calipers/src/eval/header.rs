@@ -95,10 +95,12 @@ fn scorers(task: &Task) -> Vec<LogScorer> {
             keys.iter().map(|(key, metrics)| (key.clone(), metrics.iter().map(recorded).collect())).collect(),
         ),
     };
-    let of = |(scorer, (name, metrics)): (&Arc<dyn calipers_run::Scorer>, (Arc<str>, Vec<MetricSpec>))| LogScorer {
-        name: name.to_string(),
-        params: scorer.params(),
-        metrics: metrics.iter().map(spec).collect(),
-    };
-    task.scorers.iter().zip(self::metrics(task)).map(of).collect()
+    let named = task.scorers.iter().zip(self::metrics(task));
+    named
+        .map(|(scorer, (name, metrics))| LogScorer {
+            name: name.to_string(),
+            params: scorer.params(),
+            metrics: metrics.iter().map(spec).collect(),
+        })
+        .collect()
 }
