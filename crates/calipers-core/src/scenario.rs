@@ -560,8 +560,13 @@ impl Fallback {
 /// How long attempts took. One that ran out of time took longer than any limit, whatever its clock said.
 pub(crate) fn latencies(points: &Points<'_>, context: &Context) -> Result<Vec<Option<f64>>, Error> {
     let mut latencies = points.field("latency_ms", &context.labels)?;
+    // A log may name the limit that ended an attempt, and score the attempt as it stood then.
+    let has_limits = points.samples().fields().any(|field| **field == *"limit");
+    let limits = has_limits.then(|| points.field_values("limit"));
+    let is_cut =
+        |row| limits.as_ref().is_some_and(|limits| matches!(limits.get(row), Value::Text(kind) if *kind == *"time"));
     for (row, latency) in latencies.iter_mut().enumerate() {
-        if points.error(row).is_some_and(|error| is_timeout(error)) {
+        if points.error(row).is_some_and(|error| is_timeout(error)) || is_cut(row) {
             *latency = Some(f64::INFINITY);
         }
     }

@@ -18,17 +18,17 @@ pub struct Limits {
     pub messages: Option<usize>,
 }
 
-/// How many attempts may break before the run is given up.
+/// How many attempts break before the run is given up, counted as Inspect does.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum FailOnError {
-    /// None: the first that breaks ends the run.
+    /// One: the first that breaks ends the run.
     #[default]
     First,
-    /// Any number.
+    /// No number ends it.
     Never,
-    /// More than this many.
+    /// This many.
     Count(u64),
-    /// More than this share of all attempts.
+    /// This share of all attempts.
     Share(f64),
 }
 

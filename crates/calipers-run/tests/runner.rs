@@ -308,10 +308,10 @@ async fn as_many_attempts_may_break_as_the_task_says() {
     for (rule, finished, errored, error) in [
         (FailOnError::First, 3, 1, Some("attempt 1 of sample `s2` broke: model `test/model`: it failed")),
         (FailOnError::Never, 10, 3, None),
-        (FailOnError::Count(1), 5, 2, Some("(2 attempts broke, at most 1 may)")),
-        (FailOnError::Count(3), 10, 3, None),
-        (FailOnError::Share(0.2), 7, 3, Some("(3 of 10 attempts broke, at most a share of 0.2 may)")),
-        (FailOnError::Share(0.3), 10, 3, None),
+        (FailOnError::Count(2), 5, 2, Some("(2 attempts broke, and 2 end the run)")),
+        (FailOnError::Count(4), 10, 3, None),
+        (FailOnError::Share(0.3), 7, 3, Some("(3 of 10 attempts broke, and a share of 0.3 ends the run)")),
+        (FailOnError::Share(0.4), 10, 3, None),
     ] {
         let mut job = job(task().fail_on_error(rule), 10, Arc::new(Scripted::new(refuse)));
         job.options.attempts_at_once = Some(1);

@@ -164,8 +164,8 @@ pub(crate) struct Bounds {
     #[arg(long, value_name = "N")]
     pub(crate) max_samples: Option<usize>,
 
-    /// How many attempts may break before the run is given up: `never`, a number, or a share below 1 (default: the
-    /// task's own, else the first)
+    /// How many broken attempts end the run: `first`, `never`, a number, or a share below 1 (default: the task's own,
+    /// else the first)
     #[arg(long, value_name = "N")]
     pub(crate) fail_on_error: Option<String>,
 

@@ -181,7 +181,7 @@ pub fn latency_p99() -> Metric {
 
 fn percentile(name: &str, p: f64) -> Metric {
     let metric = Metric::recorded(name, Quantile { of: Of::Latency, p });
-    metric.view(View::Attempts).reading(["latency_ms"])
+    metric.view(View::Attempts).reading(["latency_ms"]).reading_if_there(["limit"])
 }
 
 #[cfg(test)]
@@ -232,6 +232,16 @@ mod tests {
         let Some(Evidence::Quantile { p, samples, values, missing }) = evidence else { panic!("a quantile") };
         assert_eq!((p, samples.len(), missing.len()), (0.95, 22, 0));
         assert_eq!(values.iter().filter(|x| x.is_infinite()).count(), 2);
+    }
+
+    #[test]
+    fn an_attempt_that_a_log_says_was_cut_off_is_slower_than_any_limit() {
+        let mut samples = run(0);
+        samples.push("cut").field("latency_ms", 50.0).field("limit", "time").score("judge", 1.0);
+        samples.push("long").field("latency_ms", 50.0).field("limit", "token").score("judge", 1.0);
+        let evidence = latency_p95().evidence(&samples, &mean_score(), None, &Context::default()).expect("numbers");
+        let Some(Evidence::Quantile { values, .. }) = evidence else { panic!("a quantile") };
+        assert_eq!(values.iter().filter(|x| x.is_infinite()).count(), 1);
     }
 
     #[test]

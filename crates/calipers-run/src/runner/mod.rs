@@ -373,25 +373,25 @@ impl Run {
         Some(transcript)
     }
 
-    /// True when more attempts broke than may.
+    /// True when as many attempts broke as end the run.
     fn is_too_much(&self) -> bool {
         match self.stage.task.fail_on_error {
             FailOnError::First => true,
             FailOnError::Never => false,
-            FailOnError::Count(count) => self.errored > count,
-            FailOnError::Share(share) => self.errored as f64 > share * self.order.attempts() as f64,
+            FailOnError::Count(count) => self.errored >= count.max(1),
+            FailOnError::Share(share) => self.errored as f64 >= share * self.order.attempts() as f64,
         }
     }
 
-    /// How many may break, for the message that says that more did.
+    /// How many end the run, for the message that says that they did.
     fn allowed(&self) -> String {
         let errored = self.errored;
         match self.stage.task.fail_on_error {
             FailOnError::First | FailOnError::Never => String::new(),
-            FailOnError::Count(count) => format!(" ({errored} attempts broke, at most {count} may)"),
+            FailOnError::Count(count) => format!(" ({errored} attempts broke, and {count} end the run)"),
             FailOnError::Share(share) => {
                 let attempts = self.order.attempts();
-                format!(" ({errored} of {attempts} attempts broke, at most a share of {share} may)")
+                format!(" ({errored} of {attempts} attempts broke, and a share of {share} ends the run)")
             }
         }
     }
