@@ -7,6 +7,7 @@ mod google;
 mod openai;
 
 use crate::Request;
+use crate::value_to_json;
 use calipers_core::{ModelOutput, ToolCall, Usage, Value};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value as Json};
@@ -146,24 +147,11 @@ fn answered_by(model: &str, body: &Json, place: &str) -> Arc<str> {
     find(body, place).and_then(Json::as_str).unwrap_or(model).into()
 }
 
-/// A value as JSON.
-fn to_json(value: &Value) -> Json {
-    match value {
-        Value::Null | Value::Missing => Json::Null,
-        Value::Bool(b) => (*b).into(),
-        Value::Int(i) => (*i).into(),
-        Value::Float(x) => (*x).into(),
-        Value::Text(text) => (**text).into(),
-        Value::List(items) => items.iter().map(to_json).collect(),
-        Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), to_json(value))).collect(),
-    }
-}
-
 /// The arguments of a call as the object that providers ask for. What is no object goes under a name.
 fn to_object(arguments: &Value) -> Json {
     match arguments {
-        Value::Map(_) => to_json(arguments),
+        Value::Map(_) => value_to_json(arguments),
         Value::Null | Value::Missing => Map::new().into(),
-        other => Map::from_iter([("arguments".to_owned(), to_json(other))]).into(),
+        other => Map::from_iter([("arguments".to_owned(), value_to_json(other))]).into(),
     }
 }

@@ -1,7 +1,8 @@
 //! OpenAI's chat completions, which many servers speak.
 
-use super::{answered_by, count, find, is_not, list, need, optional_text, put, stops, text, to_json, tool_call, usage};
+use super::{answered_by, count, find, is_not, list, need, optional_text, put, stops, text, tool_call, usage};
 use crate::Request;
+use crate::value_to_json;
 use calipers_core::{Message, ModelOutput, StopReason, ToolCall, Usage, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -40,7 +41,7 @@ fn message(message: &Message) -> Json {
 fn call(call: &ToolCall) -> Json {
     let arguments = match &call.arguments {
         Value::Text(text) => text.to_string(),
-        other => to_json(other).to_string(),
+        other => value_to_json(other).to_string(),
     };
     json!({"id": &*call.id, "type": "function", "function": {"name": &*call.function, "arguments": arguments}})
 }
