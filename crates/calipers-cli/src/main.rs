@@ -2,6 +2,7 @@
 
 mod arguments;
 mod baseline;
+mod compare;
 mod convert;
 mod date;
 mod exit;
@@ -9,6 +10,8 @@ mod expressions;
 mod gate;
 mod guard;
 mod metrics;
+mod output;
+mod plan;
 mod policy;
 mod progress;
 mod score;
@@ -27,6 +30,8 @@ fn main() -> ExitCode {
     let has_scripts = match &arguments.command {
         Command::Score(score) => guard::is_needed(&score.metric, &score.scripts.load),
         Command::Gate(gate) => gate::has_scripts(&gate.judging),
+        Command::Compare(arguments) => compare::has_scripts(arguments),
+        Command::Plan(arguments) => plan::has_scripts(arguments),
         Command::Baseline(baseline) => baseline::has_scripts(baseline),
         Command::Policy(arguments::Policy::Check(check)) => policy::has_scripts(check),
         _ => false,
@@ -37,6 +42,8 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),
         Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
+        Command::Compare(arguments) => return exit::verdict(compare::run(&arguments)),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Baseline(arguments) => baseline::run(&arguments),
         Command::Policy(arguments::Policy::Check(check)) => return policy::check(&check),
         Command::Convert(convert) => convert::run(&convert),
@@ -68,6 +75,8 @@ fn schema(name: Schema) -> &'static str {
         Schema::Baseline => calipers::io::BASELINE_SCHEMA,
         Schema::Findings => calipers::render::FINDINGS_SCHEMA,
         Schema::Raise => calipers::render::RAISE_SCHEMA,
+        Schema::Compare => calipers::render::COMPARE_SCHEMA,
+        Schema::Plan => calipers::render::PLAN_SCHEMA,
     }
 }
 

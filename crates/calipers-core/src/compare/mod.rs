@@ -16,7 +16,8 @@ mod report;
 
 pub use report::{
     Attempts, CategoryChange, Change, CompareReport, Comparison, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
-    Matching, MetricComparison, Pair, Ranked, Ranking, SampleChange, SampleChanges, Scale, Settings, Standing, Tested,
+    Matching, MetricComparison, Pair, Provenance, Ranked, Ranking, RunOrigin, SampleChange, SampleChanges, Scale,
+    Settings, Standing, Tested,
 };
 
 use crate::metric::RunRows;
@@ -122,6 +123,7 @@ pub fn compare(runs: &[Run<'_>], question: &Question<'_>) -> Result<CompareRepor
         comparisons,
         rankings,
         settings: settings(question, tested),
+        provenance: Provenance::default(),
     })
 }
 

@@ -24,6 +24,38 @@ pub struct CompareReport {
     pub settings: Settings,
     /// What to know about the runs as a whole; what belongs to one metric stands with its figure.
     pub caveats: Vec<Note>,
+    /// Where the runs come from. Empty until whoever read them says so.
+    pub provenance: Provenance,
+}
+
+/// Where compared runs come from, and what of them was looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provenance {
+    /// The runs, the candidate first.
+    pub runs: Vec<RunOrigin>,
+    /// Only samples whose metadata has these values.
+    pub filter: Vec<(String, String)>,
+    /// Only these scorers.
+    pub scorers: Vec<String>,
+    /// Labels that were given a number by hand.
+    pub labels: Vec<(String, f64)>,
+    /// Files that metrics and reducers were loaded from.
+    pub scripts: Vec<String>,
+    /// What compared them.
+    pub tool: String,
+}
+
+/// Where a run comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunOrigin {
+    /// The name used in the report.
+    pub name: String,
+    /// The files.
+    pub files: Vec<String>,
+    /// The task, if it is known.
+    pub task: Option<String>,
+    /// The model, if it is known.
+    pub model: Option<String>,
 }
 
 /// With what a comparison was computed.
