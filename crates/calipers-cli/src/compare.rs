@@ -217,7 +217,12 @@ pub(crate) fn loaded(names: &[String], reading: &Reading, chosen: &compare::Chos
     let sources = judged::once(score::sources(names, format)?);
     let told = |failure: gate::Failure| match failure {
         // The same option holds for all runs, so it has to be said which of them it does not fit.
-        gate::Failure::Judge(Fault::Run(error)) => Failure::Input(format!("{}\n  in {name}", explained(&error))),
+        gate::Failure::Judge(Fault::Run(error)) => {
+            let text = explained(&error);
+            let (what, hint) = text.split_once("\n  hint: ").unwrap_or((&text, ""));
+            let hint = if hint.is_empty() { String::new() } else { format!("\n  hint: {hint}") };
+            Failure::Input(format!("{what}\n  in {name}{hint}"))
+        }
         failure => failure.into(),
     };
     let loaded = compare::read(&name, sources, format, chosen).map_err(told)?;

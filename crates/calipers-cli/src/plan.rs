@@ -57,7 +57,7 @@ pub(crate) struct Plan {
     pub(crate) disagreement: Option<f64>,
 
     /// A second run on the samples of the pilot, that shows what two runs share
-    #[arg(long, value_name = "BASELINE", conflicts_with_all = ["correlation", "disagreement"], requires = "pilot")]
+    #[arg(long, value_name = "BASELINE", conflicts_with_all = ["correlation", "disagreement", "rate", "sd"], requires = "pilot")]
     pub(crate) against: Option<String>,
 
     /// Attempts at each sample; those of the pilot if it is not said, else 1
@@ -165,6 +165,8 @@ fn by_run(arguments: &Plan, wanted: &Wanted) -> Result<PlanReport, Failure> {
 
 fn wanted(arguments: &Plan) -> Result<Wanted, Failure> {
     let costs = arguments.cost_sample.zip(arguments.cost_attempt);
+    check(arguments.correlation, -1.0, "a correlation lies between -1 and 1")?;
+    check(arguments.disagreement, 0.0, "a share lies between 0 and 1 (15 % is written 0.15)")?;
     let correlation = arguments.correlation.map(Pairing::Correlation);
     Ok(Wanted {
         level: arguments.confidence,
@@ -177,6 +179,14 @@ fn wanted(arguments: &Plan) -> Result<Wanted, Failure> {
         costs: costs.map(|(sample, attempt)| Costs { sample, attempt }),
         samples: arguments.samples,
     })
+}
+
+/// An error unless a number, if it is given, lies between this and 1.
+fn check(given: Option<f64>, low: f64, what: &str) -> Result<(), Failure> {
+    match given.filter(|x| !(low..=1.0).contains(x)) {
+        Some(x) => Err(Failure::Input(format!("{what}, and {x} does not"))),
+        None => Ok(()),
+    }
 }
 
 /// A threshold of a rate, written as in a policy.

@@ -21,6 +21,8 @@ pub(crate) struct Words {
     pub(crate) p: String,
     /// `94.0 % → 97.2 %`
     pub(crate) sides: String,
+    /// Where it stands to the margin.
+    pub(crate) margin: Option<String>,
     /// What else there is to say, in parts.
     pub(crate) details: Vec<String>,
 }
@@ -30,7 +32,10 @@ impl Words {
         let alpha = 1.0 - settings.level;
         let (change, interval) = change(&metric.change, metric.scale, metric.unit);
         let verdict = match metric.verdict {
-            Change::Unknown => metric.sentence.clone(),
+            // The metric stands beside it.
+            Change::Unknown => {
+                metric.sentence.strip_prefix(&*metric.metric).unwrap_or(&metric.sentence).trim().to_owned()
+            }
             verdict => verdict.name().to_owned(),
         };
         let p = metric.test.map_or_else(String::new, |test| {
@@ -38,7 +43,8 @@ impl Words {
             // A single test needs no adjustment.
             if settings.tested > 1 { format!("{one}, adjusted {}", p_digits(test.adjusted, alpha)) } else { one }
         });
-        Self { change, interval, verdict, p, sides: sides(metric), details: details(metric, settings) }
+        let (margin, details) = (margin(metric, settings), details(metric, settings));
+        Self { change, interval, verdict, p, sides: sides(metric), margin, details }
     }
 }
 
@@ -73,7 +79,6 @@ fn sides(metric: &MetricComparison) -> String {
 fn details(metric: &MetricComparison, settings: &Settings) -> Vec<String> {
     let alpha = 1.0 - settings.level;
     let mut parts = Vec::new();
-    parts.extend(margin(metric, settings));
     for other in metric.estimands.iter().filter(|answer| answer.estimand != settings.estimand) {
         let (change, interval) = change(&other.change, metric.scale, metric.unit);
         if let Some(p) = other.p.filter(|_| !interval.is_empty()) {
@@ -85,9 +90,9 @@ fn details(metric: &MetricComparison, settings: &Settings) -> Vec<String> {
     }
     if let Some((lower, upper)) = metric.bounds.filter(|_| metric.change.missing > 0 && metric.change.n > 0) {
         let numbers = Numbers::of(metric.unit, 0.0).of_differences();
-        let missing = metric.change.missing;
+        let missing = counted(metric.change.missing, "missing sample");
         let bounds = numbers.changes(Some(lower), Some(upper));
-        parts.push(format!("{bounds} whatever {} would have shown", counted(missing, "sample without a partner")));
+        parts.push(format!("with {missing} at the worst and at the best {bounds}"));
     }
     if let (Change::NoChangeDetected | Change::WithinNoise, Some(size)) = (metric.verdict, metric.detectable) {
         let size = match metric.scale {

@@ -94,7 +94,8 @@ impl Page<'_> {
             _ => escaped(&words.verdict),
         };
         let p = if words.p.is_empty() { String::new() } else { format!(" ({})", escaped(&words.p)) };
-        let details: String = words.details.iter().map(|part| format!("<br>{}", escaped(part))).collect();
+        let details: String =
+            words.margin.iter().chain(&words.details).map(|part| format!("<br>{}", escaped(part))).collect();
         line([
             format!("{}{details}", escaped(&metric.metric)),
             escaped(&words.sides),
@@ -173,7 +174,12 @@ impl Page<'_> {
                 escaped(sample.reason.as_deref().unwrap_or_default()),
             ])
         };
-        let lists = [("failing", &samples.newly_failing), ("fixed", &samples.newly_fixed), ("flaky", &samples.flaky)];
+        let only_flaky: Vec<&SampleChange> = samples.only_flaky().collect();
+        let lists: [(&str, Vec<&SampleChange>); 3] = [
+            ("failing", samples.newly_failing.iter().collect()),
+            ("fixed", samples.newly_fixed.iter().collect()),
+            ("flaky", only_flaky),
+        ];
         let rows: Vec<String> =
             lists.iter().flat_map(|(what, all)| all.iter().take(ROWS_MAX).map(|one| row(what, one))).collect();
         self.table("| | sample | category | passed before | passed now | why |\n|---|---|---|--:|--:|---|", &rows);

@@ -79,10 +79,15 @@ fn factor_digits(x: f64) -> String {
     match x {
         x if x >= 100.0 => format!("{x:.0}"),
         x if x >= 10.0 => format!("{x:.1}"),
-        // What is nearly 1 is told with one digit more than the rest.
-        x if (x - 1.0).abs() < 0.05 => format!("{x:.3}"),
-        x => format!("{x:.2}"),
+        x if x >= 2.0 => format!("{x:.2}"),
+        // Around 1 a hundredth may be what matters.
+        x => format!("{x:.3}"),
     }
+}
+
+/// How often something is found: `79.7 %`, `> 99.9 %`.
+pub(crate) fn power(x: f64) -> String {
+    if x > 0.999 { "> 99.9 %".to_owned() } else { Scale::Percent.text(x) }
 }
 
 /// The interval of a factor.
@@ -213,6 +218,14 @@ impl Scale {
         }
     }
 
+    /// The size of a change alone, for a column whose unit stands above it.
+    pub(crate) fn bare(self, x: f64) -> String {
+        match self {
+            Self::Points | Self::Percent => self.digits(x.abs()),
+            _ => self.text(x.abs()),
+        }
+    }
+
     /// The interval of a change: `[+1.1, +5.3]`. Its unit stands with the change.
     pub(crate) fn changes(self, lower: Option<f64>, upper: Option<f64>) -> String {
         let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), |x| self.sign_and_digits(x));
@@ -327,7 +340,7 @@ mod tests {
         assert_eq!(Scale::Points.change(0.9 - 0.9), "0 points");
         assert_eq!(Scale::Number.change(-0.2333), "-0.233");
         assert_eq!((Scale::Points.size(-0.02), Scale::Points.size(0.01)), ("2 points".into(), "1 point".into()));
-        assert_eq!((factor(1.0812), factor(0.9812)), ("× 1.08".into(), "× 0.981".into()));
+        assert_eq!((factor(1.0812), factor(0.9812)), ("× 1.081".into(), "× 0.981".into()));
         assert_eq!(factors(Some(1.02), Some(12.34)), "[1.020, 12.3]");
     }
 

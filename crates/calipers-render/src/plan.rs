@@ -1,6 +1,6 @@
 //! The answers of a plan as sentences, and its table as cells.
 
-use crate::numbers::{Scale, count, number, percent};
+use crate::numbers::{self, Scale, count, number, percent};
 use calipers_core::sizing::{Basis, GateNeeded, Needed, Pairing, PilotRun, PlanReport, Point};
 use calipers_core::stats::gate::Direction;
 use calipers_core::{Unit, counted};
@@ -109,7 +109,7 @@ impl<'a> Told<'a> {
         let expected = match &gate.expected {
             Ok(size) => {
                 let stable = size.stable.filter(|stable| *stable != size.first);
-                let stable = stable.map_or_else(String::new, |n| format!(" (and surely from {} on)", count(n)));
+                let stable = stable.map_or_else(String::new, |n| format!(" (and stays so from {} on)", count(n)));
                 format!("at a true rate of {rate} it passes with {power} power from {}{stable}", samples(size.first))
             }
             Err(why) => format!("at a true rate of {rate} it does not: {why}"),
@@ -137,7 +137,7 @@ impl<'a> Told<'a> {
         Some(match &worth.optimal {
             Ok(best) => {
                 let attempts = counted(best.whole, "attempt");
-                format!("{attempts} at each sample buy the smallest error for the money; beyond that, buy samples")
+                format!("for the mean of one run, {attempts} at each sample are worth their price; then buy samples")
             }
             Err(why) => format!("how many attempts are worth their price is not known: {why}"),
         })
@@ -182,9 +182,9 @@ impl<'a> Told<'a> {
         let columns: [(&str, Vec<String>); 6] = [
             ("samples", points.iter().map(|point| count(point.samples)).collect()),
             ("interval", points.iter().map(|point| cell(point.half_width, "±")).collect()),
-            ("found, paired", points.iter().map(|point| cell(point.detectable_paired, "")).collect()),
-            ("found, unpaired", points.iter().map(|point| cell(point.detectable_unpaired, "")).collect()),
-            ("power", points.iter().map(|point| share(point.power)).collect()),
+            ("paired", points.iter().map(|point| cell(point.detectable_paired, "")).collect()),
+            ("unpaired", points.iter().map(|point| cell(point.detectable_unpaired, "")).collect()),
+            ("power", points.iter().map(|point| point.power.map_or_else(String::new, numbers::power)).collect()),
             ("strictest gate", points.iter().map(|point| share(point.attainable_gate)).collect()),
         ];
         let used: Vec<&(&str, Vec<String>)> =
@@ -193,16 +193,28 @@ impl<'a> Told<'a> {
         (used.iter().map(|(head, _)| *head).collect(), rows.collect())
     }
 
-    /// A width or a difference without the word for its unit, which stands once above.
+    /// A width or a difference without its unit, which stands once above.
     fn plain(&self, x: f64) -> String {
-        self.size(x).trim_end_matches(" points").trim_end_matches(" point").to_owned()
+        Scale::of(self.report.unit, x).of_differences().bare(x)
     }
 
-    /// The unit of the table's widths and differences.
-    pub(crate) fn unit(&self) -> &'static str {
-        match self.report.unit {
-            Unit::Rate => "in points",
-            Unit::Milliseconds | Unit::Usd | Unit::Tokens | Unit::Ratio | Unit::Plain => "in the metric's unit",
+    /// What the table shows.
+    pub(crate) fn title(&self) -> String {
+        let unit = match self.report.unit {
+            Unit::Rate => " (points)",
+            Unit::Milliseconds | Unit::Usd | Unit::Tokens | Unit::Ratio | Unit::Plain => "",
+        };
+        format!("intervals, and differences found with {} power{unit}", percent(self.report.question.power))
+    }
+
+    /// What is the same for every number of attempts.
+    pub(crate) fn held(&self) -> String {
+        let question = &self.report.question;
+        let is_paired = self.report.sizing.paired.as_ref().is_some_and(|needed| needed.samples.is_ok());
+        match (is_paired, question.difference, question.half_width) {
+            (true, Some(delta), _) => format!("to see a difference of {} in pairs", self.size(delta)),
+            (_, _, Some(half)) => format!("for ±{}", self.size(half)),
+            _ => String::new(),
         }
     }
 

@@ -63,7 +63,7 @@ pub struct Measured {
 ///     samples: None,
 /// };
 /// let report = plan(Spread::of_rate(0.8)?, &wanted)?;
-/// assert_eq!(report.sizing.interval.expect("asked for").samples, Ok(1534));
+/// assert_eq!(report.sizing.interval.expect("asked for").samples, Ok(1535));
 /// # Ok::<(), calipers::Error>(())
 /// ```
 pub fn plan(spread: Spread, wanted: &Wanted) -> Result<PlanReport, Error> {

@@ -6,6 +6,7 @@ use calipers_stats::exact::McNemar;
 use calipers_stats::gate::Direction;
 use calipers_stats::multiplicity::Correction;
 use calipers_stats::paired::Difference;
+use hashbrown::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -377,6 +378,15 @@ pub struct SampleChanges {
     pub flaky_candidate: Flakiness,
     /// The same of the baseline.
     pub flaky_baseline: Flakiness,
+}
+
+impl SampleChanges {
+    /// The flaky samples that neither began to fail nor began to pass.
+    pub fn only_flaky(&self) -> impl Iterator<Item = &SampleChange> {
+        let changed: HashSet<&SampleId> =
+            self.newly_failing.iter().chain(&self.newly_fixed).map(|sample| &sample.id).collect();
+        self.flaky.iter().filter(move |sample| !changed.contains(&sample.id))
+    }
 }
 
 /// How many samples are flaky.

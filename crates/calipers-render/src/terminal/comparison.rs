@@ -198,7 +198,11 @@ impl Page<'_> {
             parts.extend((!fits && !words.p.is_empty()).then(|| words.p.clone()));
             parts.extend((!words.sides.is_empty()).then(|| words.sides.clone()));
             parts.push(format!("n {}", count(metric.change.n)));
-            parts.extend(words.details.iter().cloned());
+            parts.extend(words.margin.clone());
+            // Of several runs, the rest is in JSON.
+            if self.report.comparisons.len() == 1 {
+                parts.extend(words.details.iter().cloned());
+            }
             for row in in_rows(&parts, self.screen.width.saturating_sub(2)) {
                 text += &format!("  {}\n", self.dim(&row));
             }
@@ -221,7 +225,8 @@ impl Page<'_> {
         let (now, before) = (samples.flaky_candidate, samples.flaky_baseline);
         if now.flaky + before.flaky > 0 {
             let title = format!("flaky: {} samples now, {} before", flakiness(now), flakiness(before));
-            sections.push(self.title(&title) + &self.changes(&samples.flaky, false));
+            let rest: Vec<&SampleChange> = samples.only_flaky().collect();
+            sections.push(self.title(&title) + &self.changes(&rest, false));
         }
         let mut still = vec![
             format!("still passing {}", count(samples.still_passing)),
@@ -236,11 +241,12 @@ impl Page<'_> {
         if all.is_empty() {
             return String::new();
         }
-        self.title(&format!("{title} ({})", count(all.len() as u64))) + &self.changes(all, true)
+        self.title(&format!("{title} ({})", count(all.len() as u64)))
+            + &self.changes(&all.iter().collect::<Vec<_>>(), true)
     }
 
     /// Samples with the attempts that passed, before and now, and why one did not.
-    fn changes(&self, all: &[SampleChange], with_reason: bool) -> String {
+    fn changes(&self, all: &[&SampleChange], with_reason: bool) -> String {
         let shown = &all[..all.len().min(LINES_MAX)];
         let names: Vec<String> = shown.iter().map(|sample| name(&sample.id.to_string())).collect();
         let rates: Vec<String> = shown
@@ -251,10 +257,12 @@ impl Page<'_> {
         let mut text = String::new();
         for ((sample, id), rate) in shown.iter().zip(&names).zip(&rates) {
             let start = format!("  {}  {}  ", left(id, widths[0]), left(rate, widths[1]));
-            let mut words = Vec::new();
-            words.extend(sample.category.as_ref().map(|category| category.to_string()));
-            words.extend((with_reason && sample.is_flaky()).then(|| "flaky".to_owned()));
-            words.extend(sample.reason.clone().filter(|_| with_reason));
+            let category = sample.category.as_ref().map(ToString::to_string);
+            let flaky = (with_reason && sample.is_flaky()).then(|| "flaky".to_owned());
+            let about: Vec<String> = category.into_iter().chain(flaky).collect();
+            let reason = sample.reason.clone().filter(|_| with_reason);
+            let words: Vec<String> =
+                [Some(about.join(", ")), reason].into_iter().flatten().filter(|words| !words.is_empty()).collect();
             let words = words.join(": ");
             text += &if words.is_empty() { format!("{}\n", start.trim_end()) } else { self.hanging(&start, &words) };
         }
@@ -409,10 +417,10 @@ impl Page<'_> {
     }
 }
 
-/// The change of a metric for a plot: where it is, its ends, and how each number is written.
-pub(super) fn plotted(metric: &MetricComparison) -> Option<(f64, f64, f64, String)> {
+/// The change of a metric for a plot, and how it is written.
+pub(super) fn plotted(metric: &MetricComparison) -> Option<(f64, Option<f64>, Option<f64>, String)> {
     let value = metric.change.value.clone().ok()?;
     let interval = metric.change.interval?;
     let (shown, _) = change(&metric.change, metric.scale, metric.unit);
-    Some((value, interval.lower?, interval.upper?, shown))
+    Some((value, interval.lower, interval.upper, shown))
 }

@@ -6,7 +6,7 @@ use crate::compare::attempts;
 use crate::gate::gate_name;
 use crate::numbers::{Scale as Numbers, factor, number};
 use crate::text::{clean, left, right, shortened};
-use calipers_core::compare::{Attempts, CompareReport, MetricComparison, SampleChange, Scale};
+use calipers_core::compare::{Attempts, CompareReport, Comparison, MetricComparison, SampleChange, Scale};
 use calipers_core::{GateReport, GateResult, Report, RunReport, ScoreResult, Unit};
 use unicode_width::UnicodeWidthStr;
 
@@ -24,6 +24,8 @@ pub(super) struct Letters {
     line: char,
     left: char,
     right: char,
+    open_left: char,
+    open_right: char,
     dot: char,
     mark: char,
     passed: char,
@@ -40,6 +42,8 @@ impl Ink {
                 line: '─',
                 left: '├',
                 right: '┤',
+                open_left: '◂',
+                open_right: '▸',
                 dot: '●',
                 mark: '┊',
                 passed: '■',
@@ -52,6 +56,8 @@ impl Ink {
                 line: '-',
                 left: '[',
                 right: ']',
+                open_left: '<',
+                open_right: '>',
                 dot: 'o',
                 mark: ':',
                 passed: '#',
@@ -68,8 +74,9 @@ impl Ink {
 struct Row {
     label: String,
     estimate: f64,
-    lower: f64,
-    upper: f64,
+    /// None where the interval is open.
+    lower: Option<f64>,
+    upper: Option<f64>,
     /// What it is compared with.
     mark: Option<f64>,
     /// The estimate in words.
@@ -92,6 +99,9 @@ const LABEL_MAX: usize = 26;
 const PLOT_MIN: usize = 16;
 /// Figures of one plot; more are in the tables.
 const ROWS_MAX: usize = 40;
+
+/// Samples whose attempts are drawn.
+const SPARKS_MAX: usize = 16;
 
 impl Forest {
     fn text(&self, screen: Screen, ink: Ink) -> String {
@@ -129,8 +139,7 @@ struct Axis {
 
 impl Axis {
     fn of(rows: &[Row], width: usize, is_logarithmic: bool) -> Self {
-        let all =
-            || rows.iter().flat_map(|row| [Some(row.lower), Some(row.upper), Some(row.estimate), row.mark]).flatten();
+        let all = || rows.iter().flat_map(|row| [row.lower, row.upper, Some(row.estimate), row.mark]).flatten();
         let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
         // A single number has room on both sides.
         let room = if high > low { 0.0 } else { high.abs().max(1.0) * 0.1 };
@@ -149,12 +158,13 @@ impl Axis {
         if let Some(mark) = row.mark {
             cells[self.column(mark)] = letters.mark;
         }
-        let (from, to) = (self.column(row.lower), self.column(row.upper));
+        let from = row.lower.map_or(0, |x| self.column(x));
+        let to = row.upper.map_or(self.width - 1, |x| self.column(x));
         for cell in &mut cells[from..=to] {
             *cell = if *cell == letters.mark { letters.mark } else { letters.line };
         }
-        cells[from] = letters.left;
-        cells[to] = letters.right;
+        cells[from] = if row.lower.is_some() { letters.left } else { letters.open_left };
+        cells[to] = if row.upper.is_some() { letters.right } else { letters.open_right };
         cells[self.column(row.estimate)] = letters.dot;
         cells.into_iter().collect()
     }
@@ -210,16 +220,16 @@ pub fn compare_plot(report: &CompareReport, screen: Screen, ink: Ink) -> String 
             is_logarithmic: true,
         },
     ];
-    let flaky = report.comparisons.iter().filter_map(|comparison| comparison.samples.as_ref().ok());
-    let flaky: Vec<&SampleChange> = flaky.flat_map(|samples| &samples.flaky).collect();
     let mut sections: Vec<String> = forests.iter().map(|forest| forest.text(screen, ink)).collect();
-    sections.push(sparks(&flaky, screen, ink));
+    if let [Comparison { samples: Ok(samples), .. }] = &report.comparisons[..] {
+        sections.push(sparks(&samples.flaky, screen, ink));
+    }
     joined(sections)
 }
 
 /// The attempts at flaky samples, before and now.
-fn sparks(flaky: &[&SampleChange], screen: Screen, ink: Ink) -> String {
-    let shown = &flaky[..flaky.len().min(ROWS_MAX)];
+fn sparks(flaky: &[SampleChange], screen: Screen, ink: Ink) -> String {
+    let shown = &flaky[..flaky.len().min(SPARKS_MAX)];
     if shown.is_empty() {
         return String::new();
     }
@@ -262,7 +272,7 @@ pub fn gate_plot(report: &GateReport, screen: Screen, ink: Ink) -> String {
         let (estimate, interval) = (figure.value.clone().ok()?, figure.interval?);
         let shown = Numbers::of(gate.unit, estimate).text(estimate);
         let mark = gate.threshold.map(|rule| rule.value);
-        Some(Row { label: gate_name(gate), estimate, lower: interval.lower?, upper: interval.upper?, mark, shown })
+        Some(Row { label: gate_name(gate), estimate, lower: interval.lower, upper: interval.upper, mark, shown })
     };
     let of = |title: &str, fits: &dyn Fn(Unit) -> bool, tick: fn(f64) -> String| Forest {
         title: format!("{title}; the dotted line is the threshold"),
@@ -286,7 +296,8 @@ pub fn results_plot(report: &Report, screen: Screen, ink: Ink) -> String {
         let scores = run.results.scores.iter();
         for (score, (name, metric)) in scores.flat_map(|score| score.metrics.iter().map(move |one| (score, one))) {
             let Some(row) = figure_row(report, run, score, name) else { continue };
-            let title = (row.lower < 0.0 || row.upper > 1.0).then_some(&*metric.name);
+            let is_share = row.lower.is_some_and(|x| x >= 0.0) && row.upper.is_some_and(|x| x <= 1.0);
+            let title = (!is_share).then_some(&*metric.name);
             match forests.iter_mut().find(|(known, _)| *known == title) {
                 Some((_, rows)) => rows.push(row),
                 None => forests.push((title, vec![row])),
@@ -311,7 +322,7 @@ fn figure_row(report: &Report, run: &RunReport, score: &ScoreResult, name: &str)
     if report.runs.len() > 1 {
         label = format!("{label} / {}", run.source.rsplit('/').next().unwrap_or_default());
     }
-    Some(Row { label, estimate, lower: interval.lower?, upper: interval.upper?, mark: None, shown: number(estimate) })
+    Some(Row { label, estimate, lower: interval.lower, upper: interval.upper, mark: None, shown: number(estimate) })
 }
 
 fn joined(mut sections: Vec<String>) -> String {

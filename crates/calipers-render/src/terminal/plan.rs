@@ -5,7 +5,7 @@ use super::caveats::known_thing;
 use super::comparison::in_rows;
 use super::forest::Ink;
 use super::gate::without_commands;
-use crate::numbers::{Scale, count, number};
+use crate::numbers::{count, number, power};
 use crate::plan::Told;
 use crate::text::{clean, left, right, wrapped};
 use calipers_core::sizing::{Needed, PlanReport, Point};
@@ -26,8 +26,7 @@ pub fn plan_text(report: &PlanReport, screen: Screen, ink: Ink) -> String {
     let basis: String = wrapped(&clean(&told.basis()), screen.width).iter().map(|line| line.clone() + "\n").collect();
     let (heads, rows) = told.table();
     let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
-    let title = format!("widths and differences {}", told.unit());
-    let table = format!("{}\n{}", bold(&title), columns(&heads, &rows));
+    let table = format!("{}\n{}", bold(&told.title()), columns(&heads, &rows));
     let mut sections = vec![answers, basis, table, attempts(report, screen), curve(report, screen, ink)];
     sections.push(caveats(report, screen));
     let methods = in_rows(&told.methods(), screen.width);
@@ -63,8 +62,9 @@ fn attempts(report: &PlanReport, screen: Screen) -> String {
             vec![count(option.attempts), count(option.samples), number(option.cost), left(mark, 8)]
         })
         .collect();
+    let title = format!("attempts and their price, {}", Told::of(report).held());
     let heads = ["attempts", "samples", "cost", ""].map(str::to_owned);
-    format!("{}\n{}", screen.style.bold("the same answer with more attempts"), columns(&heads, &rows))
+    format!("{}\n{}", screen.style.bold(&title), columns(&heads, &rows))
 }
 
 /// The rows of a curve.
@@ -80,7 +80,7 @@ fn curve(report: &PlanReport, screen: Screen, ink: Ink) -> String {
         sizing.curve.iter().filter_map(|point| Some((point.samples, value(point)?))).collect();
     let (Some((from, _)), Some((to, _))) = (points.first(), points.last()) else { return String::new() };
     let top = points.iter().map(|(_, y)| *y).fold(0.0, f64::max);
-    let tick = |y: f64| if has_power { Scale::Percent.text(y) } else { format!("±{}", told.size(y)) };
+    let tick = |y: f64| if has_power { power(y) } else { format!("±{}", told.size(y)) };
     let title = if has_power { "power by samples" } else { "half the width of the interval by samples" };
     let needed = if has_power { sizing.paired.as_ref() } else { sizing.interval.as_ref() };
     let needed = needed.and_then(|needed: &Needed| needed.samples.clone().ok());
