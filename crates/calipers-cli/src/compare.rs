@@ -183,11 +183,27 @@ fn compared(arguments: &Compare) -> Result<CompareReport, Failure> {
         let hint = "write one of the runs to a file";
         return Err(Failure::Input(format!("standard input is named twice, and can be read once\n  hint: {hint}")));
     }
-    let runs: Vec<Loaded> = names()
+    let given: Vec<&str> = names().map(String::as_str).collect();
+    let shared = shared_folder(&given);
+    let mut runs: Vec<Loaded> = names()
         .map(|name| loaded(std::slice::from_ref(name), &arguments.reading, &options.chosen))
         .collect::<Result<_, _>>()?;
+    for run in &mut runs {
+        run.name.drain(..shared);
+    }
     let _limited = guard::is_child().then(guard::limit_memory);
     Ok(compare::compare(&runs, &options)?)
+}
+
+/// The length of the folder that all paths begin with. It tells nothing, and takes the room of what does.
+fn shared_folder(paths: &[&str]) -> usize {
+    let Some((first, others)) = paths.split_first() else { return 0 };
+    let ends = first
+        .char_indices()
+        .filter(|(_, c)| *c == '/' || *c == std::path::MAIN_SEPARATOR)
+        .map(|(at, c)| at + c.len_utf8());
+    let is_shared = |end: &usize| others.iter().all(|path| path.len() > *end && path.starts_with(&first[..*end]));
+    ends.filter(is_shared).filter(|end| *end < first.len()).max().unwrap_or(0)
 }
 
 pub(crate) fn chosen(arguments: &Chosen) -> Result<compare::Chosen, Failure> {
@@ -263,4 +279,22 @@ fn outputs(arguments: &Compare) -> Result<Vec<(Form, Output)>, Failure> {
         inputs: inputs.map(String::as_str).collect(),
     };
     asked.open()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_that_all_runs_share_is_left_out() {
+        for (paths, want) in [
+            (["logs/a/new.jsonl", "logs/a/old.jsonl"], "new.jsonl"),
+            (["logs/new/run.eval", "logs/old/run.eval"], "new/run.eval"),
+            (["new.jsonl", "old.jsonl"], "new.jsonl"),
+            (["logs/", "logs/old"], "logs/"),
+            (["/new.jsonl", "old.jsonl"], "/new.jsonl"),
+        ] {
+            assert_eq!(&paths[0][shared_folder(&paths)..], want);
+        }
+    }
 }

@@ -156,7 +156,7 @@ pub(crate) fn attempts(attempts: Attempts) -> String {
 /// `8 of 60 (13.3 %)`
 pub(crate) fn flakiness(found: Flakiness) -> String {
     let rate = found.rate().map_or_else(String::new, |rate| format!(" ({})", Numbers::Percent.text(rate)));
-    format!("{} of {}{rate}", found.flaky, found.repeated)
+    format!("{} of {}{rate}", numbers::count(found.flaky), numbers::count(found.repeated))
 }
 
 /// The caveats of the whole and of its metrics, with the metrics that they are about.

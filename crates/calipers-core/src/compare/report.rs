@@ -362,9 +362,9 @@ pub struct CategoryChange {
 /// Which samples began to fail or to pass, and which do now this, now that.
 #[derive(Clone, Debug, Default)]
 pub struct SampleChanges {
-    /// Passed by the baseline and not by the candidate.
+    /// Passed by the baseline and not by the candidate; those that are flaky come last.
     pub newly_failing: Vec<SampleChange>,
-    /// Passed by the candidate and not by the baseline.
+    /// Passed by the candidate and not by the baseline; those that are flaky come last.
     pub newly_fixed: Vec<SampleChange>,
     /// Samples of which some attempts passed and some failed, in either run.
     pub flaky: Vec<SampleChange>,
