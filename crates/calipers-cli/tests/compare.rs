@@ -415,6 +415,12 @@ fn a_run_may_be_a_folder_and_several_scorers_are_each_compared() {
     assert_eq!(report["comparisons"][0]["matching"]["matched"], 20);
     assert_eq!(report["provenance"]["runs"][0]["files"].as_array().unwrap().len(), 2);
     assert_eq!(report["caveats"][0]["id"], "unshared-scorer");
+    let log = format!("{ROOT}/testdata/formats/inspect/edges.json");
+    let maps = folder.json(&["compare", &log, &log, "--json"]);
+    let ids: Vec<&str> =
+        maps["caveats"].as_array().unwrap().iter().map(|caveat| caveat["id"].as_str().unwrap()).collect();
+    // The log has two reducers, and scores of several shapes.
+    assert_eq!(ids, ["several-reducers", "map-scores"]);
     let one = folder.json(&["compare", "runs", "old.jsonl", "--json", "--scorer", "judge"]);
     assert_eq!(one["comparisons"][0]["metrics"][0]["metric"], "accuracy");
     assert_eq!(one["provenance"]["scorers"][0], "judge");

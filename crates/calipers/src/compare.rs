@@ -208,6 +208,11 @@ pub(crate) fn metrics_of(
         let hint = "compare a scorer that gives one number, or a field with `-m`".to_owned();
         return Err(ErrorKind::Argument { message, hint }.into());
     }
+    if !maps.is_empty() {
+        let names: Vec<&str> = maps.iter().map(|scorer| &***scorer).collect();
+        let message = format!("scores that are maps of several numbers are not compared: {}", names.join(", "));
+        notes.push(note("map-scores", message, "record the number that matters as a scorer of its own"));
+    }
     let is_only = common.len() == 1;
     let mut metrics = Vec::new();
     for scorer in plain {
