@@ -18,6 +18,10 @@ pub(crate) enum Command {
     Eval(Box<crate::eval::Eval>),
     /// Judge results by a policy: pass, fail or undecided
     Gate(Box<Gate>),
+    /// Say what changed between runs, and whether it is real
+    Compare(Box<crate::compare::Compare>),
+    /// Say how many samples a run needs, or what one could have shown
+    Plan(Box<crate::plan::Plan>),
     /// Remember a run to compare later ones with, and raise thresholds on evidence
     #[command(subcommand)]
     Baseline(Baseline),
@@ -150,6 +154,10 @@ pub(crate) struct Score {
     #[arg(long)]
     pub(crate) reductions: bool,
 
+    /// Draw the figures too
+    #[arg(long)]
+    pub(crate) plot: bool,
+
     /// Print JSON (`calipers.results/1`)
     #[arg(long)]
     pub(crate) json: bool,
@@ -205,6 +213,10 @@ pub(crate) struct Gate {
     /// of before is removed at the start; `-` takes the place of what is printed
     #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
     pub(crate) output: Vec<String>,
+
+    /// Draw the gates too
+    #[arg(long)]
+    pub(crate) plot: bool,
 
     /// Print JSON (`calipers.gate/1`)
     #[arg(long)]
@@ -371,6 +383,10 @@ pub(crate) enum Schema {
     Findings,
     /// `calipers baseline raise --json`: `calipers.raise/1`
     Raise,
+    /// `calipers compare --json`: `calipers.compare/1`
+    Compare,
+    /// `calipers plan --json`: `calipers.plan/1`
+    Plan,
 }
 
 /// Tools whose numbers can be printed in place of ours.

@@ -3,15 +3,16 @@
 use crate::arguments::{Gate, Judging};
 use crate::exit::{Failure, print};
 use crate::expressions::Expressions;
-use crate::{guard, score};
+use crate::output::{self, identity};
+use crate::{compare, guard, score};
 use calipers::gate::{self, Evaluated, Options};
 use calipers::io::{LoadedPolicy, Output, Source, load_policy, printable, read_baseline, read_suite};
-use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text};
+use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_plot, gate_text};
 use calipers::{Baseline, GateReport, Provenance, Seed, Verdict};
 use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Judges, says so in every way that was asked for, and returns the verdict.
 pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
@@ -25,7 +26,11 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
         form.write(&report, output)?;
     }
     if !is_printed {
-        match print(|out| out.write_all(gate_text(&report, score::screen()).as_bytes())) {
+        let mut text = gate_text(&report, score::screen());
+        if arguments.plot {
+            text += &compare::plotted(&gate_plot(&report, score::screen(), compare::ink()));
+        }
+        match print(|out| out.write_all(text.as_bytes())) {
             // Whoever stopped reading still asks for the verdict.
             Ok(()) | Err(Failure::ClosedPipe) => {}
             Err(failure) => return Err(failure),
@@ -102,7 +107,7 @@ pub(crate) fn measured<T>(
 }
 
 /// Each source once: one that is named twice, or in a folder that is named too, has no more attempts than it has.
-fn once(mut sources: Vec<Source>) -> Vec<Source> {
+pub(crate) fn once(mut sources: Vec<Source>) -> Vec<Source> {
     let mut seen = HashSet::new();
     sources.retain(|source| {
         let is_new = source.name == "-" || seen.insert(identity(&source.name));
@@ -137,100 +142,26 @@ impl Form {
     }
 }
 
-impl Form {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "json" => Self::Json,
-            "markdown" | "md" => Self::Markdown,
-            "junit" | "xml" => Self::Junit,
-            "text" | "txt" => Self::Text,
-            _ => return None,
-        })
-    }
-}
+/// The forms by name.
+const FORMS: &[output::Form<Form>] = &[
+    (&["json"], Form::Json),
+    (&["markdown", "md"], Form::Markdown),
+    (&["junit", "xml"], Form::Junit),
+    (&["text", "txt"], Form::Text),
+];
 
-/// A report that is asked for.
-struct Wanted<'a> {
-    /// As it was asked for.
-    option: String,
-    form: Form,
-    /// The file; `-` is standard output.
-    file: &'a str,
-}
-
-/// The reports to write, opened. Those of an earlier run are gone: without a verdict there is none to read.
+/// The reports to write, opened.
 fn outputs(arguments: &Gate) -> Result<Vec<(Form, Output)>, Failure> {
-    let wanted = wanted(arguments)?;
-    let open = |one: &Wanted<'_>| match one.file {
-        "-" => Ok((one.form, Output::stdout())),
-        file => Output::create(file, true).map(|output| (one.form, output)),
-    };
-    let opened: Vec<_> = wanted.iter().map(open).collect();
-    for (_, output) in opened.iter().flatten() {
-        output.clear()?;
-    }
-    Ok(opened.into_iter().collect::<Result<_, _>>()?)
-}
-
-/// What is to be written besides, or in place of, what is printed. No file is read here or written twice.
-fn wanted(arguments: &Gate) -> Result<Vec<Wanted<'_>>, Failure> {
     let judging = &arguments.judging;
     let inputs = judging.files.iter().chain([&judging.policy]).chain(&arguments.compared.baseline);
     let inputs = inputs.chain(&judging.suite.suite).chain(&judging.scripts.load);
-    let inputs: Vec<PathBuf> = inputs.map(|file| identity(file)).collect();
-    let mut all: Vec<Wanted<'_>> = Vec::new();
-    for option in &arguments.output {
-        let one = parsed(option)?;
-        if one.file != "-" && inputs.contains(&identity(one.file)) {
-            let hint = "write the report to another file";
-            return Err(Failure::Input(format!("`{}` would replace what is judged\n  hint: {hint}", one.option)));
-        }
-        all.push(one);
-    }
-    if arguments.json {
-        all.push(Wanted { option: "--json".to_owned(), form: Form::Json, file: "-" });
-    }
-    for (place, one) in all.iter().enumerate() {
-        if let Some(other) = all[..place].iter().find(|other| is_one_file(one.file, other.file)) {
-            let target = if one.file == "-" { "standard output" } else { one.file };
-            let what = format!("`{}` and `{}` both write to `{target}`", other.option, one.option);
-            return Err(Failure::Input(format!("{what}\n  hint: give each report a file of its own")));
-        }
-    }
-    Ok(all)
-}
-
-fn parsed(option: &str) -> Result<Wanted<'_>, Failure> {
-    let known = "write `--output junit=report.xml`; the forms are json, markdown, junit and text";
-    let Some((form, file)) = option.split_once('=') else {
-        return Err(Failure::Input(format!("`--output {option}` names no form\n  hint: {known}")));
+    let asked = output::Asked {
+        forms: FORMS,
+        options: &arguments.output,
+        json: arguments.json.then_some(Form::Json),
+        inputs: inputs.map(String::as_str).collect(),
     };
-    let (form, file) = (form.trim(), file.trim());
-    let Some(form) = Form::named(form) else {
-        return Err(Failure::Input(format!("there is no form `{form}`\n  hint: {known}")));
-    };
-    if file.is_empty() || Path::new(file).is_dir() {
-        return Err(Failure::Input(format!("`--output {option}` names no file\n  hint: {known}")));
-    }
-    Ok(Wanted { option: format!("--output {option}"), form, file })
-}
-
-/// What a path leads to, whether it is there yet or not.
-fn identity(file: &str) -> PathBuf {
-    let path = Path::new(file);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let named = || Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?));
-    std::fs::canonicalize(path).ok().or_else(named).unwrap_or_else(|| path.to_path_buf())
-}
-
-/// True when one of two reports would take the place of the other. A device takes any number of them.
-fn is_one_file(one: &str, other: &str) -> bool {
-    let is_device = |file: &str| std::fs::metadata(file).is_ok_and(|found| !found.is_file());
-    match (one, other) {
-        ("-", "-") => true,
-        ("-", _) | (_, "-") => false,
-        _ => identity(one) == identity(other) && !is_device(one),
-    }
+    asked.open()
 }
 
 /// Annotations where GitHub reads them, and the summary of the step.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod baseline;
+mod compare;
 mod convert;
 mod date;
 mod eval;
@@ -10,6 +11,8 @@ mod expressions;
 mod gate;
 mod guard;
 mod metrics;
+mod output;
+mod plan;
 mod policy;
 mod progress;
 mod score;
@@ -29,6 +32,8 @@ fn main() -> ExitCode {
         Command::Score(score) => guard::is_needed(&score.metric, &score.scripts.load),
         Command::Gate(gate) => gate::has_scripts(&gate.judging),
         Command::Eval(eval) => eval::has_scripts(eval),
+        Command::Compare(arguments) => compare::has_scripts(arguments),
+        Command::Plan(arguments) => plan::has_scripts(arguments),
         Command::Baseline(baseline) => baseline::has_scripts(baseline),
         Command::Policy(arguments::Policy::Check(check)) => policy::has_scripts(check),
         _ => false,
@@ -44,6 +49,8 @@ fn main() -> ExitCode {
         Command::Score(score) => score::run(&score),
         Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
         Command::Eval(eval) => return exit::verdict(eval::run(&eval)),
+        Command::Compare(arguments) => return exit::verdict(compare::run(&arguments)),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Baseline(arguments) => baseline::run(&arguments),
         Command::Policy(arguments::Policy::Check(check)) => return policy::check(&check),
         Command::Convert(convert) => convert::run(&convert),
@@ -75,6 +82,8 @@ fn schema(name: Schema) -> &'static str {
         Schema::Baseline => calipers::io::BASELINE_SCHEMA,
         Schema::Findings => calipers::render::FINDINGS_SCHEMA,
         Schema::Raise => calipers::render::RAISE_SCHEMA,
+        Schema::Compare => calipers::render::COMPARE_SCHEMA,
+        Schema::Plan => calipers::render::PLAN_SCHEMA,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::arguments::{Compat, Score, Scripts};
 use crate::exit::{self, Failure, print};
-use crate::guard;
 use crate::progress::Progress;
+use crate::{compare, guard};
 use calipers::io::{Source, choose, formats as known_formats, printable, writers};
-use calipers::render::{Screen, Style, results_json, results_text};
+use calipers::render::{Screen, Style, results_json, results_plot, results_text};
 use calipers::script::{Library, Limits, ScriptError};
 use calipers::{Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, score};
 use std::io::IsTerminal;
@@ -21,7 +21,11 @@ pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
             writeln!(out)
         })?;
     } else {
-        print(|out| out.write_all(results_text(&report, screen()).as_bytes()))?;
+        let mut text = results_text(&report, screen());
+        if arguments.plot {
+            text += &compare::plotted(&results_plot(&report, screen(), compare::ink()));
+        }
+        print(|out| out.write_all(text.as_bytes()))?;
     }
     // One bad file takes nothing from the others, but it is not passed over either.
     failed.map_or(Ok(()), Err)

@@ -52,6 +52,16 @@ fn every_command_of_the_guide_to_gates_prints_what_it_shows() {
 }
 
 #[test]
+fn every_command_of_the_guide_to_comparing_prints_what_it_shows() {
+    page_shows("docs/guides/compare.md", 6);
+}
+
+#[test]
+fn every_command_of_the_guide_to_planning_prints_what_it_shows() {
+    page_shows("docs/guides/plan.md", 5);
+}
+
+#[test]
 fn the_first_command_of_the_readme_is_a_gate_and_prints_what_it_shows() {
     let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
     let first = blocks(&readme).into_iter().find(|block| block.language == "sh").unwrap();
@@ -64,7 +74,13 @@ fn the_first_command_of_the_readme_is_a_gate_and_prints_what_it_shows() {
 /// Commands without an output beside them run too.
 #[test]
 fn no_command_of_the_guides_fails() {
-    for page in [GUIDE, include_str!("../../../docs/guides/gate.md")] {
+    let pages = [
+        GUIDE,
+        include_str!("../../../docs/guides/gate.md"),
+        include_str!("../../../docs/guides/compare.md"),
+        include_str!("../../../docs/guides/plan.md"),
+    ];
+    for page in pages {
         let blocks = blocks(page);
         for (at, block) in blocks.iter().enumerate() {
             let is_shown = blocks.get(at + 1).is_some_and(|next| next.language == "text" && next.follows);

@@ -138,7 +138,7 @@ fn every_property_is_described_and_no_key_is_free_that_we_name() {
             check(part, &format!("{place}/{key}"));
         }
     }
-    for name in ["results", "gate", "baseline", "findings", "raise"] {
+    for name in ["results", "gate", "baseline", "findings", "raise", "compare", "plan"] {
         let schema = schema_of(name);
         assert_eq!(schema["title"], format!("calipers.{name}/1"));
         check(&schema, "");

@@ -552,7 +552,7 @@ fn flaky_samples_are_told_from_failing_ones() {
             .map(|sample| format!("{}{}", sample.id, if sample.is_flaky() { "~" } else { "" }))
             .collect::<Vec<_>>()
     };
-    assert_eq!(names(&samples.newly_failing), ["b~", "c"]);
+    assert_eq!(names(&samples.newly_failing), ["c", "b~"]);
     assert_eq!(names(&samples.newly_fixed), ["d"]);
     assert_eq!(names(&samples.flaky), ["b~"]);
     assert_eq!(samples.flaky[0].candidate.rate(), Some(2.0 / 3.0));

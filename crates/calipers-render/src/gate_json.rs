@@ -42,7 +42,7 @@ pub fn gate_json(report: &GateReport) -> Json {
     })
 }
 
-fn list<T>(items: &[T], json: fn(&T) -> Json) -> Json {
+pub(crate) fn list<T>(items: &[T], json: fn(&T) -> Json) -> Json {
     items.iter().map(json).collect()
 }
 
@@ -77,7 +77,7 @@ fn of_gate(gate: &GateResult) -> Json {
 }
 
 /// The keys of a figure.
-fn of_figure(figure: &Figure) -> Map<String, Json> {
+pub(crate) fn of_figure(figure: &Figure) -> Map<String, Json> {
     let mut map = Map::new();
     let mut put = |key: &str, value| map.insert(key.to_owned(), value);
     put("estimate", json!(figure.value.as_ref().ok()));
@@ -95,7 +95,8 @@ fn of_figure(figure: &Figure) -> Map<String, Json> {
     map
 }
 
-fn with_figure(mut json: Json, figure: &Figure) -> Json {
+/// An object with the keys of a figure besides its own.
+pub(crate) fn with_figure(mut json: Json, figure: &Figure) -> Json {
     json.as_object_mut().expect("it was made as one").extend(of_figure(figure));
     json
 }
@@ -263,6 +264,6 @@ fn of_provenance(provenance: &Provenance) -> Json {
     })
 }
 
-fn of_note(note: &Note) -> Json {
+pub(crate) fn of_note(note: &Note) -> Json {
     json!({"id": &*note.id, "text": note.message, "next_step": note.next})
 }

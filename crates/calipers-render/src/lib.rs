@@ -3,6 +3,8 @@
 //! - [`results_text`] and [`results_json`]: the metrics of runs.
 //! - [`gate_text`], [`gate_json`], [`gate_markdown`], [`gate_junit`] and [`gate_annotations`]: a verdict, for a terminal, a
 //!   program, a pull request, a CI server, and the log of a GitHub workflow.
+//! - [`compare_text`], [`compare_json`] and [`compare_markdown`]: what changed between runs; [`plan_text`] and [`plan_json`]:
+//!   how many samples. [`compare_plot`], [`gate_plot`] and [`results_plot`] draw with letters.
 //! - [`raise_text`] and [`raise_json`]: higher thresholds for a policy.
 //! - [`findings_text`] and [`findings_json`]: what was found in a policy.
 //!
@@ -10,6 +12,9 @@
 //! terminal, and what has a meaning in Markdown, XML or a workflow's log is escaped there.
 
 mod annotations;
+mod compare;
+mod compare_json;
+mod compare_markdown;
 mod findings;
 mod gate;
 mod gate_json;
@@ -17,16 +22,24 @@ mod json;
 mod junit;
 mod markdown;
 mod numbers;
+mod plan;
+mod plan_json;
 mod raise_json;
 mod terminal;
 mod text;
 
 pub use annotations::gate_annotations;
+pub use compare_json::{COMPARE_SCHEMA, compare_json};
+pub use compare_markdown::{COMPARE_MARKER, compare_markdown};
 pub use findings::{FINDINGS_SCHEMA, Findings, findings_json, findings_text};
 pub use gate_json::{GATE_SCHEMA, gate_json};
 pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
 pub use junit::{JunitError, gate_junit};
 pub use markdown::{GATE_MARKER, gate_markdown};
 pub use numbers::number;
+pub use plan_json::{PLAN_SCHEMA, plan_json};
 pub use raise_json::{RAISE_SCHEMA, Raised, raise_json};
-pub use terminal::{Screen, Style, baseline_text, gate_text, raise_text, results_text};
+pub use terminal::{
+    Ink, Screen, Style, baseline_text, compare_plot, compare_text, gate_plot, gate_text, plan_text, raise_text,
+    results_plot, results_text,
+};

@@ -17,11 +17,11 @@ use calipers_core::{CompositeResult, GateReport, GateResult, ScenarioCheck, Scen
 pub const GATE_MARKER: &str = "<!-- calipers gate -->";
 
 /// GitHub takes 65,536 characters; bytes are counted here, and there are at least as many.
-const LENGTH_MAX: usize = 60_000;
+pub(crate) const LENGTH_MAX: usize = 60_000;
 /// Of that, what the lists before the table of all gates may take.
 const FIRST_MAX: usize = 30_000;
 /// What a table may take beyond that, so that what follows it has room.
-const TABLE_MAX: usize = 50_000;
+pub(crate) const TABLE_MAX: usize = 50_000;
 /// As much of one text as is shown.
 const TEXT_MAX: usize = 300;
 /// Scenarios that are named before the rest is counted.
@@ -47,24 +47,12 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Appends unless the text would be longer than it may be.
     fn put(&mut self, text: &str, max: usize) -> bool {
-        let fits = self.text.len() + text.len() <= max;
-        if fits {
-            self.text += text;
-        }
-        fits
+        put(&mut self.text, text, max)
     }
 
-    /// Rows under a header, as many as fit, and how many more there are.
     fn table(&mut self, header: &str, rows: &[String], max: usize) {
-        if rows.is_empty() || !self.put(&format!("\n{header}\n"), max) {
-            return;
-        }
-        let shown = rows.iter().take_while(|row| self.put(&format!("{row}\n"), max)).count();
-        if shown < rows.len() {
-            self.text += &format!("\nand {} more\n", rows.len() - shown);
-        }
+        table(&mut self.text, header, rows, max);
     }
 
     fn verdict(&mut self) {
@@ -235,6 +223,26 @@ impl Page<'_> {
     }
 }
 
+/// Appends unless the page would be longer than it may be.
+pub(crate) fn put(page: &mut String, text: &str, max: usize) -> bool {
+    let fits = page.len() + text.len() <= max;
+    if fits {
+        *page += text;
+    }
+    fits
+}
+
+/// Rows under a header, as many as fit, and how many more there are.
+pub(crate) fn table(page: &mut String, header: &str, rows: &[String], max: usize) {
+    if rows.is_empty() || !put(page, &format!("\n{header}\n"), max) {
+        return;
+    }
+    let shown = rows.iter().take_while(|row| put(page, &format!("{row}\n"), max)).count();
+    if shown < rows.len() {
+        *page += &format!("\nand {} more\n", rows.len() - shown);
+    }
+}
+
 fn gates_header(report: &GateReport) -> String {
     let interval = interval_header(report);
     format!("| gate | estimate | {interval} | threshold | margin | n | verdict |\n|---|--:|---|---|--:|--:|---|")
@@ -264,7 +272,8 @@ fn row(gate: &GateResult, report: &GateReport) -> String {
     ])
 }
 
-fn line(cells: impl IntoIterator<Item = String>) -> String {
+/// A row of a table.
+pub(crate) fn line(cells: impl IntoIterator<Item = String>) -> String {
     cells.into_iter().fold("|".to_owned(), |line, cell| format!("{line} {cell} |"))
 }
 
@@ -284,7 +293,7 @@ fn required(check: &ScenarioCheck) -> String {
 ///
 /// A mention, a reference to an issue and a link are found in what is shown, so that an escape does not help: a space
 /// without width breaks them. A dollar sign would begin a formula.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     const BREAK: &str = "&#8203;";
     let text = text.replace(['\r', '\n', '\t'], " ");
     let text = clean(&abridged(&text, TEXT_MAX));

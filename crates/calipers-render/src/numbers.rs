@@ -40,6 +40,62 @@ pub(crate) fn percent(level: f64) -> String {
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// How many there are: `1,537`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let first = digits.len() % 3;
+    let groups = digits.as_bytes()[first..].chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
+    let head = (first > 0).then(|| digits[..first].to_owned());
+    head.into_iter().chain(groups).collect::<Vec<_>>().join(",")
+}
+
+/// A p-value: `p = 0.004`, `p < 0.0001`. It does not look like the error that is allowed if it is not that.
+pub(crate) fn p_value(p: f64, alpha: f64) -> String {
+    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {}", p_digits(p, alpha)) }
+}
+
+/// The same after the name of a p-value: `adjusted 0.008`.
+pub(crate) fn p_digits(p: f64, alpha: f64) -> String {
+    if p < 0.0001 {
+        return "< 0.0001".to_owned();
+    }
+    let few = match p {
+        p if p >= 0.1 => 2,
+        p if p >= 0.001 => 3,
+        _ => 4,
+    };
+    let looks_like = |digits: &String| digits.parse() == Ok(alpha) && (p - alpha).abs() > 1e-12;
+    let told = (few..=BESIDE_DIGITS).map(|places| format!("{p:.places$}")).find(|digits| !looks_like(digits));
+    let digits = told.unwrap_or_else(|| format!("{p:.few$}"));
+    if digits == "1.00" { "1".to_owned() } else { digits }
+}
+
+/// A factor: `× 1.08`, where 1 is no change.
+pub(crate) fn factor(x: f64) -> String {
+    format!("× {}", factor_digits(x))
+}
+
+fn factor_digits(x: f64) -> String {
+    match x {
+        x if x >= 100.0 => format!("{x:.0}"),
+        x if x >= 10.0 => format!("{x:.1}"),
+        x if x >= 2.0 => format!("{x:.2}"),
+        // Around 1 a hundredth may be what matters.
+        x => format!("{x:.3}"),
+    }
+}
+
+/// How often something is found: `79.7 %`, `> 99.9 %`.
+pub(crate) fn power(x: f64) -> String {
+    if x > 0.999 { "> 99.9 %".to_owned() } else { Scale::Percent.text(x) }
+}
+
+/// The interval of a factor.
+pub(crate) fn factors(lower: Option<f64>, upper: Option<f64>) -> String {
+    let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), factor_digits);
+    format!("[{}, {}]", bound(lower), bound(upper))
+}
+
 /// How the numbers of a metric are written. Numbers that stand side by side share one, so that they can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
@@ -145,6 +201,43 @@ impl Scale {
         format!("{sign}{}", self.text(x))
     }
 
+    /// A change in words: `+3.2 points`.
+    pub(crate) fn change(self, x: f64) -> String {
+        match self {
+            Self::Points | Self::Percent => format!("{} points", self.sign_and_digits(x)),
+            _ => self.signed(x),
+        }
+    }
+
+    /// The size of a change, without its sign: `3.2 points`.
+    pub(crate) fn size(self, x: f64) -> String {
+        match self {
+            Self::Points | Self::Percent if (x.abs() - 0.01).abs() < 1e-12 => "1 point".to_owned(),
+            Self::Points | Self::Percent => format!("{} points", trimmed_zero(self.digits(x.abs()))),
+            _ => self.text(x.abs()),
+        }
+    }
+
+    /// The size of a change alone, for a column whose unit stands above it.
+    pub(crate) fn bare(self, x: f64) -> String {
+        match self {
+            Self::Points | Self::Percent => self.digits(x.abs()),
+            _ => self.text(x.abs()),
+        }
+    }
+
+    /// The interval of a change: `[+1.1, +5.3]`. Its unit stands with the change.
+    pub(crate) fn changes(self, lower: Option<f64>, upper: Option<f64>) -> String {
+        let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), |x| self.sign_and_digits(x));
+        format!("[{}, {}]", bound(lower), bound(upper))
+    }
+
+    fn sign_and_digits(self, x: f64) -> String {
+        let x = if x.abs() < 1e-12 { 0.0 } else { x };
+        let sign = if x > 0.0 { "+" } else { "" };
+        format!("{sign}{}", self.digits(x))
+    }
+
     /// An interval; an end that is open is a dash.
     pub(crate) fn interval(self, lower: Option<f64>, upper: Option<f64>) -> String {
         let bound = |bound: Option<f64>| {
@@ -153,6 +246,11 @@ impl Scale {
         let digits = format!("[{}, {}]", bound(lower), bound(upper));
         if self == Self::Usd { digits } else { self.with_unit(&digits) }
     }
+}
+
+/// `2` for `2.0`.
+fn trimmed_zero(digits: String) -> String {
+    digits.strip_suffix(".0").map(str::to_owned).unwrap_or(digits)
 }
 
 /// One part in 10⁹ is the least difference that is told.
@@ -231,6 +329,40 @@ mod tests {
             (Scale::Number, 0.849_96, 0.85, "0.84996"),
         ] {
             assert_eq!(scale.text_beside(x, threshold), want);
+        }
+    }
+
+    #[test]
+    fn changes_have_a_sign_and_a_unit_once() {
+        assert_eq!(Scale::Points.change(0.032), "+3.2 points");
+        assert_eq!(Scale::Points.changes(Some(0.011), Some(0.053)), "[+1.1, +5.3]");
+        assert_eq!(Scale::Points.changes(Some(-0.05), None), "[-5.0, –]");
+        assert_eq!(Scale::Points.change(0.9 - 0.9), "0 points");
+        assert_eq!(Scale::Number.change(-0.2333), "-0.233");
+        assert_eq!((Scale::Points.size(-0.02), Scale::Points.size(0.01)), ("2 points".into(), "1 point".into()));
+        assert_eq!((factor(1.0812), factor(0.9812)), ("× 1.081".into(), "× 0.981".into()));
+        assert_eq!(factors(Some(1.02), Some(12.34)), "[1.020, 12.3]");
+    }
+
+    #[test]
+    fn p_values_do_not_look_like_the_error_that_is_allowed() {
+        for (p, want) in [
+            (0.0004, "p = 0.0004"),
+            (0.00001, "p < 0.0001"),
+            (0.035_156, "p = 0.035"),
+            (0.0504, "p = 0.0504"),
+            (0.05, "p = 0.050"),
+            (0.4812, "p = 0.48"),
+            (1.0, "p = 1"),
+        ] {
+            assert_eq!(p_value(p, 0.05), want);
+        }
+    }
+
+    #[test]
+    fn thousands_are_told_apart() {
+        for (n, want) in [(0, "0"), (999, "999"), (1537, "1,537"), (1_000_000, "1,000,000")] {
+            assert_eq!(count(n), want);
         }
     }
 

@@ -5,7 +5,7 @@ use calipers_core::{
     Baseline, Case, Context, Error, Fault, GateReport, Labels, Metric, Provenance, Raise, Raising, Reducer, Registry,
     Samples, Seed, Value, judge,
 };
-use calipers_io::{ReadError, Source};
+use calipers_io::{ReadError, Recorded, Source};
 use std::fmt;
 
 /// What a verdict depends on besides results and policy.
@@ -113,6 +113,8 @@ pub struct Evaluated {
     pub task: Option<String>,
     /// The model, if all runs have the same.
     pub model: Option<String>,
+    /// The scorers with their metrics and the reducers that the files record; those of the first run that has any.
+    pub recorded: Recorded,
     /// What was not read, and why.
     pub notes: Vec<String>,
 }
@@ -140,6 +142,9 @@ pub fn read(
                 shards = shards.keep_where(key, value)?;
             }
             all.samples.append(shards.into_whole());
+            if all.recorded.scorers.is_empty() && all.recorded.reducers.is_none() {
+                all.recorded = run.recorded;
+            }
             tasks.push(run.task);
             models.push(run.model);
             all.notes.extend(run.notes);

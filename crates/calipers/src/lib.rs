@@ -26,6 +26,8 @@
 #[cfg(feature = "files")]
 pub mod check;
 #[cfg(feature = "files")]
+pub mod compare;
+#[cfg(feature = "files")]
 pub mod convert;
 #[cfg(feature = "run")]
 pub mod eval;
@@ -35,6 +37,8 @@ pub mod guide;
 pub mod pipeline;
 #[cfg(feature = "files")]
 pub mod score;
+#[cfg(feature = "files")]
+pub mod sizing;
 
 pub use calipers_core::*;
 #[cfg(feature = "files")]

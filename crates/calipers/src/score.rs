@@ -269,13 +269,18 @@ fn default_metrics() -> impl Iterator<Item = Metric> {
 /// What records without scores are measured by, from what they say: whether they are correct, whether they passed, which
 /// behaviours were observed.
 fn metrics_without_scores(samples: &Shards) -> Vec<Metric> {
-    let fields: BTreeSet<&str> = samples.iter().flat_map(Samples::fields).map(|field| &**field).collect();
-    let has = |names: &[&str]| names.iter().any(|name| fields.contains(name));
-    let behaviors = ["expected_behaviors", "must_not", "violations"];
-    let is_said = [has(&["correct"]), has(&["passed"]) || has(&behaviors), has(&behaviors)];
     if has_scores(samples) {
         return Vec::new();
     }
+    let fields = samples.iter().flat_map(Samples::fields).map(|field| &**field).collect();
+    metrics_by_fields(&fields)
+}
+
+/// What records with these fields, and without scores, are measured by.
+pub(crate) fn metrics_by_fields(fields: &BTreeSet<&str>) -> Vec<Metric> {
+    let has = |names: &[&str]| names.iter().any(|name| fields.contains(name));
+    let behaviors = ["expected_behaviors", "must_not", "violations"];
+    let is_said = [has(&["correct"]), has(&["passed"]) || has(&behaviors), has(&behaviors)];
     default_metrics().zip(is_said).filter_map(|(metric, is_said)| is_said.then_some(metric)).collect()
 }
 
@@ -319,7 +324,7 @@ fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Resu
 }
 
 /// The reducers that a log names, but for those that only its own code knows.
-fn recorded_reducers(recorded: &Recorded, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
+pub(crate) fn recorded_reducers(recorded: &Recorded, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
     let names = recorded.reducers.as_ref()?;
     let known: Vec<Reducer> = names.iter().filter_map(|name| Reducer::parse(name).ok()).collect();
     for name in names.iter().filter(|name| Reducer::parse(name).is_err()) {

@@ -147,7 +147,7 @@ fn judged(arguments: &Eval, json: bool, policy: &LoadedPolicy, done: &Evaluation
         files: vec![done.log.display().to_string()],
         task: done.report.task.clone(),
         model: done.report.model.clone(),
-        notes: Vec::new(),
+        ..Evaluated::default()
     };
     let scripts = Scripts { load: Vec::new(), script_time: arguments.script_time };
     let expressions = Expressions::new(&scripts, Labels::default());

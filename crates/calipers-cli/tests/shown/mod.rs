@@ -17,6 +17,8 @@ pub(crate) fn shell_in(folder: &Path, shell: &[&str], lines: &str) -> Output {
         .arg(lines)
         .env("PATH", std::env::join_paths(folders).unwrap())
         .env_remove("GITHUB_ACTIONS")
+        // Plots are drawn with what the terminal can show.
+        .env("LC_ALL", "C.UTF-8")
         .current_dir(folder)
         .output()
         .unwrap()

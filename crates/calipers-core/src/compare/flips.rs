@@ -49,6 +49,10 @@ pub(super) fn changes(
             _ => changes.not_told += 1,
         }
     }
+    // What changed in every attempt comes before what may be luck.
+    for all in [&mut changes.newly_failing, &mut changes.newly_fixed] {
+        all.sort_by_key(SampleChange::is_flaky);
+    }
     if changes.not_told == joined.pairs.len() as u64 {
         return Err("nothing says of any shared sample whether it passed in both runs".into());
     }

@@ -16,7 +16,8 @@ mod report;
 
 pub use report::{
     Attempts, CategoryChange, Change, CompareReport, Comparison, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
-    Matching, MetricComparison, Pair, Ranked, Ranking, SampleChange, SampleChanges, Scale, Settings, Standing, Tested,
+    Matching, MetricComparison, Pair, Provenance, Ranked, Ranking, RunOrigin, SampleChange, SampleChanges, Scale,
+    Settings, Standing, Tested,
 };
 
 use crate::metric::RunRows;
@@ -122,6 +123,7 @@ pub fn compare(runs: &[Run<'_>], question: &Question<'_>) -> Result<CompareRepor
         comparisons,
         rankings,
         settings: settings(question, tested),
+        provenance: Provenance::default(),
     })
 }
 
@@ -340,7 +342,8 @@ fn verdict(comparisons: &[Comparison]) -> (Verdict, String) {
             (Verdict::Undecided, why)
         }
         (_, None) => (Verdict::Pass, "no metric has surely regressed".into()),
-        (_, Some(first)) => (Verdict::Pass, format!("no metric has surely regressed; {first}")),
+        // A metric that nothing can be said of may have regressed.
+        (_, Some(first)) => (Verdict::Undecided, format!("no metric has surely regressed, but {first}")),
     }
 }
 

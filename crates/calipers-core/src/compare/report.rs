@@ -6,6 +6,7 @@ use calipers_stats::exact::McNemar;
 use calipers_stats::gate::Direction;
 use calipers_stats::multiplicity::Correction;
 use calipers_stats::paired::Difference;
+use hashbrown::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,6 +25,38 @@ pub struct CompareReport {
     pub settings: Settings,
     /// What to know about the runs as a whole; what belongs to one metric stands with its figure.
     pub caveats: Vec<Note>,
+    /// Where the runs come from. Empty until whoever read them says so.
+    pub provenance: Provenance,
+}
+
+/// Where compared runs come from, and what of them was looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provenance {
+    /// The runs, the candidate first.
+    pub runs: Vec<RunOrigin>,
+    /// Only samples whose metadata has these values.
+    pub filter: Vec<(String, String)>,
+    /// Only these scorers.
+    pub scorers: Vec<String>,
+    /// Labels that were given a number by hand.
+    pub labels: Vec<(String, f64)>,
+    /// Files that metrics and reducers were loaded from.
+    pub scripts: Vec<String>,
+    /// What compared them.
+    pub tool: String,
+}
+
+/// Where a run comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunOrigin {
+    /// The name used in the report.
+    pub name: String,
+    /// The files.
+    pub files: Vec<String>,
+    /// The task, if it is known.
+    pub task: Option<String>,
+    /// The model, if it is known.
+    pub model: Option<String>,
 }
 
 /// With what a comparison was computed.
@@ -329,9 +362,9 @@ pub struct CategoryChange {
 /// Which samples began to fail or to pass, and which do now this, now that.
 #[derive(Clone, Debug, Default)]
 pub struct SampleChanges {
-    /// Passed by the baseline and not by the candidate.
+    /// Passed by the baseline and not by the candidate; those that are flaky come last.
     pub newly_failing: Vec<SampleChange>,
-    /// Passed by the candidate and not by the baseline.
+    /// Passed by the candidate and not by the baseline; those that are flaky come last.
     pub newly_fixed: Vec<SampleChange>,
     /// Samples of which some attempts passed and some failed, in either run.
     pub flaky: Vec<SampleChange>,
@@ -345,6 +378,15 @@ pub struct SampleChanges {
     pub flaky_candidate: Flakiness,
     /// The same of the baseline.
     pub flaky_baseline: Flakiness,
+}
+
+impl SampleChanges {
+    /// The flaky samples that neither began to fail nor began to pass.
+    pub fn only_flaky(&self) -> impl Iterator<Item = &SampleChange> {
+        let changed: HashSet<&SampleId> =
+            self.newly_failing.iter().chain(&self.newly_fixed).map(|sample| &sample.id).collect();
+        self.flaky.iter().filter(move |sample| !changed.contains(&sample.id))
+    }
 }
 
 /// How many samples are flaky.

@@ -4,8 +4,10 @@
 //! can pass, and a difference that is to be seen; and how many attempts at each are worth their price. There is
 //! deliberately no "power" of a difference that was observed: it says nothing that its p-value does not.
 
+mod report;
 mod spread;
 
+pub use report::{Basis, PilotRun, PlanReport};
 pub use spread::{Measure, Pilot, Spread, variance_of_differences};
 
 use crate::{Error, Note};
