@@ -376,6 +376,29 @@ impl Samples {
         Ok(self.select(&kept))
     }
 
+    /// The same samples in the order of a key of their names and first epochs. Where attempts are pushed as they end, what
+    /// is listed by first appearance, such as groups, must not depend on which of them was quick.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push("b").score("judge", 1.0);
+    /// samples.push("a").score("judge", 0.0);
+    /// let sorted = samples.sorted_by_key(|id, epoch| (epoch, id.to_string()));
+    /// assert_eq!(sorted.records().next().map(|first| first.id), Some("a".into()));
+    /// ```
+    #[must_use]
+    pub fn sorted_by_key<K: Ord>(&self, key: impl Fn(&SampleId, u32) -> K) -> Self {
+        let mut first = vec![u32::MAX; self.ids.len()];
+        for (&sample, &epoch) in self.attempt_sample.iter().zip(&*self.attempt_epoch) {
+            first[sample as usize] = first[sample as usize].min(epoch);
+        }
+        let mut order: Vec<u32> = (0..self.ids.len() as u32).collect();
+        order.sort_by_cached_key(|&sample| key(&self.ids.get(sample), first[sample as usize]));
+        self.select(&order)
+    }
+
     /// These samples, in this order.
     fn select(&self, kept: &[u32]) -> Self {
         let mut place = vec![ABSENT; self.ids.len()];

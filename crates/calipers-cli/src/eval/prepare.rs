@@ -84,6 +84,12 @@ fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library,
         let task = file.task(chosen(&file, path, name)?, &parameters(arguments)?)?;
         return Ok((task, file.library().clone(), file.folder().to_owned()));
     }
+    let is_other = [".csv", ".eval", ".parquet", ".py"].iter().any(|ending| path.ends_with(ending));
+    if is_other || Path::new(path).is_dir() {
+        let hint =
+            "a task is a file that ends in `.star` (docs/tasks.md); data without one are scenarios, in JSON or YAML";
+        return Err(Failure::Input(format!("{path} is neither a task file nor a file of scenarios\n  hint: {hint}")));
+    }
     let library = Library::for_tasks(Vocabulary::builtin(), limits);
     let dataset = Dataset::from(FileDataset::new(path, FileKind::Scenarios));
     let task = Task::builder(stem(path).unwrap_or("scenarios")).dataset(dataset);
