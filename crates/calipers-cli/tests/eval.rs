@@ -6,6 +6,11 @@ mod evaluation;
 
 use evaluation::{Folder, near, value, value_of};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Twelve samples, of which the model gets every third wrong, and each of those right in its second attempt.
 const TWELVE: &str = r#"
@@ -176,7 +181,7 @@ fn scenarios_are_run_by_an_agent_and_judged() {
     let folder = folder.with("fails.json", r#"{"pass_criteria": {"overall": "≥ 90%"}}"#);
     let failed = folder.eval(&[&AGENT[..], &["--gate", "fails.json"]].concat());
     failed.says(1, &[]);
-    assert!(failed.out.contains("FAIL  pass_rate: 75.0 % is not ≥ 90 %"), "{}", failed.out);
+    assert!(failed.out.contains("FAIL  pass_rate: 75 % is not ≥ 90 %"), "{}", failed.out);
     let folder = folder.with("unsure.json", r#"{"pass_criteria": {"overall": "≥ 70%"}, "confidence": 0.95}"#);
     folder.eval(&[&AGENT[..], &["--gate", "unsure.json"]].concat()).says(3, &[]);
     let json = folder.json(&[&AGENT[..], &["--gate", "policy.json"]].concat());
@@ -204,36 +209,23 @@ fn a_decided_gate_ends_the_run_early_in_an_order_that_the_seed_decides() {
         done.says(code, &["note: decided early: ", " not needed"]);
         folder.document(&folder.last_log())
     };
-    let ids = |log: &Value| -> Vec<i64> {
-        let mut samples: Vec<(String, i64)> = log["samples"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|sample| {
-                (sample["completed_at"].as_str().unwrap_or_default().to_owned(), sample["id"].as_i64().unwrap())
-            })
-            .collect();
-        samples.sort();
-        samples.into_iter().map(|(_, id)| id).collect()
+    let ids = |log: &Value| -> BTreeSet<i64> {
+        log["samples"].as_array().unwrap().iter().map(|sample| sample["id"].as_i64().unwrap()).collect()
     };
     let failed = run("no", "1", 1);
-    let made = failed["samples"].as_array().unwrap().len();
-    assert!((5..100).contains(&made), "{made}");
+    let made = ids(&failed).len();
+    assert!((5..50).contains(&made), "{made}");
     let stops = failed["results"]["early_stopping"]["early_stops"].as_array().unwrap();
     assert_eq!(stops.len() + made, 400);
     assert!(stops[0]["reason"].as_str().unwrap().contains("accuracy is surely missed"), "{}", stops[0]);
     assert_eq!(failed["eval"]["metadata"]["calipers"]["seed"], "1");
     assert_eq!(failed["status"], "success");
-    let again = run("no", "1", 1);
-    assert_eq!(ids(&failed).len(), ids(&again).len());
-    let sorted = |mut ids: Vec<i64>| {
-        ids.sort_unstable();
-        ids
-    };
-    assert_eq!(sorted(ids(&failed)), sorted(ids(&again)), "the seed decides the order");
-    let passed = run("yes", "2", 0);
-    assert_ne!(sorted(ids(&failed)), sorted(ids(&passed)), "another seed is another order");
-    assert_ne!(sorted(ids(&failed)), (0..made as i64).collect::<Vec<_>>());
+    // How many attempts end while the gate is being decided is chance, and which ones is not.
+    let (one, other) = (ids(&failed), ids(&run("no", "1", 1)));
+    assert!(one.is_subset(&other) || other.is_subset(&one), "{one:?}\n{other:?}");
+    assert!(one.iter().any(|&id| id >= 200), "not the first of the file: {one:?}");
+    let passed = ids(&run("yes", "2", 0));
+    assert!(!passed.is_subset(&one) && !one.is_subset(&passed), "another seed is another order");
 }
 
 #[test]
@@ -252,18 +244,75 @@ fn replayed_answers_have_the_same_scores_and_other_scorers_have_others() {
     folder.eval(&["--replay", "nope.eval", "--scorer", "match()"]).says(2, &["nope.eval", "hint: check the name"]);
 }
 
+/// A server that speaks OpenAI's language and says yes. It counts how often it is asked.
+fn server() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, count) = (stream.unwrap(), count.clone());
+            std::thread::spawn(
+                move || while answer(&mut stream).is_some_and(|()| count.fetch_add(1, Relaxed) < 1000) {},
+            );
+        }
+    });
+    (address, asked)
+}
+
+fn answer(stream: &mut TcpStream) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end().split_once(": ") {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().ok()?,
+            None if line.trim_end().is_empty() => break,
+            _ => {}
+        }
+    }
+    reader.read_exact(&mut vec![0; length]).ok()?;
+    let usage = r#"{"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}"#;
+    let message = r#"{"role": "assistant", "content": "yes"}"#;
+    let choice = format!(r#"{{"index": 0, "finish_reason": "stop", "message": {message}}}"#);
+    let body = format!(r#"{{"model": "m", "choices": [{choice}], "usage": {usage}}}"#);
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all((head + &body).as_bytes()).ok()
+}
+
 #[test]
 fn cached_answers_are_not_asked_for_again() {
     let folder = twelve();
-    let run = || folder.json(&["twelve.star", "--model", "mockllm/model", "--cache", "answers"]);
+    let (address, asked) = server();
+    let run =
+        || folder.json(&["twelve.star", "--model", "openai/m", "--model-base-url", &address, "--cache", "answers"]);
     let first = run();
-    let kept = || std::fs::read_dir(folder.path("answers")).unwrap().count();
-    let after_first = kept();
-    assert!(after_first > 0);
-    let mut second = run();
-    second["runs"][0]["source"] = first["runs"][0]["source"].clone();
-    assert_eq!(first, second);
-    assert_eq!(kept(), after_first);
+    assert!(near(value(&first, "accuracy"), 1.0));
+    assert_eq!(asked.load(Relaxed), 12);
+    let second = run();
+    assert_eq!(first["runs"][0]["scores"], second["runs"][0]["scores"]);
+    assert_eq!(asked.load(Relaxed), 12, "all of it was known");
+}
+
+#[test]
+fn tokens_and_prices_are_counted_and_limited() {
+    let folder = twelve();
+    let (address, _) = server();
+    let local = ["twelve.star", "--model", "openai/m", "--model-base-url", &address, "--price", "openai/m=2,4"];
+    folder.json(&[&local[..], &["--limit", "2"]].concat());
+    let log = folder.document(&folder.last_log());
+    let usage = &log["stats"]["model_usage"]["openai/m"];
+    assert_eq!(usage["total_tokens"], 3000);
+    assert!(near(usage["total_cost"].as_f64().unwrap(), 2.0 * (0.002 + 0.002)), "{usage}");
+    for (option, limit, kind) in [("--token-limit", "100", "token"), ("--cost-limit", "0.001", "cost")] {
+        folder.json(&[&local[..], &["--limit", "1", option, limit]].concat());
+        let log = folder.document(&folder.last_log());
+        assert_eq!(log["samples"][0]["limit"]["type"], kind);
+    }
 }
 
 #[test]

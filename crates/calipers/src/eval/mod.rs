@@ -338,7 +338,8 @@ impl Line {
         job.stopping = Some(enough.clone());
         job.watch = self.setup.progress.clone();
         job.stop = self.setup.stop.clone();
-        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        // Attempts that wait here while the gate is being decided may have been paid for in vain.
+        let (sender, receiver) = mpsc::channel(if self.setup.shuffle { 1 } else { WAITING_MAX });
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::Setup(format!("no threads to run on: {error}")))?;
         let running = runtime.spawn(calipers_run::run(job, sender));
