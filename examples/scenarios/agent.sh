@@ -1,5 +1,5 @@
 #!/bin/sh
-# An agent of four lines. It is told the attempt as JSON on standard input and answers with JSON: what it says, the tools
+# An agent of a few lines. It is told the attempt as JSON on standard input and answers with JSON: what it says, the tools
 # that it called, and what it took. Text alone would do as well.
 told=$(cat)
 answer() { printf '{"output": "%s", "tool_calls": [%s], "tokens": %s, "cost_usd": %s}\n' "$1" "$2" "$3" "$4"; }

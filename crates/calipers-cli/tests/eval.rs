@@ -237,6 +237,7 @@ fn replayed_answers_have_the_same_scores_and_other_scorers_have_others() {
     assert_eq!(first["runs"][0]["scores"], same["runs"][0]["scores"]);
     assert_eq!(same["runs"][0]["attempts"]["total"], 24);
     let same = folder.json(&["--replay", &log, "--scorer", "match()"]);
+    assert_eq!(same["runs"][0]["task"], "twelve");
     assert_eq!(first["runs"][0]["scores"], same["runs"][0]["scores"]);
     let other = folder.json(&["--replay", &log, "--scorer", "pattern('(no)')"]);
     assert!(near(value(&other, "accuracy"), 0.0), "the target is yes");
@@ -419,6 +420,7 @@ fn what_broke_is_made_again_by_resume_and_what_is_done_is_not() {
     resumed.says(0, &[]);
     assert!(near(value(&resumed.json(), "accuracy"), 1.0));
     assert_eq!(resumed.json()["runs"][0]["samples"]["scored"], 5);
+    assert_eq!(resumed.json()["runs"][0]["source"], log.as_str());
     // Four attempts until the second broke, then the two that broke and the one that was not begun.
     assert_eq!(std::fs::read_to_string(folder.path("count")).unwrap().lines().count(), 4 + 3);
     assert_eq!(folder.logs().len(), 1);

@@ -97,7 +97,7 @@ fn the_first_command_of_the_readme_is_a_gate_and_prints_what_it_shows() {
     let gate =
         "cargo run --release -- gate examples/support-agent/results.jsonl --policy examples/support-agent/policy.json";
     assert_eq!(first.text.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" "), gate);
-    page_shows("README.md", 1);
+    page_shows("README.md", 2);
 }
 
 /// Commands without an output beside them run too.

@@ -35,7 +35,12 @@ pub(crate) fn run(given: &Eval) -> Result<Verdict, Failure> {
     let arguments = begun.as_deref().unwrap_or(given);
     let policy = arguments.gate.as_deref().map(|path| load_policy(Path::new(path))).transpose()?;
     let prepared = prepare::prepare(arguments)?;
-    let done = evaluate(arguments, prepared, policy.as_ref(), resumed)?;
+    let mut done = evaluate(arguments, prepared, policy.as_ref(), resumed)?;
+    if let Some(log) = &given.resume {
+        // As it was called here, not where it was begun.
+        done.log = log.into();
+        done.report.source.clone_from(log);
+    }
     eprintln!("log: {}", printable(&done.log.display().to_string()));
     let verdict = match &policy {
         Some(policy) => judged(arguments, given.json, policy, &done)?,

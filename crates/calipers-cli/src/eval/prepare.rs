@@ -74,7 +74,8 @@ fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library,
     let _limited = guard::limit_memory();
     let Some(given) = &arguments.task else {
         let samples = replayed.map(|log| log.samples.clone()).unwrap_or_default();
-        let name = arguments.replay.as_deref().and_then(stem).unwrap_or("replay");
+        let of_log = replayed.and_then(|log| log.task.as_deref());
+        let name = of_log.or_else(|| arguments.replay.as_deref().and_then(stem)).unwrap_or("replay");
         let task = Task::builder(name).dataset(samples).build();
         return Ok((task, Library::for_tasks(Vocabulary::builtin(), limits), PathBuf::new()));
     };

@@ -104,7 +104,8 @@ fn is_finished(archive: &Archive<'_>, reader: &mut MemberReader) -> bool {
     status.is_some_and(|status| matches!(json::parse("", status), Ok(Value::Text(status)) if *status == *"success"))
 }
 
-fn entry<'a>(map: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+/// What a map has under a key.
+pub(super) fn entry<'a>(map: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let mut skim = Skim::new(map).ok()?;
     while let Some((key, value)) = skim.entry().ok()? {
         if key == wanted {
