@@ -76,6 +76,19 @@ fn every_command_of_the_guide_to_evaluations_runs_in_an_empty_folder() {
     assert_shown(PAGE, &page);
 }
 
+#[test]
+fn the_scenarios_of_the_example_come_to_the_verdict_that_it_shows() {
+    let logs = format!("target/scenarios-{}", std::process::id());
+    let agent =
+        "cd examples/scenarios && calipers eval scenarios.json --solver 'command(\"./agent.sh\")' --gate policy.json";
+    let output = shell_in(Path::new(ROOT), &["sh", "-ec"], &format!("{agent} --log-dir ../../{logs}"));
+    let _ = std::fs::remove_dir_all(Path::new(ROOT).join(&logs));
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown =
+        without_names_of_logs(&String::from_utf8(output.stdout).unwrap()).replace(&format!("../../{logs}"), "logs");
+    assert_shown("examples/scenarios/expected.txt", &shown);
+}
+
 /// Names of logs have the time and a random part, which are the same in every run of this test.
 fn without_names_of_logs(text: &str) -> String {
     let plain = |word: &str| -> String {

@@ -100,12 +100,6 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
 
-    #[command(flatten)]
-    pub(crate) generate: Generate,
-
-    #[command(flatten)]
-    pub(crate) bounds: Bounds,
-
     /// The folder for logs
     #[arg(long, value_name = "DIR", default_value = "logs")]
     pub(crate) log_dir: String,
@@ -137,6 +131,13 @@ pub(crate) struct Eval {
     /// Print JSON (`calipers.results/1`; with `--gate`, `calipers.gate/1`)
     #[arg(long)]
     pub(crate) json: bool,
+
+    // Last, because whatever follows them would stand under their headings.
+    #[command(flatten)]
+    pub(crate) generate: Generate,
+
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
 }
 
 /// How models answer.
