@@ -116,18 +116,19 @@ fn killed(seed: u64, kills_child: bool) {
         }
     }
     assert!(kills >= 2, "only {kills} kills: the run is too quick to be killed");
-    let log = folder.last_log();
-    if folder.document(&log)["status"] != "success" {
-        let done = folder.run(&["eval", "--resume", &log, "--json"]);
-        assert_eq!(done.code, Some(0), "{}", done.err);
-        assert_eq!(answers(&done.json()), undisturbed());
+    let is_done = |log: &String| folder.document(log)["status"] == "success";
+    let undisturbed = undisturbed();
+    if !folder.logs().last().is_some_and(is_done) {
+        let output = start(&folder).wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(answers(&serde_json::from_slice(&output.stdout).unwrap()), undisturbed);
     }
     is_whole(&folder);
-    let scored = folder.run(&["score", &log, "--json"]).json();
-    assert_eq!(answers(&scored), undisturbed());
-    // At most the four attempts under way are made again, each time.
+    let scored = folder.run(&["score", &folder.last_log(), "--json"]).json();
+    assert_eq!(answers(&scored), undisturbed);
+    // What is made again each time is the four attempts under way, and on a busy machine some that wait to be written.
     let asked = asked(&folder);
-    assert!((40..=40 + 4 * kills).contains(&asked), "{asked} attempts after {kills} kills");
+    assert!((40..=40 + 12 * kills).contains(&asked), "{asked} attempts after {kills} kills");
 }
 
 #[test]
@@ -223,13 +224,11 @@ fn whoever_is_asked_to_end_leaves_no_agents_behind() {
 
 #[test]
 fn two_processes_do_not_go_on_with_one_log() {
-    let folder = folder();
-    let mut child = under_way(&folder, 2);
+    let folder = endless();
+    let mut child = under_way(&folder, 4);
     let other = folder.run(&["eval", "--resume", &folder.last_log()]);
-    if child.try_wait().unwrap().is_none() {
-        other.says(2, &["another process is writing to it", "hint: wait for it to end"]);
-    }
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    is_whole(&folder);
+    signal("-TERM", &format!("-{}", child.id()));
+    child.wait().unwrap();
+    other.says(2, &["another process is writing to it", "hint: wait for it to end"]);
+    all_gone(&folder);
 }
