@@ -4,7 +4,7 @@
 
 mod shown;
 
-use shown::{ROOT, assert_shown, printed, replayed, replayed_by, shell_in};
+use shown::{ROOT, assert_shown, printed, replay, replayed, shell_in};
 use std::path::Path;
 
 const GUIDE: &str = include_str!("../../../docs/guides/from-inspect.md");
@@ -60,7 +60,7 @@ fn every_command_of_the_guide_to_evaluations_runs_in_an_empty_folder() {
     std::fs::create_dir_all(&folder).unwrap();
     let needs_network = |commands: &str| commands.contains("OPENAI_API_KEY");
     let mut outputs = 0;
-    let page = replayed_by(&std::fs::read_to_string(Path::new(ROOT).join(PAGE)).unwrap(), &mut |commands| {
+    let page = replay(&std::fs::read_to_string(Path::new(ROOT).join(PAGE)).unwrap(), &mut |commands, _| {
         if needs_network(commands) {
             return String::new();
         }

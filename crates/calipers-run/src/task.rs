@@ -106,7 +106,7 @@ impl Task {
     /// True where some step asks the model of the task.
     #[must_use]
     pub fn asks_model(&self) -> bool {
-        self.solver.is_empty() || self.solver.iter().any(|solver| solver.asks_model())
+        self.solver.is_empty() || self.solver.iter().any(Solver::asks_model)
     }
 
     /// What the scores of each scorer are called. The second scorer of a name is numbered 1, as in Inspect.

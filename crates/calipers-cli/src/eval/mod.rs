@@ -18,6 +18,7 @@ use calipers::run::{Status, on_interrupt, on_terminate};
 use calipers::{GateReport, Labels, Mode, Provenance, Report, Samples, Seed, Value, Verdict, eval};
 use clap::Parser;
 use prepare::Prepared;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// What the scripts of a run may add to the memory that is used already. A run has its own needs, too.
@@ -41,7 +42,10 @@ pub(crate) fn run(given: &Eval) -> Result<Verdict, Failure> {
         done.log = log.into();
         done.report.source.clone_from(log);
     }
-    eprintln!("log: {}", printable(&done.log.display().to_string()));
+    // On a terminal it stands above the table.
+    if given.json || !std::io::stdout().is_terminal() {
+        eprintln!("log: {}", printable(&done.log.display().to_string()));
+    }
     let verdict = match &policy {
         Some(policy) => judged(arguments, given.json, policy, &done)?,
         None => {

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::guard;
 use calipers::eval::{DiskCache, Replayed, Setup, replay};
 use calipers::run::models::{Price, ProviderOptions, resolve};
-use calipers::run::{Cache, ChannelOptions, FailOnError, Limits as Bounds, Resolver, Scorer, Task};
+use calipers::run::{Cache, ChannelOptions, FailOnError, Limits as Bounds, Resolver, Scorer, Task, TaskBuilder};
 use calipers::script::{Library, Limits, TaskFile, Vocabulary, Watch, literal};
 use calipers::{Dataset, FileDataset, FileKind, GenerateConfig, Value};
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library,
     let has_judge = arguments.model_role.iter().any(|role| role.starts_with("grader="));
     let behaviors = if has_judge { "behaviors(model=\"grader\")" } else { "behaviors()" };
     let scorers = library.scorers(behaviors)?;
-    let task = scorers.into_iter().fold(task, |task, scorer| task.scorer(scorer));
+    let task = scorers.into_iter().fold(task, TaskBuilder::scorer);
     Ok((task.build(), library, PathBuf::new()))
 }
 

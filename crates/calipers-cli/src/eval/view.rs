@@ -46,17 +46,27 @@ impl Drop for View {
 }
 
 fn draw_bar(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bool) {
+    let started = Instant::now();
+    let mut drawn = None;
+    while goes_on(BETWEEN_FRAMES) {
+        // Before it is known how much there is to do, nothing can be said.
+        if progress.total() > 0 {
+            let bar = drawn.get_or_insert_with(|| bar(task, progress));
+            bar.set_position(progress.done());
+            bar.set_message(told(progress, started));
+        }
+    }
+    if let Some(bar) = drawn {
+        bar.finish_and_clear();
+    }
+}
+
+fn bar(task: &str, progress: &Progress) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(progress.total()), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{prefix} {bar:12} {pos}/{len}  {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_prefix(shortened(task));
-    let started = Instant::now();
-    while goes_on(BETWEEN_FRAMES) {
-        bar.set_length(progress.total());
-        bar.set_position(progress.done());
-        bar.set_message(told(progress, started));
-    }
-    bar.finish_and_clear();
+    bar
 }
 
 /// On a narrow terminal a long name would leave no room for what changes.

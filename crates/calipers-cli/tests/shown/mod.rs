@@ -75,12 +75,8 @@ pub(crate) fn replayed(page: &str) -> (String, usize) {
     (page, outputs)
 }
 
-/// The same with another way to run commands, for pages all of whose commands are run, in their order.
-pub(crate) fn replayed_by(page: &str, run: &mut dyn FnMut(&str) -> String) -> String {
-    replay(page, &mut |commands, _| run(commands))
-}
-
-fn replay(page: &str, run: &mut dyn FnMut(&str, bool) -> String) -> String {
+/// The same with another way to run commands: it is told whether their output is shown.
+pub(crate) fn replay(page: &str, run: &mut dyn FnMut(&str, bool) -> String) -> String {
     let mut text = String::new();
     let mut lines = page.lines();
     // The commands of the block before, if nothing but blank lines came after it.

@@ -3,7 +3,7 @@
 use super::Setup;
 use calipers_core::{Metric, MetricSpec, Origin, Registry, Sample, Value};
 use calipers_io::{LogDataset, LogHeader, LogLimits, LogScorer, LogStep, RecordedMetric, log_id, timestamp};
-use calipers_run::{FailOnError, Task};
+use calipers_run::{FailOnError, Scorer, Task};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -70,11 +70,13 @@ fn dataset(task: &Task, samples: &[Arc<Sample>]) -> LogDataset {
     }
 }
 
+/// The name of a scorer's scores, and their metrics.
+type Named = (Arc<str>, Vec<MetricSpec>);
+
 /// The scorers by the names that their scores have, with their metrics.
-pub(super) fn metrics(task: &Task) -> Vec<(Arc<str>, Vec<MetricSpec>)> {
-    let of = |(scorer, name): (&Arc<dyn calipers_run::Scorer>, Arc<str>)| {
-        (name, task.metrics.clone().unwrap_or_else(|| scorer.metrics()))
-    };
+pub(super) fn metrics(task: &Task) -> Vec<Named> {
+    let of =
+        |(scorer, name): (&Arc<dyn Scorer>, Arc<str>)| (name, task.metrics.clone().unwrap_or_else(|| scorer.metrics()));
     task.scorers.iter().zip(task.scorer_names()).map(of).collect()
 }
 
@@ -109,7 +111,7 @@ fn scorers(task: &Task) -> Vec<LogScorer> {
             keys.iter().map(|(key, metrics)| (key.clone(), metrics.iter().map(recorded).collect())).collect(),
         ),
     };
-    let of = |(scorer, (name, metrics)): (&Arc<dyn calipers_run::Scorer>, (Arc<str>, Vec<MetricSpec>))| LogScorer {
+    let of = |(scorer, (name, metrics)): (&Arc<dyn Scorer>, Named)| LogScorer {
         name: name.to_string(),
         params: scorer.params(),
         metrics: metrics.iter().map(spec).collect(),
