@@ -401,18 +401,16 @@ fn what_broke_is_neither_right_nor_wrong() {
     folder.eval(&["breaks.star", "--fail-on-error", "0.2"]).says(2, &["2 of 5 attempts broke"]);
 }
 
+/// The same with an agent that keeps count, and that breaks no more once it is mended.
+fn mendable() -> Folder {
+    let agent = "echo x >> count; test -e mended || case $(cat) in *b?*) exit 3;; esac; echo ok";
+    let own = "case $(cat) in *b?*) echo no luck >&2; exit 3;; esac; echo ok";
+    Folder::new().with("breaks.star", BREAKS.replace(own, "sh agent.sh")).with("agent.sh", agent)
+}
+
 #[test]
 fn what_broke_is_made_again_by_resume_and_what_is_done_is_not() {
-    let agent = "import_count() { echo x >> count; }; import_count; test -e mended || case $(cat) in *b?*) exit 3;; esac; echo ok";
-    let folder = Folder::new()
-        .with(
-            "breaks.star",
-            BREAKS.replace("case $(cat) in *b?*) echo no luck >&2; exit 3;; esac; echo ok", "sh agent.sh"),
-        )
-        .with("agent.sh", agent);
-    folder.eval(&["breaks.star", "--fail-on-error", "2"]).says(0, &[]);
-    let folder =
-        Folder::new().with("breaks.star", std::fs::read(folder.path("breaks.star")).unwrap()).with("agent.sh", agent);
+    let folder = mendable();
     folder.eval(&["breaks.star", "--max-samples", "1", "--fail-on-error", "1"]).says(2, &["--resume"]);
     let folder = folder.with("mended", "");
     let log = folder.last_log();
@@ -429,8 +427,7 @@ fn what_broke_is_made_again_by_resume_and_what_is_done_is_not() {
 
 #[test]
 fn a_log_is_gone_on_with_from_any_folder() {
-    let folder = Folder::new().with("breaks.star", BREAKS.replace("*b?*)", "*b?*) test -e mended ||"));
-    let folder = folder.with("breaks.star", BREAKS.replace("exit 3;;", "test -e mended || exit 3;;"));
+    let folder = mendable();
     folder.eval(&["breaks.star", "--max-samples", "1"]).says(2, &["--resume"]);
     let folder = folder.with("mended", "");
     let log = folder.path(&folder.last_log());
