@@ -7,7 +7,7 @@
 use crate::exit::{self, Failure, INPUT};
 use calipers::Registry;
 use calipers::script::{Watch, is_about_memory};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -68,12 +68,16 @@ fn is_harmless(expression: &str, metrics: &[&str]) -> bool {
     true
 }
 
-/// Does the work in a child, and says what happened to it.
-pub(crate) fn run_in_child() -> ExitCode {
+/// Does the work in a child, and says what happened to it. Who draws on the terminal needs it for itself: then the last
+/// words of the child are seen, too.
+pub(crate) fn run_in_child(draws: bool) -> ExitCode {
     let started = std::env::current_exe().and_then(|program| {
         let arguments = std::env::args_os().skip(1);
         let mut child = Command::new(program);
-        child.args(arguments).env(MARK, "1").stderr(Stdio::piped());
+        child.args(arguments).env(MARK, "1");
+        if !(draws && io::stderr().is_terminal()) {
+            child.stderr(Stdio::piped());
+        }
         // A trace of our own code says nothing about a script.
         child.env("RUST_BACKTRACE", "0").env("RUST_LIB_BACKTRACE", "0").spawn()
     });
@@ -114,12 +118,30 @@ fn forward_messages(child: &mut Child) -> io::Result<()> {
 fn exit_code(status: ExitStatus) -> ExitCode {
     match status.code().map(u8::try_from) {
         Some(Ok(code)) => ExitCode::from(code),
+        _ if was_killed(status) => exit::code(Err(Failure::Input(
+            "the process that does the work was killed\n  hint: somebody did that, or the system had no memory left; a run \
+             goes on with `calipers eval --resume LOG`"
+                .into(),
+        ))),
         _ => exit::code(Err(Failure::Input(
             "the script ran out of memory\n  hint: look for a list, a text or a number that grows or nests \
              without end; scripts may use about 1 GiB"
                 .into(),
         ))),
     }
+}
+
+/// True for a process that was ended from outside. One that has no memory left ends itself.
+#[cfg(unix)]
+fn was_killed(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15]; // hang-up, interrupt, kill, terminate
+    status.signal().is_some_and(|signal| FROM_OUTSIDE.contains(&signal))
+}
+
+#[cfg(not(unix))]
+fn was_killed(_: ExitStatus) -> bool {
+    false
 }
 
 /// Ends the process when a script does not stop by itself, or when nobody waits for the answer any more.

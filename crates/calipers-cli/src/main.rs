@@ -39,11 +39,12 @@ fn main() -> ExitCode {
         _ => false,
     };
     if has_scripts && !guard::is_child() {
-        if matches!(arguments.command, Command::Eval(_)) {
+        let is_eval = matches!(arguments.command, Command::Eval(_));
+        if is_eval {
             // The child finishes its log, and we wait for it.
             calipers::run::on_interrupt(|| {});
         }
-        return guard::run_in_child();
+        return guard::run_in_child(is_eval);
     }
     let done = match arguments.command {
         Command::Score(score) => score::run(&score),

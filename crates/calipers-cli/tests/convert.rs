@@ -73,7 +73,7 @@ fn every_form_scores_the_same() {
     let log = folder.file("log.json");
     done(&calipers(&["convert", RESULTS, "-o", &log, "--to", "inspect"]));
     let score = done(&calipers(&["score", &log])).0;
-    assert!(score.contains("inspect · results · none/none"), "{score}");
+    assert!(score.contains("inspect · results · 4 samples"), "{score}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 mod shown;
 
-use shown::{ROOT, assert_shown, printed, replayed};
+use shown::{ROOT, assert_shown, printed, replay, replayed, shell_in};
 use std::path::Path;
 
 const GUIDE: &str = include_str!("../../../docs/guides/from-inspect.md");
@@ -51,6 +51,58 @@ fn every_command_of_the_guide_to_gates_prints_what_it_shows() {
     page_shows("docs/guides/gate.md", 15);
 }
 
+/// The guide to evaluations begins in an empty folder, and its commands follow one another there. What names a model that is
+/// elsewhere is not run.
+#[test]
+fn every_command_of_the_guide_to_evaluations_runs_in_an_empty_folder() {
+    const PAGE: &str = "docs/guides/eval.md";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("guide-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let needs_network = |commands: &str| commands.contains("OPENAI_API_KEY");
+    let mut outputs = 0;
+    let page = replay(&std::fs::read_to_string(Path::new(ROOT).join(PAGE)).unwrap(), &mut |commands, _| {
+        if needs_network(commands) {
+            return String::new();
+        }
+        outputs += 1;
+        let examples = format!("EXAMPLES='{ROOT}/examples'\n");
+        let output = shell_in(&folder, &["sh", "-ec"], &(examples + commands));
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{commands}{errors}");
+        without_names_of_logs(&String::from_utf8(output.stdout).unwrap())
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(outputs >= 10, "only {outputs} blocks of commands: have they changed their form?");
+    assert_shown(PAGE, &page);
+}
+
+#[test]
+fn the_scenarios_of_the_example_come_to_the_verdict_that_it_shows() {
+    let logs = format!("target/scenarios-{}", std::process::id());
+    let agent =
+        "cd examples/scenarios && calipers eval scenarios.json --solver 'command(\"./agent.sh\")' --gate policy.json";
+    let output = shell_in(Path::new(ROOT), &["sh", "-ec"], &format!("{agent} --log-dir ../../{logs}"));
+    let _ = std::fs::remove_dir_all(Path::new(ROOT).join(&logs));
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown =
+        without_names_of_logs(&String::from_utf8(output.stdout).unwrap()).replace(&format!("../../{logs}"), "logs");
+    assert_shown("examples/scenarios/expected.txt", &shown);
+}
+
+/// Names of logs have the time and a random part, which are the same in every run of this test.
+fn without_names_of_logs(text: &str) -> String {
+    let plain = |word: &str| -> String {
+        let Some((folder, name)) = word.rsplit_once('/').filter(|(_, name)| name.contains(".eval")) else {
+            return word.to_owned();
+        };
+        let parts: Vec<&str> = name.split('_').collect();
+        let [_, task, rest] = parts[..] else { return word.to_owned() };
+        let (_, after) = rest.split_once(".eval").unwrap();
+        format!("{folder}/2026-03-01T12-00-00.000-00-00_{task}_h9vU2dYwRkS3.eval{after}")
+    };
+    text.split_inclusive([' ', '\n']).map(plain).collect()
+}
+
 #[test]
 fn every_command_of_the_guide_to_comparing_prints_what_it_shows() {
     page_shows("docs/guides/compare.md", 6);
@@ -68,7 +120,7 @@ fn the_first_command_of_the_readme_is_a_gate_and_prints_what_it_shows() {
     let gate =
         "cargo run --release -- gate examples/support-agent/results.jsonl --policy examples/support-agent/policy.json";
     assert_eq!(first.text.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" "), gate);
-    page_shows("README.md", 1);
+    page_shows("README.md", 2);
 }
 
 /// Commands without an output beside them run too.

@@ -373,22 +373,50 @@ impl Samples {
             let message = format!("no sample has `{key}` = `{value}`");
             return Err(Error::argument(message, format!("the values are {}", known.join(", "))));
         }
-        Ok(self.select(&kept))
+        Ok(self.select(&kept, false))
     }
 
-    /// These samples, in this order.
-    fn select(&self, kept: &[u32]) -> Self {
+    /// The same samples in the order of a key of their names and first epochs. Where attempts are pushed as they end, what
+    /// is listed by first appearance, such as groups, must not depend on which of them was quick.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push("b").score("judge", 1.0);
+    /// samples.push("a").score("judge", 0.0);
+    /// let sorted = samples.sorted_by_key(|id, epoch| (epoch, id.to_string()));
+    /// assert_eq!(sorted.records().next().map(|first| first.id), Some("a".into()));
+    /// ```
+    #[must_use]
+    pub fn sorted_by_key<K: Ord>(&self, key: impl Fn(&SampleId, u32) -> K) -> Self {
+        let mut first = vec![u32::MAX; self.ids.len()];
+        for (&sample, &epoch) in self.attempt_sample.iter().zip(&*self.attempt_epoch) {
+            first[sample as usize] = first[sample as usize].min(epoch);
+        }
+        let mut order: Vec<u32> = (0..self.ids.len() as u32).collect();
+        order.sort_by_cached_key(|&sample| key(&self.ids.get(sample), first[sample as usize]));
+        self.select(&order, true)
+    }
+
+    /// These samples, in this order; their attempts as they came, or sorted by epoch and then by sample.
+    fn select(&self, kept: &[u32], is_sorted: bool) -> Self {
         let mut place = vec![ABSENT; self.ids.len()];
         for (new, &old) in kept.iter().enumerate() {
             place[old as usize] = new as u32;
         }
-        let mut attempt_place = vec![ABSENT; self.attempt_sample.len()];
-        let mut rows: Vec<u32> = Vec::new();
-        for (row, &sample) in self.attempt_sample.iter().enumerate() {
-            if place[sample as usize] != ABSENT {
-                attempt_place[row] = rows.len() as u32;
-                rows.push(row as u32);
+        let rows_of = |sample: &[u32], epoch: &[u32]| -> Vec<u32> {
+            let is_kept = |&row: &u32| place[sample[row as usize] as usize] != ABSENT;
+            let mut rows: Vec<u32> = (0..sample.len() as u32).filter(is_kept).collect();
+            if is_sorted {
+                rows.sort_by_key(|&row| (epoch[row as usize], place[sample[row as usize] as usize]));
             }
+            rows
+        };
+        let rows = rows_of(&self.attempt_sample, &self.attempt_epoch);
+        let mut attempt_place = vec![ABSENT; self.attempt_sample.len()];
+        for (new, &old) in rows.iter().enumerate() {
+            attempt_place[old as usize] = new as u32;
         }
         let metadata = self.metadata.iter().map(|(key, column)| {
             let codes = kept.iter().map(|&sample| column.codes.get(sample as usize).copied().unwrap_or(ABSENT));
@@ -400,8 +428,7 @@ impl Samples {
             (name.clone(), column.gather(&rows))
         });
         let scores = self.scores.iter().filter_map(|(scorer, scores)| {
-            let wanted = (0..scores.len() as u32).filter(|&row| place[scores.sample[row as usize] as usize] != ABSENT);
-            let mut scores = scores.gather(&wanted.collect::<Vec<_>>());
+            let mut scores = scores.gather(&rows_of(&scores.sample, &scores.epoch));
             scores.sample.own().iter_mut().for_each(|sample| *sample = place[*sample as usize]);
             scores.attempt.own().iter_mut().for_each(|attempt| *attempt = attempt_place[*attempt as usize]);
             (scores.len() > 0).then(|| (scorer.clone(), scores))

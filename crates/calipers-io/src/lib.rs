@@ -32,7 +32,7 @@ pub use document::read_document;
 pub use edit::edited_policy;
 pub use error::{Place, ReadError, printable};
 pub use folder_cache::FolderCache;
-pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards};
+pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards, sample_place};
 pub use guard::panic_is_caught;
 pub use log::{
     EarlyStop, EarlyStopping, Ending, EvalLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep,

@@ -14,3 +14,25 @@ pub fn on_interrupt(then: impl Fn() + Send + 'static) {
         }
     });
 }
+
+/// Calls this once when the system asks the program to end, or its terminal is gone, in place of ending it there and then:
+/// programs that it started would go on.
+pub fn on_terminate(then: impl FnOnce() + Send + 'static) {
+    #[cfg(unix)]
+    std::thread::spawn(move || {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = async {
+            let (mut end, mut hang_up) = (signal(SignalKind::terminate()).ok()?, signal(SignalKind::hangup()).ok()?);
+            tokio::select! {
+                asked = end.recv() => asked,
+                asked = hang_up.recv() => asked,
+            }
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        if runtime.is_ok_and(|runtime| runtime.block_on(listen).is_some()) {
+            then();
+        }
+    });
+    #[cfg(not(unix))]
+    drop(then);
+}

@@ -32,7 +32,7 @@ mod turns;
 pub use cache::Cache;
 pub use channel::{Channel, ChannelOptions};
 pub use channels::{Models, Resolver};
-pub use interrupt::on_interrupt;
+pub use interrupt::{on_interrupt, on_terminate};
 pub use json::{
     id_to_json, message_from_json, message_to_json, output_from_json, output_to_json, usage_from_json, value_to_json,
 };

@@ -2,6 +2,42 @@
 
 use clap::Args;
 
+/// What a log says of its run, so that it cannot be said anew when the run goes on.
+const OF_THE_LOG: [&str; 32] = [
+    "parameter",
+    "model",
+    "model_base_url",
+    "model_role",
+    "solver",
+    "scorer",
+    "metric",
+    "epochs",
+    "reducer",
+    "limit",
+    "sample_id",
+    "seed",
+    "tags",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "reasoning_effort",
+    "max_connections",
+    "max_retries",
+    "timeout",
+    "price",
+    "time_limit",
+    "token_limit",
+    "cost_limit",
+    "message_limit",
+    "max_samples",
+    "fail_on_error",
+    "retry_on_error",
+    "log_dir",
+    "cache",
+    "gate",
+    "stop_when_decided",
+];
+
 /// `calipers eval`
 ///
 /// Runs a task, writes a log as attempts finish, and prints the metrics. Exit codes: 0 done (and passed, with `--gate`), 1
@@ -41,7 +77,7 @@ pub(crate) struct Eval {
     pub(crate) metric: Vec<String>,
 
     /// How often each sample is tried
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) epochs: Option<u32>,
 
     /// A reducer of attempts, such as `mean`, `mode`, `pass_at_3` (repeatable)
@@ -64,18 +100,12 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
 
-    #[command(flatten)]
-    pub(crate) generate: Generate,
-
-    #[command(flatten)]
-    pub(crate) bounds: Bounds,
-
     /// The folder for logs
     #[arg(long, value_name = "DIR", default_value = "logs")]
     pub(crate) log_dir: String,
 
     /// Finish the run of a log that broke off or was stopped
-    #[arg(long, value_name = "LOG")]
+    #[arg(long, value_name = "LOG", conflicts_with_all = OF_THE_LOG)]
     pub(crate) resume: Option<String>,
 
     /// Take answers from an earlier log in place of a model: score them again
@@ -101,6 +131,13 @@ pub(crate) struct Eval {
     /// Print JSON (`calipers.results/1`; with `--gate`, `calipers.gate/1`)
     #[arg(long)]
     pub(crate) json: bool,
+
+    // Last, because whatever follows them would stand under their headings.
+    #[command(flatten)]
+    pub(crate) generate: Generate,
+
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
 }
 
 /// How models answer.

@@ -14,10 +14,11 @@ use calipers::eval::{Evaluation, Looks, decided_early};
 use calipers::gate::{Evaluated, Options};
 use calipers::io::{EvalLog, LoadedPolicy, Resumed, load_policy, printable};
 use calipers::render::{gate_json, gate_text, results_json, results_text};
-use calipers::run::{Status, on_interrupt};
+use calipers::run::{Status, on_interrupt, on_terminate};
 use calipers::{GateReport, Labels, Mode, Provenance, Report, Samples, Seed, Value, Verdict, eval};
 use clap::Parser;
 use prepare::Prepared;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// What the scripts of a run may add to the memory that is used already. A run has its own needs, too.
@@ -35,8 +36,16 @@ pub(crate) fn run(given: &Eval) -> Result<Verdict, Failure> {
     let arguments = begun.as_deref().unwrap_or(given);
     let policy = arguments.gate.as_deref().map(|path| load_policy(Path::new(path))).transpose()?;
     let prepared = prepare::prepare(arguments)?;
-    let done = evaluate(arguments, prepared, policy.as_ref(), resumed)?;
-    eprintln!("log: {}", printable(&done.log.display().to_string()));
+    let mut done = evaluate(arguments, prepared, policy.as_ref(), resumed)?;
+    if let Some(log) = &given.resume {
+        // As it was called here, not where it was begun.
+        done.log = log.into();
+        done.report.source.clone_from(log);
+    }
+    // On a terminal it stands above the table.
+    if given.json || !std::io::stdout().is_terminal() {
+        eprintln!("log: {}", printable(&done.log.display().to_string()));
+    }
     let verdict = match &policy {
         Some(policy) => judged(arguments, given.json, policy, &done)?,
         None => {
@@ -44,12 +53,27 @@ pub(crate) fn run(given: &Eval) -> Result<Verdict, Failure> {
             Verdict::Pass
         }
     };
-    ended(&done).map(|()| verdict)
+    ended(&done)?;
+    tell_what_broke(&done);
+    Ok(verdict)
+}
+
+/// A run may come to its end with attempts that broke: their number is in the table, and why the first of them did is here.
+fn tell_what_broke(done: &Evaluation) {
+    let Some(first) = done.samples.records().find(|record| record.error.is_some()) else { return };
+    let (broke, of) = match done.samples.errored() {
+        1 => ("one attempt".to_owned(), ""),
+        count => (format!("{count} attempts"), ", the first"),
+    };
+    let (id, why) = (&first.id, first.error.as_deref().unwrap_or_default());
+    eprintln!("note: {broke} broke{of} of sample `{}`: {}", printable(&id.to_string()), printable(why));
 }
 
 /// A log to go on with, and what it was begun with. Paths start where they started then.
 fn resume(path: &str) -> Result<(Box<Eval>, Resumed), Failure> {
-    let log = EvalLog::resume(Path::new(path))?;
+    // The folder changes below, and the log stays where it is.
+    let place = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let log = EvalLog::resume(&place)?;
     let unknown = || {
         let hint = "`--resume` goes on with logs that `calipers eval` began";
         Failure::Input(format!("{path} does not say how it was begun\n  hint: {hint}"))
@@ -82,6 +106,11 @@ fn evaluate(
             std::thread::sleep(std::time::Duration::from_millis(500));
         });
     }
+    let ended = stop.clone();
+    on_terminate(move || {
+        ended.request();
+        ended.request();
+    });
     on_interrupt(move || {
         let is_second = stop.is_requested();
         eprintln!(

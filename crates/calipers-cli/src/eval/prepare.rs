@@ -74,7 +74,8 @@ fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library,
     let _limited = guard::limit_memory();
     let Some(given) = &arguments.task else {
         let samples = replayed.map(|log| log.samples.clone()).unwrap_or_default();
-        let name = arguments.replay.as_deref().and_then(stem).unwrap_or("replay");
+        let of_log = replayed.and_then(|log| log.task.as_deref());
+        let name = of_log.or_else(|| arguments.replay.as_deref().and_then(stem)).unwrap_or("replay");
         let task = Task::builder(name).dataset(samples).build();
         return Ok((task, Library::for_tasks(Vocabulary::builtin(), limits), PathBuf::new()));
     };
@@ -83,6 +84,12 @@ fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library,
         let file = TaskFile::load(path, Vocabulary::builtin(), limits)?;
         let task = file.task(chosen(&file, path, name)?, &parameters(arguments)?)?;
         return Ok((task, file.library().clone(), file.folder().to_owned()));
+    }
+    let is_other = [".csv", ".eval", ".parquet", ".py"].iter().any(|ending| path.ends_with(ending));
+    if is_other || Path::new(path).is_dir() {
+        let hint =
+            "a task is a file that ends in `.star` (docs/tasks.md); data without one are scenarios, in JSON or YAML";
+        return Err(Failure::Input(format!("{path} is neither a task file nor a file of scenarios\n  hint: {hint}")));
     }
     let library = Library::for_tasks(Vocabulary::builtin(), limits);
     let dataset = Dataset::from(FileDataset::new(path, FileKind::Scenarios));

@@ -46,17 +46,36 @@ impl Drop for View {
 }
 
 fn draw_bar(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bool) {
-    let bar = ProgressBar::with_draw_target(Some(progress.total()), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(task.to_owned());
     let started = Instant::now();
+    let mut drawn = None;
     while goes_on(BETWEEN_FRAMES) {
-        bar.set_length(progress.total());
-        bar.set_position(progress.done());
-        bar.set_message(told(progress, started));
+        // Before it is known how much there is to do, nothing can be said.
+        if progress.total() > 0 {
+            let bar = drawn.get_or_insert_with(|| bar(task, progress));
+            bar.set_position(progress.done());
+            bar.set_message(told(progress, started));
+        }
     }
-    bar.finish_and_clear();
+    if let Some(bar) = drawn {
+        bar.finish_and_clear();
+    }
+}
+
+fn bar(task: &str, progress: &Progress) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(progress.total()), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{prefix} {bar:12} {pos}/{len}  {wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(shortened(task));
+    bar
+}
+
+/// On a narrow terminal a long name would leave no room for what changes.
+fn shortened(task: &str) -> String {
+    const CHARS_MAX: usize = 20;
+    match task.char_indices().nth(CHARS_MAX) {
+        Some(_) => task.chars().take(CHARS_MAX - 1).chain(['…']).collect(),
+        None => task.to_owned(),
+    }
 }
 
 fn write_lines(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bool) {
@@ -66,16 +85,19 @@ fn write_lines(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bo
     }
 }
 
-/// Everything but the count: what went wrong, what it took, how long it will take, and the mean so far, which has no
-/// interval because it is looked at again and again.
+/// Everything but the count, the most wanted first, because a narrow terminal cuts the end off: how long it will take, the
+/// mean so far, which has no interval because it is looked at again and again, what went wrong, and what it took.
 fn told(progress: &Progress, started: Instant) -> String {
     let mut parts = Vec::new();
+    if let Some(left) = left(progress, started.elapsed()) {
+        parts.push(format!("{} left", clock(left)));
+    }
     if let Some(mean) = progress.mean() {
-        parts.push(format!("mean so far {mean:.3}"));
+        parts.push(format!("mean {mean:.3} so far"));
     }
     for (count, what) in [(progress.errors(), "errors"), (progress.retries(), "retries")] {
         if count > 0 {
-            parts.push(format!("{count} {}", if count == 1 { &what[..what.len() - 1] } else { what }));
+            parts.push(format!("{count} {}", if count == 1 { singular(what) } else { what }));
         }
     }
     let tokens = progress.tokens();
@@ -85,10 +107,11 @@ fn told(progress: &Progress, started: Instant) -> String {
     if let Some(cost) = progress.cost_usd() {
         parts.push(format!("${cost:.2}"));
     }
-    if let Some(left) = left(progress, started.elapsed()) {
-        parts.push(format!("{} left", clock(left)));
-    }
     if parts.is_empty() { "starting".into() } else { parts.join(", ") }
+}
+
+fn singular(plural: &str) -> &str {
+    if plural == "retries" { "retry" } else { plural.trim_end_matches('s') }
 }
 
 fn left(progress: &Progress, elapsed: Duration) -> Option<Duration> {
@@ -116,6 +139,12 @@ fn clock(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_fit_their_number_and_names_their_place() {
+        assert_eq!([singular("retries"), singular("errors")], ["retry", "error"]);
+        assert_eq!([shortened("gpqa"), shortened("a_name_that_is_long_enough")], ["gpqa", "a_name_that_is_long…"]);
+    }
 
     #[test]
     fn numbers_are_short() {

@@ -68,26 +68,41 @@ pub(crate) fn assert_shown(path: &str, found: &str) {
 /// A page with every output in it replaced by what its command prints now: a block `text` right after a block `sh`. The
 /// number of outputs comes with it.
 pub(crate) fn replayed(page: &str) -> (String, usize) {
-    let (mut text, mut outputs) = (String::new(), 0);
+    let mut outputs = 0;
+    // Commands whose output is not shown are not run.
+    let page = replay(page, &mut |commands, is_shown| {
+        outputs += usize::from(is_shown);
+        if is_shown { printed(&commands.replace("cargo run --release --", "calipers")) } else { String::new() }
+    });
+    (page, outputs)
+}
+
+/// The same with another way to run commands: it is told whether their output is shown.
+pub(crate) fn replay(page: &str, run: &mut dyn FnMut(&str, bool) -> String) -> String {
+    let mut text = String::new();
     let mut lines = page.lines();
     // The commands of the block before, if nothing but blank lines came after it.
     let mut commands: Option<String> = None;
     while let Some(line) = lines.next() {
+        let language = line.strip_prefix("```");
+        let is_output = language == Some("text");
+        if !(line.trim().is_empty() || is_output)
+            && let Some(commands) = commands.take()
+        {
+            run(&commands, false);
+        }
         text.extend([line, "\n"]);
-        let Some(language) = line.strip_prefix("```") else {
-            commands = commands.filter(|_| line.trim().is_empty());
-            continue;
-        };
+        let Some(language) = language else { continue };
         let block: String = lines.by_ref().take_while(|line| *line != "```").flat_map(|line| [line, "\n"]).collect();
-        match (language, commands.take()) {
-            ("text", Some(commands)) => {
-                text += &printed(&commands);
-                outputs += 1;
-            }
-            _ => text += &block,
+        match commands.take().filter(|_| is_output) {
+            Some(commands) => text += &run(&commands, true),
+            None => text += &block,
         }
         text += "```\n";
-        commands = (language == "sh").then(|| block.replace("cargo run --release --", "calipers"));
+        commands = (language == "sh").then_some(block);
     }
-    (text, outputs)
+    if let Some(commands) = commands {
+        run(&commands, false);
+    }
+    text
 }

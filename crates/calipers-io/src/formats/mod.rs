@@ -24,7 +24,8 @@ mod waza;
 
 pub(crate) use csv::cell;
 pub use inspect::InspectLog;
-pub(crate) use inspect::{SampleText, sample_place, write_archive, write_document};
+pub use inspect::sample_place;
+pub(crate) use inspect::{SampleText, write_archive, write_document};
 pub(crate) use native::{Role, embedded};
 
 use crate::{ReadError, Run, Shape, Source, Wanted};

@@ -361,3 +361,15 @@ fn lock(file: &File) -> io::Result<()> {
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
 }
+
+/// The same for a log that was cut off: what was killed may need a moment to be gone.
+fn lock_soon(file: &File) -> io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(3);
+    let begun = Instant::now();
+    loop {
+        match lock(file) {
+            Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(50)),
+            done => return done,
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What was asked and answered in an earlier log, attempt by attempt: rescoring is running on these.
 
-use super::resume::read_usage;
+use super::resume::{entry, read_usage};
 use crate::formats::inspect::{Archive, Cutter, Member, MemberReader, SampleMember, Skim, is_archive, seekable};
 use crate::json::{self, Parts};
 use crate::{Place, ReadError, Source};
@@ -37,7 +37,7 @@ pub fn read_attempts(source: &Source) -> Result<LoggedAttempts, ReadError> {
     if !is_archive(&source.head()?) {
         let cutter = Cutter::new(source)?;
         let kind = Kind::Document { cutter: Box::new(cutter), ready: Vec::new().into_iter(), place: 0 };
-        return Ok(LoggedAttempts { source: source.clone(), kind, is_over: false });
+        return Ok(LoggedAttempts { source: source.clone(), kind, task: None, is_over: false });
     }
     let source = seekable(source)?;
     let archive = Archive::open(&source)?;
@@ -50,17 +50,37 @@ pub fn read_attempts(source: &Source) -> Result<LoggedAttempts, ReadError> {
         members.push(member.shell().clone());
     }
     members.sort_by_key(|member| member.header);
-    let reader = Box::new(archive.reader()?);
+    let mut reader = Box::new(archive.reader()?);
+    let task = task(&archive, &mut reader);
     drop(archive);
-    Ok(LoggedAttempts { source, kind: Kind::Archive { reader, members: members.into_iter() }, is_over: false })
+    Ok(LoggedAttempts { source, kind: Kind::Archive { reader, members: members.into_iter() }, task, is_over: false })
+}
+
+/// The name of the task, where the log says it.
+fn task(archive: &Archive<'_>, reader: &mut MemberReader) -> Option<String> {
+    let header = archive.find("header.json").or_else(|| archive.find("_journal/start.json"))?;
+    let task = entry(entry(reader.read(header).ok()?, b"eval")?, b"task")?;
+    match json::parse("", task) {
+        Ok(Value::Text(task)) => Some(task.to_string()),
+        _ => None,
+    }
 }
 
 /// The attempts of a log, one after another; see [`read_attempts`].
 pub struct LoggedAttempts {
     source: Source,
     kind: Kind,
+    task: Option<String>,
     /// True after a document that cannot be read any further.
     is_over: bool,
+}
+
+impl LoggedAttempts {
+    /// The name of the task, where the log is an archive.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.task.as_deref()
+    }
 }
 
 enum Kind {

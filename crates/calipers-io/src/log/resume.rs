@@ -1,7 +1,7 @@
 //! Going on with a log that did not come to its end.
 
 use super::header::whole;
-use super::{EvalLog, LogHeader, lock};
+use super::{EvalLog, LogHeader, lock_soon};
 use crate::formats::inspect::{Archive, Member, MemberReader, Names, Packer, Sample, SampleMember, Skim};
 use crate::json::{self, Parts};
 use crate::{ReadError, Source, Wanted, WriteError};
@@ -37,7 +37,7 @@ impl EvalLog {
                 .error(format!("the log cannot be gone on with: {error}"))
                 .hint("check its name, and that it may be written to")
         })?;
-        lock(&file).map_err(|error| {
+        lock_soon(&file).map_err(|error| {
             source.error(format!("the log cannot be gone on with: {error}")).hint("wait for it to end, or stop it")
         })?;
         let archive = Archive::open(&source)?;
@@ -104,7 +104,8 @@ fn is_finished(archive: &Archive<'_>, reader: &mut MemberReader) -> bool {
     status.is_some_and(|status| matches!(json::parse("", status), Ok(Value::Text(status)) if *status == *"success"))
 }
 
-fn entry<'a>(map: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+/// What a map has under a key.
+pub(super) fn entry<'a>(map: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let mut skim = Skim::new(map).ok()?;
     while let Some((key, value)) = skim.entry().ok()? {
         if key == wanted {

@@ -63,7 +63,7 @@ pub fn resolve(name: &str, options: &ProviderOptions) -> Result<Arc<dyn Model>, 
 fn unknown(provider: &str, name: &str) -> String {
     let hint = match nearest(provider, &PROVIDERS) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "a server that speaks OpenAI's chat completions is `openai/…` with a base URL".into(),
+        None => "a server that speaks OpenAI's chat completions is `openai/…` with a base URL.".into(),
     };
     let all = PROVIDERS.map(|known| format!("`{known}`")).join(", ");
     format!("there is no provider `{provider}` (for model `{name}`)\n  hint: {hint} There are {all}")

@@ -1,9 +1,10 @@
 //! What the log says of an evaluation before it begins.
 
 use super::Setup;
-use calipers_core::{MetricSpec, Origin, Registry, Sample, Value};
+use calipers_core::{Metric, MetricSpec, Origin, Registry, Sample, Value};
 use calipers_io::{LogDataset, LogHeader, LogLimits, LogScorer, LogStep, RecordedMetric, log_id, timestamp};
-use calipers_run::{FailOnError, Task};
+use calipers_run::{FailOnError, Scorer, Task};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -69,24 +70,39 @@ fn dataset(task: &Task, samples: &[Arc<Sample>]) -> LogDataset {
     }
 }
 
+/// The name of a scorer's scores, and their metrics.
+type Named = (Arc<str>, Vec<MetricSpec>);
+
 /// The scorers by the names that their scores have, with their metrics.
-pub(super) fn metrics(task: &Task) -> Vec<(Arc<str>, Vec<MetricSpec>)> {
-    let of = |(scorer, name): (&Arc<dyn calipers_run::Scorer>, Arc<str>)| {
-        (name, task.metrics.clone().unwrap_or_else(|| scorer.metrics()))
-    };
+pub(super) fn metrics(task: &Task) -> Vec<Named> {
+    let of =
+        |(scorer, name): (&Arc<dyn Scorer>, Arc<str>)| (name, task.metrics.clone().unwrap_or_else(|| scorer.metrics()));
     task.scorers.iter().zip(task.scorer_names()).map(of).collect()
+}
+
+/// The parameters of a metric as Inspect records them, so that it can make the metric again: one within another is a map
+/// with a type, and what a grouping takes from the metric within it is said there.
+fn params(metric: &Metric) -> Value {
+    let is_grouped = metric.name() == "grouped";
+    let params = metric.params().iter().filter(|(key, _)| !(is_grouped && key == "cluster"));
+    let param = |(key, value): &(Cow<'static, str>, Value)| match key.as_ref() {
+        "metric" if is_grouped => ("metric".into(), within(value)),
+        other => (other.into(), value.clone()),
+    };
+    Value::Map(params.map(param).collect())
+}
+
+fn within(metric: &Value) -> Value {
+    let name = metric.get("name").unwrap_or(metric).clone();
+    let params = metric.get("params").cloned().unwrap_or_else(|| Value::Map(Vec::new()));
+    Value::from([("type", Value::from("metric")), ("name", name), ("params", params)])
 }
 
 fn scorers(task: &Task) -> Vec<LogScorer> {
     let registry = Registry::builtin();
     let known: Vec<&str> = registry.names().collect();
-    let recorded = |metric: &calipers_core::Metric| match known.contains(&metric.name()) {
-        true => RecordedMetric::Named {
-            name: metric.name().to_owned(),
-            params: Value::Map(
-                metric.params().iter().map(|(key, value)| (key.as_ref().into(), value.clone())).collect(),
-            ),
-        },
+    let recorded = |metric: &Metric| match known.contains(&metric.name()) {
+        true => RecordedMetric::Named { name: metric.name().to_owned(), params: params(metric) },
         false => RecordedMetric::Custom(metric.name().to_owned()),
     };
     let spec = |spec: &MetricSpec| match spec {
@@ -95,12 +111,10 @@ fn scorers(task: &Task) -> Vec<LogScorer> {
             keys.iter().map(|(key, metrics)| (key.clone(), metrics.iter().map(recorded).collect())).collect(),
         ),
     };
-    let named = task.scorers.iter().zip(self::metrics(task));
-    named
-        .map(|(scorer, (name, metrics))| LogScorer {
-            name: name.to_string(),
-            params: scorer.params(),
-            metrics: metrics.iter().map(spec).collect(),
-        })
-        .collect()
+    let of = |(scorer, (name, metrics)): (&Arc<dyn Scorer>, Named)| LogScorer {
+        name: name.to_string(),
+        params: scorer.params(),
+        metrics: metrics.iter().map(spec).collect(),
+    };
+    task.scorers.iter().zip(self::metrics(task)).map(of).collect()
 }

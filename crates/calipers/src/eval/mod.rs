@@ -18,7 +18,9 @@ pub use replay::{Replayed, replay};
 use calipers_core::{
     Error, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value, nearest,
 };
-use calipers_io::{EarlyStopping, Ending, EvalLog, LogStatus, ReadError, Resumed, WriteError, load_dataset};
+use calipers_io::{
+    EarlyStopping, Ending, EvalLog, LogStatus, ReadError, Resumed, WriteError, load_dataset, sample_place,
+};
 use calipers_run::{ChannelOptions, Ended, Fault, Job, Models, Resolver, Status, Stop, Stopping, Task};
 use std::collections::HashSet;
 use std::fmt;
@@ -336,7 +338,8 @@ impl Line {
         job.stopping = Some(enough.clone());
         job.watch = self.setup.progress.clone();
         job.stop = self.setup.stop.clone();
-        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        // Attempts that wait here while the gate is being decided may have been paid for in vain.
+        let (sender, receiver) = mpsc::channel(if self.setup.shuffle { 1 } else { WAITING_MAX });
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::Setup(format!("no threads to run on: {error}")))?;
         let running = runtime.spawn(calipers_run::run(job, sender));
@@ -368,7 +371,9 @@ impl Line {
         Ok(())
     }
 
-    fn finish(self, ended: Ended) -> Result<Evaluation, Failure> {
+    fn finish(mut self, ended: Ended) -> Result<Evaluation, Failure> {
+        // Which attempt was the quickest says nothing, and a log is read in this order.
+        self.known = self.known.sorted_by_key(sample_place);
         let path = self.log.path().to_owned();
         let measured = self.measure();
         let mut usage = self.spent;

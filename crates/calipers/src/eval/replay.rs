@@ -13,6 +13,8 @@ pub struct Replayed {
     pub model: Replay,
     /// The samples of the log, each once.
     pub samples: Vec<Sample>,
+    /// The task of the log, where it says so.
+    pub task: Option<String>,
     /// The most attempts of a sample.
     pub epochs: u32,
 }
@@ -23,7 +25,9 @@ pub fn replay(path: &str) -> Result<Replayed, Failure> {
     let mut samples = Vec::new();
     let mut outputs: Vec<(SampleId, u32, ModelOutput)> = Vec::new();
     let mut epochs = 1;
-    for attempt in read_attempts(&Source::path(path))? {
+    let attempts = read_attempts(&Source::path(path))?;
+    let task = attempts.task().map(str::to_owned);
+    for attempt in attempts {
         let attempt = attempt?;
         epochs = epochs.max(attempt.epoch);
         let id = attempt.id().clone();
@@ -33,5 +37,5 @@ pub fn replay(path: &str) -> Result<Replayed, Failure> {
         outputs.extend(attempt.output.map(|output| (id, attempt.epoch, output)));
     }
     let name = outputs.first().map_or_else(|| "replay".to_owned(), |(_, _, output)| format!("replay/{}", output.model));
-    Ok(Replayed { model: Replay::new(name, outputs), samples, epochs })
+    Ok(Replayed { model: Replay::new(name, outputs), samples, task, epochs })
 }

@@ -81,7 +81,8 @@ impl Header {
     }
 
     pub(super) fn model(&self) -> Option<String> {
-        text(self.eval.model.as_ref())
+        // Inspect's name for no model at all.
+        text(self.eval.model.as_ref()).filter(|model| model != "none/none")
     }
 
     /// The number of attempts that the log says it has.

@@ -18,7 +18,8 @@ pub(crate) use directory::{Packer, local_header, open_member};
 pub(crate) use eval::SampleMember;
 pub(crate) use header::metrics;
 pub(crate) use json::Cutter;
-pub(crate) use sample::{Names, Sample, sample_place};
+pub use sample::sample_place;
+pub(crate) use sample::{Names, Sample};
 pub(crate) use skim::Skim;
 
 use super::Format;

@@ -91,7 +91,8 @@ impl Sample {
 }
 
 /// The place of a sample in its log: by epoch, then by id as text, whole numbers filled up with zeros.
-pub(crate) fn sample_place(id: &SampleId, epoch: u32) -> (u32, String) {
+/// Where Inspect sorts an attempt among those of a log: by epoch, then by name, with numbers filled up by zeros.
+pub fn sample_place(id: &SampleId, epoch: u32) -> (u32, String) {
     let id = match id {
         // Python fills zeros in after the sign.
         SampleId::Int(id) if *id < 0 => format!("-{:0>19}", id.unsigned_abs()),
