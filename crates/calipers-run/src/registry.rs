@@ -149,6 +149,10 @@ impl Solver for Given<dyn Solver> {
         self.params.clone()
     }
 
+    fn asks_model(&self) -> bool {
+        self.inner.asks_model()
+    }
+
     async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
         self.inner.solve(state, scope).await
     }

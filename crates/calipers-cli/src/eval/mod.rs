@@ -99,7 +99,8 @@ fn evaluate(
     let runs_programs = runs_programs.chain(setup.task.scorers.iter().map(|scorer| scorer.name().to_owned()));
     let runs_programs = runs_programs.into_iter().any(|name| name == "command");
     let _limited = (!runs_programs).then(|| guard::limit_memory_by(BUDGET));
-    let view = view::View::start(&setup.task.name, setup.progress.clone());
+    let progress = setup.progress.clone();
+    let view = view::View::start(&setup.task.name, progress.clone());
     let expressions = Scripts { load: Vec::new(), script_time: arguments.script_time };
     let expressions = Expressions::new(&expressions, Labels::default());
     let mut looks = Looks::default();
@@ -120,6 +121,9 @@ fn evaluate(
         None => eval::eval(setup, &mut look),
     };
     drop(view);
+    if let Some(took) = view::took(&progress) {
+        eprintln!("took: {took}");
+    }
     done.map_err(|failure| Failure::Input(failure.to_string()))
 }
 

@@ -24,10 +24,15 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 /// Finished attempts that wait to be written. More would only be memory.
 const WAITING_MAX: usize = 64;
+/// How long to wait for an attempt before others are let see those that came.
+const IDLE: Duration = Duration::from_secs(2);
 /// The name of a model where there is none, as Inspect writes it.
 const NO_MODEL: &str = "none/none";
 
@@ -340,7 +345,7 @@ impl Line {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::Setup(format!("no threads to run on: {error}")))?;
         let running = runtime.spawn(calipers_run::run(job, sender));
-        let written = self.take(receiver, &enough, look);
+        let written = self.take(receiver, &runtime, &enough, look);
         let ended = runtime.block_on(running);
         // Programs that do not end when they are told to must not keep us.
         runtime.shutdown_background();
@@ -353,10 +358,11 @@ impl Line {
     fn take(
         &mut self,
         mut receiver: mpsc::Receiver<Transcript>,
+        runtime: &Runtime,
         enough: &Enough,
         look: &mut dyn FnMut(&Samples) -> Option<String>,
     ) -> Result<(), WriteError> {
-        while let Some(attempt) = receiver.blocking_recv() {
+        while let Some(attempt) = self.next(&mut receiver, runtime)? {
             self.log.add(&attempt)?;
             attempt.add_to(&mut self.known);
             if enough.0.get().is_none()
@@ -366,6 +372,24 @@ impl Line {
             }
         }
         Ok(())
+    }
+
+    /// The next attempt. While none comes, the log is made readable for others.
+    fn next(
+        &mut self,
+        receiver: &mut mpsc::Receiver<Transcript>,
+        runtime: &Runtime,
+    ) -> Result<Option<Transcript>, WriteError> {
+        // A timer for each attempt would cost more than a quick attempt itself.
+        if let Ok(attempt) = receiver.try_recv() {
+            return Ok(Some(attempt));
+        }
+        loop {
+            match runtime.block_on(async { timeout(IDLE, receiver.recv()).await }) {
+                Ok(attempt) => return Ok(attempt),
+                Err(_) => self.log.flush_if_due()?,
+            }
+        }
     }
 
     fn finish(self, ended: Ended) -> Result<Evaluation, Failure> {
