@@ -34,7 +34,9 @@ pub(crate) fn run(given: &Eval) -> Result<Verdict, Failure> {
     let (begun, resumed) = given.resume.as_deref().map(resume).transpose()?.unzip();
     let arguments = begun.as_deref().unwrap_or(given);
     let policy = arguments.gate.as_deref().map(|path| load_policy(Path::new(path))).transpose()?;
-    let prepared = prepare::prepare(arguments)?;
+    let mut prepared = prepare::prepare(arguments)?;
+    // A policy may have metrics of its own.
+    prepared.setup.keep_texts = policy.as_ref().is_some_and(|policy| !policy.policy.metrics.is_empty());
     let done = evaluate(arguments, prepared, policy.as_ref(), resumed)?;
     eprintln!("log: {}", printable(&done.log.display().to_string()));
     let verdict = match &policy {

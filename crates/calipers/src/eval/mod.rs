@@ -16,7 +16,8 @@ pub use progress::Progress;
 pub use replay::{Replayed, replay};
 
 use calipers_core::{
-    Error, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value, nearest,
+    Error, Metric, MetricSpec, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value,
+    nearest,
 };
 use calipers_io::{EarlyStopping, Ending, EvalLog, LogStatus, ReadError, Resumed, WriteError, load_dataset};
 use calipers_run::{ChannelOptions, Ended, Fault, Job, Models, Resolver, Status, Stop, Stopping, Task};
@@ -70,6 +71,9 @@ pub struct Setup {
     pub log_dir: PathBuf,
     /// What is needed to go on with the run later, for the log.
     pub arguments: Vec<(Arc<str>, Value)>,
+    /// True to keep all that scorers said in memory, for metrics of one's own that are computed from the samples later.
+    /// It is done by itself where the task has such metrics or reducers.
+    pub keep_texts: bool,
     /// How far it has come.
     pub progress: Arc<Progress>,
     /// To stop it from outside.
@@ -97,6 +101,7 @@ impl Setup {
             attempts_at_once: None,
             log_dir: "logs".into(),
             arguments: Vec::new(),
+            keep_texts: false,
             progress: Arc::default(),
             stop: Stop::new(),
         }
@@ -110,6 +115,17 @@ impl Setup {
     fn reducers(&self) -> Option<Vec<Reducer>> {
         let of_task = || self.task.epochs.as_ref().and_then(|epochs| epochs.reducers()).map(<[_]>::to_vec);
         self.reducers.clone().or_else(of_task)
+    }
+
+    /// True where somebody may look at what scorers said. Without, memory does not grow with it.
+    fn keeps_texts(&self) -> bool {
+        let is_own = |spec: &MetricSpec| match spec {
+            MetricSpec::One(metric) => metric.is_own(),
+            MetricSpec::Keyed(keys) => keys.iter().any(|(_, metrics)| metrics.iter().any(Metric::is_own)),
+        };
+        self.keep_texts
+            || header::metrics(&self.task).iter().any(|(_, metrics)| metrics.iter().any(is_own))
+            || self.reducers().is_some_and(|reducers| reducers.iter().any(Reducer::is_own))
     }
 
     /// The name of the model. A task that asks none needs none.
@@ -362,8 +378,12 @@ impl Line {
         enough: &Enough,
         look: &mut dyn FnMut(&Samples) -> Option<String>,
     ) -> Result<(), WriteError> {
-        while let Some(attempt) = self.next(&mut receiver, runtime)? {
+        let keeps_texts = self.setup.keeps_texts();
+        while let Some(mut attempt) = self.next(&mut receiver, runtime)? {
             self.log.add(&attempt)?;
+            if !keeps_texts {
+                attempt.scores.iter_mut().for_each(|(_, outcome)| outcome.shorten());
+            }
             attempt.add_to(&mut self.known);
             if enough.0.get().is_none()
                 && let Some(reason) = look(&self.known)
