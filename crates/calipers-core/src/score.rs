@@ -3,6 +3,9 @@
 use crate::{Error, ErrorKind, Labels, Metadata, SampleId, Value};
 use std::sync::Arc;
 
+/// The longest text of a score that [`Outcome::shorten`] keeps: a letter or a line, not a conversation.
+const SHORT: usize = 256;
+
 /// A value with what the scorer said about it.
 ///
 /// ```
@@ -90,6 +93,21 @@ impl Score {
         }
     }
 
+    fn shorten(&mut self) {
+        let is_short = |text: &Arc<str>| text.len() <= SHORT;
+        self.answer = self.answer.take().filter(is_short);
+        self.explanation = self.explanation.take().filter(is_short);
+        let is_small = |value: &Value| match value {
+            Value::Text(text) => is_short(text),
+            value => value.is_scalar(),
+        };
+        if let Some(metadata) = self.metadata.take() {
+            let small = metadata.iter().filter(|(_, value)| is_small(value));
+            let small = Metadata::new(small.map(|(key, value)| (key.clone(), value.clone())));
+            self.metadata = (small != Metadata::default()).then(|| Arc::new(small));
+        }
+    }
+
     pub(crate) fn has_extras(&self) -> bool {
         self.answer.is_some() || self.explanation.is_some() || self.metadata.is_some()
     }
@@ -120,6 +138,24 @@ impl Outcome {
     #[must_use]
     pub fn unscored(reason: impl Into<Arc<str>>) -> Self {
         Self::Unscored { reason: reason.into(), score: None }
+    }
+
+    /// Leaves out what takes room and no built-in metric looks at: long answers and explanations, and metadata but for its
+    /// numbers and short texts.
+    ///
+    /// ```
+    /// use calipers_core::{Outcome, Score};
+    ///
+    /// let mut outcome = Outcome::from(Score::new("C").answer("B").explanation("because ".repeat(1000)));
+    /// outcome.shorten();
+    /// assert_eq!(outcome, Outcome::from(Score::new("C").answer("B")));
+    /// ```
+    pub fn shorten(&mut self) {
+        match self {
+            Self::Scored(score) => score.shorten(),
+            Self::Unscored { score: Some(score), .. } => score.shorten(),
+            Self::Unscored { score: None, .. } => {}
+        }
     }
 }
 

@@ -28,6 +28,17 @@ async fn the_model_answers_as_it_is_told() {
     assert_eq!(config.stop, ["\n"]);
 }
 
+#[test]
+fn only_those_who_ask_the_model_say_so() {
+    let solvers = Solvers::builtin();
+    let asks = |name: &str, params: Value| solvers.make(name, &params).unwrap().asks_model();
+    assert!(asks("generate", none()) && asks("multiple_choice", none()));
+    assert!(
+        !asks("command", Value::from([("cmd", "./agent")]))
+            && !asks("system_message", Value::from([("template", "x")]))
+    );
+}
+
 #[tokio::test]
 async fn messages_are_added_where_they_belong() {
     let model = Scripted::new(&[]);

@@ -35,7 +35,9 @@ pub(crate) fn run(given: &Eval) -> Result<Verdict, Failure> {
     let (begun, resumed) = given.resume.as_deref().map(resume).transpose()?.unzip();
     let arguments = begun.as_deref().unwrap_or(given);
     let policy = arguments.gate.as_deref().map(|path| load_policy(Path::new(path))).transpose()?;
-    let prepared = prepare::prepare(arguments)?;
+    let mut prepared = prepare::prepare(arguments)?;
+    // A policy may have metrics of its own.
+    prepared.setup.keep_texts = policy.as_ref().is_some_and(|policy| !policy.policy.metrics.is_empty());
     let mut done = evaluate(arguments, prepared, policy.as_ref(), resumed)?;
     if let Some(log) = &given.resume {
         // As it was called here, not where it was begun.
@@ -128,7 +130,8 @@ fn evaluate(
     let runs_programs = runs_programs.chain(setup.task.scorers.iter().map(|scorer| scorer.name().to_owned()));
     let runs_programs = runs_programs.into_iter().any(|name| name == "command");
     let _limited = (!runs_programs).then(|| guard::limit_memory_by(BUDGET));
-    let view = view::View::start(&setup.task.name, setup.progress.clone());
+    let progress = setup.progress.clone();
+    let view = view::View::start(&setup.task.name, progress.clone());
     let expressions = Scripts { load: Vec::new(), script_time: arguments.script_time };
     let expressions = Expressions::new(&expressions, Labels::default());
     let mut looks = Looks::default();
@@ -149,6 +152,9 @@ fn evaluate(
         None => eval::eval(setup, &mut look),
     };
     drop(view);
+    if let Some(took) = view::took(&progress) {
+        eprintln!("took: {took}");
+    }
     done.map_err(|failure| Failure::Input(failure.to_string()))
 }
 

@@ -233,6 +233,12 @@ fn resolver(arguments: &Eval) -> Result<Resolver, Failure> {
     let prices: Vec<(String, Price)> =
         arguments.generate.price.iter().map(|given| price(given)).collect::<Result<_, _>>()?;
     let (main, base_url) = (arguments.model.clone(), arguments.model_base_url.clone());
+    if base_url.as_deref().is_some_and(has_password) {
+        // The log remembers the command line, so that the run can be gone on with.
+        let hint = "put the address into the environment, such as `OPENAI_BASE_URL`, and leave `--model-base-url` out";
+        let what = "the address in `--model-base-url` has a password, which would get into the log";
+        return Err(Failure::Input(format!("{what}\n  hint: {hint}")));
+    }
     let timeout = Duration::from_secs(arguments.generate.timeout.max(1));
     Ok(Arc::new(move |name| {
         // The address is that of the model which is asked; a grader may be elsewhere.
@@ -243,6 +249,13 @@ fn resolver(arguments: &Eval) -> Result<Resolver, Failure> {
         options.prices.clone_from(&prices);
         resolve(name, &options)
     }))
+}
+
+/// True for `http://name:password@host`.
+fn has_password(address: &str) -> bool {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
 }
 
 fn price(given: &str) -> Result<(String, Price), Failure> {

@@ -95,23 +95,31 @@ fn told(progress: &Progress, started: Instant) -> String {
     if let Some(mean) = progress.mean() {
         parts.push(format!("mean {mean:.3} so far"));
     }
-    for (count, what) in [(progress.errors(), "errors"), (progress.retries(), "retries")] {
+    parts.extend(used(progress));
+    if parts.is_empty() { "starting".into() } else { parts.join(", ") }
+}
+
+/// What a run took that was not free, once it is over: a paid one, or one with something in its way.
+pub(crate) fn took(progress: &Progress) -> Option<String> {
+    let is_worth_it = progress.cost_usd().is_some() || progress.retries() > 0 || progress.errors() > 0;
+    is_worth_it.then(|| used(progress).join(", "))
+}
+
+fn used(progress: &Progress) -> Vec<String> {
+    let mut parts = Vec::new();
+    for (count, one, more) in [(progress.errors(), "error", "errors"), (progress.retries(), "retry", "retries")] {
         if count > 0 {
-            parts.push(format!("{count} {}", if count == 1 { singular(what) } else { what }));
+            parts.push(format!("{count} {}", if count == 1 { one } else { more }));
         }
     }
     let tokens = progress.tokens();
     if tokens > 0 {
         parts.push(format!("{} tokens", short(tokens)));
     }
-    if let Some(cost) = progress.cost_usd() {
-        parts.push(format!("${cost:.2}"));
-    }
-    if parts.is_empty() { "starting".into() } else { parts.join(", ") }
-}
-
-fn singular(plural: &str) -> &str {
-    if plural == "retries" { "retry" } else { plural.trim_end_matches('s') }
+    // Most runs of a few samples cost less than a cent.
+    parts
+        .extend(progress.cost_usd().map(|cost| if cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }));
+    parts
 }
 
 fn left(progress: &Progress, elapsed: Duration) -> Option<Duration> {

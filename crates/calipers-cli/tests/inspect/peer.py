@@ -3,17 +3,29 @@
     peer.py make DIR           run evaluations with Inspect; for each, a log and NAME.expected.json with its figures
     peer.py check OUT FILE...  what Inspect makes of logs that Calipers wrote, as JSON; each is also written again by Inspect
     peer.py rewrite FILE       writes a log again, as FILE.again.eval and FILE.again.json
+    peer.py started OUT FILE   what Inspect makes of a log that did not come to its end, as JSON
+    peer.py view OUT FOLDER    what the server of Inspect's viewer says of the logs in a folder, as JSON
+    peer.py tasks OUT FOLDER ANSWERS
+                               runs the example tasks with Inspect: figures, and the scores of each attempt, as JSON
     peer.py same A B           exits with 1 unless Inspect reads the same log from both files
 """
 
+import csv
 import json
 import math
+import socket
+import statistics
+import subprocess
 import sys
+import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 from inspect_ai import Epochs, Task, eval, score
 from inspect_ai.dataset import Sample
 from inspect_ai.log import (
+    list_eval_logs,
     read_eval_log,
     read_eval_log_sample,
     read_eval_log_sample_summaries,
@@ -21,26 +33,32 @@ from inspect_ai.log import (
     recompute_metrics,
     write_eval_log,
 )
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import (
+    SampleScore,
     Score,
     accuracy,
     aggregate,
     bootstrap_stderr,
     categorical,
+    choice,
     ci,
     ci_wilson,
     frequency,
     grouped,
     krippendorff_alpha,
     mean,
+    metric,
     perplexity_per_seq,
     perplexity_per_token,
+    score_reducer,
     scorer,
     std,
     stderr,
+    value_to_float,
     var,
 )
-from inspect_ai.solver import solver
+from inspect_ai.solver import generate, multiple_choice, solver, system_message
 
 NAN = float("nan")
 
@@ -251,6 +269,17 @@ def tasks():
     yield over
 
 
+@score_reducer(name="mean_score")
+def mean_score():
+    """The reducer that the examples have of their own."""
+    to_float = value_to_float()
+
+    def reduce(scores):
+        return Score(value=statistics.mean([to_float(score.value) for score in scores]))
+
+    return reduce
+
+
 def number(value):
     return "nan" if math.isnan(value) else "inf" if math.isinf(value) else value
 
@@ -336,6 +365,129 @@ def check(out, files):
     Path(out).write_text(json.dumps(answers))
 
 
+def started(out, file):
+    header, log = read_eval_log(file, header_only=True), read_eval_log(file)
+    listed = [info.name for info in list_eval_logs(str(Path(file).parent))]
+    answer = {
+        "status": [header.status, log.status],
+        "samples": sorted(sample.id for sample in log.samples),
+        "summaries": sorted(summary.id for summary in read_eval_log_sample_summaries(file)),
+        "streamed": sorted(sample.id for sample in read_eval_log_samples(file, all_samples_required=False)),
+        "listed": any(name.endswith(Path(file).name) for name in listed),
+    }
+    Path(out).write_text(json.dumps(answer))
+
+
+def view(out, folder):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def get(path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/{path}") as response:
+            return json.load(response)
+
+    program = "from inspect_ai._cli.main import main; main()"
+    arguments = ["view", "start", "--log-dir", folder, "--host", "127.0.0.1", "--port", str(port)]
+    server = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            try:
+                listed = get("logs")
+                break
+            except OSError:
+                if server.poll() is not None:
+                    sys.exit("the viewer did not start")
+                time.sleep(0.1)
+        names = [file["name"] for file in listed["files"]]
+        headers = get("log-headers?" + urllib.parse.urlencode([("file", name) for name in names]))
+        logs = [get(f"logs/{urllib.parse.quote(name, safe='')}") for name in names]
+    finally:
+        server.kill()
+        server.wait()
+    answer = {
+        Path(name).name: {"header": header["status"], "task": header["eval"]["task"], "samples": len(log["samples"] or [])}
+        for name, header, log in zip(names, headers, logs)
+    }
+    Path(out).write_text(json.dumps(answer))
+
+
+@metric
+def pass_rate(threshold: float = 0.5):
+    # The annotation tells Inspect what to pass.
+    def rate(scores: list[SampleScore]) -> float:
+        return len([s for s in scores if s.score.as_float() >= threshold]) / len(scores)
+
+    return rate
+
+
+@scorer(metrics=[mean(), stderr(), pass_rate()])
+def word_overlap():
+    async def score(state, target):
+        output = state.output.completion.lower()
+        words = target.text.lower().split()
+        return Score(value=sum(1 for word in words if word in output) / len(words) if words else 0.0)
+
+    return score
+
+
+def scripted(answers):
+    """A model that answers by the question; the turn is the attempt."""
+    turns = {}
+
+    def answer(input, tools, tool_choice, config):
+        text = input[-1].text
+        key, listed = next((key, listed) for key, listed in answers.items() if key in text)
+        turns[key] = turns.get(key, -1) + 1
+        output = ModelOutput.from_content("mockllm/model", listed[turns[key] % len(listed)])
+        # Without it, Inspect counts tokens, for which it needs the network.
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    return get_model("mockllm/model", custom_outputs=answer)
+
+
+def tasks_of_examples(out, folder, answers):
+    """The tasks of `colors.star` and `gpqa.star`, written as Inspect has them."""
+    folder, answers = Path(folder), json.loads(answers)
+    colors = Task(name="colors", dataset=[Sample(input="Name three primary colors.", target="red green blue"),
+                                          Sample(input="Name the colors of a traffic light.", target="red yellow green")],
+                  solver=generate(), scorer=word_overlap())
+    with (folder / "questions.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    samples = [Sample(id=row["id"], input=row["question"], choices=[row[letter] for letter in "abcd"], target=row["answer"],
+                      metadata={"category": row["category"]}) for row in rows]
+    by_question = {row["question"]: answers[row["id"]] for row in rows}
+
+    def gpqa(name, **others):
+        system = "You answer questions from the sciences. Choose one of the answers."
+        return Task(name=name, dataset=samples, solver=[system_message(system), multiple_choice()], scorer=choice(), **others)
+
+    tasks = [
+        gpqa("gpqa"),
+        gpqa("gpqa_grouped", metrics=[grouped(accuracy(), "category"), stderr()]),
+        gpqa("gpqa_groups", metrics=[grouped(accuracy(), "category", all="groups"), stderr()]),
+        gpqa("gpqa_named", metrics=[grouped(accuracy(), "category", name_template="category_{group_name}")]),
+        gpqa("gpqa_clustered", metrics=[accuracy(), stderr(cluster="category")]),
+        gpqa("gpqa_mode", epochs=Epochs(5, "mode")),
+        gpqa("gpqa_at_least", epochs=Epochs(5, ["at_least_2", "at_least_5"])),
+        gpqa("gpqa_reduced", epochs=Epochs(5, mean_score())),
+    ]
+    # Attempts of a sample one after another, so that each gets the answer of its turn.
+    found = {}
+    for made in [colors, *tasks]:
+        model = scripted({"color": ["Red and green."]}) if made is colors else scripted(by_question)
+        log = eval(made, model=model, display="none", max_samples=1, log_dir=str(Path(out).parent / "theirs"))[0]
+        if log.status != "success":
+            raise SystemExit(f"{log.eval.task}: {log.error}")
+        found[log.eval.task] = {
+            "figures": figures(log.results),
+            "samples": {f"{s.id}/{s.epoch}": [[v.value, v.answer] for v in s.scores.values()] for s in log.samples},
+            "messages": [m.text for m in min(log.samples, key=lambda s: (str(s.id), s.epoch)).messages],
+        }
+    Path(out).write_text(json.dumps(found))
+
+
 def same(a, b):
     logs = []
     for file in (a, b):
@@ -355,6 +507,12 @@ if __name__ == "__main__":
             check(out, files)
         case ["rewrite", file]:
             rewrite(file)
+        case ["started", out, file]:
+            started(out, file)
+        case ["view", out, folder]:
+            view(out, folder)
+        case ["tasks", out, folder, answers]:
+            tasks_of_examples(out, folder, answers)
         case ["same", a, b]:
             same(a, b)
         case _:

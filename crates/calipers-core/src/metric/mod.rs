@@ -348,6 +348,13 @@ impl Metric {
             && (alike || Arc::ptr_eq(&self.measure, &other.measure))
     }
 
+    /// True for a function of somebody's own, or for a metric with labels of its own, and for one that has such a metric
+    /// within: name and parameters do not say what it computes.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.unlike_others || self.labels.is_some()
+    }
+
     /// The metric as a parameter of another: its name, and its parameters if it has any.
     pub(crate) fn as_param(&self) -> Value {
         let name = Value::from(&*self.name);

@@ -193,6 +193,12 @@ impl Reducer {
         &self.name
     }
 
+    /// True for a function of somebody's own.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        matches!(self.how, How::Custom(_))
+    }
+
     /// The number of attempts that the reducer needs, if it needs some.
     #[must_use]
     pub fn attempts_needed(&self) -> Option<u64> {

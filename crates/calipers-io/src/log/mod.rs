@@ -130,12 +130,17 @@ impl EvalLog {
         let json = sample::sample_json(attempt, &self.eval_id, &self.model);
         self.append(&member_name(&attempt.id, attempt.epoch), &json)?;
         self.summarise(&json)?;
+        self.flush_if_due()
+    }
+
+    /// Writes a directory if none was written for a while. It is done by itself as attempts are added; call it where none
+    /// comes, so that others need not wait for the next one.
+    pub fn flush_if_due(&mut self) -> Result<(), WriteError> {
         let after = FLUSH_AFTER.max(self.begun.elapsed() / FLUSH_SHARE);
         if self.flushed.elapsed() >= after { self.flush() } else { Ok(()) }
     }
 
-    /// Writes a directory, so that others can read what is there. It is done by itself now and then as attempts are
-    /// added; call it where none comes for a while. It costs nothing if nothing was added since.
+    /// Writes a directory, so that others can read what is there. It costs nothing if nothing was added since.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         self.flushed = Instant::now();
         if self.is_whole || self.kept.is_some() {

@@ -18,7 +18,8 @@ pub struct Resumed {
     pub log: EvalLog,
     /// What it says of the evaluation.
     pub header: LogHeader,
-    /// The attempts that are done, with their scores: the final figures cover them. What was said in them is not here.
+    /// The attempts that are done, with their scores: the final figures cover them. What was said in them is not here, and of
+    /// long texts of scores only those that the header's `texts` asks for.
     pub samples: Samples,
     /// The attempts that are done.
     pub done: Vec<(SampleId, u32)>,
@@ -53,7 +54,9 @@ impl EvalLog {
         let header = LogHeader::parse(&source, reader.read(&start).map_err(|why| nothing(&why))?)?;
         let mut packer = Packer::new().map_err(|error| source.error(error.to_string()))?;
         packer.keep(&start);
-        let mut found = Found { end: reader.end(), ..Found::default() };
+        // Whoever began it said whether its metrics look at what was said.
+        let keeps_texts = matches!(header.calipers.get("texts"), Some(Value::Bool(true)));
+        let mut found = Found { end: reader.end(), keeps_texts, ..Found::default() };
         let mut members = SampleMember::all(&archive.members);
         members.sort_by_key(|member| member.shell().header);
         let mut names = Names::new(&Wanted::everything());
@@ -121,6 +124,7 @@ struct Found {
     kept: Vec<Member>,
     /// Where the last member that stays ends.
     end: u64,
+    keeps_texts: bool,
     samples: Samples,
     done: Vec<(SampleId, u32)>,
     again: Vec<(SampleId, u32)>,
@@ -130,7 +134,7 @@ struct Found {
 impl Found {
     fn look(&mut self, member: &Member, reader: &mut MemberReader, names: &mut Names) {
         let read = reader.read(member).ok().and_then(|bytes| Some((Sample::parse(bytes, names).ok()?, bytes)));
-        let Some((sample, bytes)) = read else {
+        let Some((mut sample, bytes)) = read else {
             self.again.extend(named(&member.name));
             return;
         };
@@ -143,6 +147,9 @@ impl Found {
             add_usage(&mut self.usage, &usage);
         }
         self.done.push(attempt);
+        if !self.keeps_texts {
+            sample.shorten();
+        }
         sample.push(&mut self.samples, "score");
         self.kept.push(member.clone());
         self.end = self.end.max(reader.end());

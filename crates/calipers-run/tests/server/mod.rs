@@ -1,4 +1,5 @@
-//! A local HTTP server that misbehaves on purpose.
+//! A local HTTP server that misbehaves on purpose, for the tests of models and for those of whole runs.
+#![allow(dead_code, reason = "each of them uses a part")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,6 +16,8 @@ pub(crate) enum Reply {
     Reset(String),
     /// Promises a body, sends a part of it and closes.
     Cut(String),
+    /// Answers well, but after a while.
+    Late(String, Duration),
     /// Sends the body a byte at a time, with a pause before each.
     Slow(String, Duration),
     /// Sends a body that does not end, after this beginning, until the client goes away.
@@ -55,6 +58,7 @@ pub(crate) struct Server {
     pub(crate) url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     sent: Arc<AtomicUsize>,
+    open: Arc<Open>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -65,19 +69,25 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let replies: Arc<[Reply]> = replies.into_iter().collect();
         let (seen, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
-        let state = (seen.clone(), sent.clone());
+        let open = Arc::new(Open::default());
+        let state = (seen.clone(), sent.clone(), open.clone());
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (replies, (seen, sent)) = (replies.clone(), state.clone());
-                tokio::spawn(serve(stream, replies, seen, sent));
+                let (replies, (seen, sent, open)) = (replies.clone(), state.clone());
+                tokio::spawn(serve(stream, replies, seen, sent, open));
             }
         });
-        Self { url, seen, sent, task }
+        Self { url, seen, sent, open, task }
     }
 
     /// The requests so far.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().expect("no panic in the server").clone()
+    }
+
+    /// The most requests that waited for their answers at the same time.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.open.most.load(Ordering::SeqCst)
     }
 
     /// The bytes of endless bodies that were sent so far.
@@ -92,14 +102,33 @@ impl Drop for Server {
     }
 }
 
-async fn serve(mut stream: TcpStream, replies: Arc<[Reply]>, seen: Arc<Mutex<Vec<Seen>>>, sent: Arc<AtomicUsize>) {
+/// Requests under way.
+#[derive(Default)]
+struct Open {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    replies: Arc<[Reply]>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    sent: Arc<AtomicUsize>,
+    open: Arc<Open>,
+) {
     while let Some(request) = read(&mut stream).await {
+        open.most.fetch_max(open.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         let turn = {
             let mut seen = seen.lock().expect("no panic in the server");
             seen.push(request);
             seen.len() - 1
         };
         let reply = replies[turn.min(replies.len() - 1)].clone();
+        if let Reply::Late(_, wait) = &reply {
+            tokio::time::sleep(*wait).await;
+        }
+        // Before the answer, so that whoever asks again as soon as it has come is not counted twice.
+        open.now.fetch_sub(1, Ordering::SeqCst);
         if write(&mut stream, reply, &sent).await.is_err() {
             return;
         }
@@ -131,6 +160,7 @@ async fn write(stream: &mut TcpStream, reply: Reply, sent: &AtomicUsize) -> std:
             stream.write_all(head(status, &headers, Some(body.len())).as_bytes()).await?;
             stream.write_all(body.as_bytes()).await
         }
+        Reply::Late(body, _) => stream.write_all((head(200, &json, Some(body.len())) + &body).as_bytes()).await,
         Reply::Reset(part) | Reply::Cut(part) if part.is_empty() => panic!("a part has at least a byte"),
         Reply::Reset(part) => {
             stream.write_all(head(200, &json, Some(part.len() * 2)).as_bytes()).await?;

@@ -49,9 +49,10 @@ pub(super) fn header(setup: &Setup, samples: &[Arc<Sample>], model: &str) -> Log
         retry_on_error: task.retry_on_error,
         tags: task.tags.clone(),
         metadata: task.metadata.clone(),
-        calipers: calipers_core::Metadata::new(
-            setup.arguments.iter().cloned().chain([("seed".into(), Value::from(setup.seed.to_string()))]),
-        ),
+        calipers: calipers_core::Metadata::new(setup.arguments.iter().cloned().chain([
+            ("seed".into(), Value::from(setup.seed.to_string())),
+            ("texts".into(), Value::Bool(setup.keeps_texts())),
+        ])),
         ..LogHeader::new(&*task.name, model, created)
     }
 }
@@ -101,7 +102,7 @@ fn within(metric: &Value) -> Value {
 fn scorers(task: &Task) -> Vec<LogScorer> {
     let registry = Registry::builtin();
     let known: Vec<&str> = registry.names().collect();
-    let recorded = |metric: &Metric| match known.contains(&metric.name()) {
+    let recorded = |metric: &Metric| match !metric.is_own() && known.contains(&metric.name()) {
         true => RecordedMetric::Named { name: metric.name().to_owned(), params: params(metric) },
         false => RecordedMetric::Custom(metric.name().to_owned()),
     };

@@ -16,7 +16,8 @@ pub use progress::Progress;
 pub use replay::{Replayed, replay};
 
 use calipers_core::{
-    Error, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value, nearest,
+    Error, Metric, MetricSpec, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value,
+    nearest,
 };
 use calipers_io::{
     EarlyStopping, Ending, EvalLog, LogStatus, ReadError, Resumed, WriteError, load_dataset, sample_place,
@@ -26,10 +27,15 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 /// Finished attempts that wait to be written. More would only be memory.
 const WAITING_MAX: usize = 64;
+/// How long to wait for an attempt before others are let see those that came.
+const IDLE: Duration = Duration::from_secs(2);
 /// The name of a model where there is none, as Inspect writes it.
 const NO_MODEL: &str = "none/none";
 
@@ -67,6 +73,9 @@ pub struct Setup {
     pub log_dir: PathBuf,
     /// What is needed to go on with the run later, for the log.
     pub arguments: Vec<(Arc<str>, Value)>,
+    /// True to keep all that scorers said in memory, for metrics of one's own that are computed from the samples later.
+    /// It is done by itself where the task has such metrics or reducers.
+    pub keep_texts: bool,
     /// How far it has come.
     pub progress: Arc<Progress>,
     /// To stop it from outside.
@@ -94,6 +103,7 @@ impl Setup {
             attempts_at_once: None,
             log_dir: "logs".into(),
             arguments: Vec::new(),
+            keep_texts: false,
             progress: Arc::default(),
             stop: Stop::new(),
         }
@@ -107,6 +117,17 @@ impl Setup {
     fn reducers(&self) -> Option<Vec<Reducer>> {
         let of_task = || self.task.epochs.as_ref().and_then(|epochs| epochs.reducers()).map(<[_]>::to_vec);
         self.reducers.clone().or_else(of_task)
+    }
+
+    /// True where somebody may look at what scorers said. Without, memory does not grow with it.
+    fn keeps_texts(&self) -> bool {
+        let is_own = |spec: &MetricSpec| match spec {
+            MetricSpec::One(metric) => metric.is_own(),
+            MetricSpec::Keyed(keys) => keys.iter().any(|(_, metrics)| metrics.iter().any(Metric::is_own)),
+        };
+        self.keep_texts
+            || header::metrics(&self.task).iter().any(|(_, metrics)| metrics.iter().any(is_own))
+            || self.reducers().is_some_and(|reducers| reducers.iter().any(Reducer::is_own))
     }
 
     /// The name of the model. A task that asks none needs none.
@@ -343,7 +364,7 @@ impl Line {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::Setup(format!("no threads to run on: {error}")))?;
         let running = runtime.spawn(calipers_run::run(job, sender));
-        let written = self.take(receiver, &enough, look);
+        let written = self.take(receiver, &runtime, &enough, look);
         let ended = runtime.block_on(running);
         // Programs that do not end when they are told to must not keep us.
         runtime.shutdown_background();
@@ -356,11 +377,16 @@ impl Line {
     fn take(
         &mut self,
         mut receiver: mpsc::Receiver<Transcript>,
+        runtime: &Runtime,
         enough: &Enough,
         look: &mut dyn FnMut(&Samples) -> Option<String>,
     ) -> Result<(), WriteError> {
-        while let Some(attempt) = receiver.blocking_recv() {
+        let keeps_texts = self.setup.keeps_texts();
+        while let Some(mut attempt) = self.next(&mut receiver, runtime)? {
             self.log.add(&attempt)?;
+            if !keeps_texts {
+                attempt.scores.iter_mut().for_each(|(_, outcome)| outcome.shorten());
+            }
             attempt.add_to(&mut self.known);
             if enough.0.get().is_none()
                 && let Some(reason) = look(&self.known)
@@ -369,6 +395,24 @@ impl Line {
             }
         }
         Ok(())
+    }
+
+    /// The next attempt. While none comes, the log is made readable for others.
+    fn next(
+        &mut self,
+        receiver: &mut mpsc::Receiver<Transcript>,
+        runtime: &Runtime,
+    ) -> Result<Option<Transcript>, WriteError> {
+        // A timer for each attempt would cost more than a quick attempt itself.
+        if let Ok(attempt) = receiver.try_recv() {
+            return Ok(Some(attempt));
+        }
+        loop {
+            match runtime.block_on(async { timeout(IDLE, receiver.recv()).await }) {
+                Ok(attempt) => return Ok(attempt),
+                Err(_) => self.log.flush_if_due()?,
+            }
+        }
     }
 
     fn finish(mut self, ended: Ended) -> Result<Evaluation, Failure> {

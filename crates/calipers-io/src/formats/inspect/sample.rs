@@ -71,6 +71,11 @@ impl Sample {
         sample_place(&self.id, self.epoch)
     }
 
+    /// Leaves long texts of the scores out.
+    pub(crate) fn shorten(&mut self) {
+        self.scores.iter_mut().for_each(|(_, outcome)| outcome.shorten());
+    }
+
     /// Adds the attempt to the samples. A score without a name counts as this scorer's.
     pub(crate) fn push(self, samples: &mut Samples, unnamed: &str) {
         let mut attempt: Attempt<'_> = samples.push_epoch(self.id, self.epoch);

@@ -25,6 +25,14 @@ pub(crate) const METRICS: [&str; 14] = [
     "perplexity_per_seq",
 ];
 
+/// The parameters that hold a metric: of `grouped` and of `aggregate`.
+const WITHIN: [&str; 2] = ["metric", "agg"];
+
+/// The parameters that Inspect does not have. A metric with one of them is another one there.
+const OURS: [&str; 3] = ["field", "scorer", "where"];
+
+static NOTHING: Value = Value::Null;
+
 /// A map alone is written as one: Inspect makes a difference between that and a list with a map in it.
 pub(crate) fn put_metrics(out: &mut Vec<u8>, metrics: &[RecordedMetric]) {
     match metrics {
@@ -44,9 +52,25 @@ fn put_keyed(out: &mut Vec<u8>, keys: &[(String, Vec<RecordedMetric>)]) {
 
 fn is_known(metric: &RecordedMetric) -> bool {
     match metric {
-        RecordedMetric::Named { name, .. } => METRICS.contains(&name.as_str()),
+        RecordedMetric::Named { name, params } => is_inspects(name, params),
         RecordedMetric::Custom(_) => false,
         RecordedMetric::Keyed(keys) => !keys.is_empty(),
+    }
+}
+
+/// True for a metric that Inspect computes as we do, within others as well.
+fn is_inspects(name: &str, params: &Value) -> bool {
+    let within = WITHIN.iter().find_map(|key| params.get(key)).map(parts);
+    METRICS.contains(&name)
+        && OURS.iter().all(|key| params.get(key).is_none())
+        && within.is_none_or(|(name, params)| is_inspects(name, params))
+}
+
+/// The name and the parameters of a metric that is a parameter itself.
+fn parts(metric: &Value) -> (&str, &Value) {
+    match (metric, metric.get("name")) {
+        (Value::Text(name), _) | (_, Some(Value::Text(name))) => (name, metric.get("params").unwrap_or(&NOTHING)),
+        _ => ("", &NOTHING),
     }
 }
 
@@ -54,21 +78,26 @@ fn put_metric(out: &mut Vec<u8>, metric: &RecordedMetric) {
     let RecordedMetric::Named { name, params } = metric else { return };
     let mut map = Map::open(out);
     map.text("name", &format!("inspect_ai/{name}"));
-    let none = Value::Map(Vec::new());
-    let params = if matches!(params, Value::Map(_)) { params } else { &none };
-    map.value("options", &qualified(params), Nan::Bare);
+    map.value("options", &options(name, params), Nan::Bare);
     map.close();
 }
 
-/// Parameters, with the package before the names of metrics among them.
-fn qualified(params: &Value) -> Value {
-    let Value::Map(entries) = params else { return params.clone() };
-    let is_metric = matches!(params.get("type"), Some(Value::Text(kind)) if **kind == *"metric");
-    let entry = |(key, value): &(Arc<str>, Value)| match value {
-        Value::Text(name) if is_metric && **key == *"name" => (key.clone(), format!("inspect_ai/{name}").into()),
-        other => (key.clone(), qualified(other)),
+/// Parameters as Inspect writes them: a metric among them says that it is one.
+fn options(name: &str, params: &Value) -> Value {
+    let Value::Map(entries) = params else { return Value::Map(Vec::new()) };
+    let entry = |(key, value): &(Arc<str>, Value)| match WITHIN.contains(&&**key) {
+        true => (key.clone(), within(value)),
+        false => (key.clone(), value.clone()),
     };
-    Value::Map(entries.iter().map(entry).collect())
+    // What groups are clustered by is said by the metric within.
+    let is_needless = |key: &str| name == "grouped" && key == "cluster";
+    Value::Map(entries.iter().filter(|(key, _)| !is_needless(key)).map(entry).collect())
+}
+
+fn within(metric: &Value) -> Value {
+    let (name, params) = parts(metric);
+    let full = Value::from(format!("inspect_ai/{name}"));
+    Value::from([("type", Value::from("metric")), ("name", full), ("params", options(name, params))])
 }
 
 /// The figures, and which attempts were not made because the question was settled without them.
