@@ -395,10 +395,10 @@ fn what_broke_is_neither_right_nor_wrong() {
     assert!(near(value(&json, "accuracy"), 1.0), "{json:#}");
     let samples = &json["runs"][0]["samples"];
     assert_eq!([&samples["total"], &samples["scored"], &samples["errored"]], [5, 3, 2]);
-    folder.eval(&["breaks.star", "--fail-on-error", "2"]).says(0, &[]);
-    folder.eval(&["breaks.star", "--fail-on-error", "1"]).says(2, &["2 attempts broke, at most 1 may"]);
+    folder.eval(&["breaks.star", "--fail-on-error", "3"]).says(0, &[]);
+    folder.eval(&["breaks.star", "--fail-on-error", "2"]).says(2, &["2 attempts broke, and 2 end the run"]);
     folder.eval(&["breaks.star", "--fail-on-error", "0.5"]).says(0, &[]);
-    folder.eval(&["breaks.star", "--fail-on-error", "0.2"]).says(2, &["2 of 5 attempts broke"]);
+    folder.eval(&["breaks.star", "--fail-on-error", "0.4"]).says(2, &["2 of 5 attempts broke"]);
 }
 
 /// The same with an agent that keeps count, and that breaks no more once it is mended.
@@ -411,7 +411,7 @@ fn mendable() -> Folder {
 #[test]
 fn what_broke_is_made_again_by_resume_and_what_is_done_is_not() {
     let folder = mendable();
-    folder.eval(&["breaks.star", "--max-samples", "1", "--fail-on-error", "1"]).says(2, &["--resume"]);
+    folder.eval(&["breaks.star", "--max-samples", "1", "--fail-on-error", "2"]).says(2, &["--resume"]);
     let folder = folder.with("mended", "");
     let log = folder.last_log();
     let resumed = folder.eval(&["--resume", &log, "--json"]);
