@@ -1,12 +1,13 @@
 //! `calipers gate`: may this version ship?
 
-use crate::arguments::{Gate, Judging};
+use crate::arguments::{Compared, Gate, Judging, Level, Scripts};
 use crate::exit::{Failure, print};
 use crate::expressions::Expressions;
 use crate::{guard, score};
 use calipers::gate::{self, Evaluated, Options};
 use calipers::io::{LoadedPolicy, Output, Source, load_policy, printable, read_baseline, read_suite};
-use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text};
+use calipers::page::{PageReport, page};
+use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text, page_html};
 use calipers::{Baseline, GateReport, Provenance, Seed, Verdict};
 use std::collections::HashSet;
 use std::fs::OpenOptions;
@@ -18,11 +19,14 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
     // A wrong name fails before any work is done.
     let outputs = outputs(arguments)?;
     let policy = load_policy(Path::new(&arguments.judging.policy))?;
-    let report = judge(arguments, &policy)?;
+    let sources = once(score::sources(&arguments.judging.files, arguments.judging.reading.format.as_deref())?);
+    let asked =
+        Asked { compared: &arguments.compared, level: &arguments.level, for_version: arguments.for_version.as_ref() };
+    let report = judge(&arguments.judging, &asked, &policy, sources.clone())?;
     // A report on standard output takes the place of what is printed there otherwise.
     let is_printed = outputs.iter().any(|(_, output)| output.name() == "-");
     for (form, output) in outputs {
-        form.write(&report, output)?;
+        form.write(&report, || paged(arguments, &sources, &report), output)?;
     }
     if !is_printed {
         match print(|out| out.write_all(gate_text(&report, score::screen()).as_bytes())) {
@@ -39,20 +43,51 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
 
 /// True unless it is certain that no script runs.
 pub(crate) fn has_scripts(arguments: &Judging) -> bool {
-    // What is wrong with a policy is said when it is used.
-    let expressions =
-        load_policy(Path::new(&arguments.policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
-    guard::is_needed(&expressions, &arguments.scripts.load)
+    runs_scripts(&arguments.policy, &arguments.scripts)
 }
 
-fn judge(arguments: &Gate, policy: &LoadedPolicy) -> Result<GateReport, Failure> {
-    let baseline = arguments.compared.baseline.as_deref().map(read_dated).transpose()?;
-    let judging = &arguments.judging;
-    measured(judging, |run, options| {
-        let options =
-            Options { level: arguments.level.level, baseline, version: arguments.for_version.clone(), ..options };
+/// The same for a policy with what is loaded beside it.
+pub(crate) fn runs_scripts(policy: &str, scripts: &Scripts) -> bool {
+    // What is wrong with a policy is said when it is used.
+    let expressions = load_policy(Path::new(policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
+    guard::is_needed(&expressions, &scripts.load)
+}
+
+/// What a verdict depends on besides what every judging does.
+pub(crate) struct Asked<'a> {
+    pub(crate) compared: &'a Compared,
+    pub(crate) level: &'a Level,
+    pub(crate) for_version: Option<&'a String>,
+}
+
+/// Judges the results in these sources.
+pub(crate) fn judge(
+    judging: &Judging,
+    asked: &Asked<'_>,
+    policy: &LoadedPolicy,
+    sources: Vec<Source>,
+) -> Result<GateReport, Failure> {
+    let baseline = asked.compared.baseline.as_deref().map(read_dated).transpose()?;
+    measured_of(judging, sources, |run, options| {
+        let version = asked.for_version.cloned();
+        let options = Options { level: asked.level.level, baseline, version, ..options };
         gate::gate(run, &policy.policy, provenance(judging, policy), &options)
     })
+}
+
+/// The page of a verdict, with every sample of the run.
+fn paged(arguments: &Gate, sources: &[Source], report: &GateReport) -> Result<PageReport, Failure> {
+    let chosen = &arguments.judging.chosen;
+    let options = calipers::score::Options {
+        scorers: chosen.scorer.clone(),
+        filter: score::filters(&chosen.filter)?,
+        labels: score::labels(&chosen.label)?,
+        level: arguments.level.level,
+        seed: Seed(chosen.seed),
+        ..calipers::score::Options::default()
+    };
+    let format = arguments.judging.reading.format.as_deref();
+    page(sources, format, &options, Some(report.clone()), None).map_err(score::told)
 }
 
 /// Where a verdict under this policy comes from.
@@ -77,6 +112,16 @@ pub(crate) fn measured<T>(
     arguments: &Judging,
     done: impl FnOnce(&Evaluated, Options<'_>) -> Result<T, gate::Failure>,
 ) -> Result<T, Failure> {
+    let sources = once(score::sources(&arguments.files, arguments.reading.format.as_deref())?);
+    measured_of(arguments, sources, done)
+}
+
+/// The same with the sources at hand: standard input can be read only once.
+fn measured_of<T>(
+    arguments: &Judging,
+    sources: Vec<Source>,
+    done: impl FnOnce(&Evaluated, Options<'_>) -> Result<T, gate::Failure>,
+) -> Result<T, Failure> {
     let labels = score::labels(&arguments.chosen.label)?;
     let expressions = Expressions::new(&arguments.scripts, labels.clone());
     expressions.load()?;
@@ -92,7 +137,6 @@ pub(crate) fn measured<T>(
         reducers: &reducers,
         ..Options::default()
     };
-    let sources = once(score::sources(&arguments.files, arguments.reading.format.as_deref())?);
     let run = gate::read(sources, arguments.reading.format.as_deref(), &options)?;
     for note in &run.notes {
         eprintln!("note: {}", printable(note));
@@ -102,7 +146,7 @@ pub(crate) fn measured<T>(
 }
 
 /// Each source once: one that is named twice, or in a folder that is named too, has no more attempts than it has.
-fn once(mut sources: Vec<Source>) -> Vec<Source> {
+pub(crate) fn once(mut sources: Vec<Source>) -> Vec<Source> {
     let mut seen = HashSet::new();
     sources.retain(|source| {
         let is_new = source.name == "-" || seen.insert(identity(&source.name));
@@ -121,10 +165,17 @@ enum Form {
     Markdown,
     Junit,
     Text,
+    Html,
 }
 
 impl Form {
-    fn write(self, report: &GateReport, output: Output) -> Result<(), Failure> {
+    /// Writes a report; the page, which has the results too, is made only where it is asked for.
+    fn write(
+        self,
+        report: &GateReport,
+        page: impl FnOnce() -> Result<PageReport, Failure>,
+        output: Output,
+    ) -> Result<(), Failure> {
         let text = match self {
             Self::Json => format!("{:#}\n", gate_json(report)),
             Self::Markdown => gate_markdown(report),
@@ -132,6 +183,7 @@ impl Form {
                 gate_junit(report).map_err(|error| Failure::Input(format!("JUnit cannot be written: {error}")))?
             }
             Self::Text => gate_text(report, Screen { style: Style::Plain, width: Screen::WIDTH }),
+            Self::Html => page_html(&page()?),
         };
         Ok(output.finish_with(&text)?)
     }
@@ -144,6 +196,7 @@ impl Form {
             "markdown" | "md" => Self::Markdown,
             "junit" | "xml" => Self::Junit,
             "text" | "txt" => Self::Text,
+            "html" => Self::Html,
             _ => return None,
         })
     }
@@ -201,7 +254,7 @@ fn wanted(arguments: &Gate) -> Result<Vec<Wanted<'_>>, Failure> {
 }
 
 fn parsed(option: &str) -> Result<Wanted<'_>, Failure> {
-    let known = "write `--output junit=report.xml`; the forms are json, markdown, junit and text";
+    let known = "write `--output junit=report.xml`; the forms are json, markdown, junit, html and text";
     let Some((form, file)) = option.split_once('=') else {
         return Err(Failure::Input(format!("`--output {option}` names no form\n  hint: {known}")));
     };
@@ -216,7 +269,7 @@ fn parsed(option: &str) -> Result<Wanted<'_>, Failure> {
 }
 
 /// What a path leads to, whether it is there yet or not.
-fn identity(file: &str) -> PathBuf {
+pub(crate) fn identity(file: &str) -> PathBuf {
     let path = Path::new(file);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let named = || Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?));

@@ -11,6 +11,7 @@ mod guard;
 mod metrics;
 mod policy;
 mod progress;
+mod report;
 mod score;
 
 use arguments::{Arguments, Command, Schema};
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Gate(gate) => gate::has_scripts(&gate.judging),
         Command::Baseline(baseline) => baseline::has_scripts(baseline),
         Command::Policy(arguments::Policy::Check(check)) => policy::has_scripts(check),
+        Command::Report(report) => report::has_scripts(report),
         _ => false,
     };
     if has_scripts && !guard::is_child() {
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Gate(gate) => return exit::verdict(gate::run(&gate)),
         Command::Baseline(arguments) => baseline::run(&arguments),
         Command::Policy(arguments::Policy::Check(check)) => return policy::check(&check),
+        Command::Report(report) => report::run(*report),
         Command::Convert(convert) => convert::run(&convert),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Formats { json } => score::formats(json),

@@ -4,15 +4,17 @@
 //! - [`gate_text`], [`gate_json`], [`gate_markdown`], [`gate_junit`] and [`gate_annotations`]: a verdict, for a terminal, a
 //!   program, a pull request, a CI server, and the log of a GitHub workflow.
 //! - [`raise_text`] and [`raise_json`]: higher thresholds for a policy.
+//! - [`page_html`] and [`compare_html`]: a page in one file, for a browser.
 //! - [`findings_text`] and [`findings_json`]: what was found in a policy.
 //!
 //! Text from models and files is untrusted everywhere: its control characters are made visible before it reaches a
-//! terminal, and what has a meaning in Markdown, XML or a workflow's log is escaped there.
+//! terminal, and what has a meaning in Markdown, XML, HTML or a workflow's log is escaped there.
 
 mod annotations;
 mod findings;
 mod gate;
 mod gate_json;
+mod html;
 mod json;
 mod junit;
 mod markdown;
@@ -24,6 +26,7 @@ mod text;
 pub use annotations::gate_annotations;
 pub use findings::{FINDINGS_SCHEMA, Findings, findings_json, findings_text};
 pub use gate_json::{GATE_SCHEMA, gate_json};
+pub use html::{compare_html, page_html};
 pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
 pub use junit::{JunitError, gate_junit};
 pub use markdown::{GATE_MARKER, gate_markdown};

@@ -40,6 +40,43 @@ pub(crate) fn percent(level: f64) -> String {
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A p-value: `0.008`, `< 0.0001`. It does not look like the error that is allowed if it is not that.
+pub(crate) fn p_digits(p: f64, alpha: f64) -> String {
+    if p < 0.0001 {
+        return "< 0.0001".to_owned();
+    }
+    let few = match p {
+        p if p >= 0.1 => 2,
+        p if p >= 0.001 => 3,
+        _ => 4,
+    };
+    let looks_like = |digits: &String| digits.parse() == Ok(alpha) && (p - alpha).abs() > 1e-12;
+    let told = (few..=BESIDE_DIGITS).map(|places| format!("{p:.places$}")).find(|digits| !looks_like(digits));
+    let digits = told.unwrap_or_else(|| format!("{p:.few$}"));
+    if digits == "1.00" { "1".to_owned() } else { digits }
+}
+
+/// A factor: `× 1.08`, where 1 is no change.
+pub(crate) fn factor(x: f64) -> String {
+    format!("× {}", factor_digits(x))
+}
+
+fn factor_digits(x: f64) -> String {
+    match x {
+        x if x >= 100.0 => format!("{x:.0}"),
+        x if x >= 10.0 => format!("{x:.1}"),
+        // What is nearly 1 is told with one digit more than the rest.
+        x if (x - 1.0).abs() < 0.05 => format!("{x:.3}"),
+        x => format!("{x:.2}"),
+    }
+}
+
+/// The interval of a factor.
+pub(crate) fn factors(lower: Option<f64>, upper: Option<f64>) -> String {
+    let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), factor_digits);
+    format!("[{}, {}]", bound(lower), bound(upper))
+}
+
 /// How the numbers of a metric are written. Numbers that stand side by side share one, so that they can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
@@ -205,6 +242,12 @@ mod tests {
         ] {
             assert_eq!(Scale::of(unit, x).text(x), want);
         }
+    }
+
+    #[test]
+    fn a_p_value_looks_like_no_other() {
+        assert_eq!([0.0, 0.0499, 0.05, 1.0].map(|p| p_digits(p, 0.05)), ["< 0.0001", "0.0499", "0.050", "1"]);
+        assert_eq!(factors(Some(0.5), Some(1.02)), "[0.50, 1.020]");
     }
 
     #[test]

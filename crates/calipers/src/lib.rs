@@ -29,6 +29,8 @@ pub mod convert;
 #[cfg(feature = "files")]
 pub mod gate;
 pub mod guide;
+#[cfg(feature = "files")]
+pub mod page;
 pub mod pipeline;
 #[cfg(feature = "files")]
 pub mod score;

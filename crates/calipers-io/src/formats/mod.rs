@@ -25,7 +25,7 @@ mod waza;
 pub(crate) use csv::cell;
 pub use inspect::InspectLog;
 pub(crate) use inspect::{SampleText, sample_place, write_archive, write_document};
-pub(crate) use native::{Role, embedded};
+pub(crate) use native::{Role, embedded, facts as native_facts};
 
 use crate::{ReadError, Run, Shape, Source, Wanted};
 use calipers_core::{Samples, Shards};
