@@ -147,7 +147,7 @@ fn metric_row(metric: &MetricComparison, alpha: f64) -> Markup {
     };
     html! {
         tr {
-            td { span.badge class=(class) { (key(class)) (metric.verdict.name()) } }
+            td { span.badge.(class) { (key(class)) (metric.verdict.name()) } }
             th scope="row" { (name(&metric.metric)) small { (sentence(&metric.sentence)) } }
             @match &metric.change.value {
                 Ok(change) => {

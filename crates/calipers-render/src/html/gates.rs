@@ -74,7 +74,7 @@ fn badge(verdict: Verdict) -> Markup {
         Verdict::Fail => "failed",
         Verdict::Undecided => "unscored",
     };
-    html! { span.badge class=(class) { (key(class)) (verdict.name()) } }
+    html! { span.badge.(class) { (key(class)) (verdict.name()) } }
 }
 
 fn row(gate: &GateResult, report: &GateReport, rates: Axis) -> Markup {

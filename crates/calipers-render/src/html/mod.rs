@@ -180,7 +180,7 @@ fn verdict(report: &PageReport) -> Markup {
     };
     let restriction = report.gate.as_ref().and_then(crate::gate::restriction);
     html! {
-        section.hero class=(class) aria-label="Verdict" {
+        section.hero.(class) aria-label="Verdict" {
             @if !word.is_empty() {
                 h1.verdict { (seal(class)) span { (word) } }
                 p.decided { (sentence(&sentence_of)) }

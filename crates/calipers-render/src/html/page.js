@@ -69,7 +69,7 @@
     let haystack = null;
 
     const columns = [
-      { key: "outcome", name: "outcome", width: "104px", value: (i) => severity[rows.outcome[i]] * 2 + (rows.flaky[i] ? 0 : 1) },
+      { key: "outcome", name: "outcome", width: "104px", value: (i) => severity[rows.outcome[i]] * 2 + (rows.flaky[i] ? 1 : 0) },
       { key: "id", name: "sample", width: "minmax(110px, 1.4fr)", value: (i) => i },
       { key: "category", name: "category", width: "minmax(80px, 1fr)", value: (i) => rows.categories[rows.category[i]] ?? "", skip: !rows.categories.length },
       { key: "run", name: "run", width: "minmax(80px, 1fr)", value: (i) => rows.run[i], skip: rows.runs.length < 2 },

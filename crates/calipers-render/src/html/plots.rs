@@ -89,9 +89,9 @@ pub(super) fn forest(axis: Axis, figure: &Figure, rule: Option<Rule>, mark: Mark
             @if let Some(rule) = rule { (threshold(axis, rule)) }
             @if let Some(interval) = figure.interval {
                 @let (from, to) = (interval.lower.unwrap_or(axis.lower), interval.upper.unwrap_or(axis.upper));
-                line.interval class=(mark.class()) x1=(px(axis.at(from))) x2=(px(axis.at(to))) y1=(middle) y2=(middle) {}
+                line.interval.(mark.class()) x1=(px(axis.at(from))) x2=(px(axis.at(to))) y1=(middle) y2=(middle) {}
                 @for bound in [interval.lower, interval.upper].into_iter().flatten() {
-                    line.cap class=(mark.class()) x1=(px(axis.at(bound))) x2=(px(axis.at(bound))) y1=(middle - 4.0) y2=(middle + 4.0) {}
+                    line.cap.(mark.class()) x1=(px(axis.at(bound))) x2=(px(axis.at(bound))) y1=(middle - 4.0) y2=(middle + 4.0) {}
                 }
             }
             (point(axis.at(value), middle, mark))
@@ -136,10 +136,10 @@ pub(super) fn axis_of_rates(axis: Axis) -> Markup {
     html! {
         svg.ticks viewBox=(format!("0 0 {WIDTH} 14")) aria-hidden="true" {
             @for tick in first..=last {
-                @let x = axis.at(tick as f64 * step);
-                @let anchor = if x > WIDTH - 14.0 { "end" } else if x < 14.0 { "start" } else { "middle" };
-                @let x = if x > WIDTH - 14.0 { WIDTH } else if x < 14.0 { 0.0 } else { x };
-                text x=(px(x)) y="11" text-anchor=(anchor) { (Scale::Percent.exact(tick as f64 * step)) }
+                @let (x, is_last) = (axis.at(tick as f64 * step), tick == last);
+                @let label = Scale::Percent.exact(tick as f64 * step);
+                // One sign of the unit is enough.
+                text x=(px(x)) y="11" text-anchor="middle" { (if is_last { &*label } else { label.trim_end_matches(" %") }) }
             }
         }
     }
@@ -184,7 +184,7 @@ pub(super) fn key(class: &str) -> Markup {
         "errored" => html! { path d="M1 1 9 9M9 1 1 9" {} },
         _ => html! { circle.hollow cx="5" cy="5" r="3.5" {} },
     };
-    html! { svg.key class=(class) viewBox="0 0 10 10" aria-hidden="true" { (shape) } }
+    html! { svg.key.(class) viewBox="0 0 10 10" aria-hidden="true" { (shape) } }
 }
 
 /// The size of a histogram.
