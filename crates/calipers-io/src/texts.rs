@@ -126,3 +126,41 @@ pub fn read_texts(source: &Source, format: &str, each: &mut dyn FnMut(SampleId, 
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outputs(lines: &str) -> Vec<(String, u32, Option<String>)> {
+        let mut found = Vec::new();
+        let source = Source::bytes("results.jsonl", lines.as_bytes());
+        read_texts(&source, "native", &mut |id, epoch, texts| {
+            found.push((id.to_string(), epoch, texts.output.map(|output| output.to_string())));
+        })
+        .expect("it can be read");
+        found
+    }
+
+    #[test]
+    fn records_of_every_layout_tell_their_texts() {
+        let want = [("a".to_owned(), 1, Some("x".to_owned())), ("a".to_owned(), 2, Some("y".to_owned()))];
+        assert_eq!(outputs("{\"id\": \"a\", \"output\": \"x\"}\n{\"id\": \"a\", \"response\": \"y\"}\n"), want);
+        assert_eq!(outputs(r#"[{"id": "a", "output": "x"}, {"id": "a", "epoch": 2, "output": "y"}]"#), want);
+        assert_eq!(
+            outputs("{\n \"id\": \"a\",\n \"output\": \"x\"\n}\n{\n \"id\": \"a\",\n \"output\": \"y\"\n}"),
+            want
+        );
+    }
+
+    #[test]
+    fn a_conversation_is_read_as_messages_and_printed_where_a_text_is_wanted() {
+        let message = |role: &str, content: &str| {
+            Value::Map(vec![("role".into(), role.into()), ("content".into(), content.into())])
+        };
+        let talk = Value::List(vec![message("system", "Be brief."), message("user", "2 + 2?")]);
+        let facts: [(Arc<str>, Value); 2] = [("prompt".into(), talk.clone()), ("messages".into(), talk)];
+        let texts = Texts::among(facts.iter().map(|(name, value)| (name, value)));
+        assert_eq!(texts.input.as_deref(), Some("system: Be brief.\n\nuser: 2 + 2?"));
+        assert_eq!(texts.messages.len(), 2);
+    }
+}

@@ -133,7 +133,8 @@ fn mark(change: Change) -> (Mark, &'static str) {
         Change::Improved => (Mark::Good, "passed"),
         Change::Regressed => (Mark::Bad, "failed"),
         Change::Changed => (Mark::Plain, "unscored"),
-        Change::WithinNoise | Change::NoChangeDetected | Change::Unknown => (Mark::Open, "unscored"),
+        Change::WithinNoise | Change::NoChangeDetected => (Mark::Plain, "neutral"),
+        Change::Unknown => (Mark::Open, "unscored"),
     }
 }
 

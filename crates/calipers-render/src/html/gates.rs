@@ -40,6 +40,7 @@ pub(super) fn gates(report: &GateReport) -> Markup {
             p.quiet.legend {
                 span { (key("passed")) "passes" } span { (key("failed")) "fails" } span { (key("unscored")) "undecided" }
                 span { "dashed: the threshold, with an arrow to the side that is asked for" }
+                span { "what is no rate has a scale of its own, from 0" }
             }
             (required(&report.required))
             @for composite in &report.composites { (formula(composite)) }
@@ -91,6 +92,8 @@ fn row(gate: &GateResult, report: &GateReport, rates: Axis) -> Markup {
             td { (badge(gate.verdict)) }
             th scope="row" {
                 (name(&cells.name))
+                // A condition over formulas may fail by a part that has no row of its own.
+                @if gate.kind == GateKind::Composite { small { (sentence(&gate.rule)) } }
                 @for remark in &remarks { small { (sentence(remark)) } }
             }
             @if cells.words.is_empty() {

@@ -36,7 +36,8 @@ impl Axis {
     /// Everything, with this value in the middle.
     pub(super) fn around(middle: f64, values: impl Iterator<Item = f64>) -> Self {
         let reach = values.map(|x| (x - middle).abs()).fold(0.0, f64::max) * 1.06;
-        Self { lower: middle - reach, upper: middle + reach }.or_unit()
+        let reach = if reach > 0.0 { reach } else { 1.0 };
+        Self { lower: middle - reach, upper: middle + reach }
     }
 
     /// An axis has two ends.
@@ -287,6 +288,8 @@ mod tests {
         assert_eq!((axis.lower, axis.upper), (0.0, 424.0));
         let axis = Axis::around(1.0, [0.5, 1.2].into_iter());
         assert!((axis.lower + axis.upper - 2.0).abs() < 1e-12 && axis.lower < 0.5);
+        // What did not change stands in the middle.
+        assert_eq!(Axis::around(1.0, [1.0].into_iter()).at(1.0), WIDTH / 2.0);
         // Nothing but zeros still has a place on paper.
         assert!(Axis::from_zero(std::iter::empty()).at(0.0).is_finite());
     }
