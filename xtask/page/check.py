@@ -107,11 +107,13 @@ class Page:
     def scheme(self, name):
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
-    def open(self, file, fragment=""):
+    def open(self, file, fragment="", scripted=True):
         # A new document even if only the fragment differs.
         self.ask("Page.navigate", url="about:blank")
+        self.ask("Emulation.setScriptExecutionDisabled", value=not scripted)
         self.ask("Page.navigate", url=file.resolve().as_uri() + fragment)
-        self.wait("document.readyState === 'complete' && document.documentElement.dataset.ready === 'yes'")
+        ready = " && document.documentElement.dataset.ready === 'yes'" if scripted else ""
+        self.wait("location.protocol === 'file:' && document.readyState === 'complete'" + ready)
 
     def key(self, name):
         text = name if len(name) == 1 else "\r" if name == "Enter" else ""
@@ -288,6 +290,14 @@ def check_compare(page, folder, file):
     page.picture(folder / "compare-light-1280.png", whole=True)
 
 
+def check_scriptless(page, folder, file):
+    page.open(file, scripted=False)
+    same(page.do("document.querySelector('.verdict').textContent.trim()"), "fail", "the verdict without a script")
+    same(page.do("document.querySelectorAll('.static tbody tr').length"), 11, "what did not pass, without a script")
+    same(page.do("getComputedStyle(document.querySelector('.static')).display"), "block", "and it is seen")
+    page.picture(folder / "gate-scriptless-1280.png", whole=True)
+
+
 def check_print(page, folder):
     page.ask("Emulation.setEmulatedMedia", media="print")
     same(page.do("getComputedStyle(document.querySelector('.static')).display"), "block", "paper has a table")
@@ -321,6 +331,7 @@ def check(browser, calipers, folder):
     check_gate(page, folder, gate)
     check_table(page, folder)
     check_print(page, folder)
+    check_scriptless(page, folder, gate)
     check_sample(page, folder, gate)
     check_compare(page, folder, made(calipers, folder / "compare.html", new, "--against", old))
     check_quiet(page)

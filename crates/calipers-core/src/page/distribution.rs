@@ -39,7 +39,7 @@ pub struct Bar {
     pub count: u64,
 }
 
-/// As many different values have a bar each.
+/// As many different grades have a bar each.
 const VALUES_MAX: usize = 12;
 /// About as many bins are made of more.
 const BINS: f64 = 24.0;
@@ -65,16 +65,18 @@ impl Distribution {
         let beyond = beyond.iter().filter(|value| **value == f64::INFINITY).count() as u64;
         values.sort_by(f64::total_cmp);
         let n = values.len() as u64 + beyond;
-        let bars = by_value(&values).unwrap_or_else(|| by_range(&values));
+        // What is measured, and not given as a grade, has bins of one width however few values there are.
+        let values_max = if unit == Unit::Plain { VALUES_MAX } else { 1 };
+        let bars = by_value(&values, values_max).unwrap_or_else(|| by_range(&values));
         (!bars.is_empty()).then(|| Self { name: name.into(), unit, of, bars, n, beyond })
     }
 }
 
 /// A bar for each value, if they are few.
-fn by_value(sorted: &[f64]) -> Option<Vec<Bar>> {
+fn by_value(sorted: &[f64], values_max: usize) -> Option<Vec<Bar>> {
     let mut bars: Vec<Bar> = Vec::new();
     for same in sorted.chunk_by(|a, b| a == b) {
-        if bars.len() == VALUES_MAX {
+        if bars.len() == values_max {
             return None;
         }
         bars.push(Bar { lower: same[0], upper: same[0], count: same.len() as u64 });

@@ -78,7 +78,7 @@ fn rows(report: &PageReport, starts: &[usize]) -> String {
     if samples.iter().any(|sample| sample.scores.first().is_some_and(Option::is_some)) {
         numbers(&mut out, "score", samples, Unit::Plain, |sample| sample.scores.first().copied().flatten());
     }
-    let columns: [(&str, Unit, fn(&PageSample) -> Option<f64>); 3] = [
+    let columns: [(&str, Unit, Of); 3] = [
         ("latency", Unit::Milliseconds, |sample| sample.latency_ms),
         ("tokens", Unit::Tokens, |sample| sample.tokens),
         ("cost", Unit::Usd, |sample| sample.cost_usd),
@@ -95,6 +95,9 @@ fn rows(report: &PageReport, starts: &[usize]) -> String {
     out.push('}');
     out
 }
+
+/// A number of a sample.
+type Of = fn(&PageSample) -> Option<f64>;
 
 fn column<'a>(out: &mut String, name: &str, samples: &'a [PageSample], put: impl FnMut(&mut String, &'a PageSample)) {
     key(out, name);

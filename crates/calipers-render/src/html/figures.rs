@@ -1,6 +1,6 @@
 //! The figures of runs: metrics with intervals, how values are spread, repeats, what was spent, and how it was all computed.
 
-use super::plots::{Axis, Mark, counts, forest, histogram, reach};
+use super::plots::{Axis, Mark, counts, forest, histogram, reach, ticks};
 use super::{link, name, sentence, settings};
 use crate::numbers::{Scale, number, percent};
 use crate::terminal::score_title;
@@ -25,27 +25,37 @@ pub(super) fn metrics(report: &PageReport) -> Markup {
             h2 { "Metrics" }
             @for run in &report.runs {
                 (heading(report, run))
-                @for score in &run.report.results.scores { (score_table(score, &run.report.results)) }
+                @let axis = shared_axis(&run.report.results);
+                @for score in &run.report.results.scores { (score_table(score, &run.report.results, axis)) }
                 @if !run.report.recorded.is_empty() { (recorded(run)) }
             }
         }
     }
 }
 
-fn score_table(score: &ScoreResult, results: &Results) -> Markup {
+/// True for figures that can share an axis: those between 0 and 1.
+fn is_unit(figure: &Figure) -> bool {
+    figure.interval.is_some() && reach(figure).all(|x| (0.0..=1.0).contains(&x))
+}
+
+/// One axis for all scores of a run, so that they can be compared.
+fn shared_axis(results: &Results) -> Axis {
+    let figures = results.scores.iter().flat_map(|score| score.metrics.values()).map(|metric| &metric.figure);
+    Axis::of_rates(figures.filter(|figure| is_unit(figure)).flat_map(reach))
+}
+
+fn score_table(score: &ScoreResult, results: &Results, shared: Axis) -> Markup {
     let figures: Vec<(&String, &MetricResult)> = score.metrics.iter().collect();
-    let is_unit = |figure: &Figure| figure.interval.is_some() && reach(figure).all(|x| (0.0..=1.0).contains(&x));
-    let shared = figures.iter().map(|(_, metric)| &metric.figure).filter(|figure| is_unit(figure));
-    let axis = Axis::of_rates(shared.flat_map(reach));
+    let has_shared = figures.iter().any(|(_, metric)| is_unit(&metric.figure));
     let row = |(shown, metric): &(&String, &MetricResult)| {
         let figure = &metric.figure;
-        let axis = if is_unit(figure) { axis } else { Axis::from_zero(reach(figure)) };
+        let axis = if is_unit(figure) { shared } else { Axis::from_zero(reach(figure)) };
         figure_row(shown, figure, axis, results)
     };
     html! {
         h3 { (score_title(score)) }
         table.forest {
-            thead { tr { th { "metric" } th.plot { "" } th.num { "estimate" } th.num { (percent(results.level)) " interval" } th.num { "n" } th.num { "missing" } } }
+            thead { tr { th { "metric" } th.plot { @if has_shared { (ticks(shared, Scale::Number)) } } th.num { "estimate" } th.num { (percent(results.level)) " interval" } th.num { "n" } th.num { "missing" } } }
             tbody { @for figure in figures.iter().take(FIGURES_MAX) { (row(figure)) } }
         }
         @if figures.len() > FIGURES_MAX {

@@ -1,6 +1,6 @@
 //! A verdict on a page: the gates with their intervals, categories, formulas and required scenarios.
 
-use super::plots::{Axis, Mark, axis_of_rates, forest, key, no_change, reach};
+use super::plots::{Axis, Mark, forest, key, no_change, reach, ticks};
 use super::{link, name, sentence};
 use crate::gate::{Cells, coverage, estimate, interval, interval_header, missing_from, outcome, remarks, scenarios};
 use crate::numbers::{Scale, number};
@@ -22,7 +22,7 @@ pub(super) fn gates(report: &GateReport) -> Markup {
             table.forest {
                 thead {
                     tr {
-                        th { "verdict" } th { "gate" } th.plot { (axis_of_rates(axis)) }
+                        th { "verdict" } th { "gate" } th.plot { (ticks(axis, Scale::Percent)) }
                         th.num { "estimate" } th.num { (interval_header(report)) } th.num { "threshold" } th.num { "margin" } th.num { "n" }
                     }
                 }

@@ -225,6 +225,7 @@ fn run_line(run: &PageRun, report: &PageReport) -> Markup {
                 ("passed", "passed", passed), ("failed", "failed", failed),
                 ("errored", "errored", errored), ("unscored", "unscored", unscored),
             ]))
+            @if report.gate.is_none() { p.quiet { "A sample passed: " (sentence(&run.pass_rule)) "." } }
         }
     }
 }

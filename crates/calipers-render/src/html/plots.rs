@@ -130,7 +130,7 @@ fn threshold(axis: Axis, rule: Rule) -> Markup {
 }
 
 /// The ends of an axis that rows share, and ticks between them.
-pub(super) fn axis_of_rates(axis: Axis) -> Markup {
+pub(super) fn ticks(axis: Axis, scale: Scale) -> Markup {
     let step = if axis.upper - axis.lower > 0.55 { 0.2 } else { 0.1 };
     let first = (axis.lower / step - 1e-9).ceil() as i64;
     let last = (axis.upper / step + 1e-9).floor() as i64;
@@ -138,7 +138,7 @@ pub(super) fn axis_of_rates(axis: Axis) -> Markup {
         svg.ticks viewBox=(format!("0 0 {WIDTH} 14")) aria-hidden="true" {
             @for tick in first..=last {
                 @let (x, is_last) = (axis.at(tick as f64 * step), tick == last);
-                @let label = Scale::Percent.exact(tick as f64 * step);
+                @let label = scale.exact(tick as f64 * step);
                 // One sign of the unit is enough.
                 text x=(px(x)) y="11" text-anchor="middle" { (if is_last { &*label } else { label.trim_end_matches(" %") }) }
             }
