@@ -186,6 +186,15 @@ fn runs_that_share_nothing_are_not_compared() {
 }
 
 #[test]
+fn the_same_sample_of_two_runs_has_two_addresses() {
+    let lines = "{\"id\": \"q 1\", \"score\": 0}\n";
+    let page = page(&[source("b", lines), source("a", lines)], None, &Options::default(), None, None).unwrap();
+    assert_eq!((page.title.as_str(), page.samples.len()), ("b and 1 more", 2));
+    let html = page_html(&page);
+    assert!(html.contains("\"#sample=q%201\"") && html.contains("\"#sample=q%201&amp;run=1\""), "{html}");
+}
+
+#[test]
 fn a_page_of_nothing_says_so() {
     let page = written(&["-"], "");
     assert!(page.contains("- is empty") && !page.contains("id=\"rows\""));

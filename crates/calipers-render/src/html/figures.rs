@@ -1,7 +1,7 @@
 //! The figures of runs: metrics with intervals, how values are spread, repeats, what was spent, and how it was all computed.
 
 use super::plots::{Axis, Mark, counts, forest, histogram, reach, ticks};
-use super::{link, name, sentence, settings};
+use super::{link_in, name, sentence, settings};
 use crate::numbers::{Scale, number, percent};
 use crate::terminal::score_title;
 use calipers_core::page::{PageReport, PageRun};
@@ -138,7 +138,7 @@ pub(super) fn repeats(report: &PageReport) -> Markup {
                             p.about { b { (repeats.flaky) } " of " (repeats.repeated) " repeated samples are flaky: some attempts passed and some failed" }
                             p.flips {
                                 @let flaky: Vec<String> = report.samples.iter().filter(|sample| sample.run == place && sample.is_flaky).map(|sample| sample.id.to_string()).collect();
-                                @for (place, id) in flaky.iter().take(FLAKY_MAX).enumerate() { @if place > 0 { ", " } (link(id)) }
+                                @for (nth, id) in flaky.iter().take(FLAKY_MAX).enumerate() { @if nth > 0 { ", " } (link_in(place, id)) }
                                 @if flaky.len() > FLAKY_MAX { " and " (flaky.len() - FLAKY_MAX) " more" }
                             }
                         }

@@ -113,9 +113,15 @@ fn sentence(text: &str) -> String {
     clean(&abridged(text, TEXT_MAX))
 }
 
-/// A link to a sample's own view.
+/// A link to a sample's own view, in the first run that has it.
 fn link(id: &str) -> Markup {
-    html! { a.sample href=(format!("#sample={}", encoded(id))) { (name(id)) } }
+    link_in(0, id)
+}
+
+/// The same in the run at this place.
+fn link_in(run: usize, id: &str) -> Markup {
+    let run = if run == 0 { String::new() } else { format!("&run={run}") };
+    html! { a.sample href=(format!("#sample={}{run}", encoded(id))) { (name(id)) } }
 }
 
 /// A name within an address (RFC 3986, section 2.3).
@@ -269,7 +275,7 @@ fn static_row(sample: &PageSample) -> Markup {
     html! {
         tr {
             td { (plots::key(word)) " " (word) }
-            td { (link(&sample.id.to_string())) }
+            td { (link_in(sample.run, &sample.id.to_string())) }
             td { (sample.category.as_deref().map(name).unwrap_or_default()) }
             td.num { (passed) " of " (sample.attempts.len()) }
             td { (sample.reason.as_deref().map(sentence).unwrap_or_default()) }

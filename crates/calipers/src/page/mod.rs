@@ -128,8 +128,8 @@ fn title(report: &PageReport) -> String {
         (Some(task), Some(model)) => format!("{task} · {model}"),
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) => {
-            let names = report.runs.iter().map(|run| run.report.source.as_str()).collect::<BTreeSet<_>>();
-            let names: Vec<&str> = names.into_iter().collect();
+            let mut names: Vec<&str> = report.runs.iter().map(|run| run.report.source.as_str()).collect();
+            names.dedup();
             match names[..] {
                 [] => "nothing".to_owned(),
                 [one] => one.to_owned(),
