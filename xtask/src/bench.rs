@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: our speed beside that of the tools people use today.
 
 use crate::python::Environment;
-use crate::{Failure, process, python};
+use crate::{Failure, page, process, python};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,13 +12,15 @@ Compares speed with peers on the same data, after checking that the answers agre
 usage: cargo xtask bench [ARGS]
        cargo xtask bench files [ARGS]
        cargo xtask bench gate
+       cargo xtask bench page
        cargo xtask bench eval [ARGS]
 
 The first compares metrics and reducers on objects in memory with Inspect AI and numpy. The second compares whole
 commands on files with Inspect AI, polars and DuckDB; it makes the files on first use, below target/bench-data, which
 takes some minutes and 400 MB, and it needs Linux or macOS. The third measures the time that a verdict takes beyond
-reading, and needs no peers. The fourth runs whole evaluations, here and in Inspect AI, on a mock model and on a local
-server that takes its time.
+reading, and needs no peers. The fourth writes a page of 20,000 samples with five attempts each and opens it in a
+headless Chromium. The last runs whole evaluations, here and in Inspect AI, on a mock model and on a local server that
+takes its time.
 
 The Python peers live in a private environment, target/bench-venv, which is made on first use and needs `python3` and
 the network. Its versions are printed and kept in target/bench-venv/versions.txt; delete the folder to renew it.
@@ -35,6 +37,12 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     if args.first().is_some_and(|first| first == "gate") {
         let mut command = process::cargo(root);
         return step("bench", command.args(["run", "--release", "--package", "bench", "--", "gate"]));
+    }
+    if args.first().is_some_and(|first| first == "page") {
+        let mut build = process::cargo(root);
+        step("build", build.args(["build", "--release", "--package", "calipers-cli"]))?;
+        let found = page::command(root, &page::program("release"), &["--bench"]);
+        return step("bench", &mut found.map_err(|cause| failed("browser", &cause))?);
     }
     let environment =
         python::environment(root, VENV, &PEERS).map_err(|missing| failed(missing.step, &missing.cause))?;

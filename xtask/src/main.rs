@@ -7,6 +7,7 @@ mod bench;
 mod calibrate;
 mod checks;
 mod fuzz;
+mod page;
 mod process;
 mod python;
 mod suites;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
 use crate::checks::{self, Repository};
-use crate::{Failure, process, python};
+use crate::{Failure, page, process, python};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -12,6 +12,9 @@ The whole gate. Every step runs, even after one has failed, and the last line co
 The step `inspect` needs Inspect AI, which lives in a private environment, target/inspect-venv. It is made on first use
 and needs `python3` and the network; where there is neither, the step is skipped and says why.
 
+The step `page` needs `python3` and Chromium, which it installs where it may (Debian, as root). Its pages and screenshots are
+kept in target/page, for whoever wants to look.
+
 usage: cargo xtask test
 
 steps:
@@ -21,6 +24,7 @@ steps:
   tests         all tests but those of the documentation, with cargo-nextest where it is installed
   doc-tests     the examples in the documentation
   inspect       numbers and logs held against Inspect itself, in both directions; skipped without Python or network
+  page          the page of `calipers report` in a headless Chromium; skipped without Chromium or Python
   paths         no file names a folder of somebody's machine
   unfinished    no placeholder macros in Rust code
   code-map      ARCHITECTURE.md names every crate
@@ -57,6 +61,11 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
             gate.command("inspect", command.env(INSPECT_VARIABLE, root.join(environment.python)));
         }
         Err(missing) => gate.skip("inspect", &missing.cause),
+    }
+    match page::command(root, &page::program("debug"), &[]) {
+        // The tests have built the program.
+        Ok(mut command) => gate.command("page", &mut command),
+        Err(missing) => gate.skip("page", &missing),
     }
 
     let repository = Repository::read(root).map_err(|cause| Failure::Failed(format!("reading the files: {cause}")))?;

@@ -28,6 +28,8 @@ pub(crate) enum Command {
     /// Look at a policy before it is used
     #[command(subcommand)]
     Policy(Policy),
+    /// Write a page about results, in one file that any browser opens
+    Report(Box<crate::report::Report>),
     /// Write results in another form
     Convert(Convert),
     /// List the metrics, or explain one
@@ -209,8 +211,8 @@ pub(crate) struct Gate {
     #[arg(long, value_name = "VERSION")]
     pub(crate) for_version: Option<String>,
 
-    /// Write the report to files too: json=FILE, markdown=FILE, junit=FILE, text=FILE (repeatable, or after commas). A file
-    /// of before is removed at the start; `-` takes the place of what is printed
+    /// Write the report to files too: json=FILE, markdown=FILE, junit=FILE, html=FILE, text=FILE (repeatable, or after
+    /// commas). A file of before is removed at the start; `-` takes the place of what is printed
     #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
     pub(crate) output: Vec<String>,
 

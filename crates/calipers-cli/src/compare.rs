@@ -8,7 +8,8 @@ use crate::{gate as judged, guard, score};
 use calipers::compare::{self, CompareReport, Loaded, Options};
 use calipers::gate;
 use calipers::io::{Output, printable};
-use calipers::render::{Ink, Screen, compare_json, compare_markdown, compare_plot, compare_text};
+use calipers::page::{PageReport, page};
+use calipers::render::{Ink, Screen, compare_json, compare_markdown, compare_plot, compare_text, page_html};
 use calipers::stats::components::Estimand as Claim;
 use calipers::stats::multiplicity::Correction as Adjustment;
 use calipers::{Fault, Metric, Reducer, Seed, Verdict};
@@ -69,7 +70,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Write the report to files too: json=FILE, markdown=FILE, text=FILE (repeatable, or after commas). A file of before is
+    /// Write the report to files too: json=FILE, markdown=FILE, text=FILE, html=FILE (repeatable, or after commas). A file of before is
     /// removed at the start; `-` takes the place of what is printed
     #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
     pub(crate) output: Vec<String>,
@@ -121,7 +122,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Verdict, Failure> {
     let is_judged = arguments.fail_on == Some(FailOn::Regression);
     let is_printed = outputs.iter().any(|(_, output)| output.name() == "-");
     for (form, output) in outputs {
-        output.finish_with(&form.text(&report, is_judged))?;
+        output.finish_with(&form.text(&report, is_judged, arguments)?)?;
     }
     if !is_printed {
         let mut text = compare_text(&report, is_judged, score::screen());
@@ -248,25 +249,46 @@ pub(crate) fn loaded(names: &[String], reading: &Reading, chosen: &compare::Chos
     Ok(loaded)
 }
 
+/// The page of a comparison: what changed, and the samples of the candidate.
+fn paged(arguments: &Compare, report: &CompareReport) -> Result<PageReport, Failure> {
+    let format = arguments.reading.format.as_deref();
+    let sources = judged::once(score::sources(std::slice::from_ref(&arguments.candidate), format)?);
+    let options = calipers::score::Options {
+        scorers: arguments.chosen.scorer.clone(),
+        filter: score::filters(&arguments.chosen.filter)?,
+        labels: score::labels(&arguments.chosen.label)?,
+        level: arguments.level.level,
+        seed: Seed(arguments.chosen.seed),
+        ..calipers::score::Options::default()
+    };
+    page(&sources, format, &options, None, Some(report.clone())).map_err(score::told)
+}
+
 /// The forms that a comparison can be written in.
 #[derive(Clone, Copy)]
 enum Form {
     Json,
     Markdown,
     Text,
+    Html,
 }
 
 /// The forms by name.
-const FORMS: &[output::Form<Form>] =
-    &[(&["json"], Form::Json), (&["markdown", "md"], Form::Markdown), (&["text", "txt"], Form::Text)];
+const FORMS: &[output::Form<Form>] = &[
+    (&["json"], Form::Json),
+    (&["markdown", "md"], Form::Markdown),
+    (&["text", "txt"], Form::Text),
+    (&["html"], Form::Html),
+];
 
 impl Form {
-    fn text(self, report: &CompareReport, is_judged: bool) -> String {
-        match self {
+    fn text(self, report: &CompareReport, is_judged: bool, arguments: &Compare) -> Result<String, Failure> {
+        Ok(match self {
             Self::Json => format!("{:#}\n", compare_json(report)),
             Self::Markdown => compare_markdown(report),
+            Self::Html => page_html(&paged(arguments, report)?),
             Self::Text => compare_text(report, is_judged, Screen::PLAIN),
-        }
+        })
     }
 }
 

@@ -1,13 +1,16 @@
 //! `calipers gate`: may this version ship?
 
-use crate::arguments::{Gate, Judging};
+use crate::arguments::{Compared, Gate, Judging, Level, Scripts};
 use crate::exit::{Failure, print};
 use crate::expressions::Expressions;
 use crate::output::{self, identity};
 use crate::{compare, guard, score};
 use calipers::gate::{self, Evaluated, Options};
 use calipers::io::{LoadedPolicy, Output, Source, load_policy, printable, read_baseline, read_suite};
-use calipers::render::{Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_plot, gate_text};
+use calipers::page::{PageReport, page};
+use calipers::render::{
+    Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_plot, gate_text, page_html,
+};
 use calipers::{Baseline, GateReport, Provenance, Seed, Verdict};
 use std::collections::HashSet;
 use std::fs::OpenOptions;
@@ -19,11 +22,14 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
     // A wrong name fails before any work is done.
     let outputs = outputs(arguments)?;
     let policy = load_policy(Path::new(&arguments.judging.policy))?;
-    let report = judge(arguments, &policy)?;
+    let sources = once(score::sources(&arguments.judging.files, arguments.judging.reading.format.as_deref())?);
+    let asked =
+        Asked { compared: &arguments.compared, level: &arguments.level, for_version: arguments.for_version.as_ref() };
+    let report = judge(&arguments.judging, &asked, &policy, sources.clone())?;
     // A report on standard output takes the place of what is printed there otherwise.
     let is_printed = outputs.iter().any(|(_, output)| output.name() == "-");
     for (form, output) in outputs {
-        form.write(&report, output)?;
+        form.write(&report, || paged(arguments, &sources, &report), output)?;
     }
     if !is_printed {
         let mut text = gate_text(&report, score::screen());
@@ -44,20 +50,51 @@ pub(crate) fn run(arguments: &Gate) -> Result<Verdict, Failure> {
 
 /// True unless it is certain that no script runs.
 pub(crate) fn has_scripts(arguments: &Judging) -> bool {
-    // What is wrong with a policy is said when it is used.
-    let expressions =
-        load_policy(Path::new(&arguments.policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
-    guard::is_needed(&expressions, &arguments.scripts.load)
+    runs_scripts(&arguments.policy, &arguments.scripts)
 }
 
-fn judge(arguments: &Gate, policy: &LoadedPolicy) -> Result<GateReport, Failure> {
-    let baseline = arguments.compared.baseline.as_deref().map(read_dated).transpose()?;
-    let judging = &arguments.judging;
-    measured(judging, |run, options| {
-        let options =
-            Options { level: arguments.level.level, baseline, version: arguments.for_version.clone(), ..options };
+/// The same for a policy with what is loaded beside it.
+pub(crate) fn runs_scripts(policy: &str, scripts: &Scripts) -> bool {
+    // What is wrong with a policy is said when it is used.
+    let expressions = load_policy(Path::new(policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
+    guard::is_needed(&expressions, &scripts.load)
+}
+
+/// What a verdict depends on besides what every judging does.
+pub(crate) struct Asked<'a> {
+    pub(crate) compared: &'a Compared,
+    pub(crate) level: &'a Level,
+    pub(crate) for_version: Option<&'a String>,
+}
+
+/// Judges the results in these sources.
+pub(crate) fn judge(
+    judging: &Judging,
+    asked: &Asked<'_>,
+    policy: &LoadedPolicy,
+    sources: Vec<Source>,
+) -> Result<GateReport, Failure> {
+    let baseline = asked.compared.baseline.as_deref().map(read_dated).transpose()?;
+    measured_of(judging, sources, |run, options| {
+        let version = asked.for_version.cloned();
+        let options = Options { level: asked.level.level, baseline, version, ..options };
         gate::gate(run, &policy.policy, provenance(judging, policy), &options)
     })
+}
+
+/// The page of a verdict, with every sample of the run.
+fn paged(arguments: &Gate, sources: &[Source], report: &GateReport) -> Result<PageReport, Failure> {
+    let chosen = &arguments.judging.chosen;
+    let options = calipers::score::Options {
+        scorers: chosen.scorer.clone(),
+        filter: score::filters(&chosen.filter)?,
+        labels: score::labels(&chosen.label)?,
+        level: arguments.level.level,
+        seed: Seed(chosen.seed),
+        ..calipers::score::Options::default()
+    };
+    let format = arguments.judging.reading.format.as_deref();
+    page(sources, format, &options, Some(report.clone()), None).map_err(score::told)
 }
 
 /// Where a verdict under this policy comes from.
@@ -82,6 +119,16 @@ pub(crate) fn measured<T>(
     arguments: &Judging,
     done: impl FnOnce(&Evaluated, Options<'_>) -> Result<T, gate::Failure>,
 ) -> Result<T, Failure> {
+    let sources = once(score::sources(&arguments.files, arguments.reading.format.as_deref())?);
+    measured_of(arguments, sources, done)
+}
+
+/// The same with the sources at hand: standard input can be read only once.
+fn measured_of<T>(
+    arguments: &Judging,
+    sources: Vec<Source>,
+    done: impl FnOnce(&Evaluated, Options<'_>) -> Result<T, gate::Failure>,
+) -> Result<T, Failure> {
     let labels = score::labels(&arguments.chosen.label)?;
     let expressions = Expressions::new(&arguments.scripts, labels.clone());
     expressions.load()?;
@@ -97,7 +144,6 @@ pub(crate) fn measured<T>(
         reducers: &reducers,
         ..Options::default()
     };
-    let sources = once(score::sources(&arguments.files, arguments.reading.format.as_deref())?);
     let run = gate::read(sources, arguments.reading.format.as_deref(), &options)?;
     for note in &run.notes {
         eprintln!("note: {}", printable(note));
@@ -126,10 +172,17 @@ enum Form {
     Markdown,
     Junit,
     Text,
+    Html,
 }
 
 impl Form {
-    fn write(self, report: &GateReport, output: Output) -> Result<(), Failure> {
+    /// Writes a report; the page, which has the results too, is made only where it is asked for.
+    fn write(
+        self,
+        report: &GateReport,
+        page: impl FnOnce() -> Result<PageReport, Failure>,
+        output: Output,
+    ) -> Result<(), Failure> {
         let text = match self {
             Self::Json => format!("{:#}\n", gate_json(report)),
             Self::Markdown => gate_markdown(report),
@@ -137,6 +190,7 @@ impl Form {
                 gate_junit(report).map_err(|error| Failure::Input(format!("JUnit cannot be written: {error}")))?
             }
             Self::Text => gate_text(report, Screen { style: Style::Plain, width: Screen::WIDTH }),
+            Self::Html => page_html(&page()?),
         };
         Ok(output.finish_with(&text)?)
     }
@@ -148,6 +202,7 @@ const FORMS: &[output::Form<Form>] = &[
     (&["markdown", "md"], Form::Markdown),
     (&["junit", "xml"], Form::Junit),
     (&["text", "txt"], Form::Text),
+    (&["html"], Form::Html),
 ];
 
 /// The reports to write, opened.

@@ -15,6 +15,7 @@ mod output;
 mod plan;
 mod policy;
 mod progress;
+mod report;
 mod score;
 
 use arguments::{Arguments, Command, Schema};
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::has_scripts(arguments),
         Command::Baseline(baseline) => baseline::has_scripts(baseline),
         Command::Policy(arguments::Policy::Check(check)) => policy::has_scripts(check),
+        Command::Report(report) => report::has_scripts(report),
         _ => false,
     };
     if has_scripts && !guard::is_child() {
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Baseline(arguments) => baseline::run(&arguments),
         Command::Policy(arguments::Policy::Check(check)) => return policy::check(&check),
+        Command::Report(report) => report::run(*report),
         Command::Convert(convert) => convert::run(&convert),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Formats { json } => score::formats(json),

@@ -89,7 +89,7 @@ fn score_limited(
     runs.into_iter().map(|run| score::score(run, options).map_err(fail)).collect()
 }
 
-fn told(failure: score::Failure) -> Failure {
+pub(crate) fn told(failure: score::Failure) -> Failure {
     match failure {
         score::Failure::Read(error) => error.into(),
         score::Failure::Score { error, source } => {

@@ -238,7 +238,7 @@ fn mistakes_say_what_to_do() {
     refuses(&["--where", "topic=law"], "no sample has the field `topic`\n  in new.jsonl\n  hint: ");
     refuses(&["--reducer", "none"], "samples are paired, not attempts");
     refuses(&["--level", "95"], "0.95");
-    refuses(&["--output", "junit=report.xml"], "the forms are json, markdown and text");
+    refuses(&["--output", "junit=report.xml"], "the forms are json, markdown, text and html");
     refuses(&["--output", "json=old.jsonl"], "would replace what is judged");
     refuses(&["--output", "json=-", "--json"], "both write to `standard output`");
     pair(&folder, "{\"id\": 1, \"score\": \"maybe\"}\n", "{\"id\": 1, \"score\": \"C\"}\n");

@@ -26,6 +26,7 @@ mod judge;
 mod labels;
 mod lint;
 mod metric;
+pub mod page;
 mod places;
 mod plan;
 mod points;

@@ -23,6 +23,7 @@ mod run;
 mod shape;
 mod source;
 mod suite;
+mod texts;
 mod wanted;
 mod write;
 
@@ -43,5 +44,6 @@ pub use run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 pub use shape::{JsonShape, Root, Shape};
 pub use source::Source;
 pub use suite::read_suite;
+pub use texts::{Texts, read_texts};
 pub use wanted::Wanted;
 pub use write::{Contents, Output, WriteError, Writer, writer, writers};

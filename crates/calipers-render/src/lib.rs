@@ -6,10 +6,11 @@
 //! - [`compare_text`], [`compare_json`] and [`compare_markdown`]: what changed between runs; [`plan_text`] and [`plan_json`]:
 //!   how many samples. [`compare_plot`], [`gate_plot`] and [`results_plot`] draw with letters.
 //! - [`raise_text`] and [`raise_json`]: higher thresholds for a policy.
+//! - [`page_html`]: a page in one file, for a browser.
 //! - [`findings_text`] and [`findings_json`]: what was found in a policy.
 //!
 //! Text from models and files is untrusted everywhere: its control characters are made visible before it reaches a
-//! terminal, and what has a meaning in Markdown, XML or a workflow's log is escaped there.
+//! terminal, and what has a meaning in Markdown, XML, HTML or a workflow's log is escaped there.
 
 mod annotations;
 mod compare;
@@ -18,6 +19,7 @@ mod compare_markdown;
 mod findings;
 mod gate;
 mod gate_json;
+mod html;
 mod json;
 mod junit;
 mod markdown;
@@ -33,6 +35,7 @@ pub use compare_json::{COMPARE_SCHEMA, compare_json};
 pub use compare_markdown::{COMPARE_MARKER, compare_markdown};
 pub use findings::{FINDINGS_SCHEMA, Findings, findings_json, findings_text};
 pub use gate_json::{GATE_SCHEMA, gate_json};
+pub use html::page_html;
 pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
 pub use junit::{JunitError, gate_junit};
 pub use markdown::{GATE_MARKER, gate_markdown};

@@ -306,6 +306,12 @@ mod tests {
     }
 
     #[test]
+    fn a_p_value_looks_like_no_other() {
+        assert_eq!([0.0, 0.0499, 0.05, 1.0].map(|p| p_digits(p, 0.05)), ["< 0.0001", "0.0499", "0.050", "1"]);
+        assert_eq!(factors(Some(0.5), Some(1.02)), "[0.50, 1.020]");
+    }
+
+    #[test]
     fn thresholds_have_no_more_digits_than_they_were_written_with() {
         for (scale, x, want) in [
             (Scale::Percent, 0.9, "90 %"),

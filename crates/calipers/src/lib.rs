@@ -34,6 +34,8 @@ pub mod eval;
 #[cfg(feature = "files")]
 pub mod gate;
 pub mod guide;
+#[cfg(feature = "files")]
+pub mod page;
 pub mod pipeline;
 #[cfg(feature = "files")]
 pub mod score;

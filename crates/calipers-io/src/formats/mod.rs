@@ -26,7 +26,7 @@ pub(crate) use csv::cell;
 pub use inspect::InspectLog;
 pub use inspect::sample_place;
 pub(crate) use inspect::{SampleText, write_archive, write_document};
-pub(crate) use native::{Role, embedded};
+pub(crate) use native::{Role, embedded, facts as native_facts};
 
 use crate::{ReadError, Run, Shape, Source, Wanted};
 use calipers_core::{Samples, Shards};

@@ -112,6 +112,30 @@ pub(crate) fn refused(source: &Source, what: String, place: Place) -> ReadError 
     source.error(what).at(place).hint(hint)
 }
 
+/// What takes the facts that a record tells, with the name of its sample and its attempt.
+pub(crate) type EachFacts<'a> = dyn FnMut(SampleId, u32, &[(Arc<str>, Value)]) + 'a;
+
+/// Hands over the facts of each record of JSON. Samples keep those of the first record of a sample only.
+pub(crate) fn facts(source: &Source, each: &mut EachFacts<'_>) -> Result<(), ReadError> {
+    let mut last: HashMap<SampleId, u32> = HashMap::new();
+    let mut take = |_: Place, record: &mut Record| {
+        let taken = std::mem::take(record);
+        let Some(id) = taken.id.or(taken.alias) else { return Ok(()) };
+        let last = last.entry(id.clone()).or_default();
+        let epoch = taken.epoch.unwrap_or(*last + 1);
+        *last = epoch.max(*last);
+        each(id, epoch, &taken.metadata);
+        Ok(())
+    };
+    let mut reader = source.open()?;
+    let is_list = first_byte(source, &mut reader)? == Some(b'[');
+    // Records over several lines have a first line that is none.
+    match if is_list { read_list(source, &mut take) } else { read_every_line(source, &mut take) } {
+        Err(_) if !is_list => read_documents(source, &mut take).map(drop),
+        read => read.map(drop),
+    }
+}
+
 /// The attempts seen so far, to find the two places of a conflict.
 #[derive(Default)]
 struct Seen {

@@ -84,7 +84,7 @@ fn recorded_title(recorded: &RecordedResult) -> String {
 }
 
 /// What a score is called above its figures.
-pub(super) fn title(score: &ScoreResult) -> String {
+pub(crate) fn title(score: &ScoreResult) -> String {
     let mut title = clean(&score.name);
     if let Some(scorer) = score.scorer.as_ref().filter(|scorer| ***scorer != *score.name) {
         title += &format!(" of {}", clean(scorer));

@@ -16,6 +16,7 @@ use crate::numbers::percent;
 use crate::text::{clean, wrapped};
 pub use baseline::baseline_text;
 use calipers_core::{Report, RunReport, Value, Verdict, counted};
+pub(crate) use cells::title as score_title;
 use cells::{Block, blocks};
 use compare::Comparison;
 pub use comparison::compare_text;

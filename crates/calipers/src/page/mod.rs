@@ -1,0 +1,186 @@
+//! From results to a page: the metrics of every run, and every sample with what was asked and answered.
+//!
+//! A verdict and a comparison are made elsewhere and are only put on the page. Texts are kept whole up to [`TEXT_MAX`] bytes
+//! each and [`TEXTS_MAX`] bytes together; beyond that there are beginnings, and the page says how many.
+//!
+//! Cost: the results are read once for their samples and, where a format keeps texts apart, once more for those. All that is on
+//! the page is in memory at once.
+
+mod rows;
+mod texts;
+
+use crate::score::{Failure, Options, score};
+use calipers_core::compare::CompareReport;
+pub use calipers_core::page::*;
+use calipers_core::{Context, Error, GateReport, SampleId, Shards};
+use calipers_io::{Run, Source};
+use std::collections::{BTreeSet, HashMap};
+use texts::Room;
+pub use texts::{TEXT_MAX, TEXTS_MAX};
+
+/// The page of all runs in these sources, with a verdict and a comparison if there are any.
+///
+/// ```
+/// use calipers::io::Source;
+/// use calipers::page::page;
+/// use calipers::render::page_html;
+/// use calipers::score::Options;
+///
+/// let lines = r#"{"id": "a", "score": "C", "input": "2 + 2?", "output": "4"}
+/// {"id": "b", "score": "I", "input": "2 + 3?", "output": "<b>six</b>"}"#;
+/// let source = Source::bytes("results.jsonl", lines.as_bytes());
+/// let page = page(&[source], None, &Options::default(), None, None)?;
+/// assert_eq!(page.runs[0].counts.failed, 1);
+/// assert_eq!(page.samples[1].attempts[0].output.as_ref().map(|output| &*output.text), Some("<b>six</b>"));
+/// assert!(!page_html(&page).contains("<b>six"));
+/// # Ok::<(), calipers::score::Failure>(())
+/// ```
+pub fn page(
+    sources: &[Source],
+    format: Option<&str>,
+    options: &Options,
+    gate: Option<GateReport>,
+    compare: Option<CompareReport>,
+) -> Result<PageReport, Failure> {
+    let mut report = PageReport { gate, compare, ..PageReport::default() };
+    let mut room = Room::default();
+    for source in sources {
+        if source.is_blank()? {
+            report.notes.push(format!("{} is empty", source.name));
+            continue;
+        }
+        for run in calipers_io::read(source, format)? {
+            let fail = |error| Failure::Score { error, source: source.name.clone() };
+            add_run(&mut report, source, run, options, &mut room).map_err(fail)?;
+        }
+    }
+    report.left_out = room.left_out;
+    report.title = title(&report);
+    let standings = Standings::new(&report);
+    for sample in &mut report.samples {
+        sample.standing = standings.of(sample);
+    }
+    Ok(report)
+}
+
+fn add_run(
+    report: &mut PageReport,
+    source: &Source,
+    run: Run,
+    options: &Options,
+    room: &mut Room,
+) -> Result<(), Error> {
+    let run = kept(run, options)?;
+    let texts = texts::of_run(source, &run).unwrap_or_else(|error| {
+        report.notes.push(format!("what was asked and answered could not be read: {error}"));
+        HashMap::new()
+    });
+    let samples = run.samples.clone();
+    // Scorers and conditions are applied above.
+    let options = Options { scorers: Vec::new(), filter: Vec::new(), ..options.clone() };
+    let scored = score(run, &options)?;
+    let context = Context::new(options.level, options.seed, options.labels.clone())?;
+    let place = report.runs.len();
+    let rows = rows::of_run(place, &samples, texts, report.gate.as_ref(), &context, room)?;
+    report.runs.push(PageRun {
+        report: scored,
+        counts: rows.counts,
+        pass_rule: rows.pass_rule,
+        scorers: rows.scorers,
+        distributions: rows.distributions,
+        repeats: rows.repeats,
+        spending: rows.spending,
+    });
+    report.samples.extend(rows.samples);
+    Ok(())
+}
+
+/// A run with the scorers and samples that are asked for.
+fn kept(run: Run, options: &Options) -> Result<Run, Error> {
+    if options.scorers.is_empty() && options.filter.is_empty() {
+        return Ok(run);
+    }
+    let mut shards = Shards::new([run.samples.clone()]);
+    if !options.scorers.is_empty() {
+        shards.keep_scorers(&options.scorers)?;
+    }
+    for (key, value) in &options.filter {
+        shards = shards.keep_where(key, value)?;
+    }
+    Ok(run.map_samples(|_| shards.into_whole()))
+}
+
+/// The task and the model where all runs have the same, else the files.
+fn title(report: &PageReport) -> String {
+    let same = |of: fn(&PageRun) -> Option<&String>| {
+        let all: BTreeSet<Option<&String>> = report.runs.iter().map(of).collect();
+        all.into_iter().next().filter(|_| report.runs.len() == 1).flatten().cloned()
+    };
+    let task = same(|run| run.report.task.as_ref());
+    let model = same(|run| run.report.model.as_ref());
+    match (task, model) {
+        (Some(task), Some(model)) => format!("{task} · {model}"),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => {
+            let mut names: Vec<&str> = report.runs.iter().map(|run| run.report.source.as_str()).collect();
+            names.dedup();
+            match names[..] {
+                [] => "nothing".to_owned(),
+                [one] => one.to_owned(),
+                [first, ref rest @ ..] => format!("{first} and {} more", rest.len()),
+            }
+        }
+    }
+}
+
+/// Where samples stand against the run that is compared with.
+struct Standings {
+    known: HashMap<SampleId, SampleStanding>,
+    /// What is true of a sample that is not among them; none without a comparison.
+    rest: Option<SampleStanding>,
+}
+
+impl Standings {
+    fn new(report: &PageReport) -> Self {
+        match (&report.compare, report.gate.as_ref().and_then(|gate| gate.baseline.as_ref())) {
+            (Some(compare), _) => Self::of_comparison(compare),
+            (None, Some(baseline)) => {
+                let named = |ids: &[String], standing| {
+                    ids.iter().map(move |id| (SampleId::from(id.as_str()), standing)).collect::<Vec<_>>()
+                };
+                let known = [
+                    named(&baseline.newly_failing, SampleStanding::NewlyFailing),
+                    named(&baseline.newly_passing, SampleStanding::NewlyPassing),
+                    named(&baseline.added, SampleStanding::Added),
+                ];
+                Self { known: known.into_iter().flatten().collect(), rest: Some(SampleStanding::Same) }
+            }
+            (None, None) => Self { known: HashMap::new(), rest: None },
+        }
+    }
+
+    /// Against the first run that the candidate is compared with.
+    fn of_comparison(compare: &CompareReport) -> Self {
+        let mut known = HashMap::new();
+        let Some(comparison) = compare.comparisons.first().filter(|comparison| comparison.problem.is_none()) else {
+            return Self { known, rest: None };
+        };
+        for pair in comparison.metrics.iter().flat_map(|metric| &metric.pairs) {
+            if pair.difference() != 0.0 {
+                known.insert(pair.id.clone(), SampleStanding::Changed);
+            }
+        }
+        if let Ok(changes) = &comparison.samples {
+            let failing = changes.newly_failing.iter().map(|change| (change, SampleStanding::NewlyFailing));
+            let fixed = changes.newly_fixed.iter().map(|change| (change, SampleStanding::NewlyPassing));
+            known.extend(failing.chain(fixed).map(|(change, standing)| (change.id.clone(), standing)));
+        }
+        known.extend(comparison.matching.only_candidate.iter().map(|id| (id.clone(), SampleStanding::Added)));
+        Self { known, rest: Some(SampleStanding::Same) }
+    }
+
+    fn of(&self, sample: &PageSample) -> Option<SampleStanding> {
+        let rest = self.rest?;
+        Some(self.known.get(&sample.id).copied().unwrap_or(rest))
+    }
+}

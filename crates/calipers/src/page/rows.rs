@@ -1,0 +1,359 @@
+//! The samples of a run as rows of a page, and what they come to together.
+
+use super::texts::{ByAttempt, Room};
+use calipers_core::page::{
+    Distribution, DistributionOf, OutcomeCounts, PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending,
+};
+use calipers_core::stats::quantile::Sorted;
+use calipers_core::{
+    Context, Error, GateReport, Outcome, PassRule, Record, SampleId, Samples, ScenarioOutcome, ScenarioResult,
+    Scenarios, Unit, Value,
+};
+use calipers_io::Texts;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The samples of a run and what they come to.
+pub(super) struct Rows {
+    pub(super) samples: Vec<PageSample>,
+    pub(super) counts: OutcomeCounts,
+    pub(super) pass_rule: String,
+    pub(super) scorers: Vec<Arc<str>>,
+    pub(super) distributions: Vec<Distribution>,
+    pub(super) repeats: Option<Repeats>,
+    pub(super) spending: Vec<Spending>,
+}
+
+/// The fields that have a place of their own on a page.
+const BEHAVIORS: [&str; 4] = ["expected_behaviors", "observed_behaviors", "must_not", "violations"];
+
+pub(super) fn of_run(
+    run: usize,
+    samples: &Samples,
+    texts: ByAttempt,
+    gate: Option<&GateReport>,
+    context: &Context,
+    room: &mut Room,
+) -> Result<Rows, Error> {
+    let (scenarios, pass_rule) = judged(samples, context)?;
+    let by_policy: HashMap<&SampleId, &ScenarioResult> =
+        gate.iter().flat_map(|gate| &gate.scenarios).map(|scenario| (&scenario.id, scenario)).collect();
+    let scorers: Vec<Arc<str>> = samples.scorers().filter(|name| !samples.has_maps(name)).cloned().collect();
+    let latencies = scenarios.latencies(context)?;
+    let mut maker = Maker { run, scorers: &scorers, by_policy, texts, context, room };
+    // Records come in the order of samples and epochs, as scenarios do.
+    let mut records = samples.records();
+    let mut rows = Vec::new();
+    let mut spent: [Vec<Option<f64>>; 3] = Default::default();
+    for scenario in scenarios.iter() {
+        let judged = scenario.attempts.clone().map(|attempt| Judged {
+            outcome: scenarios.outcome(attempt),
+            reason: scenarios.reason(attempt),
+            latency_ms: latencies[attempt],
+        });
+        let attempts: Vec<(Record, Judged)> = records.by_ref().zip(judged).take(scenario.attempts.len()).collect();
+        for (record, judged) in &attempts {
+            spent[0].push(judged.latency_ms);
+            spent[1].push(field(record, "tokens_used"));
+            spent[2].push(field(record, "cost_usd"));
+        }
+        rows.push(maker.sample(attempts));
+    }
+    let spread = spread(&rows, &scorers, &spent);
+    Ok(Rows {
+        counts: counts(&rows),
+        pass_rule: if gate.is_some() { "as the policy says".to_owned() } else { pass_rule },
+        repeats: repeats(&rows),
+        spending: RESOURCES.iter().zip(&spent).filter_map(|(what, values)| spending(what, values)).collect(),
+        distributions: spread,
+        samples: rows,
+        scorers,
+    })
+}
+
+/// What became of each attempt. Of several scorers, the first decides; the words say so.
+fn judged<'a>(samples: &'a Samples, context: &Context) -> Result<(Scenarios<'a>, String), Error> {
+    let usual = Scenarios::by_rule(samples, &PassRule::default(), context)?;
+    if usual.check("pass_rate").is_ok() {
+        let has = |name: &str| samples.fields().any(|field| &**field == name);
+        let rule = match samples.scorers().next() {
+            _ if has("passed") => "the record says so".to_owned(),
+            _ if BEHAVIORS.iter().any(|name| has(name)) => {
+                "nothing forbidden and everything expected was observed".into()
+            }
+            Some(scorer) => format!("its score by {scorer} is at least 1"),
+            None => "nothing says whether a sample passed".to_owned(),
+        };
+        return Ok((usual, rule));
+    }
+    let Some(first) = samples.scorers().find(|name| !samples.has_maps(name)).cloned() else {
+        return Ok((usual, "no single score says whether a sample passed".to_owned()));
+    };
+    let rule = PassRule::default().of_scorer(first.clone());
+    Ok((Scenarios::by_rule(samples, &rule, context)?, format!("its score by {first}, the first scorer, is at least 1")))
+}
+
+/// An attempt as it was judged.
+struct Judged {
+    outcome: ScenarioOutcome,
+    reason: Option<String>,
+    /// Infinite for one that ran out of time.
+    latency_ms: Option<f64>,
+}
+
+/// The most facts of a sample that are shown: what is more is in the file.
+const FACTS_MAX: usize = 24;
+
+/// Makes rows of attempts.
+struct Maker<'a> {
+    run: usize,
+    scorers: &'a [Arc<str>],
+    by_policy: HashMap<&'a SampleId, &'a ScenarioResult>,
+    texts: ByAttempt,
+    context: &'a Context,
+    room: &'a mut Room,
+}
+
+impl Maker<'_> {
+    fn sample(&mut self, attempts: Vec<(Record, Judged)>) -> PageSample {
+        let first = &attempts[0].0;
+        let (id, metadata) = (first.id.clone(), first.metadata.clone());
+        let policy = self.by_policy.get(&id).copied();
+        let mut texts = Texts::among(metadata.iter());
+        let behaviors = behaviors(attempts.iter().map(|(record, _)| record));
+        let scores = self.scorers.iter().map(|scorer| self.mean_score(scorer, &attempts)).collect();
+        let mean_of = |name: &str| mean(attempts.iter().filter_map(|(record, _)| field(record, name)));
+        let (tokens, cost_usd) = (mean_of("tokens_used"), mean_of("cost_usd"));
+        let latency_ms = mean(attempts.iter().filter_map(|(_, judged)| judged.latency_ms.filter(|ms| ms.is_finite())));
+        let attempts: Vec<PageAttempt> =
+            attempts.into_iter().map(|attempt| self.attempt(attempt, policy, &behaviors, &mut texts)).collect();
+        let outcome = policy.map_or_else(|| overall(&attempts), |policy| policy.outcome);
+        let count = |wanted| attempts.iter().filter(|attempt| attempt.outcome == wanted).count();
+        PageSample {
+            run: self.run,
+            category: metadata.get("category").map(|category| category.to_string().into()),
+            outcome,
+            is_flaky: count(ScenarioOutcome::Passed) > 0 && count(ScenarioOutcome::Failed) > 0,
+            is_required: policy.is_some_and(|policy| policy.is_required),
+            scores,
+            latency_ms,
+            tokens,
+            cost_usd,
+            reason: attempts.iter().find_map(|attempt| attempt.reason.clone()),
+            standing: None,
+            input: texts.input.map(|text| self.room.text(text)),
+            target: texts.target.map(|text| self.room.text(text)),
+            behaviors,
+            facts: metadata
+                .iter()
+                .filter(|(name, value)| {
+                    ***name != *"category" && !Texts::has_name(name) && !matches!(value, Value::Null)
+                })
+                .take(FACTS_MAX)
+                .map(|(name, value)| (name.clone(), self.room.text(value.to_string().into())))
+                .collect(),
+            attempts,
+            id,
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        (record, judged): (Record, Judged),
+        policy: Option<&ScenarioResult>,
+        behaviors: &[PageBehavior],
+        known: &mut Texts,
+    ) -> PageAttempt {
+        let own = self.texts.remove(&(record.id.clone(), record.epoch));
+        let texts = match own {
+            Some(own) => {
+                // What was asked is the same in all attempts.
+                known.input = known.input.take().or(own.input);
+                known.target = known.target.take().or(own.target);
+                Texts { messages: own.messages, output: own.output, ..Texts::default() }
+            }
+            // What the samples keep is that of the first attempt.
+            None => {
+                Texts { messages: std::mem::take(&mut known.messages), output: known.output.take(), ..Texts::default() }
+            }
+        };
+        let decided = policy.and_then(|policy| policy.attempts.iter().find(|attempt| attempt.epoch == record.epoch));
+        let (outcome, reason) = match decided {
+            Some(decided) => (decided.outcome, decided.reason.clone()),
+            None => (judged.outcome, judged.reason),
+        };
+        let ends_with_output = texts.messages.last().is_some_and(|last| Some(&last.content) == texts.output.as_ref());
+        let happened = happened(&record, behaviors);
+        PageAttempt {
+            epoch: record.epoch,
+            outcome,
+            reason,
+            happened,
+            latency_ms: judged.latency_ms.filter(|ms| ms.is_finite()),
+            tokens: field(&record, "tokens_used"),
+            cost_usd: field(&record, "cost_usd"),
+            error: record.error.clone().map(|error| self.room.text(error)),
+            messages: texts.messages.iter().map(|message| self.room.message(message)).collect(),
+            output: texts.output.filter(|_| !ends_with_output).map(|output| self.room.text(output)),
+            scores: record.scores.into_iter().map(|(scorer, outcome)| self.score(scorer, outcome)).collect(),
+        }
+    }
+
+    fn score(&mut self, scorer: Arc<str>, outcome: Outcome) -> PageScore {
+        let mut text = |text: Option<Arc<str>>| text.map(|text| self.room.text(text));
+        match outcome {
+            Outcome::Scored(score) => {
+                let (answer, explanation) = (text(score.answer), text(score.explanation));
+                PageScore { scorer, value: score.value, answer, explanation }
+            }
+            Outcome::Unscored { reason, score } => {
+                let (answer, explanation) = score.map(|score| (score.answer, score.explanation)).unwrap_or_default();
+                let (answer, explanation) = (text(answer), text(explanation.or(Some(reason))));
+                PageScore { scorer, value: Value::Missing, answer, explanation }
+            }
+        }
+    }
+
+    /// The mean of the scores of a scorer that are numbers.
+    fn mean_score(&self, scorer: &str, attempts: &[(Record, Judged)]) -> Option<f64> {
+        mean(attempts.iter().filter_map(|(record, _)| {
+            let (_, outcome) = record.scores.iter().find(|(name, _)| **name == *scorer)?;
+            match outcome {
+                Outcome::Scored(score) => self.context.labels.to_float(&score.value),
+                Outcome::Unscored { .. } => None,
+            }
+        }))
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn field(record: &Record, name: &str) -> Option<f64> {
+    record.fields.iter().find(|(known, _)| **known == *name)?.1.as_number().filter(|x| x.is_finite())
+}
+
+fn names<'r>(record: &'r Record, name: &str) -> impl Iterator<Item = Arc<str>> + 'r {
+    let list = record.fields.iter().find(|(known, _)| **known == *name).map(|(_, value)| value);
+    let items = match list {
+        Some(Value::List(items)) => &items[..],
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    items.iter().map(|item| match item {
+        Value::Text(text) => text.clone(),
+        other => other.to_string().into(),
+    })
+}
+
+/// The behaviours of a sample, each once: what is expected, then what is forbidden, then what was violated besides.
+fn behaviors<'r>(attempts: impl Iterator<Item = &'r Record> + Clone) -> Vec<PageBehavior> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for (list, is_forbidden) in [("expected_behaviors", false), ("must_not", true), ("violations", true)] {
+        for name in attempts.clone().flat_map(|record| names(record, list)) {
+            if seen.insert((is_forbidden, name.clone())) {
+                all.push(PageBehavior { name, is_forbidden });
+            }
+        }
+    }
+    all
+}
+
+fn happened(record: &Record, behaviors: &[PageBehavior]) -> Vec<bool> {
+    if behaviors.is_empty() {
+        return Vec::new();
+    }
+    let observed: Vec<Arc<str>> = names(record, "observed_behaviors").collect();
+    let violated: Vec<Arc<str>> = names(record, "violations").collect();
+    let of = |behavior: &PageBehavior| if behavior.is_forbidden { &violated } else { &observed };
+    behaviors.iter().map(|behavior| of(behavior).contains(&behavior.name)).collect()
+}
+
+/// What became of a sample: it passed if every attempt that ran did.
+fn overall(attempts: &[PageAttempt]) -> ScenarioOutcome {
+    let has = |wanted| attempts.iter().any(|attempt| attempt.outcome == wanted);
+    [ScenarioOutcome::Failed, ScenarioOutcome::Passed, ScenarioOutcome::Errored]
+        .into_iter()
+        .find(|outcome| has(*outcome))
+        .unwrap_or(ScenarioOutcome::Unscored)
+}
+
+fn counts(rows: &[PageSample]) -> OutcomeCounts {
+    let count = |wanted| rows.iter().filter(|row| row.outcome == wanted).count() as u64;
+    OutcomeCounts {
+        total: rows.len() as u64,
+        passed: count(ScenarioOutcome::Passed),
+        failed: count(ScenarioOutcome::Failed),
+        errored: count(ScenarioOutcome::Errored),
+        unscored: count(ScenarioOutcome::Unscored),
+        flaky: rows.iter().filter(|row| row.is_flaky).count() as u64,
+        attempts: rows.iter().map(|row| row.attempts.len() as u64).sum(),
+    }
+}
+
+/// How often samples passed; none where no sample has two attempts that passed or failed.
+fn repeats(rows: &[PageSample]) -> Option<Repeats> {
+    let told = |row: &PageSample| {
+        let count = |wanted| row.attempts.iter().filter(|attempt| attempt.outcome == wanted).count();
+        let passed = count(ScenarioOutcome::Passed);
+        (passed, passed + count(ScenarioOutcome::Failed))
+    };
+    let repeated: Vec<(usize, usize)> = rows.iter().map(told).filter(|(_, told)| *told > 1).collect();
+    let most = repeated.iter().map(|(_, told)| *told).max()?;
+    let is_even = repeated.iter().all(|(_, told)| *told == most) && most <= EVEN_MAX;
+    let bars = if is_even {
+        let count = |passed| repeated.iter().filter(|(own, _)| *own == passed).count() as u64;
+        (0..=most).map(|passed| (format!("{passed} of {most}"), count(passed))).collect()
+    } else {
+        let count = |is: fn(usize, usize) -> bool| repeated.iter().filter(|(p, n)| is(*p, *n)).count() as u64;
+        vec![
+            ("never".to_owned(), count(|passed, _| passed == 0)),
+            ("under half".to_owned(), count(|passed, told| passed > 0 && passed * 2 < told)),
+            ("half or more".to_owned(), count(|passed, told| passed * 2 >= told && passed < told)),
+            ("always".to_owned(), count(|passed, told| passed == told)),
+        ]
+    };
+    let flaky = repeated.iter().filter(|(passed, told)| *passed > 0 && passed < told).count() as u64;
+    Some(Repeats { bars, flaky, repeated: repeated.len() as u64 })
+}
+
+/// So many attempts have a bar each.
+const EVEN_MAX: usize = 12;
+
+/// What attempts take.
+const RESOURCES: [(&str, Unit); 3] = [("latency", Unit::Milliseconds), ("tokens", Unit::Tokens), ("cost", Unit::Usd)];
+
+/// How scores are spread over samples, and what was spent over attempts.
+fn spread(rows: &[PageSample], scorers: &[Arc<str>], spent: &[Vec<Option<f64>>; 3]) -> Vec<Distribution> {
+    let of_scorer = |(place, name): (usize, &Arc<str>)| {
+        let values = rows.iter().filter_map(|row| row.scores[place]).collect();
+        Distribution::new(&**name, Unit::Plain, DistributionOf::Samples, values)
+    };
+    let of_resource = |((what, unit), values): (&(&str, Unit), &Vec<Option<f64>>)| {
+        Distribution::new(*what, *unit, DistributionOf::Attempts, values.iter().flatten().copied().collect())
+    };
+    let scores = scorers.iter().enumerate().filter_map(of_scorer);
+    scores.chain(RESOURCES.iter().zip(spent).filter_map(of_resource)).collect()
+}
+
+/// What attempts took; none if nothing is recorded. An attempt that ran out of time is in no sum.
+fn spending((what, unit): &(&'static str, Unit), values: &[Option<f64>]) -> Option<Spending> {
+    let known: Vec<f64> = values.iter().flatten().copied().filter(|value| value.is_finite()).collect();
+    let total: f64 = known.iter().sum();
+    let n = known.len();
+    let sorted = Sorted::new(known).ok()?;
+    Some(Spending {
+        what,
+        unit: *unit,
+        total,
+        mean: total / n as f64,
+        median: sorted.linear(0.5).ok()?,
+        p95: sorted.linear(0.95).ok()?,
+        most: sorted.linear(1.0).ok()?,
+        n: n as u64,
+        missing: (values.len() - n) as u64,
+    })
+}
