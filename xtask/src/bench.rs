@@ -28,7 +28,7 @@ ARGS go to the bench program; `cargo xtask bench -- --help` and `cargo xtask ben
 ";
 
 /// The peers by the names that both `pip` and the metadata of Python use.
-const PEERS: [&str; 4] = ["inspect_ai", "numpy", "polars", "duckdb"];
+const PEERS: [&str; 5] = ["inspect_ai", "numpy", "openai", "polars", "duckdb"];
 
 const VENV: &str = "target/bench-venv";
 const DATA: &str = "target/bench-data";
