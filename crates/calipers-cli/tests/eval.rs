@@ -46,6 +46,9 @@ fn the_examples_have_the_figures_that_can_be_worked_out_by_hand() {
         ("gpqa.star@gpqa_groups", "all", (0.75 + 2.0 / 3.0 + 2.0 / 3.0) / 3.0),
         ("gpqa.star@gpqa_named", "category_biology", 2.0 / 3.0),
         ("gpqa.star@gpqa_clustered", "accuracy", 0.7),
+        // √(Σ_c (Σ (x - 0.7))² · 3/2) / 10, with cluster sums 0.2, -0.1 and -0.1.
+        ("gpqa.star@gpqa_clustered", "stderr", (0.06_f64 * 1.5).sqrt() / 10.0),
+        ("gpqa.star@gpqa_reduced", "accuracy", 0.7),
         ("gpqa.star@gpqa_mode", "accuracy", 0.7),
         ("gpqa.star@gpqa_custom", "share_of_letter", 0.3),
     ] {

@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_p_value_looks_like_no_other() {
         assert_eq!([0.0, 0.0499, 0.05, 1.0].map(|p| p_digits(p, 0.05)), ["< 0.0001", "0.0499", "0.050", "1"]);
-        assert_eq!(factors(Some(0.5), Some(1.02)), "[0.50, 1.020]");
+        assert_eq!(factors(Some(0.5), Some(1.02)), "[0.500, 1.020]");
     }
 
     #[test]

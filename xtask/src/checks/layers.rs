@@ -3,10 +3,13 @@
 use super::Repository;
 
 /// The inner crates, and the crates of this workspace that each may depend on.
-const INNER: [(&str, &[&str]); 3] = [
+const INNER: [(&str, &[&str]); 6] = [
     ("calipers-stats", &[]),
     ("calipers-core", &["calipers-stats"]),
-    ("calipers-script", &["calipers-stats", "calipers-core"]),
+    ("calipers-io", &["calipers-stats", "calipers-core"]),
+    ("calipers-run", &["calipers-stats", "calipers-core"]),
+    ("calipers-render", &["calipers-stats", "calipers-core"]),
+    ("calipers-script", &["calipers-stats", "calipers-core", "calipers-run"]),
 ];
 
 pub(super) fn problems(repository: &Repository) -> Vec<String> {
@@ -125,6 +128,9 @@ not-one = []
         let files = vec![
             manifest("calipers-stats", "calipers-core"),
             manifest("calipers-core", "calipers-stats"),
+            manifest("calipers-io", "calipers-core"),
+            manifest("calipers-run", "calipers-core"),
+            manifest("calipers-render", "calipers-core"),
             manifest("calipers-script", "calipers-core"),
             manifest("calipers", "calipers-core"),
         ];

@@ -208,7 +208,7 @@ pub struct Evaluation {
 /// use calipers::run::{Task, models::MockModel, scorer_fn};
 /// use calipers::{Sample, Score, mean};
 ///
-/// let overlap = scorer_fn("word_overlap", vec![mean().into()], |state| {
+/// let overlap = scorer_fn("word_overlap", [mean()], |state| {
 ///     let words: Vec<String> = state.target.text().split(' ').map(str::to_owned).collect();
 ///     let hits = words.iter().filter(|word| state.completion().contains(*word)).count();
 ///     Ok(Score::new(hits as f64 / words.len() as f64).into())
