@@ -40,6 +40,8 @@ fn install() -> bool {
     if !is_root || process::output(Command::new("apt-get").arg("--version")).is_none() {
         return false;
     }
+    // A new machine has no lists of packages yet; without a network the old ones have to do.
+    let _ = process::output(Command::new("apt-get").args(["update", "-qq"]));
     let mut apt = Command::new("apt-get");
     apt.args(["install", "-y", "-qq", "--no-install-recommends", "chromium"]).stdout(Stdio::null());
     eprintln!("step browser: {}", process::line(&apt));
