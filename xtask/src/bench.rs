@@ -18,8 +18,8 @@ usage: cargo xtask bench [ARGS]
 The first compares metrics and reducers on objects in memory with Inspect AI and numpy. The second compares whole
 commands on files with Inspect AI, polars and DuckDB; it makes the files on first use, below target/bench-data, which
 takes some minutes and 400 MB, and it needs Linux or macOS. The third measures the time that a verdict takes beyond
-reading, and needs no peers. The fourth writes a page of 20,000 samples with five attempts each and opens it in a
-headless Chromium. The last runs whole evaluations, here and in Inspect AI, on a mock model and on a local server that
+reading, and needs no peers. The fourth compares two runs of 20,000 samples with five attempts each, writes a page of
+one of them, and opens it in a headless Chromium. The last runs whole evaluations, here and in Inspect AI, on a mock model and on a local server that
 takes its time.
 
 The Python peers live in a private environment, target/bench-venv, which is made on first use and needs `python3` and
