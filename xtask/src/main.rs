@@ -6,6 +6,7 @@
 mod bench;
 mod calibrate;
 mod checks;
+mod dependencies;
 mod fuzz;
 mod page;
 mod process;
