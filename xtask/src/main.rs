@@ -8,9 +8,11 @@ mod calibrate;
 mod checks;
 mod dependencies;
 mod fuzz;
+mod markdown;
 mod page;
 mod process;
 mod python;
+mod site;
 mod suites;
 mod test;
 mod vectors;
@@ -29,6 +31,7 @@ commands:
   calibrate [NAME]  simulate known truths and count how often the intervals and gates keep their promise
   bench [ARGS]      compare speed with peers on the same data
   fuzz [TARGET]     feed the readers damaged files
+  site              build the site from docs/, and check its links
 
 `cargo xtask COMMAND --help` says more.
 ";
@@ -39,12 +42,13 @@ struct Command {
     run: fn(&Path, &[String]) -> Result<(), Failure>,
 }
 
-const COMMANDS: [Command; 5] = [
+const COMMANDS: [Command; 6] = [
     Command { name: "test", help: test::HELP, run: test::run },
     Command { name: "vectors", help: vectors::HELP, run: vectors::run },
     Command { name: "calibrate", help: calibrate::HELP, run: calibrate::run },
     Command { name: "bench", help: bench::HELP, run: bench::run },
     Command { name: "fuzz", help: fuzz::HELP, run: fuzz::run },
+    Command { name: "site", help: site::HELP, run: site::run },
 ];
 
 /// Why a command stopped.
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_wrong_command_line_is_a_usage_error() {
-        for line in ["", "tests", "test --quick", "vectors a b", "vectors --all", "fuzz nothing"] {
+        for line in ["", "tests", "test --quick", "vectors a b", "vectors --all", "fuzz nothing", "site docs"] {
             let args: Vec<String> = line.split_whitespace().map(String::from).collect();
             assert!(matches!(dispatch(&args), Err(Failure::Usage(_))), "{line}");
         }

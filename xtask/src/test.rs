@@ -32,6 +32,7 @@ steps:
   code-map      ARCHITECTURE.md names every crate
   layers        the inner crates depend on no outer crate
   links         relative links in Markdown lead to a file
+  summary       docs/SUMMARY.md lists every page of docs/ once
 ";
 
 /// The version whose numbers ours are held against.
