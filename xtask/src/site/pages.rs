@@ -42,7 +42,8 @@ pub(super) fn prepare(root: &Path, to: &Path) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|cause| copied(&path, cause))?;
         if path.ends_with(".md") {
             let text = fs::read_to_string(root.join(&path)).map_err(|cause| copied(&path, cause))?;
-            let mut text = map_links(&text, |link| on_site(&path, link, repository, kind));
+            let is_summary = path == "docs/SUMMARY.md";
+            let mut text = map_links(&text, |link| on_site(&path, link, repository, kind).filter(|_| !is_summary));
             if path == REPORT_PAGE {
                 text = with_report(&text).ok_or_else(|| format!("{path}: the line `{REPORT_MARK}` is gone"))?;
             }
@@ -63,8 +64,12 @@ enum Place {
 
 /// Where a link of a page leads on the site, if not where it leads in the repository.
 fn on_site(page: &str, link: &str, repository: &str, kind: impl Fn(&str) -> Place) -> Option<String> {
-    let path = resolve(page, link).filter(|path| is_relative(link) && !path.starts_with("docs/"))?;
-    let fragment = link.find('#').map_or("", |at| &link[at..]);
+    let path = resolve(page, link).filter(|_| is_relative(link))?;
+    let (file, fragment) = link.split_at(link.find('#').unwrap_or(link.len()));
+    if path.starts_with("docs/") {
+        // mdBook makes `index.html` of a `README.md`, and does not follow in the links to it.
+        return Some(format!("{}index.html{fragment}", file.strip_suffix("README.md")?));
+    }
     Some(match kind(&path) {
         Place::Schema => format!("{}{SCHEMAS}/{}", "../".repeat(page.matches('/').count() - 1), name_of(&path)),
         Place::Folder => format!("{repository}/tree/main/{path}{fragment}"),
@@ -126,6 +131,7 @@ mod tests {
             ("docs/guides/a.md", "../b.md#part", None),
             ("docs/a.md", "https://example.org/x", None),
             ("docs/a.md", "#part", None),
+            ("docs/guides/a.md", "../formats/README.md#part", Some("../formats/index.html#part")),
             ("docs/a.md", "../README.md#part", Some("https://r/blob/main/README.md#part")),
             ("docs/guides/a.md", "../../examples/", Some("https://r/tree/main/examples")),
             ("docs/a.md", "../crates/a/schema/s.json", Some("schemas/s.json")),
