@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The file of the embedded report, from the root of the site.
 pub(super) const REPORT: &str = "example-report.html";
-/// The guide that shows the report, and the line that stands for it there. Elsewhere the line is a comment.
+/// The guide that shows the report, and the line there before the picture of it: on the site, the report is in its place.
 const REPORT_PAGE: &str = "docs/guides/report.md";
 const REPORT_MARK: &str = "<!-- site: the report of examples/support-agent -->";
 /// The folder of the site with the JSON schemas.
@@ -45,7 +45,8 @@ pub(super) fn prepare(root: &Path, to: &Path) -> Result<(), String> {
             let is_summary = path == "docs/SUMMARY.md";
             let mut text = map_links(&text, |link| on_site(&path, link, repository, kind).filter(|_| !is_summary));
             if path == REPORT_PAGE {
-                text = with_report(&text).ok_or_else(|| format!("{path}: the line `{REPORT_MARK}` is gone"))?;
+                text = with_report(&text)
+                    .ok_or_else(|| format!("{path}: the line `{REPORT_MARK}` and a picture after it are gone"))?;
             }
             fs::write(new, text).map_err(|cause| copied(&path, cause))?;
         } else {
@@ -77,13 +78,15 @@ fn on_site(page: &str, link: &str, repository: &str, kind: impl Fn(&str) -> Plac
     })
 }
 
-/// The guide with the report in place of its mark.
+/// The guide with the report in place of the mark and of the paragraph that follows it, a picture.
 fn with_report(text: &str) -> Option<String> {
+    let (before, after) = text.split_once(REPORT_MARK)?;
+    let (_, after) = after.trim_start().split_once("\n\n")?;
     let frame = format!(
         "<iframe class=\"report\" src=\"../{REPORT}\" title=\"The report of the example\"></iframe>\n\n\
          [Open it on a page of its own](../{REPORT})."
     );
-    text.contains(REPORT_MARK).then(|| text.replace(REPORT_MARK, &frame))
+    Some(format!("{before}{frame}\n\n{after}"))
 }
 
 /// The address in `repository = "…"`.
@@ -143,8 +146,9 @@ mod tests {
 
     #[test]
     fn the_report_takes_the_place_of_its_mark() {
-        let shown = with_report(&format!("# Title\n\n{REPORT_MARK}\n\nText\n")).unwrap();
-        assert!(shown.contains("src=\"../example-report.html\"") && shown.ends_with("\n\nText\n"), "{shown}");
+        let shown = with_report(&format!("# Title\n\n{REPORT_MARK}\n\n![a picture](a.png)\n\nText\n")).unwrap();
+        assert!(shown.starts_with("# Title\n\n<iframe ") && shown.ends_with("\n\nText\n"), "{shown}");
+        assert!(shown.contains("src=\"../example-report.html\"") && !shown.contains("picture"), "{shown}");
         assert_eq!(with_report("# Title\n"), None);
     }
 
