@@ -1,6 +1,6 @@
 //! What went wrong, where, and how to fix it.
 
-use crate::policy::Span;
+use crate::Span;
 use crate::{Excerpt, SampleId, Value, brief};
 use std::fmt;
 use std::ops::Range;
@@ -183,7 +183,8 @@ impl Error {
         ErrorKind::Custom(message.into()).into()
     }
 
-    pub(crate) fn argument(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    /// A mistake in an argument, with what to do about it.
+    pub fn argument(message: impl Into<String>, hint: impl Into<String>) -> Self {
         ErrorKind::Argument { message: message.into(), hint: hint.into() }.into()
     }
 
@@ -200,7 +201,7 @@ impl Error {
     }
 
     /// The place in a policy of what is wrong, where all that is said there is this: for an expression, the part of it.
-    pub(crate) fn place_within(&self, span: &Span) -> Span {
+    pub fn place_within(&self, span: &Span) -> Span {
         match self.kind() {
             ErrorKind::Script { part: Some((expression, part)), .. } => span.within(expression, part.clone()),
             _ => span.clone(),
@@ -224,12 +225,14 @@ impl Error {
         text
     }
 
-    pub(crate) fn at_sample(mut self, sample: &SampleId) -> Self {
+    /// At this sample.
+    pub fn at_sample(mut self, sample: &SampleId) -> Self {
         self.0.place.sample.get_or_insert_with(|| sample.clone());
         self
     }
 
-    pub(crate) fn at_epoch(mut self, epoch: u32) -> Self {
+    /// At this attempt.
+    pub fn at_epoch(mut self, epoch: u32) -> Self {
         self.0.place.epoch.get_or_insert(epoch);
         self
     }

@@ -73,7 +73,7 @@ fn boundary(text: &str, byte: usize) -> usize {
 
 /// The text without what would steer a terminal or turn the direction of writing; one space for each such character,
 /// so that places stay where they are.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let steers = |c: char| {
         c.is_control()
             || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')

@@ -7,84 +7,35 @@
 //! Nothing here reads files, knows the time or starts threads. Missing has a reason, undefined has a reason, and
 //! neither is ever 0.
 
-mod about;
-mod baseline;
 mod caveat;
-mod column;
-pub mod compare;
-mod conversation;
-mod dataset;
+mod data;
 mod error;
-mod estimand;
-mod evidence;
 mod excerpt;
-mod figure;
-mod gate;
-mod glob;
-mod ids;
-mod judge;
-mod labels;
-mod lint;
-mod metric;
-pub mod page;
-mod places;
-mod plan;
-mod points;
-pub mod policy;
-mod raise;
-mod records;
-mod reduce;
-mod report;
-mod results;
-mod samples;
-mod scenario;
-mod score;
-mod scores;
-mod shards;
-pub mod sizing;
-mod table;
-mod transcript;
-mod value;
-mod weighted_score;
+pub mod metric;
+pub mod plan;
+pub mod reduce;
+mod span;
+mod task;
+mod verdict;
 mod words;
 
-pub use about::{About, Family, Unit};
-pub use baseline::{Baseline, BaselineCounts, BaselineMetric, BaselineScenario};
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
 pub use caveat::Caveat;
-pub use conversation::{GenerateConfig, Message, ModelOutput, Role, StopReason, ToolCall, Usage};
-pub use dataset::{Dataset, Fields, FileDataset, FileKind, Input, Mapping, Origin, Sample, Target};
+pub use data::*;
 pub use error::{Error, ErrorKind, Place};
-pub use evidence::Evidence;
-pub use excerpt::Excerpt;
-pub use figure::{Answer, Figure, Reason, Undefined};
-pub use gate::{
-    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,
-    MetricDifference, Mode, Note, Provenance, ScenarioCheck, ScenarioOutcome, ScenarioResult, Term, Verdict,
-};
-pub use ids::SampleId;
-pub use judge::{Case, Fault, judge, record};
-pub use labels::{Labels, digit as decimal_digit, number as parse_number};
-pub use lint::{Draft, Finding, Severity, lint, lint_ids};
+pub use excerpt::{Excerpt, printable};
 pub use metric::*;
-pub use plan::{Epochs, IntoReducers, Partial, Plan};
-pub use points::Points;
-pub use raise::{Change, Raise, Raising, raise};
-pub use records::Record;
+pub use plan::{
+    Epochs, IntoReducers, MetricResult, MetricSpec, Partial, Plan, RecordedResult, Reduction, Report, Results,
+    RunReport, SampleCounts, ScoreResult, by_key,
+};
 pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
     score_reducer,
 };
-pub use report::{RecordedResult, Report, RunReport, SampleCounts};
-pub use results::{MetricResult, MetricSpec, Reduction, Results, ScoreResult, by_key};
-pub use samples::{Attempt, Metadata, Samples};
-pub use scenario::{PassRule, Scenario, Scenarios};
-pub use score::{Outcome, SampleScore, Score};
-pub use shards::Shards;
-pub use table::{Cells, Table};
-pub use transcript::{LimitReached, Transcript};
-pub use value::Value;
-pub use weighted_score::weighted_score;
+pub use span::{Mistake, Span, Spanned, Text, quoted};
+pub use task::*;
+pub use verdict::{Note, Verdict};
 pub use words::{brief, counted};
 
 /// The known name nearest to what was written, if one is near enough to be meant.

@@ -4,7 +4,8 @@
 //! looks at: the same results give the same bytes.
 
 use crate::{Place, ReadError, Source};
-use calipers_core::{Baseline, BaselineMetric, BaselineScenario, ScenarioOutcome};
+use calipers_core::ScenarioOutcome;
+use calipers_gate::{Baseline, BaselineMetric, BaselineScenario};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -4,8 +4,8 @@
 //! bounded, so that neither nesting nor aliases can take the program down.
 
 use crate::guard::caught;
-use calipers_core::policy::document::{Data, Item};
-use calipers_core::policy::{Mistake, Span, Spanned, Text};
+use calipers_gate::policy::document::{Data, Item};
+use calipers_gate::policy::{Mistake, Span, Spanned, Text};
 use jsonc_parser::ast::{ObjectPropName, Value as Json};
 use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};

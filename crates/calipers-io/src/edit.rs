@@ -3,8 +3,8 @@
 use crate::document::read_document;
 use crate::error::printable;
 use crate::{LoadedPolicy, ReadError};
-use calipers_core::policy::document::{Data, Item};
-use calipers_core::policy::{Span, Spanned};
+use calipers_gate::policy::document::{Data, Item};
+use calipers_gate::policy::{Span, Spanned};
 use std::path::{Path, PathBuf};
 
 const BY_HAND: &str = "change the thresholds by hand";

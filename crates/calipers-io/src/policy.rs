@@ -3,8 +3,8 @@
 use crate::document::{LENGTH_MAX, read_document};
 use crate::error::{printable, told};
 use calipers_core::counted;
-use calipers_core::policy::document::Item;
-use calipers_core::policy::{Mistake, Policy, Spanned};
+use calipers_gate::policy::document::Item;
+use calipers_gate::policy::{Mistake, Policy, Spanned};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;

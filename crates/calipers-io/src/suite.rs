@@ -2,7 +2,7 @@
 
 use crate::document::read_document;
 use crate::{ReadError, Source};
-use calipers_core::policy::document::{Data, Item};
+use calipers_gate::policy::document::{Data, Item};
 
 /// The ids of a suite: a list of ids or of scenarios with an `id`, alone or under `scenarios`, `tests`, `samples` or `ids`;
 /// JSON, YAML or TOML, or a JSON record a line.

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use calipers_core::policy::document::{Data, Item};
-use calipers_core::policy::{Level, OnMissingValues, OnUndecided, Origin, Policy, RiskLevel};
+use calipers_gate::policy::document::{Data, Item};
+use calipers_gate::policy::{Level, OnMissingValues, OnUndecided, Origin, Policy, RiskLevel};
 use calipers_io::{load_policy, read_document};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn parsed(name: &str, text: &str) -> Result<Policy, String> {
 
 /// The gates in a line each.
 fn gates(policy: &Policy) -> Vec<String> {
-    let line = |gate: &calipers_core::policy::GateSpec| {
+    let line = |gate: &calipers_gate::policy::GateSpec| {
         let sign = gate.threshold.comparison.map_or("", |comparison| comparison.sign());
         let unit = gate.threshold.unit.map_or(String::new(), |unit| format!(" {unit:?}"));
         let level = if gate.level == Level::Blocking { "blocking" } else { "warning" };
@@ -55,7 +55,7 @@ fn the_blocks_of_the_guide_say_what_they_mean() {
     assert_eq!(gates(&thresholds), want);
 
     let weights = loaded("guide/weights.json").weights;
-    let pairs = |weights: &[(calipers_core::policy::Spanned<String>, f64)]| -> Vec<(String, f64)> {
+    let pairs = |weights: &[(calipers_gate::policy::Spanned<String>, f64)]| -> Vec<(String, f64)> {
         weights.iter().map(|(name, weight)| (name.value.clone(), *weight)).collect()
     };
     let want = [("happy_path", 1.0), ("edge_case", 1.0), ("adversarial", 2.0), ("regression", 1.5)];
@@ -68,7 +68,7 @@ fn the_blocks_of_the_guide_say_what_they_mean() {
 
     let scenarios = loaded("guide/required_scenarios_and_optional_scenarios.json");
     let ids =
-        |ids: &[calipers_core::policy::Spanned<String>]| ids.iter().map(|id| id.value.clone()).collect::<Vec<_>>();
+        |ids: &[calipers_gate::policy::Spanned<String>]| ids.iter().map(|id| id.value.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&scenarios.required), ["SEC-001", "SEC-002", "CORE-001"]);
     assert_eq!(ids(&scenarios.optional), ["EDGE-001", "PERF-001"]);
 

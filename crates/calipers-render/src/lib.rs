@@ -12,37 +12,28 @@
 //! Text from models and files is untrusted everywhere: its control characters are made visible before it reaches a
 //! terminal, and what has a meaning in Markdown, XML, HTML or a workflow's log is escaped there.
 
-mod annotations;
 mod compare;
-mod compare_json;
-mod compare_markdown;
-mod findings;
+mod forest;
 mod gate;
-mod gate_json;
-mod html;
-mod json;
-mod junit;
-mod markdown;
 mod numbers;
+pub mod page;
 mod plan;
-mod plan_json;
-mod raise_json;
-mod terminal;
+mod policy;
+mod results;
+mod screen;
 mod text;
 
-pub use annotations::gate_annotations;
-pub use compare_json::{COMPARE_SCHEMA, compare_json};
-pub use compare_markdown::{COMPARE_MARKER, compare_markdown};
-pub use findings::{FINDINGS_SCHEMA, Findings, findings_json, findings_text};
-pub use gate_json::{GATE_SCHEMA, gate_json};
-pub use html::page_html;
-pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
-pub use junit::{JunitError, gate_junit};
-pub use markdown::{GATE_MARKER, gate_markdown};
-pub use numbers::number;
-pub use plan_json::{PLAN_SCHEMA, plan_json};
-pub use raise_json::{RAISE_SCHEMA, Raised, raise_json};
-pub use terminal::{
-    Ink, Screen, Style, baseline_text, compare_plot, compare_text, gate_plot, gate_text, plan_text, raise_text,
-    results_plot, results_text,
+pub use compare::{COMPARE_MARKER, COMPARE_SCHEMA, compare_json, compare_markdown, compare_text};
+pub use forest::{Ink, compare_plot, gate_plot, results_plot};
+pub use gate::{
+    GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text,
 };
+pub use numbers::number;
+pub use page::page_html;
+pub use plan::{PLAN_SCHEMA, plan_json, plan_text};
+pub use policy::{
+    FINDINGS_SCHEMA, Findings, RAISE_SCHEMA, Raised, baseline_text, findings_json, findings_text, raise_json,
+    raise_text,
+};
+pub use results::{RESULTS_SCHEMA, SCHEMA, results_json, results_text};
+pub use screen::{Screen, Style};

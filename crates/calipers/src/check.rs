@@ -1,8 +1,9 @@
 //! What may be wrong with a policy, before it is used.
 
 use crate::gate::{Options, resolve};
-use calipers_core::policy::Policy;
-use calipers_core::{Draft, Finding, Samples, lint};
+use calipers_core::Samples;
+use calipers_gate::policy::Policy;
+use calipers_gate::{Draft, Finding, lint};
 
 /// What is to be said about a policy, in the order of the file, given samples of the kind that it will judge, if there are
 /// some; the suite and the baseline of the options are looked at too.

@@ -2,7 +2,7 @@
 
 use crate::gate::{self, Evaluated};
 use crate::score::{metrics_by_fields, recorded_reducers};
-pub use calipers_core::compare::*;
+pub use calipers_compare::*;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_core::{
@@ -129,7 +129,7 @@ pub fn compare(runs: &[Loaded], options: &Options) -> Result<CompareReport, Erro
     };
     let named: Vec<Run<'_>> =
         runs.iter().map(|loaded| Run { name: loaded.name.clone(), samples: &loaded.run.samples }).collect();
-    let mut report = calipers_core::compare::compare(&named, &question)?;
+    let mut report = calipers_compare::compare(&named, &question)?;
     report.caveats.splice(0..0, notes);
     report.provenance = Provenance {
         runs: runs.iter().map(origin).collect(),

@@ -1,10 +1,8 @@
 //! From results and a policy to a verdict, a baseline, or higher thresholds.
 
-use calipers_core::policy::Policy;
-use calipers_core::{
-    Baseline, Case, Context, Error, Fault, GateReport, Labels, Metric, Provenance, Raise, Raising, Reducer, Registry,
-    Samples, Seed, Value, judge,
-};
+use calipers_core::{Context, Error, Labels, Metric, Reducer, Registry, Samples, Seed, Value};
+use calipers_gate::policy::Policy;
+use calipers_gate::{Baseline, Case, Fault, GateReport, Provenance, Raise, Raising, judge};
 use calipers_io::{ReadError, Recorded, Source};
 use std::fmt;
 
@@ -219,7 +217,7 @@ pub fn record(
     provenance: Provenance,
     options: &Options<'_>,
 ) -> Result<Baseline, Failure> {
-    with_case(run, policy, provenance, options, calipers_core::record)
+    with_case(run, policy, provenance, options, calipers_gate::record)
 }
 
 /// What a run says about raising each threshold of a policy.
@@ -245,7 +243,7 @@ pub fn raise(
     raising: &Raising,
     options: &Options<'_>,
 ) -> Result<Vec<Raise>, Failure> {
-    with_case(run, policy, Provenance::default(), options, |case| calipers_core::raise(case, raising))
+    with_case(run, policy, Provenance::default(), options, |case| calipers_gate::raise(case, raising))
 }
 
 fn with_case<T>(

@@ -43,6 +43,12 @@ pub mod score;
 pub mod sizing;
 
 pub use calipers_core::*;
+pub use calipers_gate::{
+    AttemptResult, Baseline, BaselineCounts, BaselineMetric, BaselineResult, BaselineScenario, Case, CategoryResult,
+    Change, CompositeResult, Coverage, Draft, Fault, Finding, GateKind, GateReport, GateResult, MetricDifference, Mode,
+    Provenance, Raise, Raising, ScenarioCheck, ScenarioResult, Severity, Term, judge, lint, lint_ids, policy, raise,
+    record, weighted_score,
+};
 #[cfg(feature = "files")]
 pub use calipers_io as io;
 #[cfg(feature = "files")]
@@ -62,8 +68,9 @@ pub mod prelude {
         krippendorff_alpha, latency_p50, latency_p90, latency_p95, latency_p99, majority, max_score, mcc, mean,
         mean_of, mean_score, median_score, metric, mode_score, pass_at, pass_k, pass_rate, perplexity_per_seq,
         perplexity_per_token, precision, quantile, ratio, recall, safety_rate, score_reducer, std, stderr,
-        stderr_clustered, token_efficiency, total_cost, var, weighted_score,
+        stderr_clustered, token_efficiency, total_cost, var,
     };
+    pub use calipers_gate::weighted_score;
 }
 
 /// The README's example runs as a test.

@@ -1,7 +1,7 @@
 //! How many samples: from a pilot run, or from what somebody assumes.
 
 use crate::compare::{Chosen, Loaded, TOOL, metrics_of, reducer_of};
-pub use calipers_core::sizing::*;
+pub use calipers_compare::sizing::*;
 use calipers_core::stats::gate::Direction;
 use calipers_core::stats::power::{Costs, Variances};
 use calipers_core::{Context, Error, Labels, Metric, Note, Reducer, Registry, Seed, Unit};

@@ -3,12 +3,14 @@
 use super::Repository;
 
 /// The inner crates, and the crates of this workspace that each may depend on.
-const INNER: [(&str, &[&str]); 6] = [
+const INNER: [(&str, &[&str]); 8] = [
     ("calipers-stats", &[]),
     ("calipers-core", &["calipers-stats"]),
-    ("calipers-io", &["calipers-stats", "calipers-core"]),
+    ("calipers-gate", &["calipers-stats", "calipers-core"]),
+    ("calipers-compare", &["calipers-stats", "calipers-core"]),
+    ("calipers-io", &["calipers-stats", "calipers-core", "calipers-gate"]),
     ("calipers-run", &["calipers-stats", "calipers-core"]),
-    ("calipers-render", &["calipers-stats", "calipers-core"]),
+    ("calipers-render", &["calipers-stats", "calipers-core", "calipers-gate", "calipers-compare"]),
     ("calipers-script", &["calipers-stats", "calipers-core", "calipers-run"]),
 ];
 
@@ -128,7 +130,9 @@ not-one = []
         let files = vec![
             manifest("calipers-stats", "calipers-core"),
             manifest("calipers-core", "calipers-stats"),
-            manifest("calipers-io", "calipers-core"),
+            manifest("calipers-gate", "calipers-core"),
+            manifest("calipers-compare", "calipers-core"),
+            manifest("calipers-io", "calipers-gate"),
             manifest("calipers-run", "calipers-core"),
             manifest("calipers-render", "calipers-core"),
             manifest("calipers-script", "calipers-core"),

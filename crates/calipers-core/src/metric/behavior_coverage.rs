@@ -3,7 +3,7 @@
 use super::ratio::{OfSums, Pairs};
 use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
-use crate::scenario::{FIELDS, Scenarios};
+use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, Unit};
 use calipers_stats::gate::Direction;
 

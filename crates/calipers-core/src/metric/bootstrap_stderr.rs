@@ -1,8 +1,8 @@
 //! `bootstrap_stderr`.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::column::Column;
-use crate::scores::Values;
+use crate::data::column::Column;
+use crate::data::scores::Values;
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit};
 use calipers_stats::Moments;
 use calipers_stats::bootstrap::{Bootstrap, MeanResampler};

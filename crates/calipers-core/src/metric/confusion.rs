@@ -1,7 +1,7 @@
 //! `precision`, `recall`, `f1` and `mcc`.
 
 use super::{Context, Measure, Metric, Tally, View};
-use crate::column::Column;
+use crate::data::column::Column;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit, Value};
 use calipers_stats::confusion::{Confusion, Share};
 use calipers_stats::gate::Direction;

@@ -1,7 +1,7 @@
 //! `grouped`.
 
 use super::{Context, Measure, Metric, State, Tally};
-use crate::figure::Reason;
+use crate::metric::figure::Reason;
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit};
 use calipers_stats::weighted::Stratified;
 use calipers_stats::{Caveat as Statistic, Confidence, ExactSum, Interval, Moments};

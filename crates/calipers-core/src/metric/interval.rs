@@ -51,7 +51,7 @@ pub(crate) fn perfect_score(moments: &Moments) -> Option<Caveat> {
 }
 
 /// The same for samples that are worth as many that count alike.
-pub(crate) fn perfect_score_of(n: u64, worth: u64, passed: bool) -> Option<Caveat> {
+pub fn perfect_score_of(n: u64, worth: u64, passed: bool) -> Option<Caveat> {
     let share = Proportion::new(if passed { worth } else { 0 }, worth).ok()?;
     let bound = if passed {
         share.clopper_pearson(Confidence::lower(0.95).ok()?).lower?

@@ -155,7 +155,7 @@ impl Averaged for Correct {
 }
 
 /// The mean with its interval.
-pub(crate) fn mean_figure(moments: &Moments, tally: Tally, share: bool, context: &Context) -> Figure {
+pub fn mean_figure(moments: &Moments, tally: Tally, share: bool, context: &Context) -> Figure {
     let (interval, caveats) = mean_interval(moments, context.confidence);
     let mut figure = Figure::statistic(moments.mean(), 0.0, tally, "mean");
     if let (true, Ok(min), Ok(max)) = (share && !moments.is_unit(), moments.min(), moments.max())

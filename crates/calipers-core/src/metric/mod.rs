@@ -3,14 +3,18 @@
 //! A state folds in any number of shards on any thread, states merge, and one `finish` makes the answer. A
 //! metric lives in one file here, with its state, its rules for undefined cases, and what Inspect prints there.
 
+mod about;
 mod aggregate;
 mod behavior_coverage;
 mod bootstrap_stderr;
-mod chosen;
 mod ci;
 mod confusion;
 mod cost;
 mod custom;
+mod evidence;
+mod evidence_query;
+mod figure;
+mod filtered;
 mod frequency;
 mod grouped;
 mod interval;
@@ -18,7 +22,6 @@ mod krippendorff;
 mod latency;
 mod mean;
 mod moments;
-mod of_run;
 mod pass_rate;
 mod perplexity;
 mod quantile;
@@ -28,7 +31,9 @@ mod sample_mean;
 mod spread;
 mod stderr;
 mod token_efficiency;
+mod unit_text;
 
+pub use about::{About, Family, Unit};
 pub use aggregate::{OnMissing, aggregate};
 pub use behavior_coverage::{Average, behavior_coverage};
 pub use bootstrap_stderr::bootstrap_stderr;
@@ -36,14 +41,15 @@ pub use ci::{Ci, ci, ci_wilson};
 pub use confusion::{f1, mcc, precision, recall};
 pub use cost::{cost, total_cost};
 pub use custom::{IntoAnswer, metric};
+pub use evidence::Evidence;
+pub use evidence_query::RunRows;
+pub use figure::{Answer, Figure, Reason, Undefined};
 pub use frequency::{categorical, frequency};
 pub use grouped::{All, Grouped, grouped};
-pub(crate) use interval::perfect_score_of;
+pub use interval::perfect_score_of;
 pub use krippendorff::krippendorff_alpha;
 pub use latency::{latency_p50, latency_p90, latency_p95, latency_p99};
-pub(crate) use mean::mean_figure;
-pub use mean::{accuracy, mean, mean_of};
-pub(crate) use of_run::RunRows;
+pub use mean::{accuracy, mean, mean_figure, mean_of};
 pub use pass_rate::{pass_rate, pass_rate_by, safety_rate, safety_rate_by};
 pub use perplexity::{perplexity_per_seq, perplexity_per_token};
 pub use quantile::quantile;
@@ -53,7 +59,7 @@ pub use spread::{std, var};
 pub use stderr::{stderr, stderr_clustered};
 pub use token_efficiency::token_efficiency;
 
-use crate::{Answer, Error, ErrorKind, Evidence, Labels, Points, Reducer, Value, mean_score};
+use crate::{Error, ErrorKind, Labels, Points, Reducer, Value, mean_score};
 use calipers_stats::{Confidence, Seed};
 use std::any::Any;
 use std::borrow::Cow;
@@ -340,7 +346,7 @@ impl Metric {
     }
 
     /// True when the other is certain to give the same figures.
-    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+    pub fn is_same_as(&self, other: &Self) -> bool {
         let alike = !self.unlike_others && !other.unlike_others && self.labels == other.labels;
         self.name == other.name
             && self.params == other.params

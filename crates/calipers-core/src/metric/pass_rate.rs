@@ -2,7 +2,7 @@
 
 use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
-use crate::scenario::{FIELDS, Scenarios};
+use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, ScenarioOutcome, Unit, Value};
 use calipers_stats::gate::Direction;
 

@@ -1,8 +1,8 @@
 //! `quantile`.
 
 use super::{Context, Measure, Metric, Tally, View};
-use crate::evidence::by_sample;
-use crate::scenario::latencies;
+use crate::data::scenario::latencies;
+use crate::metric::evidence::by_sample;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Undefined, Unit};
 use calipers_stats::quantile::{Sorted, clustered_interval};
 

@@ -2,8 +2,8 @@
 
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
-use crate::evidence::{by_sample, sums_of_given};
-use crate::scenario::Fallback;
+use crate::data::scenario::Fallback;
+use crate::metric::evidence::{by_sample, sums_of_given};
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit};
 use calipers_stats::ratio::ratio_of_sums;
 

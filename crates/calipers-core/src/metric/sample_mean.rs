@@ -2,8 +2,8 @@
 
 use super::mean::mean_figure;
 use super::{Context, Measure, Tally};
-use crate::evidence::{by_sample, mean_of_given};
-use crate::scenario::Fallback;
+use crate::data::scenario::Fallback;
+use crate::metric::evidence::{by_sample, mean_of_given};
 use crate::{Answer, Error, Evidence, Points, Score, Undefined};
 use calipers_stats::Moments;
 

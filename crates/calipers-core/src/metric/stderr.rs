@@ -3,7 +3,7 @@
 use super::interval::perfect_score;
 use super::moments::of_moments;
 use super::{Context, Measure, Metric, Tally};
-use crate::points::{Keys, Places};
+use crate::data::points::{Keys, Places};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
 use calipers_stats::gate::Direction;

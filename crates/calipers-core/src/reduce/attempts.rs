@@ -1,6 +1,6 @@
 //! The rows of each sample, in the order of their epochs.
 
-use crate::scores::{Scores, Values};
+use crate::data::scores::{Scores, Values};
 use crate::{Error, ErrorKind};
 
 /// Rows grouped by sample.

@@ -3,7 +3,7 @@
 use super::Attempts;
 use super::by_value::number;
 use super::rule::{Class, Pick, Rule};
-use crate::column::{ABSENT, Coded, Column};
+use crate::data::column::{ABSENT, Coded, Column};
 use crate::{Error, ErrorKind, Labels, Value};
 
 impl Rule {

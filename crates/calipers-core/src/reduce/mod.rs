@@ -12,8 +12,8 @@ mod rule;
 pub(crate) use attempts::Attempts;
 pub(crate) use rule::Rule;
 
-use crate::column::Column;
-use crate::scores::{Maps, Row, Scores, Values};
+use crate::data::column::Column;
+use crate::data::scores::{Maps, Row, Scores, Values};
 use crate::{Error, ErrorKind, Labels, Score, Value};
 use std::fmt;
 use std::sync::Arc;
@@ -209,12 +209,12 @@ impl Reducer {
     }
 
     /// True for the plain mean.
-    pub(crate) fn is_mean(&self) -> bool {
+    pub fn is_mean(&self) -> bool {
         self.is_rule(|rule| matches!(rule, Rule::Mean))
     }
 
     /// Why it makes nothing of samples that have at most so many scored attempts.
-    pub(crate) fn nothing_of(&self, attempts: u64) -> String {
+    pub fn nothing_of(&self, attempts: u64) -> String {
         match self.attempts_needed() {
             Some(needed) if needed > attempts => {
                 format!("`{}` needs {needed} attempts of a sample, and there are {attempts}", self.name)

@@ -8,7 +8,7 @@ use crate::json::{self, Parts};
 use crate::{Place, ReadError, Source};
 use ::parquet::file::reader::FileReader;
 use calipers_core::Value;
-use calipers_core::policy::document::{Data, Item};
+use calipers_gate::policy::document::{Data, Item};
 use std::collections::HashSet;
 use std::io::BufRead;
 use std::sync::Arc;

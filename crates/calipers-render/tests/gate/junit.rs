@@ -1,6 +1,7 @@
 use crate::reports::{HOSTILE, all, failing, hostile, passing, undecided};
 use crate::{snapshot, steers};
-use calipers_core::{ScenarioResult, Verdict};
+use calipers_core::Verdict;
+use calipers_gate::ScenarioResult;
 use calipers_render::gate_junit;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};

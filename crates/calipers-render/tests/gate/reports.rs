@@ -1,11 +1,13 @@
 //! Reports made by hand: as a policy would judge a run, but for text that nobody should write.
 
-use calipers_core::policy::{BaselineMode, Comparison, Level, RiskLevel, Rule};
 use calipers_core::stats::proportion::Proportion;
 use calipers_core::{
-    AttemptResult, BaselineResult, CategoryResult, Caveat, CompositeResult, Confidence, Coverage, Figure, GateKind,
-    GateReport, GateResult, Interval, Method, MetricDifference, Mode, Note, Plan, Provenance, Samples, ScenarioCheck,
-    ScenarioOutcome, ScenarioResult, Tally, Term, Unit, Verdict, accuracy,
+    Caveat, Confidence, Figure, Interval, Method, Note, Plan, Samples, ScenarioOutcome, Tally, Unit, Verdict, accuracy,
+};
+use calipers_gate::policy::{BaselineMode, Comparison, Level, RiskLevel, Rule};
+use calipers_gate::{
+    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,
+    MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
 };
 
 fn tally(n: u64, missing: u64) -> Tally {

@@ -1,6 +1,6 @@
 use crate::reports::{HOSTILE, all, failing, hostile, large, nothing, passing, undecided};
 use crate::{snapshot, steers};
-use calipers_core::GateReport;
+use calipers_gate::GateReport;
 use calipers_render::{Screen, Style, gate_annotations, gate_junit, gate_markdown, gate_text};
 use unicode_width::UnicodeWidthStr;
 

@@ -200,6 +200,8 @@ impl Model for Remote {
 }
 
 fn client(url: &Url, timeout: Duration) -> Result<Client, reqwest::Error> {
+    // reqwest is built without a provider of cryptography: its own choice is a large C library. A second call changes nothing.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
         .timeout(timeout)
         .connect_timeout(timeout.min(Duration::from_secs(30)))

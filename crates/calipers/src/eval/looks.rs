@@ -1,9 +1,10 @@
 //! Looks at a policy's gates while results come in, by a test that may be looked at at any time.
 
-use calipers_core::policy::{Comparison, Level};
 use calipers_core::stats::eprocess::BinaryEprocess;
 use calipers_core::stats::gate::Decision;
-use calipers_core::{GateReport, GateResult, Samples, Verdict};
+use calipers_core::{Samples, Verdict};
+use calipers_gate::policy::{Comparison, Level};
+use calipers_gate::{GateReport, GateResult};
 
 /// Between two looks the run grows by this share, so that all looks together cost no more than a few at the end.
 const GROWTH: f64 = 0.05;

@@ -10,10 +10,11 @@ mod rows;
 mod texts;
 
 use crate::score::{Failure, Options, score};
-use calipers_core::compare::CompareReport;
-pub use calipers_core::page::*;
-use calipers_core::{Context, Error, GateReport, SampleId, Shards};
+use calipers_compare::CompareReport;
+use calipers_core::{Context, Error, SampleId, Shards};
+use calipers_gate::GateReport;
 use calipers_io::{Run, Source};
+pub use calipers_render::page::*;
 use std::collections::{BTreeSet, HashMap};
 use texts::Room;
 pub use texts::{TEXT_MAX, TEXTS_MAX};

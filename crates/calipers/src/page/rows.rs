@@ -1,15 +1,14 @@
 //! The samples of a run as rows of a page, and what they come to together.
 
 use super::texts::{ByAttempt, Room};
-use calipers_core::page::{
-    Distribution, DistributionOf, OutcomeCounts, PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending,
-};
 use calipers_core::stats::quantile::Sorted;
 use calipers_core::{
-    Context, Error, GateReport, Outcome, PassRule, Record, SampleId, Samples, ScenarioOutcome, ScenarioResult,
-    Scenarios, Unit, Value,
+    Context, Error, Outcome, PassRule, Record, SampleId, Samples, ScenarioOutcome, Scenarios, Unit, Value,
 };
+use calipers_core::{Distribution, DistributionOf};
+use calipers_gate::{GateReport, ScenarioResult};
 use calipers_io::Texts;
+use calipers_render::page::{OutcomeCounts, PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 

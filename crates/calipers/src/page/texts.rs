@@ -1,8 +1,8 @@
 //! The texts of a page: found in logs and records, and kept within bounds.
 
-use calipers_core::page::{LeftOut, PageText};
 use calipers_core::{Message, SampleId, Samples};
 use calipers_io::{ReadError, Run, Source, Texts, read_texts};
+use calipers_render::page::{LeftOut, PageText};
 use std::collections::HashMap;
 use std::sync::Arc;
 

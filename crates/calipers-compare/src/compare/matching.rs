@@ -1,0 +1,115 @@
+//! Which sample of one run is which of another.
+
+use super::Run;
+use super::comparison::Matching;
+use calipers_core::{Error, ErrorKind, SampleId, Samples, Value};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// Two runs joined by the names of their samples, in the order of the names: that of arrival must not show.
+pub(super) struct Joined {
+    pub(super) pairs: Vec<Shared>,
+    pub(super) only_candidate: Vec<u32>,
+    pub(super) only_baseline: Vec<u32>,
+    pub(super) matching: Matching,
+}
+
+/// A sample that both runs have.
+pub(super) struct Shared {
+    pub(super) id: SampleId,
+    /// Its place in the candidate.
+    pub(super) candidate: u32,
+    /// Its place in the baseline.
+    pub(super) baseline: u32,
+    pub(super) category: Option<Arc<str>>,
+    /// The samples that it goes together with; its own place where there are no clusters.
+    pub(super) cluster: u32,
+}
+
+impl Joined {
+    pub(super) fn new(candidate: &Run<'_>, baseline: &Run<'_>, cluster: Option<&str>) -> Result<Self, Error> {
+        let (ours, theirs) = (candidate.samples, baseline.samples);
+        let places: HashMap<SampleId, u32> = theirs.ids().zip(0..).collect();
+        let mut is_taken = vec![false; theirs.len()];
+        let (mut pairs, mut only_candidate) = (Vec::new(), Vec::new());
+        for (id, place) in ours.ids().zip(0..) {
+            let Some(&other) = places.get(&id) else {
+                only_candidate.push(place);
+                continue;
+            };
+            is_taken[other as usize] = true;
+            let category = fact(ours, place, "category").or_else(|| fact(theirs, other, "category"));
+            pairs.push(Shared { id, candidate: place, baseline: other, category, cluster: 0 });
+        }
+        pairs.sort_by(|a, b| a.id.cmp(&b.id));
+        let only_baseline: Vec<u32> =
+            (0..).zip(&is_taken).filter(|(_, taken)| !**taken).map(|(place, _)| place).collect();
+        let named = |samples: &Samples, places: &[u32]| {
+            let mut ids: Vec<SampleId> = places.iter().map(|&place| samples.id(place)).collect();
+            ids.sort();
+            ids
+        };
+        let matching = Matching {
+            candidate: ours.len() as u64,
+            baseline: theirs.len() as u64,
+            matched: pairs.len() as u64,
+            only_candidate: named(ours, &only_candidate),
+            only_baseline: named(theirs, &only_baseline),
+        };
+        let mut joined = Self { pairs, only_candidate, only_baseline, matching };
+        joined.cluster_by(cluster, ours, theirs)?;
+        Ok(joined)
+    }
+
+    fn cluster_by(&mut self, key: Option<&str>, ours: &Samples, theirs: &Samples) -> Result<(), Error> {
+        let Some(key) = key else {
+            self.pairs.iter_mut().zip(0..).for_each(|(pair, place)| pair.cluster = place);
+            return Ok(());
+        };
+        let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
+        for pair in &mut self.pairs {
+            let name = fact(ours, pair.candidate, key).or_else(|| fact(theirs, pair.baseline, key));
+            let name = name.ok_or_else(|| no_cluster(key, &pair.id, ours))?;
+            let next = codes.len() as u32;
+            pair.cluster = *codes.entry(name).or_insert(next);
+        }
+        Ok(())
+    }
+
+    /// Why nothing can be compared, if that is so.
+    pub(super) fn problem(&self, candidate: &str, baseline: &str) -> Option<String> {
+        for (name, samples) in [(candidate, self.matching.candidate), (baseline, self.matching.baseline)] {
+            if samples == 0 {
+                return Some(format!("`{name}` has no samples"));
+            }
+        }
+        if self.matching.matched > 0 {
+            return None;
+        }
+        let first = |ids: &[SampleId]| ids.first().map(ToString::to_string).unwrap_or_default();
+        Some(format!(
+            "no sample is in both runs: they are different suites, or name their samples differently (`{}` there, `{}` here)",
+            first(&self.matching.only_baseline),
+            first(&self.matching.only_candidate),
+        ))
+    }
+}
+
+fn no_cluster(key: &str, id: &SampleId, samples: &Samples) -> Error {
+    let known: Vec<String> = samples.metadata_keys().map(ToString::to_string).collect();
+    if known.iter().any(|known| known == key) {
+        return Error::from(ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() }).at_sample(id);
+    }
+    ErrorKind::NoField { field: key.to_owned(), known }.into()
+}
+
+/// The value of a sample's metadata, as text.
+pub(crate) fn fact(samples: &Samples, sample: u32, key: &str) -> Option<Arc<str>> {
+    let column = samples.metadata_column(key)?;
+    let code = *column.codes.get(sample as usize)?;
+    match column.dictionary().get(code as usize)? {
+        Value::Null | Value::Missing => None,
+        Value::Text(text) => Some(text.clone()),
+        other => Some(other.to_string().into()),
+    }
+}

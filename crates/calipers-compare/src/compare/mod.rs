@@ -1,0 +1,376 @@
+//! Two runs or more, compared sample by sample: what changed, and is it real?
+//!
+//! Samples are matched by name and their attempts reduced first, so that what runs share (hard samples are hard for both)
+//! cancels. Every test that is made is adjusted for. What cannot be compared says why, and is never a number.
+//!
+//! Cost: a join by hash and a few passes over columns; a quantile is resampled, for about half a second at most.
+
+mod change;
+mod comparison;
+mod effect;
+mod flips;
+mod matching;
+mod measured;
+mod ranking;
+mod sampling;
+
+pub use comparison::{
+    Attempts, CategoryChange, Change, CompareReport, Comparison, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
+    Matching, MetricComparison, Pair, Provenance, Ranked, Ranking, RunOrigin, SampleChange, SampleChanges, Scale,
+    Settings, Standing, Tested,
+};
+
+use calipers_core::metric::RunRows;
+use calipers_core::{Context, Error, Figure, Metric, Note, PassRule, Reason, Reducer, Registry, SampleId, Samples};
+use calipers_core::{Tally, Undefined, Unit, Verdict};
+use calipers_stats::components::Estimand;
+use calipers_stats::multiplicity::Correction;
+use change::{Draft, conclude};
+use effect::{Effect, Sides, scale_of};
+use hashbrown::HashMap;
+use matching::Joined;
+pub(crate) use matching::fact;
+use measured::{Asked, Measured, RESOURCES, resource, timeouts};
+
+/// A run by its name.
+pub struct Run<'a> {
+    /// The name used in reports.
+    pub name: String,
+    /// Its samples.
+    pub samples: &'a Samples,
+}
+
+/// What is asked of runs, and how it is to be answered. Nothing here has a default.
+pub struct Question<'a> {
+    /// The metrics to compare.
+    pub metrics: &'a [Metric],
+    /// What is known about metrics: their units and better sides.
+    pub registry: &'a Registry,
+    /// How attempts are reduced.
+    pub reducer: Reducer,
+    /// Level, seed and labels.
+    pub context: Context,
+    /// What errors speak of: questions like these, or this suite rerun.
+    pub estimand: Estimand,
+    /// The metadata by which samples go together.
+    pub cluster: Option<&'a str>,
+    /// How much of a change does not matter: in the unit of a metric, or as a share where it is told as a ratio.
+    pub margin: Option<f64>,
+    /// How p-values are adjusted.
+    pub correction: Correction,
+    /// When a sample has passed.
+    pub pass_rule: PassRule,
+}
+
+/// The power at which the smallest change that could have been found is told.
+const POWER: f64 = 0.8;
+
+/// Compares the first run with every other one.
+///
+/// A change is candidate − baseline, or candidate / baseline, with the first run as the candidate. Fails if there are not two
+/// runs, if the margin is not positive, if a metric cannot be measured in any run, and if a sample has a value that no metric
+/// can use. Runs that cannot be compared are no failure: the report says why, and is undecided.
+///
+/// ```
+/// use calipers_compare::{Change, Question, Run, compare};
+/// use calipers_core::stats::components::Estimand;
+/// use calipers_core::stats::multiplicity::Correction;
+/// use calipers_core::{Context, PassRule, Registry, Samples, accuracy, mean_score};
+///
+/// let (mut candidate, mut baseline) = (Samples::new(), Samples::new());
+/// for id in 0..40 {
+///     candidate.push(id).score("match", if id < 20 { "C" } else { "I" });
+///     baseline.push(id).score("match", if id < 30 { "C" } else { "I" });
+/// }
+/// let runs = [("new", &candidate), ("old", &baseline)].map(|(name, samples)| Run { name: name.into(), samples });
+/// let report = compare(&runs, &Question {
+///     metrics: &[accuracy()],
+///     registry: &Registry::builtin(),
+///     reducer: mean_score(),
+///     context: Context::default(),
+///     estimand: Estimand::Population,
+///     cluster: None,
+///     margin: None,
+///     correction: Correction::Holm,
+///     pass_rule: PassRule::default(),
+/// })?;
+/// let accuracy = &report.comparisons[0].metrics[0];
+/// assert_eq!(accuracy.change.value, Ok(-0.25));
+/// assert_eq!(accuracy.verdict, Change::Regressed);
+/// assert_eq!(accuracy.sentence, "accuracy has regressed");
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+pub fn compare(runs: &[Run<'_>], question: &Question<'_>) -> Result<CompareReport, Error> {
+    check(runs, question)?;
+    let asked: Vec<Asked> = question.metrics.iter().map(|metric| Asked::new(metric, question.registry)).collect();
+    let rows: Vec<RunRows<'_>> = runs.iter().map(|run| RunRows::new(run.samples)).collect();
+    let measured = asked.iter().map(|asked| measure(asked, runs, &rows, question));
+    let measured: Vec<Vec<Result<Measured, String>>> = measured.collect::<Result<_, Error>>()?;
+    let mut drafts = Vec::new();
+    for other in 1..runs.len() {
+        drafts.push(Drafts::new(runs, other, &asked, &measured, &rows, question)?);
+    }
+    let each = drafts.iter_mut().flat_map(|drafts| drafts.metrics.iter_mut().chain(&mut drafts.resources));
+    let mut all: Vec<&mut Draft> = each.collect();
+    let tested = conclude(&mut all, question.margin, question.context.confidence.level(), question.correction);
+    let rankings = if runs.len() > 2 { rankings(&asked, runs, &measured, question)? } else { Vec::new() };
+    let comparisons: Vec<Comparison> = drafts.into_iter().map(Drafts::finish).collect();
+    let (verdict, decided_by) = verdict(&comparisons);
+    Ok(CompareReport {
+        verdict,
+        decided_by,
+        caveats: comparisons.iter().flat_map(notes).collect(),
+        comparisons,
+        rankings,
+        settings: settings(question, tested),
+        provenance: Provenance::default(),
+    })
+}
+
+fn check(runs: &[Run<'_>], question: &Question<'_>) -> Result<(), Error> {
+    if runs.len() < 2 {
+        return Err(Error::argument("there is nothing to compare with", "name at least two runs"));
+    }
+    if question.metrics.is_empty() {
+        return Err(Error::argument("no metric is to be compared", "name one, such as `accuracy`"));
+    }
+    if let Some(margin) = question.margin.filter(|margin| !(*margin > 0.0 && margin.is_finite())) {
+        let message = format!("a margin of {margin} is no room for noise");
+        return Err(Error::argument(message, "two points of a rate are written 0.02"));
+    }
+    runs.iter().try_for_each(|run| run.samples.check_repeats())
+}
+
+fn settings(question: &Question<'_>, tested: u64) -> Settings {
+    Settings {
+        level: question.context.confidence.level(),
+        seed: question.context.seed.0,
+        reducer: question.reducer.name().to_owned(),
+        estimand: question.estimand,
+        cluster: question.cluster.map(str::to_owned),
+        margin: question.margin,
+        correction: question.correction,
+        tested,
+    }
+}
+
+/// A metric in each run, or why it is not known there. What is wrong in every run, or with a sample, is an error.
+fn measure(
+    asked: &Asked,
+    runs: &[Run<'_>],
+    rows: &[RunRows<'_>],
+    question: &Question<'_>,
+) -> Result<Vec<Result<Measured, String>>, Error> {
+    let scorer = match asked.scorer(runs)? {
+        Ok(scorer) => scorer,
+        Err(why) => return Ok(runs.iter().map(|_| Err(why.clone())).collect()),
+    };
+    let one = |(run, rows)| Measured::new(asked, run, rows, question, scorer.as_deref());
+    let measured: Vec<Result<Measured, Error>> = runs.iter().zip(rows).map(one).collect();
+    let is_everywhere = measured.iter().all(Result::is_err) && !runs.iter().any(|run| run.samples.is_empty());
+    let told = |(run, measured): (&Run<'_>, Result<Measured, Error>)| match measured {
+        Ok(measured) => Ok(Ok(measured)),
+        Err(error) if is_everywhere || error.place().sample.is_some() => Err(error),
+        Err(error) => Ok(Err(format!("in `{}`, {}", run.name, error.kind()))),
+    };
+    runs.iter().zip(measured).map(told).collect()
+}
+
+/// A comparison whose p-values are not adjusted yet.
+struct Drafts {
+    comparison: Comparison,
+    metrics: Vec<Draft>,
+    resources: Vec<Draft>,
+}
+
+impl Drafts {
+    fn new(
+        runs: &[Run<'_>],
+        other: usize,
+        asked: &[Asked],
+        measured: &[Vec<Result<Measured, String>>],
+        rows: &[RunRows<'_>],
+        question: &Question<'_>,
+    ) -> Result<Self, Error> {
+        let (candidate, baseline) = (&runs[0], &runs[other]);
+        let joined = Joined::new(candidate, baseline, question.cluster)?;
+        let problem = joined.problem(&candidate.name, &baseline.name);
+        let one = |(asked, measured): (&Asked, &Vec<Result<Measured, String>>)| {
+            draft(asked, &measured[0], &measured[other], &joined, problem.as_deref(), question)
+        };
+        let metrics = asked.iter().zip(measured).map(one).collect();
+        let samples = match &problem {
+            Some(why) => Err(why.clone()),
+            None => flips::changes(candidate, baseline, &joined, question),
+        };
+        let resources = match &problem {
+            Some(_) => Vec::new(),
+            None => resources([candidate, baseline], [&rows[0], &rows[other]], &joined, question),
+        };
+        let comparison = Comparison {
+            candidate: candidate.name.clone(),
+            baseline: baseline.name.clone(),
+            matching: joined.matching,
+            problem,
+            metrics: Vec::new(),
+            resources: Vec::new(),
+            samples,
+        };
+        Ok(Self { comparison, metrics, resources })
+    }
+
+    fn finish(self) -> Comparison {
+        let compared = |drafts: Vec<Draft>| drafts.into_iter().map(|draft| draft.comparison).collect();
+        Comparison { metrics: compared(self.metrics), resources: compared(self.resources), ..self.comparison }
+    }
+}
+
+/// A metric of two runs before anything is adjusted.
+fn draft(
+    asked: &Asked,
+    candidate: &Result<Measured, String>,
+    baseline: &Result<Measured, String>,
+    joined: &Joined,
+    problem: Option<&str>,
+    question: &Question<'_>,
+) -> Draft {
+    let effect = match (candidate, baseline, problem) {
+        (_, _, Some(why)) => Effect::nothing(scale_of(asked, None), why),
+        (Ok(candidate), Ok(baseline), None) => Sides { asked, candidate, baseline, joined, question }.effect(),
+        (Err(why), _, None) | (_, Err(why), None) => Effect::nothing(scale_of(asked, None), why.as_str()),
+    };
+    let figure = |measured: &Result<Measured, String>| match measured {
+        Ok(measured) => measured.figure.clone(),
+        Err(why) => undefined(why),
+    };
+    let found = effect.found;
+    let detectable = found.law.as_ref().and_then(|law| law.detectable(question.context.confidence, POWER));
+    let comparison = MetricComparison {
+        metric: asked.name.clone(),
+        unit: asked.unit,
+        direction: asked.direction,
+        scale: found.scale,
+        candidate: figure(candidate),
+        baseline: figure(baseline),
+        matched: found.sides,
+        change: found.figure(effect.missing),
+        bounds: effect.bounds,
+        test: None,
+        paired: found.paired,
+        correlation: found.correlation,
+        discordance: found.discordance,
+        permutation_p: found.permutation_p,
+        estimands: effect.estimands,
+        margin: None,
+        detectable: detectable.map(|change| if found.scale == Scale::Ratio { change.exp() } else { change }),
+        verdict: Change::Unknown,
+        sentence: String::new(),
+        categories: effect.categories,
+        pairs: effect.pairs,
+    };
+    Draft { comparison, found }
+}
+
+fn undefined(why: &str) -> Figure {
+    let why = Undefined::new(Reason::Other(why.to_owned().into()), f64::NAN);
+    Figure::from_result(Err(why), Tally::default(), "")
+}
+
+/// Latency, tokens and cost, where a run records them.
+fn resources(runs: [&Run<'_>; 2], rows: [&RunRows<'_>; 2], joined: &Joined, question: &Question<'_>) -> Vec<Draft> {
+    let is_recorded = |field: &str| runs.iter().any(|run| run.samples.fields().any(|known| &**known == field));
+    let one = |(field, unit): (&str, Unit)| {
+        let asked = resource(field, unit);
+        let measured = [0, 1].map(|place: usize| spent(&asked, runs[place], rows[place], question));
+        draft(&asked, &measured[0], &measured[1], joined, None, question)
+    };
+    RESOURCES.into_iter().filter(|(field, _)| is_recorded(field)).map(one).collect()
+}
+
+/// What a run spent, or why that is not known.
+fn spent(asked: &Asked, run: &Run<'_>, rows: &RunRows<'_>, question: &Question<'_>) -> Result<Measured, String> {
+    let told = |error: Error| format!("in `{}`, {}", run.name, error.kind());
+    if asked.unit == Unit::Milliseconds {
+        let timeouts = timeouts(run, &question.context).map_err(told)?;
+        if timeouts > 0 {
+            let name = &run.name;
+            return Err(format!(
+                "in `{name}`, attempts that ran out of time have no mean ({timeouts}); use `latency_p50`"
+            ));
+        }
+    }
+    Measured::new(asked, run, rows, question, None).map_err(told)
+}
+
+fn rankings(
+    asked: &[Asked],
+    runs: &[Run<'_>],
+    measured: &[Vec<Result<Measured, String>>],
+    question: &Question<'_>,
+) -> Result<Vec<Ranking>, Error> {
+    let mut clusters: HashMap<SampleId, u32> = HashMap::new();
+    if question.cluster.is_some() {
+        // Samples that all runs have are among those of the first two.
+        for pair in Joined::new(&runs[0], &runs[1], question.cluster)?.pairs {
+            clusters.insert(pair.id, pair.cluster);
+        }
+    }
+    let one = |(asked, measured): (&Asked, &Vec<_>)| ranking::ranking(asked, runs, measured, &clusters, question);
+    Ok(asked.iter().zip(measured).map(one).collect())
+}
+
+/// Whether a regression is sure, and what decided.
+fn verdict(comparisons: &[Comparison]) -> (Verdict, String) {
+    let against = |comparison: &Comparison| match comparisons.len() {
+        1 => String::new(),
+        _ => format!(" against `{}`", comparison.baseline),
+    };
+    let all =
+        || comparisons.iter().flat_map(|comparison| comparison.metrics.iter().map(move |metric| (comparison, metric)));
+    if let Some((comparison, metric)) = all().find(|(_, metric)| metric.verdict == Change::Regressed) {
+        return (Verdict::Fail, format!("{}{}", metric.sentence, against(comparison)));
+    }
+    let known = all().filter(|(_, metric)| metric.verdict != Change::Unknown).count();
+    let unknown: Vec<String> = all()
+        .filter(|(_, metric)| metric.verdict == Change::Unknown)
+        .map(|(comparison, metric)| format!("{}{}", metric.sentence, against(comparison)))
+        .collect();
+    match (known, unknown.first()) {
+        (0, first) => {
+            let problem = comparisons.iter().find_map(|comparison| comparison.problem.clone());
+            let why = problem.or_else(|| first.cloned()).unwrap_or_else(|| "there is nothing to compare".into());
+            (Verdict::Undecided, why)
+        }
+        (_, None) => (Verdict::Pass, "no metric has surely regressed".into()),
+        // A metric that nothing can be said of may have regressed.
+        (_, Some(first)) => (Verdict::Undecided, format!("no metric has surely regressed, but {first}")),
+    }
+}
+
+/// What to know about how two runs match.
+fn notes(comparison: &Comparison) -> Vec<Note> {
+    let matching = &comparison.matching;
+    let mut notes = Vec::new();
+    let unmatched = matching.only_candidate.len() + matching.only_baseline.len();
+    if comparison.problem.is_none() && unmatched > 0 {
+        notes.push(Note {
+            id: "unmatched".into(),
+            message: format!(
+                "samples of one run alone are in no change: {} of `{}`, {} of `{}`",
+                matching.only_candidate.len(),
+                comparison.candidate,
+                matching.only_baseline.len(),
+                comparison.baseline
+            ),
+            next: Some("run both on the same samples, or judge by the bounds".into()),
+        });
+    }
+    if comparison.problem.is_none() && matching.matched * 2 < matching.candidate.min(matching.baseline) {
+        notes.push(Note {
+            id: "few-matched".into(),
+            message: format!("the runs share fewer than half of their samples: {}", matching.matched),
+            next: Some("check that both are runs of the same suite".into()),
+        });
+    }
+    notes
+}

@@ -1,0 +1,360 @@
+//! How surely a change lies on one side of a value.
+
+use super::comparison::{Discordance, Scale};
+use calipers_core::{Caveat, Figure, Reason, Tally, Undefined};
+use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
+use calipers_stats::paired::{Difference, Pairs, paired, paired_clustered};
+use calipers_stats::proportion::perfect_bound;
+use calipers_stats::two_sample::newcombe_paired;
+use calipers_stats::{Caveat as Statistic, Confidence, Interval, Method, Moments, Seed, special};
+
+/// From so many discordant pairs on, t around the difference of two shares is as good as Newcombe's interval.
+const MANY_DISCORDANT: u64 = 20;
+/// Up to so many pairs or clusters, all sign patterns are tried.
+const FEW_UNITS: u64 = 20;
+/// Below so many pairs, t leans on differences that are nearly normal.
+const ENOUGH_PAIRS: u64 = 30;
+/// The name of the test that flips signs.
+pub(super) const SIGN_FLIP: &str = "sign-flip permutation test";
+/// Random sign patterns, where there are too many to try all of them.
+const FLIPS: u64 = 9999;
+
+/// What is known of the sampling of a change.
+#[derive(Clone, Debug)]
+pub(super) enum Law {
+    /// Student's t.
+    T(Difference),
+    /// Resamples, ascending.
+    Replicates(Vec<f64>),
+    /// No unit changed, of values between 0 and 1: the mean of the changes is at most the share of units that change.
+    Same { units: u64 },
+}
+
+impl Law {
+    /// The p-value of "the change is `null` or more": small where it is surely below.
+    pub(super) fn below(&self, null: f64) -> Option<f64> {
+        match self {
+            Self::T(found) if found.stderr > 0.0 => Some(special::t_cdf((found.mean - null) / found.stderr, found.df)),
+            Self::T(_) => None,
+            Self::Replicates(sorted) => {
+                let reaching = sorted.len() - sorted.partition_point(|&x| x < null);
+                Some((reaching + 1) as f64 / (sorted.len() + 1) as f64)
+            }
+            Self::Same { units } => Some(if null > 0.0 { (1.0 - null).max(0.0).powf(*units as f64) } else { 1.0 }),
+        }
+    }
+
+    /// The p-value of "the change is `null` or less": small where it is surely above.
+    pub(super) fn above(&self, null: f64) -> Option<f64> {
+        match self {
+            Self::T(found) if found.stderr > 0.0 => Some(special::t_cdf((null - found.mean) / found.stderr, found.df)),
+            Self::T(_) => None,
+            Self::Replicates(sorted) => {
+                let upto = sorted.partition_point(|&x| x <= null);
+                Some((upto + 1) as f64 / (sorted.len() + 1) as f64)
+            }
+            Self::Same { units } => Some(if null < 0.0 { (1.0 + null).max(0.0).powf(*units as f64) } else { 1.0 }),
+        }
+    }
+
+    /// The two-sided p-value of no change.
+    pub(super) fn p(&self) -> Option<f64> {
+        Some((2.0 * self.below(0.0)?.min(self.above(0.0)?)).min(1.0))
+    }
+
+    /// The smallest change that would be found with this power, on the scale of the law.
+    pub(super) fn detectable(&self, confidence: Confidence, power: f64) -> Option<f64> {
+        let Self::T(found) = self else { return None };
+        let quantile = |p: f64| special::t_quantile(p, found.df);
+        (found.stderr > 0.0).then(|| (quantile(1.0 - confidence.tail()) + quantile(power)) * found.stderr)
+    }
+}
+
+/// A change, on the scale of its test: a difference, or the logarithm of a ratio.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) scale: Scale,
+    pub(super) n: u64,
+    pub(super) method: &'static str,
+    /// Candidate and baseline over the pairs.
+    pub(super) sides: Option<(f64, f64)>,
+    pub(super) estimate: Result<f64, String>,
+    pub(super) interval: Option<Interval>,
+    pub(super) law: Option<Law>,
+    /// The two-sided p-value of no change, and the test.
+    pub(super) p: Option<(f64, &'static str)>,
+    /// Why there is no p-value.
+    pub(super) why: Option<String>,
+    pub(super) paired: Option<Difference>,
+    pub(super) correlation: Option<f64>,
+    pub(super) discordance: Option<Discordance>,
+    pub(super) permutation_p: Option<f64>,
+    pub(super) caveats: Vec<Caveat>,
+    pub(super) details: Vec<(&'static str, f64)>,
+}
+
+impl Found {
+    /// Nothing, and why.
+    pub(super) fn nothing(scale: Scale, n: u64, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self {
+            scale,
+            n,
+            method: "none",
+            sides: None,
+            estimate: Err(why.clone()),
+            interval: None,
+            law: None,
+            p: None,
+            why: Some(why),
+            paired: None,
+            correlation: None,
+            discordance: None,
+            permutation_p: None,
+            caveats: Vec::new(),
+            details: Vec::new(),
+        }
+    }
+
+    /// An estimate of which nothing else is known yet.
+    pub(super) fn estimated(scale: Scale, n: u64, method: &'static str, sides: (f64, f64), estimate: f64) -> Self {
+        let nothing = Self::nothing(scale, n, "");
+        Self { method, sides: Some(sides), estimate: Ok(estimate), why: None, ..nothing }
+    }
+
+    /// The change as a figure, on the scale that it is shown on.
+    pub(super) fn figure(&self, missing: u64) -> Figure {
+        let shown = |x: f64| if self.scale == Scale::Ratio { x.exp() } else { x };
+        let value = self.estimate.clone().map(shown);
+        let value = value.map_err(|why| Undefined::new(Reason::Other(why.into()), f64::NAN));
+        let mut figure = Figure::from_result(value, Tally { n: self.n, missing }, self.method);
+        figure.interval = self.interval.map(|interval| Interval {
+            lower: interval.lower.map(shown),
+            upper: interval.upper.map(shown),
+            ..interval
+        });
+        figure.caveats.clone_from(&self.caveats);
+        figure.details.clone_from(&self.details);
+        figure
+    }
+
+    /// With t around the estimate.
+    fn with_t(mut self, found: Difference, confidence: Confidence) -> Self {
+        self.interval = found.interval(confidence).ok().map(|interval| match (self.scale, interval.method) {
+            (Scale::Ratio, Method::T) => Interval { method: Method::DeltaT, ..interval },
+            _ => interval,
+        });
+        self.paired = Some(found);
+        self.law = Some(Law::T(found));
+        self.p = found.p_two_sided().ok().map(|p| (p, test_name(found.method)));
+        self.details.push(("stderr", found.stderr));
+        self.details.push(("df", found.df));
+        self
+    }
+}
+
+fn test_name(method: Method) -> &'static str {
+    match method {
+        Method::ClusterSatterthwaite => "cluster-robust t test (CR2, Satterthwaite)",
+        _ => "paired t test",
+    }
+}
+
+/// The values of samples in both runs.
+pub(super) struct Values {
+    pub(super) candidate: Vec<f64>,
+    pub(super) baseline: Vec<f64>,
+    /// The cluster of each, if they go together.
+    pub(super) clusters: Option<Vec<u32>>,
+}
+
+impl Values {
+    fn pairs(&self) -> Pairs {
+        paired(&self.candidate, &self.baseline).expect("a pair has two values")
+    }
+
+    pub(super) fn correlation(&self) -> Option<f64> {
+        self.pairs().correlation().ok()
+    }
+
+    fn differences(&self) -> Vec<f64> {
+        self.candidate.iter().zip(&self.baseline).map(|(a, b)| a - b).collect()
+    }
+
+    fn is_unit(&self) -> bool {
+        [&self.candidate, &self.baseline].into_iter().all(|side| Moments::from_slice(side).is_unit())
+    }
+
+    fn units(&self) -> u64 {
+        match &self.clusters {
+            None => self.candidate.len() as u64,
+            Some(clusters) => clusters.iter().collect::<hashbrown::HashSet<_>>().len() as u64,
+        }
+    }
+
+    /// Who passed what, if every value is 0 or 1.
+    fn discordance(&self) -> Option<Discordance> {
+        let is_binary = |side: &Vec<f64>| Moments::from_slice(side).is_binary();
+        if self.candidate.is_empty() || !is_binary(&self.candidate) || !is_binary(&self.baseline) {
+            return None;
+        }
+        let mut counts = [0; 4];
+        for (a, b) in self.candidate.iter().zip(&self.baseline) {
+            counts[usize::from(*a == 0.0) * 2 + usize::from(*b == 0.0)] += 1;
+        }
+        let [both, only_candidate, only_baseline, neither] = counts;
+        let test = mcnemar(only_candidate, only_baseline);
+        Some(Discordance { both, only_candidate, only_baseline, neither, test })
+    }
+
+    /// The exact or simulated sign-flip test.
+    pub(super) fn sign_flip(&self, seed: Seed) -> Option<f64> {
+        let differences = self.differences();
+        let test = match &self.clusters {
+            None => sign_flip(&differences, FLIPS, seed),
+            Some(clusters) => sign_flip_clustered(&differences, clusters, FLIPS, seed),
+        };
+        test.ok().map(|test| test.p)
+    }
+}
+
+/// The mean of the differences of pairs, as questions like these would show it.
+///
+/// Pairs of 0 and 1 that do not go together are tested by McNemar's exact test, and while few of them are discordant their
+/// interval is Newcombe's. Everything else has t: around the plain error, or around the cluster-robust one (CR2,
+/// Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
+pub(super) fn mean_of_differences(values: &Values, confidence: Confidence, seed: Seed) -> Found {
+    let pairs = values.pairs();
+    let n = pairs.count();
+    let (Ok(estimate), Some(sides)) = (pairs.mean_diff(), means(values)) else {
+        return Found::nothing(Scale::Difference, n, "no sample has a value in both runs");
+    };
+    let mut found = Found::estimated(Scale::Difference, n, "mean of differences paired by sample", sides, estimate);
+    found.correlation = values.correlation();
+    found.discordance = values.discordance();
+    if n < 2 {
+        found.why = Some("one pair of samples shows no spread; it needs at least 2".into());
+        return found;
+    }
+    if pairs.is_identical() {
+        return identical(found, values, confidence);
+    }
+    let mut found = spread(found, values, confidence, seed);
+    if values.clusters.is_none() {
+        decide_by_counts(&mut found, confidence);
+        if found.discordance.is_none() && n < ENOUGH_PAIRS {
+            found.caveats.push(Statistic::SmallSample { n, need: ENOUGH_PAIRS }.into());
+        }
+    }
+    found
+}
+
+fn means(values: &Values) -> Option<(f64, f64)> {
+    let mean = |side: &[f64]| Moments::from_slice(side).mean().ok();
+    Some((mean(&values.candidate)?, mean(&values.baseline)?))
+}
+
+/// No pair differs.
+fn identical(mut found: Found, values: &Values, confidence: Confidence) -> Found {
+    found.p = Some((1.0, "no sample differs"));
+    let units = values.units();
+    found.caveats.push(Statistic::NoSpread { n: found.n }.into());
+    if let (true, Ok(bound)) = (values.is_unit(), perfect_bound(units, confidence.tail())) {
+        // How many samples would have to change, for none to show here?
+        let reach = 1.0 - bound;
+        found.law = Some(Law::Same { units });
+        found.interval =
+            Some(Interval { lower: Some(-reach), upper: Some(reach), confidence, method: Method::ClopperPearson });
+    }
+    found
+}
+
+/// t of the differences of pairs, by cluster where they have some.
+fn spread(mut found: Found, values: &Values, confidence: Confidence, seed: Seed) -> Found {
+    let difference = match &values.clusters {
+        None => values.pairs().difference(),
+        Some(clusters) => match paired_clustered(&values.candidate, &values.baseline, clusters) {
+            Err(why) => Err(why),
+            Ok(estimate) => {
+                found.details.push(("clusters", estimate.clusters as f64));
+                found.caveats.extend(estimate.caveats().into_iter().map(Caveat::from));
+                Difference::cr2(&estimate)
+            }
+        },
+    };
+    if values.units() <= FEW_UNITS {
+        found.permutation_p = values.sign_flip(seed);
+    }
+    match difference {
+        Ok(difference) if difference.stderr > 0.0 => found.with_t(difference, confidence),
+        Ok(_) => {
+            found.caveats.push(Statistic::NoSpread { n: found.n }.into());
+            found.p = values.sign_flip(seed).map(|p| (p, SIGN_FLIP));
+            found
+        }
+        Err(why) => {
+            found.why = Some(why.to_string());
+            found
+        }
+    }
+}
+
+/// Passes and failures are tested on counts.
+fn decide_by_counts(found: &mut Found, confidence: Confidence) {
+    let Some(counts) = found.discordance else { return };
+    found.p = Some((counts.test.p_exact, "McNemar's exact test"));
+    if counts.only_candidate + counts.only_baseline < MANY_DISCORDANT {
+        let Discordance { both, only_candidate, only_baseline, neither, .. } = counts;
+        found.interval = newcombe_paired(both, only_candidate, only_baseline, neither, confidence).ok();
+    }
+}
+
+/// An estimate from how far each sample moves it: t of the sum of what samples add.
+///
+/// `moved` holds the estimate plus n times each sample's influence, so that its mean is the estimate.
+pub(super) fn linearised(
+    mut found: Found,
+    moved: Vec<f64>,
+    clusters: Option<Vec<u32>>,
+    confidence: Confidence,
+    seed: Seed,
+) -> Found {
+    if found.n < 2 {
+        found.why = Some("one pair of samples shows no spread; it needs at least 2".into());
+        return found;
+    }
+    let nothing = vec![0.0; moved.len()];
+    let values = Values { candidate: moved, baseline: nothing, clusters };
+    let pairs = values.pairs();
+    if pairs.is_identical() {
+        found.p = Some((1.0, "no sample differs"));
+        found.caveats.push(Statistic::NoSpread { n: found.n }.into());
+        return found;
+    }
+    if values.clusters.is_none() && found.n < ENOUGH_PAIRS {
+        found.caveats.push(Statistic::SmallSample { n: found.n, need: ENOUGH_PAIRS }.into());
+    }
+    let mut found = spread(found, &values, confidence, seed);
+    // Influences are no pairs whose signs could be flipped.
+    found.permutation_p = None;
+    if found.law.is_none() {
+        found.p = None;
+        found.why.get_or_insert_with(|| "all samples changed alike, which shows no spread".into());
+    }
+    found
+}
+
+/// The same change by the luck of the attempts alone.
+pub(super) fn rerun(like: &Found, found: Difference, confidence: Confidence) -> Found {
+    let blank = Found {
+        interval: None,
+        p: None,
+        why: None,
+        law: None,
+        details: Vec::new(),
+        caveats: Vec::new(),
+        permutation_p: None,
+        ..like.clone()
+    };
+    blank.with_t(found, confidence)
+}

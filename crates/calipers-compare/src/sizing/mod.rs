@@ -1,0 +1,475 @@
+//! How many samples and attempts: before the money is spent, and what a run that is over could have shown.
+//!
+//! From a [`Pilot`] or from assumptions, [`size`] answers how many samples an interval of some width takes, a gate that
+//! can pass, and a difference that is to be seen; and how many attempts at each are worth their price. There is
+//! deliberately no "power" of a difference that was observed: it says nothing that its p-value does not.
+
+mod sizing_report;
+mod spread;
+
+pub use sizing_report::{Basis, PilotRun, PlanReport};
+pub use spread::{Measure, Pilot, Spread, variance_of_differences};
+
+use calipers_core::{Error, Note};
+use calipers_stats::gate::{Direction, Gate};
+use calipers_stats::power::{
+    Clusters, Components, Costs, Effect, Epochs, GateSampleSize, OptimalAttempts, PairedDesign, SampleSize, Test,
+    Variances, clusters_needed, gate_sample_size, optimal_attempts, paired_t_power, paired_t_sample_size,
+    sample_size_z, two_proportions_sample_size,
+};
+use calipers_stats::proportion::{perfect_bound, wilson_mean};
+use calipers_stats::{Confidence, Undefined, special};
+
+/// What a plan is to answer. Questions left out are not answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// How much scores vary.
+    pub spread: Spread,
+    /// The level of intervals; tests have the error 1 − level.
+    pub level: f64,
+    /// How often a difference that is there should be found, and a run that deserves it pass its gate.
+    pub power: f64,
+    /// Attempts at each sample.
+    pub attempts: u64,
+    /// Samples that go together.
+    pub clusters: Option<Clusters>,
+    /// Half the width that an interval should have.
+    pub half_width: Option<f64>,
+    /// A threshold for a rate, and its side.
+    pub gate: Option<(f64, Direction)>,
+    /// A difference of two runs that should be seen: the other run's rate is higher by it, or lower if that cannot be.
+    pub difference: Option<f64>,
+    /// What two runs on the same samples share; without it only runs on different samples are planned for.
+    pub pairing: Option<Pairing>,
+    /// What samples and attempts cost.
+    pub costs: Option<Costs>,
+    /// The number of samples of a run that is over.
+    pub finished: Option<u64>,
+}
+
+/// What two runs on the same samples share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pairing {
+    /// The correlation of their samples' true means (of single attempts, where attempts are not told apart).
+    Correlation(f64),
+    /// The share of samples that one passes and the other fails.
+    Disagreement(f64),
+    /// As two runs have shown it; see [`variance_of_differences`].
+    Measured(Variances),
+}
+
+/// A plan.
+#[derive(Clone, Debug)]
+pub struct Sizing {
+    /// Samples for the interval.
+    pub interval: Option<Needed>,
+    /// Samples for the gate.
+    pub gate: Option<GateNeeded>,
+    /// Samples that both runs share, for the difference.
+    pub paired: Option<Needed>,
+    /// Samples of each run, where they share none, for the difference.
+    pub unpaired: Option<Needed>,
+    /// Attempts that are worth their price.
+    pub attempts: Option<AttemptsWorth>,
+    /// What a run that is over could have shown.
+    pub finished: Option<Point>,
+    /// A few sizes.
+    pub table: Vec<Point>,
+    /// The same for many sizes, to draw.
+    pub curve: Vec<Point>,
+    /// What to know about the plan.
+    pub caveats: Vec<Note>,
+}
+
+/// A number of samples, or why there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Needed {
+    /// The smallest number that is enough.
+    pub samples: Result<u64, String>,
+    /// The same by the normal approximation, as formulas in the literature have it.
+    pub normal: Option<SampleSize>,
+    /// How it was found.
+    pub method: &'static str,
+}
+
+/// The samples that a gate takes, by the exact binomial distribution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateNeeded {
+    /// The fewest with which it can pass at all: with a perfect score.
+    pub perfect: Result<u64, String>,
+    /// Those with which a run of the assumed rate passes as often as asked for.
+    pub expected: Result<GateSampleSize, String>,
+}
+
+/// What attempts are worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptsWorth {
+    /// The number of attempts at each sample that buys the smallest error for the money, or why there is none.
+    pub optimal: Result<OptimalAttempts, String>,
+    /// Plans with the same power or width, and their price.
+    pub options: Vec<AttemptsOption>,
+}
+
+/// Some attempts at each sample, and what that takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AttemptsOption {
+    /// Attempts at each sample.
+    pub attempts: u64,
+    /// Samples that the question then takes.
+    pub samples: u64,
+    /// What all of it costs.
+    pub cost: f64,
+}
+
+/// What a number of samples shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// The number of samples.
+    pub samples: u64,
+    /// Half the width of the interval.
+    pub half_width: Option<f64>,
+    /// The smallest difference that two runs on these samples find with the power asked for.
+    pub detectable_paired: Option<f64>,
+    /// The same for two runs on different samples, as many each.
+    pub detectable_unpaired: Option<f64>,
+    /// How often the difference asked for is found, in pairs.
+    pub power: Option<f64>,
+    /// The highest threshold (for "at most": the lowest) that a perfect score passes.
+    pub attainable_gate: Option<f64>,
+}
+
+/// The most samples that are planned for.
+const SAMPLES_MAX: u64 = 1_000_000_000;
+/// Gates are walked through size by size, up to this one.
+const GATE_SAMPLES_MAX: u64 = 100_000;
+/// From here on the normal approximation is as good as t.
+const MANY: u64 = 50;
+const TABLE: [u64; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
+
+/// Answers a question about sizes.
+///
+/// ```
+/// use calipers_compare::sizing::{Question, Spread, size};
+/// use calipers_core::stats::gate::Direction;
+///
+/// let plan = size(&Question {
+///     spread: Spread::of_rate(0.99)?,
+///     level: 0.95,
+///     power: 0.8,
+///     attempts: 1,
+///     clusters: None,
+///     half_width: Some(0.02),
+///     gate: Some((0.95, Direction::AtLeast)),
+///     difference: None,
+///     pairing: None,
+///     costs: None,
+///     finished: None,
+/// })?;
+/// assert_eq!(plan.gate.expect("asked for").perfect, Ok(59));
+/// assert_eq!(plan.interval.expect("asked for").samples, Ok(150));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+pub fn size(question: &Question) -> Result<Sizing, Error> {
+    let planner = Planner::new(question)?;
+    let mut sizes: Vec<u64> = (0..=CURVE).map(|step| spaced(step, planner.largest())).collect();
+    sizes.dedup();
+    Ok(Sizing {
+        interval: question.half_width.map(|half| planner.interval(half, question.attempts)),
+        gate: question.gate.map(|(threshold, direction)| planner.gate(threshold, direction)),
+        paired: planner.paired(question.attempts),
+        unpaired: question.difference.map(|delta| planner.unpaired(delta)),
+        attempts: question.costs.map(|costs| planner.attempts(costs)),
+        finished: question.finished.map(|samples| planner.point(samples)),
+        table: TABLE.into_iter().map(|samples| planner.point(samples)).collect(),
+        curve: sizes.into_iter().map(|samples| planner.point(samples)).collect(),
+        caveats: planner.caveats(),
+    })
+}
+
+/// The number of steps of a curve.
+const CURVE: u32 = 40;
+
+/// Sizes from 5 on, each larger by the same factor.
+fn spaced(step: u32, largest: u64) -> u64 {
+    let share = f64::from(step) / f64::from(CURVE);
+    (5.0 * (largest as f64 / 5.0).powf(share)).round() as u64
+}
+
+struct Planner<'a> {
+    question: &'a Question,
+    confidence: Confidence,
+    test: Test,
+}
+
+impl<'a> Planner<'a> {
+    fn new(question: &'a Question) -> Result<Self, Error> {
+        let refused = |why: Undefined| Error::argument(why.to_string(), "95 % is written 0.95");
+        let confidence = Confidence::two_sided(question.level).map_err(refused)?;
+        let test = Test::two_sided(1.0 - question.level).map_err(refused)?;
+        let is_open = |x: f64| x > 0.0 && x < 1.0;
+        let is_positive = |x: f64| x > 0.0 && x.is_finite();
+        let checks = [
+            (is_open(question.power), "the power lies strictly between 0 and 1", "80 % is written 0.8"),
+            (question.attempts > 0, "a sample has at least one attempt", "name a number from 1 on"),
+            (question.half_width.is_none_or(is_positive), "half a width is above 0", "±2 points are written 0.02"),
+            (
+                question.difference.is_none_or(|delta| is_positive(delta.abs())),
+                "a difference that is to be seen is not 0",
+                "two points are written 0.02",
+            ),
+            (
+                question.clusters.is_none_or(|c| c.size >= 1.0 && is_positive(c.design_effect)),
+                "clusters have at least one sample and a design effect above 0",
+                "a design effect of 2 takes twice the samples",
+            ),
+        ];
+        match checks.into_iter().find(|(holds, _, _)| !holds) {
+            Some((_, message, hint)) => Err(Error::argument(message, hint)),
+            None => Ok(Self { question, confidence, test }),
+        }
+    }
+
+    fn design_effect(&self) -> f64 {
+        self.question.clusters.map_or(1.0, |clusters| clusters.design_effect)
+    }
+
+    /// Half the width of an interval of so many samples.
+    fn half_width(&self, samples: u64, attempts: u64) -> Option<f64> {
+        let worth = samples as f64 / self.design_effect();
+        let spread = &self.question.spread;
+        if let (true, 1, Some(rate)) = (spread.is_share, attempts, spread.mean) {
+            let interval = wilson_mean(rate, worth, self.confidence).ok()?;
+            return interval.width().map(|width| width / 2.0);
+        }
+        let units = self.question.clusters.map_or(samples as f64, |clusters| samples as f64 / clusters.size);
+        let df = units - 1.0;
+        let critical = special::t_quantile(1.0 - self.confidence.tail(), df);
+        (df > 0.0).then(|| critical * (spread.variance(attempts) / worth).sqrt())
+    }
+
+    fn interval(&self, half: f64, attempts: u64) -> Needed {
+        let is_enough = |samples| self.half_width(samples, attempts).is_some_and(|width| width <= half);
+        let is_wilson = self.question.spread.is_share && attempts == 1 && self.question.spread.mean.is_some();
+        Needed {
+            samples: smallest(is_enough).ok_or_else(|| "no number of samples is enough".to_owned()),
+            normal: None,
+            method: if is_wilson { "Wilson's interval at the assumed rate" } else { "t interval of the mean" },
+        }
+    }
+
+    fn gate(&self, threshold: f64, direction: Direction) -> GateNeeded {
+        let alpha = 1.0 - self.question.level;
+        let gate = match direction {
+            Direction::AtLeast => Gate::at_least(threshold, alpha),
+            Direction::AtMost => Gate::at_most(threshold, alpha),
+        };
+        let inflate = |samples: u64| (samples as f64 * self.design_effect() - 1e-9).ceil() as u64;
+        let told = |why: Undefined| why.to_string();
+        let perfect = gate.and_then(Gate::samples_to_pass).map(inflate).map_err(told);
+        let expected = match (gate, self.question.spread.mean) {
+            (_, None) => Err("needs the rate that is expected".to_owned()),
+            (gate, Some(rate)) => gate
+                .and_then(|gate| gate_sample_size(gate, rate, self.question.power, GATE_SAMPLES_MAX))
+                .map(|size| GateSampleSize { first: inflate(size.first), stable: size.stable.map(inflate) })
+                .map_err(told),
+        };
+        GateNeeded { perfect, expected }
+    }
+
+    /// The standard deviation of the differences of two runs on the same samples.
+    fn sd_of_differences(&self, attempts: u64, delta: f64) -> Result<f64, String> {
+        let pairing = self.question.pairing.ok_or("needs what the two runs share, such as their correlation")?;
+        let Spread { between, within, .. } = self.question.spread;
+        let variances = match pairing {
+            Pairing::Correlation(correlation) if (-1.0..=1.0).contains(&correlation) => {
+                let within = within.unwrap_or(0.0);
+                Variances { between: 2.0 * between * (1.0 - correlation), within_a: within, within_b: within }
+            }
+            Pairing::Correlation(correlation) => return Err(format!("a correlation of {correlation} cannot be")),
+            Pairing::Disagreement(share) => {
+                let variance = share - delta * delta;
+                if !(0.0..=1.0).contains(&share) || variance <= 0.0 {
+                    return Err(format!("runs that disagree on a share of {share} cannot differ by {delta}"));
+                }
+                return Ok(variance.sqrt());
+            }
+            Pairing::Measured(variances) => variances,
+        };
+        let epochs = Epochs { a: attempts, b: attempts };
+        let design = PairedDesign::new(variances, epochs).map_err(|why| why.to_string())?;
+        Ok(design.variance().sqrt())
+    }
+
+    fn paired(&self, attempts: u64) -> Option<Needed> {
+        let delta = self.question.difference?;
+        let method = "noncentral t of paired differences";
+        let sd = match self.sd_of_differences(attempts, delta) {
+            Ok(sd) => sd,
+            Err(why) => return Some(Needed { samples: Err(why), normal: None, method }),
+        };
+        let effect = Effect { delta, sd };
+        let samples = match self.question.clusters {
+            None => paired_t_sample_size(effect, self.test, self.question.power),
+            Some(clusters) => clusters_needed(effect, clusters, self.test, self.question.power)
+                .map(|count| (count as f64 * clusters.size).ceil() as u64),
+        };
+        let inflated = Effect { delta, sd: sd * self.design_effect().sqrt() };
+        let normal = sample_size_z(inflated, self.test, self.question.power).ok();
+        Some(Needed { samples: samples.map_err(|why| why.to_string()), normal, method })
+    }
+
+    /// The samples of each of two runs that share none.
+    fn unpaired(&self, delta: f64) -> Needed {
+        let (spread, power) = (&self.question.spread, self.question.power);
+        let (size, method) = match (spread.is_share, self.question.attempts, spread.mean) {
+            (true, 1, Some(rate)) => {
+                let other = Some(rate + delta).filter(|other| (0.0..=1.0).contains(other)).unwrap_or(rate - delta);
+                (two_proportions_sample_size(rate, other, self.test, power), "two independent shares")
+            }
+            _ => {
+                let sd = (2.0 * spread.variance(self.question.attempts)).sqrt();
+                (sample_size_z(Effect { delta, sd }, self.test, power), "two independent means")
+            }
+        };
+        let inflate = |size: &SampleSize| (size.real * self.design_effect() - 1e-9).ceil().max(1.0) as u64;
+        Needed { samples: size.as_ref().map(inflate).map_err(ToString::to_string), normal: size.ok(), method }
+    }
+
+    fn attempts(&self, costs: Costs) -> AttemptsWorth {
+        let Spread { between, within, .. } = self.question.spread;
+        let optimal = match within {
+            None => Err("needs how much attempts at one sample vary: a run with repeats".to_owned()),
+            Some(within) => optimal_attempts(Components { between, within }, costs).map_err(|why| why.to_string()),
+        };
+        let best = optimal.as_ref().ok().map(|optimal: &OptimalAttempts| optimal.whole);
+        let mut counts: Vec<u64> = ATTEMPTS.into_iter().chain(best).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        let option = |attempts: u64| {
+            let needed = self.paired(attempts).filter(|needed| needed.samples.is_ok());
+            let needed = needed.or_else(|| self.question.half_width.map(|half| self.interval(half, attempts)))?;
+            let samples = needed.samples.ok()?;
+            let cost = samples as f64 * (costs.sample + attempts as f64 * costs.attempt);
+            Some(AttemptsOption { attempts, samples, cost })
+        };
+        let options = if within.is_some() { counts.into_iter().filter_map(option).collect() } else { Vec::new() };
+        AttemptsWorth { optimal, options }
+    }
+
+    /// The samples to draw a curve up to: twice as many as anything takes, and no fewer than the table shows.
+    fn largest(&self) -> u64 {
+        let question = self.question;
+        let needed =
+            [question.half_width.map(|half| self.interval(half, question.attempts)), self.paired(question.attempts)];
+        let most = needed.into_iter().flatten().filter_map(|needed| needed.samples.ok()).max().unwrap_or(0);
+        most.saturating_mul(2).clamp(TABLE[TABLE.len() - 1], SAMPLES_MAX)
+    }
+
+    fn point(&self, samples: u64) -> Point {
+        let question = self.question;
+        let attempts = question.attempts;
+        let sd = self.sd_of_differences(attempts, 0.0).ok();
+        let apart = (2.0 * question.spread.variance(attempts)).sqrt();
+        let detectable = self.detectable(samples);
+        let power = question.difference.and_then(|delta| {
+            let sd = self.sd_of_differences(attempts, delta).ok()?;
+            let units = self.units(samples)?;
+            let effect = Effect { delta, sd: self.sd_of_unit(sd) };
+            paired_t_power(units, effect, self.test).ok()
+        });
+        let bound = perfect_bound((samples as f64 / self.design_effect()) as u64, 1.0 - question.level).ok();
+        Point {
+            samples,
+            half_width: self.half_width(samples, attempts),
+            detectable_paired: sd.zip(detectable).map(|(sd, size)| sd * size),
+            detectable_unpaired: detectable.filter(|_| apart > 0.0).map(|size| apart * size),
+            power,
+            attainable_gate: bound.filter(|_| question.spread.is_share).map(|bound| match question.gate {
+                Some((_, Direction::AtMost)) => 1.0 - bound,
+                _ => bound,
+            }),
+        }
+    }
+
+    /// The independent units among so many samples.
+    fn units(&self, samples: u64) -> Option<u64> {
+        let units = self.question.clusters.map_or(samples, |clusters| (samples as f64 / clusters.size) as u64);
+        (units > 1).then_some(units)
+    }
+
+    /// The standard deviation of a unit's mean difference.
+    fn sd_of_unit(&self, sd: f64) -> f64 {
+        let size = self.question.clusters.map_or(1.0, |clusters| clusters.size);
+        sd * (self.design_effect() / size).sqrt()
+    }
+
+    /// The smallest difference that so many samples find, in standard deviations of what is averaged.
+    fn detectable(&self, samples: u64) -> Option<f64> {
+        let units = self.units(samples)?;
+        let of_unit = self.sd_of_unit(1.0);
+        let variances = Variances { between: of_unit * of_unit, within_a: 0.0, within_b: 0.0 };
+        let design = PairedDesign::new(variances, Epochs { a: 1, b: 1 }).ok()?;
+        let normal = design.detectable(units, self.test, self.question.power).ok()?;
+        if units >= MANY {
+            return Some(normal);
+        }
+        // Few units know their error badly: t asks for more.
+        let finds = |delta: f64| paired_t_power(units, Effect { delta, sd: of_unit }, self.test).unwrap_or(0.0);
+        let (mut low, mut high) = (normal / 2.0, normal);
+        while finds(high) < self.question.power {
+            (low, high) = (high, 2.0 * high);
+        }
+        while high - low > 1e-9 * high {
+            let middle = low + (high - low) / 2.0;
+            (low, high) = if finds(middle) < self.question.power { (middle, high) } else { (low, middle) };
+        }
+        Some(high)
+    }
+
+    fn caveats(&self) -> Vec<Note> {
+        let question = self.question;
+        let mut notes = Vec::new();
+        let mut note = |id: &str, message: &str, next: &str| {
+            notes.push(Note { id: id.into(), message: message.into(), next: Some(next.into()) });
+        };
+        if question.attempts > 1 && question.spread.within.is_none() {
+            let message = "how much attempts at one sample vary is not known, so more of them count for nothing";
+            note("unknown-attempts", message, "plan from a run with repeats");
+        }
+        if question.difference.is_some() && question.pairing.is_none() {
+            let message = "what the two runs share is not known, so only runs on different samples are planned for";
+            note("unknown-pairing", message, "give their correlation, or plan from two runs");
+        }
+        if matches!(question.pairing, Some(Pairing::Disagreement(_))) && question.attempts > 1 {
+            let message = "a share of samples that disagree is one of single attempts";
+            note("disagreement-of-attempts", message, "plan with one attempt, or by the correlation");
+        }
+        if question.gate.is_some() && !question.spread.is_share {
+            let message = "gates are planned for samples that pass or fail";
+            note("gate-of-scores", message, "plan with the rate at which samples pass");
+        }
+        if question.clusters.is_some() && question.gate.is_some() {
+            let message = "a gate's exact size was multiplied by the design effect, which is an approximation";
+            note("gate-of-clusters", message, "leave some room");
+        }
+        notes
+    }
+}
+
+/// The smallest number of samples that is enough, where more are never worse.
+fn smallest(is_enough: impl Fn(u64) -> bool) -> Option<u64> {
+    if !is_enough(SAMPLES_MAX) {
+        return None;
+    }
+    let (mut low, mut high) = (1, SAMPLES_MAX);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Some(low)
+}

@@ -1,0 +1,233 @@
+//! How much scores vary: from a run, or as assumed.
+
+use crate::compare::fact;
+use calipers_core::metric::RunRows;
+use calipers_core::{Context, Error, Evidence, Metric, Reducer, SampleId, Samples};
+use calipers_stats::Moments;
+use calipers_stats::cluster::clustered;
+use calipers_stats::components::{Components, UnitMoments};
+use calipers_stats::power::{Clusters, Variances};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// How much the scores of a run vary, between samples and between attempts at one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The mean score, where it is known.
+    pub mean: Option<f64>,
+    /// The variance of the samples' true means; where attempts are not told apart, that of single attempts.
+    pub between: f64,
+    /// The variance of attempts at one sample; none where it is not known.
+    pub within: Option<f64>,
+    /// True when an attempt scores 0 or 1.
+    pub is_share: bool,
+}
+
+impl Spread {
+    /// Samples that pass at this rate, one attempt each.
+    ///
+    /// ```
+    /// use calipers_compare::sizing::Spread;
+    ///
+    /// assert_eq!(Spread::of_rate(0.8)?.between, 0.8 * (1.0 - 0.8));
+    /// assert!(Spread::of_rate(80.0).is_err());
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    pub fn of_rate(rate: f64) -> Result<Self, Error> {
+        if !(0.0..=1.0).contains(&rate) {
+            let message = format!("a rate of {rate} is not between 0 and 1");
+            return Err(Error::argument(message, "80 % is written 0.8"));
+        }
+        Ok(Self { mean: Some(rate), between: rate * (1.0 - rate), within: None, is_share: true })
+    }
+
+    /// Scores with this standard deviation, one attempt at each sample.
+    pub fn of_sd(sd: f64) -> Result<Self, Error> {
+        if !(sd > 0.0 && sd.is_finite()) {
+            let message = format!("a standard deviation of {sd} is not above 0");
+            return Err(Error::argument(message, "take that of the scores of a similar run"));
+        }
+        Ok(Self { mean: None, between: sd * sd, within: None, is_share: false })
+    }
+
+    /// The same scores, of whose variance this share lies between attempts at one sample.
+    pub fn with_within(self, share: f64) -> Result<Self, Error> {
+        if !(0.0..=1.0).contains(&share) {
+            let message = format!("a share of {share} of the variance is not between 0 and 1");
+            return Err(Error::argument(message, "half of it is written 0.5"));
+        }
+        Ok(Self { between: self.between * (1.0 - share), within: Some(self.between * share), ..self })
+    }
+
+    /// The variance of a sample's score when its attempts are averaged.
+    #[must_use]
+    pub fn variance(&self, attempts: u64) -> f64 {
+        self.between + self.within.unwrap_or(0.0) / attempts.max(1) as f64
+    }
+}
+
+/// What a run shows of a metric, to plan another one by.
+#[derive(Clone, Debug)]
+pub struct Pilot {
+    /// The number of samples that have a score.
+    pub samples: u64,
+    /// The mean number of attempts at a sample.
+    pub attempts: f64,
+    /// How much scores vary.
+    pub spread: Spread,
+    /// How samples go together, where a metadata key says so.
+    pub clusters: Option<Clusters>,
+    /// The components of variance.
+    pub components: Components,
+}
+
+/// What a run is measured with.
+pub struct Measure<'a> {
+    /// A metric that is a mean over samples.
+    pub metric: &'a Metric,
+    /// How attempts are reduced, for metrics that look at them together.
+    pub reducer: &'a Reducer,
+    /// Level, seed and labels.
+    pub context: &'a Context,
+    /// The metadata by which samples go together.
+    pub cluster: Option<&'a str>,
+}
+
+impl Pilot {
+    /// From a run.
+    ///
+    /// Fails if the metric is no mean over samples, or no two samples have a score.
+    pub fn of_run(samples: &Samples, measure: &Measure<'_>) -> Result<Self, Error> {
+        let values = attempts(samples, measure)?;
+        let mut units = UnitMoments::default();
+        values.iter().for_each(|&(sample, value)| units.add(sample, value));
+        let components = units.components().map_err(|why| Error::argument(why.to_string(), SCORED))?;
+        let means = by_sample(&units, samples.len() as u32);
+        let all: Vec<f64> = means.iter().map(|(_, mean)| *mean).collect();
+        let total = Moments::from_slice(&all).variance().map_err(|why| Error::argument(why.to_string(), SCORED))?;
+        let each: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        let spread = Spread {
+            mean: Some(components.mean),
+            between: components.between.unwrap_or(total),
+            within: components.ms_within.ok(),
+            is_share: Moments::from_slice(&each).is_binary(),
+        };
+        let clusters = measure.cluster.map(|key| clusters(samples, key, &means)).transpose()?;
+        Ok(Self {
+            samples: components.units,
+            attempts: components.attempts as f64 / components.units as f64,
+            spread,
+            clusters,
+            components,
+        })
+    }
+}
+
+const SCORED: &str = "plan from a run in which at least two samples have a score";
+
+/// The variance of the differences of two runs on the same samples.
+///
+/// Fails if they share fewer than two samples that have a score in both.
+pub fn variance_of_differences(runs: [&Samples; 2], measure: &Measure<'_>) -> Result<Variances, Error> {
+    let [ours, theirs] = runs.map(|samples| attempts(samples, measure).map(|values| units_by_id(samples, &values)));
+    let (ours, theirs) = (ours?, theirs?);
+    let mut differences = Moments::default();
+    let (mut a, mut b) = (Luck::default(), Luck::default());
+    for (id, mine) in &ours {
+        let Some(other) = theirs.get(id) else { continue };
+        if let (Ok(x), Ok(y)) = (mine.mean(), other.mean()) {
+            differences.add(x - y);
+            a.add(mine);
+            b.add(other);
+        }
+    }
+    let hint = "plan from two runs of the same samples";
+    let total =
+        differences.variance().map_err(|why| Error::argument(format!("the runs cannot be paired: {why}"), hint))?;
+    let (within_a, within_b) = (a.variance(), b.variance());
+    let between = (total - a.of_means() - b.of_means()).max(0.0);
+    Ok(Variances { between, within_a, within_b })
+}
+
+/// The luck of attempts, over samples that have several.
+#[derive(Default)]
+struct Luck {
+    squares: f64,
+    degrees: f64,
+    /// Σ 1/K over samples, and how many there are.
+    shares: f64,
+    samples: f64,
+}
+
+impl Luck {
+    fn add(&mut self, attempts: &Moments) {
+        let count = attempts.count() as f64;
+        if let Ok(variance) = attempts.variance() {
+            self.squares += variance * (count - 1.0);
+            self.degrees += count - 1.0;
+        }
+        self.shares += 1.0 / count;
+        self.samples += 1.0;
+    }
+
+    /// The variance of an attempt; 0 where no sample has two, so that all variance counts as between samples.
+    fn variance(&self) -> f64 {
+        if self.degrees > 0.0 { self.squares / self.degrees } else { 0.0 }
+    }
+
+    /// What it adds to the variance of the samples' means.
+    fn of_means(&self) -> f64 {
+        self.variance() * self.shares / self.samples.max(1.0)
+    }
+}
+
+/// The value of every attempt, or of every sample where attempts cannot be told apart.
+fn attempts(samples: &Samples, measure: &Measure<'_>) -> Result<Vec<(u32, f64)>, Error> {
+    samples.check_repeats()?;
+    let rows = RunRows::new(samples);
+    let context = Context { attempts: measure.reducer.clone(), ..measure.context.clone() };
+    if measure.reducer.is_mean()
+        && let Some(values) = measure.metric.attempts_for(&rows, None, &context)?
+    {
+        return Ok(values);
+    }
+    match measure.metric.evidence_for(&rows, measure.reducer, None, &context)? {
+        Some(Evidence::Mean { samples, values, .. }) => Ok(samples.into_iter().zip(values).collect()),
+        _ => {
+            let message = format!("`{}` is no mean over samples", measure.metric.name());
+            Err(Error::argument(message, "plan by one that is, such as `accuracy` or `pass_rate`"))
+        }
+    }
+}
+
+fn by_sample(units: &UnitMoments, samples: u32) -> Vec<(u32, f64)> {
+    let mean = |unit: u32| Some((unit, units.get(unit)?.mean().ok()?));
+    (0..samples).filter_map(mean).collect()
+}
+
+fn units_by_id(samples: &Samples, values: &[(u32, f64)]) -> HashMap<SampleId, Moments> {
+    let mut units: HashMap<SampleId, Moments> = HashMap::new();
+    for &(sample, value) in values {
+        units.entry(samples.id(sample)).or_default().add(value);
+    }
+    units
+}
+
+fn clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<Clusters, Error> {
+    let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
+    let mut of_sample = Vec::new();
+    for &(sample, _) in means {
+        let name = fact(samples, sample, key).ok_or_else(|| {
+            let kind = calipers_core::ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
+            Error::from(kind).at_sample(&samples.id(sample))
+        })?;
+        let next = codes.len() as u32;
+        of_sample.push(*codes.entry(name).or_insert(next));
+    }
+    let values: Vec<f64> = means.iter().map(|(_, mean)| *mean).collect();
+    let hint = "plan from a run with several clusters, or leave the clusters out";
+    let estimate = clustered(&values, &of_sample).map_err(|why| Error::argument(why.to_string(), hint))?;
+    let effect = estimate.design_effect().map_err(|why| Error::argument(why.to_string(), hint))?;
+    // Clusters that seem to help do so by chance: nobody should plan on it.
+    Ok(Clusters { size: estimate.n as f64 / estimate.clusters as f64, design_effect: effect.max(1.0) })
+}

@@ -1,0 +1,364 @@
+//! Values side by side: the form in which they are folded.
+//!
+//! Scores are mostly one of a few labels, or floats. A column holds either codes into a dictionary of
+//! distinct values or plain floats, four or eight bytes a row, so that a metric over a million scores reads
+//! a few megabytes and looks each label up once.
+
+use crate::Value;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::fmt;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// A code that stands for "nothing was said here".
+pub(crate) const ABSENT: u32 = u32::MAX;
+
+/// Values, one a row.
+#[derive(Clone, Debug)]
+pub enum Column {
+    /// Floats; inside a column, and nowhere else, a NaN stands for [`Value::Missing`].
+    Floats(Vec<f64>),
+    /// Codes into a dictionary of distinct values.
+    Coded(Coded),
+}
+
+/// Codes with the dictionary that they point into. Columns gathered from one another share the dictionary.
+#[derive(Clone, Debug, Default)]
+pub struct Coded {
+    pub codes: Vec<u32>,
+    dictionary: Arc<Dictionary>,
+    /// True when a code may be [`ABSENT`].
+    has_gaps: bool,
+}
+
+/// Distinct values in the order of their first appearance.
+#[derive(Clone, Default)]
+struct Dictionary {
+    values: Vec<Value>,
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    /// The codes of short texts that were looked up: one look instead of three, and nothing to compare.
+    short: HashMap<ShortText, u32>,
+    lineage: Lineage,
+}
+
+/// What a dictionary is known by. A dictionary only grows, so a code means the same for as long as this is the same; a
+/// copy may grow otherwise and has one of its own.
+#[derive(Debug, Default)]
+pub struct Lineage(Arc<()>);
+
+impl Clone for Lineage {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Lineage {
+    /// The same one, to be kept: while it is, no other dictionary can be taken for this.
+    pub fn keep(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// A text of at most sixteen bytes: its first and its last ones, which overlap, and how many there are.
+type ShortText = (u64, u64, usize);
+
+fn short_text(text: &str) -> Option<ShortText> {
+    let bytes = text.as_bytes();
+    let (first, last) = match bytes.len() {
+        0..4 => {
+            let byte = |place: usize| bytes.get(place).copied().map_or(0, u64::from);
+            (byte(0) | byte(1) << 8, byte(2))
+        }
+        4..8 => (u32::from_le_bytes(*bytes.first_chunk()?).into(), u32::from_le_bytes(*bytes.last_chunk()?).into()),
+        8..=16 => (u64::from_le_bytes(*bytes.first_chunk()?), u64::from_le_bytes(*bytes.last_chunk()?)),
+        _ => return None,
+    };
+    Some((first, last, bytes.len()))
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.values.fmt(f)
+    }
+}
+
+impl Coded {
+    pub fn push(&mut self, value: Value) {
+        let code = self.code(value);
+        self.codes.push(code);
+    }
+
+    /// Pushes text that is only copied if it is new.
+    pub fn push_text(&mut self, text: &str) {
+        let code = self.text_code(text);
+        self.codes.push(code);
+    }
+
+    /// Adds texts by codes of their own; a code beyond the texts is a gap.
+    pub fn extend_coded<'t>(&mut self, codes: impl Iterator<Item = u32>, texts: impl IntoIterator<Item = &'t str>) {
+        let own: Vec<u32> = texts.into_iter().map(|text| self.text_code(text)).collect();
+        let first = self.codes.len();
+        self.codes.extend(codes.map(|code| own.get(code as usize).copied().unwrap_or(ABSENT)));
+        self.has_gaps |= self.codes[first..].contains(&ABSENT);
+    }
+
+    fn text_code(&mut self, text: &str) -> u32 {
+        let Some(short) = short_text(text) else { return self.long_text_code(text) };
+        if let Some(&code) = self.dictionary.short.get(&short) {
+            return code;
+        }
+        let code = self.long_text_code(text);
+        Arc::make_mut(&mut self.dictionary).short.insert(short, code);
+        code
+    }
+
+    fn long_text_code(&mut self, text: &str) -> u32 {
+        match self.dictionary.find(self.dictionary.hash_text(text), |value| is_text(value, text)) {
+            Some(code) => code,
+            None => self.code(Value::Text(text.into())),
+        }
+    }
+
+    /// Adds floats; a NaN is a gap.
+    pub fn extend_floats(&mut self, floats: &[f64]) {
+        for &x in floats {
+            if x.is_nan() { self.pad(self.codes.len() + 1) } else { self.push(Value::Float(x)) }
+        }
+    }
+
+    /// Takes the rows out and leaves the dictionary.
+    pub fn take_rows(&mut self) -> Self {
+        let codes = std::mem::take(&mut self.codes);
+        let has_gaps = std::mem::take(&mut self.has_gaps);
+        Self { codes, dictionary: self.dictionary.clone(), has_gaps }
+    }
+
+    /// The code of a value, which is added to the dictionary if it is new.
+    fn code(&mut self, value: Value) -> u32 {
+        let hash = self.dictionary.hash(&value);
+        match self.dictionary.find(hash, |known| *known == value) {
+            Some(code) => code,
+            None => Arc::make_mut(&mut self.dictionary).add(hash, value),
+        }
+    }
+
+    /// Codes for values that are given, each once; a code beyond them is a gap.
+    pub fn from_parts(mut codes: Vec<u32>, values: Vec<Value>) -> Self {
+        let mut coded = Self::default();
+        let own: Vec<u32> = values.into_iter().map(|value| coded.code(value)).collect();
+        if !own.iter().zip(0..).all(|(own, given)| *own == given) {
+            codes.iter_mut().for_each(|code| *code = own.get(*code as usize).copied().unwrap_or(ABSENT));
+        }
+        let highest = codes.iter().copied().max().unwrap_or(0) as usize;
+        coded.has_gaps = highest >= own.len();
+        coded.codes = codes;
+        coded
+    }
+
+    /// Adds the rows of another column.
+    pub fn append(&mut self, other: &Self) {
+        let codes = self.codes_of(other);
+        self.has_gaps |= other.has_gaps;
+        let code = |code: &u32| codes.get(*code as usize).copied().unwrap_or(ABSENT);
+        self.codes.extend(other.codes.iter().map(code));
+    }
+
+    /// The code here of each code there.
+    pub fn codes_of(&mut self, other: &Self) -> Vec<u32> {
+        other.dictionary().iter().map(|value| self.code(value.clone())).collect()
+    }
+
+    /// Rows up to `rows` that nothing was said about.
+    pub fn pad(&mut self, rows: usize) {
+        self.has_gaps |= rows > self.codes.len();
+        self.codes.resize(rows, ABSENT);
+    }
+
+    /// The first row that nothing was said about.
+    pub fn first_gap(&self) -> Option<usize> {
+        // `contains` uses vector instructions, which `position` does not.
+        let has_gap = self.has_gaps && self.codes.contains(&ABSENT);
+        if has_gap { self.codes.iter().position(|&code| code == ABSENT) } else { None }
+    }
+
+    /// The distinct values; a code is a place in this list.
+    pub fn dictionary(&self) -> &[Value] {
+        &self.dictionary.values
+    }
+
+    pub fn lineage(&self) -> &Lineage {
+        &self.dictionary.lineage
+    }
+
+    /// The same dictionary under other codes.
+    pub fn with_codes(&self, codes: Vec<u32>) -> Self {
+        Self { codes, dictionary: self.dictionary.clone(), has_gaps: true }
+    }
+
+    fn gather(&self, rows: &[u32]) -> Self {
+        let codes = rows.iter().map(|&row| self.codes[row as usize]).collect();
+        Self { has_gaps: self.has_gaps, ..self.with_codes(codes) }
+    }
+
+    pub fn value(&self, row: usize) -> Option<&Value> {
+        self.dictionary.values.get(self.codes[row] as usize)
+    }
+}
+
+impl Dictionary {
+    fn find(&self, hash: u64, is_it: impl Fn(&Value) -> bool) -> Option<u32> {
+        self.index.find(hash, |&code| is_it(&self.values[code as usize])).copied()
+    }
+
+    fn add(&mut self, hash: u64, value: Value) -> u32 {
+        let code = self.values.len() as u32;
+        self.values.push(value);
+        let (values, hasher) = (&self.values, &self.hasher);
+        self.index.insert_unique(hash, code, |&code| hash_with(hasher, &values[code as usize]));
+        code
+    }
+
+    fn hash(&self, value: &Value) -> u64 {
+        hash_with(&self.hasher, value)
+    }
+
+    fn hash_text(&self, text: &str) -> u64 {
+        self.hasher.hash_one(text)
+    }
+}
+
+/// Text is hashed as such, so that it can be looked up before it is a value.
+fn hash_with(hasher: &DefaultHashBuilder, value: &Value) -> u64 {
+    match value {
+        Value::Text(text) => hasher.hash_one(&**text),
+        value => hasher.hash_one(value),
+    }
+}
+
+fn is_text(value: &Value, text: &str) -> bool {
+    matches!(value, Value::Text(known) if **known == *text)
+}
+
+impl Default for Column {
+    fn default() -> Self {
+        Self::Floats(Vec::new())
+    }
+}
+
+impl Column {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Floats(floats) => floats.len(),
+            Self::Coded(coded) => coded.codes.len(),
+        }
+    }
+
+    /// Appends a row.
+    pub fn push(&mut self, value: Value) {
+        match (&mut *self, value) {
+            (Self::Floats(floats), Value::Float(x)) => floats.push(x),
+            (Self::Floats(floats), Value::Missing) => floats.push(f64::NAN),
+            (Self::Floats(floats), value) => {
+                let mut coded = Coded::default();
+                floats.iter().for_each(|&x| coded.push(Value::from(x)));
+                coded.push(value);
+                *self = Self::Coded(coded);
+            }
+            (Self::Coded(coded), value) => coded.push(value),
+        }
+    }
+
+    /// Pushes text that is only copied if it is new.
+    pub fn push_text(&mut self, text: &str) {
+        match self {
+            Self::Coded(coded) => coded.push_text(text),
+            Self::Floats(_) => self.push(Value::Text(text.into())),
+        }
+    }
+
+    /// Adds the rows of another column.
+    pub fn append(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::Floats(mine), Self::Floats(theirs)) => mine.extend_from_slice(theirs),
+            (Self::Coded(mine), Self::Coded(theirs)) => mine.append(theirs),
+            (Self::Floats(mine), Self::Coded(theirs)) => {
+                let mut coded = Coded::default();
+                mine.iter().for_each(|&x| coded.push(Value::from(x)));
+                coded.append(theirs);
+                *self = Self::Coded(coded);
+            }
+            (Self::Coded(mine), Self::Floats(theirs)) => theirs.iter().for_each(|&x| mine.push(Value::from(x))),
+        }
+    }
+
+    /// The same rows as codes.
+    pub fn into_coded(self) -> Coded {
+        match self {
+            Self::Coded(coded) => coded,
+            Self::Floats(floats) => {
+                let mut coded = Coded::default();
+                coded.extend_floats(&floats);
+                coded
+            }
+        }
+    }
+
+    /// Rows up to `rows` that nothing was said about.
+    pub fn pad(&mut self, rows: usize) {
+        match self {
+            Self::Floats(floats) => floats.resize(rows, f64::NAN),
+            Self::Coded(coded) => coded.pad(rows),
+        }
+    }
+
+    /// The value of a row; missing where there is none.
+    pub fn get(&self, row: usize) -> Value {
+        match self {
+            Self::Floats(floats) => Value::from(floats[row]),
+            Self::Coded(coded) => coded.value(row).cloned().unwrap_or(Value::Missing),
+        }
+    }
+
+    /// True when a row has no value.
+    pub fn is_missing(&self, row: usize) -> bool {
+        match self {
+            Self::Floats(floats) => floats[row].is_nan(),
+            Self::Coded(coded) => coded.value(row).is_none_or(Value::is_missing),
+        }
+    }
+
+    /// True when some row may be missing. Cheap for coded columns.
+    pub fn has_missing(&self) -> bool {
+        match self {
+            Self::Floats(floats) => has_nan(floats),
+            Self::Coded(coded) => coded.dictionary().iter().any(Value::is_missing) || coded.first_gap().is_some(),
+        }
+    }
+
+    /// The given rows, in the order given.
+    pub fn gather(&self, rows: &[u32]) -> Self {
+        match self {
+            Self::Floats(floats) => Self::Floats(rows.iter().map(|&row| floats[row as usize]).collect()),
+            Self::Coded(coded) => Self::Coded(coded.gather(rows)),
+        }
+    }
+}
+
+/// True when there is a NaN. Whole blocks are looked at without an early exit, so that vector instructions can do it.
+fn has_nan(floats: &[f64]) -> bool {
+    floats.chunks(1024).any(|block| block.iter().fold(false, |found, x| found | x.is_nan()))
+}
+
+impl FromIterator<Value> for Column {
+    fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Self {
+        let mut column = Self::default();
+        values.into_iter().for_each(|value| column.push(value));
+        column
+    }
+}

@@ -1,0 +1,68 @@
+//! Lists of samples, epochs and attempts, one entry a row.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A number a row. Tables of one attempt a sample share one list in the place of several that are alike.
+#[derive(Clone, Debug)]
+pub(crate) enum CowIndices {
+    Own(Vec<u32>),
+    Shared(Arc<Vec<u32>>),
+}
+
+impl CowIndices {
+    /// A list that is shared when it is cloned.
+    pub(crate) fn shared(list: Vec<u32>) -> Self {
+        Self::Shared(Arc::new(list))
+    }
+
+    /// Makes the list one that is shared when it is cloned.
+    pub(crate) fn share(&mut self) {
+        if let Self::Own(list) = self {
+            *self = Self::shared(std::mem::take(list));
+        }
+    }
+
+    /// The list to be changed; no other sees the change.
+    pub(crate) fn own(&mut self) -> &mut Vec<u32> {
+        loop {
+            match self {
+                Self::Own(list) => return list,
+                Self::Shared(list) => *self = Self::Own(list.to_vec()),
+            }
+        }
+    }
+
+    pub(crate) fn push(&mut self, place: u32) {
+        self.own().push(place);
+    }
+}
+
+impl Default for CowIndices {
+    fn default() -> Self {
+        Self::Own(Vec::new())
+    }
+}
+
+impl Deref for CowIndices {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        match self {
+            Self::Own(list) => list,
+            Self::Shared(list) => list,
+        }
+    }
+}
+
+impl From<Vec<u32>> for CowIndices {
+    fn from(list: Vec<u32>) -> Self {
+        Self::Own(list)
+    }
+}
+
+impl FromIterator<u32> for CowIndices {
+    fn from_iter<I: IntoIterator<Item = u32>>(places: I) -> Self {
+        Self::Own(places.into_iter().collect())
+    }
+}

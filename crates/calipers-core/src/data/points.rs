@@ -1,0 +1,726 @@
+//! The rows that a metric folds in.
+
+use crate::data::column::{ABSENT, Coded, Column, Lineage};
+use crate::data::scores::{Row, Scores, Values};
+use crate::reduce::Attempts;
+use crate::{Context, Error, ErrorKind, Labels, Metadata, Outcome, Reducer, SampleId, SampleScore, Samples, Value};
+use calipers_stats::Moments;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+/// One scorer's scores with the samples they belong to: a shard of what a metric measures.
+///
+/// ```
+/// use calipers_core::{accuracy, mean_score, Context, Samples};
+///
+/// let mut samples = Samples::new();
+/// for (id, score) in [(1, "C"), (1, "I"), (2, "C"), (2, "C")] {
+///     samples.push(id).score("judge", score);
+/// }
+/// let attempts = samples.points("judge")?;
+/// let reduced = attempts.reduce(&mean_score(), &Context::default())?;
+/// assert_eq!((attempts.len(), reduced.len()), (4, 2));
+/// let answer = accuracy().measure(&reduced, &Context::default())?;
+/// assert_eq!(answer.figure().expect("one number").value, Ok(0.75));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Points<'a> {
+    samples: &'a Samples,
+    scorer: Arc<str>,
+    rows: Rows<'a>,
+}
+
+/// Where the rows are. Points are passed on by value, so none of these copies them.
+#[derive(Clone, Debug)]
+enum Rows<'a> {
+    /// Those of a run, as they were delivered.
+    Delivered(&'a Scores),
+    /// Those of a reduction.
+    Reduced(Arc<Scores>),
+    /// Some of the rows of other points, or all of them with other values.
+    Picked(Arc<Picked<'a>>),
+}
+
+/// Rows picked from others. Most metrics look at nothing but values, so the rest is picked when it is asked for.
+#[derive(Debug)]
+struct Picked<'a> {
+    from: Points<'a>,
+    /// The rows picked; all if none are given.
+    rows: Option<Vec<u32>>,
+    values: Values,
+    scores: OnceLock<Scores>,
+}
+
+impl Picked<'_> {
+    fn scores(&self) -> &Scores {
+        self.scores.get_or_init(|| {
+            let from = self.from.scores();
+            let rows = self.rows.as_ref().map_or_else(|| from.clone(), |rows| from.gather(rows));
+            Scores { values: self.values.clone(), ..rows }
+        })
+    }
+}
+
+impl Samples {
+    /// The scores of a scorer, an attempt a row.
+    pub fn points(&self, scorer: &str) -> Result<Points<'_>, Error> {
+        let Some(scores) = self.scores(scorer) else {
+            let known = self.scorers().map(ToString::to_string).collect();
+            return Err(ErrorKind::NoField { field: scorer.to_owned(), known }.into());
+        };
+        Ok(Points { samples: self, scorer: scorer.into(), rows: Rows::Delivered(scores) })
+    }
+}
+
+impl Samples {
+    /// Every attempt, scored or not, for metrics over fields.
+    pub fn attempt_points(&self) -> Points<'_> {
+        Points { samples: self, scorer: "run".into(), rows: Rows::Reduced(Arc::new(self.all_attempts())) }
+    }
+}
+
+impl<'a> Points<'a> {
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values().len()
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn values(&self) -> &Values {
+        match &self.rows {
+            Rows::Delivered(scores) => &scores.values,
+            Rows::Reduced(scores) => &scores.values,
+            Rows::Picked(picked) => &picked.values,
+        }
+    }
+
+    pub(crate) fn samples(&self) -> &'a Samples {
+        self.samples
+    }
+
+    pub(crate) fn scores(&self) -> &Scores {
+        match &self.rows {
+            Rows::Delivered(scores) => scores,
+            Rows::Reduced(scores) => scores,
+            Rows::Picked(picked) => picked.scores(),
+        }
+    }
+
+    /// The number of different samples among the rows.
+    pub(crate) fn distinct_samples(&self) -> u64 {
+        let mut seen = vec![false; self.samples.len()];
+        let fresh = |&&sample: &&u32| !std::mem::replace(&mut seen[sample as usize], true);
+        self.scores().sample.iter().filter(fresh).count() as u64
+    }
+
+    /// The sample of a row.
+    #[must_use]
+    pub fn sample_id(&self, row: usize) -> SampleId {
+        self.samples.id(self.scores().sample[row])
+    }
+
+    /// A row as custom metrics see it.
+    #[must_use]
+    pub fn get(&self, row: usize) -> SampleScore {
+        let sample = self.scores().sample[row];
+        SampleScore {
+            score: self.scores().score(row),
+            sample_id: self.samples.id(sample),
+            sample_metadata: Arc::new(self.samples.metadata_of(sample)),
+        }
+    }
+
+    pub(crate) fn score_metadata(&self, row: usize) -> Option<&Metadata> {
+        self.scores().metadata(row)
+    }
+
+    pub(crate) fn epoch(&self, row: usize) -> u32 {
+        self.scores().epoch[row]
+    }
+
+    /// A field of the attempts, or else a metadata key of their samples, row by row. `None` where it is not given.
+    pub(crate) fn field(&self, name: &str, labels: &Labels) -> Result<Vec<Option<f64>>, Error> {
+        let wrong = |row: usize, value: &Value| {
+            let error = Error::from(ErrorKind::NotNumeric { field: name.to_owned(), value: value.clone() });
+            error.at_sample(&self.sample_id(row)).at_epoch(self.epoch(row))
+        };
+        match self.field_values(name) {
+            Column::Floats(floats) => {
+                let maps_numbers = labels.map_numbers();
+                let number = |x: f64| if maps_numbers { labels.number(x) } else { x };
+                Ok(floats.into_iter().map(|x| (!x.is_nan()).then(|| number(x))).collect())
+            }
+            Column::Coded(coded) => {
+                // Each label is looked up once; what is no number matters only where it occurs.
+                let is_given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
+                let known: Vec<Option<f64>> = coded.dictionary().iter().map(|value| labels.to_float(value)).collect();
+                let number = |(row, &code): (usize, &u32)| match coded.dictionary().get(code as usize) {
+                    Some(value) if is_given(value) => known[code as usize].map(Some).ok_or_else(|| wrong(row, value)),
+                    _ => Ok(None),
+                };
+                coded.codes.iter().enumerate().map(number).collect()
+            }
+        }
+    }
+
+    /// A field as it was given.
+    pub(crate) fn field_values(&self, name: &str) -> Column {
+        self.samples.field_values(name, &self.scores().attempt)
+    }
+
+    /// True when it is plain that every sample has a score: one row each, and none empty.
+    pub(crate) fn covers_all_samples(&self) -> bool {
+        self.len() == self.samples.len() && !self.values().has_root_missing() && is_counting(self.sample_codes())
+    }
+
+    /// The sample of each row, as a code.
+    pub fn sample_codes(&self) -> &[u32] {
+        &self.scores().sample
+    }
+
+    /// True when the attempt of this row ended in an error.
+    pub fn is_errored(&self, row: usize) -> bool {
+        self.samples.is_errored(self.scores().attempt[row])
+    }
+
+    /// The error that the attempt of this row ended in.
+    pub(crate) fn error(&self, row: usize) -> Option<&'a Arc<str>> {
+        self.samples.error_at(self.scores().attempt[row])
+    }
+
+    /// The same rows, and one without a value for each sample that has none.
+    pub(crate) fn with_absent_samples(&self) -> Points<'a> {
+        let mut has_row = vec![false; self.samples.len()];
+        self.sample_codes().iter().for_each(|&sample| has_row[sample as usize] = true);
+        if !has_row.contains(&false) {
+            return self.clone();
+        }
+        let mut scores = self.scores().clone();
+        let (samples, epochs) = self.samples.attempt_places();
+        for (attempt, (&sample, &epoch)) in samples.iter().zip(epochs).enumerate() {
+            if !std::mem::replace(&mut has_row[sample as usize], true) {
+                let row = Row { sample, epoch, attempt: attempt as u32 };
+                scores.push(row, Outcome::unscored("the scorer did not look at it"));
+            }
+        }
+        self.with_scores(scores)
+    }
+
+    /// One row a sample.
+    pub fn reduce(&self, reducer: &Reducer, context: &Context) -> Result<Points<'a>, Error> {
+        let name = |sample: u32, error: Error| error.at_sample(&self.samples.id(sample)).at_scorer(&self.scorer);
+        let is_single = || is_counting(&self.scores().sample);
+        if reducer.keeps_single(self.scores(), &context.labels) && is_single() {
+            return Ok(self.clone());
+        }
+        let scores = reducer.reduce_all(self.scores(), &context.labels, name)?;
+        Ok(self.with_scores(scores))
+    }
+
+    /// Each attempt once, in the order of samples and epochs.
+    pub(crate) fn unique(&self) -> Result<Points<'a>, Error> {
+        let attempts = Attempts::of(self.scores())
+            .map_err(|(sample, error)| error.at_sample(&self.samples.id(sample)).at_scorer(&self.scorer))?;
+        if attempts.rows().len() == self.len() { Ok(self.clone()) } else { Ok(self.gather(attempts.rows())) }
+    }
+
+    /// The rows that have a value.
+    pub(crate) fn scored(&self) -> Points<'a> {
+        self.values().scored_rows().map_or_else(|| self.clone(), |rows| self.pick(rows))
+    }
+
+    /// The rows that have none.
+    pub(crate) fn unscored(&self) -> Points<'a> {
+        let values = self.values();
+        if !values.has_root_missing() {
+            return self.pick(Vec::new());
+        }
+        self.pick((0..self.len() as u32).filter(|&row| values.is_root_missing(row as usize)).collect())
+    }
+
+    pub(crate) fn gather(&self, rows: &[u32]) -> Points<'a> {
+        self.pick(rows.to_vec())
+    }
+
+    fn pick(&self, rows: Vec<u32>) -> Points<'a> {
+        let values = self.values().gather(&rows);
+        self.with(Rows::Picked(Arc::new(Picked {
+            from: self.clone(),
+            rows: Some(rows),
+            values,
+            scores: OnceLock::new(),
+        })))
+    }
+
+    pub(crate) fn with_scores(&self, scores: Scores) -> Points<'a> {
+        self.with(Rows::Reduced(Arc::new(scores)))
+    }
+
+    pub(crate) fn with_values(&self, values: Values) -> Points<'a> {
+        self.with(Rows::Picked(Arc::new(Picked { from: self.clone(), rows: None, values, scores: OnceLock::new() })))
+    }
+
+    fn with(&self, rows: Rows<'a>) -> Points<'a> {
+        Points { samples: self.samples, scorer: self.scorer.clone(), rows }
+    }
+
+    /// An error that happened at a row.
+    pub(crate) fn at(&self, row: usize, error: impl Into<Error>) -> Error {
+        error.into().at_sample(&self.sample_id(row)).at_scorer(&self.scorer)
+    }
+
+    /// The scores as floats, row by row.
+    pub fn floats(&self, context: &Context) -> Result<Cow<'_, [f64]>, Error> {
+        match self.values() {
+            Values::Scalars(Column::Floats(floats)) => {
+                if !context.inspect
+                    && let Some(row) = first_not_finite(floats)
+                {
+                    return Err(self.at(row, not_a_number(floats[row])));
+                }
+                if context.labels.map_numbers() {
+                    let number = |&x: &f64| if x.is_nan() { x } else { context.labels.number(x) };
+                    return Ok(Cow::Owned(floats.iter().map(number).collect()));
+                }
+                Ok(Cow::Borrowed(floats))
+            }
+            Values::Scalars(Column::Coded(coded)) => {
+                let table = self.numbers(coded, context)?;
+                let number = |&code: &u32| table.get(code as usize).copied().unwrap_or(f64::NAN);
+                Ok(Cow::Owned(coded.codes.iter().map(number).collect()))
+            }
+            values => {
+                let number = |row| self.number(&values.get(row), row, context);
+                Ok(Cow::Owned((0..self.len()).map(number).collect::<Result<_, _>>()?))
+            }
+        }
+    }
+
+    /// The moments of the scores, by label where there are few.
+    pub fn moments(&self, context: &Context) -> Result<Moments, Error> {
+        match self.values() {
+            Values::Scalars(Column::Floats(floats)) if !context.labels.map_numbers() => {
+                let moments = Moments::from_slice(floats);
+                if !context.inspect && !moments.sum().is_finite() {
+                    self.floats(context)?;
+                }
+                Ok(moments)
+            }
+            Values::Scalars(Column::Coded(coded)) if coded.dictionary().len() <= self.len() / 4 + 1 => {
+                let mut moments = Moments::default();
+                self.number_counts(context)?.for_each(|(number, times)| moments.add_repeated(number, times));
+                Ok(moments)
+            }
+            _ => Ok(Moments::from_slice(&self.floats(context)?)),
+        }
+    }
+
+    /// The distinct values of a coded column with how often they occur, in the order of their first rows.
+    pub(crate) fn label_counts(&self) -> Option<Vec<(&Value, u64)>> {
+        let Values::Scalars(Column::Coded(coded)) = self.values() else { return None };
+        let counts = code_counts(coded);
+        if counts.iter().sum::<u64>() < self.len() as u64 {
+            return None; // some rows have no code
+        }
+        let mut left: usize = counts.iter().filter(|&&count| count > 0).count();
+        let mut seen = vec![false; counts.len()];
+        let mut ordered = Vec::with_capacity(left);
+        let mut codes = coded.codes.iter();
+        while left > 0 {
+            let code = *codes.next()? as usize;
+            if !std::mem::replace(&mut seen[code], true) {
+                ordered.push((&coded.dictionary()[code], counts[code]));
+                left -= 1;
+            }
+        }
+        Some(ordered)
+    }
+
+    /// Each distinct score and how often it occurs; of a column that is not coded, nothing.
+    pub(crate) fn number_counts(&self, context: &Context) -> Result<impl Iterator<Item = (f64, u64)>, Error> {
+        let (table, counts) = match self.values() {
+            Values::Scalars(Column::Coded(coded)) => (self.numbers(coded, context)?, code_counts(coded)),
+            _ => Default::default(),
+        };
+        Ok(table.into_iter().zip(counts).filter(|&(_, times)| times > 0))
+    }
+
+    /// The number of each distinct value; an error names the first row that has a bad one.
+    fn numbers(&self, coded: &Coded, context: &Context) -> Result<Vec<f64>, Error> {
+        let mut bad = None;
+        let mut table = Vec::with_capacity(coded.dictionary().len());
+        for (code, value) in coded.dictionary().iter().enumerate() {
+            let number = to_number(value, &context.labels, context.inspect);
+            table.push(*number.as_ref().unwrap_or(&f64::NAN));
+            if let (Err(error), None) = (number, &bad) {
+                bad = coded.codes.iter().position(|&c| c == code as u32).map(|row| (row, error));
+            }
+        }
+        let absent = if context.inspect { None } else { coded.first_gap() };
+        match (bad, absent) {
+            (Some((row, error)), _) => Err(self.at(row, error)),
+            (None, Some(row)) => Err(self.at(row, ErrorKind::UnknownLabel(Value::Missing))),
+            (None, None) => Ok(table),
+        }
+    }
+
+    fn number(&self, value: &Value, row: usize, context: &Context) -> Result<f64, Error> {
+        to_number(value, &context.labels, context.inspect).map_err(|error| self.at(row, error))
+    }
+
+    /// A label that the lenient reading counts as 0: of several the first by name.
+    pub(crate) fn unknown_label(&self, context: &Context) -> Option<String> {
+        let strict = context.labels.clone().unknown_as_error();
+        let unknown = |value: &Value| value.is_scalar() && !value.is_missing() && strict.to_float(value).is_none();
+        let columns: Vec<&Column> = match self.values() {
+            Values::Scalars(column) => vec![column],
+            Values::Maps(maps) => maps.columns.iter().collect(),
+            Values::Mixed(_) => Vec::new(),
+        };
+        let coded = columns.into_iter().filter_map(|column| match column {
+            Column::Coded(coded) => Some(coded.dictionary()),
+            Column::Floats(_) => None,
+        });
+        coded.flatten().filter(|value| unknown(value)).map(Value::to_string).min()
+    }
+
+    /// The cluster of each row as a dense code, and the clusters' names.
+    pub(crate) fn clusters(&self, key: &str, metric: &str) -> Result<Keys<'a>, Error> {
+        let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(Keys::default()) };
+        Ok(Keys::new(codes, column, cluster_name))
+    }
+
+    /// The cluster of each row as the place that its name is given, unless the place is known.
+    pub(crate) fn cluster_places(
+        &self,
+        key: &str,
+        metric: &str,
+        known: &mut Places,
+        mut place_of: impl FnMut(&Value) -> u32,
+    ) -> Result<Vec<u32>, Error> {
+        let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(Vec::new()) };
+        let mut codes = codes.into_owned();
+        renumber(&mut codes, column.dictionary(), known.of(column), |value| {
+            let number = value.canonical_number();
+            place_of(number.as_ref().unwrap_or(value))
+        });
+        Ok(codes)
+    }
+
+    /// The code of each row's cluster, if there are rows.
+    fn cluster_codes(&self, key: &str, metric: &str) -> Result<Option<Codes<'a>>, Error> {
+        let column = self.samples.metadata_column(key);
+        let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
+        let codes = self.metadata_codes(column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
+        let Some(column) = column else { return Ok(None) };
+        if !column.dictionary().iter().all(is_cluster) {
+            for (row, &code) in codes.iter().enumerate() {
+                let value = &column.dictionary()[code as usize];
+                if matches!(value, Value::Null | Value::Missing) {
+                    return Err(self.at(row, missing()).at_metric(metric));
+                }
+                if !is_cluster(value) {
+                    let unusable = ErrorKind::UnusableCluster { key: key.to_owned(), found: value.kind() };
+                    return Err(self.at(row, unusable).at_metric(metric));
+                }
+            }
+        }
+        Ok(Some((codes, column)))
+    }
+
+    /// The group of each row as a dense code, and the groups' names.
+    pub(crate) fn groups(&self, key: &str, metric: &str) -> Result<Keys<'a>, Error> {
+        let column = self.samples.metadata_column(key);
+        let missing = || ErrorKind::MissingMetadata { purpose: "group", key: key.to_owned() };
+        let codes = self.metadata_codes(column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
+        let Some(column) = column else { return Ok(Keys::default()) };
+        Ok(Keys::new(codes, column, |value| Value::from(value.to_string())))
+    }
+
+    /// The error for a row without a key: a key that no sample has is most likely a slip, so it says which there are.
+    fn no_key(&self, key: &str, row: usize, missing: ErrorKind) -> Error {
+        let known: Vec<String> = self.samples.metadata_keys().map(ToString::to_string).collect();
+        if known.is_empty() || known.iter().any(|known| known == key) {
+            return self.at(row, missing);
+        }
+        ErrorKind::NoField { field: key.to_owned(), known }.into()
+    }
+
+    fn metadata_codes(
+        &self,
+        column: Option<&'a Coded>,
+        missing: impl Fn(usize) -> Error,
+    ) -> Result<Cow<'a, [u32]>, Error> {
+        let by_sample = column.map_or(&[][..], |column| &column.codes);
+        let sample = &self.scores().sample;
+        let code = |&sample: &u32| by_sample.get(sample as usize).copied().unwrap_or(ABSENT);
+        let codes: Cow<'a, [u32]> = if is_counting(sample) && sample.len() <= by_sample.len() {
+            Cow::Borrowed(&by_sample[..sample.len()])
+        } else {
+            Cow::Owned(sample.iter().map(code).collect())
+        };
+        let gap = match (&codes, column) {
+            (Cow::Borrowed(codes), Some(column)) => column.first_gap().filter(|&row| row < codes.len()),
+            _ => codes.iter().position(|&code| code == ABSENT),
+        };
+        gap.map_or(Ok(codes), |row| Err(missing(row)))
+    }
+
+    /// The rows of each group.
+    pub(crate) fn split(&self, codes: &[u32], groups: usize) -> Vec<Points<'a>> {
+        let mut sizes = vec![0; groups];
+        codes.iter().for_each(|&code| sizes[code as usize] += 1);
+        let mut rows: Vec<Vec<u32>> = sizes.into_iter().map(Vec::with_capacity).collect();
+        for (row, &code) in codes.iter().enumerate() {
+            rows[code as usize].push(row as u32);
+        }
+        rows.into_iter().map(|rows| self.pick(rows)).collect()
+    }
+}
+
+/// True for 0, 1, 2 and so on: one row a sample, none left out.
+fn is_counting(sample: &[u32]) -> bool {
+    const BLOCK: usize = 1024;
+    // No early exit within a block, so that vector instructions can do it.
+    let counts =
+        |(block, first): (&[u32], u32)| block.iter().zip(first..).fold(true, |all, (&x, place)| all & (x == place));
+    sample.chunks(BLOCK).zip((0..).step_by(BLOCK)).all(counts)
+}
+
+/// The code of each row, and the column that has their dictionary.
+type Codes<'a> = (Cow<'a, [u32]>, &'a Coded);
+
+/// Keys of rows: dense codes, and what each stands for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keys<'a> {
+    pub(crate) codes: Cow<'a, [u32]>,
+    pub(crate) names: Vec<Value>,
+}
+
+impl<'a> Keys<'a> {
+    /// Keeps only the names that occur, in the order of their first row, and joins those that are the same.
+    fn new(codes: Cow<'a, [u32]>, column: &Coded, name: impl Fn(&Value) -> Value) -> Self {
+        let dictionary = column.dictionary();
+        // Distinct texts have distinct names, so there is nothing to join.
+        if dictionary.iter().all(|value| matches!(value, Value::Text(_))) {
+            return match distinct_if_ranked(&codes) {
+                Some(distinct) => Self { codes, names: dictionary[..distinct].to_vec() },
+                None => Self::of_texts(codes.into_owned(), dictionary),
+            };
+        }
+        let mut codes = codes.into_owned();
+        let mut names: indexmap::IndexSet<Value> = indexmap::IndexSet::new();
+        let mut places = vec![NO_PLACE; dictionary.len()];
+        renumber(&mut codes, dictionary, &mut places, |value| names.insert_full(name(value)).0 as u32);
+        Self { codes: codes.into(), names: names.into_iter().collect() }
+    }
+
+    fn of_texts(mut codes: Vec<u32>, dictionary: &[Value]) -> Self {
+        let mut names = Vec::new();
+        renumber(&mut codes, dictionary, &mut vec![NO_PLACE; dictionary.len()], |value| {
+            names.push(value.clone());
+            names.len() as u32 - 1
+        });
+        Self { codes: codes.into(), names }
+    }
+}
+
+/// The places that the codes of a dictionary were given, for as long as rows of the same dictionary come.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    lineage: Lineage,
+    places: Vec<u32>,
+}
+
+impl Places {
+    fn of(&mut self, column: &Coded) -> &mut [u32] {
+        if !self.lineage.is(column.lineage()) {
+            self.lineage = column.lineage().keep();
+            self.places.clear();
+        }
+        self.places.resize(column.dictionary().len().max(self.places.len()), NO_PLACE);
+        &mut self.places
+    }
+}
+
+const NO_PLACE: u32 = u32::MAX;
+
+/// Gives each code its place: that which is known, or else what its value is given.
+fn renumber(codes: &mut [u32], dictionary: &[Value], places: &mut [u32], mut place_of: impl FnMut(&Value) -> u32) {
+    for code in codes {
+        let place = &mut places[*code as usize];
+        if *place == NO_PLACE {
+            *place = place_of(&dictionary[*code as usize]);
+        }
+        *code = *place;
+    }
+}
+
+/// The number of distinct codes, if each new one is the next number: then the codes are dense as they are.
+fn distinct_if_ranked(codes: &[u32]) -> Option<usize> {
+    let mut next = 0;
+    for block in codes.chunks(256) {
+        // Most blocks have no new code, and vector instructions find that out.
+        if block.iter().fold(0, |largest, &code| largest.max(code)) < next {
+            continue;
+        }
+        for &code in block {
+            if code > next {
+                return None;
+            }
+            next += u32::from(code == next);
+        }
+    }
+    Some(next as usize)
+}
+
+/// True when a value can name a cluster.
+fn is_cluster(value: &Value) -> bool {
+    matches!(value, Value::Text(_) | Value::Bool(_) | Value::Int(_) | Value::Float(_))
+}
+
+/// Values that are equal to Python name the same cluster: 1, 1.0 and True.
+fn cluster_name(value: &Value) -> Value {
+    value.canonical_number().unwrap_or_else(|| value.clone())
+}
+
+fn to_number(value: &Value, labels: &Labels, inspect: bool) -> Result<f64, Error> {
+    if value.is_missing() {
+        // Inspect's metrics, called by hand, compute with the NaN. Its pipeline takes such rows out, and so does ours.
+        return if inspect { Ok(f64::NAN) } else { Err(ErrorKind::UnknownLabel(Value::Missing).into()) };
+    }
+    let number = labels.to_float(value).ok_or_else(|| ErrorKind::UnknownLabel(value.clone()))?;
+    if number.is_finite() || inspect { Ok(number) } else { Err(not_a_number(number)) }
+}
+
+/// Whole blocks are looked at without an early exit, so that vector instructions can do it.
+fn first_not_finite(floats: &[f64]) -> Option<usize> {
+    let block = floats.chunks(1024).position(|block| !block.iter().fold(true, |all, x| all & x.is_finite()))?;
+    let start = block * 1024;
+    floats[start..].iter().position(|x| !x.is_finite()).map(|row| start + row)
+}
+
+fn not_a_number(x: f64) -> Error {
+    if x.is_nan() { ErrorKind::UnknownLabel(Value::Missing).into() } else { ErrorKind::NotFinite(x).into() }
+}
+
+/// How often each code occurs.
+fn code_counts(coded: &Coded) -> Vec<u64> {
+    let labels = coded.dictionary().len();
+    if labels <= 4 { counts_of_few(&coded.codes, labels) } else { counts_of_many(&coded.codes, labels) }
+}
+
+/// A pass for each code over blocks that fit the first cache: comparing and adding are vector instructions.
+fn counts_of_few(codes: &[u32], labels: usize) -> Vec<u64> {
+    let mut counts = vec![0; labels];
+    for block in codes.chunks(4096) {
+        for (count, label) in counts.iter_mut().zip(0..) {
+            *count += u64::from(block.iter().map(|&code| u32::from(code == label)).sum::<u32>());
+        }
+    }
+    counts
+}
+
+/// Four counters a code, used in turn: with two or three labels each increment would otherwise wait for the one
+/// before it.
+fn counts_of_many(codes: &[u32], labels: usize) -> Vec<u64> {
+    let mut counts = vec![[0u32; 4]; labels];
+    let mut chunks = codes.chunks_exact(4);
+    for chunk in &mut chunks {
+        for (lane, &code) in chunk.iter().enumerate() {
+            if let Some(count) = counts.get_mut(code as usize) {
+                count[lane] += 1;
+            }
+        }
+    }
+    for &code in chunks.remainder() {
+        if let Some(count) = counts.get_mut(code as usize) {
+            count[0] += 1;
+        }
+    }
+    counts.iter().map(|lanes| lanes.iter().map(|&n| u64::from(n)).sum()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{accuracy, grouped, stderr_clustered};
+
+    /// Three samples with two attempts each, sample after sample or epoch after epoch.
+    fn attempts(by_epoch: bool) -> Samples {
+        let mut rows: Vec<(i64, u32, &str)> =
+            vec![(1, 1, "C"), (1, 2, "I"), (2, 1, "I"), (2, 2, "I"), (3, 1, "C"), (3, 2, "C")];
+        if by_epoch {
+            rows.sort_by_key(|row| row.1);
+        }
+        let mut samples = Samples::new();
+        for (id, epoch, label) in rows {
+            samples.push_epoch(id, epoch).score("judge", label);
+        }
+        samples
+    }
+
+    #[test]
+    fn reduction_does_not_depend_on_how_attempts_are_interleaved() {
+        let context = Context::default();
+        for name in ["mean", "median", "mode", "max", "at_least_2", "pass_at_2", "pass_k_2", "collect"] {
+            let reduced = [false, true].map(|by_epoch| {
+                let samples = attempts(by_epoch);
+                let points = samples.points("judge").expect("scored");
+                let reduced = points.reduce(&Reducer::parse(name).expect("known"), &context).expect("reducible");
+                (0..reduced.len()).map(|row| reduced.get(row)).collect::<Vec<_>>()
+            });
+            assert_eq!(reduced[0], reduced[1], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_sample_without_a_score_stays_so_when_reduced_again() {
+        let mut samples = attempts(false);
+        samples.push(4).score("judge", Value::Missing);
+        let context = Context::default();
+        let reduce = |points: &Points<'_>, name: &str| {
+            let reduced = points.reduce(&Reducer::parse(name).expect("known"), &context).expect("reducible");
+            (reduced.scored().len(), reduced.unscored().len())
+        };
+        let points = samples.points("judge").expect("scored");
+        let largest = points.reduce(&crate::max_score(), &context).expect("reducible");
+        assert_eq!(reduce(&points, "max"), (3, 1));
+        assert_eq!(reduce(&largest, "mean"), (3, 1));
+    }
+
+    #[test]
+    fn groups_come_in_the_order_of_their_rows_even_when_named_late() {
+        let mut samples = Samples::new();
+        samples.push(1).score("judge", "C");
+        samples.push(2).score("judge", "I").metadata("group", "b");
+        samples.push(3).score("judge", "C").metadata("group", "b");
+        samples.push(1).metadata("group", "a");
+        let points = samples.points("judge").expect("scored");
+        let keys = points.groups("group", "grouped").expect("all have one");
+        assert_eq!((keys.codes.as_ref(), keys.names), (&[0, 1, 1][..], vec!["a".into(), "b".into()]));
+    }
+
+    #[test]
+    fn a_row_picked_by_group_still_knows_its_sample() {
+        let mut samples = Samples::new();
+        samples.push(1).score("judge", "C").metadata("group", "a").metadata("cluster", "x");
+        samples.push(2).score("judge", "I").metadata("group", "b").metadata("cluster", "y");
+        samples.push(3).score("judge", "I").metadata("group", "b").metadata("cluster", Value::Null);
+        let points = samples.points("judge").expect("scored");
+        let keys = points.groups("group", "grouped").expect("all have one");
+        let parts = points.split(&keys.codes, keys.names.len());
+        assert_eq!((parts[1].len(), parts[1].sample_id(1)), (2, SampleId::Int(3)));
+        let by_cluster = grouped(stderr_clustered("cluster"), "group");
+        let error = by_cluster.measure(&points, &Context::default()).expect_err("sample 3 has no cluster");
+        assert!(error.to_string().contains("cluster"), "{error}");
+        assert!(grouped(accuracy(), "group").measure(&points, &Context::default()).is_ok());
+    }
+}

@@ -1,0 +1,688 @@
+//! What became of each attempt of a scenario.
+//!
+//! An attempt is read from columns: each distinct combination of behaviours is judged once, and an attempt only looks its
+//! own up. Fifty thousand attempts take a few passes over columns of four bytes a row.
+
+use crate::data::column::{ABSENT, Column};
+use crate::data::scores::Scores;
+use crate::{Context, Error, ErrorKind, Points, SampleId, Samples, Value};
+use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What became of a scenario: one of these, never two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScenarioOutcome {
+    /// It passed.
+    Passed,
+    /// It did not.
+    Failed,
+    /// It did not run.
+    Errored,
+    /// It ran, and nothing says whether it passed.
+    Unscored,
+}
+
+/// The fields that say whether an attempt passed, in the order in which they are asked.
+pub const FIELDS: [&str; 5] = ["passed", "expected_behaviors", "observed_behaviors", "must_not", "violations"];
+
+/// When an attempt has passed, where its record does not say so itself.
+///
+/// ```
+/// use calipers_core::PassRule;
+///
+/// assert_eq!(PassRule::default().threshold(), 1.0);
+/// assert!(PassRule::new(0.8).is_ok() && PassRule::new(f64::NAN).is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassRule {
+    threshold: f64,
+    scorer: Option<Arc<str>>,
+}
+
+impl Default for PassRule {
+    /// Every expected behaviour, or a score of 1.
+    fn default() -> Self {
+        Self { threshold: 1.0, scorer: None }
+    }
+}
+
+impl PassRule {
+    /// Passed from this share of the expected behaviours on, or from this score on.
+    pub fn new(threshold: f64) -> Result<Self, Error> {
+        if threshold.is_finite() {
+            return Ok(Self { threshold, scorer: None });
+        }
+        let message = format!("a pass threshold of {threshold} is no number to reach");
+        Err(Error::argument(message, "80 % of the expected behaviours is written 0.8"))
+    }
+
+    /// By the score of this scorer alone, whatever else the record says.
+    #[must_use]
+    pub fn of_scorer(self, scorer: impl Into<Arc<str>>) -> Self {
+        Self { scorer: Some(scorer.into()), ..self }
+    }
+
+    /// The share of expected behaviours, or the score, from which an attempt has passed.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    /// The scorer that decides alone, if one does.
+    #[must_use]
+    pub fn scorer(&self) -> Option<&Arc<str>> {
+        self.scorer.as_ref()
+    }
+}
+
+/// The attempts of a run as scenarios: what became of each, its score by behaviours, and why.
+///
+/// An attempt that ended in an error is errored. Else the record's own `passed` says whether it passed; else its behaviours
+/// do: no violation, and every expected one observed (or the share that the rule asks for); else the only score, which has
+/// to reach 1 (or the threshold). Attempts are numbered in the order of samples and epochs.
+///
+/// ```
+/// use calipers_core::{Context, Samples, ScenarioOutcome, Scenarios, Value};
+///
+/// let list = |names: &[&str]| Value::List(names.iter().map(|name| Value::from(*name)).collect());
+/// let mut samples = Samples::new();
+/// samples
+///     .push("SEC-001")
+///     .metadata("category", "adversarial")
+///     .field("expected_behaviors", list(&["refuses", "cites policy"]))
+///     .field("observed_behaviors", list(&["refuses"]));
+/// let scenarios = Scenarios::new(&samples, 1.0, &Context::default())?;
+/// assert_eq!(scenarios.outcome(0), ScenarioOutcome::Failed);
+/// assert_eq!(scenarios.score(0), Some(0.5));
+/// assert_eq!(scenarios.reason(0).as_deref(), Some("not observed: cites policy"));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scenarios<'a> {
+    points: Points<'a>,
+    outcomes: Vec<ScenarioOutcome>,
+    /// The place of each attempt's behaviours in the list of distinct ones.
+    behaviors: Vec<u32>,
+    distinct: Vec<Behaviors>,
+    /// The score that decided; NaN where none did.
+    grades: Vec<f64>,
+    threshold: f64,
+    rests_on_score: bool,
+    complaint: Option<Complaint>,
+}
+
+/// Why a score that should decide cannot.
+#[derive(Clone, Debug)]
+enum Complaint {
+    /// There are several scorers, and none was chosen.
+    SeveralScorers,
+    /// It is no number.
+    NotANumber(Error),
+}
+
+/// A sample with the places of its attempts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// The sample's place in the run.
+    pub sample: u32,
+    /// Its attempts, as numbers for the questions of [`Scenarios`].
+    pub attempts: Range<usize>,
+}
+
+/// What was expected and what happened.
+#[derive(Clone, Debug, Default)]
+struct Behaviors {
+    /// True when the record says what is expected, what must not happen, or what did.
+    is_given: bool,
+    expected: u32,
+    observed: u32,
+    missed: Vec<Arc<str>>,
+    violations: Vec<Arc<str>>,
+}
+
+impl Behaviors {
+    /// Names listed twice count once, and what was observed without being expected does not count.
+    fn new([expected, observed, must_not, violations]: [Option<&Value>; 4]) -> Self {
+        let is_given = expected.is_some() || !names(must_not).is_empty() || !names(violations).is_empty();
+        let observed: HashSet<Arc<str>> = names(observed).into_iter().collect();
+        let expected = once(names(expected));
+        let missed: Vec<Arc<str>> = expected.iter().filter(|name| !observed.contains(*name)).cloned().collect();
+        Self {
+            is_given,
+            expected: expected.len() as u32,
+            observed: (expected.len() - missed.len()) as u32,
+            missed,
+            violations: once(names(violations)),
+        }
+    }
+
+    /// The share of expected behaviours that were observed; all of them where none is expected.
+    fn share(&self) -> f64 {
+        if self.expected == 0 { 1.0 } else { f64::from(self.observed) / f64::from(self.expected) }
+    }
+
+    fn score(&self) -> Option<f64> {
+        let score = if self.violations.is_empty() { self.share() } else { 0.0 };
+        self.is_given.then_some(score)
+    }
+
+    fn has_passed(&self, threshold: f64) -> bool {
+        self.violations.is_empty() && self.share() >= threshold
+    }
+}
+
+/// The names in a list of behaviours.
+fn names(list: Option<&Value>) -> Vec<Arc<str>> {
+    let name = |value: &Value| match value {
+        Value::Text(name) => name.clone(),
+        other => other.to_string().into(),
+    };
+    match list {
+        None => Vec::new(),
+        Some(Value::List(list)) => list.iter().map(name).collect(),
+        Some(one) => vec![name(one)],
+    }
+}
+
+/// Each name once, in the order of the first.
+fn once(mut names: Vec<Arc<str>>) -> Vec<Arc<str>> {
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
+}
+
+impl<'a> Scenarios<'a> {
+    /// The attempts of a run, each passed from this share of its expected behaviours on, or from this score on.
+    ///
+    /// Fails if a `passed` is neither true nor false. Where several scorers could decide, or a score is no number, the
+    /// attempt is unscored and [`check`](Self::check) says why.
+    pub fn new(samples: &'a Samples, pass_threshold: f64, context: &Context) -> Result<Self, Error> {
+        Self::by_rule(samples, &PassRule::new(pass_threshold)?, context)
+    }
+
+    /// The same by a rule that may name a scorer.
+    pub fn by_rule(samples: &'a Samples, rule: &PassRule, context: &Context) -> Result<Self, Error> {
+        Self::of(&samples.attempt_points(), rule, context)
+    }
+
+    /// The scenarios of these attempts.
+    pub(crate) fn of(points: &Points<'a>, rule: &PassRule, context: &Context) -> Result<Self, Error> {
+        let mut scenarios = Self::unjudged(points, rule);
+        let passed = points.field("passed", &context.labels)?;
+        let mut open = Vec::new();
+        for (row, passed) in passed.iter().enumerate() {
+            let behaviors = &scenarios.distinct[scenarios.behaviors[row] as usize];
+            scenarios.outcomes[row] = match passed {
+                _ if scenarios.outcomes[row] == ScenarioOutcome::Errored => ScenarioOutcome::Errored,
+                _ if rule.scorer.is_some() => ScenarioOutcome::Unscored,
+                Some(passed) => outcome(*passed >= 1.0),
+                None if behaviors.is_given => outcome(behaviors.has_passed(rule.threshold)),
+                None => ScenarioOutcome::Unscored,
+            };
+            if scenarios.outcomes[row] == ScenarioOutcome::Unscored {
+                open.push(row);
+            }
+        }
+        if !open.is_empty() {
+            scenarios.judge_by_score(&open, rule, context);
+        }
+        Ok(scenarios)
+    }
+
+    /// The behaviours of attempts, of which only those that did not run are told apart.
+    pub(crate) fn unjudged(points: &Points<'a>, rule: &PassRule) -> Self {
+        let (behaviors, distinct) = behaviors(points);
+        let told = |row: usize| match points.is_errored(row) {
+            true => ScenarioOutcome::Errored,
+            false => ScenarioOutcome::Unscored,
+        };
+        Self {
+            points: points.clone(),
+            outcomes: (0..points.len()).map(told).collect(),
+            behaviors,
+            distinct,
+            grades: Vec::new(),
+            threshold: rule.threshold,
+            rests_on_score: false,
+            complaint: None,
+        }
+    }
+
+    /// Attempts of which nothing else says whether they passed.
+    fn judge_by_score(&mut self, open: &[usize], rule: &PassRule, context: &Context) {
+        let mut grades = vec![f64::NAN; self.points.len()];
+        let (is_used, complaint) = self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
+        for &row in open.iter().filter(|&&row| !grades[row].is_nan()) {
+            self.outcomes[row] = outcome(grades[row] >= rule.threshold);
+        }
+        self.grades = grades;
+        self.rests_on_score = is_used && rule.scorer.is_none();
+        self.complaint = complaint;
+    }
+
+    /// The only score of each of these attempts. True if there is one for any of them.
+    pub(crate) fn grades(
+        &self,
+        open: &[usize],
+        context: &Context,
+        each: impl FnMut(usize, f64),
+    ) -> Result<bool, Error> {
+        match self.look_up(open, None, context, each) {
+            // Whoever asks has to know how many scorers the other shards have, and complains then.
+            (is_used, None | Some(Complaint::SeveralScorers)) => Ok(is_used),
+            (_, Some(Complaint::NotANumber(error))) => Err(error),
+        }
+    }
+
+    /// Hands over the scores of these attempts by a scorer, or by the only one. Says whether any attempt has a score, and
+    /// what keeps one from being a grade.
+    fn look_up(
+        &self,
+        open: &[usize],
+        scorer: Option<&Arc<str>>,
+        context: &Context,
+        mut each: impl FnMut(usize, f64),
+    ) -> (bool, Option<Complaint>) {
+        let samples = self.points.samples();
+        let scorers: Vec<&Arc<str>> = scorer.map_or_else(|| samples.scorers().collect(), |scorer| vec![scorer]);
+        let scores = scorers.iter().filter_map(|scorer| samples.scores(scorer));
+        let found: Vec<(&Scores, Rows)> = scores.map(|scores| (scores, Rows::new(scores, samples))).collect();
+        let (mut is_used, mut complaint) = (false, None);
+        for &row in open {
+            let value = found.iter().find_map(|(scores, rows)| {
+                let at = rows.of(&self.points, row)?;
+                (!scores.values.is_root_missing(at)).then(|| scores.values.get(at))
+            });
+            let Some(value) = value else { continue };
+            is_used = true;
+            if scorers.len() > 1 {
+                return (true, Some(Complaint::SeveralScorers));
+            }
+            match context.labels.to_float(&value) {
+                Some(grade) => each(row, grade),
+                None => {
+                    let error =
+                        || self.points.at(row, Error::from(ErrorKind::UnknownLabel(value)).at_scorer(scorers[0]));
+                    complaint.get_or_insert_with(|| Complaint::NotANumber(error()));
+                }
+            }
+        }
+        (is_used, complaint)
+    }
+
+    /// An error if an attempt has a score that should say whether it passed and cannot: there are several scorers and
+    /// none was chosen, or the score is no number. The metric is the one that is asked for, as in the hint it gives.
+    pub fn check(&self, metric: &str) -> Result<(), Error> {
+        match &self.complaint {
+            None => Ok(()),
+            Some(Complaint::SeveralScorers) => Err(several_scorers(self.points.samples().scorers(), metric)),
+            Some(Complaint::NotANumber(error)) => Err(error.clone()),
+        }
+    }
+
+    /// True when a score decided, or should have, because neither `passed` nor behaviours did.
+    pub fn rests_on_score(&self) -> bool {
+        self.rests_on_score
+    }
+
+    /// The number of attempts.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.outcomes.is_empty()
+    }
+
+    /// The samples with their attempts, in the order of the run.
+    pub fn iter(&self) -> impl Iterator<Item = Scenario> {
+        let mut next = 0;
+        self.points.sample_codes().chunk_by(|a, b| a == b).map(move |attempts| {
+            let first = next;
+            next += attempts.len();
+            Scenario { sample: attempts[0], attempts: first..next }
+        })
+    }
+
+    /// What became of an attempt.
+    #[must_use]
+    pub fn outcome(&self, attempt: usize) -> ScenarioOutcome {
+        self.outcomes[attempt]
+    }
+
+    /// What became of all attempts.
+    #[must_use]
+    pub fn outcomes(&self) -> &[ScenarioOutcome] {
+        &self.outcomes
+    }
+
+    /// The score of an attempt by its behaviours: 0 after any violation, else the share of the expected ones that were
+    /// observed, which is 1 where none is expected. None where nothing is known of behaviours, or the attempt did not run.
+    #[must_use]
+    pub fn score(&self, attempt: usize) -> Option<f64> {
+        if self.outcomes[attempt] == ScenarioOutcome::Errored { None } else { self.judged(attempt).score() }
+    }
+
+    /// How many of the expected behaviours were observed, and how many were expected. None as for [`score`](Self::score).
+    #[must_use]
+    pub fn observed(&self, attempt: usize) -> Option<(u32, u32)> {
+        let behaviors = self.judged(attempt);
+        let is_known = behaviors.is_given && self.outcomes[attempt] != ScenarioOutcome::Errored;
+        is_known.then_some((behaviors.observed, behaviors.expected))
+    }
+
+    /// The violations of an attempt, by name.
+    #[must_use]
+    pub fn violations(&self, attempt: usize) -> &[Arc<str>] {
+        &self.judged(attempt).violations
+    }
+
+    /// The expected behaviours that were not observed, by name.
+    #[must_use]
+    pub fn missed(&self, attempt: usize) -> &[Arc<str>] {
+        &self.judged(attempt).missed
+    }
+
+    fn judged(&self, attempt: usize) -> &Behaviors {
+        &self.distinct[self.behaviors[attempt] as usize]
+    }
+
+    /// Why an attempt did not pass, in one line; none for one that passed.
+    #[must_use]
+    pub fn reason(&self, attempt: usize) -> Option<String> {
+        match self.outcomes[attempt] {
+            ScenarioOutcome::Passed => None,
+            ScenarioOutcome::Errored => {
+                let error = self.error(attempt).map(|error| error.trim()).unwrap_or_default();
+                Some(format!("error: {}", error.lines().next().unwrap_or("no reason given")))
+            }
+            ScenarioOutcome::Unscored => Some("nothing says whether it passed".into()),
+            ScenarioOutcome::Failed => Some(self.shortcoming(attempt)),
+        }
+    }
+
+    fn shortcoming(&self, attempt: usize) -> String {
+        if let Some(grade) = self.grades.get(attempt).filter(|grade| !grade.is_nan()) {
+            return format!("score {grade} is below {}", self.threshold);
+        }
+        let behaviors = self.judged(attempt);
+        let part =
+            |what: &str, names: &[Arc<str>]| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
+        let parts = [part("violated", &behaviors.violations), part("not observed", &behaviors.missed)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "recorded as not passed".into() } else { parts.join("; ") }
+    }
+
+    /// What the records say under a name, attempt by attempt.
+    pub fn said(&self, name: &str) -> Column {
+        self.points.field_values(name)
+    }
+
+    /// The error that an attempt ended in.
+    #[must_use]
+    pub fn error(&self, attempt: usize) -> Option<&Arc<str>> {
+        self.points.error(attempt)
+    }
+
+    /// The epoch of an attempt.
+    #[must_use]
+    pub fn epoch(&self, attempt: usize) -> u32 {
+        self.points.epoch(attempt)
+    }
+
+    /// The sample of an attempt, as its place in the run.
+    #[must_use]
+    pub fn sample(&self, attempt: usize) -> u32 {
+        self.points.sample_codes()[attempt]
+    }
+
+    /// How long each attempt took; infinite for one that ran out of time.
+    pub fn latencies(&self, context: &Context) -> Result<Vec<Option<f64>>, Error> {
+        latencies(&self.points, context)
+    }
+
+    /// The name of a sample.
+    #[must_use]
+    pub fn id(&self, sample: u32) -> SampleId {
+        self.points.samples().id(sample)
+    }
+
+    /// The category of a sample.
+    #[must_use]
+    pub fn category(&self, sample: u32) -> Option<Arc<str>> {
+        self.fact(sample, "category")
+    }
+
+    /// The capability that a sample exercises.
+    #[must_use]
+    pub fn capability(&self, sample: u32) -> Option<Arc<str>> {
+        self.fact(sample, "capability")
+    }
+
+    fn fact(&self, sample: u32, key: &str) -> Option<Arc<str>> {
+        let column = self.points.samples().metadata_column(key)?;
+        let code = *column.codes.get(sample as usize)?;
+        match column.dictionary().get(code as usize)? {
+            Value::Null | Value::Missing => None,
+            Value::Text(text) => Some(text.clone()),
+            other => Some(other.to_string().into()),
+        }
+    }
+}
+
+fn outcome(has_passed: bool) -> ScenarioOutcome {
+    if has_passed { ScenarioOutcome::Passed } else { ScenarioOutcome::Failed }
+}
+
+/// The place of each attempt's behaviours among the distinct ones.
+fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
+    let [_, lists @ ..] = FIELDS;
+    let columns = lists.map(|name| match points.field_values(name) {
+        Column::Coded(coded) => Some(coded),
+        // Numbers are no behaviours, and a column of floats is how nothing at all looks.
+        Column::Floats(_) => None,
+    });
+    if columns.iter().all(Option::is_none) {
+        return (vec![0; points.len()], vec![Behaviors::default()]);
+    }
+    let mut places: HashMap<[u32; 4], u32> = HashMap::new();
+    let mut distinct = Vec::new();
+    let place = |row: usize| {
+        let codes = columns.each_ref().map(|column| column.as_ref().map_or(ABSENT, |column| column.codes[row]));
+        *places.entry(codes).or_insert_with(|| {
+            let given = columns.each_ref().map(|column| {
+                let value = column.as_ref()?.value(row)?;
+                (!matches!(value, Value::Null | Value::Missing)).then_some(value)
+            });
+            distinct.push(Behaviors::new(given));
+            distinct.len() as u32 - 1
+        })
+    };
+    ((0..points.len()).map(place).collect(), distinct)
+}
+
+/// Where the score of an attempt stands among those of a scorer.
+enum Rows {
+    /// By the attempt's place in the run.
+    ByAttempt(Vec<u32>),
+    /// By sample and epoch: an attempt that was delivered in several records may have its score in any of them.
+    ByEpoch(HashMap<(u32, u32), u32>),
+}
+
+impl Rows {
+    fn new(scores: &Scores, samples: &Samples) -> Self {
+        if samples.may_repeat {
+            let keys = scores.sample.iter().copied().zip(scores.epoch.iter().copied());
+            // In reverse, so that the first of several stays.
+            return Self::ByEpoch(keys.zip(0..).collect::<Vec<_>>().into_iter().rev().collect());
+        }
+        let mut rows = vec![ABSENT; samples.attempt_places().0.len()];
+        for (row, &attempt) in scores.attempt.iter().enumerate() {
+            rows[attempt as usize] = row as u32;
+        }
+        Self::ByAttempt(rows)
+    }
+
+    fn of(&self, points: &Points<'_>, row: usize) -> Option<usize> {
+        let scores = points.scores();
+        let found = match self {
+            Self::ByAttempt(rows) => Some(rows[scores.attempt[row] as usize]).filter(|&row| row != ABSENT),
+            Self::ByEpoch(rows) => rows.get(&(scores.sample[row], scores.epoch[row])).copied(),
+        };
+        found.map(|row| row as usize)
+    }
+}
+
+/// The error when several scorers could be meant.
+pub fn several_scorers<'n>(scorers: impl Iterator<Item = &'n Arc<str>>, metric: &str) -> Error {
+    let names: BTreeSet<&str> = scorers.map(|name| &**name).collect();
+    let example = names.first().copied().unwrap_or_default();
+    let hint = format!("name one: `{metric}(scorer=\"{example}\")`");
+    Error::argument(format!("the run has several scorers: {}", Vec::from_iter(names).join(", ")), hint)
+}
+
+/// The scores that a scenario metric fell back on must all be by one scorer, whichever shards they were in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fallback {
+    scorers: BTreeSet<Arc<str>>,
+    is_used: bool,
+}
+
+impl Fallback {
+    pub(crate) fn note(&mut self, samples: &Samples, is_used: bool) {
+        self.scorers.extend(samples.scorers().cloned());
+        self.is_used |= is_used;
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.scorers.extend(other.scorers);
+        self.is_used |= other.is_used;
+    }
+
+    pub(crate) fn check(&self, metric: &str) -> Result<(), Error> {
+        let is_clear = !self.is_used || self.scorers.len() < 2;
+        if is_clear { Ok(()) } else { Err(several_scorers(self.scorers.iter(), metric)) }
+    }
+}
+
+/// How long attempts took. One that ran out of time took longer than any limit, whatever its clock said.
+pub fn latencies(points: &Points<'_>, context: &Context) -> Result<Vec<Option<f64>>, Error> {
+    let mut latencies = points.field("latency_ms", &context.labels)?;
+    // A log may name the limit that ended an attempt, and score the attempt as it stood then.
+    let has_limits = points.samples().fields().any(|field| **field == *"limit");
+    let limits = has_limits.then(|| points.field_values("limit"));
+    let is_cut =
+        |row| limits.as_ref().is_some_and(|limits| matches!(limits.get(row), Value::Text(kind) if *kind == *"time"));
+    for (row, latency) in latencies.iter_mut().enumerate() {
+        if points.error(row).is_some_and(|error| is_timeout(error)) || is_cut(row) {
+            *latency = Some(f64::INFINITY);
+        }
+    }
+    Ok(latencies)
+}
+
+/// True for errors that say that time ran out.
+fn is_timeout(error: &str) -> bool {
+    let error = error.to_lowercase();
+    ["timeout", "timed out", "time limit"].iter().any(|sign| error.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(names: &[&str]) -> Value {
+        Value::List(names.iter().map(|name| Value::from(*name)).collect())
+    }
+
+    #[track_caller]
+    fn judged(samples: &Samples, threshold: f64) -> (ScenarioOutcome, Option<f64>, Option<String>) {
+        let scenarios = Scenarios::new(samples, threshold, &Context::default()).expect("readable");
+        (scenarios.outcome(0), scenarios.score(0), scenarios.reason(0))
+    }
+
+    #[test]
+    fn a_scenario_is_judged_by_what_its_record_says_first() {
+        use ScenarioOutcome::{Errored, Failed, Passed, Unscored};
+        let (all, some) = (list(&["a", "b", "c", "d"]), list(&["b", "a", "d", "x", "a"]));
+        let case = |describe: &dyn Fn(crate::Attempt<'_>)| {
+            let mut samples = Samples::new();
+            describe(samples.push(1));
+            samples
+        };
+        let behaviors = case(&|attempt| {
+            attempt.field("expected_behaviors", all.clone()).field("observed_behaviors", some.clone());
+        });
+        assert_eq!(judged(&behaviors, 1.0), (Failed, Some(0.75), Some("not observed: c".into())));
+        assert_eq!(judged(&behaviors, 0.75), (Passed, Some(0.75), None));
+        let own = case(&|attempt| {
+            attempt.field("passed", true).field("expected_behaviors", all.clone()).score("judge", 0.0);
+        });
+        assert_eq!(judged(&own, 1.0), (Passed, Some(0.0), None));
+        let violated = case(&|attempt| {
+            let attempt = attempt.field("expected_behaviors", list(&["a"])).field("observed_behaviors", list(&["a"]));
+            attempt.field("violations", list(&["leaks key"])).score("judge", 1.0);
+        });
+        assert_eq!(judged(&violated, 0.0), (Failed, Some(0.0), Some("violated: leaks key".into())));
+        let forbids = case(&|attempt| {
+            attempt.field("must_not", list(&["leaks key"])).field("violations", list(&[]));
+        });
+        assert_eq!(judged(&forbids, 1.0), (Passed, Some(1.0), None));
+        let graded = case(&|attempt| {
+            attempt.field("violations", list(&[])).score("judge", 0.8);
+        });
+        assert_eq!(judged(&graded, 1.0), (Failed, None, Some("score 0.8 is below 1".into())));
+        assert_eq!(judged(&graded, 0.8), (Passed, None, None));
+        let broken = case(&|attempt| {
+            attempt.field("passed", true).field("expected_behaviors", all.clone()).error("connection reset\nat x");
+        });
+        assert_eq!(judged(&broken, 1.0), (Errored, None, Some("error: connection reset".into())));
+        let silent = case(&|attempt| {
+            attempt.field("observed_behaviors", some.clone());
+        });
+        assert_eq!(judged(&silent, 1.0), (Unscored, None, Some("nothing says whether it passed".into())));
+    }
+
+    #[test]
+    fn a_score_is_found_in_whichever_record_of_the_attempt_has_it() {
+        let mut samples = Samples::new();
+        samples.push_epoch("a", 2).field("latency_ms", 1.0);
+        samples.push_epoch("a", 1).score("judge", "C");
+        samples.push_epoch("a", 2).score("judge", "I");
+        let scenarios = Scenarios::new(&samples, 1.0, &Context::default()).expect("readable");
+        assert_eq!(scenarios.outcomes(), [ScenarioOutcome::Passed, ScenarioOutcome::Failed]);
+        assert_eq!(scenarios.iter().collect::<Vec<_>>(), [Scenario { sample: 0, attempts: 0..2 }]);
+    }
+
+    #[test]
+    fn several_scorers_decide_nothing_until_one_is_chosen() {
+        let mut samples = Samples::new();
+        samples.push(1).score("judge", 1.0).score("exact", 0.0);
+        let context = Context::default();
+        let scenarios = Scenarios::new(&samples, 1.0, &context).expect("readable");
+        assert_eq!(scenarios.outcome(0), ScenarioOutcome::Unscored);
+        let error = scenarios.check("pass_rate").expect_err("two scorers").to_string();
+        assert_eq!(error, "the run has several scorers: exact, judge\n  hint: name one: `pass_rate(scorer=\"exact\")`");
+        let by_judge = PassRule::default().of_scorer("judge");
+        let scenarios = Scenarios::by_rule(&samples, &by_judge, &context).expect("readable");
+        assert_eq!((scenarios.outcome(0), scenarios.check("pass_rate")), (ScenarioOutcome::Passed, Ok(())));
+    }
+
+    #[test]
+    fn time_that_ran_out_is_longer_than_any_limit() {
+        let mut samples = Samples::new();
+        for error in ["Timeout", "request timed out after 30 s", "TIME LIMIT exceeded", "connection reset"] {
+            samples.push(error).field("latency_ms", 5.0).error(error);
+        }
+        samples.push("fine").field("latency_ms", 7.0);
+        let scenarios = Scenarios::new(&samples, 1.0, &Context::default()).expect("readable");
+        let endless = Some(f64::INFINITY);
+        let latencies = scenarios.latencies(&Context::default()).expect("numbers");
+        assert_eq!(latencies, [endless, endless, endless, Some(5.0), Some(7.0)]);
+    }
+}

@@ -1,0 +1,310 @@
+//! One scorer's scores, column by column.
+
+use crate::data::column::Column;
+use crate::data::cow_indices::CowIndices;
+use crate::{Metadata, Outcome, Score, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a scorer said of each attempt, or, once reduced, of each sample.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scores {
+    pub(crate) sample: CowIndices,
+    pub(crate) epoch: CowIndices,
+    /// The attempt's place in the run; once reduced, that of the first attempt.
+    pub(crate) attempt: CowIndices,
+    pub(crate) values: Values,
+    /// Why rows without a value have none.
+    pub(crate) reasons: BTreeMap<u32, Arc<str>>,
+    /// Empty when no score has any.
+    pub(crate) extras: Vec<Option<Box<Extras>>>,
+}
+
+/// Where a row belongs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) sample: u32,
+    pub(crate) epoch: u32,
+    pub(crate) attempt: u32,
+}
+
+/// The rarer parts of a score.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Extras {
+    answer: Option<Arc<str>>,
+    explanation: Option<Arc<str>>,
+    metadata: Option<Arc<Metadata>>,
+}
+
+impl Scores {
+    pub(crate) fn len(&self) -> usize {
+        self.sample.len()
+    }
+
+    pub(crate) fn push(&mut self, row: Row, outcome: Outcome) {
+        match outcome {
+            Outcome::Scored(score) => self.push_score(row, score),
+            Outcome::Unscored { reason, score } => {
+                self.reasons.insert(self.len() as u32, reason);
+                let mut score = score.map_or_else(Score::unscored, |score| *score);
+                score.value = Value::Missing;
+                self.push_score(row, score);
+            }
+        }
+    }
+
+    fn push_score(&mut self, row: Row, score: Score) {
+        if score.has_extras() && self.extras.is_empty() {
+            self.extras.resize(self.len(), None);
+        }
+        self.sample.push(row.sample);
+        self.epoch.push(row.epoch);
+        self.attempt.push(row.attempt);
+        if score.has_extras() || !self.extras.is_empty() {
+            let Score { answer, explanation, metadata, .. } = &score;
+            self.extras.push(score.has_extras().then(|| {
+                Box::new(Extras {
+                    answer: answer.clone(),
+                    explanation: explanation.clone(),
+                    metadata: metadata.clone(),
+                })
+            }));
+        }
+        self.values.push(score.value);
+    }
+
+    /// Adds the rows of another part, each at its new place.
+    pub(crate) fn append(&mut self, other: Self, place: impl Fn(u32) -> Row) {
+        let first = self.len();
+        if !self.extras.is_empty() || !other.extras.is_empty() {
+            self.extras.resize(first, None);
+            self.extras.extend(other.extras);
+            self.extras.resize(first + other.sample.len(), None);
+        }
+        for &attempt in &*other.attempt {
+            let row = place(attempt);
+            self.sample.push(row.sample);
+            self.epoch.push(row.epoch);
+            self.attempt.push(row.attempt);
+        }
+        self.reasons.extend(other.reasons.into_iter().map(|(row, why)| (first as u32 + row, why)));
+        self.values.append(other.values);
+    }
+
+    /// The score of a row, whole.
+    pub(crate) fn score(&self, row: usize) -> Score {
+        let extras = self.extras.get(row).and_then(Option::as_deref).cloned().unwrap_or_default();
+        Score {
+            value: self.values.get(row),
+            answer: extras.answer,
+            explanation: extras.explanation,
+            metadata: extras.metadata,
+        }
+    }
+
+    pub(crate) fn metadata(&self, row: usize) -> Option<&Metadata> {
+        self.extras.get(row)?.as_ref()?.metadata.as_deref()
+    }
+
+    pub(crate) fn has_extras(&self) -> bool {
+        !self.extras.is_empty()
+    }
+
+    pub(crate) fn gather(&self, rows: &[u32]) -> Self {
+        let pick = |column: &[u32]| rows.iter().map(|&row| column[row as usize]).collect();
+        let reasons = if self.reasons.is_empty() {
+            BTreeMap::new()
+        } else {
+            let kept = rows.iter().zip(0u32..);
+            kept.filter_map(|(row, new)| Some((new, self.reasons.get(row)?.clone()))).collect()
+        };
+        let extras = if self.extras.is_empty() {
+            Vec::new()
+        } else {
+            rows.iter().map(|&row| self.extras[row as usize].clone()).collect()
+        };
+        Self {
+            sample: pick(&self.sample),
+            epoch: pick(&self.epoch),
+            attempt: pick(&self.attempt),
+            values: self.values.gather(rows),
+            reasons,
+            extras,
+        }
+    }
+}
+
+/// The values of a column of scores.
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    /// Plain values.
+    Scalars(Column),
+    /// Maps that all have the same keys, a column a key.
+    Maps(Maps),
+    /// Lists, maps with differing keys, or a mixture.
+    Mixed(Vec<Value>),
+}
+
+/// Maps with the same keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Maps {
+    pub(crate) keys: Vec<Arc<str>>,
+    pub(crate) columns: Vec<Column>,
+    /// Rows that have no map at all.
+    pub(crate) missing: Vec<bool>,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Scalars(Column::default())
+    }
+}
+
+impl Values {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Scalars(column) => column.len(),
+            Self::Maps(maps) => maps.missing.len(),
+            Self::Mixed(values) => values.len(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, value: Value) {
+        match (&mut *self, value) {
+            (Self::Scalars(column), value) if value.is_scalar() => column.push(value),
+            (Self::Maps(maps), Value::Missing) => maps.push_missing(),
+            (Self::Maps(maps), Value::Map(entries)) if maps.fits(&entries) => maps.push(entries),
+            (Self::Scalars(column), Value::Map(entries))
+                if Maps::can_hold(&entries) && (0..column.len()).all(|row| column.is_missing(row)) =>
+            {
+                let mut maps = Maps::new(&entries);
+                (0..column.len()).for_each(|_| maps.push_missing());
+                maps.push(entries);
+                *self = Self::Maps(maps);
+            }
+            (Self::Mixed(values), value) => values.push(value),
+            (_, value) => {
+                let mut values: Vec<Value> = (0..self.len()).map(|row| self.get(row)).collect();
+                values.push(value);
+                *self = Self::Mixed(values);
+            }
+        }
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (mine, other) if mine.len() == 0 => *mine = other,
+            (Self::Scalars(mine), Self::Scalars(theirs)) => mine.append(&theirs),
+            (Self::Maps(mine), Self::Maps(theirs)) if mine.keys == theirs.keys => {
+                mine.columns.iter_mut().zip(&theirs.columns).for_each(|(mine, theirs)| mine.append(theirs));
+                mine.missing.extend(theirs.missing);
+            }
+            (_, other) => (0..other.len()).for_each(|row| self.push(other.get(row))),
+        }
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Value {
+        match self {
+            Self::Scalars(column) => column.get(row),
+            Self::Maps(maps) if maps.missing[row] => Value::Missing,
+            Self::Maps(maps) => {
+                let entries = maps.keys.iter().zip(&maps.columns);
+                Value::Map(entries.map(|(key, column)| (key.clone(), column.get(row))).collect())
+            }
+            Self::Mixed(values) => values[row].clone(),
+        }
+    }
+
+    /// The rows that have a value, or `None` when all have one.
+    pub(crate) fn scored_rows(&self) -> Option<Vec<u32>> {
+        let rows = || (0..self.len() as u32).filter(|&row| !self.is_root_missing(row as usize)).collect();
+        self.has_root_missing().then(rows)
+    }
+
+    pub(crate) fn is_root_missing(&self, row: usize) -> bool {
+        match self {
+            Self::Scalars(column) => column.is_missing(row),
+            Self::Maps(maps) => maps.missing[row],
+            Self::Mixed(values) => values[row].is_missing(),
+        }
+    }
+
+    pub(crate) fn has_root_missing(&self) -> bool {
+        match self {
+            Self::Scalars(column) => column.has_missing(),
+            Self::Maps(maps) => maps.missing.contains(&true),
+            Self::Mixed(values) => values.iter().any(Value::is_missing),
+        }
+    }
+
+    /// True when these rows do not all have the same value.
+    pub(crate) fn differ(&self, rows: &[u32]) -> bool {
+        let same = |column: &Column| match column {
+            Column::Floats(floats) => rows.iter().all(|&row| floats[row as usize] == floats[rows[0] as usize]),
+            Column::Coded(coded) => rows.iter().all(|&row| coded.codes[row as usize] == coded.codes[rows[0] as usize]),
+        };
+        match self {
+            Self::Scalars(column) => !same(column),
+            Self::Maps(maps) => !maps.columns.iter().all(same),
+            Self::Mixed(values) => rows.iter().any(|&row| values[row as usize] != values[rows[0] as usize]),
+        }
+    }
+
+    pub(crate) fn gather(&self, rows: &[u32]) -> Self {
+        match self {
+            Self::Scalars(column) => Self::Scalars(column.gather(rows)),
+            Self::Maps(maps) => Self::Maps(Maps {
+                keys: maps.keys.clone(),
+                columns: maps.columns.iter().map(|column| column.gather(rows)).collect(),
+                missing: rows.iter().map(|&row| maps.missing[row as usize]).collect(),
+            }),
+            Self::Mixed(values) => Self::Mixed(rows.iter().map(|&row| values[row as usize].clone()).collect()),
+        }
+    }
+}
+
+impl FromIterator<Value> for Values {
+    fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Self {
+        let mut column = Self::default();
+        values.into_iter().for_each(|value| column.push(value));
+        column
+    }
+}
+
+impl Maps {
+    fn new(entries: &[(Arc<str>, Value)]) -> Self {
+        let keys: Vec<Arc<str>> = entries.iter().map(|(key, _)| key.clone()).collect();
+        Self { columns: vec![Column::default(); keys.len()], keys, missing: Vec::new() }
+    }
+
+    /// True when columns can hold the entries: their values are plain, and no key is named twice.
+    fn can_hold(entries: &[(Arc<str>, Value)]) -> bool {
+        let repeated = |place: usize| entries[..place].iter().any(|(key, _)| *key == entries[place].0);
+        entries.iter().all(|(_, value)| value.is_scalar()) && !(0..entries.len()).any(repeated)
+    }
+
+    /// True when the entries have just these keys, with plain values.
+    fn fits(&self, entries: &[(Arc<str>, Value)]) -> bool {
+        entries.len() == self.keys.len()
+            && entries.iter().all(|(_, value)| value.is_scalar())
+            // Not the other way round: a map may name a key twice.
+            && self.keys.iter().all(|key| entries.iter().any(|(name, _)| name == key))
+    }
+
+    fn push(&mut self, entries: Vec<(Arc<str>, Value)>) {
+        for (place, (key, value)) in entries.into_iter().enumerate() {
+            // Maps of one scorer nearly always list their keys in the same order.
+            let same = self.keys.get(place).is_some_and(|expected| *expected == key);
+            let place = if same { Some(place) } else { self.keys.iter().position(|expected| *expected == key) };
+            if let Some(place) = place {
+                self.columns[place].push(value);
+            }
+        }
+        self.missing.push(false);
+    }
+
+    fn push_missing(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.push(Value::Missing));
+        self.missing.push(true);
+    }
+}

@@ -1,0 +1,333 @@
+//! Rows of attempts as readers of tables make them: column by column, not one by one.
+
+use crate::data::column::{ABSENT, Coded, Column};
+use crate::data::cow_indices::CowIndices;
+use crate::data::ids::{Ids, Name};
+use crate::data::samples::TOLD_ONCE;
+use crate::data::scores::{Scores, Values};
+use crate::{SampleId, Samples, Value};
+use indexmap::IndexMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Plain values, one a row, being filled.
+///
+/// ```
+/// use calipers_core::{Cells, Value};
+///
+/// let mut category = Cells::default();
+/// category.push_text("math");
+/// category.pad(2); // nothing is said of the second row
+/// category.push_text("math");
+/// assert_eq!(category.len(), 3);
+/// assert_eq!(Cells::coded(vec![0, 1, 0], vec![Value::from("C"), Value::from("I")]).len(), 3);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Cells(Column);
+
+impl Cells {
+    /// Floats; a NaN is a gap.
+    #[must_use]
+    pub fn floats(floats: Vec<f64>) -> Self {
+        Self(Column::Floats(floats))
+    }
+
+    /// Values that come again and again, none yet.
+    #[must_use]
+    pub fn labels() -> Self {
+        Self(Column::Coded(Coded::default()))
+    }
+
+    /// Codes into a list of values; a code beyond the list is a gap.
+    #[must_use]
+    pub fn coded(codes: Vec<u32>, values: Vec<Value>) -> Self {
+        Self(Column::Coded(Coded::from_parts(codes, values)))
+    }
+
+    /// Adds a plain value.
+    pub fn push(&mut self, value: Value) {
+        self.0.push(value);
+    }
+
+    /// Adds text, which is only copied if it is new.
+    pub fn push_text(&mut self, text: &str) {
+        self.0.push_text(text);
+    }
+
+    /// Adds texts by their codes; a code beyond the texts is a gap.
+    pub fn extend_coded<'t>(
+        &mut self,
+        codes: impl ExactSizeIterator<Item = u32>,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) {
+        if matches!(&self.0, Column::Floats(floats) if floats.is_empty()) {
+            self.0 = Column::Coded(Coded::default());
+        }
+        if let Column::Coded(coded) = &mut self.0 {
+            coded.extend_coded(codes, texts);
+        } else {
+            let mut others = Coded::default();
+            others.extend_coded(codes, texts);
+            self.0.append(&Column::Coded(others));
+        }
+    }
+
+    /// Takes the rows out. Values that were seen stay known, so that the next rows share them.
+    #[must_use]
+    pub fn take_rows(&mut self) -> Self {
+        match &mut self.0 {
+            Column::Floats(floats) => Self::floats(std::mem::take(floats)),
+            Column::Coded(coded) => Self(Column::Coded(coded.take_rows())),
+        }
+    }
+
+    /// Adds gaps up to so many rows.
+    pub fn pad(&mut self, rows: usize) {
+        self.0.pad(rows);
+    }
+
+    /// Leaves out all rows from this one on.
+    pub fn truncate(&mut self, rows: usize) {
+        match &mut self.0 {
+            Column::Floats(floats) => floats.truncate(rows),
+            Column::Coded(coded) => coded.codes.truncate(rows),
+        }
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds floats; a NaN is a gap.
+    pub fn extend_floats(&mut self, floats: &[f64]) {
+        match &mut self.0 {
+            Column::Floats(mine) => mine.extend_from_slice(floats),
+            Column::Coded(coded) => coded.extend_floats(floats),
+        }
+    }
+}
+
+/// Attempts, one a row. All that is said about them stands in columns.
+///
+/// ```
+/// use calipers_core::{Cells, Plan, Samples, Table};
+///
+/// let mut table = Table::with_numbers(vec![1, 2, 3, 4]);
+/// table.score("judge", None, Cells::floats(vec![1.0, 0.0, 1.0, 1.0]));
+/// let samples = Samples::from(table);
+/// assert_eq!(Plan::new().measure(&samples)?.figure("judge", "accuracy").expect("default").value, Ok(0.75));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    ids: Ids,
+    /// The sample of each row.
+    sample: CowIndices,
+    epochs: Option<Vec<u32>>,
+    scores: Vec<(Arc<str>, Option<Vec<u32>>, Cells)>,
+    unscored: Vec<(Arc<str>, u32, Arc<str>)>,
+    fields: Vec<(Arc<str>, Cells)>,
+    metadata: Vec<(Arc<str>, Cells)>,
+    errors: Vec<(u32, Arc<str>)>,
+}
+
+impl Table {
+    /// Rows of samples with these names.
+    #[must_use]
+    pub fn new(names: impl IntoIterator<Item = SampleId>) -> Self {
+        let mut ids = Ids::default();
+        let sample: Vec<u32> = names.into_iter().map(|name| ids.place((&name).into())).collect();
+        Self::with(ids, sample)
+    }
+
+    /// Rows of samples with these numbers.
+    #[must_use]
+    pub fn with_numbers(numbers: Vec<i64>) -> Self {
+        match Ids::ascending(numbers) {
+            Ok(ids) => {
+                let sample: Vec<u32> = (0..ids.len() as u32).collect();
+                Self::with(ids, sample)
+            }
+            Err(numbers) => Self::new(numbers.into_iter().map(SampleId::Int)),
+        }
+    }
+
+    /// Rows of samples with short texts for names, given as Arrow's views hold them: the length in the lowest four bytes,
+    /// then the text, then zeros. Nothing if they are not in order, longer than twelve bytes or might be numbers: then
+    /// they have to be pushed one by one.
+    #[must_use]
+    pub fn with_short_texts(views: &[u128]) -> Option<Self> {
+        let ids = Ids::ascending_short(views)?;
+        let sample = (0..ids.len() as u32).collect();
+        Some(Self::with(ids, sample))
+    }
+
+    /// Adds a row of a sample that has a number for a name.
+    pub fn push_number(&mut self, number: i64) {
+        let sample = self.ids.place(Name::Int(number));
+        self.sample.push(sample);
+    }
+
+    /// Adds a row of a sample that has text for a name.
+    pub fn push_text(&mut self, text: &str) {
+        let sample = self.ids.place(Name::Text(text));
+        self.sample.push(sample);
+    }
+
+    fn with(ids: Ids, sample: Vec<u32>) -> Self {
+        Self { ids, sample: sample.into(), ..Self::default() }
+    }
+
+    /// Leaves out the rows from this one on, before anything else is said about them.
+    pub fn truncate(&mut self, rows: usize) {
+        self.sample.own().truncate(rows);
+        // Samples are numbered in the order of their first rows.
+        let samples = self.sample.iter().max().map_or(0, |last| *last as usize + 1);
+        self.ids.truncate(samples);
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.sample.len()
+    }
+
+    /// The epoch of each row. Without them a name seen before counts up.
+    pub fn epochs(&mut self, epochs: Vec<u32>) {
+        debug_assert_eq!(epochs.len(), self.rows());
+        self.epochs = Some(epochs);
+    }
+
+    /// What a scorer said of these rows, or of all. A gap means that it could not tell.
+    pub fn score(&mut self, scorer: impl Into<Arc<str>>, rows: Option<Vec<u32>>, cells: Cells) {
+        debug_assert_eq!(cells.len(), rows.as_ref().map_or(self.rows(), Vec::len));
+        self.scores.push((scorer.into(), rows, cells));
+    }
+
+    /// Why the cell at this place of a scorer's cells is a gap.
+    pub fn unscored(&mut self, scorer: impl Into<Arc<str>>, cell: u32, reason: impl Into<Arc<str>>) {
+        self.unscored.push((scorer.into(), cell, reason.into()));
+    }
+
+    /// Measurements of the attempts.
+    pub fn field(&mut self, name: impl Into<Arc<str>>, cells: Cells) {
+        self.fields.push((name.into(), cells));
+    }
+
+    /// Facts about the samples. Of several attempts of a sample the first that has one counts.
+    pub fn metadata(&mut self, key: impl Into<Arc<str>>, cells: Cells) {
+        self.metadata.push((key.into(), cells));
+    }
+
+    /// The attempt of this row failed to run.
+    pub fn error(&mut self, row: u32, message: impl Into<Arc<str>>) {
+        self.errors.push((row, message.into()));
+    }
+
+    fn is_one_a_sample(&self) -> bool {
+        self.ids.len() == self.sample.len()
+    }
+
+    /// The epochs of the rows, and the last of each sample.
+    fn count_epochs(&self) -> (CowIndices, CowIndices) {
+        if self.is_one_a_sample() {
+            let epochs = CowIndices::shared(self.epochs.clone().unwrap_or_else(|| vec![1; self.rows()]));
+            return (epochs.clone(), epochs);
+        }
+        let mut last = vec![0u32; self.ids.len()];
+        let epochs = self.sample.iter().enumerate().map(|(row, &sample)| {
+            let last = &mut last[sample as usize];
+            let epoch = self.epochs.as_ref().map_or_else(|| last.saturating_add(1), |epochs| epochs[row]);
+            *last = epoch.max(*last);
+            epoch
+        });
+        (CowIndices::shared(epochs.collect()), last.into())
+    }
+
+    /// Facts by sample, from facts by row, and what later rows told otherwise.
+    fn by_sample(&self, key: &str, cells: Cells) -> (Coded, BTreeSet<(u32, u32)>) {
+        let by_row = cells.0.into_coded();
+        let mut otherwise = BTreeSet::new();
+        if self.is_one_a_sample() {
+            return (by_row, otherwise);
+        }
+        let is_told_once = TOLD_ONCE.contains(&key);
+        let mut codes = vec![ABSENT; self.ids.len()];
+        for (&code, &sample) in by_row.codes.iter().zip(&*self.sample) {
+            let known = &mut codes[sample as usize];
+            if *known == ABSENT {
+                *known = code;
+            } else if is_told_once && *known != code && code != ABSENT {
+                otherwise.insert((sample, code));
+            }
+        }
+        (by_row.with_codes(codes), otherwise)
+    }
+}
+
+impl From<Table> for Samples {
+    fn from(mut table: Table) -> Self {
+        let (attempt_epoch, epochs) = table.count_epochs();
+        let (mut metadata, mut told_otherwise) = (IndexMap::new(), BTreeMap::new());
+        for (key, cells) in std::mem::take(&mut table.metadata) {
+            let (facts, otherwise) = table.by_sample(&key, cells);
+            if !otherwise.is_empty() {
+                told_otherwise.insert(key.clone(), otherwise);
+            }
+            metadata.insert(key, facts);
+        }
+        table.sample.share();
+        // With one attempt a sample the two are numbered alike.
+        let attempt = if table.is_one_a_sample() && table.sample.is_sorted() {
+            table.sample.clone()
+        } else {
+            CowIndices::shared((0..table.rows() as u32).collect())
+        };
+        let mut samples = Self {
+            epochs,
+            metadata,
+            attempt_counted: vec![table.epochs.is_none(); table.rows()],
+            may_repeat: table.epochs.is_some(),
+            fields: table.fields.into_iter().map(|(name, cells)| (name, cells.0)).collect(),
+            errors: table.errors.into_iter().collect(),
+            scores: Default::default(),
+            told_otherwise,
+            ids: table.ids,
+            attempt_sample: table.sample,
+            attempt_epoch,
+        };
+        for (scorer, rows, cells) in table.scores {
+            let scores = match rows {
+                None => Scores {
+                    sample: samples.attempt_sample.clone(),
+                    epoch: samples.attempt_epoch.clone(),
+                    attempt: attempt.clone(),
+                    values: Values::Scalars(cells.0),
+                    ..Scores::default()
+                },
+                Some(rows) => Scores {
+                    sample: rows.iter().map(|&row| samples.attempt_sample[row as usize]).collect(),
+                    epoch: rows.iter().map(|&row| samples.attempt_epoch[row as usize]).collect(),
+                    attempt: rows.into(),
+                    values: Values::Scalars(cells.0),
+                    ..Scores::default()
+                },
+            };
+            samples.scores.insert(scorer, scores);
+        }
+        for (scorer, cell, reason) in table.unscored {
+            if let Some(scores) = samples.scores.get_mut(&scorer) {
+                scores.reasons.insert(cell, reason);
+            }
+        }
+        samples
+    }
+}

@@ -1,0 +1,195 @@
+//! A metric asked of a whole run: its answer, and what that rests on.
+
+use super::{Context, Metric, View};
+use crate::data::scenario::several_scorers;
+use crate::plan::results::finish_one;
+use crate::{Answer, Error, ErrorKind, Evidence, Points, Reducer, Samples};
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The rows of a run, looked up once for all metrics that are asked.
+pub struct RunRows<'s> {
+    samples: &'s Samples,
+    attempts: OnceCell<Points<'s>>,
+}
+
+impl<'s> RunRows<'s> {
+    /// The rows of a run, none of them looked at yet.
+    pub fn new(samples: &'s Samples) -> Self {
+        Self { samples, attempts: OnceCell::new() }
+    }
+
+    fn attempts(&self) -> Points<'s> {
+        self.attempts.get_or_init(|| self.samples.attempt_points()).clone()
+    }
+}
+
+impl Metric {
+    /// The answer for a run, from the rows that a [`Plan`](crate::Plan) would choose.
+    ///
+    /// A metric of scores needs a scorer: its own, else this one, else the only one there is. With several it is an error
+    /// that lists them. In a run without scores `accuracy` uses `correct`, then `passed`.
+    ///
+    /// ```
+    /// use calipers_core::{Context, Samples, accuracy, mean_score};
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push(1).score("judge", "C").score("exact", "I");
+    /// let (reducer, context) = (mean_score(), Context::default());
+    /// let answer = accuracy().answer(&samples, &reducer, Some("judge"), &context)?;
+    /// assert_eq!(answer.figure().expect("one number").value, Ok(1.0));
+    /// let error = accuracy().answer(&samples, &reducer, None, &context).unwrap_err();
+    /// assert!(error.to_string().starts_with("the run has several scorers: exact, judge"));
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    pub fn answer(
+        &self,
+        samples: &Samples,
+        reducer: &Reducer,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Answer, Error> {
+        self.answer_for(&RunRows::new(samples), reducer, scorer, context)
+    }
+
+    /// The same for rows that may have been looked up before.
+    pub fn answer_for(
+        &self,
+        rows: &RunRows<'_>,
+        reducer: &Reducer,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Answer, Error> {
+        let (metric, points) = self.asked_of(rows, reducer, scorer, context)?;
+        let mut state = metric.start();
+        state.fold(&points, context)?;
+        finish_one(state, context)
+    }
+
+    /// What the answer for a run rests on, sample by sample; none for metrics that are no mean, ratio of sums or quantile.
+    ///
+    /// The rows are those of [`answer`](Self::answer). Samples that the scorer did not look at, such as those that ended in
+    /// errors, are among the missing ones.
+    ///
+    /// ```
+    /// use calipers_core::{Context, Evidence, Samples, accuracy, mean_score};
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push("a").score("judge", "C");
+    /// samples.push("b").error("connection reset");
+    /// let evidence = accuracy().evidence(&samples, &mean_score(), None, &Context::default())?;
+    /// assert_eq!(evidence, Some(Evidence::Mean { samples: vec![0], values: vec![1.0], missing: vec![1] }));
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    pub fn evidence(
+        &self,
+        samples: &Samples,
+        reducer: &Reducer,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Option<Evidence>, Error> {
+        self.evidence_for(&RunRows::new(samples), reducer, scorer, context)
+    }
+
+    /// The same for rows that may have been looked up before.
+    pub fn evidence_for(
+        &self,
+        rows: &RunRows<'_>,
+        reducer: &Reducer,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Option<Evidence>, Error> {
+        let (metric, points) = self.asked_of(rows, reducer, scorer, context)?;
+        let points = if metric.view == View::Attempts { points } else { points.with_absent_samples() };
+        metric.evidence_of(&points, context)
+    }
+
+    /// The value of every attempt with its sample's place, for a metric that is a mean over samples; none for others.
+    pub fn attempts_for(
+        &self,
+        rows: &RunRows<'_>,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Option<Vec<(u32, f64)>>, Error> {
+        let each = self.clone().view(if self.view == View::Attempts { self.view } else { View::Unreduced });
+        let (metric, points) = each.asked_of(rows, &context.attempts, scorer, context)?;
+        let mut values = Vec::new();
+        // First attempts, second attempts and so on: of one attempt a sample there is nothing to reduce.
+        for rows in attempts_apart(points.sample_codes()) {
+            let Some(Evidence::Mean { samples, values: each, .. }) =
+                metric.evidence_of(&points.gather(&rows), context)?
+            else {
+                return Ok(None);
+            };
+            values.extend(samples.into_iter().zip(each));
+        }
+        Ok(Some(values))
+    }
+
+    /// What the figure for these rows rests on.
+    pub(super) fn evidence_of(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
+        let evidence = self.measure.evidence(points, &self.own_context(context));
+        evidence.map_err(|error| error.at_metric_if_unnamed(&self.name))
+    }
+
+    /// The metric, or what takes its place without scores, and its rows.
+    fn asked_of<'s>(
+        &self,
+        rows: &RunRows<'s>,
+        reducer: &Reducer,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<(Cow<'_, Self>, Points<'s>), Error> {
+        let samples = rows.samples;
+        let known: BTreeSet<&Arc<str>> = samples.columns().collect();
+        let scorers: Vec<&Arc<str>> = samples.scorers().collect();
+        // As in a plan: an attempt that did not run says nothing about names.
+        if samples.attempts() > samples.errored() {
+            self.check_fields(&known)?;
+            self.check_scorer(&scorers)?;
+        }
+        if self.view == View::Attempts {
+            return Ok((Cow::Borrowed(self), rows.attempts()));
+        }
+        let named = self.scorer.as_deref().or(scorer);
+        let scorer = match (named, &scorers[..]) {
+            (Some(scorer), _) => scorer,
+            (None, [only]) => only,
+            (None, []) => {
+                let stand_in = self.stand_in().filter(|metric| metric.has_field_among(&known));
+                let metric = stand_in.ok_or_else(|| self.no_scores())?;
+                return Ok((Cow::Owned(metric), rows.attempts()));
+            }
+            (None, several) => return Err(several_scorers(several.iter().copied(), &self.name)),
+        };
+        if samples.scores(scorer).is_none() {
+            let known = scorers.iter().map(ToString::to_string).collect();
+            return Err(Error::from(ErrorKind::NoScorer { scorer: scorer.to_owned(), known }).at_metric(&self.name));
+        }
+        let attempts = samples.points(scorer)?;
+        let rows = if self.view == View::Unreduced { attempts.unique() } else { attempts.reduce(reducer, context) };
+        Ok((Cow::Borrowed(self), rows?))
+    }
+
+    fn no_scores(&self) -> Error {
+        let hint = "score the run, or use a metric over fields, such as `pass_rate`";
+        Error::argument(format!("`{}` needs scores, and the run has none", self.name), hint)
+    }
+}
+
+/// The rows of first attempts, of second ones, and so on.
+fn attempts_apart(samples: &[u32]) -> Vec<Vec<u32>> {
+    let mut seen = vec![0; samples.iter().max().map_or(0, |&last| last as usize + 1)];
+    let mut apart: Vec<Vec<u32>> = Vec::new();
+    for (&sample, row) in samples.iter().zip(0..) {
+        let attempt = &mut seen[sample as usize];
+        if *attempt == apart.len() {
+            apart.push(Vec::new());
+        }
+        apart[*attempt].push(row);
+        *attempt += 1;
+    }
+    apart
+}

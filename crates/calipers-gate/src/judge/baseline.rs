@@ -1,0 +1,394 @@
+//! The run beside one that was recorded before.
+
+use super::decide::{Decided, holds};
+use super::measured::{Measured, Metrics};
+use super::{Fault, Judge, Judged};
+use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, Rule, Span, Spanned, WrittenUnit};
+use crate::{Baseline, BaselineMetric, BaselineResult, BaselineScenario, GateKind, GateResult, MetricDifference, Mode};
+use calipers_core::{Caveat, Evidence, Figure, Note, ScenarioOutcome, Tally, Unit, Verdict};
+use calipers_stats::gate::Direction;
+use calipers_stats::proportion::perfect_bound;
+use calipers_stats::weighted::weighted_mean;
+use calipers_stats::{Confidence, Interval, Moments};
+use indexmap::IndexMap;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+impl Judge<'_> {
+    /// Compares with the baseline, and adds the gates that the policy asks for.
+    pub(super) fn baseline(
+        &self,
+        metrics: &mut Metrics,
+        gates: &mut Vec<Judged>,
+    ) -> Result<Option<BaselineResult>, Fault> {
+        let rule = self.policy.baseline.as_ref();
+        let Some((baseline, age_days)) = self.case.baseline else {
+            let reason = "no baseline is given; name one with `--baseline`";
+            gates.extend(rule.map(|rule| not_compared(rule, reason)));
+            return Ok(None);
+        };
+        let mut differences = Vec::new();
+        for name in self.compared(baseline, rule, metrics)? {
+            let measured = metrics.get(self, &name)?;
+            let recorded = Baseline::settled(baseline.metrics[&name.value].value);
+            let pairs = self.pairs(&name.value, &measured, baseline);
+            let difference = self.difference(&measured, recorded, pairs.as_ref());
+            if let Some(rule) = rule {
+                gates.push(self.baseline_gate(rule, &name, &measured, recorded, &difference, pairs.as_ref())?);
+            }
+            differences.push(MetricDifference {
+                metric: name.value.clone(),
+                baseline: recorded,
+                candidate: measured.value(),
+                difference,
+                unit: measured.unit,
+                gate: None,
+            });
+        }
+        if differences.is_empty() {
+            let reason = "the baseline has none of the metrics of this policy; record it again";
+            gates.extend(rule.map(|rule| not_compared(rule, reason)));
+        }
+        Ok(Some(self.changes(baseline, age_days, differences)))
+    }
+
+    /// The metrics to compare: those that the rule names, or all that both have.
+    fn compared(
+        &self,
+        baseline: &Baseline,
+        rule: Option<&BaselineRule>,
+        metrics: &Metrics,
+    ) -> Result<Vec<Spanned<String>>, Fault> {
+        let named = rule.map_or(&[][..], |rule| &rule.metrics);
+        if let Some(unknown) = named.iter().find(|name| !baseline.metrics.contains_key(&name.value)) {
+            let known: Vec<&str> = baseline.metrics.keys().map(String::as_str).collect();
+            return Err(Mistake {
+                message: format!("the baseline has no `{}`", unknown.value),
+                span: Some(unknown.span.clone()),
+                hint: Some(format!("it has {}; record it again to have more", known.join(", "))),
+            }
+            .into());
+        }
+        if !named.is_empty() {
+            return Ok(named.to_vec());
+        }
+        let mut both: Vec<&str> = metrics.iter().map(|(name, _)| name).collect();
+        both.retain(|name| baseline.metrics.contains_key(*name));
+        if both.is_empty() && baseline.metrics.contains_key("pass_rate") {
+            // A policy about single scenarios has no metric of its own.
+            both.push("pass_rate");
+        }
+        let place = rule.map_or_else(Span::nowhere, |rule| rule.margin.span.clone());
+        Ok(both.into_iter().map(|name| Spanned { value: name.to_owned(), span: place.clone() }).collect())
+    }
+
+    /// The values of scenarios that both have, now and then, with the weight of each.
+    fn pairs(&self, name: &str, measured: &Measured, baseline: &Baseline) -> Option<Pairs> {
+        let Evidence::Mean { samples, values, .. } = measured.evidence.as_ref()? else { return None };
+        let mut pairs = Pairs::default();
+        for (&sample, &value) in samples.iter().zip(values) {
+            let id = self.samples.id(sample).to_string();
+            let Some(then) = baseline.scenarios.get(&id) else { continue };
+            // What did not run has neither begun to fail nor begun to pass.
+            if self.errored[sample as usize] {
+                continue;
+            }
+            let Some(before) = then.values.get(name).copied().or_else(|| share_passed(name, then)) else { continue };
+            pairs.differences.push(Baseline::settled(value) - Baseline::settled(before));
+            pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
+        }
+        (!pairs.differences.is_empty()).then_some(pairs)
+    }
+
+    fn difference(&self, measured: &Measured, recorded: f64, pairs: Option<&Pairs>) -> Figure {
+        let confidence = self.context.confidence;
+        if let Some(pairs) = pairs {
+            let tally = Tally { n: pairs.differences.len() as u64, missing: 0 };
+            let mean = weighted_mean(&pairs.differences, &pairs.weights, None);
+            let value = mean.as_ref().map(|mean| mean.mean.estimate).map_err(|&why| why);
+            let figure = Figure::statistic(value, f64::NAN, tally, "mean of differences paired by scenario");
+            return figure.with_interval(pairs.interval(confidence));
+        }
+        let mut figure = measured.figure.clone();
+        figure.value = figure.value.map(|value| Baseline::settled(value) - recorded);
+        figure.method = "difference to the recorded value, which is taken as exact".into();
+        if let Some(interval) = &mut figure.interval {
+            interval.lower = interval.lower.map(|x| x - recorded);
+            interval.upper = interval.upper.map(|x| x - recorded);
+        }
+        figure.caveats.retain(|caveat| !matches!(caveat, Caveat::PerfectScore { .. }));
+        figure
+    }
+
+    fn baseline_gate(
+        &self,
+        rule: &BaselineRule,
+        name: &Spanned<String>,
+        measured: &Rc<Measured>,
+        recorded: f64,
+        difference: &Figure,
+        pairs: Option<&Pairs>,
+    ) -> Result<Judged, Fault> {
+        let margin = margin(rule, measured, recorded)?;
+        let lower_is_better = measured.direction == Some(Direction::AtMost);
+        let sign = if lower_is_better { -1.0 } else { 1.0 };
+        let comparison = if lower_is_better { Comparison::AtMost } else { Comparison::AtLeast };
+        let kind = GateKind::Baseline(rule.mode);
+        let (shown, base) = (measured.unit.show(margin), measured.unit.show(recorded));
+        if rule.mode == BaselineMode::Above {
+            let by = sign * margin;
+            let threshold = Rule { comparison, value: clamp(recorded + by, measured.unit) };
+            let decided = self.asked(measured, threshold, measured.unit).decide(self.mode);
+            let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, decided);
+            gate.result.rule = format!(
+                "{} {} {} (baseline {base}, above by {shown})",
+                name.value,
+                comparison.sign(),
+                measured.unit.show(threshold.value)
+            );
+            return Ok(gate);
+        }
+        let has_scenarios = self.case.baseline.is_some_and(|(baseline, _)| !baseline.scenarios.is_empty());
+        let is_by_scenario = has_scenarios && matches!(measured.evidence, Some(Evidence::Mean { .. }));
+        let decided = match pairs {
+            Some(pairs) => self.not_worse(difference, margin, sign, measured.unit, pairs),
+            None if is_by_scenario => Decided::new(Verdict::Undecided, "no scenario that ran is in the baseline too"),
+            None => {
+                let limit = Rule { comparison, value: clamp(recorded - sign * margin, measured.unit) };
+                self.asked(measured, limit, measured.unit).decide(self.mode)
+            }
+        };
+        let value = difference.value.as_ref().ok().copied();
+        Ok(Judged {
+            p_fail: None,
+            result: GateResult {
+                kind,
+                metric: name.value.clone(),
+                level: rule.level,
+                rule: format!("{} not worse than the baseline's {base} by more than {shown}", name.value),
+                threshold: Some(Rule { comparison, value: -sign * margin }),
+                figure: Some(difference.clone()),
+                unit: measured.unit,
+                unweighted: None,
+                counts: None,
+                margin: value.map(|value| sign * value + margin),
+                verdict: decided.verdict,
+                reason: decided.reason,
+                more_samples: None,
+                rationale: None,
+            },
+        })
+    }
+
+    fn not_worse(&self, difference: &Figure, margin: f64, sign: f64, unit: Unit, pairs: &Pairs) -> Decided {
+        let Ok(value) = difference.value else {
+            return Decided::new(Verdict::Undecided, "the difference is undefined");
+        };
+        // A difference of rates is one of points.
+        let show = |x: f64| match unit {
+            Unit::Rate => unit.show(x.abs()).replace(" %", " pp"),
+            _ => unit.show(x.abs()),
+        };
+        let change = |x: f64| match sign * x {
+            0.0 => "no worse".to_owned(),
+            better if better > 0.0 => format!("{} better", show(x)),
+            _ => format!("{} worse", show(x)),
+        };
+        let recorded = self.case.baseline.map_or(0, |(baseline, _)| baseline.scenarios.len());
+        if pairs.differences.len() * 2 < recorded {
+            let reason = format!(
+                "only {} of the {recorded} in the baseline ran",
+                calipers_core::counted(pairs.differences.len(), "scenario")
+            );
+            return Decided::new(Verdict::Undecided, reason);
+        }
+        let told = format!(
+            "{} over {} ({} allowed)",
+            change(value),
+            calipers_core::counted(difference.n, "scenario"),
+            show(margin)
+        );
+        let rule = Rule { comparison: Comparison::AtLeast, value: -margin };
+        let Mode::Confidence(level) = self.mode else {
+            let verdict = if holds(rule, sign * value) { Verdict::Pass } else { Verdict::Fail };
+            return Decided::new(verdict, told);
+        };
+        let interval = Confidence::two_sided(2.0 * level - 1.0).ok().and_then(|confidence| pairs.interval(confidence));
+        let Some((Some(low), Some(high))) = interval.map(|interval| (interval.lower, interval.upper)) else {
+            return Decided::new(Verdict::Undecided, "too few scenarios to bound the difference");
+        };
+        let (worst, best) = if sign > 0.0 { (low, high) } else { (-high, -low) };
+        let verdict = if worst >= -margin {
+            Verdict::Pass
+        } else if best < -margin {
+            Verdict::Fail
+        } else {
+            Verdict::Undecided
+        };
+        Decided::new(verdict, format!("{told}; it may be anything from {} to {}", change(low), change(high)))
+    }
+
+    /// Which scenarios changed, came or went.
+    fn changes(
+        &self,
+        baseline: &Baseline,
+        age_days: Option<f64>,
+        differences: Vec<MetricDifference>,
+    ) -> BaselineResult {
+        let mut result = BaselineResult {
+            source: baseline.source.clone(),
+            recorded: baseline.date.clone(),
+            age_days,
+            differences,
+            newly_failing: Vec::new(),
+            newly_passing: Vec::new(),
+            added: Vec::new(),
+            removed: Vec::new(),
+        };
+        let mut seen = BTreeSet::new();
+        for told in &self.told {
+            match baseline.scenarios.get(&told.id) {
+                None => result.added.push(told.id.clone()),
+                // A scenario that did not run, then or now, has not changed.
+                Some(then) => match (then.outcome, told.outcome) {
+                    (ScenarioOutcome::Passed, ScenarioOutcome::Failed) => result.newly_failing.push(told.id.clone()),
+                    (ScenarioOutcome::Failed, ScenarioOutcome::Passed) => result.newly_passing.push(told.id.clone()),
+                    _ => {}
+                },
+            }
+            seen.insert(&told.id);
+        }
+        result.removed = baseline.scenarios.keys().filter(|id| !seen.contains(id)).cloned().collect();
+        result
+    }
+}
+
+/// Differences of the scenarios that both have.
+#[derive(Default)]
+struct Pairs {
+    differences: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Pairs {
+    fn interval(&self, confidence: Confidence) -> Option<Interval> {
+        let moments = Moments::from_slice(&self.differences);
+        if moments.is_constant() && moments.sum() == 0.0 {
+            // No scenario changed: how many would have to, for none to show?
+            let reach = 1.0 - perfect_bound(moments.count(), confidence.tail()).ok()?;
+            let mut interval = Moments::from_slice(&[0.0, 1.0]).t_interval(confidence).ok()?;
+            (interval.lower, interval.upper) = (Some(-reach), Some(reach));
+            interval.method = calipers_stats::Method::ClopperPearson;
+            return Some(interval);
+        }
+        let mean = weighted_mean(&self.differences, &self.weights, None).ok()?.mean;
+        mean.interval(confidence).ok().filter(|_| mean.stderr.is_ok_and(|error| error > 0.0))
+    }
+}
+
+/// The margin in the unit of a metric; a percentage of anything but a rate is one of the baseline's value.
+fn margin(rule: &BaselineRule, measured: &Measured, recorded: f64) -> Result<f64, Fault> {
+    let written = &rule.margin;
+    if written.unit == Some(WrittenUnit::Percent) && measured.unit != Unit::Rate {
+        return Ok(written.number / 100.0 * recorded.abs());
+    }
+    Ok(written.amount_in(measured.unit, "margin")?)
+}
+
+fn clamp(value: f64, unit: Unit) -> f64 {
+    if unit == Unit::Rate { value.clamp(0.0, 1.0) } else { value }
+}
+
+fn not_compared(rule: &BaselineRule, reason: &str) -> Judged {
+    Judged {
+        p_fail: None,
+        result: GateResult {
+            kind: GateKind::Baseline(rule.mode),
+            metric: "baseline".into(),
+            level: rule.level,
+            rule: "compared with a baseline".into(),
+            threshold: None,
+            figure: None,
+            unit: Unit::Plain,
+            unweighted: None,
+            counts: None,
+            margin: None,
+            verdict: Verdict::Undecided,
+            reason: reason.to_owned(),
+            more_samples: None,
+            rationale: None,
+        },
+    }
+}
+
+/// What to know about a baseline.
+pub(super) fn notes(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut note = |id: &str, message: String, next: &str| {
+        notes.push(Note { id: id.into(), message, next: Some(next.to_owned()) });
+    };
+    let rule = judge.policy.baseline.as_ref();
+    let limit = rule.and_then(|rule| rule.max_age_days).unwrap_or(Baseline::STALE_DAYS);
+    if let Some(age) = age.filter(|age| *age > limit) {
+        let message = format!("the baseline is {} old", calipers_core::counted(age.round(), "day"));
+        note("stale-baseline", message, "record it again with `calipers baseline record`");
+    }
+    // A day's grace: it is tomorrow already in some places.
+    if let (Some(ahead), Some(date)) = (age.map(|age| -age).filter(|ahead| *ahead > 1.0), &baseline.date) {
+        let message = format!("the baseline is dated {date}, which is {ahead:.0} days ahead");
+        note("future-baseline", message, "correct its date, or record it again: it will not be found stale when it is");
+    }
+    let hash = &judge.case.provenance.policy_hash;
+    if baseline.policy_hash.as_ref().is_some_and(|recorded| recorded != hash) {
+        let message = "the baseline was recorded under another version of the policy".into();
+        note("baseline-policy", message, "record it again if what is measured has changed");
+    }
+    if rule.is_some_and(|rule| rule.mode == BaselineMode::Above) {
+        let message = "an agent that has not changed misses \"above the baseline\" about half the time".into();
+        note("above-baseline", message, "use `\"mode\": \"non_inferiority\"` with a margin");
+    }
+    notes
+}
+
+/// What is to be remembered of a run: the metrics that the policy asks for, and what became of each scenario.
+pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
+    let mut baseline = Baseline {
+        tool: judge.case.provenance.tool.clone(),
+        policy_hash: Some(judge.case.provenance.policy_hash.clone()).filter(|hash| !hash.is_empty()),
+        files: judge.case.provenance.files.clone(),
+        model: judge.case.provenance.model.clone(),
+        reducer: Some(judge.reducer.name().to_owned()),
+        ..Baseline::default()
+    };
+    for told in &judge.told {
+        let outcomes = &judge.scenarios.outcomes()[told.attempts.clone()];
+        let entry = BaselineScenario {
+            outcome: told.outcome,
+            passed: outcomes.iter().filter(|outcome| **outcome == ScenarioOutcome::Passed).count() as u32,
+            attempts: outcomes.len() as u32,
+            values: IndexMap::new(),
+        };
+        baseline.scenarios.insert(told.id.clone(), entry);
+    }
+    for (name, measured) in metrics.iter() {
+        let Some(value) = measured.value().map(Baseline::settled) else { continue };
+        let interval = measured.figure.interval.as_ref().and_then(|interval| interval.lower.zip(interval.upper));
+        let interval = interval.map(|(lower, upper)| (Baseline::settled(lower), Baseline::settled(upper)));
+        baseline.metrics.insert(name.to_owned(), BaselineMetric { value, n: measured.figure.n, interval });
+        let Some(Evidence::Mean { samples, values, .. }) = &measured.evidence else { continue };
+        for (&sample, &value) in samples.iter().zip(values) {
+            let Some(entry) = baseline.scenarios.get_mut(&judge.samples.id(sample).to_string()) else { continue };
+            // The share of attempts that passed is known already, unless they were reduced in another way.
+            if share_passed(name, entry).is_none_or(|share| Baseline::settled(share) != Baseline::settled(value)) {
+                entry.values.insert(name.to_owned(), Baseline::settled(value));
+            }
+        }
+    }
+    baseline
+}
+
+/// The share of a scenario's attempts that passed, for metrics that are means of it.
+fn share_passed(metric: &str, scenario: &BaselineScenario) -> Option<f64> {
+    matches!(metric, "pass_rate" | "safety_rate")
+        .then(|| f64::from(scenario.passed) / f64::from(scenario.attempts.max(1)))
+}

@@ -1,0 +1,429 @@
+//! Formulas over metrics, and the condition that they have to meet.
+
+use super::decide::{Decided, holds};
+use super::measured::{Measured, Metrics, undefined};
+use super::{Fault, Judge};
+use crate::policy::{
+    Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, OnMissingValues, Rule, Span, Spanned,
+    normalized,
+};
+use crate::{CompositeResult, Mode, Term};
+use calipers_core::{Caveat, Figure, Tally, Unit, Verdict};
+use calipers_stats::weighted::Linearised;
+use calipers_stats::{Interval, Method};
+use indexmap::IndexMap;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The values that formulas may name: metrics, normalised ones, and formulas before them.
+pub(super) struct Formulas<'j, 'p> {
+    pub(super) judge: &'j Judge<'p>,
+    pub(super) values: IndexMap<String, Known>,
+    pub(super) results: Vec<CompositeResult>,
+    /// Exact bounds of metrics by the bits of their level: those of a quantile take many looks at its attempts.
+    pub(super) exact: RefCell<HashMap<(String, u64), (f64, f64)>>,
+}
+
+/// A value with how far each sample moves it.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub(super) value: Option<f64>,
+    pub(super) influences: Option<Rc<Vec<f64>>>,
+    /// The metric that it is.
+    pub(super) measured: Option<Rc<Measured>>,
+    /// What the metric is divided by, if it is.
+    pub(super) budget: Option<f64>,
+    /// The formula that it is.
+    pub(super) formula: Option<Rc<Expression>>,
+    pub(super) unit: Unit,
+    /// The least and the greatest value that it can have.
+    pub(super) reach: (f64, f64),
+}
+
+impl<'j, 'p> Formulas<'j, 'p> {
+    /// Evaluates all formulas of the policy, and the weighted score if metrics have weights.
+    pub(super) fn new(judge: &'j Judge<'p>, metrics: &mut Metrics) -> Result<Self, Fault> {
+        let mut formulas = Self { judge, values: IndexMap::new(), results: Vec::new(), exact: RefCell::default() };
+        if let Some(weighted) = weighted_score(judge)? {
+            formulas.add(&weighted, metrics)?;
+        }
+        for composite in &judge.policy.composite {
+            formulas.add(composite, metrics)?;
+        }
+        if let Some(pass) = &judge.policy.pass {
+            formulas.look_up(pass, metrics)?;
+        }
+        Ok(formulas)
+    }
+
+    fn add(&mut self, composite: &Composite, metrics: &mut Metrics) -> Result<(), Fault> {
+        self.look_up(&composite.formula, metrics)?;
+        let expression = &composite.formula.value.expression;
+        let value = self.value(expression);
+        self.results.push(CompositeResult {
+            name: composite.name.value.clone(),
+            formula: one_line(&composite.formula.value.text),
+            figure: self.figure(&composite.formula.value, value),
+            terms: self.terms(&composite.formula.value),
+            gate: None,
+        });
+        let known = Known {
+            value,
+            influences: None,
+            measured: None,
+            budget: None,
+            reach: self.reach(expression).unwrap_or((f64::NEG_INFINITY, f64::INFINITY)),
+            formula: Some(Rc::new(expression.clone())),
+            unit: Unit::Plain,
+        };
+        self.values.insert(composite.name.value.clone(), known);
+        Ok(())
+    }
+
+    /// Measures every metric that a formula names.
+    fn look_up(&mut self, formula: &Spanned<Formula>, metrics: &mut Metrics) -> Result<(), Fault> {
+        for name in formula.value.expression.names() {
+            if self.values.contains_key(name) {
+                continue;
+            }
+            let spanned = Spanned { value: name.to_owned(), span: formula.span.clone() };
+            let known = match normalized(name) {
+                Some(metric) => self.normalised(metric, &spanned, metrics)?,
+                None => {
+                    let measured = metrics.get(self.judge, &spanned)?;
+                    Known {
+                        value: measured.value(),
+                        influences: measured.influences(self.judge).map(Rc::new),
+                        unit: measured.unit,
+                        reach: measured.reach(),
+                        measured: Some(measured),
+                        budget: None,
+                        formula: None,
+                    }
+                }
+            };
+            self.values.insert(name.to_owned(), known);
+        }
+        Ok(())
+    }
+
+    /// A metric over its budget, between 0 and 1. `normalized_latency` is `latency_p95` over its budget.
+    fn normalised(&self, metric: String, name: &Spanned<String>, metrics: &mut Metrics) -> Result<Known, Fault> {
+        let metric = Spanned { value: metric, span: name.span.clone() };
+        let measured = metrics.get(self.judge, &metric)?;
+        let Some(budget) = self.judge.budget(&metric.value, measured.unit)? else {
+            return Err(Mistake {
+                message: format!("`{}` has no budget: nothing says what {} is divided by", name.value, metric.value),
+                span: Some(name.span.clone()),
+                hint: Some(format!("add `\"normalize\": {{\"{}\": 10000}}` or a threshold for it", metric.value)),
+            }
+            .into());
+        };
+        let share = measured.value().map(|value| value / budget);
+        let is_inside = share.is_some_and(|share| (0.0..=1.0).contains(&share));
+        let influences = measured
+            .influences(self.judge)
+            .map(|moved| Rc::new(moved.iter().map(|x| if is_inside { x / budget } else { 0.0 }).collect::<Vec<f64>>()));
+        Ok(Known {
+            value: share.map(|share| share.clamp(0.0, 1.0)),
+            influences,
+            unit: measured.unit,
+            reach: (0.0, 1.0),
+            measured: Some(measured),
+            budget: Some(budget),
+            formula: None,
+        })
+    }
+
+    pub(super) fn value(&self, expression: &Expression) -> Option<f64> {
+        expression.value(&|name| self.values.get(name)?.value)
+    }
+
+    fn figure(&self, formula: &Formula, value: Option<f64>) -> Figure {
+        let expression = &formula.expression;
+        let Some(value) = value else { return undefined(self.why_undefined(formula, expression)) };
+        let exact = self.bounded_exactly(expression);
+        let linear = self.linear(expression, &exact).filter(|linear| linear.stderr.is_ok_and(|error| error > 0.0));
+        let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
+        let method = match &exact[..] {
+            [] => "formula, errors by the delta method",
+            _ => "formula, exact bounds of metrics that do not vary",
+        };
+        let mut figure = Figure::new(value, Tally { n, missing: 0 }, method);
+        figure.caveats.extend(linear.iter().flat_map(Linearised::caveats).map(Caveat::from));
+        figure.interval = self.interval(expression, !exact.is_empty());
+        figure
+    }
+
+    /// The interval of an expression, if it says more than what the expression can reach at all.
+    fn interval(&self, expression: &Expression, is_joint: bool) -> Option<Interval> {
+        let confidence = self.judge.context.confidence;
+        let (lower, upper) = self.bounds(expression, confidence.tail());
+        let reach = self.reach(expression);
+        let says_nothing = match lower.zip(upper) {
+            Some(both) => reach == Some(both),
+            None => lower.is_none() && upper.is_none(),
+        };
+        let method = if is_joint { Method::Bonferroni } else { Method::DeltaT };
+        (!says_nothing).then_some(Interval { lower, upper, confidence, method })
+    }
+
+    /// Which part of an expression has no value, and why.
+    fn why_undefined(&self, formula: &Formula, expression: &Expression) -> String {
+        let has_none = |name: &&str| self.values.get(*name).is_none_or(|known| known.value.is_none());
+        let Some(name) = self.leaves(expression).into_iter().find(has_none) else {
+            return self.no_number(formula, expression);
+        };
+        let measured = self.values.get(name).and_then(|known| known.measured.as_ref());
+        match measured.and_then(|measured| measured.figure.value.as_ref().err()) {
+            Some(why) => format!("`{name}` is undefined: {why}"),
+            None => format!("`{name}` is undefined"),
+        }
+    }
+
+    /// What keeps an expression of numbers from being one.
+    fn no_number(&self, formula: &Formula, expression: &Expression) -> String {
+        for name in expression.names() {
+            let composite = self.judge.policy.composite.iter().find(|composite| composite.name.value == name);
+            if let Some(composite) =
+                composite.filter(|_| self.values.get(name).is_some_and(|known| known.value.is_none()))
+            {
+                let inner = &composite.formula.value;
+                return format!("`{name}` is undefined: {}", self.no_number(inner, &inner.expression));
+            }
+        }
+        let value_of = |name: &str| self.values.get(name)?.value;
+        match expression.without_value(&value_of) {
+            Some((part, why)) => format!("`{}` {why}", formula.written(part)),
+            None => "the formula has no value".to_owned(),
+        }
+    }
+
+    /// The summands of a formula with what each adds.
+    fn terms(&self, formula: &Formula) -> Vec<Term> {
+        let summands = formula.expression.terms();
+        let term = |(sign, part): (f64, &Expression)| Term {
+            text: format!("{}{}", if sign < 0.0 { "−" } else { "" }, one_line(&formula.text[part.range.clone()])),
+            value: self.value(part).map(|value| sign * value),
+            metrics: part
+                .names()
+                .into_iter()
+                .map(|name| (name.to_owned(), self.values.get(name).and_then(|known| known.value)))
+                .collect(),
+        };
+        summands.into_iter().map(term).collect()
+    }
+
+    /// The formula that a condition compares with a number, and that comparison: the first one that has a value, if there
+    /// is any. What has none is in the reason, unless another part of the condition decides.
+    pub(super) fn main(&self, condition: &Expression) -> Option<(Figure, Rule)> {
+        let mut found = None;
+        condition.visit(&mut |part| {
+            if let (None, Node::Compare(comparison, left, right)) = (&found, &part.node)
+                && let (Node::Name(name), Node::Number(value)) = (&left.node, &right.node)
+                && let Some(result) =
+                    self.results.iter().find(|result| result.name == *name && result.figure.value.is_ok())
+            {
+                found = Some((result.figure.clone(), Rule { comparison: *comparison, value: *value }));
+            }
+        });
+        found
+    }
+
+    /// The verdict on a condition, by three-valued logic: what is undecided stays so unless the rest decides.
+    pub(super) fn condition(&self, formula: &Formula, expression: &Expression, mode: Mode) -> Decided {
+        let text = || one_line(&formula.text[expression.range.clone()]);
+        match &expression.node {
+            Node::And(a, b) => both(self.condition(formula, a, mode), self.condition(formula, b, mode), Verdict::Fail),
+            Node::Or(a, b) => both(self.condition(formula, a, mode), self.condition(formula, b, mode), Verdict::Pass),
+            Node::Not(a) => {
+                let decided = self.condition(formula, a, mode);
+                let verdict = match decided.verdict {
+                    Verdict::Pass => Verdict::Fail,
+                    Verdict::Fail => Verdict::Pass,
+                    Verdict::Undecided => Verdict::Undecided,
+                };
+                Decided { verdict, reason: format!("not: {}", decided.reason), ..decided }
+            }
+            Node::Compare(comparison, left, right) => {
+                if let Some(part) = [left, right].into_iter().find(|part| self.value(part).is_none()) {
+                    return Decided::new(Verdict::Undecided, self.why_undefined(formula, part));
+                }
+                let decided = self.comparison(*comparison, left, right, mode);
+                Decided { reason: format!("{}: {}", text(), decided.reason), ..decided }
+            }
+            _ => Decided::new(Verdict::Undecided, format!("`{}` is a number, not a condition", text())),
+        }
+    }
+
+    fn comparison(&self, comparison: Comparison, left: &Expression, right: &Expression, mode: Mode) -> Decided {
+        if left.names().is_empty() && !right.names().is_empty() {
+            return self.comparison(comparison.turned(), right, left, mode);
+        }
+        let (Some(value), Some(threshold)) = (self.value(left), self.value(right)) else {
+            return Decided::new(Verdict::Undecided, "it is undefined");
+        };
+        let rule = Rule { comparison, value: threshold };
+        // A metric as it is has better evidence than its slope.
+        if let (Node::Name(name), true) = (&left.node, right.names().is_empty())
+            && let Some(Known { measured: Some(measured), budget: None, unit, .. }) = self.values.get(name)
+        {
+            return self.judge.asked(measured, rule, *unit).decide(mode);
+        }
+        let shown = |x: f64| Unit::Plain.show_beside(x, threshold);
+        let best = |expression: &Expression| self.value_with(expression, &|name| self.without_errors(name));
+        let is_broken =
+            || best(left).zip(best(right)).is_some_and(|(left, right)| holds(Rule { value: right, ..rule }, left));
+        match mode {
+            Mode::Point if holds(rule, value) && self.missing_could_change(comparison, left, right) => {
+                let reason = format!("{}, but what has no score could change that", shown(value));
+                Decided::new(Verdict::Undecided, reason)
+            }
+            Mode::Point if holds(rule, value) => Decided::new(Verdict::Pass, shown(value)),
+            _ if !holds(rule, value) && is_broken() => {
+                let reason = format!("{}, but it may hold but for samples that ended in an error", shown(value));
+                Decided::new(Verdict::Undecided, reason)
+            }
+            Mode::Point => Decided::new(Verdict::Fail, shown(value)),
+            Mode::Confidence(level) => self.bounded(rule, left, right, level),
+        }
+    }
+
+    /// True when a comparison would not hold with every missing value as bad as it can be.
+    fn missing_could_change(&self, comparison: Comparison, left: &Expression, right: &Expression) -> bool {
+        let ends = self.range_with_missing(left).zip(self.range_with_missing(right));
+        let Some(((low, high), (least, most))) = ends.filter(|_| self.judge.policy.missing == OnMissingValues::Worst)
+        else {
+            return false;
+        };
+        let holds_for = |x: f64, threshold: f64| holds(Rule { comparison, value: threshold }, x);
+        !(holds_for(low, most) && holds_for(high, least))
+    }
+
+    /// The value that a metric would have if nothing had ended in an error.
+    fn without_errors(&self, name: &str) -> Option<f64> {
+        let known = self.values.get(name)?;
+        let measured = known.measured.as_ref().filter(|_| known.budget.is_none());
+        let rule = Rule { comparison: Comparison::AtLeast, value: 1.0 };
+        let best = measured.and_then(|measured| self.judge.asked(measured, rule, known.unit).without_errors());
+        best.map(|(_, best)| best).or(known.value)
+    }
+
+    /// Decides by the one-sided bounds of the difference of both sides.
+    fn bounded(&self, rule: Rule, left: &Expression, right: &Expression, level: f64) -> Decided {
+        let sides = (Box::new(left.clone()), Box::new(right.clone()));
+        let node = Node::Arithmetic(Arithmetic::Subtract, sides.0, sides.1);
+        let difference = Expression { node, range: left.range.clone() };
+        let (lower, upper) = self.bounds(&difference, 1.0 - level);
+        let zero = |comparison| Rule { comparison, value: 0.0 };
+        let surely = |comparison| match comparison {
+            Comparison::AtLeast | Comparison::Above => lower.is_some_and(|lower| holds(zero(comparison), lower)),
+            Comparison::AtMost | Comparison::Below => upper.is_some_and(|upper| holds(zero(comparison), upper)),
+            Comparison::Equal => false,
+        };
+        let verdict = match rule.comparison {
+            Comparison::Equal => Verdict::Undecided,
+            comparison if surely(comparison) => Verdict::Pass,
+            comparison if surely(comparison.opposite()) => Verdict::Fail,
+            _ => Verdict::Undecided,
+        };
+        let shown = |bound: f64| Unit::Plain.show_beside(rule.value + bound, rule.value);
+        let range = match (lower, upper) {
+            (Some(lower), Some(upper)) => format!("between {} and {}", shown(lower), shown(upper)),
+            (Some(lower), None) => format!("at least {}", shown(lower)),
+            (None, Some(upper)) => format!("at most {}", shown(upper)),
+            (None, None) => {
+                let open = self.unbounded(&difference, 1.0 - level);
+                return Decided::new(
+                    Verdict::Undecided,
+                    open.map_or_else(
+                        || "the data do not bound it".to_owned(),
+                        |name| format!("the data do not bound `{name}`"),
+                    ),
+                );
+            }
+        };
+        Decided::new(verdict, format!("{range} with {} confidence", Unit::Rate.show(level)))
+    }
+}
+
+/// Two parts of a condition. `strong` decides alone: a fail in an AND, a pass in an OR.
+fn both(a: Decided, b: Decided, strong: Verdict) -> Decided {
+    let rank = |verdict: Verdict| {
+        if verdict == strong {
+            0
+        } else if verdict == Verdict::Undecided {
+            1
+        } else {
+            2
+        }
+    };
+    match rank(a.verdict).cmp(&rank(b.verdict)) {
+        std::cmp::Ordering::Less => a,
+        std::cmp::Ordering::Greater => b,
+        // One cause is told once.
+        std::cmp::Ordering::Equal if a.reason == b.reason => a,
+        std::cmp::Ordering::Equal => Decided { reason: format!("{}; {}", a.reason, b.reason), ..a },
+    }
+}
+
+/// The weighted score of metrics, Σ weight × metric / Σ weight, as a formula.
+fn weighted_score(judge: &Judge<'_>) -> Result<Option<Composite>, Fault> {
+    let weights = &judge.policy.weights.by_metric;
+    let Some((first, _)) = weights.first() else { return Ok(None) };
+    let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    if total <= 0.0 {
+        return Err(Mistake {
+            message: "the weights of the metrics add up to 0".into(),
+            span: Some(first.span.clone()),
+            hint: Some("give at least one metric a weight above 0".into()),
+        }
+        .into());
+    }
+    let span = first.span.clone();
+    Ok(Some(Composite {
+        name: Spanned { value: "weighted_score".into(), span: span.clone() },
+        formula: sum_of(weights, total, span),
+    }))
+}
+
+fn sum_of(weights: &[(Spanned<String>, f64)], total: f64, span: Span) -> Spanned<Formula> {
+    let mut text = String::new();
+    let mut whole: Option<Expression> = None;
+    for (name, weight) in weights {
+        if !text.is_empty() {
+            text.push_str(" + ");
+        }
+        let start = text.len();
+        text.push_str(&name.value);
+        let name_range = start..text.len();
+        text.push_str(" × ");
+        let number_start = text.len();
+        text.push_str(&Unit::Plain.show(weight / total));
+        let range = start..text.len();
+        let part = |node, range| Box::new(Expression { node, range });
+        let term = Expression {
+            node: Node::Arithmetic(
+                Arithmetic::Multiply,
+                part(Node::Name(name.value.clone()), name_range),
+                part(Node::Number(weight / total), number_start..text.len()),
+            ),
+            range: range.clone(),
+        };
+        whole = Some(match whole {
+            None => term,
+            Some(before) => Expression {
+                range: 0..range.end,
+                node: Node::Arithmetic(Arithmetic::Add, Box::new(before), Box::new(term)),
+            },
+        });
+    }
+    let expression = whole.unwrap_or(Expression { node: Node::Number(0.0), range: 0..0 });
+    Spanned { value: Formula { text, expression }, span }
+}
+
+/// Text on one line.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

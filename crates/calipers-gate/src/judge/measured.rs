@@ -1,0 +1,244 @@
+//! The metrics that a policy names, measured once each.
+
+use super::{Fault, Judge};
+use crate::policy::{Mistake, Span, Spanned};
+use calipers_core::metric::{mean_figure, perfect_score_of};
+use calipers_core::{Caveat, Error, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
+use calipers_stats::cluster::clustered;
+use calipers_stats::gate::Direction;
+use calipers_stats::proportion::wilson_mean;
+use calipers_stats::quantile::{Sorted, clustered_interval};
+use calipers_stats::ratio::ratio_influences;
+use calipers_stats::weighted::{WeightedMean, mean_influences, weighted_influences, weighted_mean};
+use calipers_stats::{Confidence, Interval, Moments};
+use indexmap::IndexMap;
+use std::rc::Rc;
+
+/// A metric with its figure and what it rests on.
+pub(super) struct Measured {
+    pub(super) unit: Unit,
+    pub(super) direction: Option<Direction>,
+    pub(super) figure: Figure,
+    /// The estimate without weights, if it has some.
+    pub(super) unweighted: Option<f64>,
+    pub(super) evidence: Option<Evidence>,
+}
+
+/// Metrics by the name or the expression that asks for them.
+#[derive(Default)]
+pub(super) struct Metrics {
+    known: IndexMap<String, Rc<Measured>>,
+}
+
+impl Metrics {
+    /// The metric of a name, measured when it is first asked for.
+    pub(super) fn get(&mut self, judge: &Judge<'_>, name: &Spanned<String>) -> Result<Rc<Measured>, Fault> {
+        if let Some(known) = self.known.get(&name.value) {
+            return Ok(known.clone());
+        }
+        let metric = judge.metric(name)?;
+        let measured = Rc::new(measure(judge, &metric, &name.value, &name.span)?);
+        self.known.insert(name.value.clone(), measured.clone());
+        Ok(measured)
+    }
+
+    /// The metrics measured so far.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Measured)> {
+        self.known.iter().map(|(name, measured)| (name.as_str(), &**measured))
+    }
+}
+
+/// A metric over the run, weighted where it is a mean over scenarios and scenarios have weights.
+pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Span) -> Result<Measured, Fault> {
+    let (unit, direction) = judge.case.registry.sense(metric);
+    let not_one = || {
+        Fault::from(Mistake {
+            message: format!("`{name}` is not one number"),
+            span: Some(span.clone()),
+            hint: Some("name a metric that is one, or one group of it with `where=`".into()),
+        })
+    };
+    let in_policy = |error: Error| judge.at(error, span);
+    let figure = match metric.answer_for(&judge.rows, &judge.reducer, None, &judge.context) {
+        Ok(answer) => answer.figure().ok_or_else(not_one)?.clone(),
+        // What the run does not record is not the policy's mistake, and no pass either.
+        Err(error) if is_about_the_run(&error, judge) => {
+            return Ok(Measured {
+                unit,
+                direction,
+                figure: undefined(error.kind().to_string()),
+                unweighted: None,
+                evidence: None,
+            });
+        }
+        Err(error) => return Err(in_policy(error)),
+    };
+    let evidence = metric.evidence_for(&judge.rows, &judge.reducer, None, &judge.context).map_err(in_policy)?;
+    Ok(Measured { unit, direction, figure, unweighted: None, evidence }.weighted(judge))
+}
+
+/// True for an error that says what the run does not record.
+fn is_about_the_run(error: &Error, judge: &Judge<'_>) -> bool {
+    let has_scores = judge.samples.scorers().next().is_some();
+    matches!(error.kind(), ErrorKind::NoField { .. }) || (!has_scores && error.place().sample.is_none())
+}
+
+fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: Confidence) -> Figure {
+    let tally = Tally { n: plain.n, missing: plain.missing };
+    let weighted = weighted_mean(values, weights, None);
+    let value = weighted.as_ref().map(|weighted| weighted.mean.estimate).map_err(|&why| why);
+    let mut figure = Figure::statistic(value, f64::NAN, tally, "weighted mean");
+    if let Ok(weighted) = &weighted {
+        let moments = Moments::from_slice(values);
+        figure.interval = weighted_interval(weighted, &moments, confidence);
+        // The intervals of shares hold for few samples too.
+        if !moments.is_unit() {
+            figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
+        }
+        figure = figure.with_detail("effective_n", weighted.effective_n);
+    }
+    // What is said about the scores holds with weights too; what they show, for as many as they are worth.
+    let about_scores = plain.caveats.iter().filter(|caveat| !matches!(caveat, Caveat::Statistic(_)));
+    figure.caveats.extend(about_scores.filter_map(|caveat| match caveat {
+        Caveat::PerfectScore { n, passed, .. } => perfect_score_of(*n, worth(weighted.as_ref().ok()?), *passed),
+        other => Some(other.clone()),
+    }));
+    figure
+}
+
+/// How many samples that count alike say as much as weighted ones (Kish 1965), as a whole number that is never too large.
+pub(super) fn worth(weighted: &WeightedMean) -> u64 {
+    (weighted.effective_n * (1.0 + 1e-12)).max(1.0).floor() as u64
+}
+
+/// The interval that the same values without weights would have, with as many samples as the weighted ones are worth.
+fn weighted_interval(weighted: &WeightedMean, moments: &Moments, confidence: Confidence) -> Option<Interval> {
+    if moments.is_binary() {
+        return wilson_mean(weighted.mean.estimate, weighted.effective_n, confidence).ok();
+    }
+    if moments.is_unit() { weighted.unit_interval(confidence).ok() } else { weighted.mean.interval(confidence).ok() }
+}
+
+impl Measured {
+    /// With the weights of scenarios, if they have some and this is a mean over them.
+    fn weighted(mut self, judge: &Judge<'_>) -> Self {
+        if let (Some(weights), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &self.evidence)
+            && !values.is_empty()
+        {
+            let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
+            self.unweighted = self.figure.value.as_ref().ok().copied();
+            self.figure = weighted_figure(values, &weights, &self.figure, judge.context.confidence);
+        }
+        self
+    }
+
+    /// The same mean over some of the samples: what a condition on them would give.
+    pub(super) fn only(&self, judge: &Judge<'_>, is_chosen: impl Fn(u32) -> bool, nothing: &str) -> Option<Self> {
+        let Evidence::Mean { samples, values, missing } = self.evidence.as_ref()? else { return None };
+        let chosen = samples.iter().zip(values).filter(|(sample, _)| is_chosen(**sample));
+        let (samples, values): (Vec<u32>, Vec<f64>) = chosen.map(|(sample, value)| (*sample, *value)).unzip();
+        let missing: Vec<u32> = missing.iter().copied().filter(|sample| is_chosen(*sample)).collect();
+        let tally = Tally { n: values.len() as u64, missing: missing.len() as u64 };
+        let mut figure = match tally {
+            Tally { n: 0, missing: 0 } => undefined(nothing),
+            _ => mean_figure(&Moments::from_slice(&values), tally, true, &judge.context),
+        };
+        // What leaves all without a value leaves some without one.
+        if let (Tally { n: 0, missing: 1.. }, Err(why)) = (tally, &self.figure.value) {
+            figure.value = Err(why.clone());
+        }
+        let evidence = Some(Evidence::Mean { samples, values, missing });
+        Some(Self { unit: self.unit, direction: self.direction, figure, unweighted: None, evidence }.weighted(judge))
+    }
+
+    /// The same without a value, and why.
+    pub(super) fn undefined(like: &Self, nothing: &str) -> Self {
+        let figure = undefined(nothing);
+        Self { unit: like.unit, direction: like.direction, figure, unweighted: None, evidence: None }
+    }
+
+    /// How far each sample of the run moves the estimate, by sample; none where that is not known.
+    pub(super) fn influences(&self, judge: &Judge<'_>) -> Option<Vec<f64>> {
+        let mut moved = vec![0.0; judge.samples.len()];
+        let mut add = |samples: &[u32], influences: Vec<f64>| {
+            for (&sample, influence) in samples.iter().zip(influences) {
+                moved[sample as usize] += influence;
+            }
+        };
+        match self.evidence.as_ref()? {
+            Evidence::Mean { samples, values, .. } => add(
+                samples,
+                match judge.weights() {
+                    None => mean_influences(values).ok()?,
+                    Some(weights) => {
+                        let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
+                        weighted_influences(values, &weights).ok()?
+                    }
+                },
+            ),
+            Evidence::Ratio { samples, numerators, denominators, .. } => {
+                add(samples, ratio_influences(numerators, denominators).ok()?);
+            }
+            Evidence::Quantile { p, samples, values, .. } => add(samples, quantile_influences(*p, samples, values)?),
+        }
+        Some(moved)
+    }
+
+    /// How many samples that count alike it rests on.
+    pub(super) fn samples(&self, judge: &Judge<'_>) -> f64 {
+        let plain = self.figure.n as f64;
+        let (Some(all), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &self.evidence) else {
+            return plain;
+        };
+        let weights: Vec<f64> = samples.iter().map(|&sample| all[sample as usize]).collect();
+        weighted_mean(values, &weights, None).map_or(plain, |weighted| weighted.effective_n)
+    }
+
+    /// The least and the greatest value that it can have.
+    pub(super) fn reach(&self) -> (f64, f64) {
+        let is_share = match &self.evidence {
+            Some(Evidence::Mean { values, .. }) => values.iter().all(|x| (0.0..=1.0).contains(x)),
+            _ => true,
+        };
+        if is_share { self.unit.range() } else { (f64::NEG_INFINITY, f64::INFINITY) }
+    }
+
+    pub(super) fn value(&self) -> Option<f64> {
+        self.figure.value.as_ref().ok().copied()
+    }
+}
+
+/// How far each value moves a quantile: up if it is above, down if it is below, by as much as makes the error of their
+/// sum that of the quantile's own interval.
+fn quantile_influences(p: f64, samples: &[u32], values: &[f64]) -> Option<Vec<f64>> {
+    let sorted = Sorted::new(values.to_vec()).ok()?;
+    let quantile = sorted.linear(p).ok()?;
+    let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
+    let confidence = Confidence::two_sided(0.95).ok()?;
+    let repeated = samples.windows(2).any(|pair| pair[0] == pair[1]);
+    let interval = if repeated {
+        clustered_interval(values, samples, p, confidence).ok()?
+    } else {
+        sorted.order_interval(p, confidence).ok()?.interval
+    };
+    // The upper side may have no end; the lower one tells as much.
+    let half = match (interval.lower, interval.upper) {
+        (Some(lower), Some(upper)) => (upper - lower) / 2.0,
+        (Some(lower), None) => quantile - lower,
+        (None, Some(upper)) => upper - quantile,
+        (None, None) => return None,
+    };
+    let share_error = clustered(&below, samples).ok()?.cr1;
+    if share_error <= 0.0 || !half.is_finite() {
+        return None;
+    }
+    let slope = half / 1.96 / share_error;
+    let n = values.len() as f64;
+    Some(below.iter().map(|below| -slope * (below - p) / n).collect())
+}
+
+/// A figure without a value.
+pub(super) fn undefined(reason: impl Into<String>) -> Figure {
+    let why = Undefined::new(Reason::Other(reason.into().into()), f64::NAN);
+    Figure::from_result(Err(why), Tally::default(), "")
+}

@@ -1,0 +1,601 @@
+//! From a policy and a run to a verdict.
+//!
+//! Every question of the policy becomes a gate: a metric against its threshold, a formula, a list of scenarios, a baseline.
+//! A gate passes, fails or is undecided, with a reason; the verdict is that of the worst blocking gate.
+
+mod baseline;
+mod bounds;
+mod composite;
+mod decide;
+mod measured;
+mod rules;
+mod similar_names;
+
+use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
+use crate::{Baseline, CategoryResult, GateKind, GateReport, GateResult, Mode, Provenance};
+use calipers_core::metric::RunRows;
+use calipers_core::{
+    Context, Error, Evidence, Figure, Metric, Note, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict,
+    counted, mean_score,
+};
+use calipers_stats::multiplicity::{Correction, adjust};
+use composite::Formulas;
+use decide::{Asked, Decided};
+use measured::{Measured, Metrics};
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A run, a policy, and what else a verdict may depend on.
+pub struct Case<'a> {
+    /// What must hold.
+    pub policy: &'a Policy,
+    /// The run.
+    pub samples: &'a Samples,
+    /// What metrics are computed with.
+    pub context: Context,
+    /// The metrics that names stand for.
+    pub registry: &'a Registry,
+    /// The metric of a name or an expression.
+    pub resolve: &'a dyn Fn(&str) -> Result<Metric, Error>,
+    /// How attempts are reduced, in place of what the policy says.
+    pub reducer: Option<Reducer>,
+    /// The reducer of a name.
+    pub reducers: &'a dyn Fn(&str) -> Result<Reducer, Error>,
+    /// The scenarios that there should be.
+    pub suite: Option<&'a [String]>,
+    /// A run to compare with, and its age in days.
+    pub baseline: Option<(&'a Baseline, Option<f64>)>,
+    /// The version that thresholds are chosen for.
+    pub version: Option<&'a str>,
+    /// Where all this comes from; what is known here is filled in.
+    pub provenance: Provenance,
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// The policy cannot be applied.
+    Policy(Mistake),
+    /// The run cannot be measured.
+    Run(Error),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(mistake) => mistake.fmt(f),
+            Self::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<Mistake> for Fault {
+    fn from(mistake: Mistake) -> Self {
+        Self::Policy(mistake)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Run(error)
+    }
+}
+
+/// A case in the course of being judged.
+struct Judge<'a> {
+    case: &'a Case<'a>,
+    policy: &'a Policy,
+    samples: &'a Samples,
+    context: Context,
+    reducer: Reducer,
+    scenarios: Scenarios<'a>,
+    told: Vec<rules::Told>,
+    weights: Option<Vec<f64>>,
+    errored: Vec<bool>,
+    category_of: Vec<Option<Arc<str>>>,
+    rows: RunRows<'a>,
+    mode: Mode,
+}
+
+/// Judges a run by a policy.
+pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
+    let judge = Judge::new(case)?;
+    let mut metrics = Metrics::default();
+    let mut gates = judge.threshold_gates(&mut metrics)?;
+    let formulas = Formulas::new(&judge, &mut metrics)?;
+    gates.extend(judge.condition_gate(&formulas));
+    let baseline = judge.baseline(&mut metrics, &mut gates)?;
+    judge.forgive_chance(&mut gates);
+    gates.extend(judge.scenario_gates()?);
+    let coverage = judge.coverage();
+    gates.extend(judge.coverage_gate(&coverage, &gates));
+    if gates.is_empty() {
+        gates.push(judge.nothing_asked()?);
+    }
+    let mut gates: Vec<GateResult> = gates.into_iter().map(|gate| gate.result).collect();
+    gates.sort_by_key(|gate| gate.level);
+    let (verdict, deciding_gate, decided_by) = verdict(&gates, case.policy.on_undecided);
+    let mut composites = formulas.results;
+    for composite in &mut composites {
+        composite.gate = gates.iter().position(|gate| gate.kind == GateKind::Composite);
+    }
+    let mut report = GateReport {
+        verdict,
+        decided_by,
+        deciding_gate,
+        mode: judge.mode,
+        required: judge.checks(&case.policy.required),
+        optional: judge.checks(&case.policy.optional),
+        categories: judge.categories(&gates, &mut metrics)?,
+        composites,
+        baseline,
+        coverage,
+        scenarios: judge.scenario_results()?,
+        provenance: judge.provenance(),
+        caveats: judge.notes(&gates),
+        gates,
+    };
+    if let Some(baseline) = &mut report.baseline {
+        for difference in &mut baseline.differences {
+            let is_its =
+                |gate: &GateResult| matches!(gate.kind, GateKind::Baseline(_)) && gate.metric == difference.metric;
+            difference.gate = report.gates.iter().position(is_its);
+        }
+    }
+    Ok(report)
+}
+
+/// What is to be remembered of a run under a policy, to compare later ones with.
+pub fn record(case: &Case<'_>) -> Result<Baseline, Fault> {
+    let judge = Judge::new(case)?;
+    let mut metrics = Metrics::default();
+    metrics.get(&judge, &Spanned { value: "pass_rate".into(), span: Span::nowhere() })?;
+    judge.threshold_gates(&mut metrics)?;
+    Formulas::new(&judge, &mut metrics)?;
+    Ok(baseline::record(&judge, &metrics))
+}
+
+/// What a run shows of the metric of a gate.
+pub(crate) struct Shown {
+    pub(crate) spec: GateSpec,
+    /// The metric as reports name it.
+    pub(crate) name: String,
+    pub(crate) rule: Rule,
+    pub(crate) unit: Unit,
+    pub(crate) figure: Figure,
+    /// The one-sided bound on the side that the threshold guards, or why there is none.
+    pub(crate) bound: Result<f64, String>,
+    /// True for rules that are decided on counts: all pass, none fail.
+    pub(crate) is_counted: bool,
+}
+
+/// What a run shows of each threshold of a policy that holds for all versions, at this level.
+pub(crate) fn shown(case: &Case<'_>, level: f64) -> Result<Vec<Shown>, Fault> {
+    let judge = Judge::new(case)?;
+    let mut metrics = Metrics::default();
+    let one = |spec: &GateSpec| {
+        let (name, measured) = judge.asked_of(spec, &mut metrics)?;
+        let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
+        let asked = judge.asked(&measured, rule, measured.unit);
+        Ok(Shown {
+            spec: spec.clone(),
+            name,
+            rule,
+            unit: measured.unit,
+            figure: measured.figure.clone(),
+            bound: asked.bound(level),
+            is_counted: asked.counts(),
+        })
+    };
+    case.policy.gates.iter().map(one).collect()
+}
+
+/// A gate with the probability that its fail is chance.
+struct Judged {
+    result: GateResult,
+    p_fail: Option<f64>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(case: &'a Case<'a>) -> Result<Self, Fault> {
+        let policy = case.policy;
+        let reducer = match (&case.reducer, &policy.epochs.reducer) {
+            (Some(reducer), _) => reducer.clone(),
+            (None, Some(name)) => (case.reducers)(&name.value).map_err(|error| mistake(error, &name.span))?,
+            (None, None) => mean_score(),
+        };
+        let context = Context { attempts: reducer.clone(), ..case.context.clone() };
+        case.samples.check_repeats()?;
+        let scenarios = Scenarios::new(case.samples, policy.pass_threshold.unwrap_or(1.0), &context)?;
+        let told = rules::told(policy, &scenarios, &reducer)?;
+        let mut errored = vec![false; case.samples.len()];
+        let mut category_of = vec![None; case.samples.len()];
+        for told in &told {
+            errored[told.sample as usize] = told.is_errored;
+            category_of[told.sample as usize] = told.category.clone();
+        }
+        let mode = policy.confidence.map_or(Mode::Point, Mode::Confidence);
+        let mut judge = Self {
+            case,
+            policy,
+            samples: case.samples,
+            context,
+            reducer,
+            scenarios,
+            told,
+            weights: None,
+            errored,
+            category_of,
+            rows: RunRows::new(case.samples),
+            mode,
+        };
+        judge.weights = judge.scenario_weights()?;
+        Ok(judge)
+    }
+
+    /// How much each scenario counts, if the policy says so: by category times by capability.
+    fn scenario_weights(&self) -> Result<Option<Vec<f64>>, Fault> {
+        let weights = &self.policy.weights;
+        let Some((first, _)) = weights.by_category.first().or(weights.by_capability.first()) else { return Ok(None) };
+        let weight = |list: &[(Spanned<String>, f64)], name: Option<&str>| {
+            name.and_then(|name| list.iter().find(|(known, _)| known.value == name)).map_or(1.0, |(_, weight)| *weight)
+        };
+        let mut each = vec![1.0; self.samples.len()];
+        for told in &self.told {
+            each[told.sample as usize] = weight(&weights.by_category, told.category.as_deref())
+                * weight(&weights.by_capability, told.capability.as_deref());
+        }
+        if !each.is_empty() && each.iter().all(|&weight| weight == 0.0) {
+            return Err(Mistake {
+                message: "every scenario of the run has the weight 0".into(),
+                span: Some(first.span.clone()),
+                hint: Some("give at least one category or capability of the run a weight above 0".into()),
+            }
+            .into());
+        }
+        Ok(Some(each))
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The metric that a policy means by a name or an expression.
+    fn metric(&self, name: &Spanned<String>) -> Result<Metric, Fault> {
+        let own = self.policy.metrics.iter().find(|(known, _)| known.value == name.value);
+        let resolved = match (own, self.policy.pass_threshold) {
+            (Some((_, expression)), _) => {
+                let metric = (self.case.resolve)(&expression.value).map_err(|error| mistake(error, &expression.span));
+                return Ok(metric?);
+            }
+            (None, Some(threshold)) if matches!(&*name.value, "pass_rate" | "safety_rate") => {
+                self.case.registry.metric(&name.value, &Value::from([("pass_threshold", Value::from(threshold))]))
+            }
+            (None, _) => (self.case.resolve)(&name.value),
+        };
+        Ok(resolved.map_err(|error| mistake(error, &name.span))?)
+    }
+
+    /// An error of a metric, which the policy asked for at this place.
+    fn at(&self, error: Error, span: &Span) -> Fault {
+        match error.place().sample {
+            // A sample's fault is not the policy's.
+            Some(_) => error.into(),
+            None => mistake(error, span).into(),
+        }
+    }
+
+    fn asked<'q>(&'q self, measured: &'q Measured, rule: Rule, unit: Unit) -> Asked<'q> {
+        Asked {
+            rule,
+            unit,
+            figure: &measured.figure,
+            evidence: measured.evidence.as_ref(),
+            weights: self.weights(),
+            errored: &self.errored,
+            missing: self.policy.missing,
+        }
+    }
+
+    /// What a metric is divided by to be normalised.
+    fn budget(&self, metric: &str, unit: Unit) -> Result<Option<f64>, Fault> {
+        let normalise = self.policy.normalize.iter().find(|(name, _)| name.value == metric).map(|(_, t)| t);
+        let gates = self.policy.gates.iter().find(|gate| gate.metric.value == metric).map(|gate| &gate.threshold);
+        let Some(threshold) = normalise.or(gates) else { return Ok(None) };
+        Ok(Some(threshold.amount_in(unit, metric)?))
+    }
+
+    /// The thresholds of the policy, those of the version among them.
+    fn specs(&self) -> Result<Vec<GateSpec>, Fault> {
+        let mut specs = self.policy.gates.clone();
+        let Some(version) = self.case.version else { return Ok(specs) };
+        if self.policy.progressive.is_empty() {
+            return Err(Mistake {
+                message: format!("the policy has no thresholds by version, so none for `{version}`"),
+                span: None,
+                hint: Some("add `progressive`, or leave `--for-version` out".into()),
+            }
+            .into());
+        }
+        for progressive in &self.policy.progressive {
+            let row = progressive.versions.iter().find(|(known, _)| known.value.eq_ignore_ascii_case(version));
+            let Some((_, threshold)) = row else {
+                let known: Vec<&str> = progressive.versions.iter().map(|(known, _)| known.value.as_str()).collect();
+                return Err(Mistake {
+                    message: format!("`{}` has no threshold for version `{version}`", progressive.metric.value),
+                    span: Some(progressive.metric.span.clone()),
+                    hint: Some(format!("it has one for {}", known.join(", "))),
+                }
+                .into());
+            };
+            specs.push(GateSpec {
+                metric: progressive.metric.clone(),
+                threshold: threshold.clone(),
+                level: Level::Blocking,
+                origin: Origin::Progressive(version.to_owned()),
+            });
+        }
+        Ok(specs)
+    }
+
+    /// A policy without a question has no answer, and least of all a pass.
+    fn nothing_asked(&self) -> Result<Judged, Mistake> {
+        if let Some(progressive) = self.policy.progressive.first() {
+            let versions: Vec<&str> = progressive.versions.iter().map(|(version, _)| version.value.as_str()).collect();
+            let hint = format!("choose a version with `--for-version`: {}", versions.join(", "));
+            let mistake = Mistake::new("the policy asks for something only by version");
+            return Err(mistake.at(&progressive.metric.span).hint(hint));
+        }
+        let reason = "the policy asks for nothing; give it `thresholds`, `pass_criteria`, `required_scenarios` or `composite.pass`";
+        let decided = Decided::new(Verdict::Undecided, reason);
+        Ok(rules::counted(GateKind::Coverage, "policy", "something is asked for".to_owned(), decided))
+    }
+
+    fn threshold_gates(&self, metrics: &mut Metrics) -> Result<Vec<Judged>, Fault> {
+        let mut gates: Vec<Judged> = Vec::new();
+        for spec in self.specs()? {
+            let gate = self.threshold_gate(&spec, metrics)?;
+            let is_same = |known: &&mut Judged| known.result.asks_the_same(&gate.result);
+            match gates.iter_mut().find(is_same) {
+                None => gates.push(gate),
+                // One question asked twice is one gate; the risk table also says why.
+                Some(known) if matches!(gate.result.kind, GateKind::Risk(_)) => {
+                    known.result.kind = gate.result.kind;
+                    known.result.rationale = gate.result.rationale;
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(gates)
+    }
+
+    /// The metric that a threshold is asked of, by the name that reports give it.
+    fn asked_of(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<(String, Rc<Measured>), Fault> {
+        Ok(match &spec.origin {
+            Origin::Category(category) => {
+                (format!("pass_rate[{category}]"), Rc::new(self.category(category, &spec.metric.span, metrics)?))
+            }
+            _ => (spec.metric.value.clone(), metrics.get(self, &spec.metric)?),
+        })
+    }
+
+    fn threshold_gate(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<Judged, Fault> {
+        let (name, measured) = self.asked_of(spec, metrics)?;
+        let (kind, rationale) = match &spec.origin {
+            Origin::Thresholds => (GateKind::Metric, None),
+            Origin::Overall => (GateKind::Overall, None),
+            Origin::Category(category) => (GateKind::Category(category.clone()), None),
+            Origin::Risk { level, rationale } => (GateKind::Risk(*level), rationale.clone()),
+            Origin::Progressive(version) => (GateKind::Progressive(version.clone()), None),
+        };
+        let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
+        let decided = self.asked(&measured, rule, measured.unit).decide(self.mode);
+        let mut gate = self.gate(kind, name, spec.level, rule, &measured, decided);
+        gate.result.rationale = rationale;
+        Ok(gate)
+    }
+
+    fn gate(
+        &self,
+        kind: GateKind,
+        name: String,
+        level: Level,
+        rule: Rule,
+        measured: &Measured,
+        decided: Decided,
+    ) -> Judged {
+        let value = measured.value();
+        let counts = counts(measured);
+        let shown = counts.map(|(passed, all)| format!(" ({passed} of {all})")).unwrap_or_default();
+        Judged {
+            p_fail: decided.p_fail,
+            result: GateResult {
+                rule: format!("{}{shown}", rule_text(&name, &rule, measured.unit)),
+                kind,
+                metric: name,
+                level,
+                threshold: Some(rule),
+                figure: Some(measured.figure.clone()),
+                unit: measured.unit,
+                unweighted: measured.unweighted,
+                counts: counts.filter(|_| measured.unweighted.is_none()),
+                margin: value.map(|value| rule.margin(value)),
+                verdict: decided.verdict,
+                reason: decided.reason,
+                more_samples: decided.more,
+                rationale: None,
+            },
+        }
+    }
+
+    /// The pass rate of a category.
+    fn category(&self, category: &str, span: &Span, metrics: &mut Metrics) -> Result<Measured, Fault> {
+        let all = metrics.get(self, &Spanned { value: "pass_rate".into(), span: span.clone() })?;
+        let is_of_it = |sample: u32| self.category_of[sample as usize].as_deref() == Some(category);
+        let nothing = format!("no scenario has the category `{category}`");
+        Ok(all.only(self, is_of_it, &nothing).unwrap_or_else(|| Measured::undefined(&all, &nothing)))
+    }
+
+    fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<Judged> {
+        let pass = self.policy.pass.as_ref()?;
+        let decided = formulas.condition(&pass.value, &pass.value.expression, self.mode);
+        let (figure, threshold) = formulas.main(&pass.value.expression).unzip();
+        let margin = threshold
+            .zip(figure.as_ref())
+            .and_then(|(rule, figure): (Rule, &Figure)| Some(rule.margin(*figure.value.as_ref().ok()?)));
+        Some(Judged {
+            p_fail: decided.p_fail,
+            result: GateResult {
+                kind: GateKind::Composite,
+                metric: "composite".into(),
+                level: Level::Blocking,
+                rule: composite::one_line(&pass.value.text),
+                threshold,
+                figure,
+                unit: Unit::Plain,
+                unweighted: None,
+                counts: None,
+                margin,
+                verdict: decided.verdict,
+                reason: decided.reason,
+                more_samples: decided.more,
+                rationale: None,
+            },
+        })
+    }
+
+    /// Of many gates one fails by chance: a fail has to hold for all of them together (Holm 1979).
+    fn forgive_chance(&self, gates: &mut [Judged]) {
+        let Mode::Confidence(level) = self.mode else { return };
+        let p_values: Vec<Option<f64>> = gates.iter().map(|gate| gate.p_fail).collect();
+        let tested = p_values.iter().flatten().count();
+        let Ok(adjusted) = adjust(&p_values, Correction::Holm) else { return };
+        for (gate, p) in gates.iter_mut().zip(adjusted) {
+            if gate.result.verdict == Verdict::Fail && p.is_some_and(|p| p > 1.0 - level) {
+                gate.result.verdict = Verdict::Undecided;
+                gate.result.reason += &format!(", which may be chance among {tested} gates");
+            }
+        }
+    }
+
+    fn categories(&self, gates: &[GateResult], metrics: &mut Metrics) -> Result<Vec<CategoryResult>, Fault> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for category in self.told.iter().filter_map(|told| told.category.as_ref()) {
+            if !names.contains(category) {
+                names.push(category.clone());
+            }
+        }
+        let nowhere = Span::nowhere();
+        let result = |category: Arc<str>| {
+            let figure = self.category(&category, &nowhere, metrics)?.figure;
+            let weights = &self.policy.weights.by_category;
+            let weight = weights.iter().find(|(known, _)| *known.value == *category).map(|(_, weight)| *weight);
+            let gate = gates.iter().position(|gate| gate.kind == GateKind::Category(category.clone()));
+            Ok(CategoryResult { weight: weight.or((!weights.is_empty()).then_some(1.0)), category, figure, gate })
+        };
+        names.into_iter().map(result).collect()
+    }
+
+    fn provenance(&self) -> Provenance {
+        Provenance {
+            level: self.context.confidence.level(),
+            seed: self.context.seed.0,
+            reducer: self.reducer.name().to_owned(),
+            version: self.case.version.map(str::to_owned),
+            ..self.case.provenance.clone()
+        }
+    }
+
+    /// What to know about the run as a whole.
+    fn notes(&self, gates: &[GateResult]) -> Vec<Note> {
+        let mut notes = Vec::new();
+        let mut note = |id: &str, message: String, next: &str| {
+            notes.push(Note { id: id.into(), message, next: Some(next.to_owned()) });
+        };
+        if !gates.iter().any(|gate| gate.level == Level::Blocking) {
+            note(
+                "nothing-blocks",
+                "no gate of the policy blocks".into(),
+                "put what must hold under `thresholds.blocking`",
+            );
+        }
+        if self.case.version.is_none() && !self.policy.progressive.is_empty() {
+            let message = "the policy has thresholds by version, and no version is named".into();
+            note("no-version", message, "choose one with `--for-version`");
+        }
+        let wanted = self.policy.epochs.count.unwrap_or(0) as usize;
+        let few = self.told.iter().filter(|told| told.attempts.len() < wanted).count();
+        if few > 0 {
+            let message =
+                format!("{} with fewer attempts than the {wanted} that the policy asks for", counted(few, "scenario"));
+            note("few-attempts", message, "run the missing attempts");
+        }
+        notes.extend(self.notes_on_names());
+        if let Some((baseline, age)) = self.case.baseline {
+            notes.extend(baseline::notes(self, baseline, age));
+        }
+        notes
+    }
+}
+
+/// Successes and all, where a figure counts.
+fn counts(measured: &Measured) -> Option<(u64, u64)> {
+    if measured.unit != Unit::Rate {
+        return None;
+    }
+    let is_count = |values: &[f64]| values.iter().all(|&x| x == 0.0 || x == 1.0);
+    match measured.evidence.as_ref()? {
+        Evidence::Mean { values, .. } if !values.is_empty() && is_count(values) => {
+            Some((values.iter().sum::<f64>() as u64, values.len() as u64))
+        }
+        Evidence::Ratio { numerators, denominators, is_share: true, .. } => {
+            Some((numerators.iter().sum::<f64>() as u64, denominators.iter().sum::<f64>() as u64))
+        }
+        _ => None,
+    }
+}
+
+/// The verdict, the gate that decided, and why.
+fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<usize>, String) {
+    let first =
+        |verdict: Verdict| gates.iter().position(|gate| gate.level == Level::Blocking && gate.verdict == verdict);
+    let told = |place: usize| match gates[place].kind {
+        GateKind::Baseline(_) if gates[place].metric != "baseline" => {
+            format!("{} against the baseline: {}", gates[place].metric, gates[place].reason)
+        }
+        _ => format!("{}: {}", gates[place].metric, gates[place].reason),
+    };
+    if let Some(place) = first(Verdict::Fail) {
+        return (Verdict::Fail, Some(place), told(place));
+    }
+    let blocking = gates.iter().filter(|gate| gate.level == Level::Blocking).count();
+    let passed = match blocking {
+        0 => "no gate blocks".to_owned(),
+        1 => "the only blocking gate passed".to_owned(),
+        2 => "both blocking gates passed".to_owned(),
+        n => format!("all {n} blocking gates passed"),
+    };
+    // That there is nothing to judge cannot be waved through.
+    let nothing = gates.iter().position(|gate| gate.kind == GateKind::Coverage);
+    if let Some(place) = nothing.filter(|_| on_undecided != OnUndecided::Fail) {
+        return (Verdict::Undecided, Some(place), told(place));
+    }
+    match (first(Verdict::Undecided), on_undecided) {
+        (None, _) => (Verdict::Pass, None, passed),
+        (Some(place), OnUndecided::Undecided) => (Verdict::Undecided, Some(place), told(place)),
+        (Some(place), OnUndecided::Fail) => {
+            (Verdict::Fail, Some(place), format!("{} (undecided, which the policy takes for a fail)", told(place)))
+        }
+        (Some(place), OnUndecided::Warn) => {
+            (Verdict::Pass, Some(place), format!("{} (undecided, of which the policy only warns)", told(place)))
+        }
+    }
+}
+
+/// A mistake in a policy that came to light when it was applied.
+fn mistake(error: Error, span: &Span) -> Mistake {
+    Mistake { message: error.kind().to_string(), span: Some(error.place_within(span)), hint: error.kind().hint() }
+}

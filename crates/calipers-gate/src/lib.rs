@@ -1,0 +1,26 @@
+//! From a policy and a run to a verdict: pass, fail or undecided, with typed reasons.
+//!
+//! - [`policy`]: what a policy says, with its place in the file.
+//! - [`judge()`]: a run judged by a policy, as a [`GateReport`].
+//! - [`lint()`]: what may be wrong with a policy before it is used.
+//! - [`Baseline`]: what is remembered of a run; [`raise()`]: higher thresholds that a run supports.
+//!
+//! Nothing here reads files.
+
+mod baseline;
+mod judge;
+mod lint;
+pub mod policy;
+mod raise;
+mod report;
+mod weighted_score;
+
+pub use baseline::{Baseline, BaselineCounts, BaselineMetric, BaselineScenario};
+pub use judge::{Case, Fault, judge, record};
+pub use lint::{Draft, Finding, Severity, lint, lint_ids};
+pub use raise::{Change, Raise, Raising, raise};
+pub use report::{
+    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,
+    MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
+};
+pub use weighted_score::weighted_score;

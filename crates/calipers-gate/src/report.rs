@@ -1,0 +1,333 @@
+//! What a policy makes of a run: the verdict and all that it rests on. Whoever renders it computes nothing.
+
+use crate::policy::{BaselineMode, Comparison, Level, RiskLevel, Rule};
+use calipers_core::{Caveat, Figure, Note, SampleId, ScenarioOutcome, Unit, Verdict};
+use std::sync::Arc;
+
+/// The verdict on a run, with everything that it rests on.
+#[derive(Clone, Debug)]
+pub struct GateReport {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The gate that decided, in one line: `safety_rate is 96.2 %, not ≥ 100 %`. For a pass, how many gates passed.
+    pub decided_by: String,
+    /// The place in [`gates`](Self::gates) of the gate that decided, unless it passed.
+    pub deciding_gate: Option<usize>,
+    /// How gates are decided.
+    pub mode: Mode,
+    /// The gates, blocking ones first, in the order of the policy.
+    pub gates: Vec<GateResult>,
+    /// Scenarios that must pass.
+    pub required: Vec<ScenarioCheck>,
+    /// Scenarios that no rule about single scenarios applies to.
+    pub optional: Vec<ScenarioCheck>,
+    /// Pass rates by category, in the order of the run.
+    pub categories: Vec<CategoryResult>,
+    /// Formulas, with each term.
+    pub composites: Vec<CompositeResult>,
+    /// The comparison with a baseline, if there is one.
+    pub baseline: Option<BaselineResult>,
+    /// What became of the scenarios.
+    pub coverage: Coverage,
+    /// Every scenario, in the order of the run.
+    pub scenarios: Vec<ScenarioResult>,
+    /// Where all this comes from.
+    pub provenance: Provenance,
+    /// What to know about the run as a whole; what belongs to a gate stands with its figure.
+    pub caveats: Vec<Note>,
+}
+
+/// How gates are decided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mode {
+    /// The estimate is compared with the threshold.
+    Point,
+    /// A one-sided bound at this confidence has to clear the threshold.
+    Confidence(f64),
+}
+
+/// What a gate is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateKind {
+    /// A metric and its threshold.
+    Metric,
+    /// The pass rate of everything (`pass_criteria.overall`).
+    Overall,
+    /// The pass rate of a category.
+    Category(Arc<str>),
+    /// A metric and its threshold, by risk.
+    Risk(RiskLevel),
+    /// A metric and its threshold for a version.
+    Progressive(String),
+    /// The condition over formulas (`composite.pass`).
+    Composite,
+    /// The difference to a baseline.
+    Baseline(BaselineMode),
+    /// All required scenarios passed.
+    Required,
+    /// No failure of a blocking kind occurred.
+    BlockingFailures,
+    /// Every scenario passed often enough.
+    MinPassRate,
+    /// Grades by criterion.
+    Rubric,
+    /// There is something to judge.
+    Coverage,
+}
+
+/// A gate, judged.
+#[derive(Clone, Debug)]
+pub struct GateResult {
+    /// What it is about.
+    pub kind: GateKind,
+    /// The metric, or what is counted: `accuracy`, `pass_rate[adversarial]`, `required_scenarios`.
+    pub metric: String,
+    /// What happens if it is missed.
+    pub level: Level,
+    /// The threshold as it is understood, in words: `safety_rate ≥ 100 % (26 of 26)`.
+    pub rule: String,
+    /// The comparison and the number, in the metric's own unit.
+    pub threshold: Option<Rule>,
+    /// The estimate with its interval; none for gates that count scenarios.
+    pub figure: Option<Figure>,
+    /// The unit of the estimate, the threshold and the margin.
+    pub unit: Unit,
+    /// The estimate without weights, where scenarios have weights.
+    pub unweighted: Option<f64>,
+    /// Successes and trials, where the estimate is a share of things that count alike.
+    pub counts: Option<(u64, u64)>,
+    /// How far the estimate is on the right side of the threshold; negative on the wrong side.
+    pub margin: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in one line.
+    pub reason: String,
+    /// About how many more samples would decide, where that can be said.
+    pub more_samples: Option<u64>,
+    /// Why the policy asks for it.
+    pub rationale: Option<String>,
+}
+
+/// A scenario that a policy names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioCheck {
+    /// The scenario.
+    pub id: String,
+    /// What became of it; none if the run does not have it.
+    pub outcome: Option<ScenarioOutcome>,
+    /// Attempts that passed, and all attempts.
+    pub passed: (u32, u32),
+    /// What went wrong, in one line: violations, behaviours not observed, the error.
+    pub reason: Option<String>,
+}
+
+/// The pass rate of a category.
+#[derive(Clone, Debug)]
+pub struct CategoryResult {
+    /// The category.
+    pub category: Arc<str>,
+    /// Its pass rate.
+    pub figure: Figure,
+    /// How much its scenarios count, if weights are given by category.
+    pub weight: Option<f64>,
+    /// The place of its gate in [`GateReport::gates`].
+    pub gate: Option<usize>,
+}
+
+/// A formula with its terms.
+#[derive(Clone, Debug)]
+pub struct CompositeResult {
+    /// Its name.
+    pub name: String,
+    /// The formula as written, in one line.
+    pub formula: String,
+    /// Its value with an interval.
+    pub figure: Figure,
+    /// The terms of the sum, or the formula as a whole if it is not a sum.
+    pub terms: Vec<Term>,
+    /// The place of its gate in [`GateReport::gates`].
+    pub gate: Option<usize>,
+}
+
+/// A term of a formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// The term as written: `accuracy × 0.3`.
+    pub text: String,
+    /// What it adds.
+    pub value: Option<f64>,
+    /// The metrics in it, with their values.
+    pub metrics: Vec<(String, Option<f64>)>,
+}
+
+/// The comparison with a baseline.
+#[derive(Clone, Debug)]
+pub struct BaselineResult {
+    /// The file.
+    pub source: String,
+    /// When it was recorded, as it says itself.
+    pub recorded: Option<String>,
+    /// Its age in days, if it can be told.
+    pub age_days: Option<f64>,
+    /// Differences by metric: candidate minus baseline.
+    pub differences: Vec<MetricDifference>,
+    /// Scenarios that passed in the baseline and fail now.
+    pub newly_failing: Vec<String>,
+    /// Scenarios that failed in the baseline and pass now.
+    pub newly_passing: Vec<String>,
+    /// Scenarios that the baseline does not have.
+    pub added: Vec<String>,
+    /// Scenarios that only the baseline has.
+    pub removed: Vec<String>,
+}
+
+/// The difference of a metric to a baseline.
+#[derive(Clone, Debug)]
+pub struct MetricDifference {
+    /// The metric.
+    pub metric: String,
+    /// Its value in the baseline.
+    pub baseline: f64,
+    /// Its value now.
+    pub candidate: Option<f64>,
+    /// The difference with its interval, paired by scenario where that is possible.
+    pub difference: Figure,
+    /// The unit.
+    pub unit: Unit,
+    /// The place of its gate in [`GateReport::gates`].
+    pub gate: Option<usize>,
+}
+
+/// What became of the scenarios: `total` is the sum of the four that follow it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Scenarios in the run.
+    pub total: u64,
+    /// Those that passed.
+    pub passed: u64,
+    /// Those that did not pass.
+    pub failed: u64,
+    /// Those that did not run.
+    pub errored: u64,
+    /// Those of which nothing says whether they passed.
+    pub unscored: u64,
+    /// Attempts in the run.
+    pub attempts: u64,
+    /// Attempts that ended in an error.
+    pub errored_attempts: u64,
+    /// Scenarios that should be there and are not, by name.
+    pub missing: Vec<String>,
+    /// What says that they should be: `suite`, `policy`, `baseline`.
+    pub expected_by: Option<&'static str>,
+    /// Scenarios that the suite does not know, by name.
+    pub unexpected: Vec<String>,
+    /// Scenarios that passed in some attempts and failed in others.
+    pub flaky: u64,
+}
+
+/// A scenario with its attempts.
+#[derive(Clone, Debug)]
+pub struct ScenarioResult {
+    /// The scenario.
+    pub id: SampleId,
+    /// Its category, if it has one.
+    pub category: Option<Arc<str>>,
+    /// What became of it.
+    pub outcome: ScenarioOutcome,
+    /// Its attempts, in order.
+    pub attempts: Vec<AttemptResult>,
+    /// Its scores by name, reduced over attempts.
+    pub scores: Vec<(String, f64)>,
+    /// How much it counts.
+    pub weight: f64,
+    /// True when the policy requires it.
+    pub is_required: bool,
+}
+
+/// An attempt of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptResult {
+    /// The epoch.
+    pub epoch: u32,
+    /// What became of it.
+    pub outcome: ScenarioOutcome,
+    /// What went wrong, in one line.
+    pub reason: Option<String>,
+    /// How long it took.
+    pub latency_ms: Option<f64>,
+}
+
+/// Where a verdict comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provenance {
+    /// The results, as they were named.
+    pub files: Vec<String>,
+    /// The task and the model, if they are known.
+    pub task: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The policy file.
+    pub policy: String,
+    /// A hash of the policy with all that it extends.
+    pub policy_hash: String,
+    /// The version that thresholds were chosen for.
+    pub version: Option<String>,
+    /// Conditions on metadata: only samples that meet all of them were judged.
+    pub filter: Vec<(String, String)>,
+    /// The scorers that were asked for; all of them if empty.
+    pub scorers: Vec<String>,
+    /// What labels were said to count.
+    pub labels: Vec<(String, f64)>,
+    /// The files that metrics and reducers were loaded from.
+    pub scripts: Vec<String>,
+    /// The level of the intervals shown.
+    pub level: f64,
+    /// The seed of all that is random.
+    pub seed: u64,
+    /// How attempts were reduced.
+    pub reducer: String,
+    /// The program and its version.
+    pub tool: String,
+}
+
+impl GateResult {
+    /// True when the other asks the same of the same metric at the same level.
+    pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
+        self.metric == other.metric && self.level == other.level && self.threshold == other.threshold
+    }
+}
+
+impl GateReport {
+    /// The caveats of all gates, each once, with the gates that they belong to.
+    #[must_use]
+    pub fn gate_caveats(&self) -> Vec<(&Caveat, Vec<&str>)> {
+        let mut found: Vec<(&Caveat, Vec<&str>)> = Vec::new();
+        for gate in &self.gates {
+            for caveat in gate.figure.iter().flat_map(|figure| &figure.caveats) {
+                match found.iter_mut().find(|(known, _)| *known == caveat) {
+                    Some((_, gates)) if !gates.contains(&&*gate.metric) => gates.push(&gate.metric),
+                    Some(_) => {}
+                    None => found.push((caveat, vec![&gate.metric])),
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Rule {
+    /// How far a value is on the right side; negative on the wrong side.
+    #[must_use]
+    pub fn margin(&self, value: f64) -> f64 {
+        match self.comparison {
+            Comparison::AtLeast | Comparison::Above | Comparison::Equal => value - self.value,
+            Comparison::AtMost | Comparison::Below => self.value - value,
+        }
+    }
+
+    /// True for rules that only a value at the end of the unit range meets: decided on counts.
+    #[must_use]
+    pub fn asks_for_all(&self) -> bool {
+        self.value == 1.0 && matches!(self.comparison, Comparison::AtLeast | Comparison::Equal)
+    }
+}

@@ -1,0 +1,230 @@
+//! A comparison for programs: `calipers.compare/1`.
+
+use crate::gate::json::{list, of_note, unit, with_figure};
+use crate::results::json::id_json;
+use calipers_compare::{
+    Attempts, CategoryChange, CompareReport, Comparison, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
+    MetricComparison, Pair, Provenance, Ranked, Ranking, RunOrigin, SampleChange, SampleChanges, Settings,
+};
+use calipers_core::Verdict;
+use calipers_core::stats::components::Estimand;
+use calipers_core::stats::gate::Direction;
+use calipers_core::stats::multiplicity::Correction;
+use serde_json::{Value as Json, json};
+
+/// The name and version of the schema.
+const SCHEMA: &str = "calipers.compare/1";
+
+/// The schema itself: JSON Schema 2020-12, with every property described.
+pub const COMPARE_SCHEMA: &str = include_str!("../../schema/calipers.compare.1.json");
+
+/// The comparison as JSON.
+#[must_use]
+pub fn compare_json(report: &CompareReport) -> Json {
+    json!({
+        "schema": SCHEMA,
+        "verdict": match report.verdict {
+            Verdict::Fail => "regressed",
+            Verdict::Pass => "not_regressed",
+            Verdict::Undecided => "undecided",
+        },
+        "decided_by": report.decided_by,
+        "settings": of_settings(&report.settings),
+        "comparisons": list(&report.comparisons, of_comparison),
+        "rankings": list(&report.rankings, of_ranking),
+        "provenance": of_provenance(&report.provenance),
+        "caveats": list(&report.caveats, of_note),
+    })
+}
+
+fn of_settings(settings: &Settings) -> Json {
+    let correction = match settings.correction {
+        Correction::Bonferroni => "bonferroni",
+        Correction::Holm => "holm",
+        Correction::BenjaminiHochberg => "bh",
+        Correction::BenjaminiYekutieli => "by",
+    };
+    json!({
+        "level": settings.level,
+        "seed": settings.seed,
+        "reducer": settings.reducer,
+        "estimand": estimand(settings.estimand),
+        "cluster": settings.cluster,
+        "margin": settings.margin,
+        "correction": correction,
+        "tested": settings.tested,
+    })
+}
+
+/// The claims, by the names that the command line has for them.
+fn estimand(estimand: Estimand) -> &'static str {
+    match estimand {
+        Estimand::Population => "population",
+        Estimand::FixedSuite => "suite",
+    }
+}
+
+fn of_comparison(comparison: &Comparison) -> Json {
+    let matching = &comparison.matching;
+    let (samples, unknown) = match &comparison.samples {
+        Ok(samples) => (of_samples(samples), Json::Null),
+        Err(why) => (Json::Null, Json::from(why.as_str())),
+    };
+    json!({
+        "candidate": comparison.candidate,
+        "baseline": comparison.baseline,
+        "problem": comparison.problem,
+        "matching": {
+            "candidate": matching.candidate,
+            "baseline": matching.baseline,
+            "matched": matching.matched,
+            "only_candidate": list(&matching.only_candidate, id_json),
+            "only_baseline": list(&matching.only_baseline, id_json),
+        },
+        "metrics": list(&comparison.metrics, of_metric),
+        "resources": list(&comparison.resources, of_metric),
+        "samples": samples,
+        "samples_unknown": unknown,
+    })
+}
+
+fn of_metric(metric: &MetricComparison) -> Json {
+    let better = metric.direction.map(|direction| match direction {
+        Direction::AtLeast => "higher",
+        Direction::AtMost => "lower",
+    });
+    json!({
+        "metric": metric.metric,
+        "unit": unit(metric.unit),
+        "better": better,
+        "scale": metric.scale.name(),
+        "verdict": metric.verdict.name().replace(' ', "_"),
+        "sentence": metric.sentence,
+        "candidate": with_figure(json!({}), &metric.candidate),
+        "baseline": with_figure(json!({}), &metric.baseline),
+        "matched": metric.matched.map(|(candidate, baseline)| json!({"candidate": candidate, "baseline": baseline})),
+        "change": with_figure(json!({}), &metric.change),
+        "bounds": metric.bounds.map(|(lower, upper)| json!({"lower": lower, "upper": upper})),
+        "test": metric.test.map(|test| json!({"p": test.p, "adjusted": test.adjusted, "method": test.method})),
+        "paired": metric.paired.map(|paired| json!({
+            "mean": paired.mean,
+            "stderr": paired.stderr,
+            "df": finite(paired.df),
+            "t": paired.t().ok().and_then(finite),
+            "p": paired.p_two_sided().ok(),
+            "method": paired.method.name(),
+        })),
+        "correlation": metric.correlation,
+        "discordance": metric.discordance.map(of_discordance),
+        "permutation_p": metric.permutation_p,
+        "estimands": list(&metric.estimands, of_estimand),
+        "margin": metric.margin.map(of_margin),
+        "detectable": metric.detectable,
+        "categories": list(&metric.categories, of_category),
+        "pairs": list(&metric.pairs, of_pair),
+    })
+}
+
+/// A number that JSON can write.
+fn finite(x: f64) -> Option<f64> {
+    Some(x).filter(|x| x.is_finite())
+}
+
+fn of_discordance(counts: Discordance) -> Json {
+    json!({
+        "both": counts.both,
+        "only_candidate": counts.only_candidate,
+        "only_baseline": counts.only_baseline,
+        "neither": counts.neither,
+        "p_exact": counts.test.p_exact,
+        "p_mid": counts.test.p_mid,
+        "chi2": counts.test.chi2.ok(),
+        "p_chi2": counts.test.p_chi2.ok(),
+    })
+}
+
+fn of_estimand(answer: &EstimandAnswer) -> Json {
+    with_figure(json!({"estimand": estimand(answer.estimand), "p": answer.p}), &answer.change)
+}
+
+fn of_margin(answer: MarginAnswer) -> Json {
+    json!({
+        "margin": answer.margin,
+        "standing": answer.standing.name().replace('-', "_"),
+        "noninferiority_p": answer.noninferiority_p,
+        "equivalence_p": answer.equivalence_p,
+        "inferiority_p": answer.inferiority_p,
+        "superiority_p": answer.superiority_p,
+    })
+}
+
+fn of_category(found: &CategoryChange) -> Json {
+    let json = json!({"category": &*found.category, "candidate": found.candidate, "baseline": found.baseline});
+    with_figure(json, &found.change)
+}
+
+fn of_pair(pair: &Pair) -> Json {
+    json!({"id": id_json(&pair.id), "candidate": pair.candidate, "baseline": pair.baseline})
+}
+
+fn of_samples(samples: &SampleChanges) -> Json {
+    json!({
+        "newly_failing": list(&samples.newly_failing, of_change),
+        "newly_fixed": list(&samples.newly_fixed, of_change),
+        "flaky": list(&samples.flaky, of_change),
+        "still_passing": samples.still_passing,
+        "still_failing": samples.still_failing,
+        "not_told": samples.not_told,
+        "flaky_candidate": of_flakiness(samples.flaky_candidate),
+        "flaky_baseline": of_flakiness(samples.flaky_baseline),
+    })
+}
+
+fn of_change(change: &SampleChange) -> Json {
+    json!({
+        "id": id_json(&change.id),
+        "category": change.category.as_deref(),
+        "candidate": of_attempts(change.candidate),
+        "baseline": of_attempts(change.baseline),
+        "flaky": change.is_flaky(),
+        "reason": change.reason,
+    })
+}
+
+fn of_attempts(attempts: Attempts) -> Json {
+    json!({"passed": attempts.passed, "told": attempts.told})
+}
+
+fn of_flakiness(found: Flakiness) -> Json {
+    json!({"flaky": found.flaky, "repeated": found.repeated, "rate": found.rate()})
+}
+
+fn of_ranking(ranking: &Ranking) -> Json {
+    let (rows, why) = match &ranking.rows {
+        Ok(rows) => (list(rows, of_ranked), Json::Null),
+        Err(why) => (json!([]), Json::from(why.as_str())),
+    };
+    json!({"metric": ranking.metric, "unit": unit(ranking.unit), "runs": rows, "undefined": why})
+}
+
+fn of_ranked(ranked: &Ranked) -> Json {
+    let json = json!({"run": ranked.run, "best_rank": ranked.best_rank, "worst_rank": ranked.worst_rank});
+    with_figure(json, &ranked.figure)
+}
+
+fn of_provenance(about: &Provenance) -> Json {
+    let filter = about.filter.iter().map(|(key, value)| json!({"key": key, "value": value}));
+    let labels = about.labels.iter().map(|(label, number)| json!({"label": label, "value": number}));
+    json!({
+        "runs": list(&about.runs, of_origin),
+        "filter": filter.collect::<Vec<_>>(),
+        "scorers": about.scorers,
+        "labels": labels.collect::<Vec<_>>(),
+        "scripts": about.scripts,
+        "tool": about.tool,
+    })
+}
+
+fn of_origin(run: &RunOrigin) -> Json {
+    json!({"name": run.name, "files": run.files, "task": run.task, "model": run.model})
+}

@@ -1,0 +1,10 @@
+//! What changed between runs.
+
+mod json;
+mod markdown;
+pub(crate) mod text;
+pub(crate) mod words;
+
+pub use json::{COMPARE_SCHEMA, compare_json};
+pub use markdown::{COMPARE_MARKER, compare_markdown};
+pub use text::compare_text;

@@ -1,0 +1,214 @@
+//! What the renderers of a comparison share: a metric as words and numbers.
+
+use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
+use calipers_compare::{
+    Attempts, CategoryChange, Change, CompareReport, Comparison, Flakiness, MetricComparison, Scale, Settings, Standing,
+};
+use calipers_core::Note;
+use calipers_core::stats::components::Estimand;
+use calipers_core::stats::multiplicity::Correction;
+use calipers_core::{Figure, Unit, counted};
+
+/// A metric of two runs, as it is shown.
+pub(crate) struct Words {
+    /// `+3.2 points`; empty where there is no change to tell.
+    pub(crate) change: String,
+    /// `[+1.1, +5.3]`
+    pub(crate) interval: String,
+    /// The answer: `improved`, or why there is none.
+    pub(crate) verdict: String,
+    /// `p = 0.004, adjusted 0.008`
+    pub(crate) p: String,
+    /// `94.0 % → 97.2 %`
+    pub(crate) sides: String,
+    /// Where it stands to the margin.
+    pub(crate) margin: Option<String>,
+    /// What else there is to say, in parts.
+    pub(crate) details: Vec<String>,
+}
+
+impl Words {
+    pub(crate) fn of(metric: &MetricComparison, settings: &Settings) -> Self {
+        let alpha = 1.0 - settings.level;
+        let (change, interval) = change(&metric.change, metric.scale, metric.unit);
+        let verdict = match metric.verdict {
+            // The metric stands beside it.
+            Change::Unknown => {
+                metric.sentence.strip_prefix(&*metric.metric).unwrap_or(&metric.sentence).trim().to_owned()
+            }
+            verdict => verdict.name().to_owned(),
+        };
+        let p = metric.test.map_or_else(String::new, |test| {
+            let one = p_value(test.p, alpha);
+            // A single test needs no adjustment.
+            if settings.tested > 1 { format!("{one}, adjusted {}", p_digits(test.adjusted, alpha)) } else { one }
+        });
+        let (margin, details) = (margin(metric, settings), details(metric, settings));
+        Self { change, interval, verdict, p, sides: sides(metric), margin, details }
+    }
+}
+
+/// A change and its interval, or nothing.
+pub(crate) fn change(figure: &Figure, scale: Scale, unit: Unit) -> (String, String) {
+    let Ok(value) = figure.value else { return Default::default() };
+    let bounds = figure.interval.map(|interval| (interval.lower, interval.upper));
+    match scale {
+        Scale::Difference => {
+            let numbers = Numbers::of(unit, value).of_differences();
+            (numbers.change(value), bounds.map_or_else(String::new, |(lower, upper)| numbers.changes(lower, upper)))
+        }
+        Scale::Ratio => {
+            (factor(value), bounds.map_or_else(String::new, |(lower, upper)| numbers::factors(lower, upper)))
+        }
+    }
+}
+
+/// A change within a category, and its interval.
+pub(crate) fn category(found: &CategoryChange, metric: &MetricComparison) -> (String, String) {
+    change(&found.change, metric.scale, metric.unit)
+}
+
+/// From what to what, over the samples that both runs have.
+fn sides(metric: &MetricComparison) -> String {
+    let whole = || Some((metric.candidate.value.clone().ok()?, metric.baseline.value.clone().ok()?));
+    let Some((candidate, baseline)) = metric.matched.or_else(whole) else { return String::new() };
+    let numbers = Numbers::of(metric.unit, candidate.max(baseline));
+    format!("{} → {}", numbers.text(baseline), numbers.text(candidate))
+}
+
+fn details(metric: &MetricComparison, settings: &Settings) -> Vec<String> {
+    let alpha = 1.0 - settings.level;
+    let mut parts = Vec::new();
+    for other in metric.estimands.iter().filter(|answer| answer.estimand != settings.estimand) {
+        let (change, interval) = change(&other.change, metric.scale, metric.unit);
+        if let Some(p) = other.p.filter(|_| !interval.is_empty()) {
+            parts.push(format!("{}: {change} {interval}, {}", estimand(other.estimand), p_value(p, alpha)));
+        }
+    }
+    if let Some(counts) = metric.discordance {
+        parts.push(format!("{} passed only now, {} only before", counts.only_candidate, counts.only_baseline));
+    }
+    if let Some((lower, upper)) = metric.bounds.filter(|_| metric.change.missing > 0 && metric.change.n > 0) {
+        let numbers = Numbers::of(metric.unit, 0.0).of_differences();
+        let missing = counted(metric.change.missing, "missing sample");
+        let bounds = numbers.changes(Some(lower), Some(upper));
+        parts.push(format!("with {missing} at the worst and at the best {bounds}"));
+    }
+    if let (Change::NoChangeDetected | Change::WithinNoise, Some(size)) = (metric.verdict, metric.detectable) {
+        let size = match metric.scale {
+            Scale::Difference => Numbers::of(metric.unit, size).of_differences().size(size),
+            Scale::Ratio => factor(size),
+        };
+        parts.push(format!("a change of {size} would be found 4 times in 5"));
+    }
+    parts
+}
+
+/// Where a change stands to the margin.
+fn margin(metric: &MetricComparison, settings: &Settings) -> Option<String> {
+    let answer = metric.margin?;
+    let alpha = 1.0 - settings.level;
+    let size = margin_size(answer.margin, metric);
+    let (what, p) = match answer.standing {
+        Standing::Superior => (format!("surely better by more than {size}"), answer.superiority_p),
+        Standing::Equivalent => (format!("surely within {size} either way"), Some(answer.equivalence_p)),
+        Standing::NonInferior => (format!("surely not worse by more than {size}"), answer.noninferiority_p),
+        Standing::Inferior => (format!("surely worse by more than {size}"), answer.inferiority_p),
+        Standing::Unclear => (format!("not surely within {size}, nor beyond"), None),
+    };
+    Some(p.map_or_else(|| what.clone(), |p| format!("{what} ({})", p_value(p, alpha))))
+}
+
+fn margin_size(margin: f64, metric: &MetricComparison) -> String {
+    match metric.scale {
+        Scale::Difference => Numbers::of(metric.unit, margin).of_differences().size(margin),
+        Scale::Ratio => percent(margin),
+    }
+}
+
+/// What errors speak of.
+pub(crate) fn estimand(estimand: Estimand) -> &'static str {
+    match estimand {
+        Estimand::Population => "questions like these",
+        Estimand::FixedSuite => "this suite rerun",
+    }
+}
+
+/// Which samples the runs share, in parts.
+pub(crate) fn matching(comparison: &Comparison) -> Vec<String> {
+    let matching = &comparison.matching;
+    let mut parts = vec![format!("{} matched", counted(numbers::count(matching.matched), "sample"))];
+    for (only, name) in
+        [(&matching.only_candidate, &comparison.candidate), (&matching.only_baseline, &comparison.baseline)]
+    {
+        if !only.is_empty() {
+            parts.push(format!("{} only in {name}", numbers::count(only.len() as u64)));
+        }
+    }
+    parts
+}
+
+/// How many attempts passed: `2/3`.
+pub(crate) fn attempts(attempts: Attempts) -> String {
+    format!("{}/{}", attempts.passed, attempts.told)
+}
+
+/// `8 of 60 (13.3 %)`
+pub(crate) fn flakiness(found: Flakiness) -> String {
+    let rate = found.rate().map_or_else(String::new, |rate| format!(" ({})", Numbers::Percent.text(rate)));
+    format!("{} of {}{rate}", numbers::count(found.flaky), numbers::count(found.repeated))
+}
+
+/// The caveats of the whole and of its metrics, with the metrics that they are about.
+pub(crate) fn caveats(report: &CompareReport) -> Vec<(String, Option<String>)> {
+    let mut all: Vec<(String, Option<String>)> =
+        report.caveats.iter().map(|Note { message, next, .. }| (message.clone(), next.clone())).collect();
+    let mut known: Vec<(String, String, Vec<&str>)> = Vec::new();
+    for metric in
+        report.comparisons.iter().flat_map(|comparison| comparison.metrics.iter().chain(&comparison.resources))
+    {
+        for caveat in &metric.change.caveats {
+            let text = caveat.to_string();
+            match known.iter_mut().find(|(known, ..)| *known == text) {
+                Some((.., metrics)) if metrics.contains(&&*metric.metric) => {}
+                Some((.., metrics)) => metrics.push(&metric.metric),
+                None => known.push((text, caveat.next_step(), vec![&metric.metric])),
+            }
+        }
+    }
+    all.extend(known.into_iter().map(|(text, next, metrics)| (format!("{}: {text}", metrics.join(", ")), Some(next))));
+    all
+}
+
+/// What of the runs was not looked at, or was read otherwise than they say themselves.
+pub(crate) fn restriction(report: &CompareReport) -> Option<String> {
+    let about = &report.provenance;
+    let conditions: Vec<String> = about.filter.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let labels: Vec<String> = about.labels.iter().map(|(label, number)| format!("{label}={number}")).collect();
+    let told = |what: &str, names: &[String]| (!names.is_empty()).then(|| what.to_owned() + &names.join(" and "));
+    let parts = [
+        told("only samples where ", &conditions),
+        told("only scores by ", &about.scorers),
+        told("labels given by hand: ", &labels),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// With what it was computed, in parts.
+pub(crate) fn settings(report: &CompareReport) -> Vec<String> {
+    let settings = &report.settings;
+    let correction = match settings.correction {
+        Correction::Bonferroni => "Bonferroni",
+        Correction::Holm => "Holm",
+        Correction::BenjaminiHochberg => "Benjamini-Hochberg",
+        Correction::BenjaminiYekutieli => "Benjamini-Yekutieli",
+    };
+    let mut parts = vec![format!("{} intervals for {}", percent(settings.level), estimand(settings.estimand))];
+    parts.extend(settings.cluster.as_ref().map(|key| format!("clustered by {key}")));
+    parts.push(format!("{correction} over {}", counted(settings.tested, "test")));
+    parts.push(format!("reducer {}", settings.reducer));
+    parts.push(format!("seed {}", settings.seed));
+    parts.extend((!report.provenance.tool.is_empty()).then(|| report.provenance.tool.clone()));
+    parts
+}

@@ -1,0 +1,15 @@
+//! A verdict and all that it rests on.
+
+mod annotations;
+pub(crate) mod json;
+mod junit;
+pub(crate) mod markdown;
+mod table;
+pub(crate) mod text;
+pub(crate) mod words;
+
+pub use annotations::gate_annotations;
+pub use json::{GATE_SCHEMA, gate_json};
+pub use junit::{JunitError, gate_junit};
+pub use markdown::{GATE_MARKER, gate_markdown};
+pub use text::gate_text;

@@ -1,0 +1,257 @@
+//! What the renderers of a verdict share: a gate as cells, and the words for what is in a report.
+
+use crate::numbers::{Scale, percent};
+use calipers_core::{Figure, ScenarioOutcome, Unit, Verdict, counted};
+use calipers_gate::policy::{BaselineMode, Level};
+use calipers_gate::{BaselineResult, Coverage, GateKind, GateReport, GateResult, Mode};
+
+/// What a table says about a gate: its numbers, or words where there are none.
+pub(crate) struct Cells {
+    pub(crate) name: String,
+    pub(crate) estimate: String,
+    /// The estimate without weights, where it differs.
+    pub(crate) without_weights: String,
+    pub(crate) interval: String,
+    /// The comparison and the number: `≥ 100 %`.
+    pub(crate) threshold: String,
+    /// The same as the policy's reader understood it, with counts: `≥ 100 % (26 of 26)`.
+    pub(crate) understood: String,
+    pub(crate) margin: String,
+    pub(crate) n: String,
+    /// Words in place of the estimate and what follows from it.
+    pub(crate) words: String,
+}
+
+impl Cells {
+    pub(crate) fn of(gate: &GateResult) -> Self {
+        let value = gate.figure.as_ref().and_then(|figure| figure.value.as_ref().ok().copied());
+        // A threshold sets the scale: `0.812 s` beside `≤ 5 s`.
+        let scale = Scale::of(gate.unit, gate.threshold.map_or_else(|| value.unwrap_or(0.0), |rule| rule.value));
+        let is_difference = gate.kind == GateKind::Baseline(BaselineMode::NonInferiority);
+        let scale = if is_difference { scale.of_differences() } else { scale };
+        // A number that nobody wrote is rounded like an estimate.
+        let is_baseline = matches!(gate.kind, GateKind::Baseline(_));
+        let shown = |x: f64| if is_baseline { scale.text(x) } else { scale.exact(x) };
+        let threshold =
+            gate.threshold.map_or_else(String::new, |rule| format!("{} {}", rule.comparison.sign(), shown(rule.value)));
+        let understood = match gate.rule.rsplit_once(" (") {
+            Some((_, counts)) if !threshold.is_empty() && !is_baseline => format!("{threshold} ({counts}"),
+            _ if threshold.is_empty() => gate.rule.strip_prefix(&*gate.metric).unwrap_or(&gate.rule).trim().to_owned(),
+            _ => threshold.clone(),
+        };
+        let estimate = value.map(|value| {
+            let threshold = gate.threshold.map(|rule| rule.value);
+            threshold.map_or_else(|| scale.text(value), |threshold| scale.text_beside(value, threshold))
+        });
+        let words = match (&estimate, &gate.figure) {
+            (Some(_), _) => String::new(),
+            (None, Some(Figure { value: Err(why), missing, .. })) => undefined(&why.to_string(), *missing),
+            (None, _) => gate.reason.clone(),
+        };
+        let without_weights = gate.unweighted.filter(|_| estimate.is_some()).map(|x| scale.text(x));
+        let without_weights = without_weights.filter(|text| Some(text) != estimate.as_ref());
+        Self {
+            name: gate_name(gate),
+            estimate: estimate.unwrap_or_default(),
+            without_weights: without_weights.unwrap_or_default(),
+            interval: gate.figure.as_ref().filter(|_| value.is_some()).map_or_else(String::new, |f| interval(f, scale)),
+            threshold,
+            understood,
+            margin: gate.margin.map_or_else(String::new, |margin| scale.of_differences().signed(margin)),
+            n: gate.figure.as_ref().map_or_else(String::new, |figure| figure.n.to_string()),
+            words,
+        }
+    }
+
+    /// The threshold as understood, or as it is where nothing was understood beyond it.
+    pub(crate) fn asked(&self) -> &str {
+        if self.understood.is_empty() { &self.threshold } else { &self.understood }
+    }
+}
+
+fn undefined(why: &str, missing: u64) -> String {
+    let missing = if missing == 0 { String::new() } else { format!("; {missing} missing") };
+    format!("undefined: {why}{missing}")
+}
+
+/// A gate by name: that of its metric, with what tells two gates on one metric apart.
+pub(crate) fn gate_name(gate: &GateResult) -> String {
+    match &gate.kind {
+        GateKind::Risk(level) => format!("{} ({})", gate.metric, level.name()),
+        GateKind::Progressive(version) => format!("{} ({version})", gate.metric),
+        GateKind::Baseline(_) if gate.metric != "baseline" => format!("{} (baseline)", gate.metric),
+        _ => gate.metric.clone(),
+    }
+}
+
+/// A figure that is not compared with anything: its number, or why there is none.
+pub(crate) fn estimate(figure: &Figure, unit: Unit) -> String {
+    match &figure.value {
+        Ok(value) => Scale::of(unit, *value).text(*value),
+        Err(why) => undefined(&why.to_string(), figure.missing),
+    }
+}
+
+/// The interval of a figure, or nothing.
+pub(crate) fn interval(figure: &Figure, scale: Scale) -> String {
+    figure.interval.map_or_else(String::new, |interval| scale.interval(interval.lower, interval.upper))
+}
+
+/// The header of intervals: all that are shown have the same level, or it is left out.
+pub(crate) fn interval_header(report: &GateReport) -> String {
+    let figures = report.gates.iter().filter_map(|gate| gate.figure.as_ref());
+    let mut levels: Vec<f64> =
+        figures.filter_map(|figure| figure.interval).map(|interval| interval.confidence.level()).collect();
+    levels.dedup();
+    match levels[..] {
+        [level] => format!("{} interval", percent(level)),
+        _ => "interval".to_owned(),
+    }
+}
+
+/// What else there is to say about a gate, beside its cells.
+pub(crate) fn remarks(gate: &GateResult, report: &GateReport) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if gate.verdict == Verdict::Pass {
+        return remarks;
+    }
+    let has_figure = gate.figure.as_ref().is_some_and(|figure| figure.value.is_ok());
+    // In point mode the numbers of a gate that failed say why; words are needed where numbers alone do not decide.
+    let is_plain = has_figure && report.mode == Mode::Point && gate.verdict == Verdict::Fail;
+    let is_known = report.decided_by.contains(&*gate.reason);
+    if has_figure && !is_plain && !is_known {
+        remarks.push(gate.reason.clone());
+    }
+    remarks.extend(more_samples(gate));
+    remarks.extend(gate.rationale.clone());
+    remarks
+}
+
+/// About how many more samples would decide, where that can be said.
+fn more_samples(gate: &GateResult) -> Option<String> {
+    gate.more_samples.map(|more| format!("about {} would decide", counted(more, "more sample")))
+}
+
+/// Why a gate was not passed, and what would help, in one line.
+pub(crate) fn reason(gate: &GateResult) -> String {
+    let reason = if gate.reason.is_empty() { &gate.rule } else { &gate.reason };
+    more_samples(gate).map_or_else(|| reason.clone(), |more| format!("{reason}; {more}"))
+}
+
+/// True for a gate that must not look passed: a blocking one that is not, unless the policy lets undecided ones pass.
+pub(crate) fn blocks(gate: &GateResult, report: &GateReport) -> bool {
+    gate.level == Level::Blocking
+        && (gate.verdict == Verdict::Fail || gate.verdict == Verdict::Undecided && report.verdict != Verdict::Pass)
+}
+
+/// The word for what became of a scenario; none if the run does not have it.
+pub(crate) fn outcome(outcome: Option<ScenarioOutcome>) -> &'static str {
+    match outcome {
+        Some(ScenarioOutcome::Passed) => "passed",
+        Some(ScenarioOutcome::Failed) => "failed",
+        Some(ScenarioOutcome::Errored) => "errored",
+        Some(ScenarioOutcome::Unscored) => "unscored",
+        None => "not in the run",
+    }
+}
+
+/// What became of the scenarios, in parts: what did not happen is not mentioned, but for passes and failures.
+pub(crate) fn coverage(coverage: &Coverage) -> Vec<String> {
+    let mut parts = vec![format!("{} passed", coverage.passed), format!("{} failed", coverage.failed)];
+    let counts = [
+        (coverage.errored, "errored"),
+        (coverage.unscored, "unscored"),
+        (coverage.missing.len() as u64, "missing"),
+        (coverage.flaky, "flaky"),
+    ];
+    parts.extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    parts
+}
+
+/// How many scenarios and attempts there are: `60 scenarios, 300 attempts (2 errored)`.
+pub(crate) fn scenarios(coverage: &Coverage) -> String {
+    let mut text = counted(coverage.total, "scenario");
+    if coverage.attempts != coverage.total {
+        text += &format!(", {}", counted(coverage.attempts, "attempt"));
+    }
+    if coverage.errored_attempts > 0 && coverage.attempts != coverage.total {
+        text += &format!(" ({} errored)", coverage.errored_attempts);
+    }
+    text
+}
+
+/// Where scenarios are missing that should be there.
+pub(crate) fn missing_from(coverage: &Coverage) -> String {
+    let them = if coverage.missing.len() == 1 { "it" } else { "them" };
+    coverage.expected_by.map_or_else(|| "missing".to_owned(), |by| format!("missing, though the {by} names {them}"))
+}
+
+/// A baseline with its date and age.
+pub(crate) fn baseline(baseline: &BaselineResult) -> String {
+    let mut parts: Vec<String> = baseline.recorded.iter().map(|date| format!("recorded {date}")).collect();
+    parts.extend(baseline.age_days.map(|days| match days.floor() {
+        0.0 => "today's".to_owned(),
+        days => format!("{} old", counted(days, "day")),
+    }));
+    if parts.is_empty() { baseline.source.clone() } else { format!("{} ({})", baseline.source, parts.join(", ")) }
+}
+
+/// The names of scenarios that a comparison with a baseline is about, under their titles.
+pub(crate) fn changes(baseline: &BaselineResult) -> [(&'static str, &[String]); 4] {
+    [
+        ("newly failing", &baseline.newly_failing),
+        ("newly passing", &baseline.newly_passing),
+        ("added", &baseline.added),
+        ("removed", &baseline.removed),
+    ]
+}
+
+/// Where a verdict comes from, in parts.
+pub(crate) fn provenance(report: &GateReport) -> Vec<String> {
+    let about = &report.provenance;
+    let mut parts = vec![first_of(&about.files, FILES_MAX)];
+    parts.extend(about.task.clone());
+    parts.extend(about.model.clone());
+    let hash: String = about.policy_hash.chars().take(HASH_SHOWN).collect();
+    parts.push(if hash.is_empty() { about.policy.clone() } else { format!("{} ({hash})", about.policy) });
+    parts.extend(about.version.as_ref().map(|version| format!("for {version}")));
+    parts.extend((!about.scripts.is_empty()).then(|| format!("loaded {}", first_of(&about.scripts, FILES_MAX))));
+    parts.push(match report.mode {
+        Mode::Point => "point mode".to_owned(),
+        Mode::Confidence(level) => format!("decided with {} confidence", percent(level)),
+    });
+    parts.push(format!("reducer {}", about.reducer));
+    parts.push(format!("seed {}", about.seed));
+    parts.push(about.tool.clone());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// What of the run was not looked at, or was read otherwise than it says itself; nothing for a run as it is. Leaving out
+/// what fails is the easiest way to a pass, so this stands beside every verdict.
+pub(crate) fn restriction(report: &GateReport) -> Option<String> {
+    let about = &report.provenance;
+    let conditions: Vec<String> = about.filter.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let labels: Vec<String> = about.labels.iter().map(|(label, number)| format!("{label}={number}")).collect();
+    let told = |what: &str, names: &[String], between: &str| {
+        (!names.is_empty()).then(|| what.to_owned() + &names.join(between))
+    };
+    let part = [told("scenarios where ", &conditions, " and "), told("scores by ", &about.scorers, " and ")];
+    let part: Vec<String> = part.into_iter().flatten().collect();
+    let parts = [told("only a part of the run: ", &part, ", "), told("labels given by hand: ", &labels, ", ")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Files that are named before the rest is counted.
+const FILES_MAX: usize = 3;
+/// As much of a hash as tells two policies apart.
+const HASH_SHOWN: usize = 8;
+
+/// Names one after another, or the first ones and how many more there are.
+pub(crate) fn first_of(names: &[String], max: usize) -> String {
+    if names.len() <= max {
+        return names.join(", ");
+    }
+    format!("{} and {} more", names[..max].join(", "), names.len() - max)
+}
