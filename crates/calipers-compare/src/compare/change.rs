@@ -2,8 +2,8 @@
 
 use super::comparison::{Change, MarginAnswer, MetricComparison, Scale, Standing, Tested};
 use super::sampling::Found;
-use calipers_stats::gate::Direction;
 use calipers_stats::multiplicity::{Correction, adjust};
+use calipers_stats::threshold_test::Direction;
 
 /// A comparison whose p-values are not adjusted yet.
 pub(super) struct Draft {

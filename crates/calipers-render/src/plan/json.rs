@@ -4,7 +4,7 @@ use crate::gate::json::{list, of_note, unit};
 use calipers_compare::sizing::{
     AttemptsOption, AttemptsWorth, Basis, GateNeeded, Needed, Pairing, PilotRun, PlanReport, Point, Question, Spread,
 };
-use calipers_core::stats::gate::Direction;
+use calipers_core::stats::threshold_test::Direction;
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.

@@ -2,7 +2,7 @@
 
 use crate::numbers::{self, Scale, count, number, percent};
 use calipers_compare::sizing::{Basis, GateNeeded, Needed, Pairing, PilotRun, PlanReport, Point};
-use calipers_core::stats::gate::Direction;
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Unit, counted};
 
 /// What a plan says.
