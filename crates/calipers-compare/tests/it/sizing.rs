@@ -5,8 +5,8 @@ use calipers_compare::sizing::{
     Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, Unplannable, size, variance_of_differences,
 };
 use calipers_core::stats::Undefined;
-use calipers_core::stats::gate::Direction;
 use calipers_core::stats::power::{Clusters, Costs, Variances};
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Context, Samples, accuracy, f1, mean, mean_score};
 use serde_json::Value as Json;
 

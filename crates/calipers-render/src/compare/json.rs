@@ -9,8 +9,8 @@ use calipers_compare::{
     RunOrigin, SampleChange, SampleChanges, SamplePair, TestMethod,
 };
 use calipers_core::stats::components::Estimand;
-use calipers_core::stats::gate::Direction;
 use calipers_core::stats::multiplicity::Correction;
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Figure, Verdict};
 use serde_json::{Value as Json, json};
 

@@ -6,7 +6,7 @@ use calipers_compare::sizing::{
     AttemptsOption, AttemptsPlan, GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint,
     SizingQuestion, Spread, Unplannable,
 };
-use calipers_core::stats::gate::Direction;
+use calipers_core::stats::threshold_test::Direction;
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.
