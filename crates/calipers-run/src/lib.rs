@@ -4,48 +4,31 @@
 //! Nothing here reads or writes files: whoever runs a task gives it samples and takes its transcripts. This is the only
 //! crate that waits for something, so the only one that is async.
 
-mod cache;
-mod channel;
-mod channels;
-mod command;
-mod fold;
-mod interrupt;
-mod json;
-mod letters;
+mod catalog;
+mod child_program;
+mod message_json;
 mod model;
-pub mod models;
-mod pattern;
-mod registry;
 mod runner;
-mod scope;
 mod scorer;
 mod scorers;
 mod solver;
 mod solvers;
-mod state;
-mod stopping;
-mod stopwatch;
 mod task;
-mod template;
-mod turns;
+mod text;
 
-pub use cache::Cache;
-pub use channel::{Channel, ChannelOptions};
-pub use channels::{Models, Resolver};
-pub use interrupt::{on_interrupt, on_terminate};
-pub use json::{
+pub use catalog::{Catalog, Scorers, Solvers};
+pub use message_json::{
     id_to_json, message_from_json, message_to_json, output_from_json, output_to_json, usage_from_json, value_to_json,
 };
-pub use model::{Model, ModelError, ModelFault, Request};
-pub use registry::{Catalog, Scorers, Solvers};
-pub use runner::{Ended, Job, Options, Status, Stop, Watch, run};
-pub use scope::Scope;
+pub use model::{Cache, Channel, ChannelOptions, Model, ModelError, ModelFault, Models, Request, Resolver, providers};
+pub use runner::{
+    Choice, EarlyStop, Ended, Job, Options, Scope, State, Status, Stop, Stopping, Watch, on_interrupt, on_terminate,
+    run,
+};
 pub use scorer::{Judged, Scorer};
 pub use scorers::{ScorerFn, scorer_fn};
 pub use solver::Solver;
 pub use solvers::{Generate, generate};
-pub use state::{Choice, State};
-pub use stopping::{EarlyStop, Stopping};
 pub use task::{FailOnError, Limits, Task, TaskBuilder};
 
 use calipers_core::LimitReached;

@@ -1,10 +1,10 @@
 //! The metrics that expressions name, and functions of scripts under their names.
 
-use crate::call::{script_metric, script_reducer, session};
+use crate::catalog_functions::{Part, PartObject};
 use crate::error::Complaint;
 use crate::mathematics::{ToFloat, mean_of_numbers};
-use crate::objects::{MetricObject, ReducerObject, from_starlark, plain, shown};
-use crate::parts::{Part, PartObject};
+use crate::score_objects::{MetricObject, ReducerObject, from_starlark, plain, shown};
+use crate::script_call::{script_metric, script_reducer, session};
 use allocative::Allocative;
 use calipers_core::{Metric, Reducer, Value as CoreValue};
 use starlark::any::ProvidesStaticType;

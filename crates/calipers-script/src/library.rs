@@ -1,14 +1,14 @@
 //! Expressions and files of definitions.
 
 use crate::builtin::{NamedFunction, add_metrics, as_metric, as_reducer, own_functions, parameters};
-use crate::call::{Session, Slot, caught, limit, slot_name};
-use crate::dataset::dataset_names;
+use crate::catalog_functions::{Vocabulary, add_parts, part_names, scorers, solvers};
+use crate::dataset_objects::dataset_names;
 use crate::error::{Complaint, EXPRESSION, ScriptError};
 use crate::limits::{Clock, Limits, Time, Watch};
 use crate::mathematics::{add_to_float, mathematics};
-use crate::objects::{from_starlark, items, shown};
-use crate::parts::{Vocabulary, add_parts, part_names, scorers, solvers};
-use crate::task::task_names;
+use crate::score_objects::{from_starlark, items, shown};
+use crate::script_call::{Session, Slot, caught, limit, slot_name};
+use crate::task_object::task_names;
 use calipers_core::{Labels, Metric, MetricSpec, Reducer, Registry, by_key};
 use calipers_run::{Scorer, Solver};
 use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, LibraryExtension, Module};

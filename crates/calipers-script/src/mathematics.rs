@@ -1,8 +1,8 @@
 //! What the language lacks: sums, means, roots, rounding, formatting, and scores.
 
-use crate::call::session;
 use crate::error::Complaint;
-use crate::objects::{ScoreObject, float_of, metadata_in, number, plain, shown};
+use crate::score_objects::{ScoreObject, float_of, metadata_in, number, plain, shown};
+use crate::script_call::session;
 use allocative::Allocative;
 use calipers_core::stats::ExactSum;
 use calipers_core::{ErrorKind, Labels, Score, Value as CoreValue};

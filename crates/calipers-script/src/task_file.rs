@@ -1,11 +1,11 @@
 //! Files whose functions are tasks.
 
+use crate::catalog_functions::Vocabulary;
 use crate::error::ScriptError;
 use crate::library::{Library, on_large_stack, read};
 use crate::limits::Limits;
-use crate::objects::to_starlark;
-use crate::parts::Vocabulary;
-use crate::task::{TaskObject, task_in};
+use crate::score_objects::to_starlark;
+use crate::task_object::{TaskObject, task_in};
 use calipers_core::{Value as CoreValue, nearest};
 use calipers_run::Task;
 use starlark::environment::FrozenModule;

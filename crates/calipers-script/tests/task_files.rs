@@ -4,7 +4,7 @@
 use calipers_core::{
     Dataset, FileKind, Message, MetricSpec, ModelOutput, Origin, Outcome, Plan, Sample, SampleId, Samples, Score, Value,
 };
-use calipers_run::models::MockModel;
+use calipers_run::providers::MockModel;
 use calipers_run::{Catalog, FailOnError, Judged, Scope, Scorer, State, Task};
 use calipers_script::{Library, Limits, TaskFile, Vocabulary, literal};
 use std::path::{Path, PathBuf};

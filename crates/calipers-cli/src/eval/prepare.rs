@@ -4,7 +4,7 @@ use super::Eval;
 use crate::exit::Failure;
 use crate::guard;
 use calipers::eval::{DiskCache, Replayed, Setup, replay};
-use calipers::run::models::{Price, ProviderOptions, resolve};
+use calipers::run::providers::{Price, ProviderOptions, resolve};
 use calipers::run::{Cache, ChannelOptions, FailOnError, Limits as Bounds, Resolver, Scorer, Task, TaskBuilder};
 use calipers::script::{Library, Limits, TaskFile, Vocabulary, Watch, literal};
 use calipers::{Dataset, FileDataset, FileKind, GenerateConfig, Value};

@@ -1,10 +1,10 @@
 //! The samples of a task, from a file or from the task itself: named, shuffled and cut to length.
 
-mod choices;
-mod fields;
+mod choice_order;
 mod python_random;
-mod records;
-mod scenarios;
+mod record_files;
+mod sample_fields;
+mod scenario_samples;
 
 use crate::{Place, ReadError, Source};
 use calipers_core::{Dataset, FileDataset, FileKind, Origin, Sample, SampleId, Value};
@@ -40,7 +40,7 @@ pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<Sample>>, 
         PythonRandom::new(seed).shuffle(&mut samples);
     }
     if let Some(seed) = dataset.shuffle_choices {
-        choices::shuffle(&source, &mut samples, seed)?;
+        choice_order::shuffle(&source, &mut samples, seed)?;
     }
     samples.truncate(dataset.limit.unwrap_or(usize::MAX));
     Ok(samples.into_iter().map(|(_, sample)| Arc::new(sample)).collect())
@@ -51,10 +51,10 @@ type Placed = (Place, Sample);
 
 fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<Placed>, ReadError> {
     let records = match file.kind {
-        FileKind::Csv => records::csv(source, file.delimiter)?,
-        FileKind::Json => records::json(source)?,
-        FileKind::Parquet => records::parquet(source)?,
-        FileKind::Scenarios => records::scenarios(source)?,
+        FileKind::Csv => record_files::csv(source, file.delimiter)?,
+        FileKind::Json => record_files::json(source)?,
+        FileKind::Parquet => record_files::parquet(source)?,
+        FileKind::Scenarios => record_files::scenarios(source)?,
     };
     let mut samples = Vec::with_capacity(records.len());
     for (place, record) in records {
@@ -87,8 +87,8 @@ impl Wrong {
 /// The samples that a record stands for.
 fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<Sample>, Wrong> {
     let sample = match file.kind {
-        FileKind::Scenarios => scenarios::sample(record),
-        _ => fields::sample(record, &file.fields),
+        FileKind::Scenarios => scenario_samples::sample(record),
+        _ => sample_fields::sample(record, &file.fields),
     };
     Ok(vec![sample?])
 }

@@ -1,7 +1,7 @@
 //! agentv: `index.jsonl`, one result a line. A target and suite is a run.
 
 use super::Format;
-use super::at::{At, Unique, each_line, fact, outcome};
+use super::placed_value::{At, Unique, each_line, fact, outcome};
 use crate::{ReadError, Run, Shape, Source};
 use calipers_core::{Metadata, Value};
 use std::collections::HashMap;

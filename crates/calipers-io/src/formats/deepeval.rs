@@ -3,7 +3,7 @@
 //! Repeats have no index: cases with the same name and input are attempts of one sample.
 
 use super::Format;
-use super::at::{At, Names, Unique, document, fact, figure, outcome, summary};
+use super::placed_value::{At, Names, Unique, document, fact, figure, outcome, summary};
 use crate::json::Parts;
 use crate::{ReadError, Recorded, Run, Shape, Source};
 use calipers_core::{Metadata, Outcome, Value, counted};
@@ -108,7 +108,7 @@ fn sample(case: At<'_>, names: &mut Names) -> Result<usize, ReadError> {
         return Err(case.get("input").wrong("text, since the case has no name of its own"));
     }
     let label = name.map_or_else(|| summary(&content.to_string()), summary);
-    Ok(names.number(&label, format!("{name:?} {}", super::at::canonical(&content))))
+    Ok(names.number(&label, format!("{name:?} {}", super::placed_value::canonical(&content))))
 }
 
 /// pytest-repeat adds `[2-5]` to the second of five.

@@ -5,8 +5,8 @@
 //! the metrics are over all its answers.
 
 use super::{Format, parquet};
+use crate::formats::{Recorded, RecordedFigure};
 use crate::json::{self, Parts};
-use crate::run::{Recorded, RecordedFigure};
 use crate::{Place, ReadError, Run, Shape, Source};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;

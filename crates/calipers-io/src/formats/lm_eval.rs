@@ -4,7 +4,7 @@
 //! A results file alone has recorded figures and no samples.
 
 use super::Format;
-use super::at::{At, document, each_line, fact, figure, outcome};
+use super::placed_value::{At, document, each_line, fact, figure, outcome};
 use crate::{ReadError, Recorded, Run, Shape, Source};
 use calipers_core::{Outcome, SampleId, Samples, Value, counted};
 use std::collections::{BTreeMap, HashMap};

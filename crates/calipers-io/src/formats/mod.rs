@@ -2,33 +2,39 @@
 
 mod adk;
 mod agentv;
-mod at;
-mod blocks;
+mod attempt_texts;
 pub(crate) mod csv;
 mod deepeval;
-mod flat;
 mod harbor;
 mod helm;
 pub(crate) mod inspect;
 mod junit;
 mod lighteval;
+mod line_blocks;
 mod lm_eval;
 mod native;
+mod native_fast;
 mod openai_evals;
 pub(crate) mod parquet;
 mod parquet_columns;
+mod placed_value;
+mod projection;
 mod promptfoo;
 mod pydantic_evals;
+mod recorded_run;
 mod tau2;
 mod waza;
 
+pub use attempt_texts::{Texts, read_texts};
 pub(crate) use csv::cell;
 pub use inspect::InspectLog;
 pub use inspect::sample_place;
 pub(crate) use inspect::{SampleText, write_archive, write_document};
 pub(crate) use native::{Role, embedded, facts as native_facts};
+pub use projection::Wanted;
+pub use recorded_run::{Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run};
 
-use crate::{ReadError, Run, Shape, Source, Wanted};
+use crate::{ReadError, Shape, Source};
 use calipers_core::{Samples, Shards};
 
 /// A way in which results are written.

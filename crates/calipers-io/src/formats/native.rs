@@ -1,8 +1,8 @@
 //! Calipers' own records: JSON Lines, a JSON list, or one JSON map. CSV and Parquet share the record and its columns.
 
 use super::Format;
-use super::blocks::Blocks;
-use super::flat::Flat;
+use super::line_blocks::Blocks;
+use super::native_fast::Flat;
 use crate::error::printable;
 use crate::json::{self, Json};
 use crate::source::Part;

@@ -1,7 +1,7 @@
 //! OpenAI evals: the event log of `oaieval`, JSON Lines. A `spec` line begins a run and a `final_report` line ends it.
 
 use super::Format;
-use super::at::{At, each_line, fact, figure, outcome};
+use super::placed_value::{At, each_line, fact, figure, outcome};
 use crate::{ReadError, Run, Shape, Source};
 use calipers_core::{Metadata, Outcome, Score, Value, counted};
 use std::collections::{BTreeMap, HashMap};

@@ -1,12 +1,12 @@
 //! The quick way to read Parquet: plain columns as they are stored, only those that are wanted, row groups side by side.
 //!
-//! Like [`flat`](super::flat) it has no messages: whatever is unusual or wrong makes it give up, and the table is read
+//! Like [`flat`](super::native_fast) it has no messages: whatever is unusual or wrong makes it give up, and the table is read
 //! again row by row in [`parquet`](super::parquet), which knows all rules and explains mistakes.
 
 use super::Sink;
 use super::native::Role;
 use super::parquet::{Stored, WHAT, is_long_text};
-use crate::guard::guarded;
+use crate::catch_panic::guarded;
 use crate::{Source, Wanted};
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{

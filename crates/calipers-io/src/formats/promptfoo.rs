@@ -4,7 +4,7 @@
 //! whose test cases are the same are attempts of one sample, as in promptfoo's own action.
 
 use super::Format;
-use super::at::{At, Names, Unique, canonical, document, each_line, fact, figure, outcome, summary};
+use super::placed_value::{At, Names, Unique, canonical, document, each_line, fact, figure, outcome, summary};
 use crate::json::Parts;
 use crate::{ReadError, Recorded, RecordedFigure, Run, Shape, Source};
 use calipers_core::{Metadata, Score, Value, counted};

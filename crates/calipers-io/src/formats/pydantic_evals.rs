@@ -3,7 +3,7 @@
 //! `cases` has only what ran. What raised is under `failures`, and counts here as errored attempts.
 
 use super::Format;
-use super::at::{At, Unique, document, fact, figure, outcome};
+use super::placed_value::{At, Unique, document, fact, figure, outcome};
 use crate::json::Parts;
 use crate::{ReadError, Recorded, Run, Shape, Source};
 use calipers_core::{Attempt, Outcome, Value, counted};

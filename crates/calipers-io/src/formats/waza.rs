@@ -1,7 +1,7 @@
 //! waza: `results.json` of `waza run`. A task's runs are attempts of one sample, by their `run_number`.
 
 use super::Format;
-use super::at::{At, document, fact, figure, outcome};
+use super::placed_value::{At, document, fact, figure, outcome};
 use crate::{ReadError, Recorded, Run, Shape, Source};
 use calipers_core::{Metadata, Outcome, Value, counted};
 use std::collections::HashSet;

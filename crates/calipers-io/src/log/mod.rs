@@ -7,18 +7,18 @@
 //!
 //! What is kept in memory of an attempt is its entry in the directory, about 80 bytes.
 
-mod header;
-mod replay;
+mod attempt_json;
+mod log_header;
+mod logged_attempts;
 mod resume;
-mod sample;
 
-pub(crate) use header::finished_header;
-pub use header::{
+pub(crate) use log_header::finished_header;
+pub use log_header::{
     EarlyStop, EarlyStopping, Ending, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep, log_id,
     log_name, timestamp,
 };
-pub(crate) use replay::read_message;
-pub use replay::{LoggedAttempt, LoggedAttempts, read_attempts};
+pub(crate) use logged_attempts::read_message;
+pub use logged_attempts::{LoggedAttempt, LoggedAttempts, read_attempts};
 pub use resume::Resumed;
 
 use crate::formats::inspect::{Member, MemberReader, Packer, local_header, member_name, open_member, summary};
@@ -127,7 +127,7 @@ impl EvalLog {
             return Err(self.error(format!("a scorer of sample `{}` has no name", attempt.id)).hint("give it one"));
         }
         self.go_on()?;
-        let json = sample::sample_json(attempt, &self.eval_id, &self.model);
+        let json = attempt_json::sample_json(attempt, &self.eval_id, &self.model);
         self.append(&member_name(&attempt.id, attempt.epoch), &json)?;
         self.summarise(&json)?;
         self.flush_if_due()

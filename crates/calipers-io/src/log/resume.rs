@@ -1,6 +1,6 @@
 //! Going on with a log that did not come to its end.
 
-use super::header::whole;
+use super::log_header::whole;
 use super::{EvalLog, LogHeader, lock_soon};
 use crate::formats::inspect::{Archive, Member, MemberReader, Names, Packer, Sample, SampleMember, Skim};
 use crate::json::{self, Parts};

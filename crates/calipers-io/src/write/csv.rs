@@ -4,7 +4,7 @@
 //! column `scores`, `fields` or `metadata` of its row.
 
 use super::native::{facts, is_at_home, put_entries, put_error, put_nulls, put_outcome, put_scores};
-use super::table::{Survey, can_be_column, has_extras, json_text, text};
+use super::table_survey::{Survey, can_be_column, has_extras, json_text, text};
 use super::{Contents, Lost, Output, WriteError, Writer, check_id};
 use crate::formats::{Role, cell};
 use calipers_core::{Outcome, Record, SampleId, Samples, Value};

@@ -5,14 +5,13 @@
 
 mod csv;
 pub(crate) mod inspect;
-pub(crate) mod json;
 mod native;
-mod output;
+mod output_file;
 mod parquet;
-mod table;
+mod table_survey;
 
 pub(crate) use inspect::METRICS as INSPECT_METRICS;
-pub use output::Output;
+pub use output_file::Output;
 
 use crate::{Run, printable};
 use calipers_core::{Record, Results, SampleId, brief};

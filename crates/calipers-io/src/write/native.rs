@@ -1,8 +1,8 @@
 //! Calipers' own records: JSON Lines, or a JSON list in a file that ends in `.json`.
 
-use super::json::{self, Map, Nan};
 use super::{Contents, Lost, Output, WriteError, Writer, check_id};
 use crate::formats::Role;
+use crate::json::json_writer::{self, Map, Nan};
 use calipers_core::{Outcome, Record, SampleId, Score, Value};
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ pub(super) fn put_nulls(out: &mut Vec<u8>, nulls: &[Entry<'_>], record: &Record,
     for (_, value) in nulls {
         note_missing(value, record, lost);
     }
-    json::put_list(out, nulls, |out, (key, _)| json::put_text(out, key));
+    json_writer::put_list(out, nulls, |out, (key, _)| json_writer::put_text(out, key));
 }
 
 /// True when the native reader gives a field of this role back as it is: the rules of `formats/native.rs`.
@@ -123,13 +123,13 @@ pub(super) fn put_entries<'a>(
 }
 
 fn note_missing(value: &Value, record: &Record, lost: &mut Lost) {
-    if json::has_missing(value) {
+    if json_writer::has_missing(value) {
         lost.add("a NaN in metadata or fields is written as null", &record.id);
     }
 }
 
 fn note_infinite(value: &Value, record: &Record, lost: &mut Lost) {
-    if json::has_infinite(value) {
+    if json_writer::has_infinite(value) {
         lost.add("an infinite number is written as `Infinity`, which strict JSON readers refuse", &record.id);
     }
 }
@@ -137,9 +137,9 @@ fn note_infinite(value: &Value, record: &Record, lost: &mut Lost) {
 /// An error without words is still an error: it is written as a map, because a blank text means none.
 pub(super) fn put_error(out: &mut Vec<u8>, error: &str) {
     if error.trim().is_empty() {
-        json::put_map(out, [("message", error)], json::put_text);
+        json_writer::put_map(out, [("message", error)], json_writer::put_text);
     } else {
-        json::put_text(out, error);
+        json_writer::put_text(out, error);
     }
 }
 
@@ -172,7 +172,7 @@ pub(super) fn put_outcome(out: &mut Vec<u8>, outcome: &Outcome, record: &Record,
         Outcome::Scored(score) => {
             note_infinite(&score.value, record, lost);
             if is_plain(score) {
-                json::put(out, &score.value, Nan::Null);
+                json_writer::put(out, &score.value, Nan::Null);
             } else {
                 put_parts(out, Some(&score.value), None, Some(score), record, lost);
             }
@@ -183,7 +183,7 @@ pub(super) fn put_outcome(out: &mut Vec<u8>, outcome: &Outcome, record: &Record,
 /// True when the value alone is the score, and cannot be taken for a score in parts.
 fn is_plain(score: &Score) -> bool {
     let has_extras = score.answer.is_some() || score.explanation.is_some() || score.metadata.is_some();
-    !has_extras && score.value.get("value").is_none() && !json::has_missing(&score.value)
+    !has_extras && score.value.get("value").is_none() && !json_writer::has_missing(&score.value)
 }
 
 fn put_parts(

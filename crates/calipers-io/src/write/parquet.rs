@@ -4,7 +4,7 @@
 //! is a struct, in which a row that the scorer did not look at is null. Everything else is JSON in `scores`.
 
 use super::native::{facts, is_at_home, put_entries, put_nulls, put_scores};
-use super::table::{Kind, Seen, Survey, can_be_column, json_text, text};
+use super::table_survey::{Kind, Seen, Survey, can_be_column, json_text, text};
 use super::{Contents, Lost, Output, WriteError, Writer, check_id};
 use crate::formats::Role;
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};

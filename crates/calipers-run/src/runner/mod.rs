@@ -3,17 +3,26 @@
 //! Memory does not grow with the number of attempts. At most [`Options::attempts_at_once`] are under way, and those that
 //! ended wait for room in the channel of transcripts before others begin in their place.
 
-mod attempt;
-mod order;
-mod stop;
+mod attempt_order;
+mod attempt_run;
+pub(crate) mod attempt_scope;
+mod attempt_state;
+mod signals;
+mod stop_request;
+mod stopping_rule;
+pub(crate) mod stopwatch;
 
-pub use stop::Stop;
+pub use attempt_scope::Scope;
+pub use attempt_state::{Choice, State};
+pub use signals::{on_interrupt, on_terminate};
+pub use stop_request::Stop;
+pub use stopping_rule::{EarlyStop, Stopping};
 
-use crate::scope::{Cast, add_usage};
-use crate::{EarlyStop, FailOnError, Fault, Models, Stopping, Task};
-use attempt::{Attempt, Stage, now_ms};
+use crate::runner::attempt_scope::{Cast, add_usage};
+use crate::{FailOnError, Fault, Models, Task};
+use attempt_order::{Order, seed_of};
+use attempt_run::{Attempt, Stage, now_ms};
 use calipers_core::{Sample, SampleId, Transcript, Usage};
-use order::{Order, seed_of};
 use std::collections::HashSet;
 use std::fmt;
 use std::pin::pin;

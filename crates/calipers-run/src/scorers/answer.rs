@@ -2,9 +2,9 @@
 
 use super::no_target;
 use super::pattern::{judge, not_found};
-use crate::fold::is_space;
-use crate::pattern::ours;
-use crate::registry::Entry;
+use crate::catalog::Entry;
+use crate::text::python_regex::ours;
+use crate::text::python_text::is_space;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use regex::Regex;

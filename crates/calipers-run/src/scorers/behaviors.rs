@@ -2,10 +2,10 @@
 
 use super::model_graded::neutral;
 use super::unscored;
-use crate::fold::casefold;
-use crate::pattern::{Pattern, last_group, ours};
-use crate::registry::{Entry, Params, argument, texts};
+use crate::catalog::{Entry, Params, argument, texts};
 use crate::scorers::blocking;
+use crate::text::python_regex::{Pattern, last_group, ours};
+use crate::text::python_text::casefold;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, Message, MetricSpec, Outcome, Score, Value, mean, parse_number, stderr};

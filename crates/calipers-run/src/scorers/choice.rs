@@ -1,9 +1,9 @@
 //! `choice`: the choices that `multiple_choice` marked are those of the target.
 
 use super::{because, grade};
-use crate::fold::is_blank;
-use crate::letters::{letter, listed, place, unshuffled};
-use crate::registry::Entry;
+use crate::catalog::Entry;
+use crate::text::choice_letters::{letter, listed, place, unshuffled};
+use crate::text::python_text::is_blank;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Score, Target};

@@ -1,8 +1,8 @@
 //! `command`: a program in any language scores.
 
-use crate::command::{PARAMS, Program};
-use crate::json::{kind, scored_attempt_to_json, text_at};
-use crate::registry::Entry;
+use crate::catalog::Entry;
+use crate::child_program::{PARAMS, Program};
+use crate::message_json::{kind, scored_attempt_to_json, text_at};
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Metadata, MetricSpec, Outcome, Score, Value, mean, stderr};

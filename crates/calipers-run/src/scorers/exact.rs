@@ -1,8 +1,8 @@
 //! `exact`: the answer is the target, but for case, punctuation and articles.
 
-use super::words::words;
+use super::bag_of_words::words;
 use super::{grade, no_target, noting_silence};
-use crate::registry::Entry;
+use crate::catalog::Entry;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{MetricSpec, Score, mean, stderr};

@@ -1,8 +1,8 @@
 //! `f1`: how many words the answer and the target share.
 
-use super::words::{normal_token, words};
+use super::bag_of_words::{normal_token, words};
 use super::{no_target, noting_silence};
-use crate::registry::{Entry, Params};
+use crate::catalog::{Entry, Params};
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Error, MetricSpec, Score, mean, stderr};

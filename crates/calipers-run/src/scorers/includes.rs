@@ -1,8 +1,8 @@
 //! `includes`: the target is somewhere in the answer.
 
 use super::first_match;
-use crate::fold::casefold;
-use crate::registry::Entry;
+use crate::catalog::Entry;
+use crate::text::python_text::casefold;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::first_match;
 use super::numerals::{is_number, normal_number, parse, plain_number};
-use crate::fold::{casefold, is_space, strip_punctuation};
-use crate::registry::{Entry, Params};
+use crate::catalog::{Entry, Params};
+use crate::text::python_text::{casefold, is_space, strip_punctuation};
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Error, decimal_digit};

@@ -1,24 +1,24 @@
 //! What can be thought of an answer: a file each, and a line here.
 
 mod answer;
+mod bag_of_words;
 mod behaviors;
 mod choice;
 mod command;
 mod exact;
 mod f1;
-mod function;
 mod includes;
 mod matches;
 mod model_graded;
 mod numerals;
 mod pattern;
-mod words;
+mod scorer_fn;
 
-pub(crate) use function::blocking;
-pub use function::{ScorerFn, scorer_fn};
+pub(crate) use scorer_fn::blocking;
+pub use scorer_fn::{ScorerFn, scorer_fn};
 
-use crate::fold::is_blank;
-use crate::registry::Entry;
+use crate::catalog::Entry;
+use crate::text::python_text::is_blank;
 use crate::{Judged, Scorer, State};
 use calipers_core::{Metadata, Outcome, Score, Value};
 use std::sync::Arc;

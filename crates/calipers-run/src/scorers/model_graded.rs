@@ -1,11 +1,11 @@
 //! `model_graded_qa` and `model_graded_fact`: a model grades the answer.
 
 use super::unscored;
-use crate::json::message_to_json;
-use crate::pattern::{Pattern, last_group, ours};
-use crate::registry::{Entry, Params, argument};
+use crate::catalog::{Entry, Params, argument};
+use crate::message_json::message_to_json;
 use crate::scorers::blocking;
-use crate::template::fill;
+use crate::text::python_regex::{Pattern, last_group, ours};
+use crate::text::template::fill;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, Message, Metadata, ModelOutput, Outcome, Role, Score, Value};

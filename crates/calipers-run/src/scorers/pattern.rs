@@ -1,10 +1,10 @@
 //! `pattern`: what a regular expression finds in the answer is the target.
 
 use super::{because, grade, no_target, noting_silence, unscored};
-use crate::fold::is_blank;
-use crate::pattern::Pattern;
-use crate::registry::{Entry, Params, argument};
+use crate::catalog::{Entry, Params, argument};
 use crate::scorers::blocking;
+use crate::text::python_regex::Pattern;
+use crate::text::python_text::is_blank;
 use crate::{Fault, Judged, Scope, Scorer, State};
 use async_trait::async_trait;
 use calipers_core::{Error, Score, Target};

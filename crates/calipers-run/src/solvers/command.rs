@@ -1,10 +1,10 @@
 //! `command`: an agent in any language answers.
 
-use crate::command::{PARAMS, Program};
-use crate::json::{
+use crate::catalog::Entry;
+use crate::child_program::{PARAMS, Program};
+use crate::message_json::{
     attempt_to_json, count_at, kind, message_from_json, number_at, text_at, tool_calls_from_json, usage_from_json,
 };
-use crate::registry::Entry;
 use crate::{Fault, Scope, Solver, State};
 use async_trait::async_trait;
 use calipers_core::{Message, ModelOutput, Role, StopReason, Usage, Value};

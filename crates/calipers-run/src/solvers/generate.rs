@@ -1,7 +1,7 @@
 //! `generate`: the model answers.
 
 use super::ask;
-use crate::registry::{Entry, Params};
+use crate::catalog::{Entry, Params};
 use crate::{Fault, Scope, Solver, State};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig};

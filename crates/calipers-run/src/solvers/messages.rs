@@ -1,8 +1,8 @@
 //! `system_message`, `user_message` and `assistant_message`: something is said before the model answers.
 
 use super::known;
-use crate::registry::{Entry, Params};
-use crate::template::fill;
+use crate::catalog::{Entry, Params};
+use crate::text::template::fill;
 use crate::{Fault, Scope, Solver, State};
 use async_trait::async_trait;
 use calipers_core::{Error, Message, Role, Value};

@@ -9,7 +9,7 @@ mod self_critique;
 
 pub use generate::{Generate, generate};
 
-use crate::registry::Entry;
+use crate::catalog::Entry;
 use crate::{Fault, Scope, Solver, State};
 use calipers_core::{GenerateConfig, Message, Value};
 use std::borrow::Cow;

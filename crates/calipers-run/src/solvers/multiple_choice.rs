@@ -1,10 +1,10 @@
 //! `multiple_choice`: the model picks among lettered answers.
 
 use super::{ask, question};
-use crate::letters::{letter, listed, place, unshuffled};
-use crate::pattern::{last_group, ours};
-use crate::registry::{Entry, Params, argument};
-use crate::template::fill;
+use crate::catalog::{Entry, Params, argument};
+use crate::text::choice_letters::{letter, listed, place, unshuffled};
+use crate::text::python_regex::{last_group, ours};
+use crate::text::template::fill;
 use crate::{Choice, Fault, Scope, Solver, State};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, SampleId, Value};

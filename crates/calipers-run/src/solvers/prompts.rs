@@ -1,8 +1,8 @@
 //! `prompt_template` and `chain_of_thought`: the question in other words.
 
 use super::{known, question};
-use crate::registry::{Entry, Params};
-use crate::template::fill;
+use crate::catalog::{Entry, Params};
+use crate::text::template::fill;
 use crate::{Fault, Scope, Solver, State};
 use async_trait::async_trait;
 use calipers_core::{Error, Value};

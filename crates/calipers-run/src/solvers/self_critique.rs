@@ -1,8 +1,8 @@
 //! `self_critique`: a model finds fault with an answer, and the model of the task answers again.
 
 use super::{ask, known};
-use crate::registry::{Entry, Params};
-use crate::template::fill;
+use crate::catalog::{Entry, Params};
+use crate::text::template::fill;
 use crate::{Fault, Scope, Solver, State};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, Message, Value};

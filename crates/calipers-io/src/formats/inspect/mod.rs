@@ -1,31 +1,30 @@
 //! Inspect AI's logs: `.eval` archives and `.json` documents.
 
-mod archive;
-mod container;
-mod copy;
-mod directory;
-mod eval;
-mod header;
-mod json;
-mod pool;
-mod sample;
-mod skim;
+mod copy_log;
+mod message_pool;
+mod read_eval;
+mod read_header;
+mod read_json;
+mod read_sample;
+mod write_log;
+mod zip_archive;
+mod zip_directory;
 
-pub(crate) use archive::{Archive, Member, MemberReader};
-pub(crate) use container::{SampleText, member_name, summary, write_archive, write_document};
-pub use copy::InspectLog;
-pub(crate) use directory::{Packer, local_header, open_member};
-pub(crate) use eval::SampleMember;
-pub(crate) use header::metrics;
-pub(crate) use json::Cutter;
-pub use sample::sample_place;
-pub(crate) use sample::{Names, Sample};
-pub(crate) use skim::Skim;
+pub(crate) use crate::json::skim::Skim;
+pub use copy_log::InspectLog;
+pub(crate) use read_eval::SampleMember;
+pub(crate) use read_header::metrics;
+pub(crate) use read_json::Cutter;
+pub use read_sample::sample_place;
+pub(crate) use read_sample::{Names, Sample};
+pub(crate) use write_log::{SampleText, member_name, summary, write_archive, write_document};
+pub(crate) use zip_archive::{Archive, Member, MemberReader};
+pub(crate) use zip_directory::{Packer, local_header, open_member};
 
 use super::Format;
 use crate::{ReadError, Run, Shape, Source, Wanted};
 use calipers_core::{Samples, Shards, counted};
-use header::Header;
+use read_header::Header;
 use std::io::Read as _;
 
 /// Logs of Inspect AI, both kinds, of all ages.
@@ -75,13 +74,13 @@ fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
     let head = source.head()?;
     let start = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&head);
     if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-        return json::read(source, wanted);
+        return read_json::read(source, wanted);
     }
     if !is_archive(&head) {
         let hint = "an Inspect log is a ZIP archive or a JSON document; copy it again from where it was written";
         return Err(source.error("the content is neither a ZIP archive nor JSON").hint(hint));
     }
-    eval::read(&seekable(source)?, wanted)
+    read_eval::read(&seekable(source)?, wanted)
 }
 
 /// The archive itself: one within gzip or zstd cannot be sought in, so it is taken out first.
