@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::{compare, guard};
 use calipers::io::{Source, choose, formats as known_formats, printable, writers};
 use calipers::render::{Screen, Style, results_json, results_plot, results_text};
-use calipers::script::{Library, Limits, ScriptError};
+use calipers::script::{Library, ScriptError, ScriptLimits};
 use calipers::{Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, score};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -172,7 +172,7 @@ fn library(arguments: &Score, labels: &Labels) -> Result<Option<Library>, Failur
 /// The names that expressions may use, with those of these files.
 pub(crate) fn library_of(scripts: &Scripts, labels: Labels) -> Result<Library, ScriptError> {
     let seconds = scripts.script_time;
-    let limits = Limits { time: Duration::from_secs(seconds), ..Limits::default() };
+    let limits = ScriptLimits { time: Duration::from_secs(seconds), ..ScriptLimits::default() };
     let mut library = Library::new(Registry::builtin(), labels, limits);
     guard::watch(library.watch(), seconds);
     let _limited = guard::limit_memory();

@@ -2,7 +2,7 @@
 //! the log of one in motion.
 //!
 //! A [`Source`] is a file, a folder's files or standard input. A [`Format`] recognises content by its [`Shape`], not by
-//! the name of the file, and reads it into a [`Run`]. Formats are values in a list, one file each.
+//! the name of the file, and reads it into a [`RecordedRun`]. Formats are values in a list, one file each.
 //!
 //! Readers keep four states apart: scored (whatever the score), failed as the harness saw it, errored (the attempt did
 //! not run), and unscored (it ran and could not be judged). Nothing is dropped in silence: what could not be read is an
@@ -21,19 +21,19 @@ mod write;
 
 pub use catch_panic::panic_is_caught;
 pub use dataset::load_dataset;
-pub use error::{Place, ReadError, printable};
+pub use error::{FilePlace, ReadError, printable};
 pub use folder_cache::FolderCache;
 pub use formats::{
-    Format, InspectLog, Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Run, Sink, Texts, Wanted, choose,
-    formats, read, read_shards, read_texts, sample_place,
+    AttemptTexts, Format, InspectLog, Projection, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun,
+    RecordedScorer, ShardSink, choose, formats, read, read_shards, read_texts, sample_place,
 };
 pub use log::{
     EarlyStop, EarlyStopping, Ending, EvalLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep,
-    LoggedAttempt, LoggedAttempts, Resumed, log_id, log_name, read_attempts, timestamp,
+    LoggedAttempt, LoggedAttempts, ResumedLog, log_id, log_name, read_attempts, timestamp,
 };
 pub use policy::{
-    BASELINE_SCHEMA, LoadedPolicy, PolicyError, baseline_json, baseline_text, edited_policy, load_policy,
-    read_baseline, read_document, read_suite,
+    BASELINE_SCHEMA, LoadedPolicy, PolicyError, baseline_json, baseline_text, edit_policy, load_policy, read_baseline,
+    read_document, read_suite,
 };
 pub use source::{JsonShape, Root, Shape, Source};
-pub use write::{Contents, Output, WriteError, Writer, writer, writers};
+pub use write::{Contents, OutputFile, WriteError, Writer, writer, writers};

@@ -5,7 +5,7 @@ mod archives;
 
 use archives::{Entry, Method, archive, deflate};
 use calipers_core::{Metric, MetricSpec, Plan, Reducer, Registry, Results, Value};
-use calipers_io::{ReadError, RecordedMetric, Run, Source, read};
+use calipers_io::{ReadError, RecordedMetric, RecordedRun, Source, read};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(path(name)).unwrap()
 }
 
-fn log(name: &str) -> Run {
+fn log(name: &str) -> RecordedRun {
     let mut runs = read(&Source::path(path(name)), None).unwrap();
     assert_eq!(runs.len(), 1);
     let run = runs.remove(0);
@@ -26,7 +26,7 @@ fn log(name: &str) -> Run {
     run
 }
 
-fn read_as(name: &str, bytes: impl Into<Vec<u8>>) -> Result<Run, ReadError> {
+fn read_as(name: &str, bytes: impl Into<Vec<u8>>) -> Result<RecordedRun, ReadError> {
     read(&Source::bytes(name, bytes.into()), None).map(|mut runs| runs.remove(0))
 }
 
@@ -53,7 +53,7 @@ fn specs(recorded: &[RecordedMetric]) -> Vec<MetricSpec> {
 }
 
 /// The log measured as it says it was measured.
-fn measure(run: &Run) -> Results {
+fn measure(run: &RecordedRun) -> Results {
     let mut plan = Plan::new();
     for scorer in &run.recorded.scorers {
         plan = plan.scorer(scorer.name.as_str(), specs(&scorer.metrics));

@@ -1,6 +1,6 @@
 //! Solvers and scorers by name, as task files and command lines call them.
 
-use crate::{Fault, Judged, Scope, Scorer, Solver, State, scorers, solvers};
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult, Solver, scorers, solvers};
 use async_trait::async_trait;
 use calipers_core::{Error, ErrorKind, MetricSpec, Value, nearest};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// ```
 pub struct Catalog<T: ?Sized + 'static> {
     what: &'static str,
-    entries: &'static [Entry<T>],
+    entries: &'static [CatalogEntry<T>],
 }
 
 /// The solvers by name.
@@ -31,7 +31,7 @@ pub type Solvers = Catalog<dyn Solver>;
 pub type Scorers = Catalog<dyn Scorer>;
 
 /// One solver or scorer: what a catalogue knows of it.
-pub(crate) struct Entry<T: ?Sized + 'static> {
+pub(crate) struct CatalogEntry<T: ?Sized + 'static> {
     pub(crate) name: &'static str,
     /// One line on what it does.
     pub(crate) about: &'static str,
@@ -41,7 +41,7 @@ pub(crate) struct Entry<T: ?Sized + 'static> {
     pub(crate) places: usize,
     /// True where any other parameter is welcome, to fill in templates.
     pub(crate) open: bool,
-    pub(crate) make: fn(&Params<'_>) -> Result<Arc<T>, Error>,
+    pub(crate) make: fn(&CatalogParams<'_>) -> Result<Arc<T>, Error>,
 }
 
 impl<T: ?Sized> Catalog<T> {
@@ -74,7 +74,7 @@ impl<T: ?Sized> Catalog<T> {
         self.find(name).is_some_and(|entry| entry.open)
     }
 
-    fn find(&self, name: &str) -> Option<&'static Entry<T>> {
+    fn find(&self, name: &str) -> Option<&'static CatalogEntry<T>> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
@@ -95,7 +95,7 @@ impl<T: ?Sized> Catalog<T> {
         if let Some((unknown, _)) = given.iter().find(|(key, _)| !entry.open && !entry.params.contains(&&**key)) {
             return Err(unknown_param(entry.name, unknown, entry.params));
         }
-        (entry.make)(&Params { owner: entry.name, given })
+        (entry.make)(&CatalogParams { owner: entry.name, given })
     }
 }
 
@@ -115,7 +115,7 @@ impl Solvers {
     /// A solver by its name and a map of its parameters.
     pub fn make(&self, name: &str, params: &Value) -> Result<Arc<dyn Solver>, Error> {
         let inner = self.made(name, params)?;
-        Ok(Arc::new(Given { inner, params: recorded(params) }))
+        Ok(Arc::new(CatalogItem { inner, params: recorded(params) }))
     }
 }
 
@@ -129,18 +129,18 @@ impl Scorers {
     /// A scorer by its name and a map of its parameters.
     pub fn make(&self, name: &str, params: &Value) -> Result<Arc<dyn Scorer>, Error> {
         let inner = self.made(name, params)?;
-        Ok(Arc::new(Given { inner, params: recorded(params) }))
+        Ok(Arc::new(CatalogItem { inner, params: recorded(params) }))
     }
 }
 
 /// What was made, with the parameters that it was given.
-struct Given<T: ?Sized> {
+struct CatalogItem<T: ?Sized> {
     inner: Arc<T>,
     params: Value,
 }
 
 #[async_trait]
-impl Solver for Given<dyn Solver> {
+impl Solver for CatalogItem<dyn Solver> {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -153,13 +153,13 @@ impl Solver for Given<dyn Solver> {
         self.inner.asks_model()
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         self.inner.solve(state, scope).await
     }
 }
 
 #[async_trait]
-impl Scorer for Given<dyn Scorer> {
+impl Scorer for CatalogItem<dyn Scorer> {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -172,7 +172,7 @@ impl Scorer for Given<dyn Scorer> {
         self.inner.metrics()
     }
 
-    async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         self.inner.score(state, scope).await
     }
 }
@@ -205,12 +205,12 @@ fn unknown_param(owner: &str, name: &str, known: &[&str]) -> Error {
 }
 
 /// The parameters that something is made from, asked for by name and kind. What is null counts as not given.
-pub(crate) struct Params<'a> {
+pub(crate) struct CatalogParams<'a> {
     owner: &'static str,
     given: &'a [(Arc<str>, Value)],
 }
 
-impl<'a> Params<'a> {
+impl<'a> CatalogParams<'a> {
     pub(crate) fn get(&self, name: &str) -> Option<&'a Value> {
         let found = self.given.iter().find(|(key, _)| **key == *name);
         found.map(|(_, value)| value).filter(|value| !matches!(value, Value::Null))

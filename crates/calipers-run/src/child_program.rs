@@ -1,7 +1,7 @@
 //! Programs of others: JSON in on standard input, whatever they say out on standard output.
 
-use crate::Fault;
-use crate::catalog::{Params, argument, texts};
+use crate::AttemptFault;
+use crate::catalog::{CatalogParams, argument, texts};
 use calipers_core::{Error, LimitReached, Value};
 use futures_util::future::try_join3;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
@@ -36,14 +36,14 @@ pub(crate) struct Program {
 }
 
 /// What a program that ended well wrote, and how long it ran.
-pub(crate) struct Ran {
+pub(crate) struct ProgramOutput {
     pub(crate) stdout: Vec<u8>,
     pub(crate) time: Duration,
 }
 
 impl Program {
     /// A program from the parameters of a solver or scorer: a line for the shell, or a list of a program and its arguments.
-    pub(crate) fn new(params: &Params<'_>) -> Result<Self, Error> {
+    pub(crate) fn new(params: &CatalogParams<'_>) -> Result<Self, Error> {
         let cmd = params.get("cmd").ok_or_else(|| params.absent("cmd"))?;
         let words = texts(cmd).filter(|words| words.first().is_some_and(|program| !program.trim().is_empty()));
         let words = words
@@ -74,25 +74,25 @@ impl Program {
 
     /// Runs it to its end. Whatever happens, nothing that it started stays behind: it has a process group of its own, which is
     /// killed when it ends, when its time is over, and when whoever waits here is gone.
-    pub(crate) async fn run(&self, stdin: &[u8]) -> Result<Ran, Fault> {
+    pub(crate) async fn run(&self, stdin: &[u8]) -> Result<ProgramOutput, AttemptFault> {
         let started = Instant::now();
         let ran = self.run_unlimited(stdin);
         let stdout = match self.timeout {
             None => ran.await?,
             Some(limit) => timeout(limit, ran)
                 .await
-                .map_err(|_| Fault::Limit(LimitReached { kind: "time", limit: limit.as_secs_f64() }))??,
+                .map_err(|_| AttemptFault::Limit(LimitReached { kind: "time", limit: limit.as_secs_f64() }))??,
         };
-        Ok(Ran { stdout, time: started.elapsed() })
+        Ok(ProgramOutput { stdout, time: started.elapsed() })
     }
 
-    async fn run_unlimited(&self, stdin: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mut running = Running::start(self)?;
+    async fn run_unlimited(&self, stdin: &[u8]) -> Result<Vec<u8>, AttemptFault> {
+        let mut running = ProcessGroup::start(self)?;
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let status = running.wait(stdin, &mut stdout, &mut stderr).await;
-        let status = status.map_err(|error| Fault::new(format!("`{}`: {error}", self.shown)))?;
+        let status = status.map_err(|error| AttemptFault::new(format!("`{}`: {error}", self.shown)))?;
         if !status.success() {
-            return Err(Fault::new(format!("`{}` ended with {status}{}", self.shown, last_lines(&stderr))));
+            return Err(AttemptFault::new(format!("`{}` ended with {status}{}", self.shown, last_lines(&stderr))));
         }
         Ok(stdout)
     }
@@ -119,20 +119,20 @@ fn shell(line: &str) -> Vec<String> {
 }
 
 /// A process group under way.
-struct Running {
+struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     ended: bool,
 }
 
-impl Running {
-    fn start(program: &Program) -> Result<Self, Fault> {
+impl ProcessGroup {
+    fn start(program: &Program) -> Result<Self, AttemptFault> {
         let mut command = CommandWrap::from(program.command());
         command.wrap(KillOnDrop);
         #[cfg(unix)]
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
         let child = command.spawn().map_err(|error| {
             let place = program.cwd.as_ref().map_or_else(String::new, |cwd| format!(" in `{cwd}`"));
-            Fault::new(format!("cannot start `{}`{place}: {error}", program.argv[0]))
+            AttemptFault::new(format!("cannot start `{}`{place}: {error}", program.argv[0]))
         })?;
         Ok(Self { child, ended: false })
     }
@@ -167,7 +167,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if !self.ended {
             self.kill();

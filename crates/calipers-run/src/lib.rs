@@ -20,23 +20,25 @@ pub use catalog::{Catalog, Scorers, Solvers};
 pub use message_json::{
     id_to_json, message_from_json, message_to_json, output_from_json, output_to_json, usage_from_json, value_to_json,
 };
-pub use model::{Cache, Channel, ChannelOptions, Model, ModelError, ModelFault, Models, Request, Resolver, providers};
-pub use runner::{
-    Choice, EarlyStop, Ended, Job, Options, Scope, State, Status, Stop, Stopping, Watch, on_interrupt, on_terminate,
-    run,
+pub use model::{
+    AnswerCache, Channel, ChannelOptions, Model, ModelChannels, ModelError, ModelFault, Request, Resolver, providers,
 };
-pub use scorer::{Judged, Scorer};
+pub use runner::{
+    AttemptScope, AttemptState, Choice, Job, RunObserver, RunOptions, RunStatus, RunSummary, SkippedAttempt,
+    StopRequest, StoppingRule, on_interrupt, on_terminate, run,
+};
+pub use scorer::{Scorer, ScorerResult};
 pub use scorers::{ScorerFn, scorer_fn};
 pub use solver::Solver;
 pub use solvers::{Generate, generate};
-pub use task::{FailOnError, Limits, Task, TaskBuilder};
+pub use task::{AttemptLimits, FailOnError, Task, TaskBuilder};
 
 use calipers_core::LimitReached;
 use std::fmt;
 
 /// Why an attempt cannot go on.
 #[derive(Clone, Debug)]
-pub enum Fault {
+pub enum AttemptFault {
     /// A model did not answer.
     Model(ModelError),
     /// The attempt used up what it may use. It is scored as it stands.
@@ -45,7 +47,7 @@ pub enum Fault {
     Other(String),
 }
 
-impl Fault {
+impl AttemptFault {
     /// A fault in words.
     #[must_use]
     pub fn new(why: impl fmt::Display) -> Self {
@@ -53,7 +55,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for AttemptFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Model(error) => error.fmt(f),
@@ -63,9 +65,9 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for AttemptFault {}
 
-impl From<ModelError> for Fault {
+impl From<ModelError> for AttemptFault {
     fn from(error: ModelError) -> Self {
         Self::Model(error)
     }

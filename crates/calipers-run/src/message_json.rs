@@ -1,6 +1,6 @@
 //! Values, messages and answers as JSON: what programs are given and give back, and what caches keep.
 
-use crate::State;
+use crate::AttemptState;
 use calipers_core::{Message, ModelOutput, Role, SampleId, StopReason, ToolCall, Usage, Value};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
@@ -158,7 +158,7 @@ pub fn usage_from_json(json: &Json) -> Result<Usage, String> {
 }
 
 /// What a program is told of an attempt: never the right answers, nor what a scenario expects.
-pub(crate) fn attempt_to_json(state: &State) -> Json {
+pub(crate) fn attempt_to_json(state: &AttemptState) -> Json {
     const ANSWERS: [&str; 3] = ["expected_behaviors", "must_not", "evaluation_criteria"];
     let mut json = attempt(state);
     if let Some(Json::Object(metadata)) = json.get_mut("metadata") {
@@ -168,14 +168,14 @@ pub(crate) fn attempt_to_json(state: &State) -> Json {
 }
 
 /// What a program that scores is told of an attempt: all of it.
-pub(crate) fn scored_attempt_to_json(state: &State) -> Json {
+pub(crate) fn scored_attempt_to_json(state: &AttemptState) -> Json {
     let mut json = attempt(state);
     json["output"] = Json::from(state.completion());
     json["target"] = state.target.0.iter().map(|target| Json::from(&**target)).collect();
     json
 }
 
-fn attempt(state: &State) -> Json {
+fn attempt(state: &AttemptState) -> Json {
     let metadata = state.metadata.iter().map(|(key, value)| (key.to_string(), value_to_json(value)));
     json!({
         "id": id_to_json(&state.id),

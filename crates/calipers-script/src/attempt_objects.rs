@@ -3,7 +3,7 @@
 use crate::score_objects::{id_value, metadata_value, optional, to_starlark};
 use allocative::Allocative;
 use calipers_core::{Input, Message, ModelOutput, Target};
-use calipers_run::{Choice, State};
+use calipers_run::{AttemptState, Choice};
 use starlark::any::ProvidesStaticType;
 use starlark::environment::{Methods, MethodsBuilder};
 use starlark::values::dict::AllocDict;
@@ -17,7 +17,7 @@ use std::fmt;
 
 /// An attempt with what came of it.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
-pub(crate) struct StateObject(#[allocative(skip)] pub(crate) State);
+pub(crate) struct StateObject(#[allocative(skip)] pub(crate) AttemptState);
 
 starlark_simple_value!(StateObject);
 
@@ -298,7 +298,7 @@ impl<'v> StarlarkValue<'v> for TargetObject {
         let length = self.0.0.len() as i64;
         let from_start = if place < 0 { place + length } else { place };
         let text = usize::try_from(from_start).ok().and_then(|place| self.0.0.get(place));
-        let text = text.ok_or_else(|| crate::error::Complaint::new(format!("the target has no item {place}")))?;
+        let text = text.ok_or_else(|| crate::error::ArgumentError::new(format!("the target has no item {place}")))?;
         Ok(heap.alloc(&**text))
     }
 

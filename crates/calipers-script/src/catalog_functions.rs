@@ -2,15 +2,15 @@
 
 use crate::attempt_objects::{StateObject, TargetObject};
 use crate::builtin::{Builtin, bound, own_name, takes_nothing, unnamed};
-use crate::error::Complaint;
-use crate::library::{Shared, specs};
+use crate::error::ArgumentError;
+use crate::library::{SharedContext, specs};
 use crate::limits::Time;
 use crate::score_objects::{items, plain, score_in, shown};
-use crate::script_call::{Callee, Slot, session};
+use crate::script_call::{Callee, FunctionSlot, session};
 use allocative::Allocative;
 use calipers_core::{Labels, Metric, MetricSpec, Outcome, Registry, Value as CoreValue, accuracy, stderr};
 use calipers_run::providers::{MockModel, MockOutputs};
-use calipers_run::{Fault, Judged, Model, Scorer, Scorers, Solver, Solvers, State, scorer_fn};
+use calipers_run::{AttemptFault, AttemptState, Model, Scorer, ScorerResult, Scorers, Solver, Solvers, scorer_fn};
 use starlark::any::ProvidesStaticType;
 use starlark::collections::SmallMap;
 use starlark::environment::GlobalsBuilder;
@@ -53,26 +53,26 @@ impl Vocabulary {
 /// `command` a solver and a scorer. Where it stands says which is meant.
 pub(crate) fn add_parts(builder: &mut GlobalsBuilder, vocabulary: &Vocabulary) {
     for name in vocabulary.solvers.names().chain(vocabulary.scorers.names()) {
-        builder.set(name, Part { name: name.to_owned() });
+        builder.set(name, PartFunction { name: name.to_owned() });
     }
 }
 
 /// A solver or scorer by its name: called, it gives the one with these parameters.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
-pub(crate) struct Part {
+pub(crate) struct PartFunction {
     name: String,
 }
 
-starlark_simple_value!(Part);
+starlark_simple_value!(PartFunction);
 
-impl fmt::Display for Part {
+impl fmt::Display for PartFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
 }
 
 #[starlark_value(type = "function")]
-impl<'v> StarlarkValue<'v> for Part {
+impl<'v> StarlarkValue<'v> for PartFunction {
     fn name_for_call_stack(&self, _: Value<'v>) -> String {
         self.name.clone()
     }
@@ -90,9 +90,9 @@ impl<'v> StarlarkValue<'v> for Part {
 }
 
 /// Made, or not made because of this; `None` where nothing of that kind has the name.
-type Attempted<T> = Option<Result<T, Complaint>>;
+type PartResult<T> = Option<Result<T, ArgumentError>>;
 
-impl Part {
+impl PartFunction {
     /// What a call without arguments gives.
     pub(crate) fn made<'v>(&self, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<PartObject> {
         self.called(&[], &SmallMap::new(), eval)
@@ -113,15 +113,15 @@ impl Part {
         let (solvers, scorers) = (&vocabulary.solvers, &vocabulary.scorers);
         let solver = has(solvers.names(), &self.name).then(|| {
             let params = params(solvers.places(&self.name))?;
-            solvers.make(&self.name, &params).map_err(Complaint::from)
+            solvers.make(&self.name, &params).map_err(ArgumentError::from)
         });
         let scorer = has(scorers.names(), &self.name).then(|| {
             let params = params(scorers.places(&self.name))?;
-            scorers.make(&self.name, &params).map_err(Complaint::from)
+            scorers.make(&self.name, &params).map_err(ArgumentError::from)
         });
         let is_metric = has(vocabulary.metrics.names(), &self.name);
         let metric = is_metric.then(|| Builtin::new(&self.name).called(positions, named, eval));
-        let metric = metric.map(|made| made.map_err(|error| Complaint::of(&error)));
+        let metric = metric.map(|made| made.map_err(|error| ArgumentError::of(&error)));
         let made = PartObject { name: self.name.clone(), metric, solver, scorer, models };
         match made.mistake() {
             Some(complaint) => Err(complaint.into()),
@@ -135,11 +135,11 @@ fn has<'a>(mut names: impl Iterator<Item = &'a str>, name: &str) -> bool {
 }
 
 /// Parameters as values. A model stands for its name, and is kept.
-fn plain_params(given: Vec<(String, Value<'_>)>, models: &mut Vec<Arc<dyn Model>>) -> Result<CoreValue, Complaint> {
+fn plain_params(given: Vec<(String, Value<'_>)>, models: &mut Vec<Arc<dyn Model>>) -> Result<CoreValue, ArgumentError> {
     let mut params: Vec<(Arc<str>, CoreValue)> = Vec::new();
     for (name, value) in given {
         let value = named_models(value, models).map_or_else(|| plain(value), Ok);
-        let value = value.map_err(|complaint| Complaint { focus: Some(name.clone()), ..complaint })?;
+        let value = value.map_err(|complaint| ArgumentError { focus: Some(name.clone()), ..complaint })?;
         params.push((name.into(), value));
     }
     Ok(CoreValue::Map(params))
@@ -164,11 +164,11 @@ fn named_models(value: Value<'_>, models: &mut Vec<Arc<dyn Model>>) -> Option<Co
 pub(crate) struct PartObject {
     name: String,
     #[allocative(skip)]
-    metric: Attempted<Metric>,
+    metric: PartResult<Metric>,
     #[allocative(skip)]
-    solver: Attempted<Arc<dyn Solver>>,
+    solver: PartResult<Arc<dyn Solver>>,
     #[allocative(skip)]
-    scorer: Attempted<Arc<dyn Scorer>>,
+    scorer: PartResult<Arc<dyn Scorer>>,
     /// Models that its parameters name.
     #[allocative(skip)]
     models: Vec<Arc<dyn Model>>,
@@ -198,8 +198,8 @@ impl PartObject {
     }
 
     /// What is wrong, where it is good for nothing.
-    fn mistake(&self) -> Option<Complaint> {
-        fn wrong<T>(made: &Attempted<T>) -> Option<&Complaint> {
+    fn mistake(&self) -> Option<ArgumentError> {
+        fn wrong<T>(made: &PartResult<T>) -> Option<&ArgumentError> {
             made.as_ref().and_then(|made| made.as_ref().err())
         }
         let is_good = matches!(self.metric, Some(Ok(_))) || matches!(self.solver, Some(Ok(_)));
@@ -213,12 +213,12 @@ impl PartObject {
         self.metric.is_some()
     }
 
-    pub(crate) fn metric(&self) -> Result<Metric, Complaint> {
+    pub(crate) fn metric(&self) -> Result<Metric, ArgumentError> {
         self.metric.clone().unwrap_or_else(|| Err(self.is_not("metric")))
     }
 
-    fn is_not(&self, kind: &str) -> Complaint {
-        Complaint::new(format!("`{}` is not a {kind}", self.name)).hint(such_as(kind))
+    fn is_not(&self, kind: &str) -> ArgumentError {
+        ArgumentError::new(format!("`{}` is not a {kind}", self.name)).hint(such_as(kind))
     }
 }
 
@@ -231,55 +231,61 @@ fn such_as(kind: &str) -> &'static str {
 }
 
 /// Solvers or scorers, and the models that they bring.
-pub(crate) struct Chosen<P: ?Sized> {
+pub(crate) struct PartList<P: ?Sized> {
     pub(crate) parts: Vec<Arc<P>>,
     pub(crate) models: Vec<Arc<dyn Model>>,
 }
 
-impl<P: ?Sized> Chosen<P> {
+impl<P: ?Sized> PartList<P> {
     fn new() -> Self {
         Self { parts: Vec::new(), models: Vec::new() }
     }
 }
 
 /// What is looked for: solvers or scorers.
-struct Wanted<P: ?Sized> {
+struct PartKind<P: ?Sized> {
     kind: &'static str,
-    of: fn(&PartObject) -> &Attempted<Arc<P>>,
+    of: fn(&PartObject) -> &PartResult<Arc<P>>,
     /// True where a function can be one.
     takes_functions: bool,
 }
 
 /// The solvers that a value stands for: one, or a list of them.
-pub(crate) fn solvers<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Chosen<dyn Solver>> {
-    let mut chosen = Chosen::new();
-    Wanted { kind: "solver", of: |part| &part.solver, takes_functions: false }.gather(value, eval, 0, &mut chosen)?;
+pub(crate) fn solvers<'v>(
+    value: Value<'v>,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<PartList<dyn Solver>> {
+    let mut chosen = PartList::new();
+    PartKind { kind: "solver", of: |part| &part.solver, takes_functions: false }.gather(value, eval, 0, &mut chosen)?;
     Ok(chosen)
 }
 
 /// The scorers that a value stands for: one, or a list of them.
-pub(crate) fn scorers<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<Chosen<dyn Scorer>> {
-    let mut chosen = Chosen::new();
-    Wanted { kind: "scorer", of: |part| &part.scorer, takes_functions: true }.gather(value, eval, 0, &mut chosen)?;
+pub(crate) fn scorers<'v>(
+    value: Value<'v>,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<PartList<dyn Scorer>> {
+    let mut chosen = PartList::new();
+    PartKind { kind: "scorer", of: |part| &part.scorer, takes_functions: true }.gather(value, eval, 0, &mut chosen)?;
     Ok(chosen)
 }
 
 /// Lists in lists, and functions that give functions, are followed this far.
 const DEPTH_MAX: usize = 8;
 
-impl<P: ?Sized> Wanted<P> {
+impl<P: ?Sized> PartKind<P> {
     fn gather<'v>(
         &self,
         value: Value<'v>,
         eval: &mut Evaluator<'v, '_, '_>,
         depth: usize,
-        chosen: &mut Chosen<P>,
+        chosen: &mut PartList<P>,
     ) -> starlark::Result<()> {
         let value = unnamed(value, eval);
         if let Some(made) = value.downcast_ref::<PartObject>() {
             return Ok(self.take(made, chosen)?);
         }
-        if let Some(part) = value.downcast_ref::<Part>() {
+        if let Some(part) = value.downcast_ref::<PartFunction>() {
             return Ok(self.take(&part.made(eval)?, chosen)?);
         }
         if depth < DEPTH_MAX {
@@ -295,11 +301,11 @@ impl<P: ?Sized> Wanted<P> {
                 return Ok(self.take(&own_scorer(value, &name, None, eval)?, chosen)?);
             }
         }
-        let found = Complaint::new(format!("expected a {}, found {}", self.kind, shown(value)));
+        let found = ArgumentError::new(format!("expected a {}, found {}", self.kind, shown(value)));
         Err(found.hint(such_as(self.kind)).into())
     }
 
-    fn take(&self, made: &PartObject, chosen: &mut Chosen<P>) -> Result<(), Complaint> {
+    fn take(&self, made: &PartObject, chosen: &mut PartList<P>) -> Result<(), ArgumentError> {
         let part = (self.of)(made).clone().unwrap_or_else(|| Err(made.is_not(self.kind)))?;
         chosen.parts.push(part);
         chosen.models.extend(made.models.iter().cloned());
@@ -316,32 +322,32 @@ fn own_scorer<'v>(
 ) -> starlark::Result<PartObject> {
     let session = session(eval)?;
     if !function.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(2, &[])) {
-        let complaint = Complaint::new(format!("`{name}` cannot be called with a state and a target"));
+        let complaint = ArgumentError::new(format!("`{name}` cannot be called with a state and a target"));
         return Err(complaint.hint("a scorer is a function of two arguments, `state` and `target`").into());
     }
     let (slot, shared) = (session.keep(function, eval), session.shared.clone());
     let metrics = metrics.unwrap_or_else(|| vec![accuracy().into(), stderr().into()]);
-    let judge = move |state: &State| judge(&shared, &slot, state);
+    let judge = move |state: &AttemptState| judge(&shared, &slot, state);
     Ok(PartObject::of_scorer(Arc::new(scorer_fn(name, metrics, judge))))
 }
 
-fn judge(shared: &Arc<Shared>, slot: &Slot, state: &State) -> Result<Judged, Fault> {
+fn judge(shared: &Arc<SharedContext>, slot: &FunctionSlot, state: &AttemptState) -> Result<ScorerResult, AttemptFault> {
     let callee = Callee { shared, slot, scores: 1, time: Time::PerCall };
     let judged = callee.call(
         |heap| vec![heap.alloc(StateObject(state.clone())), heap.alloc(TargetObject(state.target.clone()))],
         outcome,
     );
-    judged.map(Judged::from).map_err(Fault::new)
+    judged.map(ScorerResult::from).map_err(AttemptFault::new)
 }
 
 /// What a scorer of a script gives: a score, a plain value, or `None`, which says that it cannot tell.
-fn outcome(answer: Value<'_>) -> Result<Outcome, Complaint> {
+fn outcome(answer: Value<'_>) -> Result<Outcome, ArgumentError> {
     if answer.is_none() {
         return Ok(Outcome::unscored("the scorer gave no score"));
     }
     let Some(mut score) = score_in(answer) else {
         let what = format!("the scorer gives {}, not a score", shown(answer));
-        return Err(Complaint::new(what).hint("return `Score(value = …)`, a plain value, or `None` for no score"));
+        return Err(ArgumentError::new(what).hint("return `Score(value = …)`, a plain value, or `None` for no score"));
     };
     if matches!(score.value, CoreValue::Null) {
         score.value = CoreValue::Missing;
@@ -395,7 +401,7 @@ pub(crate) fn part_names(builder: &mut GlobalsBuilder) {
         #[starlark(default = "model")] name: &str,
     ) -> starlark::Result<ModelObject> {
         let outputs = match outputs.into_option() {
-            Some(outputs) => MockOutputs::from_value(&plain(outputs)?).map_err(Complaint::new)?,
+            Some(outputs) => MockOutputs::from_value(&plain(outputs)?).map_err(ArgumentError::new)?,
             None => MockOutputs::default(),
         };
         Ok(ModelObject(Arc::new(MockModel::new(outputs).named(format!("mockllm/{name}")))))

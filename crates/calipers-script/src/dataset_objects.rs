@@ -1,12 +1,12 @@
 //! Samples, and the files that they come from.
 
 use crate::attempt_objects::{MessageObject, input_value};
-use crate::error::Complaint;
-use crate::library::Shared;
+use crate::error::ArgumentError;
+use crate::library::SharedContext;
 use crate::limits::Time;
-use crate::named_arguments::{Options, texts, whole, wrong};
+use crate::named_arguments::{NamedArguments, texts, whole, wrong};
 use crate::score_objects::{id_value, items, metadata_in, metadata_value, shown, to_starlark};
-use crate::script_call::{Callee, Slot, session};
+use crate::script_call::{Callee, FunctionSlot, session};
 use allocative::Allocative;
 use calipers_core::{
     Dataset, Error, Fields, FileDataset, FileKind, Input, Mapping, Message, Metadata, Origin, Role, Sample, SampleId,
@@ -112,7 +112,7 @@ impl fmt::Display for DatasetObject {
 impl<'v> StarlarkValue<'v> for DatasetObject {}
 
 /// The dataset that a value stands for: one that was made, or a list of samples.
-pub(crate) fn dataset(value: Value<'_>) -> Result<Dataset, Complaint> {
+pub(crate) fn dataset(value: Value<'_>) -> Result<Dataset, ArgumentError> {
     if let Some(dataset) = value.downcast_ref::<DatasetObject>() {
         return Ok(dataset.0.clone());
     }
@@ -127,12 +127,12 @@ pub(crate) fn dataset(value: Value<'_>) -> Result<Dataset, Complaint> {
 }
 
 /// The samples of a list.
-fn samples(value: Value<'_>) -> Result<Vec<Sample>, Complaint> {
-    let items = items(value).ok_or_else(|| Complaint::new(format!("{} is not a list of samples", shown(value))))?;
+fn samples(value: Value<'_>) -> Result<Vec<Sample>, ArgumentError> {
+    let items = items(value).ok_or_else(|| ArgumentError::new(format!("{} is not a list of samples", shown(value))))?;
     let sample = |(index, item): (usize, &Value<'_>)| match item.downcast_ref::<SampleObject>() {
         Some(sample) => Ok(sample.0.clone()),
         None => {
-            let complaint = Complaint::new(format!("item {} is {}, not a Sample", index + 1, shown(*item)));
+            let complaint = ArgumentError::new(format!("item {} is {}, not a Sample", index + 1, shown(*item)));
             Err(complaint.hint("write `Sample(input = …, target = …)`"))
         }
     };
@@ -140,7 +140,7 @@ fn samples(value: Value<'_>) -> Result<Vec<Sample>, Complaint> {
 }
 
 /// What a sample says: a text, or a list of messages.
-fn input(value: Value<'_>) -> Result<Input, Complaint> {
+fn input(value: Value<'_>) -> Result<Input, ArgumentError> {
     if let Some(text) = value.unpack_str() {
         return Ok(Input::Text(text.into()));
     }
@@ -151,7 +151,7 @@ fn input(value: Value<'_>) -> Result<Input, Complaint> {
 }
 
 /// A message, or a dict with its role and content.
-fn message(value: Value<'_>) -> Result<Message, Complaint> {
+fn message(value: Value<'_>) -> Result<Message, ArgumentError> {
     if let Some(message) = value.downcast_ref::<MessageObject>() {
         return Ok(message.0.clone());
     }
@@ -160,14 +160,14 @@ fn message(value: Value<'_>) -> Result<Message, Complaint> {
         Some((Role::parse(&text("role")?)?, text("content")?))
     });
     let Some((role, content)) = parts else {
-        let complaint = Complaint::new(format!("{} is not a message", shown(value)));
+        let complaint = ArgumentError::new(format!("{} is not a message", shown(value)));
         let hint = "write {\"role\": \"user\", \"content\": \"…\"}; roles are system, user, assistant and tool";
         return Err(complaint.hint(hint));
     };
     Ok(Message::new(role, content))
 }
 
-fn sample_id(value: Value<'_>) -> Result<SampleId, Complaint> {
+fn sample_id(value: Value<'_>) -> Result<SampleId, ArgumentError> {
     if let Some(text) = value.unpack_str() {
         return Ok(text.into());
     }
@@ -178,7 +178,7 @@ fn sample_id(value: Value<'_>) -> Result<SampleId, Complaint> {
 }
 
 /// Texts of a parameter of a sample that may be one text or several.
-fn several(name: &str, value: NoneOr<Value<'_>>) -> Result<Vec<Arc<str>>, Complaint> {
+fn several(name: &str, value: NoneOr<Value<'_>>) -> Result<Vec<Arc<str>>, ArgumentError> {
     let Some(value) = value.into_option() else { return Ok(Vec::new()) };
     let found = texts(value).ok_or_else(|| wrong("Sample", name, value, "a text or a list of texts"));
     let found = found.map_err(|complaint| complaint.hint("`str(x)` makes a text of a number"))?;
@@ -195,10 +195,10 @@ fn file<'v>(
     eval: &Evaluator<'v, '_, '_>,
 ) -> starlark::Result<DatasetObject> {
     if path.contains("://") {
-        let complaint = Complaint::new(format!("`{path}` is an address, not a file"));
+        let complaint = ArgumentError::new(format!("`{path}` is an address, not a file"));
         return Err(complaint.hint("download it first, and name the file").into());
     }
-    let options = Options::new(function, &["path", "sample_fields"], others);
+    let options = NamedArguments::new(function, &["path", "sample_fields"], others);
     let mut file = FileDataset::new(path, kind);
     if let Some(fields) = sample_fields.into_option() {
         match fields.downcast_ref::<FieldsObject>() {
@@ -218,12 +218,12 @@ fn file<'v>(
     Ok(DatasetObject(dataset))
 }
 
-fn one_character(delimiter: &str) -> Result<char, Complaint> {
+fn one_character(delimiter: &str) -> Result<char, ArgumentError> {
     let mut characters = delimiter.chars();
     match (characters.next(), characters.next()) {
         (Some(one), None) => Ok(one),
         _ => {
-            let mut complaint = Complaint::new("a delimiter is one character, such as `;`");
+            let mut complaint = ArgumentError::new("a delimiter is one character, such as `;`");
             complaint.focus = Some("delimiter".into());
             Err(complaint)
         }
@@ -232,7 +232,7 @@ fn one_character(delimiter: &str) -> Result<char, Complaint> {
 
 /// The name, order and number of samples. What is shuffled has a seed, 0 where none is given: the order is the same
 /// in every run.
-fn arranged(dataset: &mut Dataset, options: &Options<'_>) -> Result<(), Complaint> {
+fn arranged(dataset: &mut Dataset, options: &NamedArguments<'_>) -> Result<(), ArgumentError> {
     dataset.name = options.text("name")?;
     let seed = options.count("seed", 0)?.unwrap_or(0);
     dataset.shuffle = options.flag("shuffle")?.then_some(seed);
@@ -260,7 +260,7 @@ fn mapping<'v>(by: &'static str, function: Value<'v>, eval: &Evaluator<'v, '_, '
     Ok(Mapping::new(move |record| mapped(&shared, &slot, record)))
 }
 
-fn mapped(shared: &Arc<Shared>, slot: &Slot, record: &CoreValue) -> Result<Vec<Sample>, Error> {
+fn mapped(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreValue) -> Result<Vec<Sample>, Error> {
     let callee = Callee { shared, slot, scores: 1, time: Time::PerCall };
     let made = callee.call(
         |heap| vec![to_starlark(record, heap)],
@@ -268,7 +268,7 @@ fn mapped(shared: &Arc<Shared>, slot: &Slot, record: &CoreValue) -> Result<Vec<S
             Some(sample) => Ok(vec![sample.0.clone()]),
             None => samples(answer).map_err(|complaint| match items(answer) {
                 Some(_) => complaint,
-                None => Complaint::new(format!("a record gives {}, not a Sample or a list of them", shown(answer)))
+                None => ArgumentError::new(format!("a record gives {}, not a Sample or a list of them", shown(answer)))
                     .hint("return `[]` to leave a record out"),
             }),
         },
@@ -321,7 +321,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         samples: Value<'v>,
         #[starlark(kwargs)] others: SmallMap<String, Value<'v>>,
     ) -> starlark::Result<DatasetObject> {
-        let options = Options::new("MemoryDataset", &["samples"], others);
+        let options = NamedArguments::new("MemoryDataset", &["samples"], others);
         let mut dataset = Dataset::from(self::samples(samples)?);
         arranged(&mut dataset, &options)?;
         options.finish()?;

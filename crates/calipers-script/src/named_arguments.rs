@@ -1,6 +1,6 @@
 //! The named arguments of a function with many of them.
 
-use crate::error::Complaint;
+use crate::error::ArgumentError;
 use crate::score_objects::{items, number, plain, shown};
 use calipers_core::{Metadata, Value as CoreValue};
 use starlark::collections::SmallMap;
@@ -8,14 +8,14 @@ use starlark::values::{UnpackValue, Value};
 use std::cell::RefCell;
 
 /// Named arguments, asked for by name and kind. `None` counts as not given.
-pub(crate) struct Options<'v> {
+pub(crate) struct NamedArguments<'v> {
     function: &'static str,
     given: SmallMap<String, Value<'v>>,
     /// The names that the function asked about.
     known: RefCell<Vec<&'static str>>,
 }
 
-impl<'v> Options<'v> {
+impl<'v> NamedArguments<'v> {
     /// The named arguments of a function that also has parameters of these names.
     pub(crate) fn new(function: &'static str, parameters: &[&'static str], given: SmallMap<String, Value<'v>>) -> Self {
         Self { function, given, known: RefCell::new(parameters.to_vec()) }
@@ -27,10 +27,10 @@ impl<'v> Options<'v> {
     }
 
     /// An error for the first name that the function did not ask about.
-    pub(crate) fn finish(self) -> Result<(), Complaint> {
+    pub(crate) fn finish(self) -> Result<(), ArgumentError> {
         let known = self.known.into_inner();
         let Some(unknown) = self.given.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
-        let mut complaint = Complaint::new(format!("`{}` has no parameter `{unknown}`", self.function));
+        let mut complaint = ArgumentError::new(format!("`{}` has no parameter `{unknown}`", self.function));
         complaint.focus = Some(unknown.clone());
         Err(complaint.hint(match calipers_core::nearest(unknown, &known) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
@@ -38,7 +38,7 @@ impl<'v> Options<'v> {
         }))
     }
 
-    pub(crate) fn wrong(&self, name: &str, found: Value<'_>, wanted: &str) -> Complaint {
+    pub(crate) fn wrong(&self, name: &str, found: Value<'_>, wanted: &str) -> ArgumentError {
         wrong(self.function, name, found, wanted)
     }
 
@@ -47,36 +47,36 @@ impl<'v> Options<'v> {
         name: &'static str,
         wanted: &str,
         read: impl FnOnce(Value<'v>) -> Option<T>,
-    ) -> Result<Option<T>, Complaint> {
+    ) -> Result<Option<T>, ArgumentError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         read(value).map(Some).ok_or_else(|| self.wrong(name, value, wanted))
     }
 
-    pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, Complaint> {
+    pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, ArgumentError> {
         self.read(name, "a text", |value| value.unpack_str().map(str::to_owned))
     }
 
     /// One text or a list of them.
-    pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<String>, Complaint> {
+    pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<String>, ArgumentError> {
         Ok(self.read(name, "a text or a list of texts", texts)?.unwrap_or_default())
     }
 
-    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Complaint> {
+    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, ArgumentError> {
         Ok(self.read(name, "`True` or `False`", Value::unpack_bool)?.unwrap_or(false))
     }
 
     /// A whole number of at least so many.
-    pub(crate) fn count(&self, name: &'static str, least: u64) -> Result<Option<u64>, Complaint> {
+    pub(crate) fn count(&self, name: &'static str, least: u64) -> Result<Option<u64>, ArgumentError> {
         self.read(name, &format!("a whole number of at least {least}"), |value| whole(value).filter(|n| *n >= least))
     }
 
     /// A finite number from 0.
-    pub(crate) fn amount(&self, name: &'static str) -> Result<Option<f64>, Complaint> {
+    pub(crate) fn amount(&self, name: &'static str) -> Result<Option<f64>, ArgumentError> {
         let is_amount = |x: &f64| x.is_finite() && *x >= 0.0;
         self.read(name, "a number from 0", |value| is_number(value).then(|| number(value))?.filter(is_amount))
     }
 
-    pub(crate) fn metadata(&self, name: &'static str) -> Result<Metadata, Complaint> {
+    pub(crate) fn metadata(&self, name: &'static str) -> Result<Metadata, ArgumentError> {
         let read = |value| match plain(value) {
             Ok(CoreValue::Map(entries)) => Some(Metadata::new(entries)),
             _ => None,
@@ -85,8 +85,8 @@ impl<'v> Options<'v> {
     }
 }
 
-pub(crate) fn wrong(function: &str, name: &str, found: Value<'_>, wanted: &str) -> Complaint {
-    let mut complaint = Complaint::new(format!("`{function}`: {name} is {}, not {wanted}", shown(found)));
+pub(crate) fn wrong(function: &str, name: &str, found: Value<'_>, wanted: &str) -> ArgumentError {
+    let mut complaint = ArgumentError::new(format!("`{function}`: {name} is {}, not {wanted}", shown(found)));
     complaint.focus = Some(name.to_owned());
     complaint
 }

@@ -1,7 +1,7 @@
 //! What scripts see: metrics, and scores with the attributes that Inspect gives them.
 
-use crate::error::Complaint;
-use crate::script_call::{Slot, session};
+use crate::error::ArgumentError;
+use crate::script_call::{FunctionSlot, session};
 use allocative::Allocative;
 use calipers_core::{Metadata, Metric, Reducer, SampleId, SampleScore, Score, Value as CoreValue};
 use starlark::any::ProvidesStaticType;
@@ -24,7 +24,7 @@ pub(crate) struct MetricObject {
     #[allocative(skip)]
     pub(crate) metric: Metric,
     #[allocative(skip)]
-    pub(crate) function: Option<Slot>,
+    pub(crate) function: Option<FunctionSlot>,
 }
 
 starlark_simple_value!(MetricObject);
@@ -255,8 +255,8 @@ pub(crate) fn number(value: Value<'_>) -> Option<f64> {
     UnpackFloat::unpack_value(value).ok().flatten().map(|UnpackFloat(x)| x)
 }
 
-pub(crate) fn plain(value: Value<'_>) -> Result<CoreValue, Complaint> {
-    from_starlark(value).ok_or_else(|| Complaint::new(format!("{} is no plain value", shown(value))))
+pub(crate) fn plain(value: Value<'_>) -> Result<CoreValue, ArgumentError> {
+    from_starlark(value).ok_or_else(|| ArgumentError::new(format!("{} is no plain value", shown(value))))
 }
 
 /// The score in a value that is one.
@@ -267,11 +267,11 @@ pub(crate) fn score_in(value: Value<'_>) -> Option<Score> {
     }
 }
 
-pub(crate) fn metadata_in(value: Value<'_>) -> Result<Option<Arc<Metadata>>, Complaint> {
+pub(crate) fn metadata_in(value: Value<'_>) -> Result<Option<Arc<Metadata>>, ArgumentError> {
     match plain(value)? {
         CoreValue::Null => Ok(None),
         CoreValue::Map(entries) => Ok(Some(Arc::new(Metadata::new(entries)))),
-        _ => Err(Complaint::new(format!("metadata is {}, not a dict with text keys", shown(value)))),
+        _ => Err(ArgumentError::new(format!("metadata is {}, not a dict with text keys", shown(value)))),
     }
 }
 

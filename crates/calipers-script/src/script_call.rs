@@ -1,8 +1,8 @@
 //! Calls into scripts, under limits.
 
-use crate::error::{Complaint, ScriptError, visible};
-use crate::library::Shared;
-use crate::limits::{Running, Time};
+use crate::error::{ArgumentError, ScriptError, visible};
+use crate::library::SharedContext;
+use crate::limits::{RunningScript, Time};
 use crate::score_objects::{SampleScoreObject, ScoreObject, items, number, score_in, shown};
 use calipers_core::{
     Answer, Error, IntoAnswer, Metric, Reducer, SampleScore, Score, Tally, Value as CoreValue, metric,
@@ -19,30 +19,30 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// A function of a script that is known for good once the module it belongs to is frozen.
-pub(crate) type Slot = Arc<OnceLock<OwnedFrozenValue>>;
+pub(crate) type FunctionSlot = Arc<OnceLock<OwnedFrozenValue>>;
 
 /// What functions of ours know of the evaluation that calls them.
 #[derive(ProvidesStaticType)]
 pub(crate) struct Session {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedContext>,
     /// Functions that metrics were made of, in the order of their names in the module.
-    pub(crate) slots: RefCell<Vec<Slot>>,
+    pub(crate) slots: RefCell<Vec<FunctionSlot>>,
     late: Box<dyn Fn() -> bool>,
 }
 
 impl Session {
-    pub(crate) fn new(shared: &Arc<Shared>, running: &Running) -> Self {
+    pub(crate) fn new(shared: &Arc<SharedContext>, running: &RunningScript) -> Self {
         Self { shared: shared.clone(), slots: RefCell::default(), late: Box::new(running.late()) }
     }
 
     /// An error once the time is up: for loops of ours, which take no steps.
-    pub(crate) fn check_time(&self) -> Result<(), Complaint> {
+    pub(crate) fn check_time(&self) -> Result<(), ArgumentError> {
         if (self.late)() { Err(crate::error::too_slow()) } else { Ok(()) }
     }
 
     /// Keeps a function until it can be taken out of the frozen module.
-    pub(crate) fn keep<'v>(&self, function: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> Slot {
-        let slot = Slot::default();
+    pub(crate) fn keep<'v>(&self, function: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> FunctionSlot {
+        let slot = FunctionSlot::default();
         let mut slots = self.slots.borrow_mut();
         eval.module().set(&slot_name(slots.len()), function);
         slots.push(slot.clone());
@@ -112,8 +112,8 @@ pub(crate) fn caught<T>(evaluate: impl FnOnce() -> Result<T, ScriptError>) -> Re
 
 /// A function of a script, ready to be called.
 pub(crate) struct Callee<'a> {
-    pub(crate) shared: &'a Arc<Shared>,
-    pub(crate) slot: &'a Slot,
+    pub(crate) shared: &'a Arc<SharedContext>,
+    pub(crate) slot: &'a FunctionSlot,
     /// How many scores it is given, each of which allows it more steps.
     pub(crate) scores: usize,
     pub(crate) time: Time,
@@ -124,7 +124,7 @@ impl Callee<'_> {
     pub(crate) fn call<T>(
         &self,
         arguments: impl for<'v> FnOnce(Heap<'v>) -> Vec<Value<'v>>,
-        read: impl for<'v> FnOnce(Value<'v>) -> Result<T, Complaint>,
+        read: impl for<'v> FnOnce(Value<'v>) -> Result<T, ArgumentError>,
     ) -> Result<T, ScriptError> {
         let shared = self.shared;
         let Some(function) = self.slot.get() else {
@@ -147,14 +147,14 @@ impl Callee<'_> {
 }
 
 /// What a metric of a script gives.
-enum Given {
+enum MetricReturn {
     Number(f64),
     Nothing,
-    Listed(Vec<Given>),
-    Named(Vec<(String, Given)>),
+    Listed(Vec<MetricReturn>),
+    Named(Vec<(String, MetricReturn)>),
 }
 
-impl Given {
+impl MetricReturn {
     fn of(value: Value<'_>, depth: usize) -> Option<Self> {
         if value.is_none() {
             return Some(Self::Nothing);
@@ -176,7 +176,7 @@ impl Given {
     }
 }
 
-impl IntoAnswer for Given {
+impl IntoAnswer for MetricReturn {
     fn into_answer(self, tally: Tally) -> Answer {
         match self {
             Self::Number(x) => x.into_answer(tally),
@@ -193,13 +193,18 @@ impl IntoAnswer for Given {
 }
 
 /// A metric from a function of a script.
-pub(crate) fn script_metric(shared: &Arc<Shared>, name: &str, params: Vec<(String, CoreValue)>, slot: Slot) -> Metric {
+pub(crate) fn script_metric(
+    shared: &Arc<SharedContext>,
+    name: &str,
+    params: Vec<(String, CoreValue)>,
+    slot: FunctionSlot,
+) -> Metric {
     let own = shared.clone();
     let made = metric(name, move |scores: &[SampleScore]| measure(&own, &slot, scores));
     params.into_iter().fold(made, |metric, (name, value)| metric.param(name, value))
 }
 
-fn measure(shared: &Arc<Shared>, slot: &Slot, scores: &[SampleScore]) -> Result<Given, Error> {
+fn measure(shared: &Arc<SharedContext>, slot: &FunctionSlot, scores: &[SampleScore]) -> Result<MetricReturn, Error> {
     let callee = Callee { shared, slot, scores: scores.len(), time: Time::Shared };
     let given = callee.call(
         |heap| {
@@ -207,9 +212,9 @@ fn measure(shared: &Arc<Shared>, slot: &Slot, scores: &[SampleScore]) -> Result<
             vec![heap.alloc(AllocList(scores.collect::<Vec<_>>()))]
         },
         |answer| {
-            Given::of(answer, 0).ok_or_else(|| {
+            MetricReturn::of(answer, 0).ok_or_else(|| {
                 let what = format!("the metric gives {}, not a number, or a list or a dict of numbers", shown(answer));
-                let complaint = Complaint::new(what);
+                let complaint = ArgumentError::new(what);
                 if answer.get_type() == "function" {
                     complaint.hint("call it with its arguments in the expression")
                 } else {
@@ -222,7 +227,7 @@ fn measure(shared: &Arc<Shared>, slot: &Slot, scores: &[SampleScore]) -> Result<
 }
 
 /// A reducer from a function of a script.
-pub(crate) fn script_reducer(shared: &Arc<Shared>, name: &str, slot: Slot) -> Reducer {
+pub(crate) fn script_reducer(shared: &Arc<SharedContext>, name: &str, slot: FunctionSlot) -> Reducer {
     let shared = shared.clone();
     calipers_core::score_reducer(name, move |scores: &[Score]| {
         // Attempts without a score are left out, as the built-in reducers leave them out.
@@ -239,7 +244,7 @@ pub(crate) fn script_reducer(shared: &Arc<Shared>, name: &str, slot: Slot) -> Re
             |answer| {
                 let Some(mut score) = score_in(answer) else {
                     let what = format!("the reducer gives {}, not a score", shown(answer));
-                    return Err(Complaint::new(what).hint("return `Score(value = …)`"));
+                    return Err(ArgumentError::new(what).hint("return `Score(value = …)`"));
                 };
                 if matches!(score.value, CoreValue::Null) {
                     score.value = CoreValue::Missing;

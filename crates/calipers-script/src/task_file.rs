@@ -3,7 +3,7 @@
 use crate::catalog_functions::Vocabulary;
 use crate::error::ScriptError;
 use crate::library::{Library, on_large_stack, read};
-use crate::limits::Limits;
+use crate::limits::ScriptLimits;
 use crate::score_objects::to_starlark;
 use crate::task_object::{TaskObject, task_in};
 use calipers_core::{Value as CoreValue, nearest};
@@ -29,7 +29,7 @@ pub struct TaskFile {
 
 impl TaskFile {
     /// Reads a file and those that it loads.
-    pub fn load(path: impl AsRef<Path>, vocabulary: Vocabulary, limits: Limits) -> Result<Self, ScriptError> {
+    pub fn load(path: impl AsRef<Path>, vocabulary: Vocabulary, limits: ScriptLimits) -> Result<Self, ScriptError> {
         let path = path.as_ref();
         let source = read(path).map_err(|why| ScriptError::new(why).hint("check the name of the file"))?;
         Self::parse(path, &source, vocabulary, limits)
@@ -40,7 +40,7 @@ impl TaskFile {
         path: impl AsRef<Path>,
         source: &str,
         vocabulary: Vocabulary,
-        limits: Limits,
+        limits: ScriptLimits,
     ) -> Result<Self, ScriptError> {
         let path = path.as_ref();
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();

@@ -1,15 +1,15 @@
 //! Tasks, with all that they may say.
 
 use crate::builtin::as_reducer;
-use crate::catalog_functions::{Chosen, ModelObject, scorers, solvers};
+use crate::catalog_functions::{ModelObject, PartList, scorers, solvers};
 use crate::dataset_objects::dataset;
-use crate::error::Complaint;
+use crate::error::ArgumentError;
 use crate::library::specs;
-use crate::named_arguments::{Options, is_number, whole, wrong};
+use crate::named_arguments::{NamedArguments, is_number, whole, wrong};
 use crate::score_objects::{items, number, plain, shown};
 use allocative::Allocative;
 use calipers_core::{Epochs, GenerateConfig, Value as CoreValue};
-use calipers_run::{FailOnError, Limits, Model, Task};
+use calipers_run::{FailOnError, AttemptLimits, Model, Task};
 use starlark::any::ProvidesStaticType;
 use starlark::collections::SmallMap;
 use starlark::environment::GlobalsBuilder;
@@ -70,20 +70,20 @@ impl<'v> StarlarkValue<'v> for ConfigObject {}
 /// More attempts than anybody means.
 const EPOCHS_MAX: u64 = 1_000_000;
 
-fn epoch_count(function: &str, value: Value<'_>) -> Result<u64, Complaint> {
+fn epoch_count(function: &str, value: Value<'_>) -> Result<u64, ArgumentError> {
     let count = whole(value).filter(|count| (1..=EPOCHS_MAX).contains(count));
     count.ok_or_else(|| wrong(function, "epochs", value, "a whole number from 1 to 1000000"))
 }
 
 /// A count, or what `Epochs` made.
-fn epochs(value: Value<'_>) -> Result<Epochs, Complaint> {
+fn epochs(value: Value<'_>) -> Result<Epochs, ArgumentError> {
     match value.downcast_ref::<EpochsObject>() {
         Some(epochs) => Ok(epochs.0.clone()),
         None => Ok(Epochs::of(epoch_count("Task", value)?)),
     }
 }
 
-fn config(options: &Options<'_>) -> Result<GenerateConfig, Complaint> {
+fn config(options: &NamedArguments<'_>) -> Result<GenerateConfig, ArgumentError> {
     Ok(GenerateConfig {
         temperature: options.amount("temperature")?,
         top_p: options.amount("top_p")?,
@@ -94,10 +94,10 @@ fn config(options: &Options<'_>) -> Result<GenerateConfig, Complaint> {
     })
 }
 
-fn limits(options: &Options<'_>) -> Result<Limits, Complaint> {
+fn limits(options: &NamedArguments<'_>) -> Result<AttemptLimits, ArgumentError> {
     let seconds = options.amount("time_limit")?;
     let messages = options.count("message_limit", 1)?;
-    Ok(Limits {
+    Ok(AttemptLimits {
         time: seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
         tokens: options.count("token_limit", 1)?,
         cost_usd: options.amount("cost_limit")?,
@@ -106,7 +106,7 @@ fn limits(options: &Options<'_>) -> Result<Limits, Complaint> {
 }
 
 /// `True` for the first error, `False` for none, a share below 1, or a count.
-fn fail_on_error(options: &Options<'_>) -> Result<FailOnError, Complaint> {
+fn fail_on_error(options: &NamedArguments<'_>) -> Result<FailOnError, ArgumentError> {
     let Some(value) = options.get("fail_on_error") else { return Ok(FailOnError::default()) };
     match (value.unpack_bool(), whole(value), number(value)) {
         (Some(true), ..) | (None, Some(0), _) => Ok(FailOnError::First),
@@ -119,14 +119,14 @@ fn fail_on_error(options: &Options<'_>) -> Result<FailOnError, Complaint> {
 
 /// Models that a task brings, each under a name of its own.
 #[derive(Default)]
-struct Models(Vec<Arc<dyn Model>>);
+struct TaskModels(Vec<Arc<dyn Model>>);
 
-impl Models {
-    fn add(&mut self, model: &Arc<dyn Model>) -> Result<(), Complaint> {
+impl TaskModels {
+    fn add(&mut self, model: &Arc<dyn Model>) -> Result<(), ArgumentError> {
         match self.0.iter().find(|known| known.name() == model.name()) {
             Some(known) if Arc::ptr_eq(known, model) => Ok(()),
             Some(_) => {
-                let complaint = Complaint::new(format!("two models of the task are named `{}`", model.name()));
+                let complaint = ArgumentError::new(format!("two models of the task are named `{}`", model.name()));
                 Err(complaint.hint("give one another name: `mockllm([…], name = \"grader\")`"))
             }
             None => {
@@ -137,7 +137,7 @@ impl Models {
     }
 
     /// The name of a model that is given by its name or as it is.
-    fn name(&mut self, options: &Options<'_>, name: &str, value: Value<'_>) -> Result<String, Complaint> {
+    fn name(&mut self, options: &NamedArguments<'_>, name: &str, value: Value<'_>) -> Result<String, ArgumentError> {
         if let Some(model) = value.downcast_ref::<ModelObject>() {
             self.add(&model.0)?;
             return Ok(model.0.name().to_owned());
@@ -146,7 +146,7 @@ impl Models {
         text.ok_or_else(|| options.wrong(name, value, "the name of a model, such as `openai/gpt-5`, or `mockllm(…)`"))
     }
 
-    fn roles(&mut self, options: &Options<'_>) -> Result<Vec<(String, String)>, Complaint> {
+    fn roles(&mut self, options: &NamedArguments<'_>) -> Result<Vec<(String, String)>, ArgumentError> {
         let Some(value) = options.get("model_roles") else { return Ok(Vec::new()) };
         let wanted = "a dict of roles and models";
         let dict = DictRef::from_value(value).ok_or_else(|| options.wrong("model_roles", value, wanted))?;
@@ -159,7 +159,7 @@ impl Models {
 }
 
 /// What a task says besides its main parts.
-fn finish_task(mut task: Task, mut models: Models, options: Options<'_>) -> Result<Task, Complaint> {
+fn finish_task(mut task: Task, mut models: TaskModels, options: NamedArguments<'_>) -> Result<Task, ArgumentError> {
     task.name = options.text("name")?.unwrap_or_default();
     task.model = options.get("model").map(|model| models.name(&options, "model", model)).transpose()?;
     task.model_roles = models.roles(&options)?;
@@ -189,7 +189,7 @@ fn finish_task(mut task: Task, mut models: Models, options: Options<'_>) -> Resu
 }
 
 /// Takes the models that solvers and scorers bring.
-fn adopt<P: ?Sized>(chosen: Chosen<P>, models: &mut Models) -> Result<Vec<Arc<P>>, Complaint> {
+fn adopt<P: ?Sized>(chosen: PartList<P>, models: &mut TaskModels) -> Result<Vec<Arc<P>>, ArgumentError> {
     chosen.models.iter().try_for_each(|model| models.add(model))?;
     Ok(chosen.parts)
 }
@@ -208,7 +208,7 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<TaskObject> {
         let mut task = self::Task::builder("").dataset(self::dataset(dataset)?).build();
-        let mut models = Models::default();
+        let mut models = TaskModels::default();
         if let Some(solver) = solver.into_option() {
             task.solver = adopt(solvers(solver, eval)?, &mut models)?;
         }
@@ -217,7 +217,7 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
         }
         task.metrics = metrics.into_option().map(|metrics| specs(metrics, eval, 0)).transpose()?;
         task.epochs = epochs.into_option().map(self::epochs).transpose()?;
-        let options = Options::new("Task", &["dataset", "solver", "scorer", "metrics", "epochs"], others);
+        let options = NamedArguments::new("Task", &["dataset", "solver", "scorer", "metrics", "epochs"], others);
         Ok(TaskObject(finish_task(task, models, options)?))
     }
 
@@ -235,13 +235,13 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
             Some(items) => items.iter().map(|item| as_reducer(*item, None, eval)).collect::<starlark::Result<_>>()?,
             None => vec![as_reducer(reducer, None, eval)?],
         };
-        Ok(EpochsObject(self::Epochs::new(count, reducers).map_err(Complaint::from)?))
+        Ok(EpochsObject(self::Epochs::new(count, reducers).map_err(ArgumentError::from)?))
     }
 
     /// How models answer. What is not given is left to the model.
     #[starlark(as_type = ConfigObject)]
     fn GenerateConfig<'v>(#[starlark(kwargs)] others: SmallMap<String, Value<'v>>) -> starlark::Result<ConfigObject> {
-        let options = Options::new("GenerateConfig", &[], others);
+        let options = NamedArguments::new("GenerateConfig", &[], others);
         let config = config(&options)?;
         options.finish()?;
         Ok(ConfigObject(config))
@@ -249,9 +249,9 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
 }
 
 /// The task in a value; an error that says what is there in its place.
-pub(crate) fn task_in(value: Value<'_>, name: &str) -> Result<Task, Complaint> {
+pub(crate) fn task_in(value: Value<'_>, name: &str) -> Result<Task, ArgumentError> {
     let Some(task) = value.downcast_ref::<TaskObject>() else {
-        let complaint = Complaint::new(format!("`{name}` gives {}, not a task", shown(value)));
+        let complaint = ArgumentError::new(format!("`{name}` gives {}, not a task", shown(value)));
         return Err(complaint.hint("a task is a function that returns `Task(…)`"));
     };
     let mut task = task.0.clone();

@@ -1,11 +1,11 @@
 //! Choices in another order, with the letters of the right ones following.
 
-use super::{Placed, PythonRandom};
+use super::{PlacedSample, PythonRandom};
 use crate::{ReadError, Source};
 use std::sync::Arc;
 
 /// Shuffles the choices of every sample that has some, one generator for all, as Inspect does.
-pub(super) fn shuffle(source: &Source, samples: &mut [Placed], seed: u64) -> Result<(), ReadError> {
+pub(super) fn shuffle(source: &Source, samples: &mut [PlacedSample], seed: u64) -> Result<(), ReadError> {
     let mut random = PythonRandom::new(seed);
     for (place, sample) in samples {
         if sample.choices.is_empty() {

@@ -3,9 +3,9 @@
 use crate::catch_panic::guarded;
 use crate::formats::csv::{BOM, builder, ends_in_quotes};
 use crate::formats::parquet;
-use crate::json::{self, Parts};
+use crate::json::{self, JsonParts};
 use crate::policy::parse_document::read_document;
-use crate::{Place, ReadError, Source};
+use crate::{FilePlace, ReadError, Source};
 use ::parquet::file::reader::FileReader;
 use calipers_core::Value;
 use calipers_gate::policy::document::{Data, Item};
@@ -14,10 +14,10 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 /// Records with their places.
-type Records = Vec<(Place, Value)>;
+type DatasetRecords = Vec<(FilePlace, Value)>;
 
 /// The rows of a table with a header. A row with more or fewer cells is an error, a row of blanks is none.
-pub(super) fn csv(source: &Source, delimiter: char) -> Result<Records, ReadError> {
+pub(super) fn csv(source: &Source, delimiter: char) -> Result<DatasetRecords, ReadError> {
     let delimiter = u8::try_from(delimiter).ok().filter(u8::is_ascii).ok_or_else(|| {
         source
             .error(format!("`{delimiter}` cannot stand between cells"))
@@ -54,7 +54,7 @@ pub(super) fn csv(source: &Source, delimiter: char) -> Result<Records, ReadError
             continue;
         }
         let entries = columns.iter().cloned().zip(cells.into_iter().map(Value::Text)).collect();
-        records.push((Place::Line(line), Value::Map(entries)));
+        records.push((FilePlace::Line(line), Value::Map(entries)));
     }
     Ok(records)
 }
@@ -67,7 +67,7 @@ fn text(source: &Source, bytes: &[u8], line: u64) -> Result<Arc<str>, ReadError>
 }
 
 /// The objects of a list, a single one, or one a line.
-pub(super) fn json(source: &Source) -> Result<Records, ReadError> {
+pub(super) fn json(source: &Source) -> Result<DatasetRecords, ReadError> {
     let name = source.file_name().to_lowercase();
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
     if name.ends_with(".jsonl") || name.ends_with(".ndjson") {
@@ -78,7 +78,7 @@ pub(super) fn json(source: &Source) -> Result<Records, ReadError> {
     let first_line = bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     match json::parse(&source.name, bytes) {
         Ok(Value::List(items)) => items_of(source, items, "").collect(),
-        Ok(record @ Value::Map(_)) => Ok(vec![(Place::Line(1), record)]),
+        Ok(record @ Value::Map(_)) => Ok(vec![(FilePlace::Line(1), record)]),
         Ok(other) => {
             let error = source.error(format!("the document is a {}", other.kind()));
             Err(error.hint("write a list of objects, or one object a line"))
@@ -89,21 +89,25 @@ pub(super) fn json(source: &Source) -> Result<Records, ReadError> {
     }
 }
 
-fn items_of(source: &Source, items: Vec<Value>, list: &str) -> impl Iterator<Item = Result<(Place, Value), ReadError>> {
+fn items_of(
+    source: &Source,
+    items: Vec<Value>,
+    list: &str,
+) -> impl Iterator<Item = Result<(FilePlace, Value), ReadError>> {
     items.into_iter().enumerate().map(move |(place, item)| {
-        let place = Place::Path(format!("{list}[{place}]"));
+        let place = FilePlace::Path(format!("{list}[{place}]"));
         check_map(source, place, item)
     })
 }
 
-fn check_map(source: &Source, place: Place, record: Value) -> Result<(Place, Value), ReadError> {
+fn check_map(source: &Source, place: FilePlace, record: Value) -> Result<(FilePlace, Value), ReadError> {
     match record {
         Value::Map(_) => Ok((place, record)),
         other => Err(source.error(format!("a record is a {}", other.kind())).at(place).hint("a record is an object")),
     }
 }
 
-fn lines(source: &Source) -> Result<Records, ReadError> {
+fn lines(source: &Source) -> Result<DatasetRecords, ReadError> {
     let mut records = Vec::new();
     let mut reader = source.open()?;
     let mut line = Vec::new();
@@ -118,32 +122,32 @@ fn lines(source: &Source) -> Result<Records, ReadError> {
         }
         let record = json::parse(&source.name, record)
             .map_err(|error| source.error(error.what()).at_line(number).hint("every line is one JSON object"))?;
-        records.push(check_map(source, Place::Line(number), record)?);
+        records.push(check_map(source, FilePlace::Line(number), record)?);
     }
     Ok(records)
 }
 
 /// The rows of a Parquet table.
-pub(super) fn parquet(source: &Source) -> Result<Records, ReadError> {
+pub(super) fn parquet(source: &Source) -> Result<DatasetRecords, ReadError> {
     guarded(source, parquet::WHAT, || {
         let file = parquet::open(source)?;
         let rows = file.get_row_iter(None).map_err(|error| parquet::broken(source, &error))?;
         rows.zip(1..)
             .map(|(row, number)| {
-                let row = row.map_err(|error| parquet::broken(source, &error).at(Place::Row(number)))?;
+                let row = row.map_err(|error| parquet::broken(source, &error).at(FilePlace::Row(number)))?;
                 let cells = row.get_column_iter().map(|(name, cell)| (name.as_str().into(), parquet::value(cell)));
-                Ok((Place::Row(number), Value::Map(cells.collect())))
+                Ok((FilePlace::Row(number), Value::Map(cells.collect())))
             })
             .collect()
     })
 }
 
 /// Scenarios: a list of them, alone or under `scenarios` or `tests`; JSON, YAML or TOML, or a JSON object a line.
-pub(super) fn scenarios(source: &Source) -> Result<Records, ReadError> {
+pub(super) fn scenarios(source: &Source) -> Result<DatasetRecords, ReadError> {
     let name = source.file_name().to_lowercase();
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
     let is_document = [".yaml", ".yml", ".toml"].iter().any(|ending| name.ends_with(ending));
-    let records = if is_document { vec![(Place::Line(1), document(source)?)] } else { json(source)? };
+    let records = if is_document { vec![(FilePlace::Line(1), document(source)?)] } else { json(source)? };
     // A single object is the specification that the scenarios are part of, or one scenario alone.
     let [(_, root)] = &records[..] else { return Ok(records) };
     if let Value::List(items) = root {

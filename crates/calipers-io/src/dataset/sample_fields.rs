@@ -1,13 +1,13 @@
 //! A record of a table as a sample: which columns are its parts, and how they are read, as Inspect does.
 
-use super::Wrong;
-use crate::json::{self, Parts};
+use super::RecordProblem;
+use crate::json::{self, JsonParts};
 use crate::log::read_message;
 use calipers_core::{Fields, Input, Message, Metadata, Sample, SampleId, Target, Value};
 use std::sync::Arc;
 
 /// The sample in a record.
-pub(super) fn sample(record: &Value, fields: &Fields) -> Result<Sample, Wrong> {
+pub(super) fn sample(record: &Value, fields: &Fields) -> Result<Sample, RecordProblem> {
     Ok(Sample {
         id: id(record.get(&fields.id))?,
         input: input(record, &fields.input)?,
@@ -22,52 +22,55 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// The name of the sample. A blank one is none.
-pub(super) fn id(value: Option<&Value>) -> Result<Option<SampleId>, Wrong> {
+pub(super) fn id(value: Option<&Value>) -> Result<Option<SampleId>, RecordProblem> {
     match value {
         None | Some(Value::Null | Value::Missing) => Ok(None),
         Some(Value::Int(id)) => Ok(Some(SampleId::Int(*id))),
         // Tables with gaps have whole numbers as floats.
         Some(Value::Float(id)) if id.fract() == 0.0 && id.abs() < 9e15 => Ok(Some(SampleId::Int(*id as i64))),
         Some(Value::Text(id)) => Ok((!id.trim().is_empty()).then(|| SampleId::Text(id.clone()))),
-        Some(other) => Err(Wrong::new(
+        Some(other) => Err(RecordProblem::new(
             format!("the id is a {}", other.kind()),
             "write ids as text or whole numbers, or number the samples with `auto_id`",
         )),
     }
 }
 
-fn input(record: &Value, column: &str) -> Result<Input, Wrong> {
+fn input(record: &Value, column: &str) -> Result<Input, RecordProblem> {
     let Some(value) = record.get(column) else {
-        let Value::Map(entries) = record else { return Err(Wrong::new("this is no record", "a record is a map")) };
+        let Value::Map(entries) = record else {
+            return Err(RecordProblem::new("this is no record", "a record is a map"));
+        };
         let columns: Vec<&str> = entries.iter().take(20).map(|(name, _)| &**name).collect();
         let hint = format!("its columns are {}; say which one is the input", columns.join(", "));
-        return Err(Wrong::new(format!("there is no column `{column}` for the input"), hint));
+        return Err(RecordProblem::new(format!("there is no column `{column}` for the input"), hint));
     };
     match value {
         Value::Text(text) if !text.is_empty() => Ok(Input::Text(text.clone())),
         Value::List(messages) if !messages.is_empty() => messages_of(messages).map(Input::Messages),
         empty if is_nothing(empty) || matches!(empty, Value::Text(_) | Value::List(_)) => {
-            Err(Wrong::new(format!("the input in `{column}` is empty"), "fill it in, or take the record out"))
+            Err(RecordProblem::new(format!("the input in `{column}` is empty"), "fill it in, or take the record out"))
         }
-        other => Err(Wrong::new(
+        other => Err(RecordProblem::new(
             format!("the input in `{column}` is a {}", other.kind()),
             "write it as text, or as a list of messages with `role` and `content`",
         )),
     }
 }
 
-fn messages_of(messages: &[Value]) -> Result<Vec<Message>, Wrong> {
+fn messages_of(messages: &[Value]) -> Result<Vec<Message>, RecordProblem> {
     let hint = "a message is {\"role\": \"user\", \"content\": \"…\"}; roles are system, user, assistant and tool";
     let message = |(place, message): (usize, &Value)| {
         if message.part("content").is_none() {
-            return Err(Wrong::new(format!("message {} of the input has no `content`", place + 1), hint));
+            return Err(RecordProblem::new(format!("message {} of the input has no `content`", place + 1), hint));
         }
         let other = message.items("content").iter().find_map(|part| part.text("type").filter(|kind| *kind != "text"));
         if let Some(kind) = other {
             let what = format!("message {} of the input holds content of the type `{kind}`", place + 1);
-            return Err(Wrong::new(what, "only text can be asked"));
+            return Err(RecordProblem::new(what, "only text can be asked"));
         }
-        let no_role = || Wrong::new(format!("message {} of the input has no `role` that is known", place + 1), hint);
+        let no_role =
+            || RecordProblem::new(format!("message {} of the input has no `role` that is known", place + 1), hint);
         read_message(message).ok_or_else(no_role)
     };
     messages.iter().enumerate().map(message).collect()
@@ -117,7 +120,7 @@ fn text(value: &Value) -> Arc<str> {
 }
 
 /// The columns that are asked for, or what stands in the column `metadata`.
-fn metadata(record: &Value, columns: Option<&[String]>) -> Result<Metadata, Wrong> {
+fn metadata(record: &Value, columns: Option<&[String]>) -> Result<Metadata, RecordProblem> {
     if let Some(columns) = columns.filter(|columns| !columns.is_empty()) {
         let fact = |column: &str| record.get(column).cloned().unwrap_or(Value::Null);
         return Ok(Metadata::new(columns.iter().map(|column| (column.as_str(), fact(column)))));
@@ -131,10 +134,10 @@ fn metadata(record: &Value, columns: Option<&[String]>) -> Result<Metadata, Wron
         Some(Value::Text(written)) => match json::parse("", written.as_bytes()) {
             Ok(Value::Map(entries)) => Ok(Metadata::new(entries)),
             Ok(Value::Null) => Ok(Metadata::default()),
-            Ok(other) => Err(Wrong::new(format!("the JSON in `metadata` is a {}", other.kind()), hint)),
-            Err(error) => Err(Wrong::new(format!("the text in `metadata` is {}", error.what()), hint)),
+            Ok(other) => Err(RecordProblem::new(format!("the JSON in `metadata` is a {}", other.kind()), hint)),
+            Err(error) => Err(RecordProblem::new(format!("the text in `metadata` is {}", error.what()), hint)),
         },
-        Some(other) => Err(Wrong::new(format!("`metadata` is a {}", other.kind()), hint)),
+        Some(other) => Err(RecordProblem::new(format!("`metadata` is a {}", other.kind()), hint)),
     }
 }
 

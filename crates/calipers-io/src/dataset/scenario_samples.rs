@@ -1,14 +1,16 @@
 //! A scenario as a sample: what is asked, and, as metadata, which behaviours are expected and which must not be seen.
 
-use super::{Wrong, sample_fields};
-use crate::json::Parts;
+use super::{RecordProblem, sample_fields};
+use crate::json::JsonParts;
 use crate::json::json_writer as text;
 use calipers_core::{Input, Metadata, Sample, Target, Value};
 use std::sync::Arc;
 
 /// The sample in a scenario. What is not its name, question or right answer is metadata, under the names of the file.
-pub(super) fn sample(scenario: &Value) -> Result<Sample, Wrong> {
-    let Value::Map(entries) = scenario else { return Err(Wrong::new("this is no scenario", "a scenario is a map")) };
+pub(super) fn sample(scenario: &Value) -> Result<Sample, RecordProblem> {
+    let Value::Map(entries) = scenario else {
+        return Err(RecordProblem::new("this is no scenario", "a scenario is a map"));
+    };
     let (input, parts) = input(scenario)?;
     let target = ["target", "expected_output"].into_iter().find_map(|key| Some((key, scenario.part(key)?)));
     let target = target.filter(|(_, value)| matches!(value, Value::Text(_) | Value::List(_)));
@@ -28,16 +30,16 @@ pub(super) fn sample(scenario: &Value) -> Result<Sample, Wrong> {
 }
 
 /// What is asked, and the parts of it that an agent may want on their own.
-type Asked = (String, Vec<(Arc<str>, Value)>);
+type ScenarioPrompt = (String, Vec<(Arc<str>, Value)>);
 
-fn input(scenario: &Value) -> Result<Asked, Wrong> {
+fn input(scenario: &Value) -> Result<ScenarioPrompt, RecordProblem> {
     let hint = "write `input` as text, or as a map with `query`, `context` and `files`";
-    let no_input = || Wrong::new("the scenario has no `input`", hint);
+    let no_input = || RecordProblem::new("the scenario has no `input`", hint);
     match scenario.part("input").ok_or_else(no_input)? {
         Value::Text(query) if !query.trim().is_empty() => Ok((query.to_string(), Vec::new())),
         input @ Value::Map(entries) => {
             let query = input.text("query").filter(|query| !query.trim().is_empty());
-            let mut asked = query.ok_or_else(|| Wrong::new("the `input` has no `query`", hint))?.to_owned();
+            let mut asked = query.ok_or_else(|| RecordProblem::new("the `input` has no `query`", hint))?.to_owned();
             if let Some(context) = input.part("context") {
                 asked += &format!("\n\nContext:\n{}", shown(context));
             }
@@ -48,8 +50,8 @@ fn input(scenario: &Value) -> Result<Asked, Wrong> {
             let parts = entries.iter().filter(|(key, value)| **key != *"query" && !matches!(value, Value::Null));
             Ok((asked, parts.cloned().collect()))
         }
-        Value::Text(_) => Err(Wrong::new("the `input` is empty", hint)),
-        other => Err(Wrong::new(format!("the `input` is a {}", other.kind()), hint)),
+        Value::Text(_) => Err(RecordProblem::new("the `input` is empty", hint)),
+        other => Err(RecordProblem::new(format!("the `input` is a {}", other.kind()), hint)),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What was asked and answered in one attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Texts {
+pub struct AttemptTexts {
     /// What was asked.
     pub input: Option<Arc<str>>,
     /// What should be answered.
@@ -25,7 +25,7 @@ const TARGET: [&str; 5] = ["target", "expected", "expected_output", "reference",
 const MESSAGES: [&str; 3] = ["messages", "conversation", "transcript"];
 const OUTPUT: [&str; 3] = ["output", "response", "completion"];
 
-impl Texts {
+impl AttemptTexts {
     /// True for the name of a fact that is a text: it is told as such and not among other facts.
     #[must_use]
     pub fn has_name(name: &str) -> bool {
@@ -42,10 +42,10 @@ impl Texts {
     ///
     /// ```
     /// use calipers_core::Value;
-    /// use calipers_io::Texts;
+    /// use calipers_io::AttemptTexts;
     ///
     /// let facts = [("prompt".into(), Value::from("2 + 2?")), ("response".into(), "4".into()), ("topic".into(), "sums".into())];
-    /// let texts = Texts::among(facts.iter().map(|(name, value)| (name, value)));
+    /// let texts = AttemptTexts::among(facts.iter().map(|(name, value)| (name, value)));
     /// assert_eq!((texts.input.as_deref(), texts.output.as_deref()), (Some("2 + 2?"), Some("4")));
     /// ```
     pub fn among<'a>(facts: impl Iterator<Item = (&'a Arc<str>, &'a Value)>) -> Self {
@@ -98,7 +98,11 @@ fn joined(messages: &[Message]) -> Arc<str> {
 
 /// Hands over the texts of each attempt, where the format keeps some of them apart from samples: logs of Inspect's, and
 /// records. Of other formats there is nothing here: what they have is among the facts of the samples.
-pub fn read_texts(source: &Source, format: &str, each: &mut dyn FnMut(SampleId, u32, Texts)) -> Result<(), ReadError> {
+pub fn read_texts(
+    source: &Source,
+    format: &str,
+    each: &mut dyn FnMut(SampleId, u32, AttemptTexts),
+) -> Result<(), ReadError> {
     match format {
         "inspect" => {
             for attempt in read_attempts(source)? {
@@ -110,7 +114,7 @@ pub fn read_texts(source: &Source, format: &str, each: &mut dyn FnMut(SampleId, 
                 };
                 let target = attempt.sample.target.0;
                 let output = attempt.output.map(|output| output.message.content);
-                let texts = Texts {
+                let texts = AttemptTexts {
                     input: Some(input).filter(|input| !input.is_empty()),
                     target: (!target.is_empty()).then(|| target.join("\n").into()),
                     messages: attempt.messages,
@@ -121,7 +125,7 @@ pub fn read_texts(source: &Source, format: &str, each: &mut dyn FnMut(SampleId, 
             Ok(())
         }
         "native" => native_facts(source, &mut |id, epoch, facts| {
-            each(id, epoch, Texts::among(facts.iter().map(|(name, value)| (name, value))));
+            each(id, epoch, AttemptTexts::among(facts.iter().map(|(name, value)| (name, value))));
         }),
         _ => Ok(()),
     }
@@ -159,7 +163,7 @@ mod tests {
         };
         let talk = Value::List(vec![message("system", "Be brief."), message("user", "2 + 2?")]);
         let facts: [(Arc<str>, Value); 2] = [("prompt".into(), talk.clone()), ("messages".into(), talk)];
-        let texts = Texts::among(facts.iter().map(|(name, value)| (name, value)));
+        let texts = AttemptTexts::among(facts.iter().map(|(name, value)| (name, value)));
         assert_eq!(texts.input.as_deref(), Some("system: Be brief.\n\nuser: 2 + 2?"));
         assert_eq!(texts.messages.len(), 2);
     }

@@ -4,8 +4,8 @@
 //! left behind measures the crash.
 
 use super::Format;
-use crate::json::{self, Parts};
-use crate::{Place, ReadError, Run, Shape, Source};
+use crate::json::{self, JsonParts};
+use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Attempt, Outcome, Value};
 
 /// Results by Harbor and Terminal-Bench.
@@ -34,10 +34,11 @@ impl Format for Harbor {
         is_harbor || is_bench_run || shape.has_keys(&["task_id", "is_resolved"])
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let document = json::parse(&source.name, &source.read_all()?)?;
-        let mut run = Run::default();
-        let fail = |at: String| move |(key, what): Fault| source.error(what).at(Place::Path(format!("{at}{key}")));
+        let mut run = RecordedRun::default();
+        let fail =
+            |at: String| move |(key, what): TrialFault| source.error(what).at(FilePlace::Path(format!("{at}{key}")));
         if document.get("task_name").is_some() {
             push_harbor(&mut run, &document).map_err(fail(String::new()))?;
         } else if let Some(Value::List(trials)) = document.get("results") {
@@ -51,9 +52,9 @@ impl Format for Harbor {
     }
 }
 
-type Fault = (&'static str, String);
+type TrialFault = (&'static str, String);
 
-fn push_harbor(run: &mut Run, trial: &Value) -> Result<(), Fault> {
+fn push_harbor(run: &mut RecordedRun, trial: &Value) -> Result<(), TrialFault> {
     let Some(task) = trial.text("task_name") else { return Err(("task_name", "the task has no name".into())) };
     let agent = trial.get("agent_info");
     run.model = agent.and_then(|agent| agent.part("model_info")?.text("name")).map(ToOwned::to_owned);
@@ -103,7 +104,7 @@ fn push_harbor(run: &mut Run, trial: &Value) -> Result<(), Fault> {
 }
 
 /// The rewards of a trial by name.
-fn rewards(trial: &Value) -> Result<Vec<(String, Value)>, Fault> {
+fn rewards(trial: &Value) -> Result<Vec<(String, Value)>, TrialFault> {
     let Some(result) = trial.part("verifier_result") else { return Ok(Vec::new()) };
     let one = |name: &str, value: &Value| match value {
         Value::Null | Value::Missing => Ok(None),
@@ -118,7 +119,7 @@ fn rewards(trial: &Value) -> Result<Vec<(String, Value)>, Fault> {
     Ok(found.into_iter().flatten().collect())
 }
 
-fn push_bench(run: &mut Run, trial: &Value) -> Result<(), Fault> {
+fn push_bench(run: &mut RecordedRun, trial: &Value) -> Result<(), TrialFault> {
     let Some(task) = trial.text("task_id") else { return Err(("task_id", "the trial has no `task_id`".into())) };
     let resolved = match trial.get("is_resolved") {
         None | Some(Value::Null) => None,

@@ -9,7 +9,7 @@ const BLOCK: usize = 1 << 18;
 const LINE_MAX: usize = 256 << 20;
 
 /// Whole lines of a source, block by block.
-pub(super) struct Blocks {
+pub(super) struct LineBlocks {
     reader: Box<dyn BufRead>,
     /// The beginning of a line whose end is in the next block.
     begun: Vec<u8>,
@@ -17,12 +17,12 @@ pub(super) struct Blocks {
 }
 
 /// Why there is no next block.
-pub(super) enum Broken {
+pub(super) enum BlockError {
     Unreadable(io::Error),
     LongLine,
 }
 
-impl Broken {
+impl BlockError {
     pub(super) fn in_source(self, source: &Source, line: u64) -> ReadError {
         match self {
             Self::Unreadable(error) => source.unreadable(&error),
@@ -33,16 +33,16 @@ impl Broken {
     }
 }
 
-impl Blocks {
+impl LineBlocks {
     pub(super) fn new(reader: Box<dyn BufRead>) -> Self {
         Self { reader, begun: Vec::new(), is_end: false }
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Broken> {
+    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, BlockError> {
         let mut block = std::mem::take(&mut self.begun);
         while !self.is_end {
             let start = block.len();
-            let read = (&mut self.reader).take(BLOCK as u64).read_to_end(&mut block).map_err(Broken::Unreadable)?;
+            let read = (&mut self.reader).take(BLOCK as u64).read_to_end(&mut block).map_err(BlockError::Unreadable)?;
             self.is_end = read < BLOCK;
             if let Some(last) = memchr::memrchr(b'\n', &block[start..]).filter(|_| !self.is_end) {
                 self.begun.extend_from_slice(&block[start + last + 1..]);
@@ -50,7 +50,7 @@ impl Blocks {
                 return Ok(Some(block));
             }
             if block.len() > LINE_MAX && !self.is_end {
-                return Err(Broken::LongLine);
+                return Err(BlockError::LongLine);
             }
         }
         Ok((!block.is_empty()).then_some(block))

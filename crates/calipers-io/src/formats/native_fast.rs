@@ -6,38 +6,38 @@
 //! knows all rules and explains mistakes. So this file has no messages, and must accept nothing that the other refuses,
 //! nor read it differently; the tests compare the two.
 
-use super::native::Role;
-use crate::Wanted;
+use super::native::ColumnRole;
+use crate::Projection;
 use crate::json::find;
 use calipers_core::{Cells, Samples, Table, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Columns being filled from blocks of lines.
-pub(super) struct Flat<'w> {
-    wanted: &'w Wanted,
+pub(super) struct FlatRecords<'w> {
+    wanted: &'w Projection,
     /// The row being read.
     row: u32,
     /// The names of the rows so far.
     table: Table,
     epochs: Vec<u32>,
     errors: Vec<(u32, String)>,
-    columns: Vec<Column>,
+    columns: Vec<RecordColumn>,
 }
 
-struct Column {
+struct RecordColumn {
     within: Within,
-    key: Key,
-    slot: Slot,
+    key: RecordKey,
+    slot: ColumnSlot,
 }
 
 /// A key, with its first eight bytes as a number: most keys are told apart by those.
-struct Key {
+struct RecordKey {
     first: u64,
     text: Box<str>,
 }
 
-impl Key {
+impl RecordKey {
     fn new(text: &str) -> Self {
         Self { first: first_bytes(text), text: text.into() }
     }
@@ -60,7 +60,7 @@ enum Within {
 }
 
 /// Where the values of a column go.
-enum Slot {
+enum ColumnSlot {
     /// Nobody asked for them.
     Nowhere,
     Id,
@@ -113,8 +113,8 @@ const COLUMNS_MAX: usize = 256;
 const DEPTH_MAX: u32 = 100;
 const EPOCH_MAX: i64 = 1_000_000_000;
 
-impl<'w> Flat<'w> {
-    pub(super) fn new(wanted: &'w Wanted) -> Self {
+impl<'w> FlatRecords<'w> {
+    pub(super) fn new(wanted: &'w Projection) -> Self {
         Self { wanted, row: 0, table: Table::default(), epochs: Vec::new(), errors: Vec::new(), columns: Vec::new() }
     }
 
@@ -149,8 +149,11 @@ impl<'w> Flat<'w> {
         self.errors.retain(|(at, _)| *at < row);
         for column in &mut self.columns {
             match &mut column.slot {
-                Slot::Score(score) => score.go_back(row),
-                Slot::Fact(_, cells) | Slot::Number(_, cells) | Slot::Flag(_, cells) | Slot::Label(_, cells) => {
+                ColumnSlot::Score(score) => score.go_back(row),
+                ColumnSlot::Fact(_, cells)
+                | ColumnSlot::Number(_, cells)
+                | ColumnSlot::Flag(_, cells)
+                | ColumnSlot::Label(_, cells) => {
                     cells.truncate(rows);
                 }
                 _ => {}
@@ -159,27 +162,31 @@ impl<'w> Flat<'w> {
     }
 
     /// Where the values under a new key go; nothing if two keys lead to the same place.
-    fn slot(&self, within: Within, key: &str) -> Option<Slot> {
+    fn slot(&self, within: Within, key: &str) -> Option<ColumnSlot> {
         let role = match within {
-            Within::Record => Role::of(key),
-            Within::Scores => Role::Score(key.into()),
-            Within::Metadata => Role::Fact(key.into()),
+            Within::Record => ColumnRole::of(key),
+            Within::Scores => ColumnRole::Score(key.into()),
+            Within::Metadata => ColumnRole::Fact(key.into()),
         };
         let cells = Cells::default;
         let slot = match role {
-            Role::Id | Role::SampleId => Slot::Id,
-            Role::Epoch => Slot::Epoch,
-            Role::Error => Slot::Error,
-            Role::Scores => Slot::Map(Within::Scores),
-            Role::Metadata => Slot::Map(Within::Metadata),
-            Role::Score(scorer) => Slot::Score(ScoreColumn::new(scorer)),
-            Role::Fact(name) if self.wanted.has(&name) => Slot::Fact(name, Cells::labels()),
-            Role::Number(name) if self.wanted.has(&name) => Slot::Number(name, cells()),
-            Role::Flag(name) if self.wanted.has(&name) => Slot::Flag(name, cells()),
-            Role::Label(name) if self.wanted.has(&name) => Slot::Label(name, cells()),
-            Role::Behaviors(list) if self.wanted.has(list.name()) => Slot::Unusual,
-            Role::Fields | Role::Field(_) | Role::NullMetadata => Slot::Unusual,
-            Role::Fact(_) | Role::Number(_) | Role::Flag(_) | Role::Label(_) | Role::Behaviors(_) => Slot::Nowhere,
+            ColumnRole::Id | ColumnRole::SampleId => ColumnSlot::Id,
+            ColumnRole::Epoch => ColumnSlot::Epoch,
+            ColumnRole::Error => ColumnSlot::Error,
+            ColumnRole::Scores => ColumnSlot::Map(Within::Scores),
+            ColumnRole::Metadata => ColumnSlot::Map(Within::Metadata),
+            ColumnRole::Score(scorer) => ColumnSlot::Score(ScoreColumn::new(scorer)),
+            ColumnRole::Fact(name) if self.wanted.has(&name) => ColumnSlot::Fact(name, Cells::labels()),
+            ColumnRole::Number(name) if self.wanted.has(&name) => ColumnSlot::Number(name, cells()),
+            ColumnRole::Flag(name) if self.wanted.has(&name) => ColumnSlot::Flag(name, cells()),
+            ColumnRole::Label(name) if self.wanted.has(&name) => ColumnSlot::Label(name, cells()),
+            ColumnRole::Behaviors(list) if self.wanted.has(list.name()) => ColumnSlot::Unusual,
+            ColumnRole::Fields | ColumnRole::Field(_) | ColumnRole::NullMetadata => ColumnSlot::Unusual,
+            ColumnRole::Fact(_)
+            | ColumnRole::Number(_)
+            | ColumnRole::Flag(_)
+            | ColumnRole::Label(_)
+            | ColumnRole::Behaviors(_) => ColumnSlot::Nowhere,
         };
         let is_taken = self.columns.iter().any(|column| column.slot.is_same_place(&slot));
         (!is_taken).then_some(slot)
@@ -188,7 +195,7 @@ impl<'w> Flat<'w> {
     /// Where the attempt did not run, an empty score says nothing more.
     fn drop_empty_scores(&mut self) {
         for column in &mut self.columns {
-            if let Slot::Score(score) = &mut column.slot
+            if let ColumnSlot::Score(score) = &mut column.slot
                 && score.rows.last() == Some(&self.row)
                 && score.nulls.last() == Some(&(score.rows.len() as u32 - 1))
             {
@@ -209,13 +216,13 @@ impl<'w> Flat<'w> {
         }
         for column in self.columns {
             match column.slot {
-                Slot::Score(score) => score.add_to(&mut table, rows),
-                Slot::Fact(name, cells) => {
+                ColumnSlot::Score(score) => score.add_to(&mut table, rows),
+                ColumnSlot::Fact(name, cells) => {
                     if let Some(cells) = padded(cells, rows) {
                         table.metadata(name, cells);
                     }
                 }
-                Slot::Number(name, cells) | Slot::Flag(name, cells) | Slot::Label(name, cells) => {
+                ColumnSlot::Number(name, cells) | ColumnSlot::Flag(name, cells) | ColumnSlot::Label(name, cells) => {
                     if let Some(cells) = padded(cells, rows) {
                         table.field(name, cells);
                     }
@@ -234,7 +241,7 @@ fn padded(mut cells: Cells, rows: usize) -> Option<Cells> {
     (!is_empty).then_some(cells)
 }
 
-impl Slot {
+impl ColumnSlot {
     /// True when the values of both would go to one place.
     fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
@@ -252,7 +259,7 @@ struct Lines<'a, 'f, 'w> {
     at: usize,
     /// The column that most likely comes next: lines list their keys in the same order.
     next: usize,
-    flat: &'f mut Flat<'w>,
+    flat: &'f mut FlatRecords<'w>,
 }
 
 impl<'a> Lines<'a, '_, '_> {
@@ -320,7 +327,7 @@ impl<'a> Lines<'a, '_, '_> {
 
     fn column(&mut self, within: Within, key: &str) -> Option<usize> {
         let first = first_bytes(key);
-        let is_it = |column: &Column| column.within == within && column.key.is(first, key);
+        let is_it = |column: &RecordColumn| column.within == within && column.key.is(first, key);
         let columns = &mut self.flat.columns;
         if columns.get(self.next).is_some_and(is_it) {
             return Some(self.next);
@@ -332,38 +339,38 @@ impl<'a> Lines<'a, '_, '_> {
             return None;
         }
         let slot = self.flat.slot(within, key)?;
-        self.flat.columns.push(Column { within, key: Key::new(key), slot });
+        self.flat.columns.push(RecordColumn { within, key: RecordKey::new(key), slot });
         Some(self.flat.columns.len() - 1)
     }
 
     fn value(&mut self, place: usize) -> Option<()> {
-        if matches!(self.flat.columns[place].slot, Slot::Nowhere) {
+        if matches!(self.flat.columns[place].slot, ColumnSlot::Nowhere) {
             return self.skip(0);
         }
         let token = self.token()?;
         let flat = &mut *self.flat;
         let row = flat.row;
         match (&mut flat.columns[place].slot, token) {
-            (Slot::Map(within), Token::Map) => {
+            (ColumnSlot::Map(within), Token::Map) => {
                 let within = *within;
                 return self.entries(within);
             }
-            (Slot::Score(score), token) => return score.push(row, token),
-            (Slot::Id, Token::Int(id)) => flat.table.push_number(id),
-            (Slot::Id, Token::Text(id)) if !id.trim().is_empty() => flat.table.push_text(&id),
-            (Slot::Id, _) => return None,
+            (ColumnSlot::Score(score), token) => return score.push(row, token),
+            (ColumnSlot::Id, Token::Int(id)) => flat.table.push_number(id),
+            (ColumnSlot::Id, Token::Text(id)) if !id.trim().is_empty() => flat.table.push_text(&id),
+            (ColumnSlot::Id, _) => return None,
             (_, Token::Null) => {}
-            (Slot::Epoch, Token::Int(epoch @ 0..=EPOCH_MAX)) => flat.epochs.push(epoch as u32),
-            (Slot::Error, Token::Text(text)) if flat.errors.last().is_none_or(|(last, _)| *last < row) => {
+            (ColumnSlot::Epoch, Token::Int(epoch @ 0..=EPOCH_MAX)) => flat.epochs.push(epoch as u32),
+            (ColumnSlot::Error, Token::Text(text)) if flat.errors.last().is_none_or(|(last, _)| *last < row) => {
                 if !text.trim().is_empty() {
                     flat.errors.push((row, text.into_owned()));
                 }
             }
-            (Slot::Error, Token::Bool(false)) => {}
-            (Slot::Fact(_, cells) | Slot::Label(_, cells), token) => push(cells, row, token)?,
-            (Slot::Number(_, cells), Token::Int(i)) => push(cells, row, Token::Float(i as f64))?,
-            (Slot::Number(_, cells), token @ Token::Float(_)) => push(cells, row, token)?,
-            (Slot::Flag(_, cells), token @ Token::Bool(_)) => push(cells, row, token)?,
+            (ColumnSlot::Error, Token::Bool(false)) => {}
+            (ColumnSlot::Fact(_, cells) | ColumnSlot::Label(_, cells), token) => push(cells, row, token)?,
+            (ColumnSlot::Number(_, cells), Token::Int(i)) => push(cells, row, Token::Float(i as f64))?,
+            (ColumnSlot::Number(_, cells), token @ Token::Float(_)) => push(cells, row, token)?,
+            (ColumnSlot::Flag(_, cells), token @ Token::Bool(_)) => push(cells, row, token)?,
             _ => return None,
         }
         Some(())
@@ -441,11 +448,11 @@ impl<'a> Lines<'a, '_, '_> {
     }
 
     /// Goes behind a number that is written as JSON has it.
-    fn skip_number(&mut self) -> Option<Shape> {
+    fn skip_number(&mut self) -> Option<NumberShape> {
         let bytes = self.text.as_bytes();
-        let mut shape = Shape { is_whole: true, has_exponent: false, digits: 0, decimals: 0, mantissa: 0 };
+        let mut shape = NumberShape { is_whole: true, has_exponent: false, digits: 0, decimals: 0, mantissa: 0 };
         let mut at = self.at + usize::from(bytes[self.at] == b'-');
-        let digits = |at: &mut usize, shape: &mut Shape| {
+        let digits = |at: &mut usize, shape: &mut NumberShape| {
             let start = *at;
             while let Some(digit @ b'0'..=b'9') = bytes.get(*at) {
                 shape.mantissa = shape.mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
@@ -559,7 +566,7 @@ impl ScoreColumn {
 }
 
 /// How a number is written.
-struct Shape {
+struct NumberShape {
     is_whole: bool,
     has_exponent: bool,
     digits: usize,

@@ -1,7 +1,7 @@
 //! Values with the place they stand at, so that every complaint about a foreign file names its path or line.
 
 use crate::json::{self, Json};
-use crate::{Place, ReadError, RecordedFigure, Source};
+use crate::{FilePlace, ReadError, RecordedFigure, Source};
 use calipers_core::{Outcome, Score, Value};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 /// A value in a document or on a line, with the way to it. What is not there reads as null.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a> {
+pub(super) struct PlacedValue<'a> {
     pub(super) value: &'a Value,
     source: &'a Source,
     line: Option<u64>,
-    up: Option<(&'a At<'a>, Step<'a>)>,
+    up: Option<(&'a PlacedValue<'a>, PathStep<'a>)>,
 }
 
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum PathStep<'a> {
     Key(&'a str),
     Index(usize),
 }
@@ -27,19 +27,19 @@ static NULL: Value = Value::Null;
 
 const HINT: &str = "the file was edited, or its tool writes it differently now; export the results again";
 
-impl<'a> At<'a> {
+impl<'a> PlacedValue<'a> {
     pub(super) fn root(source: &'a Source, value: &'a Value) -> Self {
         Self { value, source, line: None, up: None }
     }
 
     /// The value under a key.
-    pub(super) fn get<'b>(&'b self, key: &'b str) -> At<'b> {
+    pub(super) fn get<'b>(&'b self, key: &'b str) -> PlacedValue<'b> {
         let value = self.value.get(key).unwrap_or(&NULL);
-        At { value, source: self.source, line: self.line, up: Some((self, Step::Key(key))) }
+        PlacedValue { value, source: self.source, line: self.line, up: Some((self, PathStep::Key(key))) }
     }
 
     /// The value under the first of these keys that has one: tools rename their keys.
-    pub(super) fn first<'b>(&'b self, keys: [&'b str; 2]) -> At<'b> {
+    pub(super) fn first<'b>(&'b self, keys: [&'b str; 2]) -> PlacedValue<'b> {
         let [new, old] = keys;
         if self.get(new).is_null() && !self.get(old).is_null() { self.get(old) } else { self.get(new) }
     }
@@ -49,26 +49,30 @@ impl<'a> At<'a> {
     }
 
     /// The items of a list; none where there is no list.
-    pub(super) fn items<'b>(&'b self) -> Result<impl Iterator<Item = At<'b>>, ReadError> {
+    pub(super) fn items<'b>(&'b self) -> Result<impl Iterator<Item = PlacedValue<'b>>, ReadError> {
         let items: &'b [Value] = match self.value {
             Value::List(items) => items,
             Value::Null => &[],
             _ => return Err(self.wrong("a list")),
         };
-        let at =
-            |(index, value)| At { value, source: self.source, line: self.line, up: Some((self, Step::Index(index))) };
+        let at = |(index, value)| PlacedValue {
+            value,
+            source: self.source,
+            line: self.line,
+            up: Some((self, PathStep::Index(index))),
+        };
         Ok(items.iter().enumerate().map(at))
     }
 
     /// The entries of a map; none where there is no map.
-    pub(super) fn entries<'b>(&'b self) -> Result<impl Iterator<Item = (&'b Arc<str>, At<'b>)>, ReadError> {
+    pub(super) fn entries<'b>(&'b self) -> Result<impl Iterator<Item = (&'b Arc<str>, PlacedValue<'b>)>, ReadError> {
         let entries: &'b [(Arc<str>, Value)] = match self.value {
             Value::Map(entries) => entries,
             Value::Null => &[],
             _ => return Err(self.wrong("a map")),
         };
         let at = |(key, value): &'b (Arc<str>, Value)| {
-            (key, At { value, source: self.source, line: self.line, up: Some((self, Step::Key(key))) })
+            (key, PlacedValue { value, source: self.source, line: self.line, up: Some((self, PathStep::Key(key))) })
         };
         Ok(entries.iter().map(at))
     }
@@ -138,8 +142,8 @@ impl<'a> At<'a> {
     /// An error here, in these words.
     pub(super) fn error(&self, what: impl Into<String>) -> ReadError {
         let place = match self.line {
-            Some(line) => Place::Line(line),
-            None => Place::Path(self.path()),
+            Some(line) => FilePlace::Line(line),
+            None => FilePlace::Path(self.path()),
         };
         self.source.error(what).at(place).hint(HINT)
     }
@@ -159,9 +163,9 @@ impl<'a> At<'a> {
         let Some((up, step)) = self.up else { return };
         up.write_path(path);
         let _ = match step {
-            Step::Key(key) if path.is_empty() => write!(path, "{key}"),
-            Step::Key(key) => write!(path, ".{key}"),
-            Step::Index(index) => write!(path, "[{index}]"),
+            PathStep::Key(key) if path.is_empty() => write!(path, "{key}"),
+            PathStep::Key(key) => write!(path, ".{key}"),
+            PathStep::Index(index) => write!(path, "[{index}]"),
         };
     }
 }
@@ -185,7 +189,7 @@ pub(super) fn document(source: &Source) -> Result<Value, ReadError> {
 /// Takes the JSON value of each line in. Empty lines are passed over.
 pub(super) fn each_line(
     source: &Source,
-    mut take: impl FnMut(At<'_>) -> Result<(), ReadError>,
+    mut take: impl FnMut(PlacedValue<'_>) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
     let mut reader = source.open()?;
     let mut line = Vec::new();
@@ -209,7 +213,7 @@ pub(super) fn each_line(
             let hint = if error.is_eof() { "the line is cut off; write or copy the file again" } else { HINT };
             source.error(format!("not valid JSON: {what}")).at_line(number).hint(hint)
         })?;
-        take(At { value: &value, source, line: Some(number), up: None }.map()?)?;
+        take(PlacedValue { value: &value, source, line: Some(number), up: None }.map()?)?;
         has_any = true;
     }
     if has_any {
@@ -300,12 +304,12 @@ pub(super) fn summary(text: &str) -> String {
 ///
 /// A label names its sample if no other sample has it; samples that share one get a digest of their identity.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct SampleNamer {
     by_identity: HashMap<String, usize>,
     entries: Vec<(String, String)>,
 }
 
-impl Names {
+impl SampleNamer {
     /// The number of a row's sample.
     pub(super) fn number(&mut self, label: &str, identity: String) -> usize {
         if let Some(&number) = self.by_identity.get(&identity) {
@@ -322,7 +326,7 @@ impl Names {
         for (label, _) in &self.entries {
             *uses.entry(label).or_default() += 1;
         }
-        let mut unique = Unique::default();
+        let mut unique = UniqueNames::default();
         let name = |(label, identity): &(String, String)| match uses[label.as_str()] {
             1 => unique.name(label),
             _ => unique.name(&format!("{label} #{}", digest(identity))),
@@ -333,9 +337,9 @@ impl Names {
 
 /// Makes names different: the second `a` is `a (2)`.
 #[derive(Default)]
-pub(super) struct Unique(std::collections::HashSet<String>);
+pub(super) struct UniqueNames(std::collections::HashSet<String>);
 
-impl Unique {
+impl UniqueNames {
     pub(super) fn name(&mut self, name: &str) -> String {
         let mut candidate = name.to_owned();
         let mut count = 1;

@@ -9,22 +9,22 @@ use std::collections::BTreeSet;
 /// wanted; readers of logs that record their own metrics take what those need.
 ///
 /// ```
-/// use calipers_io::Wanted;
+/// use calipers_io::Projection;
 ///
-/// let wanted = Wanted::only(["category", "latency_ms"]);
+/// let wanted = Projection::only(["category", "latency_ms"]);
 /// assert!(wanted.has("category") && !wanted.has("prompt"));
 /// assert!(!wanted.has_answers() && wanted.with_answers().has_answers());
-/// assert!(Wanted::everything().has("prompt"));
+/// assert!(Projection::everything().has("prompt"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Projection {
     columns: Option<BTreeSet<String>>,
     /// Wanted where they are, and not missed where they are not.
     optional: BTreeSet<String>,
     answers: bool,
 }
 
-impl Wanted {
+impl Projection {
     /// All columns, answers and explanations.
     #[must_use]
     pub fn everything() -> Self {
@@ -45,9 +45,9 @@ impl Wanted {
     /// And these columns where they are. They are not missed where they are not.
     ///
     /// ```
-    /// use calipers_io::Wanted;
+    /// use calipers_io::Projection;
     ///
-    /// assert!(Wanted::only(["category"]).and_if_there(["passed"]).has("passed"));
+    /// assert!(Projection::only(["category"]).and_if_there(["passed"]).has("passed"));
     /// ```
     #[must_use]
     pub fn and_if_there<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {

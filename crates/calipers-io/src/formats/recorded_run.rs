@@ -4,7 +4,7 @@ use calipers_core::{Samples, Value};
 
 /// The results of one evaluation, as they were found.
 #[derive(Clone, Debug, Default)]
-pub struct Run<S = Samples> {
+pub struct RecordedRun<S = Samples> {
     /// The file, or `-` for standard input.
     pub source: String,
     /// The format that the file was read as.
@@ -16,15 +16,15 @@ pub struct Run<S = Samples> {
     /// The samples with their attempts, scores, fields and metadata.
     pub samples: S,
     /// The metrics that the file itself records.
-    pub recorded: Recorded,
+    pub recorded: RecordedResults,
     /// What was not read, and why. A partly readable file says what it lost.
     pub notes: Vec<String>,
 }
 
-impl<S> Run<S> {
+impl<S> RecordedRun<S> {
     /// The same run with its samples in another form.
-    pub fn map_samples<T>(self, form: impl FnOnce(S) -> T) -> Run<T> {
-        Run {
+    pub fn map_samples<T>(self, form: impl FnOnce(S) -> T) -> RecordedRun<T> {
+        RecordedRun {
             source: self.source,
             format: self.format,
             task: self.task,
@@ -38,7 +38,7 @@ impl<S> Run<S> {
 
 /// What a log says was computed when it was written.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
+pub struct RecordedResults {
     /// The scorers with their metrics, in order.
     pub scorers: Vec<RecordedScorer>,
     /// The reducers of attempts; `None` if the log does not say, empty if reduction was turned off.

@@ -144,8 +144,8 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Entries::default();
-        while let Some(key) = entries.next_key::<Key>()? {
-            let Key::Name(key) = key else { return entries.next_value().map(|Numeral(number)| number) };
+        while let Some(key) = entries.next_key::<JsonKey>()? {
+            let JsonKey::Name(key) = key else { return entries.next_value().map(|Numeral(number)| number) };
             let Json(value) = entries.next_value()?;
             map.set(&key, value);
         }
@@ -158,12 +158,12 @@ impl<'de> Visitor<'de> for JsonVisitor {
 const NUMBER: &str = "$serde_json::private::Number";
 
 /// A key of a map, unless the map is a number.
-enum Key {
+enum JsonKey {
     Number,
     Name(String),
 }
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for JsonKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(KeyVisitor)
     }
@@ -172,18 +172,18 @@ impl<'de> Deserialize<'de> for Key {
 struct KeyVisitor;
 
 impl Visitor<'_> for KeyVisitor {
-    type Value = Key;
+    type Value = JsonKey;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-        Ok(if key == NUMBER { Key::Number } else { Key::Name(key.to_owned()) })
+    fn visit_str<E>(self, key: &str) -> Result<JsonKey, E> {
+        Ok(if key == NUMBER { JsonKey::Number } else { JsonKey::Name(key.to_owned()) })
     }
 
-    fn visit_string<E>(self, key: String) -> Result<Key, E> {
-        Ok(if key == NUMBER { Key::Number } else { Key::Name(key) })
+    fn visit_string<E>(self, key: String) -> Result<JsonKey, E> {
+        Ok(if key == NUMBER { JsonKey::Number } else { JsonKey::Name(key) })
     }
 }
 
@@ -326,8 +326,8 @@ impl<'de> Visitor<'de> for Without<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Entries::default();
-        while let Some(key) = entries.next_key::<Key>()? {
-            let Key::Name(key) = key else { return entries.next_value().map(|Numeral(number)| number) };
+        while let Some(key) = entries.next_key::<JsonKey>()? {
+            let JsonKey::Name(key) = key else { return entries.next_value().map(|Numeral(number)| number) };
             if self.0.contains(&&*key) {
                 skip(&mut entries)?;
                 continue;
@@ -358,7 +358,7 @@ pub(crate) fn json_error(source: &str, error: &serde_json::Error) -> ReadError {
 }
 
 /// Access to the parts of a value, for readers.
-pub(crate) trait Parts {
+pub(crate) trait JsonParts {
     /// The value under a key that is there and not null.
     fn part(&self, key: &str) -> Option<&Value>;
     /// The same along several keys.
@@ -375,7 +375,7 @@ pub(crate) trait Parts {
     fn entries(&self, key: &str) -> &[(Arc<str>, Value)];
 }
 
-impl Parts for Value {
+impl JsonParts for Value {
     fn part(&self, key: &str) -> Option<&Value> {
         self.get(key).filter(|value| !matches!(value, Value::Null))
     }

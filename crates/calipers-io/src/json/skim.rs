@@ -15,7 +15,7 @@ pub(crate) struct Skim<'a> {
 }
 
 /// A key and its value.
-type Entry<'a> = (&'a [u8], &'a [u8]);
+type SkimEntry<'a> = (&'a [u8], &'a [u8]);
 
 /// Why the entries cannot be told apart.
 pub(crate) type Unclear = &'static str;
@@ -33,7 +33,7 @@ impl<'a> Skim<'a> {
     }
 
     /// The next key, without its quotes and as it is written, and its value.
-    pub(crate) fn entry(&mut self) -> Result<Option<Entry<'a>>, Unclear> {
+    pub(crate) fn entry(&mut self) -> Result<Option<SkimEntry<'a>>, Unclear> {
         match (self.next_byte()?, self.first) {
             (b'}', _) => {
                 self.at += 1;
@@ -55,7 +55,7 @@ impl<'a> Skim<'a> {
         Ok(Some((&key[1..key.len() - 1], value)))
     }
 
-    fn end(&self) -> Result<Option<Entry<'a>>, Unclear> {
+    fn end(&self) -> Result<Option<SkimEntry<'a>>, Unclear> {
         let is_last = self.bytes[self.at..].iter().all(u8::is_ascii_whitespace);
         if is_last { Ok(None) } else { Err("more content follows it") }
     }

@@ -3,7 +3,7 @@
 use super::attempt_json::put_usage;
 use crate::formats::inspect::{Skim, metrics};
 use crate::json::json_writer::{Map, Nan, bounded, put_float, put_list, put_map, put_text};
-use crate::json::{self, Parts};
+use crate::json::{self, JsonParts};
 use crate::write::inspect::{Fingerprint, put_error, put_id, put_metrics, put_results, put_values};
 use crate::{ReadError, RecordedMetric, RecordedScorer, Source};
 use calipers_core::{GenerateConfig, Metadata, Results, SampleId, Usage, Value};

@@ -2,10 +2,10 @@
 
 use super::resume::{entry, read_usage};
 use crate::formats::inspect::{Archive, Cutter, Member, MemberReader, SampleMember, Skim, is_archive, seekable};
-use crate::json::{self, Parts};
-use crate::{Place, ReadError, Source};
+use crate::json::{self, JsonParts};
+use crate::{FilePlace, ReadError, Source};
 use calipers_core::{
-    Input, Message, Metadata, ModelOutput, Role, Sample, SampleId, StopReason, Target, ToolCall, Value,
+    Input, Sample, Message, Metadata, ModelOutput, Role, SampleId, StopReason, Target, ToolCall, Value,
 };
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl LoggedAttempt {
 pub fn read_attempts(source: &Source) -> Result<LoggedAttempts, ReadError> {
     if !is_archive(&source.head()?) {
         let cutter = Cutter::new(source)?;
-        let kind = Kind::Document { cutter: Box::new(cutter), ready: Vec::new().into_iter(), place: 0 };
+        let kind = LogForm::Document { cutter: Box::new(cutter), ready: Vec::new().into_iter(), place: 0 };
         return Ok(LoggedAttempts { source: source.clone(), kind, task: None, is_over: false });
     }
     let source = seekable(source)?;
@@ -53,7 +53,7 @@ pub fn read_attempts(source: &Source) -> Result<LoggedAttempts, ReadError> {
     let mut reader = Box::new(archive.reader()?);
     let task = task(&archive, &mut reader);
     drop(archive);
-    Ok(LoggedAttempts { source, kind: Kind::Archive { reader, members: members.into_iter() }, task, is_over: false })
+    Ok(LoggedAttempts { source, kind: LogForm::Archive { reader, members: members.into_iter() }, task, is_over: false })
 }
 
 /// The name of the task, where the log says it.
@@ -69,7 +69,7 @@ fn task(archive: &Archive<'_>, reader: &mut MemberReader) -> Option<String> {
 /// The attempts of a log, one after another; see [`read_attempts`].
 pub struct LoggedAttempts {
     source: Source,
-    kind: Kind,
+    kind: LogForm,
     task: Option<String>,
     /// True after a document that cannot be read any further.
     is_over: bool,
@@ -83,7 +83,7 @@ impl LoggedAttempts {
     }
 }
 
-enum Kind {
+enum LogForm {
     Archive { reader: Box<MemberReader>, members: std::vec::IntoIter<Member> },
     Document { cutter: Box<Cutter>, ready: std::vec::IntoIter<Result<LoggedAttempt, ReadError>>, place: usize },
 }
@@ -103,13 +103,13 @@ impl Iterator for LoggedAttempts {
         }
         let source = &self.source;
         match &mut self.kind {
-            Kind::Archive { reader, members } => {
+            LogForm::Archive { reader, members } => {
                 let member = members.next()?;
                 let read = reader.read(&member).map_err(|why| source.error(why));
                 let attempt = read.and_then(|bytes| attempt(bytes).map_err(|why| source.error(why)));
                 Some(attempt.map_err(|error| error.in_member(&member.name)))
             }
-            Kind::Document { cutter, ready, place } => {
+            LogForm::Document { cutter, ready, place } => {
                 if let Some(attempt) = ready.next() {
                     return Some(attempt);
                 }
@@ -125,7 +125,7 @@ impl Iterator for LoggedAttempts {
                     .items()
                     .map(|json| {
                         *place += 1;
-                        let path = Place::Path(format!("samples[{}]", *place - 1));
+                        let path = FilePlace::Path(format!("samples[{}]", *place - 1));
                         attempt(json).map_err(|why| source.error(why).at(path))
                     })
                     .collect();

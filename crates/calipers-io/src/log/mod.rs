@@ -19,7 +19,7 @@ pub use log_header::{
 };
 pub(crate) use logged_attempts::read_message;
 pub use logged_attempts::{LoggedAttempt, LoggedAttempts, read_attempts};
-pub use resume::Resumed;
+pub use resume::ResumedLog;
 
 use crate::formats::inspect::{Member, MemberReader, Packer, local_header, member_name, open_member, summary};
 use crate::write::inspect::reductions;
@@ -244,7 +244,7 @@ impl EvalLog {
         self.write_at_end(&header)?;
         let source = Source::path(&self.path);
         let mut reader = MemberReader::new(&source, self.end).map_err(io::Error::other)?;
-        let stored = Counted { inner: BufWriter::with_capacity(1 << 16, &self.file), count: 0 };
+        let stored = CountingFile { inner: BufWriter::with_capacity(1 << 16, &self.file), count: 0 };
         let mut zstd = zstd::stream::write::Encoder::new(stored, zstd::DEFAULT_COMPRESSION_LEVEL)?;
         let mut crc = crc32fast::Hasher::new();
         let mut put = |bytes: &[u8], zstd: &mut dyn Write| {
@@ -287,12 +287,12 @@ impl Drop for EvalLog {
 }
 
 /// What goes through to a file, counted.
-struct Counted<W> {
+struct CountingFile<W> {
     inner: W,
     count: u64,
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountingFile<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.count += written as u64;

@@ -3,7 +3,7 @@
 //! Metrics and scenarios have a line each, in the order of their names, and numbers have the digits that a comparison
 //! looks at: the same results give the same bytes.
 
-use crate::{Place, ReadError, Source};
+use crate::{FilePlace, ReadError, Source};
 use calipers_core::ScenarioOutcome;
 use calipers_gate::{Baseline, BaselineMetric, BaselineScenario};
 use indexmap::IndexMap;
@@ -18,13 +18,13 @@ const SCHEMA: &str = "calipers.baseline/1";
 
 /// What any JSON may say that it is.
 #[derive(Deserialize)]
-struct Head {
+struct SchemaLine {
     schema: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct BaselineFile {
     #[serde(rename = "schema")]
     _schema: IgnoredAny,
     date: Option<String>,
@@ -35,8 +35,8 @@ struct File {
     files: Vec<String>,
     model: Option<String>,
     reducer: Option<String>,
-    metrics: IndexMap<String, Metric>,
-    scenarios: IndexMap<String, Scenario>,
+    metrics: IndexMap<String, MetricLine>,
+    scenarios: IndexMap<String, ScenarioLine>,
     /// Follows from the rest; only `calipers baseline show --json` prints it.
     #[serde(rename = "summary")]
     _summary: Option<IgnoredAny>,
@@ -44,7 +44,7 @@ struct File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Metric {
+struct MetricLine {
     value: f64,
     n: u64,
     lower: Option<f64>,
@@ -53,8 +53,8 @@ struct Metric {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scenario {
-    outcome: Outcome,
+struct ScenarioLine {
+    outcome: OutcomeLine,
     passed: u32,
     attempts: u32,
     #[serde(default)]
@@ -63,20 +63,20 @@ struct Scenario {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum OutcomeLine {
     Passed,
     Failed,
     Errored,
     Unscored,
 }
 
-impl From<Outcome> for ScenarioOutcome {
-    fn from(outcome: Outcome) -> Self {
+impl From<OutcomeLine> for ScenarioOutcome {
+    fn from(outcome: OutcomeLine) -> Self {
         match outcome {
-            Outcome::Passed => Self::Passed,
-            Outcome::Failed => Self::Failed,
-            Outcome::Errored => Self::Errored,
-            Outcome::Unscored => Self::Unscored,
+            OutcomeLine::Passed => Self::Passed,
+            OutcomeLine::Failed => Self::Failed,
+            OutcomeLine::Errored => Self::Errored,
+            OutcomeLine::Unscored => Self::Unscored,
         }
     }
 }
@@ -96,8 +96,8 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
     let hint = "record it again with `calipers baseline record`";
     let bytes = Source::path(path).read_all()?;
     let fail = |error: serde_json::Error| {
-        let told = error.to_string();
-        let what = told.rsplit_once(" at line ").map_or(&*told, |(what, _)| what);
+        let explain_io_error = error.to_string();
+        let what = explain_io_error.rsplit_once(" at line ").map_or(&*explain_io_error, |(what, _)| what);
         let marks: [&[u8]; 2] = [b"<<<<<<<", b">>>>>>>"];
         let is_conflict =
             bytes.split(|&byte| byte == b'\n').any(|line| marks.iter().any(|mark| line.starts_with(mark)));
@@ -108,7 +108,7 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
         };
         ReadError::new(path, what).at_line(error.line() as u64).hint(hint)
     };
-    let head: Head = serde_json::from_slice(&bytes).map_err(fail)?;
+    let head: SchemaLine = serde_json::from_slice(&bytes).map_err(fail)?;
     if head.schema.as_deref() != Some(SCHEMA) {
         let what = match head.schema {
             Some(other) => format!("its schema is `{other}`, not `{SCHEMA}`"),
@@ -116,7 +116,7 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
         };
         return Err(ReadError::new(path, what).hint(hint));
     }
-    let file: File = serde_json::from_slice(&bytes).map_err(fail)?;
+    let file: BaselineFile = serde_json::from_slice(&bytes).map_err(fail)?;
     file.checked(path)
 }
 
@@ -143,11 +143,11 @@ fn is_day(date: &str) -> bool {
     date.len() >= 10 && (1..=days).contains(&day) && (time.is_empty() || time.starts_with(['T', ' ']))
 }
 
-impl File {
+impl BaselineFile {
     fn checked(self, path: &str) -> Result<Baseline, ReadError> {
         let wrong = |place: String, what: &str| {
             let hint = "record it again with `calipers baseline record`";
-            Err(ReadError::new(path, what).at(Place::Path(place)).hint(hint))
+            Err(ReadError::new(path, what).at(FilePlace::Path(place)).hint(hint))
         };
         if let Some(date) = self.date.as_deref().filter(|date| !is_day(date)) {
             return wrong("date".to_owned(), &format!("`{date}` is no day, such as 2026-11-16"));
@@ -162,14 +162,14 @@ impl File {
             reducer: self.reducer,
             ..Baseline::default()
         };
-        for (name, Metric { value, n, lower, upper }) in self.metrics {
+        for (name, MetricLine { value, n, lower, upper }) in self.metrics {
             let interval = lower.zip(upper);
             if interval.is_some_and(|(lower, upper)| lower > upper) {
                 return wrong(format!("metrics.{name}"), "`lower` is above `upper`");
             }
             baseline.metrics.insert(name, BaselineMetric { value, n, interval });
         }
-        for (id, Scenario { outcome, passed, attempts, values }) in self.scenarios {
+        for (id, ScenarioLine { outcome, passed, attempts, values }) in self.scenarios {
             if passed > attempts {
                 return wrong(format!("scenarios.{id}"), "more attempts passed than there are");
             }

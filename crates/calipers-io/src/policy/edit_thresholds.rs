@@ -13,7 +13,7 @@ const BY_HAND: &str = "change the thresholds by hand";
 ///
 /// Nothing is written. A file that has changed since it was read is an error, and so is a replacement that would change
 /// anything else that the file means.
-pub fn edited_policy(policy: &LoadedPolicy, edits: &[(Span, String)]) -> Result<Vec<(PathBuf, String)>, ReadError> {
+pub fn edit_policy(policy: &LoadedPolicy, edits: &[(Span, String)]) -> Result<Vec<(PathBuf, String)>, ReadError> {
     let mut files = Vec::new();
     for path in &policy.files {
         let name = printable(&path.to_string_lossy());
@@ -55,7 +55,7 @@ fn edited(path: &Path, name: &str, edits: &[&(Span, String)]) -> Result<String, 
     Ok(format!("{mark}{new}"))
 }
 
-type Entry = (Spanned<String>, Item);
+type ThresholdEntry = (Spanned<String>, Item);
 
 /// How many numbers and texts differ between two documents; none if they differ in anything else.
 fn changes(old: &Item, new: &Item) -> Option<usize> {
@@ -64,7 +64,9 @@ fn changes(old: &Item, new: &Item) -> Option<usize> {
             old.iter().zip(new).map(|(old, new)| changes(old, new)).sum()
         }
         (Data::Map(old), Data::Map(new)) if old.len() == new.len() => {
-            let same = |old: &Entry, new: &Entry| (old.0.value == new.0.value).then(|| changes(&old.1, &new.1));
+            let same = |old: &ThresholdEntry, new: &ThresholdEntry| {
+                (old.0.value == new.0.value).then(|| changes(&old.1, &new.1))
+            };
             old.iter().zip(new).map(|(old, new)| same(old, new).flatten()).sum()
         }
         (Data::Number(old), Data::Number(new)) => Some(usize::from(old != new)),

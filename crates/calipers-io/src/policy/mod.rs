@@ -6,11 +6,11 @@ pub(crate) mod parse_document;
 mod suite_file;
 
 pub use baseline_file::{BASELINE_SCHEMA, baseline_json, baseline_text, read_baseline};
-pub use edit_thresholds::edited_policy;
+pub use edit_thresholds::edit_policy;
 pub use parse_document::read_document;
 pub use suite_file::read_suite;
 
-use crate::error::{printable, told};
+use crate::error::{explain_io_error, printable};
 use calipers_core::counted;
 use calipers_gate::policy::document::Item;
 use calipers_gate::policy::{Mistake, Policy, Spanned};
@@ -68,7 +68,7 @@ impl Files {
             return Err(Mistake::new(format!("`{name}` is a folder, not a policy")).hint("name a file in it"));
         }
         let bytes = bytes(&path).map_err(|error| {
-            let message = format!("cannot read `{name}`: {}", told(&error));
+            let message = format!("cannot read `{name}`: {}", explain_io_error(&error));
             Mistake::new(message).hint("check the path of the policy")
         })?;
         self.hash.update(&bytes);

@@ -263,8 +263,14 @@ fn json_item(text: &Arc<Text>, value: Json<'_>) -> Result<Item, Mistake> {
 // YAML.
 
 fn yaml(text: &Arc<Text>) -> Result<Item, Mistake> {
-    let mut reader =
-        Yaml { text, places: Places::new(&text.text), open: Vec::new(), root: None, anchors: HashMap::new(), parts: 0 };
+    let mut reader = Yaml {
+        text,
+        places: ByteOffsets::new(&text.text),
+        open: Vec::new(),
+        root: None,
+        anchors: HashMap::new(),
+        parts: 0,
+    };
     for event in Parser::new_from_str(&text.text) {
         let (event, place) = event.map_err(|error| {
             let at = reader.places.byte(error.marker().index());
@@ -280,13 +286,13 @@ fn yaml(text: &Arc<Text>) -> Result<Item, Mistake> {
 }
 
 /// From characters, in which YAML's places are counted, to bytes.
-struct Places {
+struct ByteOffsets {
     /// The byte of each character; none where every character is one byte.
     bytes: Option<Vec<usize>>,
     length: usize,
 }
 
-impl Places {
+impl ByteOffsets {
     fn new(text: &str) -> Self {
         let bytes = (!text.is_ascii()).then(|| text.char_indices().map(|(byte, _)| byte).collect());
         Self { bytes, length: text.len() }
@@ -314,7 +320,7 @@ enum OpenKind {
 
 struct Yaml<'t> {
     text: &'t Arc<Text>,
-    places: Places,
+    places: ByteOffsets,
     open: Vec<Open>,
     root: Option<Item>,
     anchors: HashMap<usize, (Item, usize)>,

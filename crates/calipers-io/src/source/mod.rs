@@ -5,7 +5,7 @@ mod shape;
 pub use shape::{JsonShape, Root, Shape};
 
 use crate::ReadError;
-use crate::error::told;
+use crate::error::explain_io_error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Source {
     /// How it is named in messages and results.
     pub name: String,
-    origin: Origin,
+    origin: SourceOrigin,
     /// Where the bytes that are read are counted.
     counter: Option<Arc<AtomicU64>>,
 }
 
 #[derive(Clone, Debug)]
-enum Origin {
+enum SourceOrigin {
     Path(PathBuf),
     /// Standard input and tests: read once, kept.
     Bytes(Arc<[u8]>),
@@ -43,7 +43,7 @@ const PART_MIN: u64 = 4 << 20;
 
 /// From one place in the content to another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct SourcePart {
     start: u64,
     end: u64,
 }
@@ -56,12 +56,12 @@ impl Source {
     /// A file.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { name: path.display().to_string(), origin: Origin::Path(path), counter: None }
+        Self { name: path.display().to_string(), origin: SourceOrigin::Path(path), counter: None }
     }
 
     /// Bytes that are already here, under this name.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self { name: name.into(), origin: Origin::Bytes(bytes.into()), counter: None }
+        Self { name: name.into(), origin: SourceOrigin::Bytes(bytes.into()), counter: None }
     }
 
     /// The same source, which adds the bytes that it reads to a counter, for those who watch. What is read twice
@@ -95,7 +95,7 @@ impl Source {
         }
         // A pipe, as `<(zcat log.gz)` is one, can be read once only.
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            let bytes = std::fs::read(path).map_err(|error| ReadError::new(argument, told(&error)))?;
+            let bytes = std::fs::read(path).map_err(|error| ReadError::new(argument, explain_io_error(&error)))?;
             return Ok(vec![Self::bytes(argument, bytes)]);
         }
         if path.exists() || !argument.contains(['*', '?', '[']) {
@@ -147,8 +147,8 @@ impl Source {
     #[must_use]
     pub fn as_path(&self) -> Option<&Path> {
         match &self.origin {
-            Origin::Path(path) => Some(path),
-            Origin::Bytes(_) => None,
+            SourceOrigin::Path(path) => Some(path),
+            SourceOrigin::Bytes(_) => None,
         }
     }
 
@@ -163,24 +163,24 @@ impl Source {
 
     fn raw(&self) -> Result<Box<dyn Raw>, ReadError> {
         match &self.origin {
-            Origin::Path(path) => {
+            SourceOrigin::Path(path) => {
                 let file = File::open(path).map_err(|error| {
                     let hint = if error.kind() == io::ErrorKind::NotFound {
                         "check the name of the file"
                     } else {
                         "check that the file may be read"
                     };
-                    self.error(told(&error)).hint(hint)
+                    self.error(explain_io_error(&error)).hint(hint)
                 })?;
                 Ok(self.watched(file))
             }
-            Origin::Bytes(bytes) => Ok(self.watched(Cursor::new(bytes.clone()))),
+            SourceOrigin::Bytes(bytes) => Ok(self.watched(Cursor::new(bytes.clone()))),
         }
     }
 
     fn watched(&self, raw: impl Raw + 'static) -> Box<dyn Raw> {
         match &self.counter {
-            Some(counter) => Box::new(Counted { raw, counter: counter.clone() }),
+            Some(counter) => Box::new(CountingReader { raw, counter: counter.clone() }),
             None => Box::new(raw),
         }
     }
@@ -214,20 +214,20 @@ impl Source {
 
     /// The parts of the content, each of whole lines, that can be read side by side: one unless the content is large and
     /// stored as it is. A part is what [`open_part`](Self::open_part) takes.
-    pub(crate) fn parts(&self, parts_max: usize) -> Result<Vec<Part>, ReadError> {
+    pub(crate) fn parts(&self, parts_max: usize) -> Result<Vec<SourcePart>, ReadError> {
         let stored = self.stored_len()?;
         let parts = (stored / PART_MIN).clamp(1, parts_max.max(1) as u64);
         let mut magic = [0; 4];
         let read = self.raw()?.read(&mut magic).map_err(|error| self.unreadable(&error))?;
         if parts == 1 || is_compressed(&magic[..read]) {
-            return Ok(vec![Part { start: 0, end: u64::MAX }]);
+            return Ok(vec![SourcePart { start: 0, end: u64::MAX }]);
         }
         let cut = |part: u64| if part == parts { u64::MAX } else { stored / parts * part };
-        Ok((0..parts).map(|part| Part { start: cut(part), end: cut(part + 1) }).collect())
+        Ok((0..parts).map(|part| SourcePart { start: cut(part), end: cut(part + 1) }).collect())
     }
 
     /// A reader of a part: of the lines that begin in it.
-    pub(crate) fn open_part(&self, part: Part) -> Result<Box<dyn BufRead>, ReadError> {
+    pub(crate) fn open_part(&self, part: SourcePart) -> Result<Box<dyn BufRead>, ReadError> {
         if part.start == 0 && part.end == u64::MAX {
             return self.open();
         }
@@ -279,12 +279,12 @@ impl Raw for File {}
 impl Raw for Cursor<Arc<[u8]>> {}
 
 /// Adds what is read to a counter.
-struct Counted<R> {
+struct CountingReader<R> {
     raw: R,
     counter: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.raw.read(buffer)?;
         self.counter.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -292,13 +292,13 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-impl<R: io::Seek> io::Seek for Counted<R> {
+impl<R: io::Seek> io::Seek for CountingReader<R> {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.raw.seek(to)
     }
 }
 
-impl<R: Raw> Raw for Counted<R> {}
+impl<R: Raw> Raw for CountingReader<R> {}
 
 fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))

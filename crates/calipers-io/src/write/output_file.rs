@@ -1,7 +1,7 @@
 //! Where bytes go: a file that appears only when it is whole, or standard output.
 
 use super::WriteError;
-use crate::error::told;
+use crate::error::explain_io_error;
 use flate2::write::GzEncoder;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 /// A file is written under another name in the same folder and renamed by [`finish`](Self::finish). Whatever fails
 /// before that leaves what was there as it was.
 #[derive(Debug)]
-pub struct Output {
+pub struct OutputFile {
     name: String,
-    sink: Option<Sink>,
+    sink: Option<OutputSink>,
     /// The file in the making, and what it will be called. None for standard output and devices.
     place: Option<(PathBuf, PathBuf)>,
     force: bool,
 }
 
-enum Sink {
+enum OutputSink {
     Plain(BufWriter<File>),
     Gzip(GzEncoder<BufWriter<File>>),
     Zstd(zstd::Encoder<'static, BufWriter<File>>),
@@ -60,7 +60,7 @@ impl Write for Pipe {
     }
 }
 
-impl std::fmt::Debug for Sink {
+impl std::fmt::Debug for OutputSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Plain(_) => "Plain",
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Sink {
     }
 }
 
-impl Sink {
+impl OutputSink {
     fn writer(&mut self) -> &mut dyn Write {
         match self {
             Self::Plain(file) => file,
@@ -91,13 +91,13 @@ impl Sink {
     }
 }
 
-impl Output {
+impl OutputFile {
     /// Standard output, under the name `-`.
     #[must_use]
     pub fn stdout() -> Self {
         Self {
             name: "-".into(),
-            sink: Some(Sink::Stdout(BufWriter::new(Pipe { out: io::stdout(), is_closed: false }))),
+            sink: Some(OutputSink::Stdout(BufWriter::new(Pipe { out: io::stdout(), is_closed: false }))),
             place: None,
             force: false,
         }
@@ -110,7 +110,7 @@ impl Output {
         let path = path.as_ref();
         let name = path.display().to_string();
         let fail = |error: io::Error| {
-            WriteError::new(&*name, told(&error)).hint("check the folder, and that it may be written to")
+            WriteError::new(&*name, explain_io_error(&error)).hint("check the folder, and that it may be written to")
         };
         // What a link leads to is replaced, not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
@@ -144,7 +144,7 @@ impl Output {
         let Some((_, target)) = &self.place else { return Ok(()) };
         match fs::remove_file(target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                let what = format!("the file of before cannot be removed: {}", told(&error));
+                let what = format!("the file of before cannot be removed: {}", explain_io_error(&error));
                 Err(WriteError::new(&*self.name, what).hint("check the folder, and that it may be written to"))
             }
             _ => Ok(()),
@@ -175,8 +175,8 @@ impl Output {
     /// Where archives go, which jump back to fill in sizes.
     pub(crate) fn archive(&mut self) -> Result<&mut BufWriter<File>, WriteError> {
         match &mut self.sink {
-            Some(Sink::Plain(file)) => Ok(file),
-            Some(Sink::Stdout(_)) => Err(WriteError::new("-", "an archive cannot be written to standard output")
+            Some(OutputSink::Plain(file)) => Ok(file),
+            Some(OutputSink::Stdout(_)) => Err(WriteError::new("-", "an archive cannot be written to standard output")
                 .hint("name a file, or write `--to native`")),
             _ => Err(WriteError::new(&*self.name, "an archive is compressed already")
                 .hint("leave out the ending `.gz` or `.zst`")),
@@ -205,7 +205,7 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some((making, _)) = &self.place {
             // The bytes in the buffer go nowhere; there is nobody left to tell if this fails.
@@ -219,15 +219,15 @@ fn exists(name: &str) -> WriteError {
     WriteError::new(name, "the file exists").hint("name another one, or replace it with `--force`")
 }
 
-fn sink(name: &str, file: File) -> io::Result<Sink> {
+fn sink(name: &str, file: File) -> io::Result<OutputSink> {
     let file = BufWriter::with_capacity(1 << 16, file);
     let name = name.to_lowercase();
     Ok(if name.ends_with(".gz") {
-        Sink::Gzip(GzEncoder::new(file, flate2::Compression::default()))
+        OutputSink::Gzip(GzEncoder::new(file, flate2::Compression::default()))
     } else if name.ends_with(".zst") {
-        Sink::Zstd(zstd::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL)?)
+        OutputSink::Zstd(zstd::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL)?)
     } else {
-        Sink::Plain(file)
+        OutputSink::Plain(file)
     })
 }
 

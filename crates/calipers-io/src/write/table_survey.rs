@@ -13,22 +13,22 @@ pub(super) struct Survey {
     /// Rows without an error.
     ran: u64,
     pub(super) all_ids_are_numbers: bool,
-    pub(super) scorers: IndexMap<Arc<str>, ScorerSeen>,
-    pub(super) fields: IndexMap<Arc<str>, Seen>,
-    pub(super) facts: IndexMap<Arc<str>, Seen>,
+    pub(super) scorers: IndexMap<Arc<str>, ScorerSurvey>,
+    pub(super) fields: IndexMap<Arc<str>, ColumnSurvey>,
+    pub(super) facts: IndexMap<Arc<str>, ColumnSurvey>,
     pub(super) has_errors: bool,
 }
 
 /// A kind of plain value, for columns that hold one kind only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Bool,
     Int,
     Float,
     Text,
 }
 
-impl Kind {
+impl ValueKind {
     pub(super) fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Bool(_) => Some(Self::Bool),
@@ -42,16 +42,16 @@ impl Kind {
 
 /// What was seen of a column.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ColumnSurvey {
     /// The kind of the first plain value.
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<ValueKind>,
     /// How many bytes of text there are.
     pub(super) bytes: u64,
 }
 
-impl Seen {
+impl ColumnSurvey {
     fn look(&mut self, value: &Value) {
-        self.kind = self.kind.or_else(|| Kind::of(value));
+        self.kind = self.kind.or_else(|| ValueKind::of(value));
         if let Value::Text(text) = value {
             self.bytes += text.len() as u64;
         }
@@ -60,8 +60,8 @@ impl Seen {
 
 /// What was seen of a scorer.
 #[derive(Debug, Default)]
-pub(super) struct ScorerSeen {
-    pub(super) kind: Option<Kind>,
+pub(super) struct ScorerSurvey {
+    pub(super) kind: Option<ValueKind>,
     /// True when some values are of another kind, or no plain values at all.
     pub(super) is_mixed: bool,
     /// True when some scores are more than a plain value: unscored, with an answer, text that reads as JSON.
@@ -70,13 +70,13 @@ pub(super) struct ScorerSeen {
     looked: u64,
 }
 
-impl ScorerSeen {
+impl ScorerSurvey {
     fn look(&mut self, outcome: &Outcome) {
         let Outcome::Scored(score) = outcome else {
             self.has_parts = true;
             return;
         };
-        let kind = Kind::of(&score.value);
+        let kind = ValueKind::of(&score.value);
         self.is_mixed |= kind.is_none() || self.kind.is_some_and(|first| Some(first) != kind);
         self.kind = self.kind.or(kind);
         let reads_as_json = matches!(&score.value, Value::Text(text) if embedded(text).is_some());
@@ -93,7 +93,7 @@ impl Survey {
         let mut survey = Self { all_ids_are_numbers: true, ..Self::default() };
         // In the order of the run, which the first records need not follow.
         for scorer in samples.scorers() {
-            survey.scorers.insert(scorer.clone(), ScorerSeen::default());
+            survey.scorers.insert(scorer.clone(), ScorerSurvey::default());
         }
         samples.records().for_each(|record| survey.look(&record));
         survey

@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 /// Where answers are kept. Errors never come here.
 ///
 /// A cache that cannot read or write an answer has none: it is no reason to stop.
-pub trait Cache: Send + Sync {
+pub trait AnswerCache: Send + Sync {
     /// The answer under a key.
     fn get(&self, key: &str) -> Option<ModelOutput>;
 
@@ -20,7 +20,7 @@ pub trait Cache: Send + Sync {
 ///
 /// The attempt and the place of the call are among it, so that attempts at one question still differ from each other.
 pub(crate) fn key(model: &str, request: &Request) -> String {
-    let mut digest = Hashed(Sha256::new());
+    let mut digest = HashWriter(Sha256::new());
     // Debug texts quote strings and print floats exactly, so that different requests never look alike.
     write!(digest, "{:?}", (model, &request.messages, &request.config, request.epoch, request.call))
         .expect("a hash takes any text");
@@ -32,9 +32,9 @@ pub(crate) fn key(model: &str, request: &Request) -> String {
 }
 
 /// A hash that can be written to.
-struct Hashed(Sha256);
+struct HashWriter(Sha256);
 
-impl fmt::Write for Hashed {
+impl fmt::Write for HashWriter {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.update(text.as_bytes());
         Ok(())

@@ -1,9 +1,9 @@
 //! The way to a model: turns, time limits, retries and a cache.
 
 use super::answer_cache;
-use super::rate_limit::Turns;
+use super::rate_limit::RateLimit;
 use crate::runner::stopwatch::Stopwatch;
-use crate::{Cache, Model, ModelError, ModelFault, Request};
+use crate::{AnswerCache, Model, ModelError, ModelFault, Request};
 use calipers_core::ModelOutput;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -29,7 +29,7 @@ pub struct ChannelOptions {
     /// How long one call may take, and how long a server may ask us to wait.
     pub timeout: Duration,
     /// Where answers are kept.
-    pub cache: Option<Arc<dyn Cache>>,
+    pub cache: Option<Arc<dyn AnswerCache>>,
 }
 
 impl Default for ChannelOptions {
@@ -66,7 +66,7 @@ pub struct Channel {
     model: Arc<dyn Model>,
     name: Arc<str>,
     options: ChannelOptions,
-    turns: Turns,
+    turns: RateLimit,
     retries: AtomicU64,
 }
 
@@ -82,7 +82,13 @@ impl Channel {
     #[must_use]
     pub fn new(model: Arc<dyn Model>, options: ChannelOptions) -> Self {
         let connections = options.connections.unwrap_or_else(|| model.connections());
-        Self { name: model.name().into(), turns: Turns::new(connections), model, options, retries: AtomicU64::new(0) }
+        Self {
+            name: model.name().into(),
+            turns: RateLimit::new(connections),
+            model,
+            options,
+            retries: AtomicU64::new(0),
+        }
     }
 
     /// The name of the model.

@@ -6,9 +6,9 @@ mod model_channels;
 pub mod providers;
 mod rate_limit;
 
-pub use answer_cache::Cache;
+pub use answer_cache::AnswerCache;
 pub use channel::{Channel, ChannelOptions};
-pub use model_channels::{Models, Resolver};
+pub use model_channels::{ModelChannels, Resolver};
 
 use async_trait::async_trait;
 use calipers_core::{GenerateConfig, Message, ModelOutput, SampleId};

@@ -11,19 +11,19 @@ pub type Resolver = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + 
 /// Models by name. Each is found once, and everybody who names it shares its turns.
 ///
 /// ```
-/// use calipers_run::{ChannelOptions, Models};
+/// use calipers_run::{ChannelOptions, ModelChannels};
 /// use std::sync::Arc;
 ///
-/// let models = Models::new(Arc::new(|_| Err("there are no models here".into())), ChannelOptions::default());
+/// let models = ModelChannels::new(Arc::new(|_| Err("there are no models here".into())), ChannelOptions::default());
 /// assert!(models.get("openai/gpt-4o").is_err());
 /// ```
-pub struct Models {
+pub struct ModelChannels {
     resolver: Resolver,
     options: ChannelOptions,
     channels: Mutex<HashMap<String, Arc<Channel>>>,
 }
 
-impl Models {
+impl ModelChannels {
     /// Models that are found by this resolver.
     #[must_use]
     pub fn new(resolver: Resolver, options: ChannelOptions) -> Self {
@@ -67,7 +67,7 @@ impl Models {
     }
 }
 
-impl fmt::Debug for Models {
+impl fmt::Debug for ModelChannels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Models").field("options", &self.options).finish_non_exhaustive()
     }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 /// The turns of one model: halved when it is busy, one more for every round of answers.
 ///
 /// The rule of TCP (Chiu and Jain 1989): whoever shares a server this way comes to share it fairly.
-pub(crate) struct Turns {
+pub(crate) struct RateLimit {
     free: Semaphore,
     pace: Mutex<Pace>,
 }
@@ -27,13 +27,13 @@ struct Pace {
 }
 
 /// A turn. It ends when it is dropped, whatever became of the call.
-pub(crate) struct Turn<'a> {
-    turns: &'a Turns,
+pub(crate) struct CallPermit<'a> {
+    turns: &'a RateLimit,
     permit: Option<SemaphorePermit<'a>>,
     since: Instant,
 }
 
-impl Turns {
+impl RateLimit {
     pub(crate) fn new(most: usize) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
         let pace = Pace { most, limit: most, owed: 0, answers: 0, lowered_at: None, paused_until: None };
@@ -46,9 +46,9 @@ impl Turns {
     }
 
     /// The next turn; or until when the model wants to be left alone, where that is after the deadline.
-    pub(crate) async fn take(&self, deadline: Option<Instant>) -> Result<Turn<'_>, Instant> {
+    pub(crate) async fn take(&self, deadline: Option<Instant>) -> Result<CallPermit<'_>, Instant> {
         let permit = self.free.acquire().await.expect("nobody closes the semaphore");
-        let mut turn = Turn { turns: self, permit: Some(permit), since: Instant::now() };
+        let mut turn = CallPermit { turns: self, permit: Some(permit), since: Instant::now() };
         while let Some(until) = self.paused_until() {
             if deadline.is_some_and(|deadline| until > deadline) {
                 return Err(until);
@@ -70,7 +70,7 @@ impl Turns {
     }
 }
 
-impl Turn<'_> {
+impl CallPermit<'_> {
     /// The model answered.
     pub(crate) fn answered(self) {
         let mut pace = self.turns.pace();
@@ -107,7 +107,7 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for CallPermit<'_> {
     fn drop(&mut self) {
         let mut pace = self.turns.pace();
         if pace.owed > 0
@@ -125,7 +125,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn calls_that_are_refused_together_halve_the_turns_once() {
-        let turns = Turns::new(8);
+        let turns = RateLimit::new(8);
         let mut taken = Vec::new();
         for _ in 0..8 {
             taken.push(turns.take(None).await.expect("not paused"));
@@ -141,7 +141,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn answers_bring_turns_back_one_a_round_and_never_beyond_the_most() {
-        let turns = Turns::new(3);
+        let turns = RateLimit::new(3);
         turns.take(None).await.expect("not paused").refused(None);
         assert_eq!((turns.limit(), turns.free.available_permits()), (1, 1));
         let mut limits = Vec::new();
@@ -155,7 +155,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_pause_holds_for_all_and_ends_at_once_for_those_who_cannot_wait() {
-        let turns = Turns::new(2);
+        let turns = RateLimit::new(2);
         let start = Instant::now();
         turns.take(None).await.expect("not paused").refused(Some(Duration::from_secs(5)));
         assert!(turns.take(Some(start + Duration::from_secs(3))).await.is_err());

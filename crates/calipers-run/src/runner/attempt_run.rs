@@ -1,8 +1,8 @@
 //! One attempt, from a sample to a transcript.
 
-use super::Watch;
-use crate::runner::attempt_scope::{Cast, Measured, add_usage};
-use crate::{Fault, Judged, Scope, State, Task};
+use super::RunObserver;
+use crate::runner::attempt_scope::{AttemptUsage, Cast, add_usage};
+use crate::{AttemptFault, AttemptScope, AttemptState, ScorerResult, Task};
 use calipers_core::{GenerateConfig, LimitReached, Outcome, Sample, SampleId, Transcript, Usage, Value};
 use futures_util::FutureExt as _;
 use std::any::Any;
@@ -17,11 +17,11 @@ pub(crate) struct Stage {
     pub(crate) task: Task,
     pub(crate) scorer_names: Vec<Arc<str>>,
     pub(crate) cast: Arc<Cast>,
-    pub(crate) watch: Arc<dyn Watch>,
+    pub(crate) watch: Arc<dyn RunObserver>,
 }
 
 /// An attempt to be made.
-pub(crate) struct Attempt {
+pub(crate) struct PlannedAttempt {
     pub(crate) sample: Arc<Sample>,
     pub(crate) id: SampleId,
     pub(crate) epoch: u32,
@@ -30,9 +30,9 @@ pub(crate) struct Attempt {
 
 /// One try of an attempt.
 struct Try {
-    state: State,
-    scope: Scope,
-    measured: Measured,
+    state: AttemptState,
+    scope: AttemptScope,
+    measured: AttemptUsage,
     scores: Vec<(Arc<str>, Outcome)>,
     limit: Option<LimitReached>,
     error: Option<Arc<str>>,
@@ -46,7 +46,7 @@ struct Earlier {
     worked: Duration,
 }
 
-impl Attempt {
+impl PlannedAttempt {
     /// Makes the attempt, and makes it again where it breaks and may.
     pub(crate) async fn make(self, stage: Arc<Stage>) -> Transcript {
         let started_ms = now_ms();
@@ -69,9 +69,9 @@ impl Attempt {
 
     async fn try_once(&self, stage: &Stage) -> Try {
         let mut tried = Try {
-            state: State::new(self.sample.clone(), self.id.clone(), self.epoch),
-            scope: Scope::within(stage.cast.clone(), self.id.clone(), self.epoch, self.seed),
-            measured: Measured::default(),
+            state: AttemptState::new(self.sample.clone(), self.id.clone(), self.epoch),
+            scope: AttemptScope::within(stage.cast.clone(), self.id.clone(), self.epoch, self.seed),
+            measured: AttemptUsage::default(),
             scores: Vec::new(),
             limit: None,
             error: None,
@@ -85,12 +85,12 @@ impl Attempt {
 }
 
 impl Try {
-    async fn run(&mut self, stage: &Stage) -> Result<(), Fault> {
+    async fn run(&mut self, stage: &Stage) -> Result<(), AttemptFault> {
         let time = stage.cast.limits.time;
         let solved = contained(limited(time, solve(&stage.task, &mut self.state, &self.scope))).await;
         self.measured = self.scope.measured();
         match solved {
-            Err(Fault::Limit(limit)) => self.limit = Some(limit),
+            Err(AttemptFault::Limit(limit)) => self.limit = Some(limit),
             solved => solved?,
         }
         // What took all its time still deserves a score, but whatever hung may hang again: half of the time, as in
@@ -98,14 +98,16 @@ impl Try {
         let time = time.map(|time| time / 2);
         self.scope.begin_scoring(time);
         contained(limited(time, self.score(stage))).await.map_err(|fault| match fault {
-            Fault::Limit(reached) => Fault::Other(format!("scoring hit the time limit of {} s", reached.limit)),
+            AttemptFault::Limit(reached) => {
+                AttemptFault::Other(format!("scoring hit the time limit of {} s", reached.limit))
+            }
             fault => fault,
         })
     }
 
-    async fn score(&mut self, stage: &Stage) -> Result<(), Fault> {
+    async fn score(&mut self, stage: &Stage) -> Result<(), AttemptFault> {
         for (scorer, name) in stage.task.scorers.iter().zip(&stage.scorer_names) {
-            let Judged { outcome, fields } = scorer.score(&self.state, &self.scope).await?;
+            let ScorerResult { outcome, fields } = scorer.score(&self.state, &self.scope).await?;
             self.scores.push((name.clone(), outcome));
             for (field, value) in fields {
                 set(&mut self.state.fields, field, value);
@@ -143,7 +145,7 @@ impl Try {
 }
 
 /// All that is done with a sample before it is scored.
-async fn solve(task: &Task, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+async fn solve(task: &Task, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
     if task.solver.is_empty() {
         let output = scope.generate(&state.messages, &GenerateConfig::default()).await?;
         state.messages.push(output.message.clone());
@@ -160,17 +162,20 @@ async fn solve(task: &Task, state: &mut State, scope: &Scope) -> Result<(), Faul
 }
 
 /// Work that is cut off when its time is over.
-async fn limited<T>(time: Option<Duration>, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+async fn limited<T>(
+    time: Option<Duration>,
+    work: impl Future<Output = Result<T, AttemptFault>>,
+) -> Result<T, AttemptFault> {
     // Most runs have no limit, and a timer for each attempt would cost more than a quick attempt itself.
     let Some(time) = time else { return work.await };
     timeout(time, work)
         .await
-        .unwrap_or_else(|_| Err(Fault::Limit(LimitReached { kind: "time", limit: time.as_secs_f64() })))
+        .unwrap_or_else(|_| Err(AttemptFault::Limit(LimitReached { kind: "time", limit: time.as_secs_f64() })))
 }
 
 /// Work whose panics are faults of the attempt, so that a mistake in one solver does not end the others.
-async fn contained<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(Fault::Other(describe(&*panic))))
+async fn contained<T>(work: impl Future<Output = Result<T, AttemptFault>>) -> Result<T, AttemptFault> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(AttemptFault::Other(describe(&*panic))))
 }
 
 fn describe(panic: &(dyn Any + Send)) -> String {
@@ -179,7 +184,7 @@ fn describe(panic: &(dyn Any + Send)) -> String {
 }
 
 /// The fields with what the runner measured, where nobody who knows better set them.
-fn with_measured(mut fields: Vec<(Arc<str>, Value)>, measured: &Measured) -> Vec<(Arc<str>, Value)> {
+fn with_measured(mut fields: Vec<(Arc<str>, Value)>, measured: &AttemptUsage) -> Vec<(Arc<str>, Value)> {
     let tokens = measured.tokens.and_then(|tokens| i64::try_from(tokens).ok());
     let measured = [
         ("latency_ms", measured.latency_ms.map(Value::from)),

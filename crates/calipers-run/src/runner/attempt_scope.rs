@@ -2,7 +2,7 @@
 
 use crate::model::channel::Reply;
 use crate::runner::stopwatch::Stopwatch;
-use crate::{Channel, ChannelOptions, Fault, Limits, Model, Models, Request};
+use crate::{AttemptFault, AttemptLimits, Channel, ChannelOptions, Model, ModelChannels, Request};
 use calipers_core::{GenerateConfig, LimitReached, Message, ModelOutput, SampleId, Usage};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,16 +13,16 @@ use std::time::Duration;
 pub(crate) struct Cast {
     pub(crate) model: Arc<Channel>,
     pub(crate) roles: Vec<(String, Arc<Channel>)>,
-    pub(crate) models: Arc<Models>,
+    pub(crate) models: Arc<ModelChannels>,
     pub(crate) config: GenerateConfig,
-    pub(crate) limits: Limits,
+    pub(crate) limits: AttemptLimits,
 }
 
 /// What an attempt may use.
 ///
 /// Solvers and scorers ask models through it, and it counts what they take. Limits bind solvers only: what is reached
 /// ends the attempt, and then it is scored as it stands.
-pub struct Scope {
+pub struct AttemptScope {
     cast: Arc<Cast>,
     sample: SampleId,
     epoch: u32,
@@ -63,13 +63,13 @@ impl Ledger {
 
 /// What an attempt is measured by.
 #[derive(Default)]
-pub(crate) struct Measured {
+pub(crate) struct AttemptUsage {
     pub(crate) latency_ms: Option<f64>,
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_usd: Option<f64>,
 }
 
-impl Scope {
+impl AttemptScope {
     /// What an attempt of this sample may use, where no runner shares a model among many.
     #[must_use]
     pub fn new(
@@ -77,11 +77,11 @@ impl Scope {
         config: GenerateConfig,
         sample: SampleId,
         epoch: u32,
-        limits: Limits,
+        limits: AttemptLimits,
         seed: u64,
     ) -> Self {
         let nobody: crate::Resolver = Arc::new(|_| Err("only models that were given can be asked here".into()));
-        let models = Models::new(nobody, ChannelOptions::default());
+        let models = ModelChannels::new(nobody, ChannelOptions::default());
         let model = Arc::new(Channel::new(model, ChannelOptions::default()));
         let cast = Cast { model, roles: Vec::new(), models: Arc::new(models), config, limits };
         Self::within(Arc::new(cast), sample, epoch, seed)
@@ -90,7 +90,7 @@ impl Scope {
     /// A scope for one attempt by hand, without limits: to try a solver or a scorer.
     #[must_use]
     pub fn alone(model: Arc<dyn Model>) -> Self {
-        Self::new(model, GenerateConfig::default(), SampleId::Int(1), 1, Limits::default(), 0)
+        Self::new(model, GenerateConfig::default(), SampleId::Int(1), 1, AttemptLimits::default(), 0)
     }
 
     /// With a model for a part, such as `grader`, or under a name.
@@ -116,7 +116,7 @@ impl Scope {
     }
 
     /// Asks the model of the task.
-    pub async fn generate(&self, messages: &[Message], config: &GenerateConfig) -> Result<ModelOutput, Fault> {
+    pub async fn generate(&self, messages: &[Message], config: &GenerateConfig) -> Result<ModelOutput, AttemptFault> {
         self.ask(&self.cast.model, messages, config).await
     }
 
@@ -127,13 +127,13 @@ impl Scope {
         model: &str,
         messages: &[Message],
         config: &GenerateConfig,
-    ) -> Result<ModelOutput, Fault> {
+    ) -> Result<ModelOutput, AttemptFault> {
         let channel = self.channel(model)?;
         self.ask(&channel, messages, config).await
     }
 
     /// Counts what was used without asking a model here, by a program that asks for itself.
-    pub fn record(&self, model: &str, usage: &Usage) -> Result<(), Fault> {
+    pub fn record(&self, model: &str, usage: &Usage) -> Result<(), AttemptFault> {
         self.account(&model.into(), Some(usage), false)?;
         self.check_known(model, Some(usage))?;
         self.check_used()
@@ -147,11 +147,11 @@ impl Scope {
 
     /// What the attempt may use.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &AttemptLimits {
         &self.cast.limits
     }
 
-    fn channel(&self, model: &str) -> Result<Arc<Channel>, Fault> {
+    fn channel(&self, model: &str) -> Result<Arc<Channel>, AttemptFault> {
         let Cast { model: own, roles, models, .. } = &*self.cast;
         if let Some((_, channel)) = roles.iter().find(|(role, _)| role == model) {
             return Ok(channel.clone());
@@ -160,7 +160,7 @@ impl Scope {
         if **own.name() == *model || !(model.contains('/') || models.has(model)) {
             return Ok(own.clone());
         }
-        models.get(model).map_err(|why| Fault::Other(format!("model `{model}`: {why}")))
+        models.get(model).map_err(|why| AttemptFault::Other(format!("model `{model}`: {why}")))
     }
 
     async fn ask(
@@ -168,7 +168,7 @@ impl Scope {
         channel: &Channel,
         messages: &[Message],
         config: &GenerateConfig,
-    ) -> Result<ModelOutput, Fault> {
+    ) -> Result<ModelOutput, AttemptFault> {
         // A solver that overlooks a limit does not get beyond it. An answer would be one message more.
         self.check_used()?;
         self.check_messages(messages.len().saturating_add(1))?;
@@ -188,7 +188,7 @@ impl Scope {
         Ok(output)
     }
 
-    fn account(&self, model: &Arc<str>, usage: Option<&Usage>, is_cached: bool) -> Result<(), Fault> {
+    fn account(&self, model: &Arc<str>, usage: Option<&Usage>, is_cached: bool) -> Result<(), AttemptFault> {
         let mut ledger = self.ledger();
         ledger.answers = ledger.answers.saturating_add(1);
         ledger.cached += u32::from(is_cached);
@@ -196,7 +196,7 @@ impl Scope {
         ledger.without_cost += u32::from(usage.is_none_or(|usage| usage.cost_usd.is_none()));
         let Some(usage) = usage else { return Ok(()) };
         if usage.cost_usd.is_some_and(|cost| !cost.is_finite() || cost < 0.0) {
-            return Err(Fault::Other(format!("model `{model}` says that it cost {:?} dollars", usage.cost_usd)));
+            return Err(AttemptFault::Other(format!("model `{model}` says that it cost {:?} dollars", usage.cost_usd)));
         }
         ledger.all.add(usage);
         if !is_cached {
@@ -206,8 +206,8 @@ impl Scope {
     }
 
     /// A limit that cannot be kept is not left unkept in silence.
-    fn check_known(&self, model: &str, usage: Option<&Usage>) -> Result<(), Fault> {
-        let Limits { tokens, cost_usd, .. } = &self.cast.limits;
+    fn check_known(&self, model: &str, usage: Option<&Usage>) -> Result<(), AttemptFault> {
+        let AttemptLimits { tokens, cost_usd, .. } = &self.cast.limits;
         if !self.is_limited {
             return Ok(());
         }
@@ -216,31 +216,31 @@ impl Scope {
             _ if cost_usd.is_some() && usage.is_none_or(|usage| usage.cost_usd.is_none()) => "cost",
             _ => return Ok(()),
         };
-        Err(Fault::Other(format!(
+        Err(AttemptFault::Other(format!(
             "the {unknown} limit cannot be kept: model `{model}` does not say what it took; run without this limit"
         )))
     }
 
-    fn check_used(&self) -> Result<(), Fault> {
-        let Limits { tokens, cost_usd, .. } = &self.cast.limits;
+    fn check_used(&self) -> Result<(), AttemptFault> {
+        let AttemptLimits { tokens, cost_usd, .. } = &self.cast.limits;
         if !self.is_limited || (tokens.is_none() && cost_usd.is_none()) {
             return Ok(());
         }
         let used = self.ledger().all;
         if let Some(limit) = tokens.filter(|&limit| used.total_tokens > limit) {
-            return Err(Fault::Limit(LimitReached { kind: "token", limit: limit as f64 }));
+            return Err(AttemptFault::Limit(LimitReached { kind: "token", limit: limit as f64 }));
         }
         if let Some(limit) = cost_usd.filter(|&limit| used.cost_usd.is_some_and(|cost| cost > limit)) {
-            return Err(Fault::Limit(LimitReached { kind: "cost", limit }));
+            return Err(AttemptFault::Limit(LimitReached { kind: "cost", limit }));
         }
         Ok(())
     }
 
     /// That a conversation of this many messages is not too long.
-    pub(crate) fn check_messages(&self, messages: usize) -> Result<(), Fault> {
+    pub(crate) fn check_messages(&self, messages: usize) -> Result<(), AttemptFault> {
         match self.cast.limits.messages {
             Some(limit) if self.is_limited && messages > limit => {
-                Err(Fault::Limit(LimitReached { kind: "message", limit: limit as f64 }))
+                Err(AttemptFault::Limit(LimitReached { kind: "message", limit: limit as f64 }))
             }
             _ => Ok(()),
         }
@@ -257,10 +257,10 @@ impl Scope {
     }
 
     /// The measurements so far. What is known only in part is not known.
-    pub(crate) fn measured(&self) -> Measured {
+    pub(crate) fn measured(&self) -> AttemptUsage {
         let ledger = self.ledger();
         let asked = ledger.answers > 0;
-        Measured {
+        AttemptUsage {
             // An answer from the cache takes no time, so there is nothing to measure.
             latency_ms: (ledger.cached == 0).then(|| self.worked().as_secs_f64() * 1000.0),
             tokens: (asked && ledger.without_tokens == 0).then_some(ledger.all.total_tokens),
@@ -278,7 +278,7 @@ impl Scope {
     }
 }
 
-impl fmt::Debug for Scope {
+impl fmt::Debug for AttemptScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scope").field("sample", &self.sample).field("epoch", &self.epoch).finish_non_exhaustive()
     }

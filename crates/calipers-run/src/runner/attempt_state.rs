@@ -16,7 +16,7 @@ pub struct Choice {
 
 /// An attempt under way: what solvers work on and scorers look at.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct AttemptState {
     /// The sample, as the dataset has it.
     pub sample: Arc<Sample>,
     /// Its name.
@@ -41,7 +41,7 @@ pub struct State {
     pub fields: Vec<(Arc<str>, Value)>,
 }
 
-impl State {
+impl AttemptState {
     /// The beginning of an attempt.
     #[must_use]
     pub fn new(sample: Arc<Sample>, id: SampleId, epoch: u32) -> Self {

@@ -5,15 +5,15 @@ use tokio::sync::watch;
 
 /// Asks runs to end. The first request lets what is under way finish, the second does not.
 #[derive(Clone, Debug)]
-pub struct Stop(Arc<watch::Sender<u8>>);
+pub struct StopRequest(Arc<watch::Sender<u8>>);
 
-impl Default for Stop {
+impl Default for StopRequest {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Stop {
+impl StopRequest {
     /// Nothing is asked yet.
     #[must_use]
     pub fn new() -> Self {

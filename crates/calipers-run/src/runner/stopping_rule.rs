@@ -4,7 +4,7 @@ use calipers_core::{SampleId, Transcript};
 use std::sync::Arc;
 
 /// Decides while a task runs which attempts are still worth making.
-pub trait Stopping: Send + Sync {
+pub trait StoppingRule: Send + Sync {
     /// Asked before an attempt begins: a reason not to make it, or `None` to go on.
     fn schedule(&self, id: &SampleId, epoch: u32) -> Option<Arc<str>>;
 
@@ -14,7 +14,7 @@ pub trait Stopping: Send + Sync {
 
 /// An attempt that was not made, and why.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EarlyStop {
+pub struct SkippedAttempt {
     /// The sample.
     pub id: SampleId,
     /// Which attempt of it, from 1.

@@ -1,6 +1,6 @@
 //! A plain function as a scorer.
 
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{MetricSpec, Value};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -9,14 +9,14 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 ///
 /// ```
 /// use calipers_core::{Score, mean};
-/// use calipers_run::{Judged, Scorer, scorer_fn};
+/// use calipers_run::{ScorerResult, Scorer, scorer_fn};
 ///
 /// let polite = scorer_fn("polite", [mean()], |state| Ok(Score::new(state.completion().contains("please")).into()));
 /// assert_eq!(polite.name(), "polite");
 /// ```
 pub fn scorer_fn<F, M>(name: impl Into<String>, metrics: impl IntoIterator<Item = M>, score: F) -> ScorerFn<F>
 where
-    F: Fn(&State) -> Result<Judged, Fault> + Send + Sync,
+    F: Fn(&AttemptState) -> Result<ScorerResult, AttemptFault> + Send + Sync,
     M: Into<MetricSpec>,
 {
     let metrics = metrics.into_iter().map(Into::into).collect();
@@ -41,7 +41,7 @@ impl<F> ScorerFn<F> {
 }
 
 #[async_trait]
-impl<F: Fn(&State) -> Result<Judged, Fault> + Send + Sync> Scorer for ScorerFn<F> {
+impl<F: Fn(&AttemptState) -> Result<ScorerResult, AttemptFault> + Send + Sync> Scorer for ScorerFn<F> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -54,7 +54,7 @@ impl<F: Fn(&State) -> Result<Judged, Fault> + Send + Sync> Scorer for ScorerFn<F
         self.metrics.clone()
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         blocking(|| (self.score)(state))
     }
 }

@@ -1,11 +1,11 @@
 //! `multiple_choice`: the model picks among lettered answers.
 
 use super::{ask, question};
-use crate::catalog::{Entry, Params, argument};
+use crate::catalog::{CatalogEntry, CatalogParams, argument};
 use crate::text::choice_letters::{letter, listed, place, unshuffled};
 use crate::text::python_regex::{last_group, ours};
 use crate::text::template::fill;
-use crate::{Choice, Fault, Scope, Solver, State};
+use crate::{AttemptFault, AttemptScope, AttemptState, Choice, Solver};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, SampleId, Value};
 use regex::{Captures, Regex};
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-pub(super) const ENTRY: Entry<dyn Solver> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "multiple_choice",
     about: "shows the choices with letters, asks the model, and marks what it chose; scored by `choice`",
     params: &["template", "cot", "multiple_correct", "max_tokens", "shuffle"],
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry<dyn Solver> = Entry {
     make,
 };
 
-fn make(params: &Params<'_>) -> Result<Arc<dyn Solver>, Error> {
+fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Solver>, Error> {
     let multiple_correct = params.flag("multiple_correct", false)?;
     let template = match params.text("template")? {
         Some(template) if template.contains("{question}") && template.contains("{choices}") => template,
@@ -80,9 +80,9 @@ impl Solver for MultipleChoice {
         ENTRY.name
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         if state.choices.is_empty() {
-            return Err(Fault::new("`multiple_choice` needs samples with choices, and this one has none"));
+            return Err(AttemptFault::new("`multiple_choice` needs samples with choices, and this one has none"));
         }
         if let Some(shuffle) = self.shuffle {
             let seed = shuffle.of_attempt(scope.seed(), &state.id, state.epoch);
@@ -119,7 +119,7 @@ impl MultipleChoice {
 
     /// Rewrites the conversation as if nothing had been shuffled, so that its letters are those of the dataset and its target.
     /// The choices stay in the order that was shown; the scorer says so.
-    fn tell_unshuffled(&self, state: &mut State, asked: &str) -> Result<(), Fault> {
+    fn tell_unshuffled(&self, state: &mut AttemptState, asked: &str) -> Result<(), AttemptFault> {
         let ordered = unshuffled(&state.choices);
         let prompt = self.prompt(asked, &ordered);
         let picked = ordered.iter().filter(|choice| choice.correct == Some(true));

@@ -4,13 +4,13 @@
 
 use super::message_pool::resolve;
 use super::read_eval::SampleMember;
-use super::read_sample::{Names, Sample};
+use super::read_sample::{LoggedSample, SampleNames};
 use super::write_log::{SampleText, entries_of, entries_without, write_archive, write_document};
 use super::zip_archive::{Archive, Member, MemberReader};
 use super::{is_archive, seekable};
 use crate::json::skim::{Skim, items};
-use crate::write::{Output, WriteError};
-use crate::{Place, ReadError, Source, Wanted};
+use crate::write::{OutputFile, WriteError};
+use crate::{FilePlace, Projection, ReadError, Source};
 
 /// A log of Inspect's, ready to be written in either form.
 ///
@@ -37,7 +37,7 @@ impl InspectLog {
     }
 
     /// Writes the log: a document if the file is to end in `.json`, else an archive. Returns notes.
-    pub fn write(&self, out: &mut Output) -> Result<Vec<String>, WriteError> {
+    pub fn write(&self, out: &mut OutputFile) -> Result<Vec<String>, WriteError> {
         let target = out.name().to_owned();
         let unreadable = |error: ReadError| WriteError::new(&*target, error.to_string());
         let wants_archive = !out.is_json();
@@ -54,13 +54,13 @@ impl InspectLog {
         }
     }
 
-    fn archive_as_document(&self, out: &mut Output) -> Result<Vec<String>, CopyError> {
+    fn archive_as_document(&self, out: &mut OutputFile) -> Result<Vec<String>, CopyError> {
         let archive = Archive::open(&self.source)?;
         let mut reader = archive.reader()?;
         let header = self.archive_header(&archive, &mut reader)?;
         let mut notes = Vec::new();
         let mut places = Vec::new();
-        let mut names = Names::new(&Wanted::everything());
+        let mut names = SampleNames::new(&Projection::everything());
         for member in SampleMember::all(&archive.members) {
             if member.is_in_parts() {
                 let what = "the log keeps samples in parts, which cannot be copied into a document";
@@ -68,7 +68,7 @@ impl InspectLog {
             }
             match reader.read(member.shell()) {
                 Ok(bytes) => {
-                    let sample = Sample::parse(bytes, &mut names)
+                    let sample = LoggedSample::parse(bytes, &mut names)
                         .map_err(|wrong| self.source.error(wrong.what).in_member(member.name()))?;
                     places.push((sample.place(), member));
                 }
@@ -116,7 +116,7 @@ impl InspectLog {
         entries_of(&start, &["version", "eval", "plan"]).and_then(|header| complete(&header)).map_err(wrong)
     }
 
-    fn document_as_archive(&self, out: &mut Output) -> Result<Vec<String>, CopyError> {
+    fn document_as_archive(&self, out: &mut OutputFile) -> Result<Vec<String>, CopyError> {
         let wrong = |why: &str| self.source.error(why).hint("the file is cut off or is no log of Inspect's");
         let mut samples: &[u8] = b"[]";
         let mut reductions = None;
@@ -131,10 +131,10 @@ impl InspectLog {
         let header = entries_without(&self.document, &["samples", "reductions"]).map_err(wrong)?;
         let start = entries_of(&self.document, &["version", "eval", "plan"]).map_err(wrong)?;
         let name = out.name().to_owned();
-        let mut names = Names::new(&Wanted::everything());
+        let mut names = SampleNames::new(&Projection::everything());
         let samples = items(samples).map_err(wrong)?.into_iter().enumerate().map(|(place, json)| {
-            let sample = Sample::parse(json, &mut names).map_err(|wrong| {
-                let error = self.source.error(wrong.what).at(Place::Path(format!("samples[{place}]")));
+            let sample = LoggedSample::parse(json, &mut names).map_err(|wrong| {
+                let error = self.source.error(wrong.what).at(FilePlace::Path(format!("samples[{place}]")));
                 WriteError::new(&*name, error.to_string())
             })?;
             Ok(SampleText { id: sample.id.to_string(), epoch: sample.epoch, json: json.to_vec() })

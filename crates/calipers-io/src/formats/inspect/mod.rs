@@ -16,13 +16,13 @@ pub(crate) use read_eval::SampleMember;
 pub(crate) use read_header::metrics;
 pub(crate) use read_json::Cutter;
 pub use read_sample::sample_place;
-pub(crate) use read_sample::{Names, Sample};
+pub(crate) use read_sample::{LoggedSample, SampleNames};
 pub(crate) use write_log::{SampleText, member_name, summary, write_archive, write_document};
 pub(crate) use zip_archive::{Archive, Member, MemberReader};
 pub(crate) use zip_directory::{Packer, local_header, open_member};
 
 use super::Format;
-use crate::{ReadError, Run, Shape, Source, Wanted};
+use crate::{Projection, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Samples, Shards, counted};
 use read_header::Header;
 use std::io::Read as _;
@@ -56,21 +56,21 @@ impl Format for Inspect {
         shape.has_inner("eval", "task") && (shape.has_inner("eval", "created") || shape.has_inner("eval", "model"))
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        Ok(vec![read(source, &Wanted::everything())?])
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
+        Ok(vec![read(source, &Projection::everything())?])
     }
 
-    fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+    fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let run = read(source, wanted)?;
         let is_missing =
             wanted.missing(|column| run.samples.columns().any(|known| **known == *column)).next().is_some();
         // Whoever asked for a column that is not there will want to know which are.
-        let run = if is_missing { read(source, &Wanted::everything())? } else { run };
+        let run = if is_missing { read(source, &Projection::everything())? } else { run };
         Ok(vec![run.map_samples(Shards::from)])
     }
 }
 
-fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
+fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> {
     let head = source.head()?;
     let start = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&head);
     if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
@@ -99,15 +99,15 @@ pub(crate) fn is_archive(head: &[u8]) -> bool {
 }
 
 /// A log as far as it was read.
-struct Log {
+struct LogReading {
     header: Header,
-    samples: Vec<Sample>,
+    samples: Vec<LoggedSample>,
     notes: Vec<String>,
 }
 
-impl Log {
-    fn finish(mut self, source: &Source) -> Run {
-        self.samples.sort_by_cached_key(Sample::place);
+impl LogReading {
+    fn finish(mut self, source: &Source) -> RecordedRun {
+        self.samples.sort_by_cached_key(LoggedSample::place);
         self.drop_repeated();
         let read = self.samples.len();
         let unnamed = self.header.only_scorer();
@@ -124,14 +124,14 @@ impl Log {
             _ if read == 0 => notes.push("the log has no samples: only its own figures can be shown".to_owned()),
             _ => {}
         }
-        Run {
+        RecordedRun {
             source: source.name.clone(),
             task: self.header.task(),
             model: self.header.model(),
             recorded: self.header.recorded(&samples),
             samples,
             notes,
-            ..Run::default()
+            ..RecordedRun::default()
         }
     }
 

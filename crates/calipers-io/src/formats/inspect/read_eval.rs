@@ -5,28 +5,28 @@
 //! left out and noted; members that are whole and wrong are errors, as they are in Inspect.
 
 use super::read_header::Header;
-use super::read_sample::{Names, Sample};
+use super::read_sample::{LoggedSample, SampleNames};
 use super::zip_archive::{Archive, Member, MemberReader};
-use super::{Log, plural};
+use super::{LogReading, plural};
 use crate::json;
-use crate::{ReadError, Run, Source, Wanted};
+use crate::{Projection, ReadError, RecordedRun, Source};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
 /// How many members a thread reads at most before it looks for more work.
 const SHARE_MAX: usize = 256;
 
-pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
+pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> {
     let archive = Archive::open(source)?;
     let mut damaged = Vec::new();
     let header = header(source, &archive, &mut damaged)?;
-    let wanted = header.as_ref().map_or_else(Wanted::everything, |header| header.wanted(wanted));
+    let wanted = header.as_ref().map_or_else(Projection::everything, |header| header.wanted(wanted));
     let mut plan = SampleMember::all(&archive.members);
     // In the order of the file, so that reading goes forward. The order of samples is settled afterwards.
     plan.sort_by_key(|sample| sample.shell.header);
     let share = (plan.len() / (8 * rayon::current_num_threads())).clamp(1, SHARE_MAX);
     // Errors are looked at in order, so that of several the same one is always reported.
-    let shares: Vec<Result<Share, ReadError>> =
+    let shares: Vec<Result<SampleShare, ReadError>> =
         plan.par_chunks(share).map(|share| read_share(source, &archive, share, &wanted)).collect();
     let mut samples = Vec::with_capacity(plan.len());
     for share in shares {
@@ -37,7 +37,7 @@ pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
     if samples.is_empty() && (header.is_none() || !damaged.is_empty() || archive.no_directory.is_some()) {
         return Err(nothing(source, &archive, &damaged));
     }
-    let mut log = Log { header: header.unwrap_or_default(), samples, notes: Vec::new() };
+    let mut log = LogReading { header: header.unwrap_or_default(), samples, notes: Vec::new() };
     if archive.no_directory.is_some() {
         let found = plural(log.samples.len(), "sample");
         log.notes.push(format!("the archive is cut off or its directory is damaged: {found} found without it"));
@@ -48,8 +48,8 @@ pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
 
 /// What could be read of some samples.
 #[derive(Default)]
-struct Share {
-    samples: Vec<Sample>,
+struct SampleShare {
+    samples: Vec<LoggedSample>,
     damaged: Vec<Damage>,
 }
 
@@ -63,11 +63,11 @@ fn read_share(
     source: &Source,
     archive: &Archive<'_>,
     plan: &[SampleMember<'_>],
-    wanted: &Wanted,
-) -> Result<Share, ReadError> {
+    wanted: &Projection,
+) -> Result<SampleShare, ReadError> {
     let mut reader = archive.reader()?;
-    let mut names = Names::new(wanted);
-    let mut share = Share::default();
+    let mut names = SampleNames::new(wanted);
+    let mut share = SampleShare::default();
     for member in plan {
         match read_sample(source, &mut reader, &mut names, member)? {
             Ok(sample) => share.samples.push(sample),
@@ -81,15 +81,15 @@ fn read_share(
 fn read_sample(
     source: &Source,
     reader: &mut MemberReader,
-    names: &mut Names,
+    names: &mut SampleNames,
     member: &SampleMember<'_>,
-) -> Result<Result<Sample, Damage>, ReadError> {
+) -> Result<Result<LoggedSample, Damage>, ReadError> {
     let damage = |member: &Member, why| Damage { member: member.name.clone(), why };
     let bytes = match reader.read(member.shell) {
         Ok(bytes) => bytes,
         Err(why) => return Ok(Err(damage(member.shell, why))),
     };
-    let mut sample = Sample::parse(bytes, names).map_err(|wrong| {
+    let mut sample = LoggedSample::parse(bytes, names).map_err(|wrong| {
         let error = source.error(wrong.what).in_member(&member.shell.name);
         wrong.hint.into_iter().fold(error, ReadError::hint)
     })?;

@@ -1,8 +1,8 @@
 //! What a log says of itself: the task, the scorers with their metrics, the figures.
 
-use crate::json::{self, Json, Parts};
+use crate::json::{self, Json, JsonParts};
 use crate::write::INSPECT_METRICS;
-use crate::{ReadError, Recorded, RecordedFigure, RecordedMetric, RecordedScorer, Source, Wanted};
+use crate::{Projection, ReadError, RecordedFigure, RecordedMetric, RecordedResults, RecordedScorer, Source};
 use calipers_core::{Samples, Value};
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use serde::Deserialize;
 pub(super) struct Header {
     pub(super) status: Option<Json>,
     pub(super) eval: Spec,
-    results: Option<Results>,
+    results: Option<LoggedResults>,
     error: Option<Json>,
     invalidated: Option<Json>,
     /// False for the beginning of a log that has no header.
@@ -38,7 +38,7 @@ struct Config {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Results {
+struct LoggedResults {
     total_samples: Option<Json>,
     scores: Option<Json>,
     /// Before there were several scorers, there was one, and its metrics stood beside it.
@@ -128,7 +128,7 @@ impl Header {
 
     /// What is wanted of the samples, with what the log's own metrics may look at: every text among their parameters may
     /// be the name of a key.
-    pub(super) fn wanted(&self, wanted: &Wanted) -> Wanted {
+    pub(super) fn wanted(&self, wanted: &Projection) -> Projection {
         let mut texts = Vec::new();
         for listed in [&self.eval.scorers, &self.eval.metrics].into_iter().flatten() {
             collect_texts(&listed.0, &mut texts);
@@ -138,7 +138,7 @@ impl Header {
     }
 
     /// What the log records of how it was measured. The samples tell under which names the scorers' scores are.
-    pub(super) fn recorded(&self, samples: &Samples) -> Recorded {
+    pub(super) fn recorded(&self, samples: &Samples) -> RecordedResults {
         let mut scorers: Vec<RecordedScorer> = self
             .named_scorers(Some(samples))
             .into_iter()
@@ -160,7 +160,7 @@ impl Header {
             Value::Text(name) => Some(vec![name.to_string()]),
             _ => None,
         });
-        Recorded { scorers, reducers, figures: self.figures() }
+        RecordedResults { scorers, reducers, figures: self.figures() }
     }
 
     /// The scorers under the names that their scores have: without the package, and the second of a name counted up.
@@ -238,7 +238,7 @@ impl Header {
     }
 }
 
-impl Results {
+impl LoggedResults {
     /// Turns the form for one scorer into that for several.
     fn migrate(&mut self) {
         let only = match (self.scorer.take(), self.metrics.take()) {

@@ -3,10 +3,10 @@
 //! The document is cut into its samples on the way in, without a tree and without all of its bytes at once. While one
 //! batch of samples is parsed, the next one is cut. What is left without the samples is the header.
 
-use super::Log;
+use super::LogReading;
 use super::read_header::Header;
-use super::read_sample::{Names, Sample};
-use crate::{Place, ReadError, Run, Source, Wanted};
+use super::read_sample::{LoggedSample, SampleNames};
+use crate::{FilePlace, Projection, ReadError, RecordedRun, Source};
 use calipers_core::counted;
 use rayon::prelude::*;
 use std::io::BufRead;
@@ -16,11 +16,12 @@ const BATCH: usize = 4 << 20;
 /// A sample, or a header, may be this long.
 const PART_MAX: usize = 1 << 30;
 
-pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
+pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> {
     // What its metrics look at stands in the header, which may come after the samples.
-    let wanted = if wanted.has_answers() { Wanted::everything() } else { Wanted::everything().without_answers() };
+    let wanted =
+        if wanted.has_answers() { Projection::everything() } else { Projection::everything().without_answers() };
     let mut cutter = Cutter::new(source)?;
-    let mut samples: Vec<Sample> = Vec::new();
+    let mut samples: Vec<LoggedSample> = Vec::new();
     let mut batch = cutter.batch()?;
     while !batch.is_empty() {
         let mut parsed = Ok(Vec::new());
@@ -33,7 +34,7 @@ pub(super) fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
     }
     let header = cutter.header.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&cutter.header);
     let header = Header::parse(source, header)?;
-    Ok(Log { header, samples, notes: Vec::new() }.finish(source))
+    Ok(LogReading { header, samples, notes: Vec::new() }.finish(source))
 }
 
 /// Some samples, one after another.
@@ -56,20 +57,20 @@ impl Batch {
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
     }
 
-    fn parse(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Sample>, ReadError> {
+    fn parse(&self, source: &Source, wanted: &Projection) -> Result<Vec<LoggedSample>, ReadError> {
         let share = self.ends.len().div_ceil(2 * rayon::current_num_threads()).max(1);
-        let shares: Vec<Result<Vec<Sample>, ReadError>> = self
+        let shares: Vec<Result<Vec<LoggedSample>, ReadError>> = self
             .ends
             .par_chunks(share)
             .enumerate()
             .map(|(chunk, ends)| {
-                let mut names = Names::new(wanted);
+                let mut names = SampleNames::new(wanted);
                 let before = chunk * share;
                 let mut start = if before == 0 { 0 } else { self.ends[before - 1] };
                 let mut samples = Vec::with_capacity(ends.len());
                 for (index, &end) in ends.iter().enumerate() {
-                    let sample = Sample::parse(&self.bytes[start..end], &mut names).map_err(|wrong| {
-                        let place = Place::Path(format!("samples[{}]", self.first + before + index));
+                    let sample = LoggedSample::parse(&self.bytes[start..end], &mut names).map_err(|wrong| {
+                        let place = FilePlace::Path(format!("samples[{}]", self.first + before + index));
                         wrong.hint.into_iter().fold(source.error(wrong.what).at(place), ReadError::hint)
                     })?;
                     samples.push(sample);
@@ -96,17 +97,17 @@ pub(crate) struct Cutter {
     samples: usize,
     line: u64,
     depth: usize,
-    text: Text,
+    text: TextState,
     /// The last key of the document, and whether the next text is one.
     key: Vec<u8>,
     at_key: bool,
-    part: Part,
+    part: DocumentPart,
     done: bool,
 }
 
 /// Whether a text is being read.
 #[derive(Clone, Copy, PartialEq)]
-enum Text {
+enum TextState {
     Outside,
     Inside,
     Escaped,
@@ -114,7 +115,7 @@ enum Text {
 
 /// What is being read.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum DocumentPart {
     Header,
     /// A value that is not needed.
     Skipped,
@@ -136,10 +137,10 @@ impl Cutter {
             samples: 0,
             line: 1,
             depth: 0,
-            text: Text::Outside,
+            text: TextState::Outside,
             key: Vec::new(),
             at_key: false,
-            part: Part::Header,
+            part: DocumentPart::Header,
             done: false,
         })
     }
@@ -157,7 +158,7 @@ impl Cutter {
             let used = self.take(block, &mut batch)?;
             reader.consume(used);
             self.reader = reader;
-            if batch.bytes.len() >= BATCH && self.part != Part::Sample {
+            if batch.bytes.len() >= BATCH && self.part != DocumentPart::Sample {
                 return Ok(batch);
             }
         }
@@ -188,7 +189,7 @@ impl Cutter {
     }
 
     fn wrong(&self, what: &str) -> ReadError {
-        self.source.error(what).at(Place::Path(format!("samples[{}]", self.samples))).hint("write the log again")
+        self.source.error(what).at(FilePlace::Path(format!("samples[{}]", self.samples))).hint("write the log again")
     }
 
     /// Takes bytes in, to the end of the block or of the batch, and says how many.
@@ -198,15 +199,15 @@ impl Cutter {
             let from = at;
             let part = self.part;
             match self.text {
-                _ if part == Part::Sample => at += self.sample(&block[at..]),
-                Text::Inside | Text::Escaped => at += self.inside(&block[at..]),
-                Text::Outside => {
+                _ if part == DocumentPart::Sample => at += self.sample(&block[at..]),
+                TextState::Inside | TextState::Escaped => at += self.inside(&block[at..]),
+                TextState::Outside => {
                     at += 1;
                     self.outside(block[from])?;
                 }
             }
             self.keep(part, &block[from..at], batch)?;
-            if part == Part::Sample && self.part != Part::Sample && batch.bytes.len() >= BATCH {
+            if part == DocumentPart::Sample && self.part != DocumentPart::Sample && batch.bytes.len() >= BATCH {
                 break;
             }
         }
@@ -217,19 +218,19 @@ impl Cutter {
     fn sample(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         while at < bytes.len() {
-            if self.text != Text::Outside {
+            if self.text != TextState::Outside {
                 at += self.inside(&bytes[at..]);
                 continue;
             }
             match bytes[at] {
-                b'"' => self.text = Text::Inside,
+                b'"' => self.text = TextState::Inside,
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => self.close(),
                 b'\n' => self.line += 1,
                 _ => {}
             }
             at += 1;
-            if self.part != Part::Sample {
+            if self.part != DocumentPart::Sample {
                 break;
             }
         }
@@ -238,8 +239,8 @@ impl Cutter {
 
     /// Text up to its end or the end of the block.
     fn inside(&mut self, bytes: &[u8]) -> usize {
-        if self.text == Text::Escaped {
-            self.text = Text::Inside;
+        if self.text == TextState::Escaped {
+            self.text = TextState::Inside;
             return 1;
         }
         let found = memchr::memchr2(b'"', b'\\', bytes);
@@ -249,7 +250,7 @@ impl Cutter {
         match found {
             None => bytes.len(),
             Some(found) => {
-                self.text = if bytes[found] == b'"' { Text::Outside } else { Text::Escaped };
+                self.text = if bytes[found] == b'"' { TextState::Outside } else { TextState::Escaped };
                 found + 1
             }
         }
@@ -258,26 +259,26 @@ impl Cutter {
     /// One byte that is not in a text.
     fn outside(&mut self, byte: u8) -> Result<(), ReadError> {
         if byte == b'"' {
-            self.text = Text::Inside;
+            self.text = TextState::Inside;
             self.key.clear();
         }
         match (self.part, byte) {
             (_, b'\n') => self.line += 1,
-            (Part::Colon, b'[') => {
+            (DocumentPart::Colon, b'[') => {
                 self.depth += 1;
-                self.part = Part::Between { ready: true };
+                self.part = DocumentPart::Between { ready: true };
             }
-            (Part::Colon, byte) if !byte.is_ascii_whitespace() => {
+            (DocumentPart::Colon, byte) if !byte.is_ascii_whitespace() => {
                 // Not a list: null, or something that the header's parser will refuse.
-                self.part = Part::Header;
+                self.part = DocumentPart::Header;
                 return self.outside(byte);
             }
-            (Part::Between { .. }, b']') => {
+            (DocumentPart::Between { .. }, b']') => {
                 self.depth -= 1;
-                self.part = Part::Header;
+                self.part = DocumentPart::Header;
             }
-            (Part::Between { ready: false }, b',') => self.part = Part::Between { ready: true },
-            (Part::Between { ready }, byte) if !byte.is_ascii_whitespace() => {
+            (DocumentPart::Between { ready: false }, b',') => self.part = DocumentPart::Between { ready: true },
+            (DocumentPart::Between { ready }, byte) if !byte.is_ascii_whitespace() => {
                 if !ready {
                     return Err(self.wrong("a comma or the end of the list is missing before this"));
                 }
@@ -285,24 +286,24 @@ impl Cutter {
                     return Err(self.wrong("a sample is not a map"));
                 }
                 self.depth += 1;
-                self.part = Part::Sample;
+                self.part = DocumentPart::Sample;
             }
-            (Part::Colon | Part::Between { .. }, _) => {}
+            (DocumentPart::Colon | DocumentPart::Between { .. }, _) => {}
             (_, b'{' | b'[') => {
                 self.depth += 1;
                 self.at_key = self.depth == 1;
             }
             (_, b'}' | b']') => self.close(),
             (_, b',') if self.depth == 1 => {
-                self.part = Part::Header;
+                self.part = DocumentPart::Header;
                 self.at_key = true;
             }
             (_, b':') if self.depth == 1 => {
                 self.at_key = false;
                 self.part = match &*std::mem::take(&mut self.key) {
-                    b"samples" => Part::Colon,
-                    b"reductions" => Part::Skipped,
-                    _ => Part::Header,
+                    b"samples" => DocumentPart::Colon,
+                    b"reductions" => DocumentPart::Skipped,
+                    _ => DocumentPart::Header,
                 };
             }
             _ => {}
@@ -313,12 +314,12 @@ impl Cutter {
     fn close(&mut self) {
         self.depth = self.depth.saturating_sub(1);
         match (self.part, self.depth) {
-            (Part::Sample, 2) => {
+            (DocumentPart::Sample, 2) => {
                 self.samples += 1;
-                self.part = Part::Between { ready: false };
+                self.part = DocumentPart::Between { ready: false };
             }
             (_, 0) => {
-                self.part = Part::Header;
+                self.part = DocumentPart::Header;
                 self.done = true;
             }
             _ => {}
@@ -326,25 +327,25 @@ impl Cutter {
     }
 
     /// Keeps bytes where they belong.
-    fn keep(&mut self, before: Part, bytes: &[u8], batch: &mut Batch) -> Result<(), ReadError> {
+    fn keep(&mut self, before: DocumentPart, bytes: &[u8], batch: &mut Batch) -> Result<(), ReadError> {
         match (before, self.part) {
-            (Part::Sample, now) => {
+            (DocumentPart::Sample, now) => {
                 batch.bytes.extend_from_slice(bytes);
-                if now != Part::Sample {
+                if now != DocumentPart::Sample {
                     batch.ends.push(batch.bytes.len());
                 }
             }
-            (_, Part::Sample) => batch.bytes.extend_from_slice(bytes),
-            (Part::Between { .. }, _) => {
-                if self.part == Part::Header {
+            (_, DocumentPart::Sample) => batch.bytes.extend_from_slice(bytes),
+            (DocumentPart::Between { .. }, _) => {
+                if self.part == DocumentPart::Header {
                     self.header.extend_from_slice(b"null");
                 }
             }
-            (Part::Skipped, Part::Header) => {
+            (DocumentPart::Skipped, DocumentPart::Header) => {
                 self.header.extend_from_slice(b"null");
                 self.header.extend_from_slice(bytes);
             }
-            (Part::Skipped, _) | (_, Part::Between { .. }) => {}
+            (DocumentPart::Skipped, _) | (_, DocumentPart::Between { .. }) => {}
             _ => self.header.extend_from_slice(bytes),
         }
         if batch.bytes.len().max(self.header.len()) > PART_MAX {

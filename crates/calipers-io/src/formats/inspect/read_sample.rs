@@ -3,9 +3,9 @@
 //! A sample of an agent's run may be megabytes of events and messages. They are stepped over without being parsed: only
 //! the keys below become values.
 
-use crate::Wanted;
+use crate::Projection;
 use crate::json::skim::Skim;
-use crate::json::{self, Json, Parts};
+use crate::json::{self, Json, JsonParts};
 use calipers_core::{Attempt, Metadata, Outcome, SampleId, Samples, Score, Value};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -18,7 +18,7 @@ const UNNAMED: &str = "";
 
 /// One attempt of a sample.
 #[derive(Debug)]
-pub(crate) struct Sample {
+pub(crate) struct LoggedSample {
     pub(crate) id: SampleId,
     pub(crate) epoch: u32,
     scores: Vec<(Arc<str>, Outcome)>,
@@ -29,12 +29,12 @@ pub(crate) struct Sample {
 
 /// What makes a sample unusable, and what to do about it.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct SampleProblem {
     pub(crate) what: String,
     pub(crate) hint: Option<&'static str>,
 }
 
-impl Wrong {
+impl SampleProblem {
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), hint: None }
     }
@@ -45,9 +45,9 @@ impl Wrong {
     }
 }
 
-impl Sample {
+impl LoggedSample {
     /// Reads the JSON of one sample.
-    pub(crate) fn parse(bytes: &[u8], names: &mut Names) -> Result<Self, Wrong> {
+    pub(crate) fn parse(bytes: &[u8], names: &mut SampleNames) -> Result<Self, SampleProblem> {
         let mut skim = Skim::new(bytes).map_err(not_a_sample)?;
         let mut parts = SampleParts::default();
         while let Some((key, value)) = skim.entry().map_err(not_a_sample)? {
@@ -107,8 +107,8 @@ pub fn sample_place(id: &SampleId, epoch: u32) -> (u32, String) {
     (epoch, id)
 }
 
-fn not_a_sample(what: impl fmt::Display) -> Wrong {
-    Wrong::new(format!("not a sample: {what}")).hint("write the log again with Inspect, or take the sample out")
+fn not_a_sample(what: impl fmt::Display) -> SampleProblem {
+    SampleProblem::new(format!("not a sample: {what}")).hint("write the log again with Inspect, or take the sample out")
 }
 
 /// Parses a value; one that fails is looked at again for bare NaN, which most values do not have.
@@ -129,16 +129,16 @@ fn some(bytes: &[u8]) -> Result<Option<Value>, serde_json::Error> {
 }
 
 /// Names that come back in every sample, kept once, and what is kept of scores.
-pub(crate) struct Names {
+pub(crate) struct SampleNames {
     known: Vec<Arc<str>>,
-    wanted: Wanted,
+    wanted: Projection,
 }
 
-impl Names {
+impl SampleNames {
     /// Beyond this many the names are as various as values, and looking for them costs more than it saves.
     const MAX: usize = 64;
 
-    pub(crate) fn new(wanted: &Wanted) -> Self {
+    pub(crate) fn new(wanted: &Projection) -> Self {
         Self { known: Vec::new(), wanted: wanted.clone() }
     }
 
@@ -163,7 +163,7 @@ struct SampleParts<'a> {
     metadata: Vec<(Arc<str>, Value)>,
     error: Option<Value>,
     limit: Option<Value>,
-    usage: Usage,
+    usage: UsageTotals,
     total_time: Option<Value>,
     working_time: Option<Value>,
     /// What Calipers wrote that Inspect has no place for.
@@ -187,7 +187,7 @@ struct ScoreParts {
 
 impl<'a> SampleParts<'a> {
     /// Takes an entry of a sample in, if scoring needs it.
-    fn take(&mut self, key: &[u8], value: &'a [u8], names: &mut Names) -> Result<(), serde_json::Error> {
+    fn take(&mut self, key: &[u8], value: &'a [u8], names: &mut SampleNames) -> Result<(), serde_json::Error> {
         match key {
             b"id" => self.id = some(value)?,
             b"epoch" => self.epoch = some(value)?,
@@ -213,14 +213,17 @@ impl<'a> SampleParts<'a> {
         Ok(())
     }
 
-    fn check(self) -> Result<Sample, Wrong> {
+    fn check(self) -> Result<LoggedSample, SampleProblem> {
         let id = sample_id(self.id)?;
         let epoch = epoch(&id, self.epoch)?;
         let mut scores = Vec::with_capacity(self.scores.len());
         for (scorer, score) in self.scores {
             let outcome = score.check().map_err(|wrong| {
                 let whose = if *scorer == *UNNAMED { String::new() } else { format!(" of scorer `{scorer}`") };
-                Wrong { what: format!("the score{whose} on sample `{id}` (epoch {epoch}) {}", wrong.what), ..wrong }
+                SampleProblem {
+                    what: format!("the score{whose} on sample `{id}` (epoch {epoch}) {}", wrong.what),
+                    ..wrong
+                }
             })?;
             scores.push((scorer, outcome));
         }
@@ -244,7 +247,7 @@ impl<'a> SampleParts<'a> {
                 metadata.extend(own_part(&self.own, &name).map(|value| (name.as_str().into(), value)));
             }
         }
-        Ok(Sample { id, epoch, scores, metadata, fields, error })
+        Ok(LoggedSample { id, epoch, scores, metadata, fields, error })
     }
 }
 
@@ -261,33 +264,35 @@ fn own_part(own: &[&[u8]; OWN.len()], name: &str) -> Option<Value> {
     if place == "output" { value.get("completion").cloned() } else { Some(value) }
 }
 
-fn sample_id(id: Option<Value>) -> Result<SampleId, Wrong> {
+fn sample_id(id: Option<Value>) -> Result<SampleId, SampleProblem> {
     match id {
         Some(Value::Int(id)) => Ok(SampleId::Int(id)),
         Some(Value::Text(id)) => Ok(SampleId::Text(id)),
-        None => Err(Wrong::new("the sample has no `id`").hint("every sample has an `id`: text or a whole number")),
-        Some(other) => Err(Wrong::new(format!("the `id` of the sample is a {}", other.kind()))
+        None => {
+            Err(SampleProblem::new("the sample has no `id`").hint("every sample has an `id`: text or a whole number"))
+        }
+        Some(other) => Err(SampleProblem::new(format!("the `id` of the sample is a {}", other.kind()))
             .hint("write it as text or as a whole number of at most 64 bits")),
     }
 }
 
-fn epoch(id: &SampleId, epoch: Option<Value>) -> Result<u32, Wrong> {
+fn epoch(id: &SampleId, epoch: Option<Value>) -> Result<u32, SampleProblem> {
     let hint = "epochs are whole numbers from 1";
     match epoch {
         Some(Value::Int(epoch)) if (0..=i64::from(u32::MAX)).contains(&epoch) => Ok(epoch as u32),
-        None => Err(Wrong::new(format!("sample `{id}` has no `epoch`")).hint(hint)),
-        Some(other) => Err(Wrong::new(format!("the `epoch` of sample `{id}` is `{other}`")).hint(hint)),
+        None => Err(SampleProblem::new(format!("sample `{id}` has no `epoch`")).hint(hint)),
+        Some(other) => Err(SampleProblem::new(format!("the `epoch` of sample `{id}` is `{other}`")).hint(hint)),
     }
 }
 
 /// What models used, as far as it is known.
 #[derive(Default)]
-struct Usage {
+struct UsageTotals {
     tokens: Option<f64>,
     cost: Option<f64>,
 }
 
-impl Usage {
+impl UsageTotals {
     fn add(&mut self, other: Self) {
         let sum = |a: Option<f64>, b: Option<f64>| a.map_or(b, |a| Some(a + b.unwrap_or(0.0)));
         self.tokens = sum(self.tokens, other.tokens);
@@ -305,8 +310,8 @@ fn text(value: Value) -> Option<Arc<str>> {
 }
 
 impl ScoreParts {
-    fn check(mut self) -> Result<Outcome, Wrong> {
-        let value = self.value.take().ok_or_else(|| Wrong::new("has no `value`"))?;
+    fn check(mut self) -> Result<Outcome, SampleProblem> {
+        let value = self.value.take().ok_or_else(|| SampleProblem::new("has no `value`"))?;
         check_value(&value)?;
         let reason = self.reason.and_then(text);
         let legacy = || self.metadata.iter().find(|(key, _)| **key == *"unscored_reason");
@@ -330,29 +335,31 @@ impl ScoreParts {
 }
 
 /// A score is a plain value, a list of such, or a map of such and nulls. Inspect refuses everything else.
-fn check_value(value: &Value) -> Result<(), Wrong> {
+fn check_value(value: &Value) -> Result<(), SampleProblem> {
     let plain = |item: &&Value| !item.is_scalar();
     let inside = match value {
         Value::Null => {
-            return Err(Wrong::new("is null").hint("Inspect refuses it too; what was not scored has the value NaN"));
+            return Err(
+                SampleProblem::new("is null").hint("Inspect refuses it too; what was not scored has the value NaN")
+            );
         }
         Value::List(items) => items.iter().find(|item| plain(item) || matches!(item, Value::Null)),
         Value::Map(entries) => entries.iter().map(|(_, item)| item).find(plain),
         _ => None,
     };
     let Some(inside) = inside else { return Ok(()) };
-    let wrong = Wrong::new(format!("holds a {} inside a {}", inside.kind(), value.kind()));
+    let wrong = SampleProblem::new(format!("holds a {} inside a {}", inside.kind(), value.kind()));
     Err(wrong.hint("Inspect refuses it too; a score is a plain value, or a list or map of plain values"))
 }
 
 /// Reads a map entry by entry. Null is an empty one.
 macro_rules! visit_entries {
     ($seed:ident, $value:ty, $expecting:literal, |$names:ident, $entries:ident, $out:ident| $body:expr) => {
-        struct $seed<'a>(&'a mut Names);
+        struct $seed<'a>(&'a mut SampleNames);
 
         impl $seed<'_> {
             #[allow(dead_code)] // some are only ever inside others
-            fn parse(bytes: &[u8], names: &mut Names) -> Result<$value, serde_json::Error> {
+            fn parse(bytes: &[u8], names: &mut SampleNames) -> Result<$value, serde_json::Error> {
                 leniently(bytes, |bytes| {
                     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
                     let value = $seed(names).deserialize(&mut deserializer)?;
@@ -396,7 +403,7 @@ macro_rules! visit_entries {
 }
 
 /// A key as a shared name.
-struct NameSeed<'a>(&'a mut Names);
+struct NameSeed<'a>(&'a mut SampleNames);
 
 impl<'de> DeserializeSeed<'de> for NameSeed<'_> {
     type Value = Arc<str>;
@@ -490,7 +497,7 @@ visit_entries!(ScoreMetadataSeed, Vec<(Arc<str>, Value)>, "a map", |names, entri
     }
 });
 
-visit_entries!(UsagesSeed, Usage, "a map of usage by model", |names, entries, out| {
+visit_entries!(UsagesSeed, UsageTotals, "a map of usage by model", |names, entries, out| {
     while entries.next_key::<IgnoredAny>()?.is_some() {
         out.add(entries.next_value_seed(UsageSeed(names))?);
     }
@@ -508,7 +515,7 @@ enum UsageKey {
     Other,
 }
 
-visit_entries!(UsageSeed, Usage, "a map of usage", |_names, entries, out| {
+visit_entries!(UsageSeed, UsageTotals, "a map of usage", |_names, entries, out| {
     let (mut input, mut output) = (None, None);
     while let Some(key) = entries.next_key::<UsageKey>()? {
         let number = match key {
@@ -544,8 +551,8 @@ fn put<T>(entries: &mut Vec<(Arc<str>, T)>, key: Arc<str>, value: T) {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Sample, Wrong> {
-        Sample::parse(text.as_bytes(), &mut Names::new(&Wanted::everything()))
+    fn parse(text: &str) -> Result<LoggedSample, SampleProblem> {
+        LoggedSample::parse(text.as_bytes(), &mut SampleNames::new(&Projection::everything()))
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::message_pool::rewrite;
 use super::zip_directory::Packer;
 use crate::json::json_writer::{Map, Nan, put_list, put_text};
-use crate::json::{self, Parts};
-use crate::write::{Output, WriteError};
+use crate::json::{self, JsonParts};
+use crate::write::{OutputFile, WriteError};
 use calipers_core::Value;
 use std::borrow::Cow;
 use std::io::Write;
@@ -19,7 +19,7 @@ pub(crate) struct SampleText {
 
 /// Writes an archive: the members of Inspect's, in its order, compressed as it does.
 pub(crate) fn write_archive(
-    out: &mut Output,
+    out: &mut OutputFile,
     start: &[u8],
     header: &[u8],
     samples: impl Iterator<Item = Result<SampleText, WriteError>>,
@@ -66,13 +66,13 @@ pub(crate) fn member_name(id: impl std::fmt::Display, epoch: u32) -> String {
 
 /// Writes a document: the header, and then samples and reductions. Inspect stops reading a header at `samples`.
 pub(crate) fn write_document(
-    out: &mut Output,
+    out: &mut OutputFile,
     header: &[u8],
     samples: impl Iterator<Item = Result<SampleText, WriteError>>,
     reductions: Option<&[u8]>,
 ) -> Result<(), WriteError> {
     let header = header.trim_ascii_end().strip_suffix(b"}").unwrap_or(header);
-    let put = |out: &mut Output, bytes: &[u8]| out.text().write_all(bytes).map_err(|error| out.failed(&error));
+    let put = |out: &mut OutputFile, bytes: &[u8]| out.text().write_all(bytes).map_err(|error| out.failed(&error));
     put(out, header)?;
     put(out, b",\"samples\":[")?;
     for (place, sample) in samples.enumerate() {

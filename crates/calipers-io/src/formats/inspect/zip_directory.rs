@@ -27,7 +27,7 @@ pub(crate) struct Packer {
 
 /// How far a directory was filled.
 #[derive(Clone, Copy)]
-pub(crate) struct Mark(usize, u64);
+pub(crate) struct DirectoryMark(usize, u64);
 
 impl Packer {
     pub(crate) fn new() -> io::Result<Self> {
@@ -70,12 +70,12 @@ impl Packer {
         self.members += 1;
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        Mark(self.records.len(), self.members)
+    pub(crate) fn mark(&self) -> DirectoryMark {
+        DirectoryMark(self.records.len(), self.members)
     }
 
     /// Forgets the members since the mark.
-    pub(crate) fn back_to(&mut self, mark: Mark) {
+    pub(crate) fn back_to(&mut self, mark: DirectoryMark) {
         self.records.truncate(mark.0);
         self.members = mark.1;
     }

@@ -13,8 +13,8 @@ pub(crate) use fingerprint::Fingerprint;
 pub(crate) use results_json::{METRICS, put_metrics, put_results, reductions};
 pub(crate) use sample_json::{put_error, put_id, put_outcome, put_values};
 
-use super::{Contents, Lost, Output, WriteError, Writer};
-use crate::Run;
+use super::{Contents, LossCounts, OutputFile, WriteError, Writer};
+use crate::RecordedRun;
 use crate::formats::{SampleText, sample_place, write_archive, write_document};
 use crate::json::json_writer::{self, Map, Nan};
 use crate::log::{Ending, LogDataset, LogHeader, LogScorer, LogStatus, finished_header, timestamp};
@@ -23,12 +23,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A log that Inspect reads as its own.
-pub(super) struct Inspect;
+pub(super) struct InspectWriter;
 
 /// What Inspect itself calls a model that there is none of.
 const NO_MODEL: &str = "none/none";
 
-impl Writer for Inspect {
+impl Writer for InspectWriter {
     fn name(&self) -> &'static str {
         "inspect"
     }
@@ -41,9 +41,9 @@ impl Writer for Inspect {
         &[".eval"]
     }
 
-    fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError> {
+    fn write(&self, contents: &Contents<'_>, out: &mut OutputFile) -> Result<Vec<String>, WriteError> {
         let run = contents.run;
-        let mut lost = Lost::default();
+        let mut lost = LossCounts::default();
         let mut key = Fingerprint::default();
         let mut records: Vec<Record> = run.samples.records().collect();
         records.sort_by_cached_key(|record| sample_place(&record.id, record.epoch));
@@ -67,7 +67,7 @@ impl Writer for Inspect {
     }
 }
 
-fn check(record: &Record, out: &Output) -> Result<(), WriteError> {
+fn check(record: &Record, out: &OutputFile) -> Result<(), WriteError> {
     match record.scores.iter().any(|(scorer, _)| scorer.is_empty()) {
         true => Err(WriteError::new(out.name(), format!("a scorer of sample `{}` has no name", record.id))
             .hint("Inspect has scores only under a name; give the scorer one")),
@@ -75,7 +75,7 @@ fn check(record: &Record, out: &Output) -> Result<(), WriteError> {
     }
 }
 
-fn note_lost(record: &Record, lost: &mut Lost) {
+fn note_lost(record: &Record, lost: &mut LossCounts) {
     for (_, outcome) in &record.scores {
         let score = match outcome {
             Outcome::Scored(score) => Some(score),
@@ -90,12 +90,12 @@ fn note_lost(record: &Record, lost: &mut Lost) {
     }
 }
 
-fn model(run: &Run) -> &str {
+fn model(run: &RecordedRun) -> &str {
     run.model.as_deref().unwrap_or(NO_MODEL)
 }
 
 /// What is known of the run. Runs from elsewhere do not say when they were made, and Inspect needs a time.
-fn header(run: &Run, key: &str) -> LogHeader {
+fn header(run: &RecordedRun, key: &str) -> LogHeader {
     let stem =
         Path::new(&run.source).file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next());
     let task = run.task.as_deref().or(stem.filter(|stem| !stem.is_empty() && *stem != "-")).unwrap_or("results");
@@ -159,7 +159,7 @@ impl<'a> Own<'a> {
 }
 
 /// One attempt as Inspect writes it.
-fn sample(record: &Record, run: &Run, key: &str) -> SampleText {
+fn sample(record: &Record, run: &RecordedRun, key: &str) -> SampleText {
     let own = Own::of(record);
     let empty: Value = "".into();
     let mut out = Vec::new();

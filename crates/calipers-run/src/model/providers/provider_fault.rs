@@ -12,7 +12,7 @@ const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a provider says is wrong.
 #[derive(Debug, Default)]
-pub(super) struct Complaint {
+pub(super) struct ProviderComplaint {
     /// In its words, which may be anything.
     pub(super) message: String,
     /// Its names for it, such as `overloaded_error` or `insufficient_quota`.
@@ -21,7 +21,7 @@ pub(super) struct Complaint {
     status: Option<u16>,
 }
 
-impl Complaint {
+impl ProviderComplaint {
     /// What the body of a failed response says: JSON in one of the usual shapes, or a page of text.
     pub(super) fn read(body: &[u8]) -> Self {
         let json = serde_json::from_slice(body).ok().and_then(|json: Json| Self::find(&json));
@@ -140,7 +140,7 @@ mod tests {
             (200, r#"{"error": {"message": "oops"}}"#, Server),
             (200, r#"[{"error": {"code": 400, "message": "oops"}}]"#, Refused),
         ] {
-            assert_eq!(Complaint::read(body.as_bytes()).fault(status), want, "{status} {body}");
+            assert_eq!(ProviderComplaint::read(body.as_bytes()).fault(status), want, "{status} {body}");
         }
     }
 
@@ -156,7 +156,7 @@ mod tests {
             ("plain", "plain"),
             (r#"{"other": 1}"#, r#"{"other": 1}"#),
         ] {
-            assert_eq!(Complaint::read(body.as_bytes()).message, want);
+            assert_eq!(ProviderComplaint::read(body.as_bytes()).message, want);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! reqwest; what is said through it is in `wire`.
 
 use super::provider::Provider;
-use super::provider_fault::{Complaint, retry_after};
+use super::provider_fault::{ProviderComplaint, retry_after};
 use super::{Price, ProviderOptions};
 use crate::{Model, ModelError, ModelFault, Request};
 use async_trait::async_trait;
@@ -81,7 +81,7 @@ impl Remote {
         let json: Json = serde_json::from_slice(&body).map_err(|error| self.not_json(&headers, &error))?;
         let wire = self.provider.wire;
         wire.read(&self.model, &json).or_else(|why| {
-            match Complaint::find(&json).filter(|_| json.get("error").is_some()) {
+            match ProviderComplaint::find(&json).filter(|_| json.get("error").is_some()) {
                 Some(complaint) => self.complained(status, &headers, &complaint),
                 None => Err(self.error(ModelFault::Unreadable, &format!("the answer cannot be understood: {why}"))),
             }
@@ -92,14 +92,14 @@ impl Remote {
         let (status, headers) = (response.status(), response.headers().clone());
         // The status is known: a body that breaks off takes nothing from it.
         let body = self.read(response, FAILURE_BYTES_MAX).await.map(|(body, _)| body).unwrap_or_default();
-        self.complained(status, &headers, &Complaint::read(&body))
+        self.complained(status, &headers, &ProviderComplaint::read(&body))
     }
 
     fn complained(
         &self,
         status: StatusCode,
         headers: &HeaderMap,
-        complaint: &Complaint,
+        complaint: &ProviderComplaint,
     ) -> Result<ModelOutput, ModelError> {
         if complaint.is_filter() {
             let output = ModelOutput::new(self.model.as_str(), self.shown(&complaint.message));
