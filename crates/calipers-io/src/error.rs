@@ -61,7 +61,7 @@ impl ReadError {
 
     /// With the line that it is about, and a part of it underlined that is given in bytes.
     #[must_use]
-    pub(crate) fn underlined(mut self, line: &[u8], part: Range<usize>) -> Self {
+    pub(crate) fn with_excerpt(mut self, line: &[u8], part: Range<usize>) -> Self {
         let characters = |bytes: usize| String::from_utf8_lossy(&line[..bytes.min(line.len())]).chars().count();
         let part = characters(part.start)..characters(part.end);
         let excerpt = || Box::new(Excerpt::new("", None, &String::from_utf8_lossy(line), part));
@@ -71,7 +71,7 @@ impl ReadError {
 
     /// The same error in a part that begins this many lines further down.
     #[must_use]
-    pub(crate) fn moved(mut self, lines: u64) -> Self {
+    pub(crate) fn move_down(mut self, lines: u64) -> Self {
         if let Some(FilePlace::Line(line)) = &mut self.place {
             *line += lines;
         }

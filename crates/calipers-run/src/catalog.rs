@@ -78,7 +78,7 @@ impl<T: ?Sized> Catalog<T> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    fn made(&self, name: &str, params: &Value) -> Result<Arc<T>, Error> {
+    fn make_part(&self, name: &str, params: &Value) -> Result<Arc<T>, Error> {
         let Some(entry) = self.find(name) else {
             let names: Vec<&str> = self.names().collect();
             let nearest = nearest(name, &names).map(str::to_owned);
@@ -114,8 +114,8 @@ impl Solvers {
 
     /// A solver by its name and a map of its parameters.
     pub fn make(&self, name: &str, params: &Value) -> Result<Arc<dyn Solver>, Error> {
-        let inner = self.made(name, params)?;
-        Ok(Arc::new(CatalogItem { inner, params: recorded(params) }))
+        let inner = self.make_part(name, params)?;
+        Ok(Arc::new(CatalogItem { inner, params: redact_environment(params) }))
     }
 }
 
@@ -128,8 +128,8 @@ impl Scorers {
 
     /// A scorer by its name and a map of its parameters.
     pub fn make(&self, name: &str, params: &Value) -> Result<Arc<dyn Scorer>, Error> {
-        let inner = self.made(name, params)?;
-        Ok(Arc::new(CatalogItem { inner, params: recorded(params) }))
+        let inner = self.make_part(name, params)?;
+        Ok(Arc::new(CatalogItem { inner, params: redact_environment(params) }))
     }
 }
 
@@ -178,7 +178,7 @@ impl Scorer for CatalogItem<dyn Scorer> {
 }
 
 /// The parameters as logs keep them: of an environment only the names, because its values are often keys.
-fn recorded(params: &Value) -> Value {
+fn redact_environment(params: &Value) -> Value {
     let Value::Map(entries) = params else { return Value::Map(Vec::new()) };
     let kept = entries.iter().filter(|(_, value)| !matches!(value, Value::Null));
     let hidden = kept.map(|(key, value)| match value {
@@ -287,12 +287,12 @@ impl<'a> CatalogParams<'a> {
     }
 
     pub(crate) fn wrong(&self, name: &str, expected: &str, found: &Value) -> Error {
-        let message = format!("`{name}` of `{}` is {}", self.owner, shown(found));
+        let message = format!("`{name}` of `{}` is {}", self.owner, to_short_text(found));
         argument(message, format!("give {expected}"))
     }
 }
 
-fn shown(value: &Value) -> String {
+fn to_short_text(value: &Value) -> String {
     match value {
         Value::List(_) | Value::Map(_) => format!("a {}", value.kind()),
         plain => format!("`{plain}`"),

@@ -68,7 +68,7 @@ impl Program {
     }
 
     /// What it is called in messages and logs.
-    pub(crate) fn shown(&self) -> &str {
+    pub(crate) fn display_name(&self) -> &str {
         &self.shown
     }
 

@@ -3,7 +3,7 @@
 use crate::catalog_functions::{PartFunction, PartObject};
 use crate::error::ArgumentError;
 use crate::mathematics::{ToFloat, mean_of_numbers};
-use crate::score_objects::{MetricObject, ReducerObject, from_starlark, plain, shown};
+use crate::score_objects::{MetricObject, ReducerObject, from_starlark, plain, short_text};
 use crate::script_call::{script_metric, script_reducer, session};
 use allocative::Allocative;
 use calipers_core::{Metric, Reducer, Value as CoreValue};
@@ -61,7 +61,7 @@ impl<'v> StarlarkValue<'v> for Builtin {
         {
             return Ok(eval.heap().alloc(mean_of_numbers(*values, eval)?));
         }
-        let metric = self.called(&positions, &named, eval)?;
+        let metric = self.call_with(&positions, &named, eval)?;
         Ok(eval.heap().alloc(MetricObject { metric, function: None }))
     }
 }
@@ -100,7 +100,7 @@ impl Builtin {
     }
 
     /// The metric with these arguments.
-    pub(crate) fn called<'v>(
+    pub(crate) fn call_with<'v>(
         &self,
         positions: &[Value<'v>],
         named: &SmallMap<StringValue<'v>, Value<'v>>,
@@ -218,7 +218,7 @@ pub(crate) fn as_object<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) 
         return Ok(made.clone());
     }
     if let Some(part) = value.downcast_ref::<PartFunction>() {
-        return Ok(MetricObject { metric: part.made(eval)?.metric()?, function: None });
+        return Ok(MetricObject { metric: part.make_default(eval)?.metric()?, function: None });
     }
     if let Some(made) = value.downcast_ref::<PartObject>() {
         return Ok(MetricObject { metric: made.metric()?, function: None });
@@ -234,12 +234,12 @@ pub(crate) fn as_object<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) 
         let name = value.function_name().unwrap_or("metric");
         return from_function(value, name, eval);
     }
-    let found = ArgumentError::new(format!("expected a metric, found {}", shown(value)));
+    let found = ArgumentError::new(format!("expected a metric, found {}", short_text(value)));
     Err(found.hint("write one such as `accuracy()`").into())
 }
 
 /// A function without the name that it was imported under; any other value as it is.
-pub(crate) fn unnamed<'v>(value: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> Value<'v> {
+pub(crate) fn strip_name<'v>(value: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> Value<'v> {
     match value.downcast_ref::<NamedFunction>() {
         Some(named) => eval.heap().access_owned_frozen_value(&named.function),
         None => value,
@@ -292,7 +292,7 @@ pub(crate) fn as_reducer<'v>(
     if let Some(name) = value.unpack_str() {
         return Reducer::parse(name).map_err(|error| ArgumentError::from(error).into());
     }
-    let function = unnamed(value, eval);
+    let function = strip_name(value, eval);
     if takes_nothing(function) {
         let made = eval.eval_function(function, &[], &[])?;
         if let Some(reducer) = made.downcast_ref::<ReducerObject>() {
@@ -336,7 +336,7 @@ pub(crate) fn own_functions(builder: &mut GlobalsBuilder) {
 /// The name of what is made of a function: the one given, or that of the function.
 pub(crate) fn own_name(function: Value<'_>, given: NoneOr<&str>, maker: &str) -> Result<String, ArgumentError> {
     if function.parameters_spec().is_none() {
-        let complaint = ArgumentError::new(format!("`{maker}` is given {}, not a function", shown(function)));
+        let complaint = ArgumentError::new(format!("`{maker}` is given {}, not a function", short_text(function)));
         return Err(complaint.hint(format!("write `{maker}(function, name = \"…\")`")));
     }
     Ok(given.into_option().or(function.function_name()).unwrap_or(maker).to_owned())

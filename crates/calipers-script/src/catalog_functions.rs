@@ -1,11 +1,11 @@
 //! Solvers, scorers and models that task files name, and scorers of their own.
 
 use crate::attempt_objects::{StateObject, TargetObject};
-use crate::builtin::{Builtin, bound, own_name, takes_nothing, unnamed};
+use crate::builtin::{Builtin, bound, own_name, strip_name, takes_nothing};
 use crate::error::ArgumentError;
 use crate::library::{SharedContext, specs};
 use crate::limits::Time;
-use crate::score_objects::{items, plain, score_in, shown};
+use crate::score_objects::{items, plain, score_in, short_text};
 use crate::script_call::{Callee, FunctionSlot, session};
 use allocative::Allocative;
 use calipers_core::{Labels, Metric, MetricSpec, Outcome, Registry, Value as CoreValue, accuracy, stderr};
@@ -84,7 +84,7 @@ impl<'v> StarlarkValue<'v> for PartFunction {
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
         let positions: Vec<Value<'v>> = arguments.positions(eval.heap())?.collect();
-        let made = self.called(&positions, &arguments.names_map()?, eval)?;
+        let made = self.call_with(&positions, &arguments.names_map()?, eval)?;
         Ok(eval.heap().alloc(made))
     }
 }
@@ -94,11 +94,11 @@ type PartResult<T> = Option<Result<T, ArgumentError>>;
 
 impl PartFunction {
     /// What a call without arguments gives.
-    pub(crate) fn made<'v>(&self, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<PartObject> {
-        self.called(&[], &SmallMap::new(), eval)
+    pub(crate) fn make_default<'v>(&self, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<PartObject> {
+        self.call_with(&[], &SmallMap::new(), eval)
     }
 
-    fn called<'v>(
+    fn call_with<'v>(
         &self,
         positions: &[Value<'v>],
         named: &SmallMap<StringValue<'v>, Value<'v>>,
@@ -120,7 +120,7 @@ impl PartFunction {
             scorers.make(&self.name, &params).map_err(ArgumentError::from)
         });
         let is_metric = has(vocabulary.metrics.names(), &self.name);
-        let metric = is_metric.then(|| Builtin::new(&self.name).called(positions, named, eval));
+        let metric = is_metric.then(|| Builtin::new(&self.name).call_with(positions, named, eval));
         let metric = metric.map(|made| made.map_err(|error| ArgumentError::of(&error)));
         let made = PartObject { name: self.name.clone(), metric, solver, scorer, models };
         match made.mistake() {
@@ -281,12 +281,12 @@ impl<P: ?Sized> PartKind<P> {
         depth: usize,
         chosen: &mut PartList<P>,
     ) -> starlark::Result<()> {
-        let value = unnamed(value, eval);
+        let value = strip_name(value, eval);
         if let Some(made) = value.downcast_ref::<PartObject>() {
             return Ok(self.take(made, chosen)?);
         }
         if let Some(part) = value.downcast_ref::<PartFunction>() {
-            return Ok(self.take(&part.made(eval)?, chosen)?);
+            return Ok(self.take(&part.make_default(eval)?, chosen)?);
         }
         if depth < DEPTH_MAX {
             if let Some(items) = items(value) {
@@ -301,7 +301,7 @@ impl<P: ?Sized> PartKind<P> {
                 return Ok(self.take(&own_scorer(value, &name, None, eval)?, chosen)?);
             }
         }
-        let found = ArgumentError::new(format!("expected a {}, found {}", self.kind, shown(value)));
+        let found = ArgumentError::new(format!("expected a {}, found {}", self.kind, short_text(value)));
         Err(found.hint(such_as(self.kind)).into())
     }
 
@@ -346,7 +346,7 @@ fn outcome(answer: Value<'_>) -> Result<Outcome, ArgumentError> {
         return Ok(Outcome::unscored("the scorer gave no score"));
     }
     let Some(mut score) = score_in(answer) else {
-        let what = format!("the scorer gives {}, not a score", shown(answer));
+        let what = format!("the scorer gives {}, not a score", short_text(answer));
         return Err(ArgumentError::new(what).hint("return `Score(value = …)`, a plain value, or `None` for no score"));
     };
     if matches!(score.value, CoreValue::Null) {

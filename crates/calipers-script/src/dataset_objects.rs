@@ -5,7 +5,7 @@ use crate::error::ArgumentError;
 use crate::library::SharedContext;
 use crate::limits::Time;
 use crate::named_arguments::{NamedArguments, texts, whole, wrong};
-use crate::score_objects::{id_value, items, metadata_in, metadata_value, shown, to_starlark};
+use crate::score_objects::{id_value, items, metadata_in, metadata_value, short_text, to_starlark};
 use crate::script_call::{Callee, FunctionSlot, session};
 use allocative::Allocative;
 use calipers_core::{
@@ -128,11 +128,12 @@ pub(crate) fn dataset(value: Value<'_>) -> Result<Dataset, ArgumentError> {
 
 /// The samples of a list.
 fn samples(value: Value<'_>) -> Result<Vec<Sample>, ArgumentError> {
-    let items = items(value).ok_or_else(|| ArgumentError::new(format!("{} is not a list of samples", shown(value))))?;
+    let items =
+        items(value).ok_or_else(|| ArgumentError::new(format!("{} is not a list of samples", short_text(value))))?;
     let sample = |(index, item): (usize, &Value<'_>)| match item.downcast_ref::<SampleObject>() {
         Some(sample) => Ok(sample.0.clone()),
         None => {
-            let complaint = ArgumentError::new(format!("item {} is {}, not a Sample", index + 1, shown(*item)));
+            let complaint = ArgumentError::new(format!("item {} is {}, not a Sample", index + 1, short_text(*item)));
             Err(complaint.hint("write `Sample(input = …, target = …)`"))
         }
     };
@@ -160,7 +161,7 @@ fn message(value: Value<'_>) -> Result<Message, ArgumentError> {
         Some((Role::parse(&text("role")?)?, text("content")?))
     });
     let Some((role, content)) = parts else {
-        let complaint = ArgumentError::new(format!("{} is not a message", shown(value)));
+        let complaint = ArgumentError::new(format!("{} is not a message", short_text(value)));
         let hint = "write {\"role\": \"user\", \"content\": \"…\"}; roles are system, user, assistant and tool";
         return Err(complaint.hint(hint));
     };
@@ -213,7 +214,7 @@ fn file<'v>(
         file.delimiter = one_character(&delimiter)?;
     }
     let mut dataset = Dataset::from(file);
-    arranged(&mut dataset, &options)?;
+    arrange(&mut dataset, &options)?;
     options.finish()?;
     Ok(DatasetObject(dataset))
 }
@@ -232,7 +233,7 @@ fn one_character(delimiter: &str) -> Result<char, ArgumentError> {
 
 /// The name, order and number of samples. What is shuffled has a seed, 0 where none is given: the order is the same
 /// in every run.
-fn arranged(dataset: &mut Dataset, options: &NamedArguments<'_>) -> Result<(), ArgumentError> {
+fn arrange(dataset: &mut Dataset, options: &NamedArguments<'_>) -> Result<(), ArgumentError> {
     dataset.name = options.text("name")?;
     let seed = options.count("seed", 0)?.unwrap_or(0);
     dataset.shuffle = options.flag("shuffle")?.then_some(seed);
@@ -257,10 +258,10 @@ fn mapping<'v>(by: &'static str, function: Value<'v>, eval: &Evaluator<'v, '_, '
     }
     let session = session(eval)?;
     let (slot, shared) = (session.keep(function, eval), session.shared.clone());
-    Ok(Mapping::new(move |record| mapped(&shared, &slot, record)))
+    Ok(Mapping::new(move |record| map_record(&shared, &slot, record)))
 }
 
-fn mapped(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreValue) -> Result<Vec<Sample>, Error> {
+fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreValue) -> Result<Vec<Sample>, Error> {
     let callee = Callee { shared, slot, scores: 1, time: Time::PerCall };
     let made = callee.call(
         |heap| vec![to_starlark(record, heap)],
@@ -268,8 +269,10 @@ fn mapped(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreValue) 
             Some(sample) => Ok(vec![sample.0.clone()]),
             None => samples(answer).map_err(|complaint| match items(answer) {
                 Some(_) => complaint,
-                None => ArgumentError::new(format!("a record gives {}, not a Sample or a list of them", shown(answer)))
-                    .hint("return `[]` to leave a record out"),
+                None => {
+                    ArgumentError::new(format!("a record gives {}, not a Sample or a list of them", short_text(answer)))
+                        .hint("return `[]` to leave a record out")
+                }
             }),
         },
     );
@@ -323,7 +326,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
     ) -> starlark::Result<DatasetObject> {
         let options = NamedArguments::new("MemoryDataset", &["samples"], others);
         let mut dataset = Dataset::from(self::samples(samples)?);
-        arranged(&mut dataset, &options)?;
+        arrange(&mut dataset, &options)?;
         options.finish()?;
         Ok(DatasetObject(dataset))
     }

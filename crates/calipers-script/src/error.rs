@@ -71,13 +71,13 @@ impl ScriptError {
 
     /// What Starlark says, in our words where they are clearer. `parameters` knows the parameters of a function.
     pub(crate) fn of(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Self {
-        let said = complaint(error.kind()).unwrap_or_else(|| reworded(error, parameters));
+        let said = complaint(error.kind()).unwrap_or_else(|| reword(error, parameters));
         let place = error.span().map(|span| Box::new(place(span, said.focus.as_deref())));
         let hint = said.hint.or_else(|| match error.kind() {
             ErrorKind::Parser(_) => error.span().and_then(lacking),
             _ => None,
         });
-        Self { message: shortened(&said.message), place, hint }
+        Self { message: shorten(&said.message), place, hint }
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn visible(text: &str) -> String {
 /// Messages longer than this are cut: nobody reads on.
 const LONG: usize = 2000;
 
-fn shortened(message: &str) -> String {
+fn shorten(message: &str) -> String {
     match message.char_indices().nth(LONG) {
         Some((end, _)) => visible(&message[..end]) + "…",
         None => visible(message),
@@ -190,7 +190,7 @@ impl ArgumentError {
 impl ArgumentError {
     /// What an error of Starlark says, as far as it is ours.
     pub(crate) fn of(error: &starlark::Error) -> Self {
-        complaint(error.kind()).unwrap_or_else(|| reworded(error, |_| Vec::new()))
+        complaint(error.kind()).unwrap_or_else(|| reword(error, |_| Vec::new()))
     }
 }
 
@@ -204,7 +204,7 @@ impl std::error::Error for ArgumentError {}
 
 impl From<ArgumentError> for ScriptError {
     fn from(complaint: ArgumentError) -> Self {
-        let error = Self::new(shortened(&complaint.message));
+        let error = Self::new(shorten(&complaint.message));
         complaint.hint.into_iter().fold(error, Self::hint)
     }
 }
@@ -237,7 +237,7 @@ fn complaint(kind: &ErrorKind) -> Option<ArgumentError> {
 }
 
 /// What Starlark says, as this project says it: lower case, the suggestion as a hint.
-fn reworded(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> ArgumentError {
+fn reword(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> ArgumentError {
     if let ErrorKind::Fail(error) = error.kind() {
         return ArgumentError::new(error.to_string().trim());
     }

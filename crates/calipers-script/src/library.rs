@@ -6,8 +6,8 @@ use crate::dataset_objects::dataset_names;
 use crate::error::{ArgumentError, EXPRESSION, ScriptError};
 use crate::limits::{Clock, ScriptLimits, ScriptWatchdog, Time};
 use crate::mathematics::{add_to_float, mathematics};
-use crate::score_objects::{from_starlark, items, shown};
-use crate::script_call::{FunctionSlot, Session, caught, limit, slot_name};
+use crate::score_objects::{from_starlark, items, short_text};
+use crate::script_call::{FunctionSlot, Session, catch_panic, limit, slot_name};
 use crate::task_object::task_names;
 use calipers_core::{Labels, Metric, MetricSpec, Reducer, Registry, by_key};
 use calipers_run::{Scorer, Solver};
@@ -213,7 +213,7 @@ impl Library {
 
     /// The file that another one loads under this name.
     fn other(&mut self, by: &Path, id: &str, loading: &mut Loading) -> Result<FrozenModule, ScriptError> {
-        let path = loading.permitted(by, id)?;
+        let path = loading.permit(by, id)?;
         let known = identity(&path);
         if loading.within.contains(&known) {
             let error = ScriptError::new(format!("`{id}` is being loaded already"));
@@ -243,7 +243,7 @@ impl Library {
         work: impl for<'v> FnOnce(&mut Evaluator<'v, '_, '_>) -> starlark::Result<T>,
     ) -> Result<(FrozenModule, T), ScriptError> {
         let (shared, loaded) = (&self.shared, &self.loaded);
-        caught(move || {
+        catch_panic(move || {
             let running = shared.clock.start(&shared.limits, Time::Shared);
             let session = Session::new(shared, &running);
             let loader = ReturnFileLoader { modules };
@@ -358,7 +358,7 @@ struct Loading {
 impl Loading {
     /// The file that another one means by a name. Files from elsewhere are refused before anything is asked of the
     /// system, so that a script learns nothing about them, not even from a message that quotes them.
-    fn permitted(&self, by: &Path, id: &str) -> Result<PathBuf, ScriptError> {
+    fn permit(&self, by: &Path, id: &str) -> Result<PathBuf, ScriptError> {
         let path = by.parent().unwrap_or(Path::new("")).join(id);
         if path.extension().is_none_or(|extension| extension != "star") {
             let error = ScriptError::new(format!("`{id}` is not loaded: its name does not end in `.star`"));
@@ -449,7 +449,7 @@ pub(crate) fn specs<'v>(
     let mut keys: Vec<(String, Vec<Metric>)> = Vec::new();
     for (key, metrics) in entries {
         let Some(key) = key.unpack_str() else {
-            let complaint = ArgumentError::new(format!("{} is no key of a score", shown(key)));
+            let complaint = ArgumentError::new(format!("{} is no key of a score", short_text(key)));
             return Err(complaint.hint("a map of metrics has texts as keys; `\"*\"` stands for every key").into());
         };
         let metrics = match items(metrics) {

@@ -1,7 +1,7 @@
 //! The named arguments of a function with many of them.
 
 use crate::error::ArgumentError;
-use crate::score_objects::{items, number, plain, shown};
+use crate::score_objects::{items, number, plain, short_text};
 use calipers_core::{Metadata, Value as CoreValue};
 use starlark::collections::SmallMap;
 use starlark::values::{UnpackValue, Value};
@@ -86,7 +86,7 @@ impl<'v> NamedArguments<'v> {
 }
 
 pub(crate) fn wrong(function: &str, name: &str, found: Value<'_>, wanted: &str) -> ArgumentError {
-    let mut complaint = ArgumentError::new(format!("`{function}`: {name} is {}, not {wanted}", shown(found)));
+    let mut complaint = ArgumentError::new(format!("`{function}`: {name} is {}, not {wanted}", short_text(found)));
     complaint.focus = Some(name.to_owned());
     complaint
 }

@@ -256,7 +256,7 @@ pub(crate) fn number(value: Value<'_>) -> Option<f64> {
 }
 
 pub(crate) fn plain(value: Value<'_>) -> Result<CoreValue, ArgumentError> {
-    from_starlark(value).ok_or_else(|| ArgumentError::new(format!("{} is no plain value", shown(value))))
+    from_starlark(value).ok_or_else(|| ArgumentError::new(format!("{} is no plain value", short_text(value))))
 }
 
 /// The score in a value that is one.
@@ -271,12 +271,12 @@ pub(crate) fn metadata_in(value: Value<'_>) -> Result<Option<Arc<Metadata>>, Arg
     match plain(value)? {
         CoreValue::Null => Ok(None),
         CoreValue::Map(entries) => Ok(Some(Arc::new(Metadata::new(entries)))),
-        _ => Err(ArgumentError::new(format!("metadata is {}, not a dict with text keys", shown(value)))),
+        _ => Err(ArgumentError::new(format!("metadata is {}, not a dict with text keys", short_text(value)))),
     }
 }
 
 /// A value in a message: short, whatever it is.
-pub(crate) fn shown(value: Value<'_>) -> String {
+pub(crate) fn short_text(value: Value<'_>) -> String {
     const LONG: usize = 60;
     let is_short = value.unpack_str().map_or(i64::unpack_value(value).ok().flatten().is_some(), |s| s.len() < LONG)
         || value.is_none()

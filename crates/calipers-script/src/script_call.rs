@@ -3,7 +3,7 @@
 use crate::error::{ArgumentError, ScriptError, visible};
 use crate::library::SharedContext;
 use crate::limits::{RunningScript, Time};
-use crate::score_objects::{SampleScoreObject, ScoreObject, items, number, score_in, shown};
+use crate::score_objects::{SampleScoreObject, ScoreObject, items, number, score_in, short_text};
 use calipers_core::{
     Answer, Error, IntoAnswer, Metric, Reducer, SampleScore, Score, Tally, Value as CoreValue, metric,
 };
@@ -98,7 +98,7 @@ pub fn is_about_memory(panic: &str) -> bool {
 
 /// Turns a panic into an error: values that are too large are one to Starlark, and whatever else a script finds in
 /// there is no reason to end the program.
-pub(crate) fn caught<T>(evaluate: impl FnOnce() -> Result<T, ScriptError>) -> Result<T, ScriptError> {
+pub(crate) fn catch_panic<T>(evaluate: impl FnOnce() -> Result<T, ScriptError>) -> Result<T, ScriptError> {
     catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
@@ -132,7 +132,7 @@ impl Callee<'_> {
         };
         let running = shared.clock.start(&shared.limits, self.time);
         let session = Session::new(shared, &running);
-        caught(|| {
+        catch_panic(|| {
             Module::with_temp_heap(|module| {
                 let heap = module.heap();
                 let function = heap.access_owned_frozen_value(function);
@@ -213,7 +213,8 @@ fn measure(shared: &Arc<SharedContext>, slot: &FunctionSlot, scores: &[SampleSco
         },
         |answer| {
             MetricReturn::of(answer, 0).ok_or_else(|| {
-                let what = format!("the metric gives {}, not a number, or a list or a dict of numbers", shown(answer));
+                let what =
+                    format!("the metric gives {}, not a number, or a list or a dict of numbers", short_text(answer));
                 let complaint = ArgumentError::new(what);
                 if answer.get_type() == "function" {
                     complaint.hint("call it with its arguments in the expression")
@@ -243,7 +244,7 @@ pub(crate) fn script_reducer(shared: &Arc<SharedContext>, name: &str, slot: Func
             },
             |answer| {
                 let Some(mut score) = score_in(answer) else {
-                    let what = format!("the reducer gives {}, not a score", shown(answer));
+                    let what = format!("the reducer gives {}, not a score", short_text(answer));
                     return Err(ArgumentError::new(what).hint("return `Score(value = …)`"));
                 };
                 if matches!(score.value, CoreValue::Null) {

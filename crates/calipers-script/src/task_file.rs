@@ -71,7 +71,7 @@ impl TaskFile {
                 None => error.hint(format!("the file has {}", names.join(", "))),
             });
         };
-        self.called(&function, parameters, |value| Ok(task_in(value, name)?))
+        self.call_with(&function, parameters, |value| Ok(task_in(value, name)?))
     }
 
     /// The folder that it is in, where relative paths of its datasets start.
@@ -91,10 +91,10 @@ impl TaskFile {
         let spec = function.value().parameters_spec();
         let needs_nothing = spec.is_some_and(|parameters| parameters.can_fill_with_args(0, &[]));
         needs_nothing
-            && self.called(&function, &[], |value| Ok(value.downcast_ref::<TaskObject>().is_some())).unwrap_or(true)
+            && self.call_with(&function, &[], |value| Ok(value.downcast_ref::<TaskObject>().is_some())).unwrap_or(true)
     }
 
-    fn called<T: Send>(
+    fn call_with<T: Send>(
         &self,
         function: &OwnedFrozenValue,
         parameters: &[(String, CoreValue)],

@@ -6,10 +6,10 @@ use crate::dataset_objects::dataset;
 use crate::error::ArgumentError;
 use crate::library::specs;
 use crate::named_arguments::{NamedArguments, is_number, whole, wrong};
-use crate::score_objects::{items, number, plain, shown};
+use crate::score_objects::{items, number, plain, short_text};
 use allocative::Allocative;
 use calipers_core::{Epochs, GenerateConfig, Value as CoreValue};
-use calipers_run::{FailOnError, AttemptLimits, Model, Task};
+use calipers_run::{AttemptLimits, FailOnError, Model, Task};
 use starlark::any::ProvidesStaticType;
 use starlark::collections::SmallMap;
 use starlark::environment::GlobalsBuilder;
@@ -251,7 +251,7 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
 /// The task in a value; an error that says what is there in its place.
 pub(crate) fn task_in(value: Value<'_>, name: &str) -> Result<Task, ArgumentError> {
     let Some(task) = value.downcast_ref::<TaskObject>() else {
-        let complaint = ArgumentError::new(format!("`{name}` gives {}, not a task", shown(value)));
+        let complaint = ArgumentError::new(format!("`{name}` gives {}, not a task", short_text(value)));
         return Err(complaint.hint("a task is a function that returns `Task(…)`"));
     };
     let mut task = task.0.clone();

@@ -1,6 +1,6 @@
 //! The records of a file, each with its place: tables, lists and lines.
 
-use crate::catch_panic::guarded;
+use crate::catch_panic::read_catching_panic;
 use crate::formats::csv::{BOM, builder, ends_in_quotes};
 use crate::formats::parquet;
 use crate::json::{self, JsonParts};
@@ -129,12 +129,12 @@ fn lines(source: &Source) -> Result<DatasetRecords, ReadError> {
 
 /// The rows of a Parquet table.
 pub(super) fn parquet(source: &Source) -> Result<DatasetRecords, ReadError> {
-    guarded(source, parquet::WHAT, || {
+    read_catching_panic(source, parquet::WHAT, || {
         let file = parquet::open(source)?;
-        let rows = file.get_row_iter(None).map_err(|error| parquet::broken(source, &error))?;
+        let rows = file.get_row_iter(None).map_err(|error| parquet::parquet_error(source, &error))?;
         rows.zip(1..)
             .map(|(row, number)| {
-                let row = row.map_err(|error| parquet::broken(source, &error).at(FilePlace::Row(number)))?;
+                let row = row.map_err(|error| parquet::parquet_error(source, &error).at(FilePlace::Row(number)))?;
                 let cells = row.get_column_iter().map(|(name, cell)| (name.as_str().into(), parquet::value(cell)));
                 Ok((FilePlace::Row(number), Value::Map(cells.collect())))
             })

@@ -41,9 +41,9 @@ fn input(scenario: &Value) -> Result<ScenarioPrompt, RecordProblem> {
             let query = input.text("query").filter(|query| !query.trim().is_empty());
             let mut asked = query.ok_or_else(|| RecordProblem::new("the `input` has no `query`", hint))?.to_owned();
             if let Some(context) = input.part("context") {
-                asked += &format!("\n\nContext:\n{}", shown(context));
+                asked += &format!("\n\nContext:\n{}", to_text(context));
             }
-            let files: Vec<String> = input.items("files").iter().map(shown).collect();
+            let files: Vec<String> = input.items("files").iter().map(to_text).collect();
             if !files.is_empty() {
                 asked += &format!("\n\nFiles: {}", files.join(", "));
             }
@@ -56,7 +56,7 @@ fn input(scenario: &Value) -> Result<ScenarioPrompt, RecordProblem> {
 }
 
 /// Text as it is, and everything else as JSON.
-fn shown(value: &Value) -> String {
+fn to_text(value: &Value) -> String {
     match value {
         Value::Text(text) => text.to_string(),
         other => {

@@ -82,12 +82,12 @@ fn text(value: &Value) -> Arc<str> {
         Value::Text(text) => text.clone(),
         other => match &messages(other)[..] {
             [] => other.to_string().into(),
-            messages => joined(messages),
+            messages => join_messages(messages),
         },
     }
 }
 
-fn joined(messages: &[Message]) -> Arc<str> {
+fn join_messages(messages: &[Message]) -> Arc<str> {
     match messages {
         [one] => one.content.clone(),
         many => {
@@ -110,7 +110,7 @@ pub fn read_texts(
                 let (id, epoch) = (attempt.id().clone(), attempt.epoch);
                 let input = match attempt.sample.input {
                     Input::Text(text) => text,
-                    Input::Messages(messages) => joined(&messages),
+                    Input::Messages(messages) => join_messages(&messages),
                 };
                 let target = attempt.sample.target.0;
                 let output = attempt.output.map(|output| output.message.content);

@@ -80,17 +80,19 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
             let text = std::str::from_utf8(bytes).map_err(|_| {
                 source.error("the text is not UTF-8").at_line(line).hint("save the file with the encoding UTF-8")
             })?;
-            record.take(role, cell(role, text)).map_err(|what| native::refused(source, what, FilePlace::Line(line)))?;
+            record
+                .take(role, cell(role, text))
+                .map_err(|what| native::record_error(source, what, FilePlace::Line(line)))?;
         }
         if ends_in_quotes_at(bytes, start, &reader, delimiter) {
-            return Err(unclosed(source, line));
+            return Err(unclosed_quote_error(source, line));
         }
         each(FilePlace::Line(line), &mut record)?;
     }
     Ok(notes)
 }
 
-fn unclosed(source: &Source, line: u64) -> ReadError {
+fn unclosed_quote_error(source: &Source, line: u64) -> ReadError {
     source.error("a quote is opened and not closed").at_line(line).hint("the file may be cut off; copy it again")
 }
 
@@ -147,7 +149,7 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
         return Value::Null;
     }
     // JSON's quotes keep what a cell would lose: spaces around a text, and a text that looks like something else.
-    if let Some(quoted) = quoted(text) {
+    if let Some(quoted) = parse_quoted(text) {
         return quoted;
     }
     match role {
@@ -158,13 +160,13 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
         | ColumnRole::Fields
         | ColumnRole::NullMetadata => text.into(),
         ColumnRole::Error => {
-            native::embedded(text).filter(|map| map.get("message").is_some()).unwrap_or_else(|| text.into())
+            native::parse_embedded(text).filter(|map| map.get("message").is_some()).unwrap_or_else(|| text.into())
         }
         ColumnRole::Epoch | ColumnRole::Number(_) | ColumnRole::Flag(_) | ColumnRole::Label(_) => {
             scalar(text).unwrap_or_else(|| text.into())
         }
-        ColumnRole::Score(_) => scalar(text).or_else(|| native::embedded(text)).unwrap_or_else(|| text.into()),
-        ColumnRole::Behaviors(_) => native::embedded(text).unwrap_or_else(|| {
+        ColumnRole::Score(_) => scalar(text).or_else(|| native::parse_embedded(text)).unwrap_or_else(|| text.into()),
+        ColumnRole::Behaviors(_) => native::parse_embedded(text).unwrap_or_else(|| {
             let names = text.split(';').map(str::trim).filter(|name| !name.is_empty());
             Value::List(names.map(Value::from).collect())
         }),
@@ -172,13 +174,13 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
         ColumnRole::Fact(_) | ColumnRole::Field(_) => match scalar(text) {
             Some(value @ (Value::Int(_) | Value::Float(_))) if value.to_string() == text => value,
             Some(value @ Value::Bool(_)) => value,
-            _ => native::embedded(text).unwrap_or_else(|| text.into()),
+            _ => native::parse_embedded(text).unwrap_or_else(|| text.into()),
         },
     }
 }
 
 /// A text in JSON's quotes.
-fn quoted(text: &str) -> Option<Value> {
+fn parse_quoted(text: &str) -> Option<Value> {
     if !text.starts_with('"') {
         return None;
     }

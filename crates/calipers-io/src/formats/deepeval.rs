@@ -44,7 +44,7 @@ fn read_run(root: PlacedValue<'_>) -> Result<RecordedRun, ReadError> {
     let mut run = RecordedRun {
         task: file.map_or(root.get("identifier").text()?, Some).map(str::to_owned),
         model: root.value.path(&["hyperparameters", "model"]).and_then(fact).map(|model| model.to_string()),
-        recorded: recorded(root)?,
+        recorded: read_recorded_results(root)?,
         ..RecordedRun::default()
     };
     let (single, turns) = (root.get("testCases"), root.get("conversationalTestCases"));
@@ -128,7 +128,7 @@ fn is_numbered(name: &str) -> bool {
 
 fn push(case: PlacedValue<'_>, id: &str, run: &mut RecordedRun, lost: &mut CaseLosses) -> Result<(), ReadError> {
     let metrics = read_metrics(case)?;
-    let passed = passed(case, &metrics, lost)?;
+    let passed = decide_pass(case, &metrics, lost)?;
     let fields = measurements(case)?;
     let facts = facts(case)?;
     lost.span_metrics += span_metrics(case.get("trace").value);
@@ -202,7 +202,11 @@ fn read_metrics(case: PlacedValue<'_>) -> Result<Vec<MetricData>, ReadError> {
 }
 
 /// What DeepEval decided, unless a metric's error decided it: DeepEval counts such a case as failed.
-fn passed(case: PlacedValue<'_>, metrics: &[MetricData], lost: &mut CaseLosses) -> Result<Option<bool>, ReadError> {
+fn decide_pass(
+    case: PlacedValue<'_>,
+    metrics: &[MetricData],
+    lost: &mut CaseLosses,
+) -> Result<Option<bool>, ReadError> {
     let success = case.get("success").flag()?;
     let deciding = || metrics.iter().filter(|metric| !metric.is_flaky);
     let has_failed = deciding().any(|metric| !metric.has_error && metric.success == Some(false));
@@ -251,7 +255,7 @@ fn first_error(trace: &Value) -> Option<&str> {
     SPANS.iter().flat_map(|spans| trace.items(spans)).find_map(|span| span.text("error"))
 }
 
-fn recorded(root: PlacedValue<'_>) -> Result<RecordedResults, ReadError> {
+fn read_recorded_results(root: PlacedValue<'_>) -> Result<RecordedResults, ReadError> {
     let mut figures = Vec::new();
     let mut add = |scorer: &str, metric: &str, value| figures.push(figure(scorer, metric, value));
     for metric in root.get("metricsScores").items()? {

@@ -69,8 +69,8 @@ fn push_harbor(run: &mut RecordedRun, trial: &Value) -> Result<(), TrialFault> {
     if let Some(name) = trial.text("trial_name") {
         attempt = attempt.field("trial_name", name);
     }
-    let execution = trial.part("agent_execution").and_then(|span| elapsed(span, "started_at", "finished_at"));
-    if let Some(ms) = execution.or_else(|| elapsed(trial, "started_at", "finished_at")) {
+    let execution = trial.part("agent_execution").and_then(|span| elapsed_ms(span, "started_at", "finished_at"));
+    if let Some(ms) = execution.or_else(|| elapsed_ms(trial, "started_at", "finished_at")) {
         attempt = attempt.field("latency_ms", ms);
     }
     if let Some(result) = trial.part("agent_result") {
@@ -131,8 +131,8 @@ fn push_bench(run: &mut RecordedRun, trial: &Value) -> Result<(), TrialFault> {
         Some(number) => run.samples.push_epoch(task, number),
         None => run.samples.push(task),
     };
-    if let Some(ms) = elapsed(trial, "agent_started_at", "agent_ended_at")
-        .or_else(|| elapsed(trial, "trial_started_at", "trial_ended_at"))
+    if let Some(ms) = elapsed_ms(trial, "agent_started_at", "agent_ended_at")
+        .or_else(|| elapsed_ms(trial, "trial_started_at", "trial_ended_at"))
     {
         attempt = attempt.field("latency_ms", ms);
     }
@@ -176,7 +176,7 @@ fn trial_number(name: &str) -> Option<u32> {
 }
 
 /// Milliseconds between two times.
-fn elapsed(span: &Value, start: &str, end: &str) -> Option<f64> {
+fn elapsed_ms(span: &Value, start: &str, end: &str) -> Option<f64> {
     let ms = milliseconds(span.text(end)?)? - milliseconds(span.text(start)?)?;
     (ms >= 0.0).then_some(ms)
 }

@@ -110,7 +110,7 @@ pub(super) fn read_details(
     source: &Source,
     file: &SerializedFileReader<parquet::BoundedFile>,
 ) -> Result<Vec<RecordedRun>, ReadError> {
-    let broken = |error| parquet::broken(source, &error);
+    let broken = |error| parquet::parquet_error(source, &error);
     let schema = file.metadata().file_metadata().schema();
     let metric = field(schema, &METRIC);
     let doc = field(schema, &DOC).and_then(|doc| part(doc, &["id", "task_name"]));
@@ -123,7 +123,7 @@ pub(super) fn read_details(
     let rows = RowIter::from_file(Some(projection), file).map_err(broken)?;
     for (index, row) in rows.enumerate() {
         let place = || FilePlace::Row(index as u64 + 1);
-        let row = row.map_err(|error| parquet::broken(source, &error).at(place()))?;
+        let row = row.map_err(|error| parquet::parquet_error(source, &error).at(place()))?;
         let columns: Vec<(&String, Value)> =
             row.get_column_iter().map(|(name, field)| (name, parquet::value(field))).collect();
         let column = |names: &[&str]| columns.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, v)| v);

@@ -30,7 +30,7 @@ pub(crate) use csv::cell;
 pub use inspect::InspectLog;
 pub use inspect::sample_place;
 pub(crate) use inspect::{SampleText, write_archive, write_document};
-pub(crate) use native::{ColumnRole, embedded, facts as native_facts};
+pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded};
 pub use projection::Projection;
 pub use recorded_run::{RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer};
 
@@ -95,7 +95,7 @@ pub fn formats() -> Vec<&'static dyn Format> {
 /// Reads a source in the format of this name, or in the one that recognises its content.
 pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<RecordedRun>, ReadError> {
     let format = choose(source, format)?;
-    Ok(named(format.read(source)?, source, format))
+    Ok(name_runs(format.read(source)?, source, format))
 }
 
 /// The same in shards, and without columns that are not wanted: the quick way from a large table to its metrics.
@@ -105,7 +105,7 @@ pub fn read_shards(
     wanted: &Projection,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
     let format = choose(source, format)?;
-    Ok(named(format.read_shards(source, wanted)?, source, format))
+    Ok(name_runs(format.read_shards(source, wanted)?, source, format))
 }
 
 /// The format of this name, or the one that recognises the content.
@@ -127,7 +127,7 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
     })
 }
 
-fn named<S>(mut runs: Vec<RecordedRun<S>>, source: &Source, format: &'static dyn Format) -> Vec<RecordedRun<S>> {
+fn name_runs<S>(mut runs: Vec<RecordedRun<S>>, source: &Source, format: &'static dyn Format) -> Vec<RecordedRun<S>> {
     for run in &mut runs {
         // A reader of tables may find that the columns are those of another format.
         if run.format.is_empty() {

@@ -83,13 +83,13 @@ pub(crate) fn collect_shards(source: &Source, read: &RecordReader) -> Result<Vec
     let mut records = 0;
     let notes = read(source, &mut |place, record| {
         records += 1;
-        record.push(&mut samples).map_err(|what| refused(source, what, place))
+        record.push(&mut samples).map_err(|what| record_error(source, what, place))
     })?;
-    Ok(vec![checked(source, samples.into(), records, notes, read)?])
+    Ok(vec![check_run(source, samples.into(), records, notes, read)?])
 }
 
 /// The run, once it is known that no record contradicts another.
-pub(crate) fn checked(
+pub(crate) fn check_run(
     source: &Source,
     samples: Shards,
     records: usize,
@@ -108,7 +108,7 @@ pub(crate) fn checked(
 }
 
 /// The error for a record that cannot be taken in.
-pub(crate) fn refused(source: &Source, what: String, place: FilePlace) -> ReadError {
+pub(crate) fn record_error(source: &Source, what: String, place: FilePlace) -> ReadError {
     let hint = "see docs/formats/native.md for the columns of a record";
     source.error(what).at(place).hint(hint)
 }
@@ -200,7 +200,7 @@ fn read_lines(source: &Source, wanted: &Projection) -> Result<Option<RecordedRun
     };
     let (mut samples, mut records, mut lines) = (Vec::new(), 0, 0);
     for part in read {
-        let Some(part) = part.map_err(|error| error.moved(lines))? else { return Ok(None) };
+        let Some(part) = part.map_err(|error| error.move_down(lines))? else { return Ok(None) };
         samples.extend(part.samples);
         records += part.records;
         lines += part.lines;
@@ -214,7 +214,7 @@ fn read_lines(source: &Source, wanted: &Projection) -> Result<Option<RecordedRun
         // Whoever asked for it will want to know what there is.
         return read_lines(source, &Projection::everything());
     }
-    checked(source, samples, records, Vec::new(), &read_every_line).map(Some)
+    check_run(source, samples, records, Vec::new(), &read_every_line).map(Some)
 }
 
 /// What was read of a part of a file.
@@ -242,9 +242,9 @@ fn read_part(
             let rows = rows.get_or_insert_default();
             let is_lines = each_line(source, text, is_first && lines == 0, &mut |place, record| {
                 records += 1;
-                record.push(rows).map_err(|what| refused(source, what, place))
+                record.push(rows).map_err(|what| record_error(source, what, place))
             });
-            if !is_lines.map_err(|error| error.moved(lines))? {
+            if !is_lines.map_err(|error| error.move_down(lines))? {
                 return Ok(None);
             }
         }
@@ -265,7 +265,7 @@ fn read_every_line(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec
             FilePlace::Line(line) => each(FilePlace::Line(before + line), record),
             other => each(other, record),
         };
-        each_line(source, text, false, &mut moved).map_err(|error| error.moved(before))?;
+        each_line(source, text, false, &mut moved).map_err(|error| error.move_down(before))?;
         before += newlines(&block);
     }
     Ok(Vec::new())
@@ -286,13 +286,13 @@ fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut RecordCon
         let seed = RecordSeed { keys: &mut keys, record: &mut record };
         match seed.deserialize(&mut parser).and_then(|()| parser.end()) {
             Ok(()) => {
-                each(FilePlace::Line(number), &mut record).map_err(|error| error.underlined(text, 0..text.len()))?
+                each(FilePlace::Line(number), &mut record).map_err(|error| error.with_excerpt(text, 0..text.len()))?
             }
             Err(error) if is_first && error.is_eof() => return Ok(false),
             Err(error) => {
                 let read = refused_line(source, &error).at_line(number);
                 let part = offending(&standard, read.what(), error.column());
-                let read = read.underlined(&standard, part);
+                let read = read.with_excerpt(&standard, part);
                 let hint = match error.classify() {
                     serde_json::error::Category::Eof => "the line is cut off",
                     serde_json::error::Category::Data => "docs/formats/native.md says what each key may hold",
@@ -338,7 +338,7 @@ fn read_documents(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<
         let mut parser = serde_json::Deserializer::from_slice(&standard[at..end.max(at + 1)]);
         whole
             .and_then(|()| RecordSeed { keys: &mut keys, record: &mut record }.deserialize(&mut parser))
-            .map_err(|error| json::json_error(&source.name, &error).moved(line - 1))?;
+            .map_err(|error| json::json_error(&source.name, &error).move_down(line - 1))?;
         each(FilePlace::Line(line), &mut record)?;
         line += newlines(&standard[at..end]);
         at = end;
@@ -688,13 +688,13 @@ fn wrong(name: &str, value: &Value, want: &str) -> String {
 /// Text that holds a JSON list or map is that list or map: tables have no other way to write one.
 pub(crate) fn unfold(value: Value) -> Value {
     match &value {
-        Value::Text(text) => embedded(text).unwrap_or(value),
+        Value::Text(text) => parse_embedded(text).unwrap_or(value),
         _ => value,
     }
 }
 
 /// The JSON list or map in a text, if it is one.
-pub(crate) fn embedded(text: &str) -> Option<Value> {
+pub(crate) fn parse_embedded(text: &str) -> Option<Value> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {
         return None;
@@ -929,7 +929,7 @@ mod tests {
         let source = Source::bytes("x", text.as_bytes());
         let mut samples = Samples::new();
         each_line(&source, text.as_bytes(), false, &mut |place, record| {
-            record.push(&mut samples).map_err(|what| refused(&source, what, place))
+            record.push(&mut samples).map_err(|what| record_error(&source, what, place))
         })?;
         Ok(samples.records().collect())
     }

@@ -218,12 +218,12 @@ impl<'w> FlatRecords<'w> {
             match column.slot {
                 ColumnSlot::Score(score) => score.add_to(&mut table, rows),
                 ColumnSlot::Fact(name, cells) => {
-                    if let Some(cells) = padded(cells, rows) {
+                    if let Some(cells) = pad_cells(cells, rows) {
                         table.metadata(name, cells);
                     }
                 }
                 ColumnSlot::Number(name, cells) | ColumnSlot::Flag(name, cells) | ColumnSlot::Label(name, cells) => {
-                    if let Some(cells) = padded(cells, rows) {
+                    if let Some(cells) = pad_cells(cells, rows) {
                         table.field(name, cells);
                     }
                 }
@@ -235,7 +235,7 @@ impl<'w> FlatRecords<'w> {
 }
 
 /// The cells of all rows, if any row has one.
-fn padded(mut cells: Cells, rows: usize) -> Option<Cells> {
+fn pad_cells(mut cells: Cells, rows: usize) -> Option<Cells> {
     let is_empty = cells.is_empty();
     cells.pad(rows);
     (!is_empty).then_some(cells)

@@ -5,7 +5,7 @@
 
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
 use super::{Format, ShardSink, lighteval, parquet_columns};
-use crate::catch_panic::guarded;
+use crate::catch_panic::read_catching_panic;
 use crate::error::printable;
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -50,12 +50,12 @@ impl Format for Parquet {
     }
 
     fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> bool {
-        guarded(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
+        read_catching_panic(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
     }
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         // The Parquet library may panic on damaged data.
-        guarded(source, WHAT, || {
+        read_catching_panic(source, WHAT, || {
             let file = open(source)?;
             if lighteval::is_details(file.metadata().file_metadata().schema()) {
                 let runs = lighteval::read_details(source, &file)?;
@@ -70,14 +70,14 @@ impl Format for Parquet {
             if let Some(rows) = parquet_columns::read(source, wanted, &keep) {
                 let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
                 let samples = Shards::new(parts.into_values().flatten());
-                return Ok(vec![native::checked(source, samples, rows, Vec::new(), &read_rows)?]);
+                return Ok(vec![native::check_run(source, samples, rows, Vec::new(), &read_rows)?]);
             }
             native::collect_shards(source, &read_rows)
         })
     }
 }
 
-pub(crate) fn broken(source: &Source, error: &ParquetError) -> ReadError {
+pub(crate) fn parquet_error(source: &Source, error: &ParquetError) -> ReadError {
     source.error(format!("the Parquet data cannot be read: {error}")).hint("the file may be cut off; copy it again")
 }
 
@@ -150,7 +150,7 @@ impl BoundedFile {
 }
 
 pub(crate) fn open(source: &Source) -> Result<SerializedFileReader<BoundedFile>, ReadError> {
-    SerializedFileReader::new(BoundedFile::open(source)?).map_err(|error| broken(source, &error))
+    SerializedFileReader::new(BoundedFile::open(source)?).map_err(|error| parquet_error(source, &error))
 }
 
 /// Rows read at once from each column: large enough to keep decoders busy, small enough to stay in cache.
@@ -165,7 +165,8 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
     let mut record = NativeRecord::default();
     let mut row = 0;
     for group in 0..file.num_row_groups() {
-        let fail = |error: ParquetError| broken(source, &error).at(FilePlace::Path(format!("row group {group}")));
+        let fail =
+            |error: ParquetError| parquet_error(source, &error).at(FilePlace::Path(format!("row group {group}")));
         let group = file.get_row_group(group).map_err(fail)?;
         let mut columns =
             chosen.flat.iter().map(|flat| flat.open(&*group)).collect::<ParquetResult<Vec<_>>>().map_err(fail)?;
@@ -177,11 +178,11 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
         while left > 0 {
             let batch = left.min(BATCH);
             for column in &mut columns {
-                column.fill(batch).map_err(|what| broken(source, &what).at(FilePlace::Row(row + 1)))?;
+                column.fill(batch).map_err(|what| parquet_error(source, &what).at(FilePlace::Row(row + 1)))?;
             }
             for _ in 0..batch {
                 row += 1;
-                let refused = |what| native::refused(source, what, FilePlace::Row(row));
+                let refused = |what| native::record_error(source, what, FilePlace::Row(row));
                 for column in &mut columns {
                     if let Some(value) = column.next().map_err(refused)? {
                         record.take(column.role, value).map_err(refused)?;
@@ -189,7 +190,7 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
                 }
                 if let (Some(rows), Some((_, roles))) = (&mut nested, &chosen.nested) {
                     let next = rows.next().unwrap_or_else(|| Err(ParquetError::EOF("a column ends early".into())));
-                    let next = next.map_err(|error| broken(source, &error).at(FilePlace::Row(row)))?;
+                    let next = next.map_err(|error| parquet_error(source, &error).at(FilePlace::Row(row)))?;
                     take_nested(&mut record, roles, &next).map_err(refused)?;
                 }
                 each(FilePlace::Row(row), &mut record)?;
@@ -261,7 +262,7 @@ impl ColumnChoice {
         if !nested.is_empty() {
             let (fields, roles): (Vec<_>, Vec<_>) = nested.into_iter().unzip();
             chosen.nested =
-                Some((projection(schema.root_schema(), fields).map_err(|error| broken(source, &error))?, roles));
+                Some((projection(schema.root_schema(), fields).map_err(|error| parquet_error(source, &error))?, roles));
         }
         Ok(chosen)
     }
@@ -420,7 +421,7 @@ impl ColumnCursor<'_> {
             ColumnBatch::Bool(_, values) => Value::Bool(values[at]),
             ColumnBatch::Int32(_, values) if self.flat.is_unsigned => Value::Int(i64::from(values[at] as u32)),
             ColumnBatch::Int32(_, values) => Value::Int(i64::from(values[at])),
-            ColumnBatch::Int64(_, values) if self.flat.is_unsigned => unsigned(values[at] as u64),
+            ColumnBatch::Int64(_, values) if self.flat.is_unsigned => from_unsigned(values[at] as u64),
             ColumnBatch::Int64(_, values) => Value::Int(values[at]),
             ColumnBatch::Float(_, values) => Value::from(f64::from(values[at])),
             ColumnBatch::Double(_, values) => Value::from(values[at]),
@@ -449,7 +450,7 @@ fn recent(recent: &mut Vec<Arc<str>>, text: &str) -> Arc<str> {
     text
 }
 
-fn unsigned(u: u64) -> Value {
+fn from_unsigned(u: u64) -> Value {
     i64::try_from(u).map_or(Value::Float(u as f64), Value::Int)
 }
 
@@ -465,7 +466,7 @@ pub(crate) fn value(field: &Field) -> Value {
         Field::UByte(u) => Value::Int(i64::from(*u)),
         Field::UShort(u) => Value::Int(i64::from(*u)),
         Field::UInt(u) => Value::Int(i64::from(*u)),
-        Field::ULong(u) => unsigned(*u),
+        Field::ULong(u) => from_unsigned(*u),
         Field::Float16(x) => Value::from(f64::from(*x)),
         Field::Float(x) => Value::from(f64::from(*x)),
         Field::Double(x) => Value::from(*x),

@@ -6,7 +6,7 @@
 use super::ShardSink;
 use super::native::ColumnRole;
 use super::parquet::{BoundedFile, WHAT, is_long_text};
-use crate::catch_panic::guarded;
+use crate::catch_panic::read_catching_panic;
 use crate::{Projection, Source};
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
@@ -47,7 +47,7 @@ pub(super) fn read(source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -
     let read = |(place, groups): (usize, &Vec<usize>)| {
         // Each thread has a guard of its own.
         let read = || Ok(columns.read(source, &metadata, groups.clone(), &|samples| sink(place, samples)));
-        guarded(source, WHAT, read).ok()?
+        read_catching_panic(source, WHAT, read).ok()?
     };
     match &parts[..] {
         [one] => read((0, one)),

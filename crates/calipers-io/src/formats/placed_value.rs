@@ -132,7 +132,7 @@ impl<'a> PlacedValue<'a> {
 
     /// An error here: what was found and what was expected.
     pub(super) fn wrong(&self, expected: &str) -> ReadError {
-        let name = self.shown();
+        let name = self.excerpt();
         match self.value {
             Value::Null => self.error(format!("{name} is missing; expected {expected}")),
             found => self.error(format!("{name} is {}, not {expected}", with_article(found.kind()))),
@@ -148,7 +148,7 @@ impl<'a> PlacedValue<'a> {
         self.source.error(what).at(place).hint(HINT)
     }
 
-    fn shown(&self) -> String {
+    fn excerpt(&self) -> String {
         let path = self.path();
         if path == "." { "the content".to_owned() } else { format!("`{path}`") }
     }

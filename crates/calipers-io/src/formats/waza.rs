@@ -40,7 +40,7 @@ fn read_outcome(root: PlacedValue<'_>, suffix: &str) -> Result<RecordedRun, Read
     let mut run = RecordedRun {
         task: name.map(|name| format!("{name}{suffix}")),
         model: root.get("config").get("model_id").text()?.filter(|name| !name.is_empty()).map(str::to_owned),
-        recorded: recorded(root)?,
+        recorded: read_recorded_results(root)?,
         ..RecordedRun::default()
     };
     let tasks = root.get("tasks");
@@ -201,7 +201,7 @@ fn measurements(one: PlacedValue<'_>) -> Result<Vec<(&'static str, Value)>, Read
     Ok(fields.into_iter().filter_map(|(name, value)| Some((name, value?.into()))).collect())
 }
 
-fn recorded(root: PlacedValue<'_>) -> Result<RecordedResults, ReadError> {
+fn read_recorded_results(root: PlacedValue<'_>) -> Result<RecordedResults, ReadError> {
     let mut figures = Vec::new();
     let mut add = |scorer: &str, metric: &str, value| figures.push(figure(scorer, metric, value));
     for (name, value) in root.get("summary").entries()? {

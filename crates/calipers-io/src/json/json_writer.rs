@@ -111,7 +111,7 @@ impl<'a> Map<'a> {
 const DEPTH_MAX: usize = 96;
 
 /// The value with words in the place of what nests too deep to be read again: a model may ask for such a thing.
-pub(crate) fn bounded(value: &Value) -> Cow<'_, Value> {
+pub(crate) fn bound_depth(value: &Value) -> Cow<'_, Value> {
     if is_within(value, DEPTH_MAX) { Cow::Borrowed(value) } else { Cow::Owned(cut(value, DEPTH_MAX)) }
 }
 

@@ -74,7 +74,7 @@ impl<'a> Skim<'a> {
     fn value(&mut self) -> Result<&'a [u8], Unclear> {
         match self.next_byte()? {
             b'"' => self.text(),
-            b'{' | b'[' => self.nested(),
+            b'{' | b'[' => self.skip_nested(),
             _ => {
                 let rest = &self.bytes[self.at..];
                 let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
@@ -101,7 +101,7 @@ impl<'a> Skim<'a> {
     }
 
     /// A list or map that begins here.
-    fn nested(&mut self) -> Result<&'a [u8], Unclear> {
+    fn skip_nested(&mut self) -> Result<&'a [u8], Unclear> {
         let start = self.at;
         let mut depth = 0_usize;
         loop {

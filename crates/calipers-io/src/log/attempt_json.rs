@@ -1,7 +1,7 @@
 //! One attempt as Inspect writes it.
 
 use super::log_header::timestamp;
-use crate::json::json_writer::{self, Map, Nan, bounded};
+use crate::json::json_writer::{self, Map, Nan, bound_depth};
 use crate::write::inspect::{Fingerprint, put_error, put_id, put_outcome, put_values};
 use calipers_core::{
     Input, Message, Metadata, ModelOutput, Outcome, Role, Score, Target, ToolCall, Transcript, Usage, Value,
@@ -101,7 +101,7 @@ fn put_tool_call(out: &mut Vec<u8>, call: &ToolCall) {
     let mut map = Map::open(out);
     map.text("id", &call.id);
     map.text("function", &call.function);
-    match &*bounded(&call.arguments) {
+    match &*bound_depth(&call.arguments) {
         arguments @ Value::Map(_) => map.value("arguments", arguments, Nan::Null),
         other => {
             map.raw("arguments", "{}");
@@ -167,7 +167,7 @@ pub(super) fn put_usage(out: &mut Vec<u8>, usage: &Usage) {
 
 fn put_bounded<'a>(out: &mut Vec<u8>, entries: impl Iterator<Item = (&'a Arc<str>, &'a Value)>) {
     json_writer::put_map(out, entries.map(|(key, value)| (&**key, value)), |out, value| {
-        json_writer::put(out, &bounded(value), Nan::Bare);
+        json_writer::put(out, &bound_depth(value), Nan::Bare);
     });
 }
 
@@ -187,13 +187,13 @@ fn readable(outcome: &Outcome) -> Cow<'_, Outcome> {
     let is_bounded = score
         .metadata
         .as_ref()
-        .is_none_or(|metadata| metadata.iter().all(|(_, value)| matches!(bounded(value), Cow::Borrowed(_))));
+        .is_none_or(|metadata| metadata.iter().all(|(_, value)| matches!(bound_depth(value), Cow::Borrowed(_))));
     if is_flat && is_bounded {
         return Cow::Borrowed(outcome);
     }
     let mut score: Score = score.clone();
     if let Some(metadata) = &score.metadata {
-        let entries = metadata.iter().map(|(key, value)| (key.clone(), bounded(value).into_owned()));
+        let entries = metadata.iter().map(|(key, value)| (key.clone(), bound_depth(value).into_owned()));
         score.metadata = Some(Arc::new(Metadata::new(entries)));
     }
     Cow::Owned(match outcome {
@@ -231,7 +231,7 @@ fn put_store(out: &mut Vec<u8>, fields: &[(Arc<str>, Value)]) {
     let mut store = Map::open(out);
     let mut ours = Map::open(store.key("calipers"));
     let fields: Vec<(Arc<str>, Value)> =
-        fields.iter().map(|(name, value)| (name.clone(), bounded(value).into_owned())).collect();
+        fields.iter().map(|(name, value)| (name.clone(), bound_depth(value).into_owned())).collect();
     put_values(ours.key("fields"), fields.iter().map(|(name, value)| (name, value)));
     ours.close();
     store.close();

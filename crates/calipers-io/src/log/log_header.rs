@@ -2,7 +2,7 @@
 
 use super::attempt_json::put_usage;
 use crate::formats::inspect::{Skim, metrics};
-use crate::json::json_writer::{Map, Nan, bounded, put_float, put_list, put_map, put_text};
+use crate::json::json_writer::{Map, Nan, bound_depth, put_float, put_list, put_map, put_text};
 use crate::json::{self, JsonParts};
 use crate::write::inspect::{Fingerprint, put_error, put_id, put_metrics, put_results, put_values};
 use crate::{ReadError, RecordedMetric, RecordedScorer, Source};
@@ -313,7 +313,9 @@ impl LogHeader {
         self.put_settings(map.key("config"));
         put_map(map.key("packages"), [("calipers", env!("CARGO_PKG_VERSION"))], put_text);
         let ours = (self.calipers != Metadata::default()).then(|| {
-            Value::Map(self.calipers.iter().map(|(key, value)| (key.clone(), bounded(value).into_owned())).collect())
+            Value::Map(
+                self.calipers.iter().map(|(key, value)| (key.clone(), bound_depth(value).into_owned())).collect(),
+            )
         });
         if ours.is_some() || self.metadata != Metadata::default() {
             let ours_key: Arc<str> = "calipers".into();
@@ -434,7 +436,7 @@ impl LogHeader {
 }
 
 fn put_params(out: &mut Vec<u8>, params: &Value) {
-    match &*bounded(params) {
+    match &*bound_depth(params) {
         Value::Map(entries) => put_values(out, entries.iter().map(|(key, value)| (key, value))),
         _ => out.extend_from_slice(b"{}"),
     }

@@ -5,7 +5,7 @@ use crate::formats::inspect::{Archive, Cutter, Member, MemberReader, SampleMembe
 use crate::json::{self, JsonParts};
 use crate::{FilePlace, ReadError, Source};
 use calipers_core::{
-    Input, Sample, Message, Metadata, ModelOutput, Role, SampleId, StopReason, Target, ToolCall, Value,
+    Input, Message, Metadata, ModelOutput, Role, Sample, SampleId, StopReason, Target, ToolCall, Value,
 };
 use std::sync::Arc;
 
@@ -164,9 +164,9 @@ fn attempt(bytes: &[u8]) -> Result<LoggedAttempt, String> {
         _ => Input::Text("".into()),
     };
     let target = match parts.part("target") {
-        Some(Value::List(items)) => Target(items.iter().map(shared).collect()),
+        Some(Value::List(items)) => Target(items.iter().map(share_text).collect()),
         Some(Value::Text(text)) if text.is_empty() => Target::default(),
-        Some(other) => Target(vec![shared(other)]),
+        Some(other) => Target(vec![share_text(other)]),
         None => Target::default(),
     };
     let error = parts.part("error").map(|error| error.part("message").unwrap_or(error).to_string().into());
@@ -174,7 +174,7 @@ fn attempt(bytes: &[u8]) -> Result<LoggedAttempt, String> {
         sample: Sample {
             id: Some(id),
             input,
-            choices: parts.items("choices").iter().map(shared).collect(),
+            choices: parts.items("choices").iter().map(share_text).collect(),
             target,
             metadata: Metadata::new(parts.entries("metadata").iter().cloned()),
         },
@@ -185,7 +185,7 @@ fn attempt(bytes: &[u8]) -> Result<LoggedAttempt, String> {
     })
 }
 
-fn shared(value: &Value) -> Arc<str> {
+fn share_text(value: &Value) -> Arc<str> {
     match value {
         Value::Text(text) => text.clone(),
         other => other.to_string().into(),
@@ -221,7 +221,7 @@ fn content(content: Option<&Value>) -> Arc<str> {
             let texts: Vec<&str> = parts.iter().filter_map(|part| part.text("text")).collect();
             texts.join("\n").into()
         }
-        Some(other) => shared(other),
+        Some(other) => share_text(other),
         None => "".into(),
     }
 }

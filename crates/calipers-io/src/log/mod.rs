@@ -152,29 +152,29 @@ impl EvalLog {
         // Nothing of what stood there before may be left behind it.
         let written = written.and_then(|()| self.file.set_len(self.end + directory.len() as u64));
         self.is_whole = written.is_ok();
-        written.map_err(|error| self.failed(&error))
+        written.map_err(|error| self.write_error(&error))
     }
 
     /// Ends the log: summaries, reduced scores, figures and the directory.
     pub fn finish(mut self, ending: &Ending<'_>) -> Result<(), WriteError> {
         self.go_on()?;
         self.journal()?;
-        self.all_summaries().map_err(|error| self.failed(&error))?;
+        self.all_summaries().map_err(|error| self.write_error(&error))?;
         if let Some(results) = ending.results.filter(|results| !results.reductions.is_empty()) {
             self.append("reductions.json", &reductions(results))?;
         }
-        let start = self.read_back(&self.start).map_err(|error| self.failed(&error))?;
-        let header = finished_header(&start, ending).map_err(|why| self.failed(&io::Error::other(why)))?;
+        let start = self.read_back(&self.start).map_err(|error| self.write_error(&error))?;
+        let header = finished_header(&start, ending).map_err(|why| self.write_error(&io::Error::other(why)))?;
         self.append("header.json", &header)?;
         self.flush()?;
-        self.file.sync_all().map_err(|error| self.failed(&error))
+        self.file.sync_all().map_err(|error| self.write_error(&error))
     }
 
     fn error(&self, what: impl Into<String>) -> WriteError {
         WriteError::new(self.path.display().to_string(), what)
     }
 
-    fn failed(&self, error: &io::Error) -> WriteError {
+    fn write_error(&self, error: &io::Error) -> WriteError {
         let what = format!("the log cannot be written: {error}");
         self.error(what).hint("make room on the disk, then go on with the log; what was added before is in it")
     }
@@ -193,7 +193,7 @@ impl EvalLog {
             self.packer.back_to(mark);
         }
         self.bytes = bytes;
-        done.map_err(|error| self.failed(&error))
+        done.map_err(|error| self.write_error(&error))
     }
 
     /// Writes behind the last member, in the place of a directory that may stand there: one that is left half is worse

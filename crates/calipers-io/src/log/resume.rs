@@ -88,7 +88,7 @@ impl EvalLog {
     /// Makes a log that is gone on with end after the last attempt that stays, and journals those attempts anew.
     pub(super) fn go_on(&mut self) -> Result<(), WriteError> {
         let Some(kept) = self.kept.take() else { return Ok(()) };
-        self.file.set_len(self.end).map_err(|error| self.failed(&error))?;
+        self.file.set_len(self.end).map_err(|error| self.write_error(&error))?;
         let source = Source::path(&self.path);
         let reader = MemberReader::new(&source, self.end);
         let mut reader = reader.map_err(|error| self.error(error.to_string()))?;
@@ -135,7 +135,7 @@ impl LogContents {
     fn look(&mut self, member: &Member, reader: &mut MemberReader, names: &mut SampleNames) {
         let read = reader.read(member).ok().and_then(|bytes| Some((LoggedSample::parse(bytes, names).ok()?, bytes)));
         let Some((mut sample, bytes)) = read else {
-            self.again.extend(named(&member.name));
+            self.again.extend(parse_member_name(&member.name));
             return;
         };
         let attempt = (sample.id.clone(), sample.epoch);
@@ -157,7 +157,7 @@ impl LogContents {
 }
 
 /// The attempt that a member is named after.
-fn named(member: &str) -> Option<(SampleId, u32)> {
+fn parse_member_name(member: &str) -> Option<(SampleId, u32)> {
     let (id, epoch) = member.strip_prefix("samples/")?.strip_suffix(".json")?.rsplit_once("_epoch_")?;
     Some((id.into(), epoch.parse().ok()?))
 }

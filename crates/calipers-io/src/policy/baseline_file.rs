@@ -117,7 +117,7 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
         return Err(ReadError::new(path, what).hint(hint));
     }
     let file: BaselineFile = serde_json::from_slice(&bytes).map_err(fail)?;
-    file.checked(path)
+    file.check(path)
 }
 
 /// True for a day of the calendar, as in `2026-11-16`, with or without a time behind it.
@@ -144,7 +144,7 @@ fn is_day(date: &str) -> bool {
 }
 
 impl BaselineFile {
-    fn checked(self, path: &str) -> Result<Baseline, ReadError> {
+    fn check(self, path: &str) -> Result<Baseline, ReadError> {
         let wrong = |place: String, what: &str| {
             let hint = "record it again with `calipers baseline record`";
             Err(ReadError::new(path, what).at(FilePlace::Path(place)).hint(hint))

@@ -22,12 +22,12 @@ pub fn edit_policy(policy: &LoadedPolicy, edits: &[(Span, String)]) -> Result<Ve
             continue;
         }
         here.sort_by_key(|(span, _)| span.range.start);
-        files.push((path.clone(), edited(path, &name, &here)?));
+        files.push((path.clone(), edit_file(path, &name, &here)?));
     }
     Ok(files)
 }
 
-fn edited(path: &Path, name: &str, edits: &[&(Span, String)]) -> Result<String, ReadError> {
+fn edit_file(path: &Path, name: &str, edits: &[&(Span, String)]) -> Result<String, ReadError> {
     let before = std::fs::read_to_string(path)
         .map_err(|error| ReadError::new(name, format!("the policy cannot be read: {error}")).hint(BY_HAND))?;
     // A mark at the beginning of a file is no part of what it says.

@@ -47,7 +47,7 @@ pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyError> {
     let mut files = Files::default();
     let first = files.read(path.to_path_buf());
     let document = first.map_err(|mistake| vec![mistake]);
-    let document = document.and_then(|item| item.extended(&mut |name| files.extended(name)));
+    let document = document.and_then(|item| item.extended(&mut |name| files.load_extended(name)));
     let policy = document.and_then(|document| Policy::parse(&document)).map_err(|mistakes| PolicyError { mistakes })?;
     let hash = files.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(LoadedPolicy { policy, hash, files: files.read })
@@ -78,7 +78,7 @@ impl Files {
     }
 
     /// A file that another extends: its path begins where that file is.
-    fn extended(&mut self, name: &Spanned<String>) -> Result<Item, Vec<Mistake>> {
+    fn load_extended(&mut self, name: &Spanned<String>) -> Result<Item, Vec<Mistake>> {
         let from = self.paths.get(&name.span.text.name).and_then(|path| path.parent()).unwrap_or(Path::new(""));
         let path = from.join(&name.value);
         if path.is_dir() || path.as_os_str().is_empty() {
@@ -86,7 +86,7 @@ impl Files {
             let hint = "name a file in it, from the folder of the file that says so";
             return Err(vec![mistake.at(&name.span).hint(hint)]);
         }
-        let path = cleaned(&path);
+        let path = clean_path(&path);
         self.read(path).map_err(|mut mistake| {
             if mistake.span.is_none() {
                 mistake = mistake.at(&name.span);
@@ -105,7 +105,7 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// The path without `.` and `x/..`, so that one file has one name.
-fn cleaned(path: &Path) -> PathBuf {
+fn clean_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {

@@ -3,7 +3,7 @@
 //! Whatever the bytes are, the answer is a document or a mistake with its place. Size, depth and the number of parts are
 //! bounded, so that neither nesting nor aliases can take the program down.
 
-use crate::catch_panic::caught;
+use crate::catch_panic::catch_panic;
 use calipers_gate::policy::document::{Data, Item};
 use calipers_gate::policy::{Mistake, Span, Spanned, Text};
 use jsonc_parser::ast::{ObjectPropName, Value as Json};
@@ -27,10 +27,10 @@ const DEPTH_MAX: usize = 64;
 /// Reads a document: JSON, YAML or TOML as its content says, and as the ending of its name says where the content could
 /// be either.
 pub fn read_document(name: &str, bytes: &[u8]) -> Result<Item, Mistake> {
-    let text = decoded(name, bytes)?;
+    let text = decode(name, bytes)?;
     let text = Arc::new(Text { name: name.to_owned(), text });
     let language = Language::of(&text);
-    let read = caught(|| match language {
+    let read = catch_panic(|| match language {
         Language::Json => json(&text),
         Language::Yaml => yaml(&text),
         Language::Toml => toml(&text),
@@ -41,7 +41,7 @@ pub fn read_document(name: &str, bytes: &[u8]) -> Result<Item, Mistake> {
     })
 }
 
-fn decoded(name: &str, bytes: &[u8]) -> Result<String, Mistake> {
+fn decode(name: &str, bytes: &[u8]) -> Result<String, Mistake> {
     if bytes.len() > LENGTH_MAX {
         let message = format!("{name} has more than {} MiB", LENGTH_MAX >> 20);
         return Err(Mistake::new(message).hint("name a policy, not a file of results"));
@@ -337,7 +337,7 @@ impl Yaml<'_> {
                 let tag = tag.map(std::borrow::Cow::into_owned);
                 let is_text = style != ScalarStyle::Plain || tag.as_ref().is_some_and(is_text_tag);
                 if tag.is_some_and(|tag| !is_text_tag(&tag)) {
-                    return Err(tagged(&span));
+                    return Err(tag_mistake(&span));
                 }
                 self.scalar(&value, is_text, anchor, span)
             }
@@ -365,7 +365,7 @@ impl Yaml<'_> {
 
     fn begin(&mut self, anchor: usize, is_tagged: bool, span: Span, kind: OpenKind) -> Result<(), Mistake> {
         if is_tagged {
-            return Err(tagged(&span));
+            return Err(tag_mistake(&span));
         }
         self.no_key_here(&span)?;
         if self.open.len() >= DEPTH_MAX {
@@ -434,7 +434,7 @@ fn is_text_tag(tag: &saphyr_parser::Tag) -> bool {
     tag.is_yaml_core_schema() && tag.suffix == "str"
 }
 
-fn tagged(span: &Span) -> Mistake {
+fn tag_mistake(span: &Span) -> Mistake {
     Mistake::new("tags mean nothing in a policy").at(span).hint("take the tag out, and put texts in quotes")
 }
 

@@ -67,7 +67,7 @@ impl Source {
     /// The same source, which adds the bytes that it reads to a counter, for those who watch. What is read twice
     /// counts twice.
     #[must_use]
-    pub fn counted(mut self, counter: Arc<AtomicU64>) -> Self {
+    pub fn with_counter(mut self, counter: Arc<AtomicU64>) -> Self {
         self.counter = Some(counter);
         self
     }
@@ -172,13 +172,13 @@ impl Source {
                     };
                     self.error(explain_io_error(&error)).hint(hint)
                 })?;
-                Ok(self.watched(file))
+                Ok(self.count_reads(file))
             }
-            SourceOrigin::Bytes(bytes) => Ok(self.watched(Cursor::new(bytes.clone()))),
+            SourceOrigin::Bytes(bytes) => Ok(self.count_reads(Cursor::new(bytes.clone()))),
         }
     }
 
-    fn watched(&self, raw: impl Raw + 'static) -> Box<dyn Raw> {
+    fn count_reads(&self, raw: impl Raw + 'static) -> Box<dyn Raw> {
         match &self.counter {
             Some(counter) => Box::new(CountingReader { raw, counter: counter.clone() }),
             None => Box::new(raw),
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_counted_source_counts_the_bytes_it_reads() {
         let counter = Arc::new(AtomicU64::new(0));
-        let source = Source::bytes("records.jsonl", vec![b' '; 100_000]).counted(counter.clone());
+        let source = Source::bytes("records.jsonl", vec![b' '; 100_000]).with_counter(counter.clone());
         assert_eq!(source.stored_len(), Ok(100_000));
         assert_eq!(counter.load(Ordering::Relaxed), 0, "asking for the length reads nothing");
         source.read_all().expect("nothing is wrong with it");

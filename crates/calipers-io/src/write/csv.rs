@@ -33,9 +33,9 @@ impl Writer for CsvWriter {
         let mut row: Vec<u8> = Vec::new();
         let mut line = |cells: Vec<String>, out: &mut OutputFile| {
             let mut writer = ::csv::WriterBuilder::new().from_writer(std::mem::take(&mut row));
-            writer.write_record(&cells).map_err(|error| out.failed(&error))?;
-            row = writer.into_inner().map_err(|error| out.failed(&error))?;
-            out.text().write_all(&row).map_err(|error| out.failed(&error))?;
+            writer.write_record(&cells).map_err(|error| out.write_error(&error))?;
+            row = writer.into_inner().map_err(|error| out.write_error(&error))?;
+            out.text().write_all(&row).map_err(|error| out.write_error(&error))?;
             row.clear();
             Ok::<(), WriteError>(())
         };

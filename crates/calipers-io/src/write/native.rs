@@ -34,14 +34,14 @@ impl Writer for NativeWriter {
             line.extend_from_slice(if is_first { open } else { between }.as_bytes());
             is_first = false;
             put_record(&mut line, &record, &mut lost);
-            out.text().write_all(&line).map_err(|error| out.failed(&error))?;
+            out.text().write_all(&line).map_err(|error| out.write_error(&error))?;
         }
         let end = match (is_first, is_list) {
             (true, true) => "[]\n",
             (true, false) => "",
             _ => close,
         };
-        out.text().write_all(end.as_bytes()).map_err(|error| out.failed(&error))?;
+        out.text().write_all(end.as_bytes()).map_err(|error| out.write_error(&error))?;
         Ok(lost.notes())
     }
 }

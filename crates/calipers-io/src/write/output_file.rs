@@ -163,7 +163,7 @@ impl OutputFile {
     }
 
     /// The error for what went wrong with writing.
-    pub(crate) fn failed(&self, error: &dyn std::fmt::Display) -> WriteError {
+    pub(crate) fn write_error(&self, error: &dyn std::fmt::Display) -> WriteError {
         WriteError::new(&*self.name, format!("the file cannot be written: {error}")).hint("is the disk full?")
     }
 
@@ -186,20 +186,20 @@ impl OutputFile {
     /// Writes a text and puts the file in its place.
     pub fn finish_with(mut self, text: &str) -> Result<(), WriteError> {
         let written = self.text().write_all(text.as_bytes());
-        written.map_err(|error| self.failed(&error))?;
+        written.map_err(|error| self.write_error(&error))?;
         self.finish()
     }
 
     /// Puts the file in its place.
     pub fn finish(mut self) -> Result<(), WriteError> {
         if let Some(sink) = self.sink.take() {
-            sink.finish().map_err(|error| self.failed(&error))?;
+            sink.finish().map_err(|error| self.write_error(&error))?;
         }
         let Some((making, target)) = &self.place else { return Ok(()) };
         if !self.force && target.exists() {
             return Err(exists(&self.name));
         }
-        fs::rename(making, target).map_err(|error| self.failed(&error))?;
+        fs::rename(making, target).map_err(|error| self.write_error(&error))?;
         self.place = None;
         Ok(())
     }

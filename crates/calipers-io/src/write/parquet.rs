@@ -44,7 +44,7 @@ impl Writer for ParquetWriter {
             check_id(&record, out)?;
         }
         let written = write_table(samples, out.archive()?, &mut lost);
-        written.map_err(|error| out.failed(&error))?;
+        written.map_err(|error| out.write_error(&error))?;
         Ok(lost.notes())
     }
 }

@@ -1,6 +1,6 @@
 //! What a table has to hold: looked at before the first row is written, because columns come before rows.
 
-use crate::formats::embedded;
+use crate::formats::parse_embedded;
 use crate::json::json_writer;
 use calipers_core::{Outcome, Record, SampleId, Samples, Score, Value};
 use indexmap::IndexMap;
@@ -79,7 +79,7 @@ impl ScorerSurvey {
         let kind = ValueKind::of(&score.value);
         self.is_mixed |= kind.is_none() || self.kind.is_some_and(|first| Some(first) != kind);
         self.kind = self.kind.or(kind);
-        let reads_as_json = matches!(&score.value, Value::Text(text) if embedded(text).is_some());
+        let reads_as_json = matches!(&score.value, Value::Text(text) if parse_embedded(text).is_some());
         self.has_parts |= has_extras(score) || reads_as_json;
     }
 }

@@ -135,14 +135,14 @@ impl Channel {
             let turn = turn.map_err(|until| self.paused_too_long(until))?;
             let error = match self.call_once(request).await {
                 Ok(output) => {
-                    turn.answered();
+                    turn.note_answer();
                     return Ok(output);
                 }
                 Err(error) => error,
             };
             // A server that says when to come back says so to everybody.
             if error.fault == ModelFault::Busy || error.retry_after.is_some() {
-                turn.refused(error.retry_after.filter(|&wait| wait <= self.options.timeout));
+                turn.note_refusal(error.retry_after.filter(|&wait| wait <= self.options.timeout));
             } else {
                 drop(turn);
             }
@@ -178,7 +178,7 @@ impl Channel {
             }
             return Err(error);
         }
-        let Some(asked) = error.retry_after else { return Ok(self.jittered(retries)) };
+        let Some(asked) = error.retry_after else { return Ok(self.draw_backoff(retries)) };
         let left = deadline.map_or(self.options.timeout, |deadline| deadline.duration_since(Instant::now()));
         if asked > left.min(self.options.timeout) {
             let asked = asked.as_secs_f64();
@@ -186,12 +186,12 @@ impl Channel {
             return Err(error);
         }
         // The turns are paused for as long as the server asked, for this call as for all others.
-        Ok(self.jittered(retries))
+        Ok(self.draw_backoff(retries))
     }
 
     /// A wait anywhere between nothing and the bound, which doubles with each retry: callers that failed together do not
     /// come back together.
-    fn jittered(&self, retries: u32) -> Duration {
+    fn draw_backoff(&self, retries: u32) -> Duration {
         let bound = self.options.wait_first.saturating_mul(2_u32.saturating_pow(retries)).min(self.options.wait_max);
         // The keys of a hash map are random, and no answer depends on how long we wait.
         let random = RandomState::new().hash_one(retries);

@@ -72,7 +72,7 @@ impl RateLimit {
 
 impl CallPermit<'_> {
     /// The model answered.
-    pub(crate) fn answered(self) {
+    pub(crate) fn note_answer(self) {
         let mut pace = self.turns.pace();
         if pace.limit == pace.most {
             return;
@@ -90,7 +90,7 @@ impl CallPermit<'_> {
     }
 
     /// The model was busy, and may have said for how long.
-    pub(crate) fn refused(self, retry_after: Option<Duration>) {
+    pub(crate) fn note_refusal(self, retry_after: Option<Duration>) {
         let mut pace = self.turns.pace();
         let now = Instant::now();
         if let Some(until) = retry_after.and_then(|wait| now.checked_add(wait)) {
@@ -132,21 +132,21 @@ mod tests {
         }
         tokio::time::advance(Duration::from_millis(1)).await;
         for turn in taken {
-            turn.refused(None);
+            turn.note_refusal(None);
         }
         assert_eq!((turns.limit(), turns.free.available_permits()), (4, 4));
-        turns.take(None).await.expect("not paused").refused(None);
+        turns.take(None).await.expect("not paused").note_refusal(None);
         assert_eq!((turns.limit(), turns.free.available_permits()), (2, 2));
     }
 
     #[tokio::test(start_paused = true)]
     async fn answers_bring_turns_back_one_a_round_and_never_beyond_the_most() {
         let turns = RateLimit::new(3);
-        turns.take(None).await.expect("not paused").refused(None);
+        turns.take(None).await.expect("not paused").note_refusal(None);
         assert_eq!((turns.limit(), turns.free.available_permits()), (1, 1));
         let mut limits = Vec::new();
         for _ in 0..6 {
-            turns.take(None).await.expect("not paused").answered();
+            turns.take(None).await.expect("not paused").note_answer();
             limits.push(turns.limit());
         }
         assert_eq!(limits, [2, 2, 3, 3, 3, 3]);
@@ -157,7 +157,7 @@ mod tests {
     async fn a_pause_holds_for_all_and_ends_at_once_for_those_who_cannot_wait() {
         let turns = RateLimit::new(2);
         let start = Instant::now();
-        turns.take(None).await.expect("not paused").refused(Some(Duration::from_secs(5)));
+        turns.take(None).await.expect("not paused").note_refusal(Some(Duration::from_secs(5)));
         assert!(turns.take(Some(start + Duration::from_secs(3))).await.is_err());
         assert_eq!(start.elapsed(), Duration::ZERO);
         drop(turns.take(None).await.expect("the pause ends"));

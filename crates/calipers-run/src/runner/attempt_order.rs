@@ -16,7 +16,7 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn new(samples: u32, epochs: u32, shuffle: Option<u64>) -> Self {
-        Self { samples: samples.into(), epochs, next: 0, shuffled: shuffle.map(|seed| shuffled(samples, seed)) }
+        Self { samples: samples.into(), epochs, next: 0, shuffled: shuffle.map(|seed| shuffle_places(samples, seed)) }
     }
 
     /// All attempts, those behind us too.
@@ -45,7 +45,7 @@ impl Iterator for Order {
 }
 
 /// Fisher and Yates, with numbers that are the same for ever: a resumed run must find the order of the first.
-fn shuffled(samples: u32, seed: u64) -> Vec<u32> {
+fn shuffle_places(samples: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..samples).collect();
     let mut state = seed;
     for place in (1..order.len()).rev() {
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn a_seed_means_the_same_order_for_ever() {
-        assert_eq!(super::shuffled(8, 1), FIRST_ORDER);
-        assert_ne!(super::shuffled(8, 2), FIRST_ORDER);
+        assert_eq!(super::shuffle_places(8, 1), FIRST_ORDER);
+        assert_ne!(super::shuffle_places(8, 2), FIRST_ORDER);
     }
 
     /// SplitMix64 from seed 1, computed once more in Python. Changing this makes resumed runs unlike those that they resume.

@@ -55,10 +55,10 @@ impl PlannedAttempt {
             let tried = self.try_once(&stage).await;
             match tried.error.clone() {
                 Some(error) if (earlier.errors.len() as u64) < u64::from(stage.task.retry_on_error) => {
-                    stage.watch.retried(&self.id, self.epoch, &error);
+                    stage.watch.on_retry(&self.id, self.epoch, &error);
                     earlier.errors.push(error);
-                    earlier.worked += tried.scope.worked();
-                    for (model, usage) in tried.scope.spent() {
+                    earlier.worked += tried.scope.working_time();
+                    for (model, usage) in tried.scope.usage_by_model() {
                         add_usage(&mut earlier.spent, &model, &usage);
                     }
                 }
@@ -87,8 +87,8 @@ impl PlannedAttempt {
 impl Try {
     async fn run(&mut self, stage: &Stage) -> Result<(), AttemptFault> {
         let time = stage.cast.limits.time;
-        let solved = contained(limited(time, solve(&stage.task, &mut self.state, &self.scope))).await;
-        self.measured = self.scope.measured();
+        let solved = contain_panics(limit_time(time, solve(&stage.task, &mut self.state, &self.scope))).await;
+        self.measured = self.scope.usage_so_far();
         match solved {
             Err(AttemptFault::Limit(limit)) => self.limit = Some(limit),
             solved => solved?,
@@ -97,7 +97,7 @@ impl Try {
         // Inspect, and then it is an error.
         let time = time.map(|time| time / 2);
         self.scope.begin_scoring(time);
-        contained(limited(time, self.score(stage))).await.map_err(|fault| match fault {
+        contain_panics(limit_time(time, self.score(stage))).await.map_err(|fault| match fault {
             AttemptFault::Limit(reached) => {
                 AttemptFault::Other(format!("scoring hit the time limit of {} s", reached.limit))
             }
@@ -119,7 +119,7 @@ impl Try {
     fn into_transcript(self, started_ms: i64, earlier: Earlier) -> Transcript {
         let Self { state, scope, measured, scores, limit, error } = self;
         let mut usage = earlier.spent;
-        for (model, used) in scope.spent() {
+        for (model, used) in scope.usage_by_model() {
             add_usage(&mut usage, &model, &used);
         }
         Transcript {
@@ -136,7 +136,7 @@ impl Try {
             usage,
             started_ms,
             completed_ms: now_ms(),
-            working_s: (earlier.worked + scope.worked()).as_secs_f64(),
+            working_s: (earlier.worked + scope.working_time()).as_secs_f64(),
             error,
             error_retries: earlier.errors,
             limit,
@@ -162,7 +162,7 @@ async fn solve(task: &Task, state: &mut AttemptState, scope: &AttemptScope) -> R
 }
 
 /// Work that is cut off when its time is over.
-async fn limited<T>(
+async fn limit_time<T>(
     time: Option<Duration>,
     work: impl Future<Output = Result<T, AttemptFault>>,
 ) -> Result<T, AttemptFault> {
@@ -174,7 +174,7 @@ async fn limited<T>(
 }
 
 /// Work whose panics are faults of the attempt, so that a mistake in one solver does not end the others.
-async fn contained<T>(work: impl Future<Output = Result<T, AttemptFault>>) -> Result<T, AttemptFault> {
+async fn contain_panics<T>(work: impl Future<Output = Result<T, AttemptFault>>) -> Result<T, AttemptFault> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(AttemptFault::Other(describe(&*panic))))
 }
 

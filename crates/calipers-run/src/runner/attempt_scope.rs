@@ -252,24 +252,24 @@ impl AttemptScope {
         self.stopwatch.deadline = time.and_then(|time| tokio::time::Instant::now().checked_add(time));
     }
 
-    pub(crate) fn worked(&self) -> Duration {
-        self.stopwatch.worked()
+    pub(crate) fn working_time(&self) -> Duration {
+        self.stopwatch.working_time()
     }
 
     /// The measurements so far. What is known only in part is not known.
-    pub(crate) fn measured(&self) -> AttemptUsage {
+    pub(crate) fn usage_so_far(&self) -> AttemptUsage {
         let ledger = self.ledger();
         let asked = ledger.answers > 0;
         AttemptUsage {
             // An answer from the cache takes no time, so there is nothing to measure.
-            latency_ms: (ledger.cached == 0).then(|| self.worked().as_secs_f64() * 1000.0),
+            latency_ms: (ledger.cached == 0).then(|| self.working_time().as_secs_f64() * 1000.0),
             tokens: (asked && ledger.without_tokens == 0).then_some(ledger.all.total_tokens),
             cost_usd: ledger.all.cost_usd.filter(|_| ledger.without_cost == 0),
         }
     }
 
     /// What each model took, without what came from the cache.
-    pub(crate) fn spent(&self) -> Vec<(Arc<str>, Usage)> {
+    pub(crate) fn usage_by_model(&self) -> Vec<(Arc<str>, Usage)> {
         self.ledger().spent.clone()
     }
 

@@ -69,27 +69,27 @@ impl Default for RunOptions {
 /// Sees a run go on. Calls come from many threads and should return at once.
 pub trait RunObserver: Send + Sync {
     /// This many attempts are to be made, those made earlier not among them.
-    fn planned(&self, attempts: u64) {
+    fn on_plan(&self, attempts: u64) {
         let _ = attempts;
     }
 
     /// An attempt began.
-    fn started(&self, id: &SampleId, epoch: u32) {
+    fn on_start(&self, id: &SampleId, epoch: u32) {
         let _ = (id, epoch);
     }
 
     /// An attempt broke and is made again.
-    fn retried(&self, id: &SampleId, epoch: u32, error: &str) {
+    fn on_retry(&self, id: &SampleId, epoch: u32, error: &str) {
         let _ = (id, epoch, error);
     }
 
     /// An attempt was found to be needless.
-    fn stopped_early(&self, stop: &SkippedAttempt) {
+    fn on_skip(&self, stop: &SkippedAttempt) {
         let _ = stop;
     }
 
     /// An attempt ended, well or with an error.
-    fn finished(&self, transcript: &Transcript) {
+    fn on_finish(&self, transcript: &Transcript) {
         let _ = transcript;
     }
 }
@@ -249,21 +249,21 @@ pub async fn run(job: Job, transcripts: mpsc::Sender<Transcript>) -> Result<RunS
         }
     }
     run.end(leaving).await;
-    Ok(run.ended())
+    Ok(run.summarize())
 }
 
 /// Returns when nothing can be waited for any longer.
 async fn over(stop: &StopRequest, wind_down: &Notify, receiver: &mpsc::Sender<Transcript>, grace: Duration) {
     let winding_down = async {
         tokio::select! {
-            () = stop.requested(1) => {}
+            () = stop.wait_for(1) => {}
             () = wind_down.notified() => {}
         }
         sleep(grace).await;
     };
     tokio::select! {
         () = receiver.closed() => {}
-        () = stop.requested(2) => {}
+        () = stop.wait_for(2) => {}
         () = winding_down => {}
     }
 }
@@ -315,7 +315,7 @@ impl RunState {
             usage: Vec::new(),
             started_ms,
         };
-        run.stage.watch.planned(run.to_make());
+        run.stage.watch.on_plan(run.to_make());
         Ok(run)
     }
 
@@ -342,10 +342,10 @@ impl RunState {
                 self.skipped += 1;
             } else if let Some(reason) = self.stopping.as_ref().and_then(|stopping| stopping.schedule(&id, epoch)) {
                 let stop = SkippedAttempt { id, epoch, reason };
-                self.stage.watch.stopped_early(&stop);
+                self.stage.watch.on_skip(&stop);
                 self.early_stops.push(stop);
             } else {
-                self.stage.watch.started(&id, epoch);
+                self.stage.watch.on_start(&id, epoch);
                 let seed = seed_of(self.options.seed, &id, epoch);
                 let attempt = PlannedAttempt { sample: self.samples[place].clone(), id, epoch, seed };
                 self.under_way.spawn(attempt.make(self.stage.clone()));
@@ -372,13 +372,14 @@ impl RunState {
             self.errored += 1;
             if self.error.is_none() && self.is_too_much() {
                 let Transcript { id, epoch, .. } = &transcript;
-                self.error = Some(format!("attempt {epoch} of sample `{id}` broke: {error}{}", self.allowed()));
+                self.error =
+                    Some(format!("attempt {epoch} of sample `{id}` broke: {error}{}", self.describe_allowance()));
             }
         }
         if let Some(stopping) = &self.stopping {
-            stopping.completed(&transcript);
+            stopping.on_finish(&transcript);
         }
-        self.stage.watch.finished(&transcript);
+        self.stage.watch.on_finish(&transcript);
         Some(transcript)
     }
 
@@ -393,7 +394,7 @@ impl RunState {
     }
 
     /// How many end the run, for the message that says that they did.
-    fn allowed(&self) -> String {
+    fn describe_allowance(&self) -> String {
         let errored = self.errored;
         match self.stage.task.fail_on_error {
             FailOnError::First | FailOnError::Never => String::new(),
@@ -426,7 +427,7 @@ impl RunState {
         let _ = timeout(LEAVING_MAX, rest).await;
     }
 
-    fn ended(mut self) -> RunSummary {
+    fn summarize(mut self) -> RunSummary {
         self.cut_off += self.under_way.len() as u64;
         if self.error.is_none() && self.transcripts.is_closed() {
             self.error = Some("nobody takes the transcripts any longer".into());

@@ -32,7 +32,7 @@ impl StopRequest {
     }
 
     /// Returns when there were this many requests.
-    pub(crate) async fn requested(&self, times: u8) {
+    pub(crate) async fn wait_for(&self, times: u8) {
         let mut requests = self.0.subscribe();
         requests.wait_for(|&requests| requests >= times).await.expect("we hold the sender ourselves");
     }

@@ -9,7 +9,7 @@ pub trait StoppingRule: Send + Sync {
     fn schedule(&self, id: &SampleId, epoch: u32) -> Option<Arc<str>>;
 
     /// Told of every attempt that ended, in the order in which they end.
-    fn completed(&self, transcript: &Transcript);
+    fn on_finish(&self, transcript: &Transcript);
 }
 
 /// An attempt that was not made, and why.

@@ -26,7 +26,7 @@ impl Stopwatch {
     }
 
     /// The time from the beginning without waiting.
-    pub(crate) fn worked(&self) -> Duration {
+    pub(crate) fn working_time(&self) -> Duration {
         // Calls that run beside each other may wait longer together than the clock went.
         self.began.elapsed().saturating_sub(Duration::from_nanos(self.waited_ns.load(Ordering::Relaxed)))
     }

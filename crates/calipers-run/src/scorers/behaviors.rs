@@ -1,7 +1,7 @@
 //! `behaviors`: what a scenario expects is seen, and what must not be is not.
 
 use super::model_graded::neutral;
-use super::unscored;
+use super::unscored_outcome;
 use crate::catalog::{CatalogEntry, CatalogParams, argument, texts};
 use crate::scorers::blocking;
 use crate::text::python_regex::{Pattern, last_group, ours};
@@ -96,8 +96,10 @@ impl Scorer for BehaviorScorer {
 
     async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         match self.look(state, scope).await {
-            Ok((expected, forbidden)) => Ok(judged(state, &expected, &forbidden)),
-            Err(UnjudgedScenario::Unscored(why)) => Ok(unscored(why.as_str(), state.completion(), why.as_str()).into()),
+            Ok((expected, forbidden)) => Ok(summarize(state, &expected, &forbidden)),
+            Err(UnjudgedScenario::Unscored(why)) => {
+                Ok(unscored_outcome(why.as_str(), state.completion(), why.as_str()).into())
+            }
             Err(UnjudgedScenario::Fault(fault)) => Err(fault),
         }
     }
@@ -110,8 +112,8 @@ impl BehaviorScorer {
         scope: &AttemptScope,
     ) -> Result<(Vec<BehaviorOutcome>, Vec<BehaviorOutcome>), UnjudgedScenario> {
         let broken = |why: String| UnjudgedScenario::Fault(AttemptFault::new(why));
-        let mut expected = listed(state, "expected_behaviors").map_err(broken)?;
-        let forbidden = listed(state, "must_not").map_err(broken)?;
+        let mut expected = read_behaviors(state, "expected_behaviors").map_err(broken)?;
+        let forbidden = read_behaviors(state, "must_not").map_err(broken)?;
         expected.extend(criterion(state)?);
         let seen = self.check_all(&expected, "observed_behaviors", state, scope).await?;
         let violated = self.check_all(&forbidden, "violations", state, scope).await?;
@@ -218,7 +220,7 @@ fn is_called(state: &AttemptState, tool: &str) -> bool {
 }
 
 /// The behaviours under a key of the metadata: texts, or objects with a name and a check.
-fn listed(state: &AttemptState, key: &str) -> Result<Vec<Behavior>, String> {
+fn read_behaviors(state: &AttemptState, key: &str) -> Result<Vec<Behavior>, String> {
     match state.metadata.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::List(items)) => items.iter().map(|item| behavior(item, key)).collect(),
@@ -367,7 +369,7 @@ fn verdict(said: &str) -> Option<f64> {
 }
 
 /// The score as the guide to metrics has it: nothing for any violation, else the share of what was expected.
-fn judged(state: &AttemptState, expected: &[BehaviorOutcome], forbidden: &[BehaviorOutcome]) -> ScorerResult {
+fn summarize(state: &AttemptState, expected: &[BehaviorOutcome], forbidden: &[BehaviorOutcome]) -> ScorerResult {
     let names = |seen: &mut dyn Iterator<Item = &BehaviorOutcome>| {
         Value::List(seen.map(|seen| Value::Text(seen.name.clone())).collect())
     };

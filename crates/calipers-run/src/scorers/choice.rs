@@ -2,7 +2,7 @@
 
 use super::{because, grade};
 use crate::catalog::CatalogEntry;
-use crate::text::choice_letters::{letter, listed, place, unshuffled};
+use crate::text::choice_letters::{letter, list_choices, original_order, place};
 use crate::text::python_text::is_blank;
 use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
@@ -30,8 +30,8 @@ impl Scorer for ByChoice {
         if state.choices.is_empty() {
             return Err(AttemptFault::new("`choice` needs samples with choices, and this one has none"));
         }
-        let wanted = wanted(&state.target, state.choices.len())?;
-        let ordered = unshuffled(&state.choices);
+        let wanted = target_places(&state.target, state.choices.len())?;
+        let ordered = original_order(&state.choices);
         let picked = ordered.iter().enumerate().filter(|(_, choice)| choice.correct == Some(true));
         let picked: Vec<usize> = picked.map(|(at, _)| at).collect();
         let letters: Vec<String> = picked.iter().map(|at| letter(*at)).collect();
@@ -47,7 +47,7 @@ impl Scorer for ByChoice {
 }
 
 /// The places of the right choices. A target may be a letter, several letters in a row, or several texts.
-fn wanted(target: &Target, choices: usize) -> Result<Vec<usize>, AttemptFault> {
+fn target_places(target: &Target, choices: usize) -> Result<Vec<usize>, AttemptFault> {
     let mut places = Vec::new();
     for word in target.0.iter().flat_map(|text| text.split(|c: char| c == ',' || c.is_whitespace())) {
         let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -74,7 +74,7 @@ fn explanation(state: &AttemptState) -> String {
     format!(
         "Choices were shuffled before generating a response, the following was sent to the model:\n\n{}\nShuffled \
          answer:\nANSWER: {}",
-        listed(&state.choices),
+        list_choices(&state.choices),
         letters.join(", ")
     )
 }

@@ -31,7 +31,7 @@ impl Scorer for ByProgram {
     }
 
     async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
-        let program = self.0.shown();
+        let program = self.0.display_name();
         let told = scored_attempt_to_json(state).to_string();
         let ran = self.0.run(told.as_bytes()).await.map_err(|fault| match fault {
             // A scorer that is too slow says nothing about the attempt.

@@ -75,7 +75,7 @@ fn no_target() -> ScorerResult {
 }
 
 /// Not scored, with what there is to say all the same.
-fn unscored(reason: impl Into<Arc<str>>, answer: &str, explanation: impl Into<Arc<str>>) -> Outcome {
+fn unscored_outcome(reason: impl Into<Arc<str>>, answer: &str, explanation: impl Into<Arc<str>>) -> Outcome {
     let score = Score::new(Value::Missing).answer(answer).explanation(explanation);
     Outcome::Unscored { reason: reason.into(), score: Some(Box::new(score)) }
 }

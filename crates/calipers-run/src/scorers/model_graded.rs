@@ -1,6 +1,6 @@
 //! `model_graded_qa` and `model_graded_fact`: a model grades the answer.
 
-use super::unscored;
+use super::unscored_outcome;
 use crate::catalog::{CatalogEntry, CatalogParams, argument};
 use crate::message_json::message_to_json;
 use crate::scorers::blocking;
@@ -194,7 +194,7 @@ impl ModelGraded {
             Some(grade) => {
                 Score::new(grade.clone()).answer(state.completion()).explanation(said).metadata(grading).into()
             }
-            None => with_metadata(unscored("no majority among the graders", state.completion(), said), grading),
+            None => with_metadata(unscored_outcome("no majority among the graders", state.completion(), said), grading),
         }
     }
 }
@@ -206,7 +206,7 @@ fn alone(state: &AttemptState, prompt: &Message, vote: &Vote) -> Outcome {
         Ok(grade) => Score::new(grade.clone()).answer(state.completion()).explanation(said).metadata(grading).into(),
         Err(why) => {
             let explanation = format!("{why}: {said}");
-            with_metadata(unscored("grader_failed", state.completion(), explanation), grading)
+            with_metadata(unscored_outcome("grader_failed", state.completion(), explanation), grading)
         }
     }
 }

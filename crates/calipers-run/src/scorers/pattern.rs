@@ -1,6 +1,6 @@
 //! `pattern`: what a regular expression finds in the answer is the target.
 
-use super::{because, grade, no_target, noting_silence, unscored};
+use super::{because, grade, no_target, noting_silence, unscored_outcome};
 use crate::catalog::{CatalogEntry, CatalogParams, argument};
 use crate::scorers::blocking;
 use crate::text::python_regex::Pattern;
@@ -51,7 +51,7 @@ impl Scorer for ByPattern {
         let found = match blocking(|| self.pattern.search(completion)) {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(not_found(state)),
-            Err(why) => return Ok(unscored(why, completion, completion).into()),
+            Err(why) => return Ok(unscored_outcome(why, completion, completion).into()),
         };
         let mut groups: Vec<Option<&str>> = found.iter().skip(1).map(|group| Some(group?.as_str())).collect();
         if groups.is_empty() {

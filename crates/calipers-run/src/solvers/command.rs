@@ -38,11 +38,11 @@ impl Solver for Agent {
         let ran = self.0.run(told.as_bytes()).await?;
         let said = String::from_utf8_lossy(&ran.stdout);
         let fault =
-            |why: String| AttemptFault::new(format!("`{}` answered what cannot be used: {why}", self.0.shown()));
-        match structured(&said) {
+            |why: String| AttemptFault::new(format!("`{}` answered what cannot be used: {why}", self.0.display_name()));
+        match parse_structured(&said) {
             Some(json) => {
                 if let Some(error) = text_at(&json, "error").map_err(fault)?.filter(|error| !error.is_empty()) {
-                    return Err(AttemptFault::new(format!("`{}` reports: {error}", self.0.shown())));
+                    return Err(AttemptFault::new(format!("`{}` reports: {error}", self.0.display_name())));
                 }
                 take(state, &json, ran.time).map_err(fault)?;
                 match state.output.as_ref().and_then(|output| Some((&output.model, output.usage?))) {
@@ -59,7 +59,7 @@ impl Solver for Agent {
 }
 
 /// The answer of an agent that speaks our language. Any other JSON is the text of an answer, since agents may be asked for JSON.
-fn structured(said: &str) -> Option<Json> {
+fn parse_structured(said: &str) -> Option<Json> {
     let json: Json = serde_json::from_str(said).ok()?;
     ["output", "messages", "error"].iter().any(|key| json.get(key).is_some()).then_some(json)
 }

@@ -1,6 +1,6 @@
 //! `system_message`, `user_message` and `assistant_message`: something is said before the model answers.
 
-use super::known;
+use super::look_up;
 use crate::catalog::{CatalogEntry, CatalogParams};
 use crate::text::template::fill;
 use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
@@ -56,7 +56,7 @@ impl Solver for Say {
     }
 
     async fn solve(&self, state: &mut AttemptState, _: &AttemptScope) -> Result<(), AttemptFault> {
-        let text = fill(&self.template, |name| known(&self.params, state, name));
+        let text = fill(&self.template, |name| look_up(&self.params, state, name));
         let after_rules = |message: &Message| message.role == Role::System;
         let place = match self.role {
             Role::System => state.messages.iter().rposition(after_rules).map_or(0, |last| last + 1),

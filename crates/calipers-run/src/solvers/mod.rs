@@ -42,7 +42,7 @@ fn question(state: &mut AttemptState) -> Result<&mut Message, AttemptFault> {
 }
 
 /// What a template may name: parameters, then what solvers left, then the facts about the sample.
-fn known<'a>(params: &'a [(Arc<str>, Value)], state: &'a AttemptState, name: &str) -> Option<Cow<'a, Value>> {
+fn look_up<'a>(params: &'a [(Arc<str>, Value)], state: &'a AttemptState, name: &str) -> Option<Cow<'a, Value>> {
     let among =
         |entries: &'a [(Arc<str>, Value)]| entries.iter().find(|(key, _)| **key == *name).map(|(_, value)| value);
     among(params).or_else(|| among(&state.store)).or_else(|| state.metadata.get(name)).map(Cow::Borrowed)

@@ -2,7 +2,7 @@
 
 use super::{ask, question};
 use crate::catalog::{CatalogEntry, CatalogParams, argument};
-use crate::text::choice_letters::{letter, listed, place, unshuffled};
+use crate::text::choice_letters::{letter, list_choices, original_order, place};
 use crate::text::python_regex::{last_group, ours};
 use crate::text::template::fill;
 use crate::{AttemptFault, AttemptScope, AttemptState, Choice, Solver};
@@ -92,7 +92,7 @@ impl Solver for MultipleChoice {
         let prompt = self.prompt(&asked, &state.choices.iter().collect::<Vec<_>>());
         question(state)?.content = prompt.into();
         ask(state, scope, &self.config).await?;
-        let chosen = chosen(state.completion(), state.choices.len(), self.multiple_correct);
+        let chosen = find_choices(state.completion(), state.choices.len(), self.multiple_correct);
         if chosen.is_empty() {
             return Ok(());
         }
@@ -109,7 +109,7 @@ impl MultipleChoice {
         fill(&self.template, |name| {
             let text = match name {
                 "question" => asked.to_owned(),
-                "choices" => listed(choices.iter().copied()),
+                "choices" => list_choices(choices.iter().copied()),
                 "letters" => letters.join(","),
                 _ => return None,
             };
@@ -120,7 +120,7 @@ impl MultipleChoice {
     /// Rewrites the conversation as if nothing had been shuffled, so that its letters are those of the dataset and its target.
     /// The choices stay in the order that was shown; the scorer says so.
     fn tell_unshuffled(&self, state: &mut AttemptState, asked: &str) -> Result<(), AttemptFault> {
-        let ordered = unshuffled(&state.choices);
+        let ordered = original_order(&state.choices);
         let prompt = self.prompt(asked, &ordered);
         let picked = ordered.iter().filter(|choice| choice.correct == Some(true));
         let mut letters: Vec<String> = picked.map(|choice| letter(choice.original)).collect();
@@ -138,7 +138,7 @@ impl MultipleChoice {
 }
 
 /// The places of the answers that a model chose; none where it did not say so in a form that we know.
-fn chosen(completion: &str, choices: usize, several: bool) -> BTreeSet<usize> {
+fn find_choices(completion: &str, choices: usize, several: bool) -> BTreeSet<usize> {
     let Some(letters) = answer_letters(completion) else { return BTreeSet::new() };
     let places = |words: Vec<String>| -> Option<BTreeSet<usize>> {
         let known = |word: &String| place(word).filter(|at| *at < choices && letter(*at) == *word);
@@ -227,7 +227,7 @@ mod tests {
             ("ANSWER: 1", false, vec![]),
             ("ANSWER:", false, vec![]),
         ] {
-            assert_eq!(chosen(completion, 4, several).into_iter().collect::<Vec<_>>(), want, "{completion}");
+            assert_eq!(find_choices(completion, 4, several).into_iter().collect::<Vec<_>>(), want, "{completion}");
         }
     }
 

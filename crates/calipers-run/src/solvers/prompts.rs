@@ -1,6 +1,6 @@
 //! `prompt_template` and `chain_of_thought`: the question in other words.
 
-use super::{known, question};
+use super::{look_up, question};
 use crate::catalog::{CatalogEntry, CatalogParams};
 use crate::text::template::fill;
 use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
@@ -65,7 +65,7 @@ impl Solver for Reword {
             "prompt" if self.params.iter().all(|(key, _)| &**key != name) => {
                 Some(Cow::Owned(Value::Text(prompt.clone())))
             }
-            _ if self.knows_sample => known(&self.params, state, name),
+            _ if self.knows_sample => look_up(&self.params, state, name),
             _ => None,
         });
         question(state)?.content = text.into();

@@ -1,6 +1,6 @@
 //! `self_critique`: a model finds fault with an answer, and the model of the task answers again.
 
-use super::{ask, known};
+use super::{ask, look_up};
 use crate::catalog::{CatalogEntry, CatalogParams};
 use crate::text::template::fill;
 use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
@@ -73,14 +73,14 @@ impl Solver for SelfCritique {
             ("question".into(), state.sample.input.text().into()),
             ("completion".into(), state.completion().into()),
         ];
-        let asked = [Message::user(fill(&self.critique, |name| known(&names, state, name)))];
+        let asked = [Message::user(fill(&self.critique, |name| look_up(&names, state, name)))];
         let config = GenerateConfig::default();
         let critique = match &self.model {
             Some(model) => scope.generate_as(model, &asked, &config).await?,
             None => scope.generate(&asked, &config).await?,
         };
         names.push(("critique".into(), critique.completion().into()));
-        let again = fill(&self.completion, |name| known(&names, state, name));
+        let again = fill(&self.completion, |name| look_up(&names, state, name));
         state.messages.push(Message::user(again));
         ask(state, scope, &config).await
     }

@@ -23,7 +23,7 @@ pub(crate) fn place(letter: &str) -> Option<usize> {
 }
 
 /// The choices as they are shown, a line each.
-pub(crate) fn listed<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> String {
+pub(crate) fn list_choices<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> String {
     let mut lines = String::new();
     for (place, choice) in choices.into_iter().enumerate() {
         let line_break = if place == 0 { "" } else { "\n" };
@@ -33,7 +33,7 @@ pub(crate) fn listed<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> Strin
 }
 
 /// The choices in the order that the sample has.
-pub(crate) fn unshuffled(choices: &[Choice]) -> Vec<&Choice> {
+pub(crate) fn original_order(choices: &[Choice]) -> Vec<&Choice> {
     let mut ordered: Vec<&Choice> = choices.iter().collect();
     ordered.sort_by_key(|choice| choice.original);
     ordered

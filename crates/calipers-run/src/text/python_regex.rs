@@ -23,7 +23,7 @@ pub(crate) struct Pattern(Regex);
 
 impl Pattern {
     pub(crate) fn new(pattern: &str, ignore_case: bool) -> Result<Self, String> {
-        let mut builder = RegexBuilder::new(&translated(pattern));
+        let mut builder = RegexBuilder::new(&translate(pattern));
         let regex = builder.case_insensitive(ignore_case).backtrack_limit(1_000_000).build();
         regex.map(Self).map_err(|error| error.to_string())
     }
@@ -44,7 +44,7 @@ impl Pattern {
 
 /// The pattern in the words of our engine: `\Z` is the very end, `$` also matches before a last line break, and a `[` within
 /// brackets stands for itself.
-fn translated(pattern: &str) -> String {
+fn translate(pattern: &str) -> String {
     let multi_line = has_flag(pattern, 'm');
     let mut ours = String::with_capacity(pattern.len() + 16);
     let mut characters = pattern.chars().peekable();

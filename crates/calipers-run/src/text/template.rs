@@ -21,7 +21,7 @@ pub(crate) fn fill<'a>(template: &str, lookup: impl Fn(&str) -> Option<Cow<'a, V
             continue;
         }
         let inside = rest.find(['{', '}']).filter(|end| brace == "{" && rest[*end..].starts_with('}'));
-        let value = inside.and_then(|end| found(&rest[..end], &lookup));
+        let value = inside.and_then(|end| find_field(&rest[..end], &lookup));
         match (inside, value) {
             (Some(end), Some(value)) => {
                 write!(filled, "{value}").expect("writing to a string cannot fail");
@@ -39,7 +39,7 @@ pub(crate) fn fill<'a>(template: &str, lookup: impl Fn(&str) -> Option<Cow<'a, V
     filled
 }
 
-fn found<'a>(field: &str, lookup: impl Fn(&str) -> Option<Cow<'a, Value>>) -> Option<Cow<'a, Value>> {
+fn find_field<'a>(field: &str, lookup: impl Fn(&str) -> Option<Cow<'a, Value>>) -> Option<Cow<'a, Value>> {
     let end = field.find(['.', '[']).unwrap_or(field.len());
     let mut value = lookup(&field[..end])?;
     let mut path = &field[end..];

@@ -44,7 +44,7 @@ impl InspectLog {
         if self.is_archive == wants_archive {
             // The same form: a copy is the log itself.
             let bytes = self.source.read_all().map_err(unreadable)?;
-            out.text().write_all(&bytes).map_err(|error| out.failed(&error))?;
+            out.text().write_all(&bytes).map_err(|error| out.write_error(&error))?;
             return Ok(Vec::new());
         }
         if self.is_archive {

@@ -128,7 +128,7 @@ impl LogReading {
             source: source.name.clone(),
             task: self.header.task(),
             model: self.header.model(),
-            recorded: self.header.recorded(&samples),
+            recorded: self.header.recorded_results(&samples),
             samples,
             notes,
             ..RecordedRun::default()

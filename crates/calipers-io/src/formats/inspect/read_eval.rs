@@ -20,7 +20,7 @@ pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, 
     let archive = Archive::open(source)?;
     let mut damaged = Vec::new();
     let header = header(source, &archive, &mut damaged)?;
-    let wanted = header.as_ref().map_or_else(Projection::everything, |header| header.wanted(wanted));
+    let wanted = header.as_ref().map_or_else(Projection::everything, |header| header.widen_projection(wanted));
     let mut plan = SampleMember::all(&archive.members);
     // In the order of the file, so that reading goes forward. The order of samples is settled afterwards.
     plan.sort_by_key(|sample| sample.shell.header);

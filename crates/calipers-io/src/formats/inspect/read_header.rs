@@ -128,7 +128,7 @@ impl Header {
 
     /// What is wanted of the samples, with what the log's own metrics may look at: every text among their parameters may
     /// be the name of a key.
-    pub(super) fn wanted(&self, wanted: &Projection) -> Projection {
+    pub(super) fn widen_projection(&self, wanted: &Projection) -> Projection {
         let mut texts = Vec::new();
         for listed in [&self.eval.scorers, &self.eval.metrics].into_iter().flatten() {
             collect_texts(&listed.0, &mut texts);
@@ -138,7 +138,7 @@ impl Header {
     }
 
     /// What the log records of how it was measured. The samples tell under which names the scorers' scores are.
-    pub(super) fn recorded(&self, samples: &Samples) -> RecordedResults {
+    pub(super) fn recorded_results(&self, samples: &Samples) -> RecordedResults {
         let mut scorers: Vec<RecordedScorer> = self
             .named_scorers(Some(samples))
             .into_iter()
@@ -167,7 +167,7 @@ impl Header {
     fn named_scorers(&self, samples: Option<&Samples>) -> Vec<(String, &Value)> {
         let mut named: Vec<(String, &Value)> = Vec::new();
         for scorer in items(self.eval.scorers.as_ref()) {
-            let base = scorer.text("name").map(unqualified).unwrap_or_default().to_owned();
+            let base = scorer.text("name").map(strip_package).unwrap_or_default().to_owned();
             let is_new = |name: &String| named.iter().all(|(other, _)| other != name);
             let is_scored =
                 |name: &String| samples.is_some_and(|samples| samples.scorers().any(|known| **known == **name));
@@ -210,7 +210,7 @@ impl Header {
             for (key, metric) in score.entries("metrics") {
                 let name = metric.text("group").or(metric.text("name")).unwrap_or(key);
                 let params = metric.part("params").or(metric.part("options")).unwrap_or(&Value::Null);
-                let named = named(name, params);
+                let named = find_metric(name, params);
                 if !metrics.contains(&named) {
                     metrics.push(named);
                 }
@@ -269,17 +269,17 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
 }
 
 /// The name without the package that it comes from: `inspect_ai/accuracy` is `accuracy`.
-fn unqualified(name: &str) -> &str {
+fn strip_package(name: &str) -> &str {
     name.split_once('/').map_or(name, |(_, name)| name)
 }
 
 /// A metric by its name: Inspect's, with its package before it or, in old logs, without, or somebody's own.
-fn named(name: &str, params: &Value) -> RecordedMetric {
+fn find_metric(name: &str, params: &Value) -> RecordedMetric {
     let short = name.strip_prefix("inspect_ai/").unwrap_or(name);
     if INSPECT_METRICS.contains(&short) {
         RecordedMetric::Named { name: short.to_owned(), params: plain(params) }
     } else {
-        RecordedMetric::Custom(unqualified(name).to_owned())
+        RecordedMetric::Custom(strip_package(name).to_owned())
     }
 }
 
@@ -302,11 +302,11 @@ pub(crate) fn metrics(listed: Option<&Value>) -> Vec<RecordedMetric> {
 
 fn metric(written: &Value) -> Option<RecordedMetric> {
     match written {
-        Value::Text(name) => Some(named(name, &Value::Null)),
+        Value::Text(name) => Some(find_metric(name, &Value::Null)),
         Value::Map(entries) => match written.get("name") {
             Some(Value::Text(name)) => {
                 let params = written.part("options").or(written.part("params")).unwrap_or(&Value::Null);
-                Some(named(name, params))
+                Some(find_metric(name, params))
             }
             // A key of scores may be called `name`, too: then it holds a list.
             _ => {
@@ -323,7 +323,7 @@ fn plain(params: &Value) -> Value {
     let Value::Map(entries) = params else { return params.clone() };
     let is_metric = matches!(params.get("type"), Some(Value::Text(kind)) if **kind == *"metric");
     let entry = |(key, value): &(std::sync::Arc<str>, Value)| match value {
-        Value::Text(name) if is_metric && **key == *"name" => (key.clone(), unqualified(name).into()),
+        Value::Text(name) if is_metric && **key == *"name" => (key.clone(), strip_package(name).into()),
         other => (key.clone(), plain(other)),
     };
     Value::Map(entries.iter().map(entry).collect())

@@ -72,7 +72,7 @@ pub(crate) fn write_document(
     reductions: Option<&[u8]>,
 ) -> Result<(), WriteError> {
     let header = header.trim_ascii_end().strip_suffix(b"}").unwrap_or(header);
-    let put = |out: &mut OutputFile, bytes: &[u8]| out.text().write_all(bytes).map_err(|error| out.failed(&error));
+    let put = |out: &mut OutputFile, bytes: &[u8]| out.text().write_all(bytes).map_err(|error| out.write_error(&error));
     put(out, header)?;
     put(out, b",\"samples\":[")?;
     for (place, sample) in samples.enumerate() {
@@ -130,7 +130,7 @@ pub(crate) fn summary(out: &mut Vec<u8>, sample: &[u8]) {
     }
     let empty: Value = "".into();
     for key in ["input", "target"] {
-        map.value(key, &truncated(sample.part(key).unwrap_or(&empty)), Nan::Bare);
+        map.value(key, &summarize_text(sample.part(key).unwrap_or(&empty)), Nan::Bare);
     }
     map.value("metadata", &thin_map(sample.entries("metadata")), Nan::Bare);
     let mut scores = Map::open(map.key("scores"));
@@ -165,13 +165,13 @@ pub(crate) fn summary(out: &mut Vec<u8>, sample: &[u8]) {
 }
 
 /// Input or target. Content that is not text is left to the sample.
-fn truncated(value: &Value) -> Value {
+fn summarize_text(value: &Value) -> Value {
     match value {
         Value::Text(text) if text.chars().nth(INPUT_MAX).is_some() => {
             let start: String = text.chars().take(INPUT_MAX).collect();
             format!("{start}...\n(content truncated)").into()
         }
-        Value::List(items) => Value::List(items.iter().map(truncated).collect()),
+        Value::List(items) => Value::List(items.iter().map(summarize_text).collect()),
         Value::Map(entries) => {
             let entry = |(key, value): &(std::sync::Arc<str>, Value)| match &**key {
                 "content" => (key.clone(), content(value)),
@@ -185,11 +185,11 @@ fn truncated(value: &Value) -> Value {
 
 /// The content of a message, with a word in the place of images and the like.
 fn content(value: &Value) -> Value {
-    let Value::List(parts) = value else { return truncated(value) };
+    let Value::List(parts) = value else { return summarize_text(value) };
     let part = |part: &Value| {
         let kind = part.text("type").unwrap_or("data");
         let text = match part.get("text") {
-            Some(text) if kind == "text" => truncated(text),
+            Some(text) if kind == "text" => summarize_text(text),
             _ => {
                 let mut letters = kind.chars();
                 let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

@@ -221,7 +221,7 @@ impl MemberReader {
         }
         let content = match member.method {
             0 => &self.stored,
-            8 => self.deflated(member)?,
+            8 => self.fetch_deflated(member)?,
             93 => self.zstd(member)?,
             _ => return Err("it is compressed in a way that Inspect does not write".to_owned()),
         };
@@ -293,7 +293,7 @@ impl MemberReader {
         Ok(())
     }
 
-    fn deflated(&mut self, member: &Member) -> Result<&Vec<u8>, String> {
+    fn fetch_deflated(&mut self, member: &Member) -> Result<&Vec<u8>, String> {
         if member.size > member.stored.saturating_mul(DEFLATE_MAX) + EXPANSION_FLOOR {
             return Err(format!("{} bytes cannot hold the {} that it claims", member.stored, member.size));
         }

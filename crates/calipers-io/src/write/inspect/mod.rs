@@ -171,7 +171,7 @@ fn sample(record: &Record, run: &RecordedRun, key: &str) -> SampleText {
         map.value("choices", choices, Nan::Bare);
     }
     let target = own.target.or_else(|| record.metadata.get("target"));
-    map.value("target", &shown(target.unwrap_or(&empty)), Nan::Bare);
+    map.value("target", &target_texts(target.unwrap_or(&empty)), Nan::Bare);
     let said = [("user", own.input), ("assistant", own.completion)];
     let said = said.into_iter().filter_map(|(role, content)| Some((role, content?)));
     json_writer::put_list(map.key("messages"), said, |out, (role, content)| put_message(out, role, content));
@@ -195,7 +195,7 @@ fn sample(record: &Record, run: &RecordedRun, key: &str) -> SampleText {
 }
 
 /// A target of Inspect's is text or texts.
-fn shown(target: &Value) -> Value {
+fn target_texts(target: &Value) -> Value {
     match target {
         Value::Text(_) => target.clone(),
         Value::List(items) => Value::List(items.iter().map(|item| Value::from(item.to_string())).collect()),

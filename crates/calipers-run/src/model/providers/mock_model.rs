@@ -141,7 +141,7 @@ impl MockModel {
 
     /// With a price, to see what a run of this many words would cost.
     #[must_use]
-    pub fn priced(mut self, price: Option<Price>) -> Self {
+    pub fn with_price(mut self, price: Option<Price>) -> Self {
         self.price = price;
         self
     }

@@ -52,7 +52,7 @@ pub fn resolve(name: &str, options: &ProviderOptions) -> Result<Arc<dyn Model>, 
     })?;
     if provider == "mockllm" {
         let outputs = options.mock_outputs.clone().unwrap_or_default();
-        return Ok(Arc::new(MockModel::new(outputs).named(name).priced(options.price(name))));
+        return Ok(Arc::new(MockModel::new(outputs).named(name).with_price(options.price(name))));
     }
     if !PROVIDERS.contains(&provider) {
         return Err(unknown(provider, name));

@@ -63,10 +63,10 @@ impl Remote {
     async fn ask(&self, request: &Request) -> Result<ModelOutput, ModelError> {
         let body = self.provider.wire.ask(&self.model, self.is_home, request).to_string();
         let call = self.client.post(self.url.clone()).headers(self.headers.clone()).body(body);
-        let response = call.send().await.map_err(|error| self.broken(error))?;
+        let response = call.send().await.map_err(|error| self.transport_error(error))?;
         match response.status() {
             status if status.is_success() => self.answer(response).await,
-            status if status.is_redirection() => Err(self.redirected(&response)),
+            status if status.is_redirection() => Err(self.redirect_error(&response)),
             _ => self.failure(response).await,
         }
     }
@@ -82,7 +82,7 @@ impl Remote {
         let wire = self.provider.wire;
         wire.read(&self.model, &json).or_else(|why| {
             match ProviderComplaint::find(&json).filter(|_| json.get("error").is_some()) {
-                Some(complaint) => self.complained(status, &headers, &complaint),
+                Some(complaint) => self.complaint_error(status, &headers, &complaint),
                 None => Err(self.error(ModelFault::Unreadable, &format!("the answer cannot be understood: {why}"))),
             }
         })
@@ -92,17 +92,17 @@ impl Remote {
         let (status, headers) = (response.status(), response.headers().clone());
         // The status is known: a body that breaks off takes nothing from it.
         let body = self.read(response, FAILURE_BYTES_MAX).await.map(|(body, _)| body).unwrap_or_default();
-        self.complained(status, &headers, &ProviderComplaint::read(&body))
+        self.complaint_error(status, &headers, &ProviderComplaint::read(&body))
     }
 
-    fn complained(
+    fn complaint_error(
         &self,
         status: StatusCode,
         headers: &HeaderMap,
         complaint: &ProviderComplaint,
     ) -> Result<ModelOutput, ModelError> {
         if complaint.is_filter() {
-            let output = ModelOutput::new(self.model.as_str(), self.shown(&complaint.message));
+            let output = ModelOutput::new(self.model.as_str(), self.redact(&complaint.message));
             return Ok(ModelOutput { stop_reason: StopReason::ContentFilter, ..output });
         }
         let fault = complaint.fault(status.as_u16());
@@ -113,7 +113,7 @@ impl Remote {
             _ => "the provider refused",
         };
         let colon = if complaint.message.trim().is_empty() { "" } else { ": " };
-        let text = format!("{what} ({}){colon}{}", status.as_u16(), self.shown(&complaint.message));
+        let text = format!("{what} ({}){colon}{}", status.as_u16(), self.redact(&complaint.message));
         let mut error = self.error(fault, &(text + &self.hint(status)));
         error.retry_after = retry_after(headers);
         Err(error)
@@ -130,7 +130,7 @@ impl Remote {
     /// What is read of a body within a bound, and whether that is all of it.
     async fn read(&self, mut response: Response, bytes_max: usize) -> Result<(Vec<u8>, bool), ModelError> {
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.broken(error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.transport_error(error))? {
             let room = bytes_max - body.len();
             body.extend_from_slice(&chunk[..chunk.len().min(room)]);
             if chunk.len() > room {
@@ -140,26 +140,26 @@ impl Remote {
         Ok((body, true))
     }
 
-    fn broken(&self, error: reqwest::Error) -> ModelError {
+    fn transport_error(&self, error: reqwest::Error) -> ModelError {
         if error.is_timeout() {
             return self.error(ModelFault::Timeout, "no answer in time");
         }
         let what = if error.is_connect() { "no connection" } else { "the connection broke" };
         let place = self.url.host_str().unwrap_or_default();
-        self.error(ModelFault::Connection, &format!("{what} to `{place}`: {}", self.shown(&root(error))))
+        self.error(ModelFault::Connection, &format!("{what} to `{place}`: {}", self.redact(&root(error))))
     }
 
     /// Redirects are not followed: a key goes nowhere but where it was sent.
-    fn redirected(&self, response: &Response) -> ModelError {
+    fn redirect_error(&self, response: &Response) -> ModelError {
         let target = response.headers().get("location").and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
         let status = response.status().as_u16();
-        let text = format!("the server redirects ({status}) to `{}`", self.shown(target));
+        let text = format!("the server redirects ({status}) to `{}`", self.redact(target));
         self.error(ModelFault::Refused, &(text + "\n  hint: give the address itself as base URL"))
     }
 
     fn not_json(&self, headers: &HeaderMap, error: &serde_json::Error) -> ModelError {
         let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or("of no type");
-        let kind = self.shown(kind);
+        let kind = self.redact(kind);
         self.error(ModelFault::Unreadable, &format!("the answer is not JSON but `{kind}`: {error}"))
     }
 
@@ -168,7 +168,7 @@ impl Remote {
     }
 
     /// What a server says, fit to be shown: without the key, on one line, and short.
-    fn shown(&self, text: &str) -> String {
+    fn redact(&self, text: &str) -> String {
         let text = match &self.key {
             Some(key) => text.replace(key, "[key]"),
             None => text.to_owned(),
