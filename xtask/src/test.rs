@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
 use crate::checks::{self, Repository};
-use crate::{Failure, page, process, python};
+use crate::{Failure, page, process, python, suites};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -57,7 +57,8 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
         Ok(environment) => {
             eprint!("{}", environment.versions);
             // The whole workspace: one package alone would have other features, and much would be compiled again.
-            let mut command = cargo(&["test", "--workspace", "--test", "inspect", "--", "--nocapture"]);
+            let mut command =
+                cargo(&["test", "--workspace", "--test", suites::BINARY, "--", "--nocapture", "inspect::"]);
             gate.command("inspect", command.env(INSPECT_VARIABLE, root.join(environment.python)));
         }
         Err(missing) => gate.skip("inspect", &missing.cause),

@@ -925,7 +925,7 @@ mod tests {
     }
 
     /// The records of lines that were read line by line.
-    fn slowly(text: &str) -> Result<Vec<calipers_core::NativeRecord>, ReadError> {
+    fn slowly(text: &str) -> Result<Vec<calipers_core::Record>, ReadError> {
         let source = Source::bytes("x", text.as_bytes());
         let mut samples = Samples::new();
         each_line(&source, text.as_bytes(), false, &mut |place, record| {
@@ -935,7 +935,7 @@ mod tests {
     }
 
     /// The same in blocks of so many lines, the quick way as long as that goes.
-    fn quickly(text: &str, lines: usize) -> Option<Vec<calipers_core::NativeRecord>> {
+    fn quickly(text: &str, lines: usize) -> Option<Vec<calipers_core::Record>> {
         let everything = Projection::everything();
         let mut flat = FlatRecords::new(&everything);
         let all: Vec<&str> = text.split_inclusive('\n').collect();

@@ -495,7 +495,7 @@ mod tests {
     use ::parquet::arrow::ArrowWriter;
     use ::parquet::file::properties::WriterProperties;
     use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
-    use calipers_core::NativeRecord as CoreRecord;
+    use calipers_core::Record as CoreRecord;
 
     fn quickly(source: &Source, wanted: &Projection) -> Option<Vec<CoreRecord>> {
         let shards: Mutex<Vec<Samples>> = Mutex::default();

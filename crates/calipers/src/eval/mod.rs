@@ -5,13 +5,13 @@
 //! loses at most the attempts under way.
 
 mod cache;
+mod early_stopping;
 mod header;
-mod looks;
 mod progress;
 mod replay;
 
 pub use cache::DiskCache;
-pub use looks::{Looks, decided_early};
+pub use early_stopping::{Looks, decided_early};
 pub use progress::Progress;
 pub use replay::{Replayed, replay};
 
@@ -332,7 +332,7 @@ impl StoppingRule for Enough {
         self.0.get().cloned()
     }
 
-    fn completed(&self, _: &Transcript) {}
+    fn on_finish(&self, _: &Transcript) {}
 }
 
 /// From attempts to the log and the report.
@@ -474,7 +474,7 @@ fn status(status: RunStatus) -> LogStatus {
 }
 
 fn early_stopping(ended: &RunSummary) -> Option<EarlyStopping> {
-    let stop = |stop: &calipers_run::SkippedAttempt| calipers_io::SkippedAttempt {
+    let stop = |stop: &calipers_run::SkippedAttempt| calipers_io::EarlyStop {
         id: stop.id.clone(),
         epoch: stop.epoch,
         reason: stop.reason.to_string(),

@@ -75,19 +75,19 @@ impl Progress {
 }
 
 impl RunObserver for Progress {
-    fn planned(&self, attempts: u64) {
+    fn on_plan(&self, attempts: u64) {
         self.total.store(attempts, Relaxed);
     }
 
-    fn retried(&self, _: &SampleId, _: u32, _: &str) {
+    fn on_retry(&self, _: &SampleId, _: u32, _: &str) {
         self.attempts_retried.fetch_add(1, Relaxed);
     }
 
-    fn stopped_early(&self, _: &SkippedAttempt) {
+    fn on_skip(&self, _: &SkippedAttempt) {
         self.done.fetch_add(1, Relaxed);
     }
 
-    fn finished(&self, transcript: &Transcript) {
+    fn on_finish(&self, transcript: &Transcript) {
         self.done.fetch_add(1, Relaxed);
         self.errors.fetch_add(u64::from(transcript.error.is_some()), Relaxed);
         let tokens = transcript.usage.iter().map(|(_, usage)| usage.total_tokens).sum::<u64>();
