@@ -2,8 +2,8 @@
 
 use crate::compare::{Chosen, Loaded, TOOL, metrics_of, reducer_of};
 pub use calipers_compare::sizing::*;
-use calipers_core::stats::gate::Direction;
 use calipers_core::stats::power::{Costs, Variances};
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Context, Error, Labels, Metric, Note, Reducer, Registry, Seed, Unit};
 
 /// What a plan is to answer, whatever it rests on.

@@ -3,9 +3,9 @@
 use calipers_core::{Figure, Note, SampleId, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::exact::McNemar;
-use calipers_stats::gate::Direction;
 use calipers_stats::multiplicity::Correction;
 use calipers_stats::paired::Difference;
+use calipers_stats::threshold_test::Direction;
 use hashbrown::HashSet;
 use std::fmt;
 use std::sync::Arc;

@@ -8,8 +8,8 @@ use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::mean_figure;
 use calipers_core::{Caveat, Context, Evidence, Figure, SampleId, Tally};
 use calipers_stats::cluster::clustered;
-use calipers_stats::gate::Direction;
 use calipers_stats::multiplicity::{Correction, adjust};
+use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Confidence, Moments};
 use hashbrown::HashMap;
 

@@ -4,7 +4,7 @@ use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::RunRows;
 use calipers_core::{Context, Error, Evidence, Figure, Metric, Registry, Unit, View};
 use calipers_core::{FIELDS, several_scorers};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::compare_report::{ChangeScale, ChangeTest, ChangeVerdict, MarginAnswer, MarginStanding, MetricComparison};
 use super::sampling::ChangeEstimate;
-use calipers_stats::gate::Direction;
 use calipers_stats::multiplicity::{Correction, adjust};
+use calipers_stats::threshold_test::Direction;
 
 /// A comparison whose p-values are not adjusted yet.
 pub(super) struct MetricDraft {

@@ -11,13 +11,13 @@ pub use plan_report::{PilotRun, PlanBasis, PlanReport};
 pub use spread::{Pilot, PilotMeasure, Spread, variance_of_differences};
 
 use calipers_core::{Error, Note};
-use calipers_stats::gate::{Direction, Gate};
 use calipers_stats::power::{
     Clusters, Components, Costs, Effect, Epochs, GateSampleSize, OptimalAttempts, PairedDesign, SampleSize, Test,
     Variances, clusters_needed, gate_sample_size, optimal_attempts, paired_t_power, paired_t_sample_size,
     sample_size_z, two_proportions_sample_size,
 };
 use calipers_stats::proportion::{perfect_bound, wilson_mean};
+use calipers_stats::threshold_test::{Direction, ThresholdTest};
 use calipers_stats::{Confidence, Undefined, special};
 
 /// What a plan is to answer. Questions left out are not answered.
@@ -151,7 +151,7 @@ const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
 ///
 /// ```
 /// use calipers_compare::sizing::{SizingQuestion, Spread, size};
-/// use calipers_core::stats::gate::Direction;
+/// use calipers_core::stats::threshold_test::Direction;
 ///
 /// let plan = size(&SizingQuestion {
 ///     spread: Spread::of_rate(0.99)?,
@@ -261,12 +261,12 @@ impl<'a> Planner<'a> {
     fn gate(&self, threshold: f64, direction: Direction) -> GateNeed {
         let alpha = 1.0 - self.question.level;
         let gate = match direction {
-            Direction::AtLeast => Gate::at_least(threshold, alpha),
-            Direction::AtMost => Gate::at_most(threshold, alpha),
+            Direction::AtLeast => ThresholdTest::at_least(threshold, alpha),
+            Direction::AtMost => ThresholdTest::at_most(threshold, alpha),
         };
         let inflate = |samples: u64| (samples as f64 * self.design_effect() - 1e-9).ceil() as u64;
         let told = |why: Undefined| why.to_string();
-        let perfect = gate.and_then(Gate::samples_to_pass).map(inflate).map_err(told);
+        let perfect = gate.and_then(ThresholdTest::samples_to_pass).map(inflate).map_err(told);
         let expected = match (gate, self.question.spread.mean) {
             (_, None) => Err("needs the rate that is expected".to_owned()),
             (gate, Some(rate)) => gate

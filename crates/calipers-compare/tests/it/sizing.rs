@@ -4,8 +4,8 @@ use crate::inspect::{folder, read};
 use calipers_compare::sizing::{
     Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, size, variance_of_differences,
 };
-use calipers_core::stats::gate::Direction;
 use calipers_core::stats::power::{Clusters, Costs, Variances};
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Context, Samples, accuracy, f1, mean, mean_score};
 use serde_json::Value as Json;
 

@@ -9,8 +9,8 @@ use calipers_compare::{
 };
 use calipers_core::Verdict;
 use calipers_core::stats::components::Estimand;
-use calipers_core::stats::gate::Direction;
 use calipers_core::stats::multiplicity::Correction;
+use calipers_core::stats::threshold_test::Direction;
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.

@@ -5,7 +5,7 @@ use calipers_compare::sizing::{
     AttemptsOption, AttemptsPlan, GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint,
     SizingQuestion, Spread,
 };
-use calipers_core::stats::gate::Direction;
+use calipers_core::stats::threshold_test::Direction;
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.

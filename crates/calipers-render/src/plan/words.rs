@@ -2,7 +2,7 @@
 
 use crate::numbers::{self, Scale, count, number, percent};
 use calipers_compare::sizing::{GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint};
-use calipers_core::stats::gate::Direction;
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Unit, counted};
 
 /// What a plan says.
