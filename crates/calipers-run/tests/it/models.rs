@@ -230,7 +230,7 @@ async fn effort_is_said_as_each_provider_wants_to_hear_it() {
 
 #[tokio::test]
 async fn the_reason_to_stop_is_kept() {
-    use StopReason::{ContentFilter, MaxTokens, StopRequest, ToolCalls, Unknown};
+    use StopReason::{ContentFilter, MaxTokens, Stop, ToolCalls, Unknown};
     let openai = |reason: Json| {
         let mut answer = openai_answer();
         answer["choices"][0]["finish_reason"] = reason;
@@ -247,7 +247,7 @@ async fn the_reason_to_stop_is_kept() {
         (openai(json!("content_filter")), "openai/m", ContentFilter),
         (openai(json!("whim")), "openai/m", Unknown),
         (openai(json!(null)), "openai/m", Unknown),
-        (anthropic(json!("stop_sequence")), "anthropic/m", StopRequest),
+        (anthropic(json!("stop_sequence")), "anthropic/m", Stop),
         (anthropic(json!("max_tokens")), "anthropic/m", MaxTokens),
         (anthropic(json!("tool_use")), "anthropic/m", ToolCalls),
         (anthropic(json!("refusal")), "anthropic/m", ContentFilter),

@@ -278,24 +278,24 @@ struct Count {
 }
 
 impl RunObserver for Count {
-    fn planned(&self, attempts: u64) {
+    fn on_plan(&self, attempts: u64) {
         self.planned.store(attempts as usize, Ordering::SeqCst);
     }
 
-    fn started(&self, _: &SampleId, _: u32) {
+    fn on_start(&self, _: &SampleId, _: u32) {
         self.started.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn retried(&self, _: &SampleId, _: u32, error: &str) {
+    fn on_retry(&self, _: &SampleId, _: u32, error: &str) {
         assert!(error.contains("it failed"), "{error}");
         self.retried.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn stopped_early(&self, _: &SkippedAttempt) {
+    fn on_skip(&self, _: &SkippedAttempt) {
         self.stopped.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn finished(&self, _: &Transcript) {
+    fn on_finish(&self, _: &Transcript) {
         self.finished.fetch_add(1, Ordering::SeqCst);
     }
 }
@@ -863,7 +863,7 @@ impl StoppingRule for Enough {
         (self.0.lock().expect("nobody panics here").get(id).copied().unwrap_or(0) >= 2).then(|| "two are enough".into())
     }
 
-    fn completed(&self, transcript: &Transcript) {
+    fn on_finish(&self, transcript: &Transcript) {
         *self.0.lock().expect("nobody panics here").entry(transcript.id.clone()).or_default() += 1;
     }
 }
