@@ -8,6 +8,7 @@ mod catalog;
 mod child_program;
 mod message_json;
 mod model;
+mod platform;
 mod runner;
 mod scorer;
 mod scorers;
