@@ -4,7 +4,7 @@ use super::demand::Demand;
 use super::{Finding, PolicyChecker, ThresholdLint, WrittenAmount};
 use crate::policy::{Comparison, Level, Mistake, Rule, Threshold, WrittenUnit};
 use calipers_core::Unit;
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 /// Durations below this many milliseconds are more often meant as seconds.
 const SHORT_MS: f64 = 100.0;

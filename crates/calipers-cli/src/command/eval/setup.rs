@@ -1,0 +1,282 @@
+//! From arguments to a task that can be run.
+
+use super::Eval;
+use crate::exit::Failure;
+use crate::guard;
+use calipers::eval::{DiskCache, Replayed, Setup, replay};
+use calipers::run::providers::{Price, ProviderOptions, resolve};
+use calipers::run::{AnswerCache, AttemptLimits, ChannelOptions, FailOnError, Resolver, Scorer, Task, TaskBuilder};
+use calipers::script::{Library, ScriptLimits, ScriptWatchdog, TaskFile, Vocabulary, literal};
+use calipers::{Dataset, FileDataset, FileKind, GenerateConfig, Value};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A run that can begin.
+pub(super) struct Prepared {
+    pub(super) setup: Setup,
+    /// The scripts of the task, so that somebody sees to it that they end.
+    pub(super) watched: Option<ScriptWatchdog>,
+}
+
+/// The file of `gpqa.star@name`, and the name. A file whose name has an `@` is meant as it stands.
+pub(super) fn file_of(task: &str) -> (&str, Option<&str>) {
+    match task.rsplit_once('@') {
+        Some((file, name)) if !Path::new(task).exists() => (file, Some(name)),
+        _ => (task, None),
+    }
+}
+
+pub(super) fn prepare(arguments: &Eval) -> Result<Prepared, Failure> {
+    let replayed = arguments.replay.as_deref().map(replay).transpose().map_err(told)?;
+    let (mut task, library, base) = task(arguments, replayed.as_ref())?;
+    let watched = library.watch();
+    change(&mut task, arguments, &library, replayed.is_some())?;
+    let task_args = parameters(arguments)?.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    let mut setup = Setup { base, task_args, ..Setup::new(task) };
+    setup.task_file = arguments.task.as_deref().map(|task| file_of(task).0.to_owned());
+    setup.resolver = resolver(arguments)?;
+    setup.channel = channel(arguments)?;
+    setup.model = arguments.model.clone();
+    setup.epochs = arguments.epochs;
+    setup.reducers = crate::score::reducers(&arguments.reducer, |name| Ok(library.reducer(name)?))?;
+    setup.limit = arguments.limit;
+    setup.sample_ids = arguments.sample_id.clone();
+    setup.seed = arguments.seed;
+    // A decision that may be made at any time needs samples in an order that says nothing about them.
+    setup.shuffle = arguments.stop_when_decided;
+    setup.attempts_at_once = arguments.bounds.max_samples;
+    setup.log_dir = PathBuf::from(&arguments.log_dir);
+    setup.arguments = remembered();
+    if let Some(Replayed { model, epochs, .. }) = replayed {
+        setup.epochs = setup.epochs.or(Some(epochs));
+        setup.model = Some(calipers::run::Model::name(&model).to_owned());
+        setup.task.models.push(Arc::new(model));
+    }
+    Ok(Prepared { setup, watched: Some(watched) })
+}
+
+/// What it takes to go on with the run later.
+fn remembered() -> Vec<(Arc<str>, Value)> {
+    let given = std::env::args().skip(1).map(Value::from).collect();
+    let folder = std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default();
+    vec![("arguments".into(), Value::List(given)), ("folder".into(), folder.into())]
+}
+
+fn told(failure: calipers::eval::Failure) -> Failure {
+    Failure::Input(failure.to_string())
+}
+
+/// The task, the names that expressions may use, and the folder that paths start from.
+fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library, PathBuf), Failure> {
+    let time = Duration::from_secs(arguments.script_time.max(1));
+    let limits = ScriptLimits { time, time_per_call: time, ..ScriptLimits::default() };
+    let _limited = guard::limit_memory();
+    let Some(given) = &arguments.task else {
+        let samples = replayed.map(|log| log.samples.clone()).unwrap_or_default();
+        let of_log = replayed.and_then(|log| log.task.as_deref());
+        let name = of_log.or_else(|| arguments.replay.as_deref().and_then(stem)).unwrap_or("replay");
+        let task = Task::builder(name).dataset(samples).build();
+        return Ok((task, Library::for_tasks(Vocabulary::builtin(), limits), PathBuf::new()));
+    };
+    let (path, name) = file_of(given);
+    if path.ends_with(".star") {
+        let file = TaskFile::load(path, Vocabulary::builtin(), limits)?;
+        let task = file.task(chosen(&file, path, name)?, &parameters(arguments)?)?;
+        return Ok((task, file.library().clone(), file.folder().to_owned()));
+    }
+    let is_other = [".csv", ".eval", ".parquet", ".py"].iter().any(|ending| path.ends_with(ending));
+    if is_other || Path::new(path).is_dir() {
+        let hint =
+            "a task is a file that ends in `.star` (docs/tasks.md); data without one are scenarios, in JSON or YAML";
+        return Err(Failure::Input(format!("{path} is neither a task file nor a file of scenarios\n  hint: {hint}")));
+    }
+    let library = Library::for_tasks(Vocabulary::builtin(), limits);
+    let dataset = Dataset::from(FileDataset::new(path, FileKind::Scenarios));
+    let task = Task::builder(stem(path).unwrap_or("scenarios")).dataset(dataset);
+    let has_judge = arguments.model_role.iter().any(|role| role.starts_with("grader="));
+    let behaviors = if has_judge { "behaviors(model=\"grader\")" } else { "behaviors()" };
+    let scorers = library.scorers(behaviors)?;
+    let task = scorers.into_iter().fold(task, TaskBuilder::scorer);
+    Ok((task.build(), library, PathBuf::new()))
+}
+
+fn stem(path: &str) -> Option<&str> {
+    Path::new(path).file_stem()?.to_str()
+}
+
+/// The task that is meant: the one that is named, or the only one there is.
+fn chosen<'a>(file: &'a TaskFile, path: &str, name: Option<&'a str>) -> Result<&'a str, Failure> {
+    match (name, file.names()) {
+        (Some(name), _) => Ok(name),
+        (None, [only]) => Ok(only),
+        (None, []) => Err(Failure::Input(format!(
+            "{path} has no task\n  hint: a task is a function that returns `Task(…)`; see docs/tasks.md"
+        ))),
+        (None, names) => Err(Failure::Input(format!(
+            "{path} has several tasks: {}\n  hint: name one, as in `{path}@{}`",
+            names.join(", "),
+            names[0]
+        ))),
+    }
+}
+
+fn parameters(arguments: &Eval) -> Result<Vec<(String, Value)>, Failure> {
+    let one = |given: &String| match given.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), literal(value))),
+        None => Err(Failure::Input(format!("`-T {given}` has no `=`\n  hint: write `-T name=value`"))),
+    };
+    if arguments.task.as_deref().is_none_or(|task| !file_of(task).0.ends_with(".star"))
+        && !arguments.parameter.is_empty()
+    {
+        return Err(Failure::Input("`-T` sets parameters of a task file, and none is given".into()));
+    }
+    arguments.parameter.iter().map(one).collect()
+}
+
+/// What the command line says in place of the task.
+fn change(task: &mut Task, arguments: &Eval, library: &Library, is_replay: bool) -> Result<(), Failure> {
+    let _limited = guard::limit_memory();
+    if !arguments.solver.is_empty() {
+        task.solver.clear();
+        for expression in &arguments.solver {
+            task.solver.extend(library.solvers(expression)?);
+        }
+    }
+    if !arguments.scorer.is_empty() {
+        task.scorers.clear();
+        for expression in &arguments.scorer {
+            task.scorers.extend::<Vec<Arc<dyn Scorer>>>(library.scorers(expression)?);
+        }
+    }
+    if task.scorers.is_empty() {
+        let hint = "name a scorer in the task, or give one with `--scorer 'match()'`";
+        return Err(Failure::Input(format!("nothing scores the answers of `{}`\n  hint: {hint}", task.name)));
+    }
+    if !arguments.metric.is_empty() {
+        let mut metrics = Vec::new();
+        for expression in &arguments.metric {
+            metrics.extend(library.metrics(expression)?);
+        }
+        task.metrics = Some(metrics);
+    }
+    for role in &arguments.model_role {
+        let Some((part, model)) = role.split_once('=') else {
+            let hint = "write `--model-role grader=openai/gpt-4o`";
+            return Err(Failure::Input(format!("`--model-role {role}` has no `=`\n  hint: {hint}")));
+        };
+        task.model_roles.retain(|(known, _)| known != part);
+        task.model_roles.push((part.to_owned(), model.to_owned()));
+    }
+    task.config = config(arguments).or(&task.config);
+    task.tags.extend(arguments.tags.iter().cloned());
+    bound(task, arguments)?;
+    if is_replay && arguments.bounds.fail_on_error.is_none() {
+        // What broke then has no answer now, and that is no reason to stop.
+        task.fail_on_error = FailOnError::Never;
+    }
+    Ok(())
+}
+
+fn config(arguments: &Eval) -> GenerateConfig {
+    let given = &arguments.generate;
+    GenerateConfig {
+        temperature: given.temperature,
+        top_p: given.top_p,
+        max_tokens: given.max_tokens,
+        reasoning_effort: given.reasoning_effort.clone(),
+        ..GenerateConfig::default()
+    }
+}
+
+fn bound(task: &mut Task, arguments: &Eval) -> Result<(), Failure> {
+    let given = &arguments.bounds;
+    let seconds = |seconds: f64| {
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|_| Failure::Input(format!("`--time-limit {seconds}` is no number of seconds")))
+    };
+    let limits = AttemptLimits {
+        time: given.time_limit.map(seconds).transpose()?,
+        tokens: given.token_limit,
+        cost_usd: given.cost_limit,
+        messages: given.message_limit,
+    };
+    task.limits = AttemptLimits {
+        time: limits.time.or(task.limits.time),
+        tokens: limits.tokens.or(task.limits.tokens),
+        cost_usd: limits.cost_usd.or(task.limits.cost_usd),
+        messages: limits.messages.or(task.limits.messages),
+    };
+    if let Some(given) = &given.fail_on_error {
+        task.fail_on_error = fail_on_error(given)?;
+    }
+    task.retry_on_error = given.retry_on_error.unwrap_or(task.retry_on_error);
+    Ok(())
+}
+
+fn fail_on_error(given: &str) -> Result<FailOnError, Failure> {
+    let number = given.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    match (given, number) {
+        ("never", _) => Ok(FailOnError::Never),
+        ("first", _) => Ok(FailOnError::First),
+        (_, Some(share)) if share > 0.0 && share < 1.0 => Ok(FailOnError::Share(share)),
+        (_, Some(count)) if count.fract() == 0.0 => Ok(FailOnError::Count(count as u64)),
+        _ => {
+            let hint = "give `never`, `first`, a number of attempts, or a share of them such as 0.1";
+            Err(Failure::Input(format!("`--fail-on-error {given}` is none of these\n  hint: {hint}")))
+        }
+    }
+}
+
+/// Finds models by name. The environment is looked at when the first one is asked for.
+fn resolver(arguments: &Eval) -> Result<Resolver, Failure> {
+    let prices: Vec<(String, Price)> =
+        arguments.generate.price.iter().map(|given| price(given)).collect::<Result<_, _>>()?;
+    let (main, base_url) = (arguments.model.clone(), arguments.model_base_url.clone());
+    if base_url.as_deref().is_some_and(has_password) {
+        // The log remembers the command line, so that the run can be gone on with.
+        let hint = "put the address into the environment, such as `OPENAI_BASE_URL`, and leave `--model-base-url` out";
+        let what = "the address in `--model-base-url` has a password, which would get into the log";
+        return Err(Failure::Input(format!("{what}\n  hint: {hint}")));
+    }
+    let timeout = Duration::from_secs(arguments.generate.timeout.max(1));
+    Ok(Arc::new(move |name| {
+        // The address is that of the model which is asked; a grader may be elsewhere.
+        let base_url = base_url.clone().filter(|_| main.as_deref().is_none_or(|main| main == name));
+        let mut options = ProviderOptions::from_env();
+        options.base_url = base_url.or(options.base_url);
+        options.timeout = timeout;
+        options.prices.clone_from(&prices);
+        resolve(name, &options)
+    }))
+}
+
+/// True for `http://name:password@host`.
+fn has_password(address: &str) -> bool {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+}
+
+fn price(given: &str) -> Result<(String, Price), Failure> {
+    let parts = given.rsplit_once('=').and_then(|(model, prices)| {
+        let (input, output) = prices.split_once(',')?;
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|price| price.is_finite() && *price >= 0.0);
+        Some((model.to_owned(), Price::new(number(input)?, number(output)?)))
+    });
+    parts.ok_or_else(|| {
+        let hint = "write `--price openai/gpt-4o=2.5,10`: USD for a million tokens in and out";
+        Failure::Input(format!("`--price {given}` is no price\n  hint: {hint}"))
+    })
+}
+
+fn channel(arguments: &Eval) -> Result<ChannelOptions, Failure> {
+    let cache = arguments.cache.as_deref().map(|folder| DiskCache::open(Path::new(folder))).transpose()?;
+    Ok(ChannelOptions {
+        connections: arguments.generate.max_connections,
+        retries_max: arguments.generate.max_retries,
+        timeout: Duration::from_secs(arguments.generate.timeout.max(1)),
+        cache: cache.map(|cache| Arc::new(cache) as Arc<dyn AnswerCache>),
+        ..ChannelOptions::default()
+    })
+}

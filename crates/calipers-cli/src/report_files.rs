@@ -1,0 +1,109 @@
+//! Reports in files: `--output FORM=FILE`.
+
+use crate::exit::Failure;
+use calipers::io::OutputFile;
+use std::path::{Path, PathBuf};
+
+/// A form that a report can be written in, by its names: the first is the one that hints use.
+pub(crate) type Form<T> = (&'static [&'static str], T);
+
+/// What is asked for besides, or in place of, what is printed.
+pub(crate) struct Asked<'a, T: 'static> {
+    /// The forms that there are.
+    pub(crate) forms: &'static [Form<T>],
+    /// `FORM=FILE`, as they were given.
+    pub(crate) options: &'a [String],
+    /// The form of `--json`, if that is given too.
+    pub(crate) json: Option<T>,
+    /// Files that are read, and must not be replaced.
+    pub(crate) inputs: Vec<&'a str>,
+}
+
+/// A report that is asked for.
+struct Wanted<'a, T> {
+    /// As it was asked for.
+    option: String,
+    form: T,
+    /// The file; `-` is standard output.
+    file: &'a str,
+}
+
+impl<'a, T: Copy> Asked<'a, T> {
+    /// The reports to write, opened. Those of an earlier run are gone: without a verdict there is none to read.
+    pub(crate) fn open(&self) -> Result<Vec<(T, OutputFile)>, Failure> {
+        let wanted = self.wanted()?;
+        let open = |one: &Wanted<'_, T>| match one.file {
+            "-" => Ok((one.form, OutputFile::stdout())),
+            file => OutputFile::create(file, true).map(|output| (one.form, output)),
+        };
+        let opened: Vec<_> = wanted.iter().map(open).collect();
+        for (_, output) in opened.iter().flatten() {
+            output.clear()?;
+        }
+        Ok(opened.into_iter().collect::<Result<_, _>>()?)
+    }
+
+    /// No file is read here or written twice.
+    fn wanted(&self) -> Result<Vec<Wanted<'a, T>>, Failure> {
+        let inputs: Vec<PathBuf> = self.inputs.iter().map(|file| identity(file)).collect();
+        let mut all: Vec<Wanted<'a, T>> = Vec::new();
+        for option in self.options {
+            let one = self.parsed(option)?;
+            if one.file != "-" && inputs.contains(&identity(one.file)) {
+                let hint = "write the report to another file";
+                return Err(Failure::Input(format!("`{}` would replace what is judged\n  hint: {hint}", one.option)));
+            }
+            all.push(one);
+        }
+        if let Some(form) = self.json {
+            all.push(Wanted { option: "--json".to_owned(), form, file: "-" });
+        }
+        for (place, one) in all.iter().enumerate() {
+            if let Some(other) = all[..place].iter().find(|other| is_one_file(one.file, other.file)) {
+                let target = if one.file == "-" { "standard output" } else { one.file };
+                let what = format!("`{}` and `{}` both write to `{target}`", other.option, one.option);
+                return Err(Failure::Input(format!("{what}\n  hint: give each report a file of its own")));
+            }
+        }
+        Ok(all)
+    }
+
+    fn parsed(&self, option: &'a str) -> Result<Wanted<'a, T>, Failure> {
+        let known = self.known();
+        let Some((form, file)) = option.split_once('=') else {
+            return Err(Failure::Input(format!("`--output {option}` names no form\n  hint: {known}")));
+        };
+        let (form, file) = (form.trim(), file.trim());
+        let Some((_, form)) = self.forms.iter().find(|(names, _)| names.contains(&form)) else {
+            return Err(Failure::Input(format!("there is no form `{form}`\n  hint: {known}")));
+        };
+        if file.is_empty() || Path::new(file).is_dir() {
+            return Err(Failure::Input(format!("`--output {option}` names no file\n  hint: {known}")));
+        }
+        Ok(Wanted { option: format!("--output {option}"), form: *form, file })
+    }
+
+    fn known(&self) -> String {
+        let names: Vec<&str> = self.forms.iter().map(|(names, _)| names[0]).collect();
+        let (last, first) = names.split_last().expect("there are forms");
+        format!("write `--output markdown=comment.md`; the forms are {} and {last}", first.join(", "))
+    }
+}
+
+/// What a path leads to, whether it is there yet or not.
+pub(crate) fn identity(file: &str) -> PathBuf {
+    let path = Path::new(file);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let named = || Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    std::fs::canonicalize(path).ok().or_else(named).unwrap_or_else(|| path.to_path_buf())
+}
+
+/// True when one of two reports would take the place of the other. A device takes any number of them.
+fn is_one_file(one: &str, other: &str) -> bool {
+    let is_device = |file: &str| std::fs::metadata(file).is_ok_and(|found| !found.is_file());
+    match (one, other) {
+        ("-", "-") => true,
+        ("-", _) | (_, "-") => false,
+        _ => identity(one) == identity(other) && !is_device(one),
+    }
+}

@@ -1,0 +1,290 @@
+//! Scripts run in a child process.
+//!
+//! A script can ask for more memory than there is with a single operation, and then the process ends there and then:
+//! no error can be returned. So whoever asks for a script gets a parent that waits and a child that does the work, and
+//! when the child is ended the parent says what happened. The child has the same arguments, input and output.
+
+use crate::exit::{self, Failure, INPUT};
+use calipers::Registry;
+use calipers::script::{ScriptWatchdog, is_about_memory};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Marks the child.
+const MARK: &str = "CALIPERS_SCRIPT_CHILD";
+
+/// What scripts may add to the memory that is used already.
+#[cfg(unix)]
+const BUDGET: u64 = 1 << 30;
+
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(MARK).is_some()
+}
+
+/// True unless it is certain that nothing can go wrong.
+pub(crate) fn is_needed(expressions: &[String], loaded: &[String]) -> bool {
+    let harmless = || {
+        let registry = Registry::builtin();
+        let names: Vec<&str> = registry.names().collect();
+        expressions.iter().all(|expression| is_harmless(expression, &names))
+    };
+    !loaded.is_empty() || !(expressions.is_empty() || harmless())
+}
+
+/// True for an expression that is made of calls of metrics with literal arguments and nothing else: no operators, no
+/// loops, no other functions, no attributes. Such an expression is as small as it is written.
+fn is_harmless(expression: &str, metrics: &[&str]) -> bool {
+    const LONG: usize = 1000;
+    let mut rest = expression.trim();
+    if rest.len() > LONG {
+        return false;
+    }
+    while let Some(first) = rest.chars().next() {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let length = match first {
+            '(' | ')' | '[' | ']' | '{' | '}' | ',' | ':' | ' ' => 1,
+            '=' if !rest.starts_with("==") => 1,
+            '-' if rest[1..].starts_with(|c: char| c.is_ascii_digit()) => 1,
+            '0'..='9' => rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len()),
+            '"' | '\'' => match rest[1..].find(first) {
+                Some(end) if end > 0 && !rest[1..=end].contains(['\\', '\n']) => end + 2,
+                _ => return false,
+            },
+            'a'..='z' | 'A'..='Z' | '_' => {
+                let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+                let (word, next) = (&rest[..length], rest[length..].trim_start());
+                let is_keyword = next.starts_with('=') && !next.starts_with("==");
+                let is_literal = matches!(word, "True" | "False" | "None") && !next.starts_with('(');
+                if !(is_keyword || is_literal || metrics.contains(&word)) || next.starts_with(['"', '\'']) {
+                    return false;
+                }
+                length
+            }
+            _ => return false,
+        };
+        rest = &rest[length..];
+    }
+    true
+}
+
+/// Does the work in a child, and says what happened to it. Who draws on the terminal needs it for itself: then the last
+/// words of the child are seen, too.
+pub(crate) fn run_in_child(draws: bool) -> ExitCode {
+    let started = std::env::current_exe().and_then(|program| {
+        let arguments = std::env::args_os().skip(1);
+        let mut child = Command::new(program);
+        child.args(arguments).env(MARK, "1");
+        if !(draws && io::stderr().is_terminal()) {
+            child.stderr(Stdio::piped());
+        }
+        // A trace of our own code says nothing about a script.
+        child.env("RUST_BACKTRACE", "0").env("RUST_LIB_BACKTRACE", "0").spawn()
+    });
+    let ended = started.and_then(|mut child| {
+        forward_messages(&mut child)?;
+        child.wait()
+    });
+    match ended {
+        Ok(status) => exit_code(status),
+        Err(error) => exit::code(Err(Failure::Input(format!("the script's process cannot be started: {error}")))),
+    }
+}
+
+/// Passes on what the child says, but for its last words when it has no memory left: the parent says that better.
+fn forward_messages(child: &mut Child) -> io::Result<()> {
+    let Some(messages) = child.stderr.take() else { return Ok(()) };
+    let mut messages = BufReader::new(messages);
+    let mut line = Vec::new();
+    while messages.read_until(b'\n', &mut line)? > 0 {
+        // The last words begin with an empty line, so one is kept back until it is known what follows.
+        if line.iter().all(|&byte| byte == b'\n') {
+            continue;
+        }
+        let text = String::from_utf8_lossy(line.trim_ascii_start());
+        let is_last_word = text.starts_with("memory allocation of ")
+            || text.contains(" has overflowed its stack")
+            || text.starts_with("fatal runtime error: stack overflow")
+            || text.starts_with("note: run with `RUST_BACKTRACE");
+        if !is_last_word {
+            // Nobody may be listening, which is no reason to stop.
+            let _ = io::stderr().write_all(&line);
+        }
+        line.clear();
+    }
+    Ok(())
+}
+
+fn exit_code(status: ExitStatus) -> ExitCode {
+    match status.code().map(u8::try_from) {
+        Some(Ok(code)) => ExitCode::from(code),
+        _ if was_killed(status) => exit::code(Err(Failure::Input(
+            "the process that does the work was killed\n  hint: somebody did that, or the system had no memory left; a run \
+             goes on with `calipers eval --resume LOG`"
+                .into(),
+        ))),
+        _ => exit::code(Err(Failure::Input(
+            "the script ran out of memory\n  hint: look for a list, a text or a number that grows or nests \
+             without end; scripts may use about 1 GiB"
+                .into(),
+        ))),
+    }
+}
+
+/// True for a process that was ended from outside. One that has no memory left ends itself.
+#[cfg(unix)]
+fn was_killed(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15]; // hang-up, interrupt, kill, terminate
+    status.signal().is_some_and(|signal| FROM_OUTSIDE.contains(&signal))
+}
+
+#[cfg(not(unix))]
+fn was_killed(_: ExitStatus) -> bool {
+    false
+}
+
+/// Ends the process when a script does not stop by itself, or when nobody waits for the answer any more.
+pub(crate) fn watch(watch: ScriptWatchdog, seconds: u64) {
+    watch_and(watch, seconds, || {});
+}
+
+/// The same, with something to do first when nobody waits any more.
+pub(crate) fn watch_and(watch: ScriptWatchdog, seconds: u64, when_alone: impl Fn() + Send + 'static) {
+    if !is_child() {
+        return;
+    }
+    silence_memory_panics();
+    let parent = parent();
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(Duration::from_millis(50));
+            if self::parent() != parent {
+                when_alone();
+                std::process::exit(INPUT.into());
+            }
+            if watch.is_overdue(Duration::from_secs(1)) {
+                eprintln!(
+                    "error: the script's time is up: it ran longer than {seconds} s\n  \
+                     hint: look for a value that grows without end, or allow more with `--script-time`"
+                );
+                std::process::exit(INPUT.into());
+            }
+        }
+    });
+}
+
+#[cfg(unix)]
+fn parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
+#[cfg(not(unix))]
+fn parent() -> u32 {
+    0
+}
+
+/// A failed allocation is reported as an error; the panic on the way there is nobody's business.
+fn silence_memory_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+        if !text.is_some_and(is_about_memory) {
+            usual(panic);
+        }
+    }));
+}
+
+/// A limit on the memory of this process, which ends when it is dropped.
+pub(crate) struct Limited {
+    #[cfg(unix)]
+    before: (u64, u64),
+}
+
+/// Limits what the child may use from here on. None where the system cannot say what is used already.
+#[cfg(unix)]
+pub(crate) fn limit_memory() -> Option<Limited> {
+    limit_memory_by(BUDGET)
+}
+
+/// The same with another budget.
+#[cfg(unix)]
+pub(crate) fn limit_memory_by(budget: u64) -> Option<Limited> {
+    use rlimit::Resource;
+    if !is_child() {
+        return None;
+    }
+    let before = Resource::AS.get().ok()?;
+    let used = address_space()?;
+    let limit = used.saturating_add(budget.max(used)).min(before.1);
+    Resource::AS.set(limit, before.1).ok()?;
+    Some(Limited { before })
+}
+
+/// The same where there is no such limit.
+#[cfg(not(unix))]
+pub(crate) fn limit_memory() -> Option<Limited> {
+    None
+}
+
+/// The same where there is no such limit.
+#[cfg(not(unix))]
+pub(crate) fn limit_memory_by(_: u64) -> Option<Limited> {
+    None
+}
+
+#[cfg(unix)]
+impl Drop for Limited {
+    fn drop(&mut self) {
+        let _ = rlimit::Resource::AS.set(self.before.0, self.before.1);
+    }
+}
+
+/// The bytes of address space that this process uses.
+#[cfg(unix)]
+fn address_space() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_calls_of_metrics_with_literals_are_harmless() {
+        let registry = Registry::builtin();
+        let names: Vec<&str> = registry.names().collect();
+        for harmless in [
+            "accuracy",
+            "accuracy()",
+            "stderr(cluster=\"category\")",
+            "grouped(accuracy(), \"category\", all=\"groups\", name_template=\"category_{group_name}\")",
+            "pass_rate(where={\"category\": \"adversarial\", 'n': -1.5})",
+            "[accuracy(), precision(positive=True)]",
+            "quantile(\"latency_ms\", 0.95)",
+        ] {
+            assert!(is_harmless(harmless, &names), "{harmless}");
+        }
+        for not_certain in [
+            "[0] * 2000000000",
+            "list(range(10))",
+            "\"a\".replace(\"a\", \"b\")",
+            "[x for x in [1]]",
+            "1 << 30",
+            "pow(2, 3)",
+            "f\"{1}\"",
+            "accuracy() if True else mean()",
+            "lambda scores: 1",
+            "my_metric()",
+            "\"\"\"a\"\"\"",
+            "\"a\\\"b\"",
+            "True()",
+        ] {
+            assert!(!is_harmless(not_certain, &names), "{not_certain}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What people see: read a changed snapshot as if it were prose.
+#![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
+
+mod gate;
+mod terminal;
