@@ -1,6 +1,5 @@
 //! Comparisons of whole runs: against the golden vectors, small cases by hand, and the null.
 
-use crate::inspect::{folder, read};
 use calipers_compare::{Change, CompareReport, MetricComparison, Question, Run, Scale, Standing, compare};
 use calipers_core::stats::Moments;
 use calipers_core::stats::components::{Estimand, UnitMoments};
@@ -11,6 +10,7 @@ use calipers_core::{
     Confidence, Context, Error, Labels, Metric, PassRule, Registry, Samples, Seed, Verdict, accuracy, ci, cost, f1,
     grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
 };
+use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 
 /// What is asked, with what most tests leave alone.

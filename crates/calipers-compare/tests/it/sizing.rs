@@ -1,10 +1,10 @@
 //! Plans of runs: against the golden vectors, and small cases by hand.
 
-use crate::inspect::{folder, read};
 use calipers_compare::sizing::{Measure, Pairing, Pilot, Question, Sizing, Spread, size, variance_of_differences};
 use calipers_core::stats::gate::Direction;
 use calipers_core::stats::power::{Clusters, Costs, Variances};
 use calipers_core::{Context, Samples, accuracy, f1, mean, mean_score};
+use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 
 fn question(spread: Spread) -> Question {
