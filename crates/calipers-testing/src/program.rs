@@ -1,7 +1,6 @@
 //! The program under test.
 
 use crate::Scratch;
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -25,11 +24,11 @@ impl Program {
         &self.0
     }
 
-    /// A command with these arguments, to be changed further.
-    pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
+    /// A command without arguments yet.
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&self.0);
         // Plots are drawn with the characters that the terminal can show.
-        command.args(arguments).env("LC_ALL", "C.UTF-8");
+        command.env("LC_ALL", "C.UTF-8");
         for variable in VARIABLES {
             command.env_remove(variable);
         }
@@ -38,18 +37,18 @@ impl Program {
 
     /// Runs it in the folder of the crate under test.
     pub fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+        self.command().args(arguments).output().unwrap()
     }
 
     /// Runs it in a folder.
     pub fn run_in(&self, folder: &Scratch, arguments: &[&str]) -> Output {
-        self.command(arguments).current_dir(folder).output().unwrap()
+        self.command().args(arguments).current_dir(folder).output().unwrap()
     }
 
     /// Runs it with this on its standard input.
     pub fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Output {
-        let mut command = self.command(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = self.command();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // A program that finds a mistake in its arguments does not wait for its input.
         let _ = child.stdin.take().unwrap().write_all(input);

@@ -1,6 +1,7 @@
 //! `calipers eval` against a real server that misbehaves on purpose: what may pass is tried again, what does not is an
 //! error of its attempt, and nothing hangs, is paid for twice, or shows the key.
 
+use crate::program;
 use calipers_testing::server::{Reply, Server};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
@@ -47,7 +48,7 @@ impl Case {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        let mut command = program::calipers().command();
         command.arg("eval").args(arguments).current_dir(&self.folder).env("OPENAI_API_KEY", KEY);
         command.env("OPENAI_BASE_URL", &self.server.url).env_remove("http_proxy");
         command
@@ -86,7 +87,7 @@ impl Case {
     fn logged(&self) -> Json {
         let out = self.folder.join("log.json");
         let _ = std::fs::remove_file(&out);
-        let mut convert = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        let mut convert = program::calipers().command();
         let done = convert.arg("convert").arg(self.log()).arg("-o").arg(&out).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         // Inspect writes what is not defined as NaN, which is no JSON.

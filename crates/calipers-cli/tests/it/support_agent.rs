@@ -3,8 +3,9 @@
 
 use crate::shown::{ROOT, assert_shown, printed, replayed, shell, shell_in};
 use calipers::policy::document::{Data, Item};
+use calipers_testing::Scratch;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const FOLDER: &str = "examples/support-agent";
 
@@ -24,8 +25,8 @@ fn the_gates_of_the_example_print_what_is_expected() {
 
 #[test]
 fn the_comment_of_the_example_is_what_is_expected() {
-    let scratch = Scratch::new("comment");
-    let file = scratch.0.join("gate.md");
+    let scratch = Scratch::new();
+    let file = scratch.join("gate.md");
     gate("results-next.jsonl", "policy.json", &format!("--output markdown={}", file.display()));
     assert_shown(&format!("{FOLDER}/expected-comment.md"), &std::fs::read_to_string(file).unwrap());
 }
@@ -68,25 +69,19 @@ fn the_results_of_the_example_are_those_of_its_suite() {
     }
 }
 
-/// A folder that is gone when the test is over.
-struct Scratch(PathBuf);
+/// A folder like that of a repository that uses the workflow.
+struct Folder(Scratch);
 
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("calipers-support-agent-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
+impl Folder {
     /// With the results, the policy and the suite in it, as in a repository that uses the workflow.
-    fn with_results(name: &str, results: &str) -> Self {
-        let scratch = Self::new(name);
+    fn with_results(results: &str) -> Self {
+        let scratch = Scratch::new();
         for (from, to) in
             [(results, "results.jsonl"), ("policy.json", "policy.json"), ("scenarios.json", "scenarios.json")]
         {
-            std::fs::copy(Path::new(ROOT).join(FOLDER).join(from), scratch.0.join(to)).unwrap();
+            std::fs::copy(Path::new(ROOT).join(FOLDER).join(from), scratch.join(to)).unwrap();
         }
-        scratch
+        Self(scratch)
     }
 
     fn read(&self, name: &str) -> String {
@@ -96,14 +91,7 @@ impl Scratch {
     /// The exit code of a step of the workflow in this folder.
     fn run(&self, step: &str, variables: &str) -> Option<i32> {
         let lines = format!("export GITHUB_OUTPUT=output {variables}\n{}", script_of(step));
-        shell_in(&self.0, &["bash", "-e", "-c"], &lines).status.code()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A folder that stays behind harms nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
+        shell_in(self.0.path(), &["bash", "-e", "-c"], &lines).status.code()
     }
 }
 
@@ -150,24 +138,24 @@ fn every_action_of_the_workflow_has_a_version() {
 
 #[test]
 fn the_workflow_tells_verdicts_from_mistakes() {
-    let judged = |name: &str, results: &str, policy: Option<&str>| {
-        let scratch = Scratch::with_results(name, results);
+    let judged = |results: &str, policy: Option<&str>| {
+        let scratch = Folder::with_results(results);
         if let Some(policy) = policy {
             std::fs::write(scratch.0.join("policy.json"), policy).unwrap();
         }
         let code = scratch.run("Judge the results", "");
         (code, scratch.read("output"), scratch.read("gate.md"), scratch.read("gate.xml"))
     };
-    let (code, output, comment, junit) = judged("pass", "results.jsonl", None);
+    let (code, output, comment, junit) = judged("results.jsonl", None);
     assert_eq!((code, &*output), (Some(0), "code=0\n"));
     assert!(comment.starts_with("<!-- calipers gate -->\n") && junit.starts_with("<?xml"));
-    let (code, output, ..) = judged("fail", "results-next.jsonl", None);
+    let (code, output, ..) = judged("results-next.jsonl", None);
     assert_eq!((code, &*output), (Some(0), "code=1\n"));
     let unknown = r#"{"required_scenarios": ["NO-SUCH"]}"#;
-    assert_eq!(judged("undecided", "results.jsonl", Some(unknown)).1, "code=3\n");
-    let (code, output, ..) = judged("mistake", "results.jsonl", Some(r#"{"threshold": {}}"#));
+    assert_eq!(judged("results.jsonl", Some(unknown)).1, "code=3\n");
+    let (code, output, ..) = judged("results.jsonl", Some(r#"{"threshold": {}}"#));
     assert_eq!((code, &*output), (Some(2), "code=2\n"));
-    let scratch = Scratch::new("verdict");
+    let scratch = Folder(Scratch::new());
     for code in [0, 1, 3] {
         assert_eq!(scratch.run("Follow the verdict", &format!("CODE={code}")), Some(code));
     }
@@ -175,18 +163,18 @@ fn the_workflow_tells_verdicts_from_mistakes() {
 
 #[test]
 fn the_workflow_updates_its_comment() {
-    let said_to_github = |name: &str, known: &str| {
-        let scratch = Scratch::new(name);
+    let said_to_github = |known: &str| {
+        let scratch = Folder(Scratch::new());
         // Says which comments there are, and writes down what else it is asked.
         let gh =
             format!("#!/bin/sh\ncase \"$*\" in\n*--paginate*) printf '{known}' ;;\n*) echo \"$*\" >> asked ;;\nesac\n");
         std::fs::write(scratch.0.join("gh"), gh).unwrap();
-        shell_in(&scratch.0, &["sh", "-ec"], "chmod +x gh");
+        shell_in(scratch.0.path(), &["sh", "-ec"], "chmod +x gh");
         assert_eq!(scratch.run("Comment on the pull request", "GITHUB_REPOSITORY=o/r NUMBER=7"), Some(0));
         scratch.read("asked")
     };
-    let first = said_to_github("first", "");
+    let first = said_to_github("");
     assert_eq!(first, "api --method POST repos/o/r/issues/7/comments --field body=@gate.md --silent\n");
-    let again = said_to_github("again", "12\\n15\\n");
+    let again = said_to_github("12\\n15\\n");
     assert_eq!(again, "api --method PATCH repos/o/r/issues/comments/12 --field body=@gate.md --silent\n");
 }
