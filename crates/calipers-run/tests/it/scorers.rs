@@ -333,6 +333,7 @@ fn a_judge_may_be_asked_how_far() {
     assert_eq!((look("VERDICT: 80"), look("VERDICT: 79.5")), (Value::from(1.0), Value::from(0.0)));
 }
 
+#[cfg(unix)] // the programs are shell scripts
 #[test]
 fn a_program_scores() {
     let attempt = answered(Sample::new("q").target("4").metadata("category", "maths"), "four");

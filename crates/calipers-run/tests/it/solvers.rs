@@ -172,6 +172,7 @@ async fn agent(script: &str) -> Result<State, String> {
         .map_err(|fault| fault.to_string())
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn an_agent_is_told_the_sample_but_not_the_answer() {
     let sample = Sample::new("q \"quoted\" ü")
@@ -190,6 +191,7 @@ async fn an_agent_is_told_the_sample_but_not_the_answer() {
     assert_eq!(told, want);
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn an_agent_answers_with_text_or_json() {
     let plain = agent("echo '  forty two '").await.unwrap();
@@ -239,6 +241,7 @@ async fn an_agent_that_fails_is_an_error_with_its_last_words() {
     assert!(error.starts_with("cannot start `/no/such/program`: "), "{error}");
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn an_agent_has_its_environment_and_its_folder() {
     let mut state = state(Sample::new("q"));
@@ -247,6 +250,7 @@ async fn an_agent_has_its_environment_and_its_folder() {
     assert_eq!(state.completion(), "Ada /");
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn much_in_and_much_out_does_not_deadlock() {
     let text = "x".repeat(2_000_000);
@@ -264,6 +268,7 @@ async fn much_in_and_much_out_does_not_deadlock() {
     assert_eq!(deaf.completion(), "ok");
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn endless_output_is_cut_off() {
     let mut state = state(Sample::new("q"));

@@ -2,7 +2,7 @@
 
 use crate::arguments::Metrics;
 use crate::exit::{Failure, print};
-use calipers::stats::gate::Direction;
+use calipers::stats::threshold_test::Direction;
 use calipers::{About, Registry};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -229,7 +229,7 @@ mod tests {
             }
             want.push(row(about));
         }
-        let page = include_str!("../../../docs/metrics.md");
+        let page = include_str!("../../../../docs/metrics.md");
         let found: Vec<&str> =
             page.lines().filter(|line| line.starts_with("| `") || line.starts_with("| **")).collect();
         assert_eq!(found, want, "docs/metrics.md should have:\n{}", want.join("\n"));

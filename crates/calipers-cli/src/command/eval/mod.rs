@@ -1,10 +1,10 @@
 //! `calipers eval`: run a task.
 
-mod arguments;
-mod prepare;
-mod view;
+mod flags;
+mod progress_line;
+mod setup;
 
-pub(crate) use arguments::Eval;
+pub(crate) use flags::Eval;
 
 use crate::arguments::{Arguments, Command, Scripts};
 use crate::exit::{Failure, print};
@@ -17,7 +17,7 @@ use calipers::render::{gate_json, gate_text, results_json, results_text};
 use calipers::run::{Status, on_interrupt, on_terminate};
 use calipers::{GateReport, Labels, Mode, Provenance, Report, Samples, Seed, Value, Verdict, eval};
 use clap::Parser;
-use prepare::Prepared;
+use setup::Prepared;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ const BUDGET: u64 = 4 << 30;
 
 /// True where a script may run: nearly always.
 pub(crate) fn has_scripts(arguments: &Eval) -> bool {
-    let is_file = arguments.task.as_deref().is_none_or(|task| prepare::file_of(task).0.ends_with(".star"));
+    let is_file = arguments.task.as_deref().is_none_or(|task| setup::file_of(task).0.ends_with(".star"));
     is_file || !arguments.solver.is_empty() || !arguments.scorer.is_empty() || !arguments.metric.is_empty()
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn run(given: &Eval) -> Result<Verdict, Failure> {
     let (begun, resumed) = given.resume.as_deref().map(resume).transpose()?.unzip();
     let arguments = begun.as_deref().unwrap_or(given);
     let policy = arguments.gate.as_deref().map(|path| load_policy(Path::new(path))).transpose()?;
-    let mut prepared = prepare::prepare(arguments)?;
+    let mut prepared = setup::prepare(arguments)?;
     // A policy may have metrics of its own.
     prepared.setup.keep_texts = policy.as_ref().is_some_and(|policy| !policy.policy.metrics.is_empty());
     let mut done = evaluate(arguments, prepared, policy.as_ref(), resumed)?;
@@ -131,7 +131,7 @@ fn evaluate(
     let runs_programs = runs_programs.into_iter().any(|name| name == "command");
     let _limited = (!runs_programs).then(|| guard::limit_memory_by(BUDGET));
     let progress = setup.progress.clone();
-    let view = view::View::start(&setup.task.name, progress.clone());
+    let view = progress_line::View::start(&setup.task.name, progress.clone());
     let expressions = Scripts { load: Vec::new(), script_time: arguments.script_time };
     let expressions = Expressions::new(&expressions, Labels::default());
     let mut looks = Looks::default();
@@ -152,7 +152,7 @@ fn evaluate(
         None => eval::eval(setup, &mut look),
     };
     drop(view);
-    if let Some(took) = view::took(&progress) {
+    if let Some(took) = progress_line::took(&progress) {
         eprintln!("took: {took}");
     }
     done.map_err(|failure| Failure::Input(failure.to_string()))
