@@ -1,7 +1,7 @@
 //! What is written is read again as the same samples, in every form.
 
 use calipers_core::{Metadata, Outcome, SampleId, Samples, Score, Value};
-use calipers_io::{Contents, InspectLog, Output, Run, Source, WriteError, read, writer};
+use calipers_io::{Contents, InspectLog, OutputFile, RecordedRun, Source, WriteError, read, writer};
 use calipers_testing::Scratch;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,15 +21,15 @@ const FORMS: [(&str, Option<&str>); 9] = [
     ("json.gz", Some("inspect")),
 ];
 
-fn write(run: &Run, to: Option<&str>, path: &Path) -> Result<Vec<String>, WriteError> {
+fn write(run: &RecordedRun, to: Option<&str>, path: &Path) -> Result<Vec<String>, WriteError> {
     let writer = writer(to, path.to_str().unwrap())?;
-    let mut out = Output::create(path, true)?;
+    let mut out = OutputFile::create(path, true)?;
     let notes = writer.write(&Contents { run, results: None }, &mut out)?;
     out.finish()?;
     Ok(notes)
 }
 
-fn read_one(path: &Path) -> Run {
+fn read_one(path: &Path) -> RecordedRun {
     let mut runs = read(&Source::path(path), None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(runs.len(), 1);
     runs.remove(0)
@@ -77,7 +77,7 @@ fn without_nan(value: &Value) -> Value {
 }
 
 #[track_caller]
-fn check_round_trip(run: &Run, folder: &Scratch, what: &str) {
+fn check_round_trip(run: &RecordedRun, folder: &Scratch, what: &str) {
     for (ending, to) in FORMS {
         let path = folder.join(&format!("out.{ending}"));
         write(run, to, &path).unwrap_or_else(|error| panic!("{what} as {ending} {to:?}: {error}"));
@@ -127,7 +127,7 @@ fn every_fixture_survives_every_form() {
 }
 
 /// Everything at once that is known to be hard.
-fn hard() -> Run {
+fn hard() -> RecordedRun {
     let mut samples = Samples::new();
     let texts =
         ["", " ", "1", "1.0", "true", "True", "null", "NaN", "nan", "\"quoted\"", "{\"value\": 1}", "[1]", "a,b;c\td"];
@@ -208,7 +208,7 @@ fn hard() -> Run {
     {
         samples.push(format!("names {name}")).score(name, 1).metadata(name, "fact").field(name, "field");
     }
-    Run { source: "hard.jsonl".into(), samples, ..Run::default() }
+    RecordedRun { source: "hard.jsonl".into(), samples, ..RecordedRun::default() }
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn infinite_numbers_survive_and_are_noted() {
     let mut samples = Samples::new();
     samples.push(1).score("x", f64::INFINITY).metadata("m", f64::NEG_INFINITY).field("latency_ms", f64::INFINITY);
     samples.push(2).score("x", f64::NEG_INFINITY).metadata("m", 0.5).field("latency_ms", 1.0);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let folder = Scratch::new();
     check_round_trip(&run, &folder, "infinite");
     let notes = write(&run, None, &folder.join("out.jsonl")).unwrap();
@@ -234,7 +234,7 @@ fn infinite_numbers_survive_and_are_noted() {
 fn nan_in_metadata_becomes_null_and_is_noted() {
     let mut samples = Samples::new();
     samples.push("a").metadata("x", Value::Missing).metadata("y", Value::List(vec![Value::Missing])).score("s", 1);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let folder = Scratch::new();
     check_round_trip(&run, &folder, "NaN");
     for ending in ["jsonl", "csv", "parquet"] {
@@ -262,7 +262,7 @@ fn written_records_are_strict_json_with_the_names_of_the_documentation() {
         .field("latency_ms", 812.0)
         .field("steps", 3);
     samples.push(2).error("connection reset");
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let folder = Scratch::new();
     assert_eq!(write(&run, None, &folder.join("out.jsonl")).unwrap(), [""; 0]);
     let want = r#"{"id":"SEC-001","epoch":1,"scores":{"judge":0.7,"rubric":{"value":{"tone":1,"facts":null},"unscored":["facts"]},"grader":{"value":null,"reason":"refusal","answer":"no"}},"latency_ms":812.0,"fields":{"steps":3},"metadata":{"category":"adversarial"},"null_metadata":["topic"]}
@@ -285,7 +285,7 @@ fn what_a_form_cannot_hold_is_noted() {
     let grading = Metadata::new([("grading", Value::List(Vec::new())), ("kept", 1.into())]);
     samples.push("b").score("judge", Score::new(1).metadata(grading)).score("none", Score::new(Value::Null));
     samples.push("").score("judge", 1);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let want = [
         "`grading` in the metadata of a score is written, but Calipers does not read it back (in sample `b`)",
         "a score of null is written as unscored: Inspect refuses null (in sample `b`)",
@@ -298,7 +298,7 @@ fn what_a_form_cannot_hold_is_noted() {
     let mut samples = Samples::new();
     samples.push("a").error(" ");
     samples.push("b").score("none", Score::new(Value::Null));
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let notes = write(&run, None, &folder.join("out.parquet")).unwrap();
     let want = [
         "a score of null is written as unscored (in sample `b`)",
@@ -318,19 +318,19 @@ fn a_file_appears_whole_or_not_at_all() {
     let folder = Scratch::new();
     let path = folder.join("out.jsonl");
     std::fs::write(&path, "before").unwrap();
-    let error = Output::create(&path, false).unwrap_err().to_string();
+    let error = OutputFile::create(&path, false).unwrap_err().to_string();
     assert!(error.starts_with("the file exists\n"), "{error}");
     let mut samples = Samples::new();
     samples.push("fine").score("x", 1);
     samples.push(" ").score("x", 1);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let error = write(&run, None, &path).unwrap_err().to_string();
     assert!(error.starts_with("the id of a sample is blank"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "before");
     assert_eq!(folder.names(), ["out.jsonl"]);
-    let nowhere = Output::create(folder.join("no/such/folder.csv"), false).unwrap_err().to_string();
+    let nowhere = OutputFile::create(folder.join("no/such/folder.csv"), false).unwrap_err().to_string();
     assert!(nowhere.contains("hint: check the folder"), "{nowhere}");
-    let error = Output::create(folder.path(), true).unwrap_err().to_string();
+    let error = OutputFile::create(folder.path(), true).unwrap_err().to_string();
     assert!(error.starts_with("this is a folder"), "{error}");
 }
 
@@ -338,7 +338,7 @@ fn a_file_appears_whole_or_not_at_all() {
 #[cfg(unix)]
 fn a_device_is_written_to_and_not_replaced() {
     let run = hard();
-    let mut out = Output::create("/dev/null", false).unwrap();
+    let mut out = OutputFile::create("/dev/null", false).unwrap();
     writer(None, "x.csv").unwrap().write(&Contents { run: &run, results: None }, &mut out).unwrap();
     out.finish().unwrap();
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
@@ -363,7 +363,7 @@ fn logs_of_inspect_are_copied_whole_from_one_form_to_the_other() {
     for name in ["multi_scorer", "dict_epochs", "edges"] {
         let copy = |from: &Path, to: &str| {
             let to = folder.join(to);
-            let mut out = Output::create(&to, true).unwrap();
+            let mut out = OutputFile::create(&to, true).unwrap();
             assert_eq!(InspectLog::open(&Source::path(from)).unwrap().write(&mut out).unwrap(), [""; 0]);
             out.finish().unwrap();
             to
@@ -518,7 +518,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
     )
 }
 
-fn runs() -> impl Strategy<Value = Run> {
+fn runs() -> impl Strategy<Value = RecordedRun> {
     let names = || prop_oneof![3 => "[ab]".prop_map(String::from), 1 => texts()];
     let fields =
         prop::sample::select(vec!["latency_ms", "tokens_used", "passed", "predicted", "violations", "steps", "limit"]);
@@ -561,7 +561,7 @@ fn runs() -> impl Strategy<Value = Run> {
                 attempt.error(error);
             }
         }
-        Run { source: "random.jsonl".into(), samples, ..Run::default() }
+        RecordedRun { source: "random.jsonl".into(), samples, ..RecordedRun::default() }
     })
 }
 

@@ -1,7 +1,7 @@
 //! Models by name: the mock, replayed outputs, and providers behind a server that misbehaves.
 
 use calipers_core::{GenerateConfig, Message, ModelOutput, Role, SampleId, StopReason, ToolCall, Usage, Value};
-use calipers_run::models::{MockModel, MockOutputs, Price, ProviderOptions, Replay, resolve};
+use calipers_run::providers::{MockModel, MockOutputs, Price, ProviderOptions, Replay, resolve};
 use calipers_run::{Model, ModelError, ModelFault, Request};
 use calipers_testing::server::{Reply, Server};
 use serde_json::{Value as Json, json};
