@@ -5,8 +5,8 @@ mod bad_input;
 mod calibration;
 mod caveats;
 mod docs;
-mod inspect;
 mod inspect_edges;
+mod inspect_values;
 mod intervals;
 mod laws;
 #[path = "../../../calipers-stats/tests/it/calibration/sim.rs"]
