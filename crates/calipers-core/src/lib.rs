@@ -11,6 +11,7 @@ mod caveat;
 mod data;
 mod error;
 mod excerpt;
+mod interim_text;
 pub mod metric;
 pub mod plan;
 pub mod reduce;

@@ -11,7 +11,7 @@ use calipers_stats::components::{Estimand, UnitMoments};
 use calipers_stats::paired::{Difference, paired_attempts};
 use calipers_stats::quantile::smallest_count;
 use calipers_stats::ratio::{ratio_influences, ratio_of_sums};
-use calipers_stats::{Caveat as Statistic, Confidence, Moments};
+use calipers_stats::{Confidence, Moments, StatisticCaveat as Statistic};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
