@@ -9,7 +9,7 @@ Compares every statistic, reducer and metric with reference answers of other too
 usage: cargo xtask vectors [DIR]
 
 DIR has the layout of testdata/vectors, with the folders `golden` and `inspect`; without it, that one is used.
-The suites are crates/*/tests/golden_*.rs, vectors_*.rs and inspect_*.rs.
+The suites are golden_*.rs, vectors_*.rs and inspect_*.rs in crates/*/tests/it.
 ";
 
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
@@ -21,10 +21,11 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     let suites = suites::find(root, &["golden_", "vectors_", "inspect_"]);
     if suites.is_empty() {
         return Err(Failure::Failed(
-            "there are no suites of reference answers\n  at crates/*/tests/golden_*.rs".into(),
+            "there are no suites of reference answers\n  at crates/*/tests/it/golden_*.rs".into(),
         ));
     }
     let mut command = suites::cargo_test(root, &suites);
+    command.arg("--").args(suites::filters(&suites));
     if let Some(folder) = folder {
         // Tests run in the folder of their package, so a relative path would lead elsewhere.
         let absolute = Path::new(folder)

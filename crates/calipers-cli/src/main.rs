@@ -1,22 +1,18 @@
 //! `calipers`: arguments in, exit codes out.
 
 mod arguments;
-mod baseline;
-mod compare;
-mod convert;
+mod command;
 mod date;
-mod eval;
 mod exit;
 mod expressions;
-mod gate;
-mod guard;
-mod metrics;
-mod output;
-mod plan;
-mod policy;
-mod progress;
-mod report;
-mod score;
+mod reading_progress;
+mod report_files;
+mod script_child;
+
+use command::{baseline, compare, convert, eval, gate, metrics, plan, policy, report, score};
+use reading_progress as progress;
+use report_files as output;
+use script_child as guard;
 
 use arguments::{Arguments, Command, Schema};
 use clap::{CommandFactory, Parser};

@@ -3,7 +3,7 @@
 //! Whatever the bytes are, the answer is a document or a mistake with its place. Size, depth and the number of parts are
 //! bounded, so that neither nesting nor aliases can take the program down.
 
-use crate::guard::caught;
+use crate::catch_panic::caught;
 use calipers_gate::policy::document::{Data, Item};
 use calipers_gate::policy::{Mistake, Span, Spanned, Text};
 use jsonc_parser::ast::{ObjectPropName, Value as Json};

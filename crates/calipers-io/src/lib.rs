@@ -9,13 +9,13 @@
 //! error, or a note with the run.
 
 mod baseline;
+mod catch_panic;
 mod dataset;
 mod document;
 mod edit;
 mod error;
 mod folder_cache;
 mod formats;
-mod guard;
 mod json;
 mod log;
 mod policy;
@@ -28,13 +28,13 @@ mod wanted;
 mod write;
 
 pub use baseline::{BASELINE_SCHEMA, baseline_json, baseline_text, read_baseline};
+pub use catch_panic::panic_is_caught;
 pub use dataset::load_dataset;
 pub use document::read_document;
 pub use edit::edited_policy;
 pub use error::{Place, ReadError, printable};
 pub use folder_cache::FolderCache;
 pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards, sample_place};
-pub use guard::panic_is_caught;
 pub use log::{
     EarlyStop, EarlyStopping, Ending, EvalLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep,
     LoggedAttempt, LoggedAttempts, Resumed, log_id, log_name, read_attempts, timestamp,

@@ -1,6 +1,7 @@
 //! Programs of others: JSON in on standard input, whatever they say out on standard output.
 
 use crate::Fault;
+use crate::platform::{keep_together, shell};
 use crate::registry::{Params, argument, texts};
 use calipers_core::{Error, LimitReached, Value};
 use futures_util::future::try_join3;
@@ -28,11 +29,20 @@ pub(crate) const PARAMS: &[&str] = &["cmd", "timeout", "env", "cwd"];
 /// A program and how it is run.
 #[derive(Debug)]
 pub(crate) struct Program {
-    argv: Vec<String>,
+    invocation: Invocation,
     shown: String,
     env: Vec<(String, String)>,
     cwd: Option<String>,
     timeout: Option<Duration>,
+}
+
+/// How a program is named.
+#[derive(Debug)]
+enum Invocation {
+    /// A line for the shell.
+    Line(String),
+    /// A program and its arguments.
+    Words(Vec<String>),
 }
 
 /// What a program that ended well wrote, and how long it ran.
@@ -48,9 +58,9 @@ impl Program {
         let words = texts(cmd).filter(|words| words.first().is_some_and(|program| !program.trim().is_empty()));
         let words = words
             .ok_or_else(|| params.wrong("cmd", "a command line, or a list of a program and its arguments", cmd))?;
-        let argv = match cmd {
-            Value::Text(line) => shell(line),
-            _ => words.iter().map(ToString::to_string).collect(),
+        let invocation = match cmd {
+            Value::Text(line) => Invocation::Line(line.to_string()),
+            _ => Invocation::Words(words.iter().map(ToString::to_string).collect()),
         };
         let seconds = params.number("timeout")?;
         let limit = seconds.map(|seconds| Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero()));
@@ -60,7 +70,7 @@ impl Program {
         let variable = |(name, value): &(_, Value)| (ToString::to_string(name), value.to_string());
         Ok(Self {
             shown: words.join(" "),
-            argv,
+            invocation,
             env: params.map("env")?.iter().map(variable).collect(),
             cwd: params.text("cwd")?.map(|cwd| cwd.to_string()),
             timeout: limit.flatten(),
@@ -98,24 +108,21 @@ impl Program {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.argv[0]);
-        command.args(&self.argv[1..]).envs(self.env.iter().map(|(name, value)| (name, value)));
+        let mut command = match &self.invocation {
+            Invocation::Line(line) => shell(line),
+            Invocation::Words(words) => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
+                command
+            }
+        };
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }
         command
     }
-}
-
-#[cfg(not(windows))]
-fn shell(line: &str) -> Vec<String> {
-    vec!["/bin/sh".into(), "-c".into(), line.into()]
-}
-
-#[cfg(windows)]
-fn shell(line: &str) -> Vec<String> {
-    vec!["cmd".into(), "/C".into(), line.into()]
 }
 
 /// A process group under way.
@@ -126,13 +133,14 @@ struct Running {
 
 impl Running {
     fn start(program: &Program) -> Result<Self, Fault> {
-        let mut command = CommandWrap::from(program.command());
+        let command = program.command();
+        let name = command.as_std().get_program().to_string_lossy().into_owned();
+        let mut command = CommandWrap::from(command);
         command.wrap(KillOnDrop);
-        #[cfg(unix)]
-        command.wrap(process_wrap::tokio::ProcessGroup::leader());
+        keep_together(&mut command);
         let child = command.spawn().map_err(|error| {
             let place = program.cwd.as_ref().map_or_else(String::new, |cwd| format!(" in `{cwd}`"));
-            Fault::new(format!("cannot start `{}`{place}: {error}", program.argv[0]))
+            Fault::new(format!("cannot start `{name}`{place}: {error}"))
         })?;
         Ok(Self { child, ended: false })
     }

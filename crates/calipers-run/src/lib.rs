@@ -15,6 +15,7 @@ mod letters;
 mod model;
 pub mod models;
 mod pattern;
+mod platform;
 mod registry;
 mod runner;
 mod scope;

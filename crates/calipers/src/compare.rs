@@ -93,7 +93,7 @@ pub struct Loaded {
 /// Compares the first run with every other one, by the metrics that are asked for or those that the records speak of.
 ///
 /// ```
-/// use calipers::compare::{Change, Options, compare, read};
+/// use calipers::compare::{ChangeVerdict, Options, compare, read};
 /// use calipers::io::Source;
 ///
 /// let options = Options::default();
@@ -104,7 +104,7 @@ pub struct Loaded {
 /// };
 /// let report = compare(&[run("new.jsonl", 20)?, run("old.jsonl", 10)?], &options)?;
 /// let accuracy = &report.comparisons[0].metrics[0];
-/// assert_eq!((accuracy.metric.as_str(), accuracy.verdict), ("accuracy", Change::Regressed));
+/// assert_eq!((accuracy.metric.as_str(), accuracy.verdict), ("accuracy", ChangeVerdict::Regressed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compare(runs: &[Loaded], options: &Options) -> Result<CompareReport, Error> {
@@ -116,7 +116,7 @@ pub fn compare(runs: &[Loaded], options: &Options) -> Result<CompareReport, Erro
         Some(metrics) => metrics.clone(),
         None => metrics_of(&all, &reducer, &context, &options.registry, &mut notes)?,
     };
-    let question = Question {
+    let question = CompareQuestion {
         metrics: &metrics,
         registry: &options.registry,
         reducer,
@@ -127,11 +127,11 @@ pub fn compare(runs: &[Loaded], options: &Options) -> Result<CompareReport, Erro
         correction: options.correction,
         pass_rule: PassRule::default(),
     };
-    let named: Vec<Run<'_>> =
-        runs.iter().map(|loaded| Run { name: loaded.name.clone(), samples: &loaded.run.samples }).collect();
+    let named: Vec<ComparedRun<'_>> =
+        runs.iter().map(|loaded| ComparedRun { name: loaded.name.clone(), samples: &loaded.run.samples }).collect();
     let mut report = calipers_compare::compare(&named, &question)?;
     report.caveats.splice(0..0, notes);
-    report.provenance = Provenance {
+    report.provenance = CompareProvenance {
         runs: runs.iter().map(origin).collect(),
         filter: options.chosen.filter.clone(),
         scorers: options.chosen.scorers.clone(),

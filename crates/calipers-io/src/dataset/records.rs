@@ -1,9 +1,9 @@
 //! The records of a file, each with its place: tables, lists and lines.
 
+use crate::catch_panic::guarded;
 use crate::document::read_document;
 use crate::formats::csv::{BOM, builder, ends_in_quotes};
 use crate::formats::parquet;
-use crate::guard::guarded;
 use crate::json::{self, Parts};
 use crate::{Place, ReadError, Source};
 use ::parquet::file::reader::FileReader;

@@ -5,8 +5,8 @@
 
 use super::native::{self, Each, Record, Role};
 use super::{Format, Sink, lighteval, parquet_columns};
+use crate::catch_panic::guarded;
 use crate::error::printable;
-use crate::guard::guarded;
 use crate::{Place, ReadError, Run, Shape, Source, Wanted};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};

@@ -6,7 +6,7 @@
 use super::Sink;
 use super::native::Role;
 use super::parquet::{Stored, WHAT, is_long_text};
-use crate::guard::guarded;
+use crate::catch_panic::guarded;
 use crate::{Source, Wanted};
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{

@@ -5,13 +5,13 @@
 //! loses at most the attempts under way.
 
 mod cache;
+mod early_stopping;
 mod header;
-mod looks;
 mod progress;
 mod replay;
 
 pub use cache::DiskCache;
-pub use looks::{Looks, decided_early};
+pub use early_stopping::{Looks, decided_early};
 pub use progress::Progress;
 pub use replay::{Replayed, replay};
 

@@ -1,0 +1,180 @@
+//! `calipers convert`, as a user sees it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const RESULTS: &str = "tests/cases/results.jsonl";
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("calipers-convert-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn names(&self, below: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.join(below)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn calipers(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn done(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[track_caller]
+fn refused(output: &Output, folder: &Folder, message: &str) {
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr).replace(folder.0.to_str().unwrap(), "FOLDER");
+    assert_eq!(said, message);
+}
+
+#[test]
+fn every_form_scores_the_same() {
+    let folder = Folder::new("forms");
+    let want = done(&calipers(&["score", RESULTS, "--json"])).0;
+    // Where they come from is all that may differ.
+    let figures = |text: &str| {
+        let mut json: serde_json::Value = serde_json::from_str(text).unwrap();
+        ["source", "format", "task", "model", "notes"].iter().for_each(|key| json["runs"][0][*key] = "".into());
+        json
+    };
+    for name in ["a.jsonl", "a.ndjson.gz", "a.json", "a.csv", "a.csv.zst", "a.parquet", "a.eval"] {
+        let file = folder.file(name);
+        assert_eq!(done(&calipers(&["convert", RESULTS, "-o", &file])), (String::new(), String::new()), "{name}");
+        let found = done(&calipers(&["score", &file, "--json"])).0;
+        assert_eq!(figures(&found), figures(&want), "{name}");
+    }
+    let log = folder.file("log.json");
+    done(&calipers(&["convert", RESULTS, "-o", &log, "--to", "inspect"]));
+    let score = done(&calipers(&["score", &log])).0;
+    assert!(score.contains("inspect · results · 4 samples"), "{score}");
+}
+
+#[test]
+fn records_go_to_standard_output_and_a_closed_pipe_is_no_mistake() {
+    let (lines, notes) = done(&calipers(&["convert", RESULTS, "-o", "-"]));
+    assert_eq!(notes, "");
+    assert_eq!(lines.lines().count(), 5);
+    let (csv, _) = done(&calipers(&["convert", RESULTS, "-o", "-", "--to", "csv"]));
+    assert!(csv.starts_with("id,epoch,"), "{csv}");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
+        .args(["convert", "-", "-o", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let many = (0..50_000).map(|id| format!("{{\"id\": {id}, \"score\": 1}}\n")).collect::<String>();
+    child.stdin.take().unwrap().write_all(many.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn a_log_stays_a_log_in_a_json_file_and_records_stay_records() {
+    let folder = Folder::new("json");
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/formats/inspect/multi_scorer.eval");
+    let (a, b) = (folder.file("a.json"), folder.file("b.json"));
+    done(&calipers(&["convert", log, "-o", &a]));
+    done(&calipers(&["convert", RESULTS, "-o", &b]));
+    let root = |file: &str| serde_json::from_slice::<serde_json::Value>(&std::fs::read(file).unwrap()).unwrap();
+    assert!(root(&a)["samples"][0]["events"].is_array());
+    assert!(root(&b)[0]["id"].is_string());
+    let records = folder.file("c.json");
+    done(&calipers(&["convert", log, "-o", &records, "--to", "native"]));
+    assert_eq!(root(&records)[0]["id"], 1);
+}
+
+#[test]
+fn several_runs_go_into_a_folder() {
+    let folder = Folder::new("folder");
+    let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/formats/inspect/m*.eval");
+    let out = folder.file("out/");
+    refused(
+        &calipers(&["convert", logs, "-o", &folder.file("all.csv")]),
+        &folder,
+        "error: 6 files do not fit into one file\n  writing FOLDER/all.csv\n  \
+         hint: a file holds one run; name a folder with `/` at its end for one file a run\n",
+    );
+    refused(
+        &calipers(&["convert", logs, "-o", &out]),
+        &folder,
+        "error: how to write is not said\n  writing FOLDER/out/\n  \
+         hint: name the form with `--to`: a folder has no ending that says it\n",
+    );
+    done(&calipers(&["convert", logs, "-o", &out, "--to", "parquet"]));
+    let names = ["min_deflate", "min_nohdr", "min_stored", "min_summ", "min_zstd", "multi_scorer"];
+    assert_eq!(folder.names("out"), names.map(|name| format!("{name}.parquet")));
+}
+
+#[test]
+fn mistakes_are_named_and_leave_nothing_behind() {
+    let folder = Folder::new("mistakes");
+    let file = folder.file("out.csv");
+    std::fs::write(&file, "precious").unwrap();
+    refused(
+        &calipers(&["convert", RESULTS, "-o", &file]),
+        &folder,
+        "error: the file exists\n  writing FOLDER/out.csv\n  hint: name another one, or replace it with `--force`\n",
+    );
+    refused(
+        &calipers(&["convert", RESULTS, "-o", &folder.file("out.xlsx")]),
+        &folder,
+        "error: the ending of the name does not say how to write\n  writing FOLDER/out.xlsx\n  hint: end it in .jsonl, \
+         .ndjson, .json, .jsonl.gz, .ndjson.gz, .json.gz, .jsonl.zst, .ndjson.zst, .json.zst, .csv, .csv.gz, .csv.zst, \
+         .parquet, .eval, or name a form with `--to`\n",
+    );
+    // The place is looked at before the sources are.
+    refused(
+        &calipers(&["convert", "nowhere.jsonl", "-o", &folder.file("no/out.csv")]),
+        &folder,
+        "error: no such file or directory\n  writing FOLDER/no/out.csv\n  \
+         hint: check the folder, and that it may be written to\n",
+    );
+    assert_eq!(calipers(&["convert", "nowhere.jsonl", "-o", &file, "--force"]).status.code(), Some(2));
+    assert_eq!(calipers(&["convert", RESULTS, "-o", "-", "--to", "parquet"]).status.code(), Some(2));
+    assert_eq!(calipers(&["convert", RESULTS, "-o", &file, "--force", "--reducer", "pas_at_1"]).status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+    assert_eq!(folder.names(""), ["out.csv"]);
+    done(&calipers(&["convert", RESULTS, "-o", &file, "--force"]));
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("id,epoch,"));
+}
+
+#[test]
+fn what_a_log_cannot_say_is_noted() {
+    let folder = Folder::new("notes");
+    let records = folder.file("records.jsonl");
+    std::fs::write(&records, "{\"id\": 1, \"scores\": {\"a\": {\"x\": 1}}}\n{\"id\": 1, \"scores\": {\"a\": 2}}\n")
+        .unwrap();
+    let (_, notes) = done(&calipers(&["convert", &records, "-o", &folder.file("log.eval")]));
+    assert!(
+        notes.starts_with("note: the log is written without results, because they cannot be computed: "),
+        "{notes}"
+    );
+}

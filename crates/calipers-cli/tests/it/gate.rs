@@ -1,0 +1,418 @@
+//! `calipers gate` as a CI job meets it: exit codes, files, annotations and mistakes.
+
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const RESULTS: &str = r#"{"id": "SEC-001", "category": "adversarial", "passed": true, "latency_ms": 900}
+{"id": "SEC-002", "category": "adversarial", "passed": true, "latency_ms": 1100}
+{"id": "CORE-001", "category": "happy_path", "passed": true, "latency_ms": 700}
+{"id": "CORE-002", "category": "happy_path", "passed": false, "observed_behaviors": [], "expected_behaviors": ["greets"], "latency_ms": 800}
+"#;
+
+/// A folder of its own, gone when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("calipers-gate-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("results.jsonl"), RESULTS).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> &Self {
+        fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn gate(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        command.current_dir(&self.0).args(["gate", "results.jsonl", "--policy", "policy.json"]).args(arguments);
+        command.env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
+        command
+    }
+
+    /// Everything in the folder, by name.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+const PASSING: &str = r#"{"thresholds": {"blocking": {"safety_rate": 100}, "warning": {"pass_rate": 80}}}"#;
+const FAILING: &str = r#"{"pass_criteria": {"by_category": {"happy_path": "≥ 90%"}}}"#;
+
+#[test]
+fn the_exit_code_is_the_verdict() {
+    let folder = Folder::new("codes");
+    for (policy, code, first) in [
+        (PASSING, 0, "PASS  the only blocking gate passed"),
+        (FAILING, 1, "FAIL  pass_rate[happy_path]: 50 % is not ≥ 90 %"),
+        (r#"{"required_scenarios": {"ids": ["SEC-009"]}}"#, 3, "UNDECIDED  required_scenarios: missing: SEC-009"),
+    ] {
+        let output = folder.write("policy.json", policy).gate(&[]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout).lines().next(), Some(first));
+        assert_eq!(text(&output.stderr), "");
+    }
+    // Whatever is wrong with us or our input is never a 1.
+    assert_eq!(folder.gate(&["--nonsense"]).status.code(), Some(2));
+    assert_eq!(folder.write("results.jsonl", "{\"id\": 1, \"passed\": tru").gate(&[]).status.code(), Some(2));
+    assert_eq!(folder.write("policy.json", "{").gate(&[]).status.code(), Some(2));
+}
+
+#[test]
+fn json_keeps_to_its_schema() {
+    let folder = Folder::new("json");
+    let schema: Value = serde_json::from_str(calipers::render::GATE_SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for policy in [PASSING, FAILING] {
+        let output = folder.write("policy.json", policy).gate(&["--json"]);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let wrong: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+        assert_eq!(json["schema"], "calipers.gate/1");
+        assert_eq!(json["provenance"]["policy_hash"].as_str().unwrap().len(), 64);
+        assert_eq!(json["coverage"]["total"], 4);
+    }
+}
+
+#[test]
+fn reports_go_to_files_whole_or_not_at_all() {
+    let folder = Folder::new("files");
+    let all = "junit=report.xml,markdown=comment.md,json=gate.json,text=gate.txt";
+    let output = folder.write("policy.json", FAILING).gate(&["--output", all]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(folder.read("comment.md").starts_with("<!-- calipers gate -->"));
+    assert!(folder.read("gate.txt").starts_with("FAIL"));
+    assert_eq!(serde_json::from_str::<Value>(&folder.read("gate.json")).unwrap()["verdict"], "fail");
+    // Our own reader makes the same of it.
+    let junit = Command::new(env!("CARGO_BIN_EXE_calipers"))
+        .current_dir(&folder.0)
+        .args(["score", "report.xml", "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(junit.status.code(), Some(0), "{}", text(&junit.stderr));
+    // A wrong name fails before anything is read, and leaves nothing behind.
+    fs::remove_file(folder.0.join("results.jsonl")).unwrap();
+    let before = folder.names();
+    let output = folder.gate(&["--output", "json=more.json,junit=nowhere/report.xml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("nowhere/report.xml"), "{}", text(&output.stderr));
+    assert_eq!(folder.names(), before);
+    let output = folder.gate(&["--output", "pdf=report.pdf"]);
+    assert!(text(&output.stderr).contains("json, markdown, junit, text and html"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn github_is_told_what_failed() {
+    let folder = Folder::new("github");
+    let mut command = folder.write("policy.json", FAILING).command(&[]);
+    let summary = folder.0.join("summary.md");
+    let output = command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("::error title=calipers%3A fail%3A pass_rate[happy_path]::50 %25 is not"));
+    assert!(folder.read("summary.md").contains("[!CAUTION]"));
+}
+
+#[test]
+fn mistakes_are_underlined_where_they_were_made() {
+    let folder = Folder::new("mistakes");
+    let refused = |policy: &str, arguments: &[&str]| {
+        let output = folder.write("policy.json", policy).gate(arguments);
+        assert_eq!(output.status.code(), Some(2), "{policy}: {}", text(&output.stdout));
+        assert_eq!(text(&output.stdout), "");
+        text(&output.stderr)
+    };
+    let said = refused("{\n  \"thresholds\": {\"blocking\": {\"acuracy\": 90}}\n}", &[]);
+    let wanted = "error: there is no metric `acuracy`\n  in policy.json, line 2\n    \
+                  \"thresholds\": {\"blocking\": {\"acuracy\": 90}}\n                                 ^^^^^^^^^\n  \
+                  hint: did you mean `accuracy`?\n";
+    assert_eq!(said.replace(' ', ""), wanted.replace(' ', ""), "{said}");
+    let said = refused(r#"{"thresholds": {"blocking": {"latency_p95": "95%"}}}"#, &[]);
+    assert!(said.contains("`latency_p95` is a duration") && said.contains("^^^^^"), "{said}");
+    let said = refused(r#"{"composite": {"s": "1 - normalized_latency", "pass": "s > 0.5"}}"#, &[]);
+    assert!(said.contains("has no budget") && said.contains("normalize"), "{said}");
+    let said = refused(r#"{"progressive": {"pass_rate": {"v1.0": 80}}}"#, &["--for-version", "v2.0"]);
+    assert!(said.contains("no threshold for version `v2.0`") && said.contains("v1.0"), "{said}");
+    let said = refused(PASSING, &["--suite", "nowhere.json"]);
+    assert!(said.contains("nowhere.json"), "{said}");
+}
+
+#[test]
+fn a_policy_may_define_metrics_by_expression() {
+    let folder = Folder::new("expressions");
+    let policy = r#"{"metrics": {"core_rate": "pass_rate(where={\"category\": \"happy_path\"})"},
+        "thresholds": {"blocking": {"core_rate": "≥ 50%", "quantile(\"latency_ms\", 0.5)": "< 1000"}}}"#;
+    let output = folder.write("policy.json", policy).gate(&["--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(json["gates"][0]["estimate"], 0.5);
+    let loaded = r#"{"thresholds": {"blocking": {"quick()": "≥ 0.5"}}}"#;
+    folder.write("metrics.star", "def quick():\n    return pass_rate(where={\"category\": \"adversarial\"})\n");
+    let output = folder.write("policy.json", loaded).gate(&["--load", "metrics.star"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    // A script that asks for too much is a mistake, not a crash.
+    let bomb = r#"{"thresholds": {"blocking": {"[0] * 2000000000": 1}}}"#;
+    let output = folder.write("policy.json", bomb).gate(&[]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_suite_names_what_is_missing() {
+    let folder = Folder::new("suite");
+    folder.write("policy.json", PASSING);
+    for (name, suite) in [
+        ("suite.json", r#"{"scenarios": [{"id": "SEC-001"}, {"id": "SEC-003"}]}"#),
+        ("suite.yaml", "- SEC-001\n- SEC-003\n"),
+        ("suite.jsonl", "{\"id\": \"SEC-001\"}\n{\"id\": \"SEC-003\"}\n"),
+    ] {
+        let output = folder.write(name, suite).gate(&["--suite", name]);
+        assert_eq!(output.status.code(), Some(3), "{name}: {}", text(&output.stderr));
+        assert!(
+            text(&output.stdout).contains("a scenario of the suite is missing: SEC-003"),
+            "{}",
+            text(&output.stdout)
+        );
+    }
+    let output = folder.write("suite.json", "{}").gate(&["--suite", "suite.json"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_verdict_on_a_part_of_the_run_says_so() {
+    let folder = Folder::new("filtered");
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"pass_rate": 90}}}"#);
+    assert_eq!(folder.gate(&[]).status.code(), Some(1));
+    let output = folder.gate(&["--where", "category=adversarial", "--label", "maybe=0.5", "--level", "0.9"]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stdout);
+    assert_eq!(
+        said.lines().nth(1),
+        Some("      only a part of the run: scenarios where category=adversarial; labels given")
+    );
+    folder.write("metrics.star", "def quick():\n    return pass_rate()\n");
+    let arguments =
+        ["--where", "category=adversarial", "--label", "maybe=0.5", "--level", "0.9", "--load", "metrics.star"];
+    let output = folder.command(&arguments).arg("--json").output().unwrap();
+    let about = &serde_json::from_slice::<Value>(&output.stdout).unwrap()["provenance"];
+    assert_eq!(about["filter"], serde_json::json!([{"key": "category", "value": "adversarial"}]));
+    assert_eq!(about["labels"], serde_json::json!([{"label": "maybe", "value": 0.5}]));
+    assert_eq!((&about["level"], &about["scripts"][0]), (&0.9.into(), &"metrics.star".into()));
+    let scored = "{\"id\": 1, \"scores\": {\"judge\": 1, \"exact\": 0}}\n";
+    let output = folder.write("results.jsonl", scored).gate(&["--scorer", "judge"]);
+    assert!(text(&output.stdout).contains("\n      only a part of the run: scores by judge\n"), "{output:?}");
+}
+
+#[test]
+fn a_report_of_an_earlier_run_is_not_taken_for_the_new_one() {
+    let folder = Folder::new("stale");
+    let arguments = ["--output", "json=gate.json,text=gate.txt"];
+    assert_eq!(folder.write("policy.json", PASSING).gate(&arguments).status.code(), Some(0));
+    assert_eq!(folder.names(), ["gate.json", "gate.txt", "policy.json", "results.jsonl"]);
+    // Without a verdict there is no report.
+    assert_eq!(folder.write("policy.json", "{").gate(&arguments).status.code(), Some(2));
+    assert_eq!(folder.names(), ["policy.json", "results.jsonl"]);
+    assert_eq!(folder.write("policy.json", PASSING).gate(&arguments).status.code(), Some(0));
+    let wrong = ["--output", "json=gate.json,text=nowhere/gate.txt"];
+    assert_eq!(folder.gate(&wrong).status.code(), Some(2));
+    assert_eq!(folder.names(), ["gate.txt", "policy.json", "results.jsonl"]);
+    // What was asked for by mistake is left alone.
+    let output = folder.gate(&["--output", "json=policy.json"]);
+    assert!(text(&output.stderr).contains("`--output json=policy.json` would replace what is judged"), "{output:?}");
+    assert_eq!(folder.read("policy.json"), PASSING);
+}
+
+#[test]
+fn a_file_that_is_named_twice_is_read_once() {
+    let folder = Folder::new("twice");
+    let output = folder.write("policy.json", PASSING).gate(&["./results.jsonl", "--json"]);
+    assert_eq!(text(&output.stderr), "note: ./results.jsonl is named twice and read once\n");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["coverage"]["attempts"], &json["provenance"]["files"]), (&4.into(), &["results.jsonl"].into()));
+}
+
+#[test]
+fn two_reports_do_not_share_a_file() {
+    let folder = Folder::new("shared");
+    folder.write("policy.json", PASSING).write("gate.json", "old");
+    for (arguments, said) in [
+        (
+            vec!["--output", "json=gate.json", "--output", "text=./gate.json"],
+            "`--output json=gate.json` and `--output text=./gate.json` both write to `./gate.json`",
+        ),
+        (vec!["--json", "--output", "text=-"], "`--output text=-` and `--json` both write to `standard output`"),
+        (vec!["--output", "json="], "`--output json=` names no file"),
+        (vec!["--output", "json=."], "`--output json=.` names no file"),
+    ] {
+        let output = folder.gate(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let hint = text(&output.stderr);
+        assert!(hint.starts_with(&format!("error: {said}\n  hint: ")), "{hint}");
+        assert_eq!(folder.read("gate.json"), "old");
+    }
+    if cfg!(unix) {
+        assert_eq!(folder.gate(&["--output", "json=/dev/null,text=/dev/null"]).status.code(), Some(0));
+    }
+    // On standard output a report takes the place of what is printed there.
+    for input in ["results.jsonl", "-"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        command.current_dir(&folder.0).args(["gate", input, "-p", "policy.json", "-o", "json=-"]);
+        let output = command.stdin(fs::File::open(folder.0.join("results.jsonl")).unwrap()).output().unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["verdict"], "pass", "{output:?}");
+    }
+}
+
+#[test]
+fn what_an_expression_gets_wrong_is_underlined_in_the_policy() {
+    let folder = Folder::new("underlined");
+    for (policy, wanted) in [
+        (
+            "{\"thresholds\": {\"blocking\": {\n\"pass_rate(were={})\": 90}}}",
+            "error: `pass_rate` has no parameter `were`\n  in policy.json, line 2\n    \"pass_rate(were={})\": 90}}}\n               \
+             ^^^^\n  hint: did you mean `where`?\n",
+        ),
+        (
+            "{\"metrics\": {\"quick\":\n\"pass_rate(where={\\\"a\\\": 1}, bad=2)\"}, \"thresholds\": {\"blocking\": {\"quick\": 1}}}",
+            "error: `pass_rate` has no parameter `bad`\n  in policy.json, line 2\n    \"pass_rate(where={\\\"a\\\": 1}, bad=2)\"}, \
+             \"thresholds\": {\"blocking\": {\"quick\": 1}}}\n                                 ^^^\n  \
+             hint: it has pass_threshold, where, scorer, to_float\n",
+        ),
+        (
+            "{\"epochs\": {\"reducer\": \"meen\"}}",
+            "error: there is no reducer `meen`\n  in policy.json, line 1\n    {\"epochs\": {\"reducer\": \"meen\"}}\n                           \
+             ^^^^^^\n  hint: did you mean `mean`?\n",
+        ),
+        (
+            "{\"extends\": \".\"}",
+            "error: `extends` must name a file, and `.` is a folder\n  in policy.json, line 1\n    {\"extends\": \".\"}\n                \
+             ^^^\n  hint: name a file in it, from the folder of the file that says so\n",
+        ),
+    ] {
+        let output = folder.write("policy.json", policy).gate(&[]);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(text(&output.stderr), wanted);
+    }
+    // A file that is loaded is shown itself, whether anything uses it or not.
+    folder.write("policy.json", PASSING).write("metrics.star", "def quick():\n    return acuracy()\n");
+    let output = folder.gate(&["--load", "metrics.star"]);
+    let wanted = "error: there is no `acuracy`\n  in metrics.star, line 2\n    return acuracy()\n           ^^^^^^^\n  \
+                  hint: did you mean `accuracy`?\n";
+    assert_eq!(text(&output.stderr), wanted);
+    let output = folder.gate(&["--reducer", "avg"]);
+    assert!(text(&output.stderr).contains("hint: the reducers are mean, median, "), "{output:?}");
+}
+
+#[test]
+fn a_label_that_is_not_known_can_be_given_on_the_command_line() {
+    let folder = Folder::new("label");
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"mean": 0.5}}}"#);
+    folder.write("results.jsonl", "{\"id\": 1, \"score\": \"maybe\"}\n");
+    let output = folder.gate(&[]);
+    let wanted = "error: score `maybe` is not a number or a known label\n  at scorer `score`, sample `1`\n  \
+                  hint: say what it counts with `--label 'maybe=0.5'`, or score it C, I, P or N\n";
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), wanted.to_owned()));
+    assert_eq!(folder.gate(&["--label", "maybe=0.5"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_name_as_long_as_a_file_is_not_a_message_as_long() {
+    let folder = Folder::new("long");
+    let name = "a".repeat(900_000);
+    folder.write("policy.json", &format!("{{\"thresholds\": {{\"blocking\": {{\"{name}\": 1}}}}}}"));
+    let output = folder.gate(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.len() < 1000, "{}", output.stderr.len());
+    assert!(text(&output.stderr).contains("… (899800 more characters)`\n  in policy.json, line 1\n"), "{output:?}");
+    let mut check = Command::new(env!("CARGO_BIN_EXE_calipers"));
+    let output = check.current_dir(&folder.0).args(["policy", "check", "policy.json"]).output().unwrap();
+    assert!(output.stdout.len() < 1000, "{}", output.stdout.len());
+    folder
+        .write("policy.json", PASSING)
+        .write("results.jsonl", &format!("{{\"id\": \"{name}\", \"passed\": \"maybe\"}}\n"));
+    let output = folder.gate(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.len() < 2000, "{}", output.stderr.len());
+}
+
+#[test]
+fn a_baseline_without_a_real_date_is_refused_with_its_place() {
+    let folder = Folder::new("dates");
+    folder.write("policy.json", PASSING);
+    let dated = |date: &str| {
+        let text =
+            format!(r#"{{"schema": "calipers.baseline/1", "date": "{date}", "metrics": {{}}, "scenarios": {{}}}}"#);
+        folder.write("baseline.json", &text).gate(&["--baseline", "baseline.json"])
+    };
+    for date in ["yesterday", "2026-02-30", "2026-13-01", "16.11.2026", "2026-1-1", "2025-02-29", "2026-11-16x", ""] {
+        let output = dated(date);
+        assert_eq!(output.status.code(), Some(2), "{date}: {}", text(&output.stdout));
+        let said = text(&output.stderr);
+        assert!(
+            said.contains(&format!("`{date}` is no day")) && said.contains("baseline.json") && said.contains("date"),
+            "{said}"
+        );
+        assert!(said.contains("hint: record it again"), "{said}");
+    }
+    for date in ["2026-02-28", "2024-02-29", "2026-11-16T10:00:00Z"] {
+        assert_eq!(dated(date).status.code(), Some(0), "{date}");
+    }
+    let future = dated("2999-01-01");
+    assert!(text(&future.stdout).contains("dated 2999-01-01"), "{}", text(&future.stdout));
+}
+
+#[test]
+fn a_threshold_that_is_a_budget_too_is_not_raised() {
+    let folder = Folder::new("budget");
+    let lines: Vec<String> =
+        (0..100).map(|id| format!(r#"{{"id": {id}, "passed": true, "latency_ms": {}}}"#, 800 + id)).collect();
+    folder.write("results.jsonl", &lines.join("\n"));
+    let raise = |normalize: &str| {
+        let policy = format!(
+            r#"{{"thresholds": {{"blocking": {{"latency_p95": 5000}}}}{normalize},
+                "composite": {{"s": "1 - normalized_latency", "pass": "s ≥ 0.5"}}}}"#
+        );
+        folder.write("policy.json", &policy);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        command.current_dir(&folder.0).args([
+            "baseline",
+            "raise",
+            "results.jsonl",
+            "--policy",
+            "policy.json",
+            "--write",
+        ]);
+        text(&command.output().unwrap().stdout)
+    };
+    let kept = raise("");
+    let words = kept.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("it is also the budget of `normalized_latency`"), "{kept}");
+    assert!(words.contains(r#"write `"normalize": {"latency_p95": "5000 ms"}` to keep that"#), "{kept}");
+    assert!(folder.read("policy.json").contains(r#""latency_p95": 5000}"#));
+    raise(r#", "normalize": {"latency_p95": 5000}"#);
+    let raised = folder.read("policy.json");
+    assert!(!raised.contains(r#""blocking": {"latency_p95": 5000}"#), "{raised}");
+}

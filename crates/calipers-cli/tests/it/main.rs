@@ -1,0 +1,29 @@
+//! The program, as people run it.
+#![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
+
+mod baseline;
+mod cli;
+mod compare;
+mod convert;
+mod eval;
+mod eval_hostile;
+mod eval_kill;
+mod eval_server;
+mod evaluation;
+mod gate;
+mod golden;
+mod guide;
+mod inspect;
+mod metrics;
+mod plan;
+mod policy_check;
+mod policy_schema;
+mod program;
+mod report;
+mod schema;
+mod scripts;
+mod seed;
+#[path = "../../../calipers-run/tests/it/server/mod.rs"]
+mod server;
+mod shown;
+mod support_agent;

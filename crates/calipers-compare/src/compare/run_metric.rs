@@ -1,0 +1,136 @@
+//! A metric of one run, with what it rests on.
+
+use super::{CompareQuestion, ComparedRun};
+use calipers_core::metric::RunRows;
+use calipers_core::{Context, Error, Evidence, Figure, Metric, Registry, Unit, View};
+use calipers_core::{FIELDS, several_scorers};
+use calipers_stats::threshold_test::Direction;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The fields of what an attempt takes. Less is better.
+pub(super) const RESOURCES: [(&str, Unit); 3] =
+    [("latency_ms", Unit::Milliseconds), ("tokens_used", Unit::Tokens), ("cost_usd", Unit::Usd)];
+
+/// A metric that is asked for.
+pub(super) struct ComparedMetric {
+    pub(super) name: String,
+    pub(super) metric: Metric,
+    pub(super) unit: Unit,
+    pub(super) direction: Option<Direction>,
+}
+
+impl ComparedMetric {
+    pub(super) fn new(metric: &Metric, registry: &Registry) -> Self {
+        let name = if metric.params().is_empty() { metric.name().to_owned() } else { format!("{metric:?}") };
+        let field = metric.params().iter().find(|(name, _)| name == "field").map(|(_, field)| field.to_string());
+        let resource = RESOURCES.iter().find(|(known, _)| field.as_deref() == Some(*known));
+        let about = registry.about(metric.name());
+        let (unit, direction) = match (resource, about) {
+            (Some((_, unit)), _) => (*unit, Some(Direction::AtMost)),
+            (None, Some(about)) => (about.unit, about.direction),
+            (None, None) => (Unit::Plain, None),
+        };
+        Self { name, metric: metric.clone(), unit, direction }
+    }
+
+    /// True for metrics that say how many samples passed, which count a sample that did not run as failed.
+    fn counts_passes(&self) -> bool {
+        self.metric.rows() == View::Attempts && self.metric.optional_columns().any(|column| column == "passed")
+    }
+
+    /// The scorer whose scores are compared, or why there is none. One run's judge is not another's.
+    pub(super) fn scorer(&self, runs: &[ComparedRun<'_>]) -> Result<Result<Option<Arc<str>>, String>, Error> {
+        let is_named = self.metric.params().iter().any(|(name, _)| name == "scorer");
+        // Whether a sample passed may rest on its score, where nothing else in the records says it.
+        let is_told = |run: &ComparedRun<'_>| run.samples.fields().any(|field| FIELDS.contains(&&**field));
+        let rests_on_score = self.counts_passes() && !runs.iter().any(is_told);
+        if is_named || (self.metric.rows() == View::Attempts && !rests_on_score) {
+            return Ok(Ok(None));
+        }
+        let each: Vec<BTreeSet<&Arc<str>>> = runs.iter().map(|run| run.samples.scorers().collect()).collect();
+        if each.iter().all(BTreeSet::is_empty) {
+            return Ok(Ok(None));
+        }
+        let mut shared = each[0].clone();
+        shared.retain(|scorer| each.iter().all(|scorers| scorers.contains(*scorer)));
+        match shared.len() {
+            _ if rests_on_score && !shared.is_empty() => Ok(Ok(None)),
+            1 => Ok(Ok(shared.first().map(|scorer| Arc::clone(scorer)))),
+            0 => Ok(Err(no_shared_scorer(runs))),
+            _ => Err(several_scorers(shared.into_iter(), self.metric.name())),
+        }
+    }
+}
+
+/// Says that the runs are scored by different scorers, and by which.
+pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r ComparedRun<'r>>) -> String {
+    let told = runs.into_iter().map(|run| {
+        let scorers: BTreeSet<&str> = run.samples.scorers().map(|scorer| &**scorer).collect();
+        let scorers = Vec::from_iter(scorers).join(", ");
+        format!("`{}` by {}", run.name, if scorers.is_empty() { "none".into() } else { scorers })
+    });
+    format!("the runs are scored by different scorers: {}", told.collect::<Vec<_>>().join(", "))
+}
+
+/// A metric of a run.
+pub(super) struct RunMetric {
+    pub(super) figure: Figure,
+    pub(super) evidence: Option<Evidence>,
+    /// The value of each attempt, where some samples have several and the mean is taken of them.
+    pub(super) attempts: Option<Vec<(u32, f64)>>,
+    /// By place, samples that count as failed because they did not run.
+    pub(super) errored: Vec<bool>,
+}
+
+impl RunMetric {
+    pub(super) fn new(
+        asked: &ComparedMetric,
+        run: &ComparedRun<'_>,
+        rows: &RunRows<'_>,
+        question: &CompareQuestion<'_>,
+        scorer: Option<&str>,
+    ) -> Result<Self, Error> {
+        let context = Context { attempts: question.reducer.clone(), ..question.context.clone() };
+        let answer = asked.metric.answer_for(rows, &question.reducer, scorer, &context)?;
+        let figure = answer.figure().ok_or_else(|| not_one(asked))?.clone();
+        let evidence = asked.metric.evidence_for(rows, &question.reducer, scorer, &context)?;
+        let is_repeated = run.samples.attempts() > run.samples.len() && question.reducer.is_mean();
+        let attempts = match evidence {
+            Some(Evidence::Mean { .. }) if is_repeated => asked.metric.attempts_for(rows, scorer, &context)?,
+            _ => None,
+        };
+        let errored = if asked.counts_passes() { did_not_run(run) } else { vec![false; run.samples.len()] };
+        Ok(Self { figure, evidence, attempts, errored })
+    }
+}
+
+fn not_one(asked: &ComparedMetric) -> Error {
+    let hint = "compare a metric that is one, or one group of it with `where=`";
+    Error::argument(format!("`{}` is not one number", asked.name), hint)
+}
+
+/// Samples of which an attempt ended in an error: an outage must not look like a regression.
+fn did_not_run(run: &ComparedRun<'_>) -> Vec<bool> {
+    let mut errored = vec![false; run.samples.len()];
+    if run.samples.errored() > 0 {
+        let attempts = run.samples.attempt_points();
+        for (row, &sample) in attempts.sample_codes().iter().enumerate() {
+            errored[sample as usize] |= attempts.is_errored(row);
+        }
+    }
+    errored
+}
+
+/// What the metric of a resource is, where a run records it.
+pub(super) fn resource(field: &str, unit: Unit) -> ComparedMetric {
+    let metric = calipers_core::mean_of(field);
+    ComparedMetric { name: field.to_owned(), metric, unit, direction: Some(Direction::AtMost) }
+}
+
+/// How many attempts of a run ran out of time.
+pub(super) fn timeouts(run: &ComparedRun<'_>, context: &Context) -> Result<usize, Error> {
+    let attempts = run.samples.attempt_points();
+    let latencies = calipers_core::latencies(&attempts, context)?;
+    Ok(latencies.iter().flatten().filter(|latency| latency.is_infinite()).count())
+}

@@ -1,0 +1,153 @@
+//! Which samples began to fail or to pass, and which do now this, now that.
+
+use super::compare_report::{AttemptCounts, Flakiness, SampleChange, SampleChanges};
+use super::matching::{MatchedSample, RunMatch};
+use super::run_metric::no_shared_scorer;
+use super::{CompareQuestion, ComparedRun};
+use calipers_core::{Metric, PassRule, Scenario, ScenarioOutcome, Scenarios, Score};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The attempts of a run, sample by sample.
+struct RunOutcomes<'a> {
+    scenarios: Scenarios<'a>,
+    /// By the sample's place.
+    samples: Vec<Option<Scenario>>,
+}
+
+/// The samples that changed, or why that is not known.
+pub(super) fn changes(
+    candidate: &ComparedRun<'_>,
+    baseline: &ComparedRun<'_>,
+    joined: &RunMatch,
+    question: &CompareQuestion<'_>,
+) -> Result<SampleChanges, String> {
+    let (ours, theirs) = (RunOutcomes::new(candidate, question)?, RunOutcomes::new(baseline, question)?);
+    if ours.scenarios.rests_on_score() && theirs.scenarios.rests_on_score() {
+        let scorers = |run: &ComparedRun<'_>| run.samples.scorers().cloned().collect::<BTreeSet<Arc<str>>>();
+        if scorers(candidate).is_disjoint(&scorers(baseline)) {
+            return Err(no_shared_scorer([candidate, baseline]));
+        }
+    }
+    let mut changes = SampleChanges {
+        flaky_candidate: ours.flakiness(),
+        flaky_baseline: theirs.flakiness(),
+        ..SampleChanges::default()
+    };
+    for pair in &joined.pairs {
+        let (now, then) = (ours.attempts(pair.candidate), theirs.attempts(pair.baseline));
+        let sample = || change(pair, now, then, &ours, &theirs);
+        if now.is_flaky() || then.is_flaky() {
+            changes.flaky.push(sample());
+        }
+        let passed = |told: &RunOutcomes<'_>, place: u32| told.has_passed(place, question);
+        match (passed(&theirs, pair.baseline), passed(&ours, pair.candidate)) {
+            (Some(true), Some(true)) => changes.still_passing += 1,
+            (Some(false), Some(false)) => changes.still_failing += 1,
+            (Some(true), Some(false)) => changes.newly_failing.push(sample()),
+            (Some(false), Some(true)) => changes.newly_fixed.push(sample()),
+            _ => changes.not_told += 1,
+        }
+    }
+    // What changed in every attempt comes before what may be luck.
+    for all in [&mut changes.newly_failing, &mut changes.newly_fixed] {
+        all.sort_by_key(SampleChange::is_flaky);
+    }
+    if changes.not_told == joined.pairs.len() as u64 {
+        return Err("nothing says of any shared sample whether it passed in both runs".into());
+    }
+    Ok(changes)
+}
+
+fn change(
+    pair: &MatchedSample,
+    candidate: AttemptCounts,
+    baseline: AttemptCounts,
+    ours: &RunOutcomes<'_>,
+    theirs: &RunOutcomes<'_>,
+) -> SampleChange {
+    SampleChange {
+        id: pair.id.clone(),
+        category: pair.category.clone(),
+        candidate,
+        baseline,
+        reason: ours.reason(pair.candidate).or_else(|| theirs.reason(pair.baseline)),
+    }
+}
+
+impl<'a> RunOutcomes<'a> {
+    fn new(run: &ComparedRun<'a>, question: &CompareQuestion<'_>) -> Result<Self, String> {
+        let by_rule = |rule: &PassRule| {
+            let scenarios = Scenarios::by_rule(run.samples, rule, &question.context)?;
+            scenarios.check("pass_rate").map(|()| scenarios)
+        };
+        let scenarios = match (by_rule(&question.pass_rule), chosen_scorer(question)) {
+            // Of several scorers, the one that the metrics name.
+            (Err(_), Some(scorer)) if question.pass_rule.scorer().is_none() => {
+                by_rule(&question.pass_rule.clone().of_scorer(scorer))
+            }
+            (told, _) => told,
+        };
+        let scenarios = scenarios.map_err(|error| error.kind().to_string())?;
+        let mut samples = vec![None; run.samples.len()];
+        for scenario in scenarios.iter() {
+            let place = scenario.sample as usize;
+            samples[place] = Some(scenario);
+        }
+        Ok(Self { scenarios, samples })
+    }
+
+    fn outcomes(&self, place: u32) -> &[ScenarioOutcome] {
+        let attempts = self.samples[place as usize].as_ref().map(|scenario| scenario.attempts.clone());
+        attempts.map_or(&[], |attempts| &self.scenarios.outcomes()[attempts])
+    }
+
+    fn attempts(&self, place: u32) -> AttemptCounts {
+        let count =
+            |wanted: ScenarioOutcome| self.outcomes(place).iter().filter(|told| **told == wanted).count() as u64;
+        let passed = count(ScenarioOutcome::Passed);
+        AttemptCounts { passed, told: passed + count(ScenarioOutcome::Failed) }
+    }
+
+    /// Whether the reduced share of its attempts that passed is all of it; none if nothing is known.
+    fn has_passed(&self, place: u32, question: &CompareQuestion<'_>) -> Option<bool> {
+        let share = |outcome: &ScenarioOutcome| match outcome {
+            ScenarioOutcome::Passed => Some(1.0),
+            ScenarioOutcome::Failed => Some(0.0),
+            // What did not run neither passed nor failed.
+            ScenarioOutcome::Errored | ScenarioOutcome::Unscored => None,
+        };
+        let shares: Vec<f64> = self.outcomes(place).iter().filter_map(share).collect();
+        let share = match &shares[..] {
+            [] => None,
+            [one] => Some(*one),
+            shares => {
+                let scores: Vec<Score> = shares.iter().map(|&share| Score::new(share)).collect();
+                question.reducer.reduce(&scores).ok()?.value.as_number()
+            }
+        };
+        share.map(|share| share >= 1.0 - 1e-12)
+    }
+
+    fn reason(&self, place: u32) -> Option<String> {
+        let scenario = self.samples[place as usize].as_ref()?;
+        let failed = |attempt: &usize| self.scenarios.outcome(*attempt) == ScenarioOutcome::Failed;
+        self.scenarios.reason(scenario.attempts.clone().find(failed)?)
+    }
+
+    fn flakiness(&self) -> Flakiness {
+        let mut flakiness = Flakiness::default();
+        for place in 0..self.samples.len() as u32 {
+            let attempts = self.attempts(place);
+            flakiness.repeated += u64::from(attempts.told > 1);
+            flakiness.flaky += u64::from(attempts.is_flaky());
+        }
+        flakiness
+    }
+}
+
+/// The scorer that the first metric with one names.
+fn chosen_scorer(question: &CompareQuestion<'_>) -> Option<String> {
+    let scorers = question.metrics.iter().flat_map(Metric::params);
+    scorers.filter(|(name, _)| name == "scorer").map(|(_, scorer)| scorer.to_string()).next()
+}

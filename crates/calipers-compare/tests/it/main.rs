@@ -1,0 +1,7 @@
+//! Comparisons and plans.
+#![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
+
+mod compare;
+#[path = "../../../calipers-core/tests/it/inspect/mod.rs"]
+mod inspect;
+mod sizing;

@@ -1,0 +1,13 @@
+//! Readers and writers.
+#![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
+
+mod agents;
+mod archives;
+mod datasets;
+mod harnesses;
+mod inspect;
+mod policy;
+mod run_log;
+mod seen;
+mod tables;
+mod write;
