@@ -111,6 +111,8 @@ pub enum Caveat {
         /// How many.
         attempts: u64,
     },
+    // Caveats of gates follow here, then those of comparisons and plans. Each has an id below and its words in
+    // `calipers-render/src/words.rs`.
 }
 
 impl Caveat {

@@ -32,6 +32,7 @@ fn reason_sentence(reason: &Reason) -> String {
                 "the {percentile}th percentile lies among the {timed_out} of {attempts} attempts that ran out of time"
             )
         }
+        Reason::Incomparable(_) => "cannot be compared".into(),
         Reason::Other(words) => words.clone().into_owned(),
     }
 }

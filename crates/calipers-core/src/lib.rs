@@ -11,6 +11,7 @@ mod caveat;
 mod data;
 mod error;
 mod excerpt;
+mod incomparable;
 mod interim_text;
 pub mod metric;
 pub mod plan;
@@ -25,6 +26,7 @@ pub use caveat::Caveat;
 pub use data::*;
 pub use error::{Error, ErrorKind, Place};
 pub use excerpt::{Excerpt, printable};
+pub use incomparable::{Incomparable, RunSide};
 pub use metric::*;
 pub use plan::{
     Epochs, IntoReducers, MetricResult, MetricSpec, Partial, Plan, RecordedResult, Reduction, Report, Results,

@@ -207,6 +207,7 @@ pub fn reason_sentence(reason: &Reason) -> String {
                 "the {percentile}th percentile lies among the {timed_out} of {attempts} attempts that ran out of time"
             )
         }
+        Reason::Incomparable(why) => crate::compare::words::incomparable(why),
         Reason::Other(words) => words.clone().into_owned(),
     }
 }

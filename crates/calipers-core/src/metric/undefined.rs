@@ -1,6 +1,6 @@
 //! Why a figure has no value.
 
-use crate::Value;
+use crate::{Incomparable, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -77,6 +77,8 @@ pub enum Reason {
         /// All attempts.
         attempts: u64,
     },
+    /// Runs cannot be compared.
+    Incomparable(Box<Incomparable>),
     /// A reason in words, from code outside this workspace.
     Other(Cow<'static, str>),
 }
