@@ -3,7 +3,7 @@
 use calipers_core::{Context, Error, Labels, Metric, Reducer, Registry, Samples, Seed, Value};
 use calipers_gate::policy::Policy;
 use calipers_gate::{Baseline, Case, Fault, GateReport, Provenance, Raise, Raising, judge};
-use calipers_io::{ReadError, Recorded, Source};
+use calipers_io::{ReadError, RecordedResults, Source};
 use std::fmt;
 
 /// What a verdict depends on besides results and policy.
@@ -112,7 +112,7 @@ pub struct Evaluated {
     /// The model, if all runs have the same.
     pub model: Option<String>,
     /// The scorers with their metrics and the reducers that the files record; those of the first run that has any.
-    pub recorded: Recorded,
+    pub recorded: RecordedResults,
     /// What was not read, and why.
     pub notes: Vec<String>,
 }

@@ -5,7 +5,7 @@ use crate::exit::{Failure, print};
 use crate::{date, gate as judged, score};
 use calipers::gate::{self, Evaluated, Options};
 use calipers::io::{
-    LoadedPolicy, Output, baseline_json, baseline_text as file_text, edited_policy, load_policy, printable,
+    LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, load_policy, printable,
 };
 use calipers::policy::{Level, Span};
 use calipers::render::{Raised, baseline_text, raise_json, raise_text};
@@ -36,8 +36,8 @@ fn record(arguments: &Record) -> Result<(), Failure> {
     };
     // A wrong name fails before any work is done.
     let output = match arguments.output.as_str() {
-        "-" => Output::stdout(),
-        file => Output::create(file, true)?,
+        "-" => OutputFile::stdout(),
+        file => OutputFile::create(file, true)?,
     };
     let policy = load_policy(Path::new(&arguments.judging.policy))?;
     let (mut baseline, report) = recorded(&arguments.judging, &policy)?;
@@ -136,9 +136,9 @@ fn raise(arguments: &RaiseArguments) -> Result<(), Failure> {
 fn write(policy: &LoadedPolicy, raises: &[Raise]) -> Result<(), Failure> {
     let edit = |raise: &Raise| Some((raise.span.clone(), raise.change.as_ref().ok()?.written.clone()));
     let edits: Vec<(Span, String)> = raises.iter().filter_map(edit).collect();
-    let files = edited_policy(policy, &edits)?;
+    let files = edit_policy(policy, &edits)?;
     // All of them can be written before any is.
-    let outputs = files.into_iter().map(|(path, text)| Ok((Output::create(path, true)?, text)));
+    let outputs = files.into_iter().map(|(path, text)| Ok((OutputFile::create(path, true)?, text)));
     for (output, text) in outputs.collect::<Result<Vec<_>, Failure>>()? {
         output.finish_with(&text)?;
     }

@@ -2,11 +2,11 @@
 
 use crate::scripted::{Scripted, answered, none, scope, score, solve, state};
 use calipers_core::{Message, Role, Sample, Value};
-use calipers_run::{Fault, Solvers, State};
+use calipers_run::{AttemptFault, AttemptState, Solvers};
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
 
-fn said(state: &State) -> Vec<String> {
+fn said(state: &AttemptState) -> Vec<String> {
     state.messages.iter().map(|message| format!("{}: {}", message.role.name(), message.content)).collect()
 }
 
@@ -160,11 +160,11 @@ async fn wrong_parameters_of_solvers_are_errors() {
     assert!(solvers.is_open("prompt_template") && !solvers.is_open("generate"));
 }
 
-async fn run_agent(params: Json, state: &mut State) -> Result<(), Fault> {
+async fn run_agent(params: Json, state: &mut AttemptState) -> Result<(), AttemptFault> {
     solve("command", params.into(), state, &Scripted::new(&[])).await
 }
 
-async fn agent(script: &str) -> Result<State, String> {
+async fn agent(script: &str) -> Result<AttemptState, String> {
     let mut state = state(Sample::new("question").target("SECRET"));
     run_agent(json!({"cmd": script, "timeout": 20}), &mut state)
         .await
@@ -324,7 +324,7 @@ async fn an_agent_out_of_time_is_killed_with_its_children() {
     let script = format!("sh -c 'echo $$ > {}; sleep 600' & wait", pids.0.display());
     let mut state = state(Sample::new("q"));
     let fault = run_agent(json!({"cmd": script, "timeout": 1}), &mut state).await.unwrap_err();
-    assert!(matches!(&fault, Fault::Limit(limit) if limit.kind == "time" && limit.limit == 1.0), "{fault}");
+    assert!(matches!(&fault, AttemptFault::Limit(limit) if limit.kind == "time" && limit.limit == 1.0), "{fault}");
     assert!(dies(&pids.read()));
 }
 
