@@ -4,7 +4,7 @@ use crate::compare::{Chosen, Loaded, TOOL, metrics_of, reducer_of};
 pub use calipers_compare::sizing::*;
 use calipers_core::stats::power::{Costs, Variances};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Context, Error, Labels, Metric, Note, Reducer, Registry, Seed, Unit};
+use calipers_core::{Caveat, Context, Error, Labels, Metric, Reducer, Registry, Seed, Unit};
 
 /// What a plan is to answer, whatever it rests on.
 #[derive(Clone, Copy, Debug)]
@@ -82,13 +82,13 @@ pub fn plan_by_run(
 ) -> Result<PlanReport, Error> {
     let runs = [Some(run), against];
     let all: Vec<_> = runs.iter().flatten().map(|loaded| &loaded.run).collect();
-    let mut notes = Vec::new();
-    let reducer = reducer_of(&all, measured.reducer.as_ref(), &mut notes);
+    let mut caveats = Vec::new();
+    let reducer = reducer_of(&all, measured.reducer.as_ref(), &mut caveats);
     // Nothing here is random.
     let context = Context::new(wanted.level, Seed(0), measured.labels.clone())?;
     let metric = match &measured.metric {
         Some(metric) => metric.clone(),
-        None => first(metrics_of(&all, &reducer, &context, &measured.registry, &mut notes)?, &mut notes),
+        None => first(metrics_of(&all, &reducer, &context, &measured.registry, &mut caveats)?, &mut caveats),
     };
     let cluster = measured.cluster.as_deref();
     let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster };
@@ -114,18 +114,14 @@ pub fn plan_by_run(
         filter: measured.chosen.filter.clone(),
         scorers: measured.chosen.scorers.clone(),
     };
-    answered(asked, PlanBasis::Run(Box::new(pilot)), unit, notes)
+    answered(asked, PlanBasis::Run(Box::new(pilot)), unit, caveats)
 }
 
 /// The first of several metrics, and a word about the others.
-fn first(metrics: Vec<Metric>, notes: &mut Vec<Note>) -> Metric {
+fn first(metrics: Vec<Metric>, caveats: &mut Vec<Caveat>) -> Metric {
     if metrics.len() > 1 {
-        let others: Vec<String> = metrics[1..].iter().map(|metric| format!("`{}`", metric.name())).collect();
-        notes.push(Note {
-            id: "first-metric".into(),
-            message: format!("planned by `{}`, the first of what the records speak of", metrics[0].name()),
-            next: Some(format!("choose another with `-m`: {}", others.join(", "))),
-        });
+        let others = metrics[1..].iter().map(|metric| metric.name().to_owned()).collect();
+        caveats.push(Caveat::FirstMetric { metric: metrics[0].name().to_owned(), others });
     }
     metrics.into_iter().next().expect("records speak of at least one metric")
 }
@@ -146,8 +142,8 @@ fn question(spread: Spread, wanted: &Wanted) -> SizingQuestion {
     }
 }
 
-fn answered(question: SizingQuestion, basis: PlanBasis, unit: Unit, notes: Vec<Note>) -> Result<PlanReport, Error> {
+fn answered(question: SizingQuestion, basis: PlanBasis, unit: Unit, caveats: Vec<Caveat>) -> Result<PlanReport, Error> {
     let mut sizing = size(&question)?;
-    sizing.caveats.splice(0..0, notes);
+    sizing.caveats.splice(0..0, caveats);
     Ok(PlanReport { question, basis, unit, sizing, tool: TOOL.to_owned() })
 }

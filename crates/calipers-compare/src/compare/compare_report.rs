@@ -1,6 +1,6 @@
 //! The result of a comparison. Renderers compute nothing.
 
-use calipers_core::{Figure, Incomparable, Note, SampleId, Unit, Verdict};
+use calipers_core::{Caveat, Figure, Incomparable, SampleId, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::exact::McNemar;
 use calipers_stats::multiplicity::Correction;
@@ -23,7 +23,7 @@ pub struct CompareReport {
     /// With what it was computed.
     pub settings: CompareSettings,
     /// What to know about the runs as a whole; what belongs to one metric stands with its figure.
-    pub caveats: Vec<Note>,
+    pub caveats: Vec<Caveat>,
     /// Where the runs come from. Empty until the reader of the files fills it in.
     pub provenance: CompareProvenance,
 }

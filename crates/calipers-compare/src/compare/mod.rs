@@ -25,7 +25,7 @@ pub use compare_report::{
 
 use calipers_core::metric::RunRows;
 use calipers_core::{
-    Context, Error, Figure, Incomparable, Metric, Note, PassRule, Reducer, Registry, SampleId, Samples,
+    Caveat, Context, Error, Figure, Incomparable, Metric, PassRule, Reducer, Registry, SampleId, Samples,
 };
 use calipers_core::{Tally, Unit, Verdict};
 use calipers_stats::components::Estimand;
@@ -361,29 +361,22 @@ fn decide(comparisons: &[RunComparison]) -> (Verdict, CompareDecision) {
 }
 
 /// What to know about how two runs match.
-fn match_caveats(comparison: &RunComparison) -> Vec<Note> {
+fn match_caveats(comparison: &RunComparison) -> Vec<Caveat> {
     let matching = &comparison.matching;
-    let mut notes = Vec::new();
-    let unmatched = matching.only_candidate.len() + matching.only_baseline.len();
-    if comparison.problem.is_none() && unmatched > 0 {
-        notes.push(Note {
-            id: "unmatched".into(),
-            message: format!(
-                "samples of one run alone are in no change: {} of `{}`, {} of `{}`",
-                matching.only_candidate.len(),
-                comparison.candidate,
-                matching.only_baseline.len(),
-                comparison.baseline
-            ),
-            next: Some("run both on the same samples, or judge by the bounds".into()),
+    let mut caveats = Vec::new();
+    if comparison.problem.is_some() {
+        return caveats;
+    }
+    if !(matching.only_candidate.is_empty() && matching.only_baseline.is_empty()) {
+        caveats.push(Caveat::Unmatched {
+            candidate: comparison.candidate.clone(),
+            candidate_samples: matching.only_candidate.len() as u64,
+            baseline: comparison.baseline.clone(),
+            baseline_samples: matching.only_baseline.len() as u64,
         });
     }
-    if comparison.problem.is_none() && matching.matched * 2 < matching.candidate.min(matching.baseline) {
-        notes.push(Note {
-            id: "few-matched".into(),
-            message: format!("the runs share fewer than half of their samples: {}", matching.matched),
-            next: Some("check that both are runs of the same suite".into()),
-        });
+    if matching.matched * 2 < matching.candidate.min(matching.baseline) {
+        caveats.push(Caveat::FewMatched { matched: matching.matched });
     }
-    notes
+    caveats
 }

@@ -10,7 +10,7 @@ mod spread;
 pub use plan_report::{PilotRun, PlanBasis, PlanReport};
 pub use spread::{Pilot, PilotMeasure, Spread, variance_of_differences};
 
-use calipers_core::{Error, Note};
+use calipers_core::{Caveat, Error};
 use calipers_stats::power::{
     Clusters, Components, Costs, Effect, Epochs, GateSampleSize, OptimalAttempts, PairedDesign, SampleSize, Test,
     Variances, clusters_needed, gate_sample_size, optimal_attempts, paired_t_power, paired_t_sample_size,
@@ -78,7 +78,7 @@ pub struct Sizing {
     /// The same for many sizes, to draw.
     pub curve: Vec<SizePoint>,
     /// What to know about the plan.
-    pub caveats: Vec<Note>,
+    pub caveats: Vec<Caveat>,
 }
 
 /// A number of samples, or why there is none.
@@ -469,33 +469,18 @@ impl<'a> Planner<'a> {
         Some(high)
     }
 
-    fn caveats(&self) -> Vec<Note> {
+    fn caveats(&self) -> Vec<Caveat> {
         let question = self.question;
-        let mut notes = Vec::new();
-        let mut note = |id: &str, message: &str, next: &str| {
-            notes.push(Note { id: id.into(), message: message.into(), next: Some(next.into()) });
-        };
-        if question.attempts > 1 && question.spread.within.is_none() {
-            let message = "how much attempts at one sample vary is not known, so more of them count for nothing";
-            note("unknown-attempts", message, "plan from a run with repeats");
-        }
-        if question.difference.is_some() && question.pairing.is_none() {
-            let message = "what the two runs share is not known, so only runs on different samples are planned for";
-            note("unknown-pairing", message, "give their correlation, or plan from two runs");
-        }
-        if matches!(question.pairing, Some(Pairing::Disagreement(_))) && question.attempts > 1 {
-            let message = "a share of samples that disagree is one of single attempts";
-            note("disagreement-of-attempts", message, "plan with one attempt, or by the correlation");
-        }
-        if question.gate.is_some() && !question.spread.is_share {
-            let message = "gates are planned for samples that pass or fail";
-            note("gate-of-scores", message, "plan with the rate at which samples pass");
-        }
-        if question.clusters.is_some() && question.gate.is_some() {
-            let message = "a gate's exact size was multiplied by the design effect, which is an approximation";
-            note("gate-of-clusters", message, "leave some room");
-        }
-        notes
+        let has_gate = question.gate.is_some();
+        let by_disagreement = matches!(question.pairing, Some(Pairing::Disagreement(_)));
+        let all = [
+            (question.attempts > 1 && question.spread.within.is_none(), Caveat::UnknownAttempts),
+            (question.difference.is_some() && question.pairing.is_none(), Caveat::UnknownPairing),
+            (by_disagreement && question.attempts > 1, Caveat::DisagreementOfAttempts),
+            (has_gate && !question.spread.is_share, Caveat::GateOfScores),
+            (has_gate && question.clusters.is_some(), Caveat::GateOfClusters),
+        ];
+        all.into_iter().filter(|(applies, _)| *applies).map(|(_, caveat)| caveat).collect()
     }
 }
 

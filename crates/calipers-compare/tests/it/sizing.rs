@@ -6,7 +6,7 @@ use calipers_compare::sizing::{
 use calipers_core::stats::Undefined;
 use calipers_core::stats::power::{Clusters, Costs, Variances};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Context, Samples, accuracy, f1, mean, mean_score};
+use calipers_core::{Caveat, Context, Samples, accuracy, f1, mean, mean_score};
 use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 
@@ -172,7 +172,7 @@ fn attempts_are_worth_their_price_while_their_luck_dominates() {
     assert_eq!(once.cost, once.samples as f64 * 11.0);
     let unknown = plan(&SizingQuestion { spread: Spread::of_rate(0.6).unwrap(), attempts: 5, ..asked });
     assert!(unknown.attempts.unwrap().optimal.is_err());
-    assert_eq!(&*unknown.caveats[0].id, "unknown-attempts");
+    assert_eq!(unknown.caveats[0], Caveat::UnknownAttempts);
 }
 
 #[test]
