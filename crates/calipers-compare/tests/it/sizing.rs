@@ -259,7 +259,7 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     assert_eq!((once.spread.within, once.spread.is_share), (None, false));
     assert!((once.spread.between - 0.13).abs() < 1e-12);
     let error = Pilot::of_run(&run(&[vec![0.2]]), &measure).unwrap_err();
-    assert!(error.to_string().contains("needs at least 2 values, has 1"), "{error}");
+    assert!(error.to_string().contains("a pilot needs scores of at least two samples"), "{error}");
     let mut confusions = Samples::new();
     confusions.push(1).field("predicted", true).field("actual", true);
     let error = Pilot::of_run(&confusions, &PilotMeasure { metric: &by_f1, ..measure }).unwrap_err();
@@ -285,7 +285,7 @@ fn two_runs_show_the_variance_of_their_differences() {
     let mut elsewhere = Samples::new();
     elsewhere.push("x").score("score", 1.0);
     let error = variance_of_differences([&a, &elsewhere], &measure).unwrap_err();
-    assert!(error.to_string().contains("the runs cannot be paired"), "{error}");
+    assert!(error.to_string().contains("the runs share fewer than two samples with a score"), "{error}");
 }
 
 #[test]
