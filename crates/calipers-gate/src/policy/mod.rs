@@ -12,9 +12,9 @@ mod threshold;
 
 pub use calipers_core::{Mistake, Span, Spanned, Text};
 pub(crate) use formula::normalized;
-pub use formula::{Arithmetic, Expression, Formula, Function, Node};
+pub use formula::{Arithmetic, Expression, Formula, Function, Node, UndefinedOperation};
 pub use read::KEYS;
-pub use threshold::{Comparison, Rule, Threshold, WrittenUnit, rule_text};
+pub use threshold::{Comparison, MetricRule, Rule, Threshold, WrittenUnit, rule_text};
 
 use std::sync::Arc;
 
