@@ -3,7 +3,6 @@
 
 mod bad_input;
 mod calibration;
-mod caveats;
 mod docs;
 mod inspect_edges;
 mod inspect_values;
