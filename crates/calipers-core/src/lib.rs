@@ -8,14 +8,14 @@
 //! neither is ever 0.
 
 mod caveat;
-mod data;
+pub mod data;
 mod error;
 mod excerpt;
 pub mod metric;
 pub mod plan;
 pub mod reduce;
 mod span;
-mod task;
+pub mod task;
 mod verdict;
 mod words;
 

@@ -34,7 +34,7 @@ pub use document::read_document;
 pub use edit::edited_policy;
 pub use error::{Place, ReadError, printable};
 pub use folder_cache::FolderCache;
-pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_shards, sample_place};
+pub use formats::{Format, InspectLog, Sink, choose, formats, read, read_as, read_shards, sample_place};
 pub use log::{
     EarlyStop, EarlyStopping, Ending, EvalLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep,
     LoggedAttempt, LoggedAttempts, Resumed, log_id, log_name, read_attempts, timestamp,

@@ -11,7 +11,7 @@ mod syntax;
 mod threshold;
 
 pub use calipers_core::{Mistake, Span, Spanned, Text};
-pub(crate) use formula::normalized;
+pub use formula::normalized;
 pub use formula::{Arithmetic, Expression, Formula, Function, Node};
 pub use read::KEYS;
 pub use threshold::{Comparison, Rule, Threshold, WrittenUnit, rule_text};

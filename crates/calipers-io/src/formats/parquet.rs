@@ -49,6 +49,10 @@ impl Format for Parquet {
         native::whole(self.read_shards(source, &Wanted::everything()))
     }
 
+    fn can_stream(&self) -> bool {
+        true
+    }
+
     fn stream(&self, source: &Source, wanted: &Wanted, sink: &Sink<'_>) -> bool {
         guarded(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
     }
