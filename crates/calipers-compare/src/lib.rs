@@ -9,7 +9,8 @@ mod compare;
 pub mod sizing;
 
 pub use compare::{
-    Attempts, CategoryChange, Change, CompareReport, Comparison, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
-    Matching, MetricComparison, Pair, Provenance, Question, Ranked, Ranking, Run, RunOrigin, SampleChange,
-    SampleChanges, Scale, Settings, Standing, Tested, compare,
+    AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareProvenance, CompareQuestion,
+    CompareReport, CompareSettings, ComparedRun, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding,
+    Matching, MetricComparison, RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges, SamplePair,
+    compare,
 };

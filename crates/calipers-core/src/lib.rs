@@ -19,7 +19,7 @@ pub mod task;
 mod verdict;
 mod words;
 
-pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed};
+pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed, Verdict};
 pub use caveat::Caveat;
 pub use data::*;
 pub use error::{Error, ErrorKind, Place};
@@ -35,7 +35,7 @@ pub use reduce::{
 };
 pub use span::{Mistake, Span, Spanned, Text, quoted};
 pub use task::*;
-pub use verdict::{Note, Verdict};
+pub use verdict::Note;
 pub use words::{brief, counted};
 
 /// The known name nearest to what was written, if one is near enough to be meant.

@@ -6,7 +6,7 @@ use crate::gate::words::gate_name;
 use crate::numbers::{Scale as Numbers, factor, number};
 use crate::screen::Screen;
 use crate::text::{clean, left, right, shortened};
-use calipers_compare::{Attempts, CompareReport, Comparison, MetricComparison, SampleChange, Scale};
+use calipers_compare::{AttemptCounts, ChangeScale, CompareReport, MetricComparison, RunComparison, SampleChange};
 use calipers_core::{Report, RunReport, ScoreResult, Unit};
 use calipers_gate::{GateReport, GateResult};
 use unicode_width::UnicodeWidthStr;
@@ -198,9 +198,9 @@ pub fn compare_plot(report: &CompareReport, screen: Screen, ink: Ink) -> String 
             })
             .collect()
     };
-    let is_rate = |metric: &MetricComparison| metric.scale == Scale::Difference && metric.unit == Unit::Rate;
-    let is_score = |metric: &MetricComparison| metric.scale == Scale::Difference && metric.unit != Unit::Rate;
-    let is_ratio = |metric: &MetricComparison| metric.scale == Scale::Ratio;
+    let is_rate = |metric: &MetricComparison| metric.scale == ChangeScale::Difference && metric.unit == Unit::Rate;
+    let is_score = |metric: &MetricComparison| metric.scale == ChangeScale::Difference && metric.unit != Unit::Rate;
+    let is_ratio = |metric: &MetricComparison| metric.scale == ChangeScale::Ratio;
     let forests = [
         Forest {
             title: "change in points; the dotted line is no change".into(),
@@ -222,7 +222,7 @@ pub fn compare_plot(report: &CompareReport, screen: Screen, ink: Ink) -> String 
         },
     ];
     let mut sections: Vec<String> = forests.iter().map(|forest| forest.text(screen, ink)).collect();
-    if let [Comparison { samples: Ok(samples), .. }] = &report.comparisons[..] {
+    if let [RunComparison { samples: Ok(samples), .. }] = &report.comparisons[..] {
         sections.push(sparks(&samples.flaky, screen, ink));
     }
     joined(sections)
@@ -251,7 +251,7 @@ fn sparks(flaky: &[SampleChange], screen: Screen, ink: Ink) -> String {
 }
 
 /// A letter for each attempt, or for each tenth of many.
-fn spark(told: Attempts, ink: Ink) -> String {
+fn spark(told: AttemptCounts, ink: Ink) -> String {
     const MOST: u64 = 10;
     let letters = ink.letters();
     let total = told.told.min(MOST);

@@ -8,8 +8,8 @@
 //! one task only the first is a fresh sample.
 
 use crate::Undefined;
-use crate::gate::Decision;
 use crate::special::BetaTails;
+use crate::threshold_test::Verdict;
 
 /// Evidence for and against a share of at least a threshold, valid at all times at once.
 ///
@@ -19,15 +19,15 @@ use crate::special::BetaTails;
 /// vanish.
 ///
 /// ```
-/// use calipers_stats::{eprocess::BinaryEprocess, gate::Decision};
+/// use calipers_stats::{eprocess::BinaryEprocess, threshold_test::Verdict};
 ///
 /// let mut evidence = BinaryEprocess::new(0.8)?;
 /// let mut samples = 0;
-/// while evidence.decision(0.05)? == Decision::Inconclusive {
+/// while evidence.verdict(0.05)? == Verdict::Undecided {
 ///     evidence.observe(true);
 ///     samples += 1;
 /// }
-/// assert_eq!((evidence.decision(0.05)?, samples), (Decision::Pass, 20));
+/// assert_eq!((evidence.verdict(0.05)?, samples), (Verdict::Pass, 20));
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -135,18 +135,18 @@ impl BinaryEprocess {
         self.log_e_fail_max
     }
 
-    /// Pass if E⁺ has ever reached 1/α, else fail if E⁻ has, else inconclusive. Undefined for α outside (0, 1).
+    /// Pass if E⁺ has ever reached 1/α, else fail if E⁻ has, else undecided. Undefined for α outside (0, 1).
     ///
     /// Once decided it stays decided, so a report may be written at any time. P(ever pass | share ≤ T) ≤ α and
     /// P(ever fail | share ≥ T) ≤ α.
-    pub fn decision(&self, alpha: f64) -> Result<Decision, Undefined> {
+    pub fn verdict(&self, alpha: f64) -> Result<Verdict, Undefined> {
         let needed = -Undefined::check_open_unit("alpha", alpha)?.ln();
         Ok(if self.log_e_pass_max >= needed {
-            Decision::Pass
+            Verdict::Pass
         } else if self.log_e_fail_max >= needed {
-            Decision::Fail
+            Verdict::Fail
         } else {
-            Decision::Inconclusive
+            Verdict::Undecided
         })
     }
 }

@@ -6,8 +6,8 @@
 
 use crate::cluster::{ClusterEstimate, clustered};
 use crate::components::{Estimand, FixedSuite, UnitMoments};
-use crate::gate::Decision;
 use crate::sum::ExactSum;
+use crate::threshold_test::Verdict;
 use crate::{Confidence, Interval, Method, Moments, Undefined, mean, special};
 
 /// The matched values of two runs, folded.
@@ -273,15 +273,15 @@ impl Difference {
     /// Is the first at most `margin` worse than the second? Judged at error `alpha` on each side.
     ///
     /// H0: δ ≤ −margin. Pass when p < alpha; fail when the opposite is as sure, P(T < t) < alpha; else
-    /// inconclusive. Undefined for a margin that is not positive and when the differences do not vary.
+    /// undecided. Undefined for a margin that is not positive and when the differences do not vary.
     ///
     /// ```
-    /// use calipers_stats::{gate::Decision, paired::paired};
+    /// use calipers_stats::{threshold_test::Verdict, paired::paired};
     ///
     /// let (candidate, baseline) = ([0.8, 0.7, 0.9, 0.6, 0.8], [0.8, 0.6, 0.9, 0.7, 0.8]);
     /// let difference = paired(&candidate, &baseline)?.difference()?;
-    /// assert_eq!(difference.noninferiority(0.2, 0.05)?.decision, Decision::Pass);
-    /// assert_eq!(difference.noninferiority(0.01, 0.05)?.decision, Decision::Inconclusive);
+    /// assert_eq!(difference.noninferiority(0.2, 0.05)?.verdict, Verdict::Pass);
+    /// assert_eq!(difference.noninferiority(0.01, 0.05)?.verdict, Verdict::Undecided);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn noninferiority(&self, margin: f64, alpha: f64) -> Result<NonInferiority, Undefined> {
@@ -289,15 +289,15 @@ impl Difference {
         Undefined::check_open_unit("alpha", alpha)?;
         let t = self.t_against(-margin)?;
         let (p, opposite) = (special::t_cdf(-t, self.df), special::t_cdf(t, self.df));
-        let decision = if p < alpha {
-            Decision::Pass
+        let verdict = if p < alpha {
+            Verdict::Pass
         } else if opposite < alpha {
-            Decision::Fail
+            Verdict::Fail
         } else {
-            Decision::Inconclusive
+            Verdict::Undecided
         };
         let lower = self.mean - special::t_quantile(1.0 - alpha, self.df) * self.stderr;
-        Ok(NonInferiority { margin, alpha, p, lower, decision })
+        Ok(NonInferiority { margin, alpha, p, lower, verdict })
     }
 
     /// The p-value that the two differ by less than `margin` either way, by two one-sided tests (Schuirmann 1987).
@@ -341,7 +341,7 @@ pub struct NonInferiority {
     /// The one-sided lower bound of the difference at level 1 − alpha; above −margin exactly when passed.
     pub lower: f64,
     /// What it comes to.
-    pub decision: Decision,
+    pub verdict: Verdict,
 }
 
 #[cfg(test)]
@@ -425,14 +425,14 @@ mod tests {
         }
 
         #[test]
-        fn the_decision_agrees_with_the_bounds((a, b) in two_runs(), margin in 1.0f64..500.0) {
+        fn the_verdict_agrees_with_the_bounds((a, b) in two_runs(), margin in 1.0f64..500.0) {
             let difference = paired(&a, &b).unwrap().difference().unwrap();
             let answer = difference.noninferiority(margin, 0.05).unwrap();
             let upper = difference.interval(Confidence::upper(0.95).unwrap()).unwrap().upper.unwrap();
-            match answer.decision {
-                Decision::Pass => prop_assert!(answer.lower > -margin),
-                Decision::Fail => prop_assert!(upper < -margin),
-                Decision::Inconclusive => prop_assert!(answer.lower <= -margin && upper >= -margin),
+            match answer.verdict {
+                Verdict::Pass => prop_assert!(answer.lower > -margin),
+                Verdict::Fail => prop_assert!(upper < -margin),
+                Verdict::Undecided => prop_assert!(answer.lower <= -margin && upper >= -margin),
             }
         }
     }

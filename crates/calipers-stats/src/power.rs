@@ -5,8 +5,8 @@
 //! ([`PairedDesign::detectable`]).
 
 use crate::Undefined;
-use crate::gate::{Direction, Gate, PowerWalk, critical_successes};
 use crate::special::{binomial_at_least, noncentral_t_cdf, normal_quantile, smallest, t_quantile};
+use crate::threshold_test::{Direction, PowerWalk, ThresholdTest, critical_successes};
 
 /// A test to be planned for: its error rate and its sides.
 ///
@@ -285,15 +285,15 @@ pub struct GatePower {
 /// Undefined without samples and for a share outside [0, 1].
 ///
 /// ```
-/// use calipers_stats::{gate::Gate, power::gate_power};
+/// use calipers_stats::{threshold_test::ThresholdTest, power::gate_power};
 ///
-/// let power = gate_power(Gate::at_least(0.8, 0.05)?, 0.9, 100)?;
+/// let power = gate_power(ThresholdTest::at_least(0.8, 0.05)?, 0.9, 100)?;
 /// assert_eq!(power.critical_successes, Some(87));
 /// assert!((power.power - 0.8761232074).abs() < 1e-10);
-/// assert_eq!(gate_power(Gate::at_least(0.95, 0.05)?, 0.99, 20)?.critical_successes, None);
+/// assert_eq!(gate_power(ThresholdTest::at_least(0.95, 0.05)?, 0.99, 20)?.critical_successes, None);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
-pub fn gate_power(gate: Gate, true_share: f64, samples: u64) -> Result<GatePower, Undefined> {
+pub fn gate_power(gate: ThresholdTest, true_share: f64, samples: u64) -> Result<GatePower, Undefined> {
     let share = gate_share(gate, true_share)?;
     if samples == 0 {
         return Err(Undefined::Empty);
@@ -307,7 +307,7 @@ pub fn gate_power(gate: Gate, true_share: f64, samples: u64) -> Result<GatePower
 }
 
 /// The true share as the gate counts: of successes, or of failures when it asks for "at most".
-fn gate_share(gate: Gate, true_share: f64) -> Result<f64, Undefined> {
+fn gate_share(gate: ThresholdTest, true_share: f64) -> Result<f64, Undefined> {
     if !(0.0..=1.0).contains(&true_share) {
         return Err(Undefined::OutOfRange { what: "true share", value: true_share, allowed: "between 0 and 1" });
     }
@@ -330,14 +330,14 @@ pub struct GateSampleSize {
 /// as when the true share is no better than the threshold.
 ///
 /// ```
-/// use calipers_stats::{gate::Gate, power::gate_sample_size};
+/// use calipers_stats::{threshold_test::ThresholdTest, power::gate_sample_size};
 ///
-/// let size = gate_sample_size(Gate::at_least(0.8, 0.05)?, 0.9, 0.8, 10_000)?;
+/// let size = gate_sample_size(ThresholdTest::at_least(0.8, 0.05)?, 0.9, 0.8, 10_000)?;
 /// assert_eq!((size.first, size.stable), (82, Some(94)));
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn gate_sample_size(
-    gate: Gate,
+    gate: ThresholdTest,
     true_share: f64,
     power: f64,
     samples_max: u64,
@@ -502,7 +502,7 @@ mod tests {
         #[test]
         fn gate_sizes_agree_with_the_power_at_each_size(threshold in 0.3..0.95f64, gain in 0.2..0.8f64, power in 0.5..0.95f64) {
             let share = threshold + gain * (1.0 - threshold);
-            let gate = Gate::at_least(threshold, 0.05).unwrap();
+            let gate = ThresholdTest::at_least(threshold, 0.05).unwrap();
             let Ok(size) = gate_sample_size(gate, share, power, 1500) else { return Ok(()) };
             let at = |samples| gate_power(gate, share, samples).unwrap().power;
             prop_assert!((1..size.first).all(|samples| at(samples) < power));
@@ -512,7 +512,7 @@ mod tests {
                 prop_assert!(stable == size.first || at(stable - 1) < power);
             }
             // Counting failures instead asks the same question.
-            let mirrored = Gate::at_most(1.0 - threshold, 0.05).unwrap();
+            let mirrored = ThresholdTest::at_most(1.0 - threshold, 0.05).unwrap();
             prop_assert!((gate_power(mirrored, 1.0 - share, 200).unwrap().power - at(200)).abs() < 1e-9);
         }
     }
@@ -527,7 +527,7 @@ mod tests {
         assert!(sample_size_z(Effect { delta: 0.1, sd: 1.0 }, test, 0.01).is_err());
         assert!(paired_t_sample_size(Effect { delta: 1e-300, sd: 1.0 }, test, 0.8).is_err());
         assert!(two_proportions_sample_size(0.5, 0.5, test, 0.8).is_err());
-        let gate = Gate::at_least(0.8, 0.05).unwrap();
+        let gate = ThresholdTest::at_least(0.8, 0.05).unwrap();
         assert!(matches!(gate_sample_size(gate, 0.8, 0.8, 5000), Err(Undefined::Unattainable { .. })));
         let no_between = Components { between: 0.0, within: 0.1 };
         assert!(optimal_attempts(no_between, Costs { sample: 1.0, attempt: 1.0 }).is_err());

@@ -51,7 +51,7 @@ impl CompareOptions {
 /// Compares the first run with every other one, by the metrics that are asked for or those that the records speak of.
 ///
 /// ```
-/// use calipers::compare::{Change, CompareOptions, compare};
+/// use calipers::compare::{ChangeVerdict, CompareOptions, compare};
 /// use calipers::io::Source;
 /// use calipers::{LoadedRun, Selection};
 ///
@@ -64,7 +64,7 @@ impl CompareOptions {
 /// };
 /// let report = compare(&[run("new.jsonl", 20)?, run("old.jsonl", 10)?], &selection, &options)?;
 /// let accuracy = &report.comparisons[0].metrics[0];
-/// assert_eq!((accuracy.metric.as_str(), accuracy.verdict), ("accuracy", Change::Regressed));
+/// assert_eq!((accuracy.metric.as_str(), accuracy.verdict), ("accuracy", ChangeVerdict::Regressed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptions) -> Result<CompareReport, Error> {
@@ -76,7 +76,7 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
         Some(metrics) => metrics.clone(),
         None => metrics_of(&all, &reducer, &context, &options.registry, &mut notes)?,
     };
-    let question = Question {
+    let question = CompareQuestion {
         metrics: &metrics,
         registry: &options.registry,
         reducer,
@@ -87,10 +87,10 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
         correction: options.correction,
         pass_rule: PassRule::default(),
     };
-    let named: Vec<Run<'_>> = runs.iter().map(|run| Run { name: run.name.clone(), samples: &run.samples }).collect();
+    let named: Vec<ComparedRun<'_>> = runs.iter().map(|run| ComparedRun { name: run.name.clone(), samples: &run.samples }).collect();
     let mut report = calipers_compare::compare(&named, &question)?;
     report.caveats.splice(0..0, notes);
-    report.provenance = Provenance {
+    report.provenance = CompareProvenance {
         runs: runs.iter().map(origin).collect(),
         filter: selection.filter.clone(),
         scorers: selection.scorers.clone(),

@@ -3,8 +3,8 @@
 use crate::compare::{metrics_of, reducer_of};
 use crate::{LoadedRun, Needs, Selection, TOOL};
 pub use calipers_compare::sizing::*;
-use calipers_core::stats::gate::Direction;
 use calipers_core::stats::power::{Costs, Variances};
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Error, Metric, Note, Registry, Unit};
 
 /// What a plan is to answer, whatever it rests on.
@@ -71,7 +71,7 @@ impl PilotOptions {
 /// ```
 pub fn plan(spread: Spread, wanted: &PlanQuestion) -> Result<PlanReport, Error> {
     let unit = if spread.is_share { Unit::Rate } else { Unit::Plain };
-    answered(question(spread, wanted), Basis::Assumed, unit, Vec::new())
+    answered(question(spread, wanted), PlanBasis::Assumed, unit, Vec::new())
 }
 
 /// A plan by a run, and by a second one on the same samples if there is one.
@@ -93,13 +93,13 @@ pub fn plan_by_run(
         None => first(metrics_of(&all, &reducer, &context, &options.registry, &mut notes)?, &mut notes),
     };
     let cluster = options.cluster.as_deref();
-    let measure = Measure { metric: &metric, reducer: &reducer, context: &context, cluster };
+    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster };
     let pilot = Pilot::of_run(&run.samples, &measure)?;
     let shown: Option<Variances> = against
         .map(|against| variance_of_differences([&run.samples, &against.samples], &measure))
         .transpose()?;
     let unit = if pilot.spread.is_share { Unit::Rate } else { options.registry.sense(&metric).0 };
-    let asked = Question {
+    let asked = SizingQuestion {
         attempts: wanted.attempts.unwrap_or_else(|| (pilot.attempts.round() as u64).max(1)),
         clusters: pilot.clusters,
         pairing: shown.map(Pairing::Measured).or(wanted.pairing),
@@ -116,7 +116,7 @@ pub fn plan_by_run(
         filter: selection.filter.clone(),
         scorers: selection.scorers.clone(),
     };
-    answered(asked, Basis::Run(Box::new(pilot)), unit, notes)
+    answered(asked, PlanBasis::Run(Box::new(pilot)), unit, notes)
 }
 
 /// The first of several metrics, and a word about the others.
@@ -132,8 +132,8 @@ fn first(metrics: Vec<Metric>, notes: &mut Vec<Note>) -> Metric {
     metrics.into_iter().next().expect("records speak of at least one metric")
 }
 
-fn question(spread: Spread, wanted: &PlanQuestion) -> Question {
-    Question {
+fn question(spread: Spread, wanted: &PlanQuestion) -> SizingQuestion {
+    SizingQuestion {
         spread,
         level: wanted.level,
         power: wanted.power,
@@ -148,7 +148,7 @@ fn question(spread: Spread, wanted: &PlanQuestion) -> Question {
     }
 }
 
-fn answered(question: Question, basis: Basis, unit: Unit, notes: Vec<Note>) -> Result<PlanReport, Error> {
+fn answered(question: SizingQuestion, basis: PlanBasis, unit: Unit, notes: Vec<Note>) -> Result<PlanReport, Error> {
     let mut sizing = size(&question)?;
     sizing.caveats.splice(0..0, notes);
     Ok(PlanReport { question, basis, unit, sizing, tool: TOOL.to_owned() })

@@ -2,7 +2,7 @@
 
 use crate::arguments::Metrics;
 use crate::exit::{Failure, print};
-use calipers::stats::gate::Direction;
+use calipers::stats::threshold_test::Direction;
 use calipers::{About, Registry};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

@@ -9,8 +9,8 @@ use calipers::compare::Loaded;
 use calipers::policy::{Comparison, Span, Threshold};
 use calipers::render::{plan_json, plan_text};
 use calipers::sizing::{Measured, Pairing, PlanReport, Spread, Wanted, plan, plan_by_run};
-use calipers::stats::gate::Direction;
 use calipers::stats::power::Costs;
+use calipers::stats::threshold_test::Direction;
 use calipers::{Registry, Unit};
 use clap::Args;
 

@@ -1,21 +1,21 @@
 //! Which sample of one run is which of another.
 
-use super::Run;
-use super::comparison::Matching;
+use super::ComparedRun;
+use super::compare_report::Matching;
 use calipers_core::{Error, ErrorKind, SampleId, Samples, Value};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// Two runs joined by the names of their samples, in the order of the names: that of arrival must not show.
-pub(super) struct Joined {
-    pub(super) pairs: Vec<Shared>,
+pub(super) struct RunMatch {
+    pub(super) pairs: Vec<MatchedSample>,
     pub(super) only_candidate: Vec<u32>,
     pub(super) only_baseline: Vec<u32>,
     pub(super) matching: Matching,
 }
 
 /// A sample that both runs have.
-pub(super) struct Shared {
+pub(super) struct MatchedSample {
     pub(super) id: SampleId,
     /// Its place in the candidate.
     pub(super) candidate: u32,
@@ -26,8 +26,12 @@ pub(super) struct Shared {
     pub(super) cluster: u32,
 }
 
-impl Joined {
-    pub(super) fn new(candidate: &Run<'_>, baseline: &Run<'_>, cluster: Option<&str>) -> Result<Self, Error> {
+impl RunMatch {
+    pub(super) fn new(
+        candidate: &ComparedRun<'_>,
+        baseline: &ComparedRun<'_>,
+        cluster: Option<&str>,
+    ) -> Result<Self, Error> {
         let (ours, theirs) = (candidate.samples, baseline.samples);
         let places: HashMap<SampleId, u32> = theirs.ids().zip(0..).collect();
         let mut is_taken = vec![false; theirs.len()];
@@ -39,7 +43,7 @@ impl Joined {
             };
             is_taken[other as usize] = true;
             let category = fact(ours, place, "category").or_else(|| fact(theirs, other, "category"));
-            pairs.push(Shared { id, candidate: place, baseline: other, category, cluster: 0 });
+            pairs.push(MatchedSample { id, candidate: place, baseline: other, category, cluster: 0 });
         }
         pairs.sort_by(|a, b| a.id.cmp(&b.id));
         let only_baseline: Vec<u32> =

@@ -5,19 +5,19 @@
 //!
 //! Cost: a join by hash and a few passes over columns; a quantile is resampled, for about half a second at most.
 
-mod change;
-mod comparison;
-mod effect;
-mod flips;
+mod compare_report;
 mod matching;
-mod measured;
+mod metric_change;
 mod ranking;
+mod run_metric;
+mod sample_changes;
 mod sampling;
+mod verdicts;
 
-pub use comparison::{
-    Attempts, CategoryChange, Change, CompareReport, Comparison, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
-    Matching, MetricComparison, Pair, Provenance, Ranked, Ranking, RunOrigin, SampleChange, SampleChanges, Scale,
-    Settings, Standing, Tested,
+pub use compare_report::{
+    AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareProvenance, CompareReport,
+    CompareSettings, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, Matching, MetricComparison,
+    RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges, SamplePair,
 };
 
 use calipers_core::metric::RunRows;
@@ -25,15 +25,15 @@ use calipers_core::{Context, Error, Figure, Metric, Note, PassRule, Reason, Redu
 use calipers_core::{Tally, Undefined, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::multiplicity::Correction;
-use change::{Draft, conclude};
-use effect::{Effect, Sides, scale_of};
 use hashbrown::HashMap;
-use matching::Joined;
+use matching::RunMatch;
 pub(crate) use matching::fact;
-use measured::{Asked, Measured, RESOURCES, resource, timeouts};
+use metric_change::{MetricChange, MetricPair, scale_of};
+use run_metric::{ComparedMetric, RESOURCES, RunMetric, resource, timeouts};
+use verdicts::{MetricDraft, conclude};
 
 /// A run by its name.
-pub struct Run<'a> {
+pub struct ComparedRun<'a> {
     /// The name used in reports.
     pub name: String,
     /// Its samples.
@@ -41,7 +41,7 @@ pub struct Run<'a> {
 }
 
 /// What is asked of runs, and how it is to be answered. Nothing here has a default.
-pub struct Question<'a> {
+pub struct CompareQuestion<'a> {
     /// The metrics to compare.
     pub metrics: &'a [Metric],
     /// What is known about metrics: their units and better sides.
@@ -72,7 +72,7 @@ const POWER: f64 = 0.8;
 /// can use. Runs that cannot be compared are no failure: the report says why, and is undecided.
 ///
 /// ```
-/// use calipers_compare::{Change, Question, Run, compare};
+/// use calipers_compare::{ChangeVerdict, CompareQuestion, ComparedRun, compare};
 /// use calipers_core::stats::components::Estimand;
 /// use calipers_core::stats::multiplicity::Correction;
 /// use calipers_core::{Context, PassRule, Registry, Samples, accuracy, mean_score};
@@ -82,8 +82,8 @@ const POWER: f64 = 0.8;
 ///     candidate.push(id).score("match", if id < 20 { "C" } else { "I" });
 ///     baseline.push(id).score("match", if id < 30 { "C" } else { "I" });
 /// }
-/// let runs = [("new", &candidate), ("old", &baseline)].map(|(name, samples)| Run { name: name.into(), samples });
-/// let report = compare(&runs, &Question {
+/// let runs = [("new", &candidate), ("old", &baseline)].map(|(name, samples)| ComparedRun { name: name.into(), samples });
+/// let report = compare(&runs, &CompareQuestion {
 ///     metrics: &[accuracy()],
 ///     registry: &Registry::builtin(),
 ///     reducer: mean_score(),
@@ -96,25 +96,26 @@ const POWER: f64 = 0.8;
 /// })?;
 /// let accuracy = &report.comparisons[0].metrics[0];
 /// assert_eq!(accuracy.change.value, Ok(-0.25));
-/// assert_eq!(accuracy.verdict, Change::Regressed);
+/// assert_eq!(accuracy.verdict, ChangeVerdict::Regressed);
 /// assert_eq!(accuracy.sentence, "accuracy has regressed");
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
-pub fn compare(runs: &[Run<'_>], question: &Question<'_>) -> Result<CompareReport, Error> {
+pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Result<CompareReport, Error> {
     check(runs, question)?;
-    let asked: Vec<Asked> = question.metrics.iter().map(|metric| Asked::new(metric, question.registry)).collect();
+    let asked: Vec<ComparedMetric> =
+        question.metrics.iter().map(|metric| ComparedMetric::new(metric, question.registry)).collect();
     let rows: Vec<RunRows<'_>> = runs.iter().map(|run| RunRows::new(run.samples)).collect();
     let measured = asked.iter().map(|asked| measure(asked, runs, &rows, question));
-    let measured: Vec<Vec<Result<Measured, String>>> = measured.collect::<Result<_, Error>>()?;
+    let measured: Vec<Vec<Result<RunMetric, String>>> = measured.collect::<Result<_, Error>>()?;
     let mut drafts = Vec::new();
     for other in 1..runs.len() {
-        drafts.push(Drafts::new(runs, other, &asked, &measured, &rows, question)?);
+        drafts.push(ComparisonDraft::new(runs, other, &asked, &measured, &rows, question)?);
     }
     let each = drafts.iter_mut().flat_map(|drafts| drafts.metrics.iter_mut().chain(&mut drafts.resources));
-    let mut all: Vec<&mut Draft> = each.collect();
+    let mut all: Vec<&mut MetricDraft> = each.collect();
     let tested = conclude(&mut all, question.margin, question.context.confidence.level(), question.correction);
     let rankings = if runs.len() > 2 { rankings(&asked, runs, &measured, question)? } else { Vec::new() };
-    let comparisons: Vec<Comparison> = drafts.into_iter().map(Drafts::finish).collect();
+    let comparisons: Vec<RunComparison> = drafts.into_iter().map(ComparisonDraft::finish).collect();
     let (verdict, decided_by) = verdict(&comparisons);
     Ok(CompareReport {
         verdict,
@@ -123,11 +124,11 @@ pub fn compare(runs: &[Run<'_>], question: &Question<'_>) -> Result<CompareRepor
         comparisons,
         rankings,
         settings: settings(question, tested),
-        provenance: Provenance::default(),
+        provenance: CompareProvenance::default(),
     })
 }
 
-fn check(runs: &[Run<'_>], question: &Question<'_>) -> Result<(), Error> {
+fn check(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Result<(), Error> {
     if runs.len() < 2 {
         return Err(Error::argument("there is nothing to compare with", "name at least two runs"));
     }
@@ -141,8 +142,8 @@ fn check(runs: &[Run<'_>], question: &Question<'_>) -> Result<(), Error> {
     runs.iter().try_for_each(|run| run.samples.check_repeats())
 }
 
-fn settings(question: &Question<'_>, tested: u64) -> Settings {
-    Settings {
+fn settings(question: &CompareQuestion<'_>, tested: u64) -> CompareSettings {
+    CompareSettings {
         level: question.context.confidence.level(),
         seed: question.context.seed.0,
         reducer: question.reducer.name().to_owned(),
@@ -156,19 +157,19 @@ fn settings(question: &Question<'_>, tested: u64) -> Settings {
 
 /// A metric in each run, or why it is not known there. What is wrong in every run, or with a sample, is an error.
 fn measure(
-    asked: &Asked,
-    runs: &[Run<'_>],
+    asked: &ComparedMetric,
+    runs: &[ComparedRun<'_>],
     rows: &[RunRows<'_>],
-    question: &Question<'_>,
-) -> Result<Vec<Result<Measured, String>>, Error> {
+    question: &CompareQuestion<'_>,
+) -> Result<Vec<Result<RunMetric, String>>, Error> {
     let scorer = match asked.scorer(runs)? {
         Ok(scorer) => scorer,
         Err(why) => return Ok(runs.iter().map(|_| Err(why.clone())).collect()),
     };
-    let one = |(run, rows)| Measured::new(asked, run, rows, question, scorer.as_deref());
-    let measured: Vec<Result<Measured, Error>> = runs.iter().zip(rows).map(one).collect();
+    let one = |(run, rows)| RunMetric::new(asked, run, rows, question, scorer.as_deref());
+    let measured: Vec<Result<RunMetric, Error>> = runs.iter().zip(rows).map(one).collect();
     let is_everywhere = measured.iter().all(Result::is_err) && !runs.iter().any(|run| run.samples.is_empty());
-    let told = |(run, measured): (&Run<'_>, Result<Measured, Error>)| match measured {
+    let told = |(run, measured): (&ComparedRun<'_>, Result<RunMetric, Error>)| match measured {
         Ok(measured) => Ok(Ok(measured)),
         Err(error) if is_everywhere || error.place().sample.is_some() => Err(error),
         Err(error) => Ok(Err(format!("in `{}`, {}", run.name, error.kind()))),
@@ -177,37 +178,37 @@ fn measure(
 }
 
 /// A comparison whose p-values are not adjusted yet.
-struct Drafts {
-    comparison: Comparison,
-    metrics: Vec<Draft>,
-    resources: Vec<Draft>,
+struct ComparisonDraft {
+    comparison: RunComparison,
+    metrics: Vec<MetricDraft>,
+    resources: Vec<MetricDraft>,
 }
 
-impl Drafts {
+impl ComparisonDraft {
     fn new(
-        runs: &[Run<'_>],
+        runs: &[ComparedRun<'_>],
         other: usize,
-        asked: &[Asked],
-        measured: &[Vec<Result<Measured, String>>],
+        asked: &[ComparedMetric],
+        measured: &[Vec<Result<RunMetric, String>>],
         rows: &[RunRows<'_>],
-        question: &Question<'_>,
+        question: &CompareQuestion<'_>,
     ) -> Result<Self, Error> {
         let (candidate, baseline) = (&runs[0], &runs[other]);
-        let joined = Joined::new(candidate, baseline, question.cluster)?;
+        let joined = RunMatch::new(candidate, baseline, question.cluster)?;
         let problem = joined.problem(&candidate.name, &baseline.name);
-        let one = |(asked, measured): (&Asked, &Vec<Result<Measured, String>>)| {
+        let one = |(asked, measured): (&ComparedMetric, &Vec<Result<RunMetric, String>>)| {
             draft(asked, &measured[0], &measured[other], &joined, problem.as_deref(), question)
         };
         let metrics = asked.iter().zip(measured).map(one).collect();
         let samples = match &problem {
             Some(why) => Err(why.clone()),
-            None => flips::changes(candidate, baseline, &joined, question),
+            None => sample_changes::changes(candidate, baseline, &joined, question),
         };
         let resources = match &problem {
             Some(_) => Vec::new(),
             None => resources([candidate, baseline], [&rows[0], &rows[other]], &joined, question),
         };
-        let comparison = Comparison {
+        let comparison = RunComparison {
             candidate: candidate.name.clone(),
             baseline: baseline.name.clone(),
             matching: joined.matching,
@@ -219,27 +220,27 @@ impl Drafts {
         Ok(Self { comparison, metrics, resources })
     }
 
-    fn finish(self) -> Comparison {
-        let compared = |drafts: Vec<Draft>| drafts.into_iter().map(|draft| draft.comparison).collect();
-        Comparison { metrics: compared(self.metrics), resources: compared(self.resources), ..self.comparison }
+    fn finish(self) -> RunComparison {
+        let compared = |drafts: Vec<MetricDraft>| drafts.into_iter().map(|draft| draft.comparison).collect();
+        RunComparison { metrics: compared(self.metrics), resources: compared(self.resources), ..self.comparison }
     }
 }
 
 /// A metric of two runs before anything is adjusted.
 fn draft(
-    asked: &Asked,
-    candidate: &Result<Measured, String>,
-    baseline: &Result<Measured, String>,
-    joined: &Joined,
+    asked: &ComparedMetric,
+    candidate: &Result<RunMetric, String>,
+    baseline: &Result<RunMetric, String>,
+    joined: &RunMatch,
     problem: Option<&str>,
-    question: &Question<'_>,
-) -> Draft {
+    question: &CompareQuestion<'_>,
+) -> MetricDraft {
     let effect = match (candidate, baseline, problem) {
-        (_, _, Some(why)) => Effect::nothing(scale_of(asked, None), why),
-        (Ok(candidate), Ok(baseline), None) => Sides { asked, candidate, baseline, joined, question }.effect(),
-        (Err(why), _, None) | (_, Err(why), None) => Effect::nothing(scale_of(asked, None), why.as_str()),
+        (_, _, Some(why)) => MetricChange::nothing(scale_of(asked, None), why),
+        (Ok(candidate), Ok(baseline), None) => MetricPair { asked, candidate, baseline, joined, question }.effect(),
+        (Err(why), _, None) | (_, Err(why), None) => MetricChange::nothing(scale_of(asked, None), why.as_str()),
     };
-    let figure = |measured: &Result<Measured, String>| match measured {
+    let figure = |measured: &Result<RunMetric, String>| match measured {
         Ok(measured) => measured.figure.clone(),
         Err(why) => undefined(why),
     };
@@ -262,13 +263,13 @@ fn draft(
         permutation_p: found.permutation_p,
         estimands: effect.estimands,
         margin: None,
-        detectable: detectable.map(|change| if found.scale == Scale::Ratio { change.exp() } else { change }),
-        verdict: Change::Unknown,
+        detectable: detectable.map(|change| if found.scale == ChangeScale::Ratio { change.exp() } else { change }),
+        verdict: ChangeVerdict::Unknown,
         sentence: String::new(),
         categories: effect.categories,
         pairs: effect.pairs,
     };
-    Draft { comparison, found }
+    MetricDraft { comparison, found }
 }
 
 fn undefined(why: &str) -> Figure {
@@ -277,7 +278,12 @@ fn undefined(why: &str) -> Figure {
 }
 
 /// Latency, tokens and cost, where a run records them.
-fn resources(runs: [&Run<'_>; 2], rows: [&RunRows<'_>; 2], joined: &Joined, question: &Question<'_>) -> Vec<Draft> {
+fn resources(
+    runs: [&ComparedRun<'_>; 2],
+    rows: [&RunRows<'_>; 2],
+    joined: &RunMatch,
+    question: &CompareQuestion<'_>,
+) -> Vec<MetricDraft> {
     let is_recorded = |field: &str| runs.iter().any(|run| run.samples.fields().any(|known| &**known == field));
     let one = |(field, unit): (&str, Unit)| {
         let asked = resource(field, unit);
@@ -288,7 +294,12 @@ fn resources(runs: [&Run<'_>; 2], rows: [&RunRows<'_>; 2], joined: &Joined, ques
 }
 
 /// What a run spent, or why that is not known.
-fn spent(asked: &Asked, run: &Run<'_>, rows: &RunRows<'_>, question: &Question<'_>) -> Result<Measured, String> {
+fn spent(
+    asked: &ComparedMetric,
+    run: &ComparedRun<'_>,
+    rows: &RunRows<'_>,
+    question: &CompareQuestion<'_>,
+) -> Result<RunMetric, String> {
     let told = |error: Error| format!("in `{}`, {}", run.name, error.kind());
     if asked.unit == Unit::Milliseconds {
         let timeouts = timeouts(run, &question.context).map_err(told)?;
@@ -299,40 +310,41 @@ fn spent(asked: &Asked, run: &Run<'_>, rows: &RunRows<'_>, question: &Question<'
             ));
         }
     }
-    Measured::new(asked, run, rows, question, None).map_err(told)
+    RunMetric::new(asked, run, rows, question, None).map_err(told)
 }
 
 fn rankings(
-    asked: &[Asked],
-    runs: &[Run<'_>],
-    measured: &[Vec<Result<Measured, String>>],
-    question: &Question<'_>,
+    asked: &[ComparedMetric],
+    runs: &[ComparedRun<'_>],
+    measured: &[Vec<Result<RunMetric, String>>],
+    question: &CompareQuestion<'_>,
 ) -> Result<Vec<Ranking>, Error> {
     let mut clusters: HashMap<SampleId, u32> = HashMap::new();
     if question.cluster.is_some() {
         // Samples that all runs have are among those of the first two.
-        for pair in Joined::new(&runs[0], &runs[1], question.cluster)?.pairs {
+        for pair in RunMatch::new(&runs[0], &runs[1], question.cluster)?.pairs {
             clusters.insert(pair.id, pair.cluster);
         }
     }
-    let one = |(asked, measured): (&Asked, &Vec<_>)| ranking::ranking(asked, runs, measured, &clusters, question);
+    let one =
+        |(asked, measured): (&ComparedMetric, &Vec<_>)| ranking::ranking(asked, runs, measured, &clusters, question);
     Ok(asked.iter().zip(measured).map(one).collect())
 }
 
 /// Whether a regression is sure, and what decided.
-fn verdict(comparisons: &[Comparison]) -> (Verdict, String) {
-    let against = |comparison: &Comparison| match comparisons.len() {
+fn verdict(comparisons: &[RunComparison]) -> (Verdict, String) {
+    let against = |comparison: &RunComparison| match comparisons.len() {
         1 => String::new(),
         _ => format!(" against `{}`", comparison.baseline),
     };
     let all =
         || comparisons.iter().flat_map(|comparison| comparison.metrics.iter().map(move |metric| (comparison, metric)));
-    if let Some((comparison, metric)) = all().find(|(_, metric)| metric.verdict == Change::Regressed) {
+    if let Some((comparison, metric)) = all().find(|(_, metric)| metric.verdict == ChangeVerdict::Regressed) {
         return (Verdict::Fail, format!("{}{}", metric.sentence, against(comparison)));
     }
-    let known = all().filter(|(_, metric)| metric.verdict != Change::Unknown).count();
+    let known = all().filter(|(_, metric)| metric.verdict != ChangeVerdict::Unknown).count();
     let unknown: Vec<String> = all()
-        .filter(|(_, metric)| metric.verdict == Change::Unknown)
+        .filter(|(_, metric)| metric.verdict == ChangeVerdict::Unknown)
         .map(|(comparison, metric)| format!("{}{}", metric.sentence, against(comparison)))
         .collect();
     match (known, unknown.first()) {
@@ -348,7 +360,7 @@ fn verdict(comparisons: &[Comparison]) -> (Verdict, String) {
 }
 
 /// What to know about how two runs match.
-fn notes(comparison: &Comparison) -> Vec<Note> {
+fn notes(comparison: &RunComparison) -> Vec<Note> {
     let matching = &comparison.matching;
     let mut notes = Vec::new();
     let unmatched = matching.only_candidate.len() + matching.only_baseline.len();

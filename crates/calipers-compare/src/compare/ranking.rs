@@ -1,15 +1,15 @@
 //! Several runs in the order of a metric.
 
-use super::comparison::{Ranked, Ranking};
-use super::effect::Cells;
-use super::measured::{Asked, Measured};
-use super::sampling::{Values, mean_of_differences};
-use super::{Question, Run};
+use super::compare_report::{RankedRun, Ranking};
+use super::metric_change::SampleValues;
+use super::run_metric::{ComparedMetric, RunMetric};
+use super::sampling::{PairedValues, mean_of_differences};
+use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::mean_figure;
 use calipers_core::{Caveat, Context, Evidence, Figure, SampleId, Tally};
 use calipers_stats::cluster::clustered;
-use calipers_stats::gate::Direction;
 use calipers_stats::multiplicity::{Correction, adjust};
+use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Confidence, Moments};
 use hashbrown::HashMap;
 
@@ -18,23 +18,23 @@ use hashbrown::HashMap;
 /// Ranks come from paired tests of every two runs, adjusted by Holm whatever else is chosen: a run's best rank is one more
 /// than the number of runs that are surely better. Intervals are widened so that all of them hold together (Bonferroni).
 pub(super) fn ranking(
-    asked: &Asked,
-    runs: &[Run<'_>],
-    measured: &[Result<Measured, String>],
+    asked: &ComparedMetric,
+    runs: &[ComparedRun<'_>],
+    measured: &[Result<RunMetric, String>],
     clusters: &HashMap<SampleId, u32>,
-    question: &Question<'_>,
+    question: &CompareQuestion<'_>,
 ) -> Ranking {
     let rows = rows(asked, runs, measured, clusters, question);
     Ranking { metric: asked.name.clone(), unit: asked.unit, rows }
 }
 
 fn rows(
-    asked: &Asked,
-    runs: &[Run<'_>],
-    measured: &[Result<Measured, String>],
+    asked: &ComparedMetric,
+    runs: &[ComparedRun<'_>],
+    measured: &[Result<RunMetric, String>],
     clusters: &HashMap<SampleId, u32>,
-    question: &Question<'_>,
-) -> Result<Vec<Ranked>, String> {
+    question: &CompareQuestion<'_>,
+) -> Result<Vec<RankedRun>, String> {
     let direction = asked.direction.ok_or("neither side of the metric is better")?;
     let (ids, columns) = shared(runs, measured)?;
     let clusters: Option<Vec<u32>> = question.cluster.map(|_| ids.iter().map(|id| clusters[id]).collect());
@@ -43,15 +43,15 @@ fn rows(
     let apart = 1.0 - (1.0 - confidence.level()) / runs.len() as f64;
     let confidence = Confidence::two_sided(apart).unwrap_or(confidence);
     let context = Context { confidence, ..question.context.clone() };
-    let mut rows: Vec<Ranked> = (0..runs.len())
-        .map(|run| Ranked {
+    let mut rows: Vec<RankedRun> = (0..runs.len())
+        .map(|run| RankedRun {
             run: runs[run].name.clone(),
             figure: estimate(&columns[run], clusters.as_deref(), &context),
             best_rank: 1 + better.iter().filter(|(winner, loser)| *loser == run && *winner != run).count() as u64,
             worst_rank: (runs.len() - better.iter().filter(|(winner, _)| *winner == run).count()) as u64,
         })
         .collect();
-    let value = |row: &Ranked| row.figure.value.as_ref().copied().unwrap_or(f64::NAN);
+    let value = |row: &RankedRun| row.figure.value.as_ref().copied().unwrap_or(f64::NAN);
     rows.sort_by(|a, b| match direction {
         Direction::AtLeast => value(b).total_cmp(&value(a)),
         Direction::AtMost => value(a).total_cmp(&value(b)),
@@ -60,12 +60,15 @@ fn rows(
 }
 
 /// The samples of which every run has a value, in the order of their names, and those values run by run.
-fn shared(runs: &[Run<'_>], measured: &[Result<Measured, String>]) -> Result<(Vec<SampleId>, Vec<Vec<f64>>), String> {
+fn shared(
+    runs: &[ComparedRun<'_>],
+    measured: &[Result<RunMetric, String>],
+) -> Result<(Vec<SampleId>, Vec<Vec<f64>>), String> {
     let mut values: HashMap<SampleId, Vec<f64>> = HashMap::new();
     for (place, (run, measured)) in runs.iter().zip(measured).enumerate() {
         let measured = measured.as_ref().map_err(Clone::clone)?;
         let evidence = measured.evidence.as_ref().filter(|evidence| matches!(evidence, Evidence::Mean { .. }));
-        let cells = Cells::of(evidence.ok_or("only metrics that are means over samples are ranked")?, measured);
+        let cells = SampleValues::of(evidence.ok_or("only metrics that are means over samples are ranked")?, measured);
         for (id, sample) in run.samples.ids().zip(0..) {
             let Some(value) = cells.value(sample) else { continue };
             let known = values.entry(id).or_default();
@@ -89,20 +92,20 @@ fn surely_better(
     columns: &[Vec<f64>],
     clusters: Option<&[u32]>,
     direction: Direction,
-    question: &Question<'_>,
+    question: &CompareQuestion<'_>,
 ) -> Vec<(usize, usize)> {
     let (confidence, seed) = (question.context.confidence, question.context.seed);
     let pairs: Vec<(usize, usize)> =
         (0..columns.len()).flat_map(|a| (a + 1..columns.len()).map(move |b| (a, b))).collect();
     let found = pairs.iter().map(|&(a, b)| {
         let clusters = clusters.map(<[u32]>::to_vec);
-        let values = Values { candidate: columns[a].clone(), baseline: columns[b].clone(), clusters };
+        let values = PairedValues { candidate: columns[a].clone(), baseline: columns[b].clone(), clusters };
         mean_of_differences(&values, confidence, seed)
     });
     let found: Vec<_> = found.collect();
     let p_values: Vec<Option<f64>> = found.iter().map(|found| found.p.map(|(p, _)| p.clamp(0.0, 1.0))).collect();
     let adjusted = adjust(&p_values, Correction::Holm).expect("a p-value lies between 0 and 1");
-    let sure = |((&(a, b), found), p): ((&(usize, usize), &super::sampling::Found), Option<f64>)| {
+    let sure = |((&(a, b), found), p): ((&(usize, usize), &super::sampling::ChangeEstimate), Option<f64>)| {
         let estimate = found.estimate.as_ref().ok().filter(|_| p.is_some_and(|p| p <= 1.0 - confidence.level()))?;
         let first_wins = (*estimate > 0.0) == (direction == Direction::AtLeast);
         Some(if first_wins { (a, b) } else { (b, a) })

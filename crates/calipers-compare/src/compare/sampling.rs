@@ -1,6 +1,6 @@
 //! How surely a change lies on one side of a value.
 
-use super::comparison::{Discordance, Scale};
+use super::compare_report::{ChangeScale, Discordance};
 use calipers_core::{Caveat, Figure, Reason, Tally, Undefined};
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
 use calipers_stats::paired::{Difference, Pairs, paired, paired_clustered};
@@ -21,7 +21,7 @@ const FLIPS: u64 = 9999;
 
 /// What is known of the sampling of a change.
 #[derive(Clone, Debug)]
-pub(super) enum Law {
+pub(super) enum SamplingDistribution {
     /// Student's t.
     T(Difference),
     /// Resamples, ascending.
@@ -30,7 +30,7 @@ pub(super) enum Law {
     Same { units: u64 },
 }
 
-impl Law {
+impl SamplingDistribution {
     /// The p-value of "the change is `null` or more": small where it is surely below.
     pub(super) fn below(&self, null: f64) -> Option<f64> {
         match self {
@@ -72,15 +72,15 @@ impl Law {
 
 /// A change, on the scale of its test: a difference, or the logarithm of a ratio.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) scale: Scale,
+pub(super) struct ChangeEstimate {
+    pub(super) scale: ChangeScale,
     pub(super) n: u64,
     pub(super) method: &'static str,
     /// Candidate and baseline over the pairs.
     pub(super) sides: Option<(f64, f64)>,
     pub(super) estimate: Result<f64, String>,
     pub(super) interval: Option<Interval>,
-    pub(super) law: Option<Law>,
+    pub(super) law: Option<SamplingDistribution>,
     /// The two-sided p-value of no change, and the test.
     pub(super) p: Option<(f64, &'static str)>,
     /// Why there is no p-value.
@@ -93,9 +93,9 @@ pub(super) struct Found {
     pub(super) details: Vec<(&'static str, f64)>,
 }
 
-impl Found {
+impl ChangeEstimate {
     /// Nothing, and why.
-    pub(super) fn nothing(scale: Scale, n: u64, why: impl Into<String>) -> Self {
+    pub(super) fn nothing(scale: ChangeScale, n: u64, why: impl Into<String>) -> Self {
         let why = why.into();
         Self {
             scale,
@@ -117,14 +117,20 @@ impl Found {
     }
 
     /// An estimate of which nothing else is known yet.
-    pub(super) fn estimated(scale: Scale, n: u64, method: &'static str, sides: (f64, f64), estimate: f64) -> Self {
+    pub(super) fn estimated(
+        scale: ChangeScale,
+        n: u64,
+        method: &'static str,
+        sides: (f64, f64),
+        estimate: f64,
+    ) -> Self {
         let nothing = Self::nothing(scale, n, "");
         Self { method, sides: Some(sides), estimate: Ok(estimate), why: None, ..nothing }
     }
 
     /// The change as a figure, on the scale that it is shown on.
     pub(super) fn figure(&self, missing: u64) -> Figure {
-        let shown = |x: f64| if self.scale == Scale::Ratio { x.exp() } else { x };
+        let shown = |x: f64| if self.scale == ChangeScale::Ratio { x.exp() } else { x };
         let value = self.estimate.clone().map(shown);
         let value = value.map_err(|why| Undefined::new(Reason::Other(why.into()), f64::NAN));
         let mut figure = Figure::from_result(value, Tally { n: self.n, missing }, self.method);
@@ -141,11 +147,11 @@ impl Found {
     /// With t around the estimate.
     fn with_t(mut self, found: Difference, confidence: Confidence) -> Self {
         self.interval = found.interval(confidence).ok().map(|interval| match (self.scale, interval.method) {
-            (Scale::Ratio, Method::T) => Interval { method: Method::DeltaT, ..interval },
+            (ChangeScale::Ratio, Method::T) => Interval { method: Method::DeltaT, ..interval },
             _ => interval,
         });
         self.paired = Some(found);
-        self.law = Some(Law::T(found));
+        self.law = Some(SamplingDistribution::T(found));
         self.p = found.p_two_sided().ok().map(|p| (p, test_name(found.method)));
         self.details.push(("stderr", found.stderr));
         self.details.push(("df", found.df));
@@ -161,14 +167,14 @@ fn test_name(method: Method) -> &'static str {
 }
 
 /// The values of samples in both runs.
-pub(super) struct Values {
+pub(super) struct PairedValues {
     pub(super) candidate: Vec<f64>,
     pub(super) baseline: Vec<f64>,
     /// The cluster of each, if they go together.
     pub(super) clusters: Option<Vec<u32>>,
 }
 
-impl Values {
+impl PairedValues {
     fn pairs(&self) -> Pairs {
         paired(&self.candidate, &self.baseline).expect("a pair has two values")
     }
@@ -223,13 +229,14 @@ impl Values {
 /// Pairs of 0 and 1 that do not go together are tested by McNemar's exact test, and while few of them are discordant their
 /// interval is Newcombe's. Everything else has t: around the plain error, or around the cluster-robust one (CR2,
 /// Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
-pub(super) fn mean_of_differences(values: &Values, confidence: Confidence, seed: Seed) -> Found {
+pub(super) fn mean_of_differences(values: &PairedValues, confidence: Confidence, seed: Seed) -> ChangeEstimate {
     let pairs = values.pairs();
     let n = pairs.count();
     let (Ok(estimate), Some(sides)) = (pairs.mean_diff(), means(values)) else {
-        return Found::nothing(Scale::Difference, n, "no sample has a value in both runs");
+        return ChangeEstimate::nothing(ChangeScale::Difference, n, "no sample has a value in both runs");
     };
-    let mut found = Found::estimated(Scale::Difference, n, "mean of differences paired by sample", sides, estimate);
+    let mut found =
+        ChangeEstimate::estimated(ChangeScale::Difference, n, "mean of differences paired by sample", sides, estimate);
     found.correlation = values.correlation();
     found.discordance = values.discordance();
     if n < 2 {
@@ -249,20 +256,20 @@ pub(super) fn mean_of_differences(values: &Values, confidence: Confidence, seed:
     found
 }
 
-fn means(values: &Values) -> Option<(f64, f64)> {
+fn means(values: &PairedValues) -> Option<(f64, f64)> {
     let mean = |side: &[f64]| Moments::from_slice(side).mean().ok();
     Some((mean(&values.candidate)?, mean(&values.baseline)?))
 }
 
 /// No pair differs.
-fn identical(mut found: Found, values: &Values, confidence: Confidence) -> Found {
+fn identical(mut found: ChangeEstimate, values: &PairedValues, confidence: Confidence) -> ChangeEstimate {
     found.p = Some((1.0, "no sample differs"));
     let units = values.units();
     found.caveats.push(Statistic::NoSpread { n: found.n }.into());
     if let (true, Ok(bound)) = (values.is_unit(), perfect_bound(units, confidence.tail())) {
         // How many samples would have to change, for none to show here?
         let reach = 1.0 - bound;
-        found.law = Some(Law::Same { units });
+        found.law = Some(SamplingDistribution::Same { units });
         found.interval =
             Some(Interval { lower: Some(-reach), upper: Some(reach), confidence, method: Method::ClopperPearson });
     }
@@ -270,7 +277,7 @@ fn identical(mut found: Found, values: &Values, confidence: Confidence) -> Found
 }
 
 /// t of the differences of pairs, by cluster where they have some.
-fn spread(mut found: Found, values: &Values, confidence: Confidence, seed: Seed) -> Found {
+fn spread(mut found: ChangeEstimate, values: &PairedValues, confidence: Confidence, seed: Seed) -> ChangeEstimate {
     let difference = match &values.clusters {
         None => values.pairs().difference(),
         Some(clusters) => match paired_clustered(&values.candidate, &values.baseline, clusters) {
@@ -300,7 +307,7 @@ fn spread(mut found: Found, values: &Values, confidence: Confidence, seed: Seed)
 }
 
 /// Passes and failures are tested on counts.
-fn decide_by_counts(found: &mut Found, confidence: Confidence) {
+fn decide_by_counts(found: &mut ChangeEstimate, confidence: Confidence) {
     let Some(counts) = found.discordance else { return };
     found.p = Some((counts.test.p_exact, "McNemar's exact test"));
     if counts.only_candidate + counts.only_baseline < MANY_DISCORDANT {
@@ -313,18 +320,18 @@ fn decide_by_counts(found: &mut Found, confidence: Confidence) {
 ///
 /// `moved` holds the estimate plus n times each sample's influence, so that its mean is the estimate.
 pub(super) fn linearised(
-    mut found: Found,
+    mut found: ChangeEstimate,
     moved: Vec<f64>,
     clusters: Option<Vec<u32>>,
     confidence: Confidence,
     seed: Seed,
-) -> Found {
+) -> ChangeEstimate {
     if found.n < 2 {
         found.why = Some("one pair of samples shows no spread; it needs at least 2".into());
         return found;
     }
     let nothing = vec![0.0; moved.len()];
-    let values = Values { candidate: moved, baseline: nothing, clusters };
+    let values = PairedValues { candidate: moved, baseline: nothing, clusters };
     let pairs = values.pairs();
     if pairs.is_identical() {
         found.p = Some((1.0, "no sample differs"));
@@ -345,8 +352,8 @@ pub(super) fn linearised(
 }
 
 /// The same change by the luck of the attempts alone.
-pub(super) fn rerun(like: &Found, found: Difference, confidence: Confidence) -> Found {
-    let blank = Found {
+pub(super) fn rerun(like: &ChangeEstimate, found: Difference, confidence: Confidence) -> ChangeEstimate {
+    let blank = ChangeEstimate {
         interval: None,
         p: None,
         why: None,

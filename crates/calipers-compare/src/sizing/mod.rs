@@ -4,25 +4,25 @@
 //! can pass, and a difference that is to be seen; and how many attempts at each are worth their price. There is
 //! deliberately no "power" of a difference that was observed: it says nothing that its p-value does not.
 
-mod sizing_report;
+mod plan_report;
 mod spread;
 
-pub use sizing_report::{Basis, PilotRun, PlanReport};
-pub use spread::{Measure, Pilot, Spread, variance_of_differences};
+pub use plan_report::{PilotRun, PlanBasis, PlanReport};
+pub use spread::{Pilot, PilotMeasure, Spread, variance_of_differences};
 
 use calipers_core::{Error, Note};
-use calipers_stats::gate::{Direction, Gate};
 use calipers_stats::power::{
     Clusters, Components, Costs, Effect, Epochs, GateSampleSize, OptimalAttempts, PairedDesign, SampleSize, Test,
     Variances, clusters_needed, gate_sample_size, optimal_attempts, paired_t_power, paired_t_sample_size,
     sample_size_z, two_proportions_sample_size,
 };
 use calipers_stats::proportion::{perfect_bound, wilson_mean};
+use calipers_stats::threshold_test::{Direction, ThresholdTest};
 use calipers_stats::{Confidence, Undefined, special};
 
 /// What a plan is to answer. Questions left out are not answered.
 #[derive(Clone, Copy, Debug)]
-pub struct Question {
+pub struct SizingQuestion {
     /// How much scores vary.
     pub spread: Spread,
     /// The level of intervals; tests have the error 1 − level.
@@ -62,28 +62,28 @@ pub enum Pairing {
 #[derive(Clone, Debug)]
 pub struct Sizing {
     /// Samples for the interval.
-    pub interval: Option<Needed>,
+    pub interval: Option<SampleNeed>,
     /// Samples for the gate.
-    pub gate: Option<GateNeeded>,
+    pub gate: Option<GateNeed>,
     /// Samples that both runs share, for the difference.
-    pub paired: Option<Needed>,
+    pub paired: Option<SampleNeed>,
     /// Samples of each run, where they share none, for the difference.
-    pub unpaired: Option<Needed>,
+    pub unpaired: Option<SampleNeed>,
     /// Attempts that are worth their price.
-    pub attempts: Option<AttemptsWorth>,
+    pub attempts: Option<AttemptsPlan>,
     /// What a run that is over could have shown.
-    pub finished: Option<Point>,
+    pub finished: Option<SizePoint>,
     /// A few sizes.
-    pub table: Vec<Point>,
+    pub table: Vec<SizePoint>,
     /// The same for many sizes, to draw.
-    pub curve: Vec<Point>,
+    pub curve: Vec<SizePoint>,
     /// What to know about the plan.
     pub caveats: Vec<Note>,
 }
 
 /// A number of samples, or why there is none.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Needed {
+pub struct SampleNeed {
     /// The smallest number that is enough.
     pub samples: Result<u64, String>,
     /// The same by the normal approximation, as formulas in the literature have it.
@@ -94,7 +94,7 @@ pub struct Needed {
 
 /// The samples that a gate takes, by the exact binomial distribution.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GateNeeded {
+pub struct GateNeed {
     /// The fewest with which it can pass at all: with a perfect score.
     pub perfect: Result<u64, String>,
     /// Those with which a run of the assumed rate passes as often as asked for.
@@ -103,7 +103,7 @@ pub struct GateNeeded {
 
 /// What attempts are worth.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AttemptsWorth {
+pub struct AttemptsPlan {
     /// The number of attempts at each sample that buys the smallest error for the money, or why there is none.
     pub optimal: Result<OptimalAttempts, String>,
     /// Plans with the same power or width, and their price.
@@ -123,7 +123,7 @@ pub struct AttemptsOption {
 
 /// What a number of samples shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct SizePoint {
     /// The number of samples.
     pub samples: u64,
     /// Half the width of the interval.
@@ -150,10 +150,10 @@ const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
 /// Answers a question about sizes.
 ///
 /// ```
-/// use calipers_compare::sizing::{Question, Spread, size};
-/// use calipers_core::stats::gate::Direction;
+/// use calipers_compare::sizing::{SizingQuestion, Spread, size};
+/// use calipers_core::stats::threshold_test::Direction;
 ///
-/// let plan = size(&Question {
+/// let plan = size(&SizingQuestion {
 ///     spread: Spread::of_rate(0.99)?,
 ///     level: 0.95,
 ///     power: 0.8,
@@ -170,7 +170,7 @@ const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
 /// assert_eq!(plan.interval.expect("asked for").samples, Ok(150));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
-pub fn size(question: &Question) -> Result<Sizing, Error> {
+pub fn size(question: &SizingQuestion) -> Result<Sizing, Error> {
     let planner = Planner::new(question)?;
     let mut sizes: Vec<u64> = (0..=CURVE).map(|step| spaced(step, planner.largest())).collect();
     sizes.dedup();
@@ -197,13 +197,13 @@ fn spaced(step: u32, largest: u64) -> u64 {
 }
 
 struct Planner<'a> {
-    question: &'a Question,
+    question: &'a SizingQuestion,
     confidence: Confidence,
     test: Test,
 }
 
 impl<'a> Planner<'a> {
-    fn new(question: &'a Question) -> Result<Self, Error> {
+    fn new(question: &'a SizingQuestion) -> Result<Self, Error> {
         let refused = |why: Undefined| Error::argument(why.to_string(), "95 % is written 0.95");
         let confidence = Confidence::two_sided(question.level).map_err(refused)?;
         let test = Test::two_sided(1.0 - question.level).map_err(refused)?;
@@ -248,25 +248,25 @@ impl<'a> Planner<'a> {
         (df > 0.0).then(|| critical * (spread.variance(attempts) / worth).sqrt())
     }
 
-    fn interval(&self, half: f64, attempts: u64) -> Needed {
+    fn interval(&self, half: f64, attempts: u64) -> SampleNeed {
         let is_enough = |samples| self.half_width(samples, attempts).is_some_and(|width| width <= half);
         let is_wilson = self.question.spread.is_share && attempts == 1 && self.question.spread.mean.is_some();
-        Needed {
+        SampleNeed {
             samples: smallest(is_enough).ok_or_else(|| "no number of samples is enough".to_owned()),
             normal: None,
             method: if is_wilson { "Wilson's interval at the assumed rate" } else { "t interval of the mean" },
         }
     }
 
-    fn gate(&self, threshold: f64, direction: Direction) -> GateNeeded {
+    fn gate(&self, threshold: f64, direction: Direction) -> GateNeed {
         let alpha = 1.0 - self.question.level;
         let gate = match direction {
-            Direction::AtLeast => Gate::at_least(threshold, alpha),
-            Direction::AtMost => Gate::at_most(threshold, alpha),
+            Direction::AtLeast => ThresholdTest::at_least(threshold, alpha),
+            Direction::AtMost => ThresholdTest::at_most(threshold, alpha),
         };
         let inflate = |samples: u64| (samples as f64 * self.design_effect() - 1e-9).ceil() as u64;
         let told = |why: Undefined| why.to_string();
-        let perfect = gate.and_then(Gate::samples_to_pass).map(inflate).map_err(told);
+        let perfect = gate.and_then(ThresholdTest::samples_to_pass).map(inflate).map_err(told);
         let expected = match (gate, self.question.spread.mean) {
             (_, None) => Err("needs the rate that is expected".to_owned()),
             (gate, Some(rate)) => gate
@@ -274,7 +274,7 @@ impl<'a> Planner<'a> {
                 .map(|size| GateSampleSize { first: inflate(size.first), stable: size.stable.map(inflate) })
                 .map_err(told),
         };
-        GateNeeded { perfect, expected }
+        GateNeed { perfect, expected }
     }
 
     /// The standard deviation of the differences of two runs on the same samples.
@@ -301,12 +301,12 @@ impl<'a> Planner<'a> {
         Ok(design.variance().sqrt())
     }
 
-    fn paired(&self, attempts: u64) -> Option<Needed> {
+    fn paired(&self, attempts: u64) -> Option<SampleNeed> {
         let delta = self.question.difference?;
         let method = "noncentral t of paired differences";
         let sd = match self.sd_of_differences(attempts, delta) {
             Ok(sd) => sd,
-            Err(why) => return Some(Needed { samples: Err(why), normal: None, method }),
+            Err(why) => return Some(SampleNeed { samples: Err(why), normal: None, method }),
         };
         let effect = Effect { delta, sd };
         let samples = match self.question.clusters {
@@ -316,11 +316,11 @@ impl<'a> Planner<'a> {
         };
         let inflated = Effect { delta, sd: sd * self.design_effect().sqrt() };
         let normal = sample_size_z(inflated, self.test, self.question.power).ok();
-        Some(Needed { samples: samples.map_err(|why| why.to_string()), normal, method })
+        Some(SampleNeed { samples: samples.map_err(|why| why.to_string()), normal, method })
     }
 
     /// The samples of each of two runs that share none.
-    fn unpaired(&self, delta: f64) -> Needed {
+    fn unpaired(&self, delta: f64) -> SampleNeed {
         let (spread, power) = (&self.question.spread, self.question.power);
         let (size, method) = match (spread.is_share, self.question.attempts, spread.mean) {
             (true, 1, Some(rate)) => {
@@ -333,10 +333,10 @@ impl<'a> Planner<'a> {
             }
         };
         let inflate = |size: &SampleSize| (size.real * self.design_effect() - 1e-9).ceil().max(1.0) as u64;
-        Needed { samples: size.as_ref().map(inflate).map_err(ToString::to_string), normal: size.ok(), method }
+        SampleNeed { samples: size.as_ref().map(inflate).map_err(ToString::to_string), normal: size.ok(), method }
     }
 
-    fn attempts(&self, costs: Costs) -> AttemptsWorth {
+    fn attempts(&self, costs: Costs) -> AttemptsPlan {
         let Spread { between, within, .. } = self.question.spread;
         let optimal = match within {
             None => Err("needs how much attempts at one sample vary: a run with repeats".to_owned()),
@@ -354,7 +354,7 @@ impl<'a> Planner<'a> {
             Some(AttemptsOption { attempts, samples, cost })
         };
         let options = if within.is_some() { counts.into_iter().filter_map(option).collect() } else { Vec::new() };
-        AttemptsWorth { optimal, options }
+        AttemptsPlan { optimal, options }
     }
 
     /// The samples to draw a curve up to: twice as many as anything takes, and no fewer than the table shows.
@@ -366,7 +366,7 @@ impl<'a> Planner<'a> {
         most.saturating_mul(2).clamp(TABLE[TABLE.len() - 1], SAMPLES_MAX)
     }
 
-    fn point(&self, samples: u64) -> Point {
+    fn point(&self, samples: u64) -> SizePoint {
         let question = self.question;
         let attempts = question.attempts;
         let sd = self.sd_of_differences(attempts, 0.0).ok();
@@ -379,7 +379,7 @@ impl<'a> Planner<'a> {
             paired_t_power(units, effect, self.test).ok()
         });
         let bound = perfect_bound((samples as f64 / self.design_effect()) as u64, 1.0 - question.level).ok();
-        Point {
+        SizePoint {
             samples,
             half_width: self.half_width(samples, attempts),
             detectable_paired: sd.zip(detectable).map(|(sd, size)| sd * size),

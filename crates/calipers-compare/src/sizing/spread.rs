@@ -82,7 +82,7 @@ pub struct Pilot {
 }
 
 /// What a run is measured with.
-pub struct Measure<'a> {
+pub struct PilotMeasure<'a> {
     /// A metric that is a mean over samples.
     pub metric: &'a Metric,
     /// How attempts are reduced, for metrics that look at them together.
@@ -97,7 +97,7 @@ impl Pilot {
     /// From a run.
     ///
     /// Fails if the metric is no mean over samples, or no two samples have a score.
-    pub fn of_run(samples: &Samples, measure: &Measure<'_>) -> Result<Self, Error> {
+    pub fn of_run(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Self, Error> {
         let values = attempts(samples, measure)?;
         let mut units = UnitMoments::default();
         values.iter().for_each(|&(sample, value)| units.add(sample, value));
@@ -128,11 +128,11 @@ const SCORED: &str = "plan from a run in which at least two samples have a score
 /// The variance of the differences of two runs on the same samples.
 ///
 /// Fails if they share fewer than two samples that have a score in both.
-pub fn variance_of_differences(runs: [&Samples; 2], measure: &Measure<'_>) -> Result<Variances, Error> {
+pub fn variance_of_differences(runs: [&Samples; 2], measure: &PilotMeasure<'_>) -> Result<Variances, Error> {
     let [ours, theirs] = runs.map(|samples| attempts(samples, measure).map(|values| units_by_id(samples, &values)));
     let (ours, theirs) = (ours?, theirs?);
     let mut differences = Moments::default();
-    let (mut a, mut b) = (Luck::default(), Luck::default());
+    let (mut a, mut b) = (AttemptNoise::default(), AttemptNoise::default());
     for (id, mine) in &ours {
         let Some(other) = theirs.get(id) else { continue };
         if let (Ok(x), Ok(y)) = (mine.mean(), other.mean()) {
@@ -151,7 +151,7 @@ pub fn variance_of_differences(runs: [&Samples; 2], measure: &Measure<'_>) -> Re
 
 /// The luck of attempts, over samples that have several.
 #[derive(Default)]
-struct Luck {
+struct AttemptNoise {
     squares: f64,
     degrees: f64,
     /// Σ 1/K over samples, and how many there are.
@@ -159,7 +159,7 @@ struct Luck {
     samples: f64,
 }
 
-impl Luck {
+impl AttemptNoise {
     fn add(&mut self, attempts: &Moments) {
         let count = attempts.count() as f64;
         if let Ok(variance) = attempts.variance() {
@@ -182,7 +182,7 @@ impl Luck {
 }
 
 /// The value of every attempt, or of every sample where attempts cannot be told apart.
-fn attempts(samples: &Samples, measure: &Measure<'_>) -> Result<Vec<(u32, f64)>, Error> {
+fn attempts(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Vec<(u32, f64)>, Error> {
     samples.check_repeats()?;
     let rows = RunRows::new(samples);
     let context = Context { attempts: measure.reducer.clone(), ..measure.context.clone() };

@@ -1,7 +1,9 @@
 //! Comparisons of whole runs: against the golden vectors, small cases by hand, and the null.
 
 use crate::inspect::{folder, read};
-use calipers_compare::{Change, CompareReport, MetricComparison, Question, Run, Scale, Standing, compare};
+use calipers_compare::{
+    ChangeScale, ChangeVerdict, CompareQuestion, CompareReport, ComparedRun, MarginStanding, MetricComparison, compare,
+};
 use calipers_core::stats::Moments;
 use calipers_core::stats::components::{Estimand, UnitMoments};
 use calipers_core::stats::multiplicity::{Correction, adjust};
@@ -43,9 +45,9 @@ impl Ask<'_> {
 
     fn all(&self, samples: &[&Samples]) -> Result<CompareReport, Error> {
         let names = ["new", "old", "third", "fourth"];
-        let runs: Vec<Run<'_>> =
-            samples.iter().zip(names).map(|(samples, name)| Run { name: name.into(), samples }).collect();
-        let question = Question {
+        let runs: Vec<ComparedRun<'_>> =
+            samples.iter().zip(names).map(|(samples, name)| ComparedRun { name: name.into(), samples }).collect();
+        let question = CompareQuestion {
             metrics: &self.metrics,
             registry: &Registry::builtin(),
             reducer: mean_score(),
@@ -168,9 +170,9 @@ fn margins_are_those_of_the_vectors() {
         same(&v, "p_noninferior", answer.noninferiority_p);
         same(&v, "tost_p", Some(answer.equivalence_p));
         let decision = match answer.standing {
-            Standing::Inferior => "fail",
-            Standing::Unclear => "inconclusive",
-            Standing::Superior | Standing::Equivalent | Standing::NonInferior => "pass",
+            MarginStanding::Inferior => "fail",
+            MarginStanding::Unclear => "inconclusive",
+            MarginStanding::Superior | MarginStanding::Equivalent | MarginStanding::NonInferior => "pass",
         };
         assert_eq!(v["expected"]["decision"], decision, "{}", v["name"]);
     }
@@ -232,7 +234,7 @@ fn this_suite_rerun_has_the_errors_of_both_runs() {
     // One attempt at each sample says nothing of the luck of attempts.
     let ask = Ask { estimand: Estimand::FixedSuite, ..Ask::default() };
     let got = ask.first(&scored([1.0, 0.0, 1.0]), &scored([0.0, 0.0, 1.0]));
-    assert_eq!(got.verdict, Change::Unknown);
+    assert_eq!(got.verdict, ChangeVerdict::Unknown);
     assert!(got.sentence.contains("needs at least 2 attempts"), "{}", got.sentence);
     assert_eq!((got.change.value, got.change.interval), (Ok(1.0 / 3.0), None));
 }
@@ -256,7 +258,7 @@ fn pairing_shows_what_two_intervals_hide() {
     let share = |passed: usize| Moments::from_slice(&[vec![1.0; passed], vec![0.0; 500 - passed]].concat());
     let unpaired = welch(&share(213), &share(178)).unwrap().p_two_sided().unwrap();
     assert_eq!((unpaired * 1e3).round(), 23.0);
-    assert_eq!((got.verdict, got.sentence.as_str()), (Change::Improved, "accuracy has improved"));
+    assert_eq!((got.verdict, got.sentence.as_str()), (ChangeVerdict::Improved, "accuracy has improved"));
 }
 
 #[test]
@@ -267,7 +269,7 @@ fn twelve_against_three_is_a_change() {
     assert_eq!(got.change.value, Ok(-0.09));
     assert!((got.test.unwrap().p - 0.03515625).abs() < 1e-12);
     assert_eq!(got.change.interval.unwrap().method.name(), "newcombe");
-    assert_eq!((got.verdict, report.verdict), (Change::Regressed, Verdict::Fail));
+    assert_eq!((got.verdict, report.verdict), (ChangeVerdict::Regressed, Verdict::Fail));
     assert_eq!(report.decided_by, "accuracy has regressed");
     let samples = report.comparisons[0].samples.as_ref().unwrap();
     assert_eq!((samples.newly_failing.len(), samples.newly_fixed.len()), (12, 3));
@@ -284,17 +286,17 @@ fn a_margin_separates_regressions_from_noise() {
     };
     let small = with(0.01);
     let got = &small.comparisons[0].metrics[0];
-    assert_eq!((got.verdict, small.verdict), (Change::Regressed, Verdict::Fail));
+    assert_eq!((got.verdict, small.verdict), (ChangeVerdict::Regressed, Verdict::Fail));
     assert_eq!(
         (got.margin.unwrap().standing, got.sentence.as_str()),
-        (Standing::Inferior, "accuracy has regressed by more than the margin")
+        (MarginStanding::Inferior, "accuracy has regressed by more than the margin")
     );
     let large = with(0.08);
     let got = &large.comparisons[0].metrics[0];
-    assert_eq!((got.verdict, large.verdict), (Change::WithinNoise, Verdict::Pass));
-    assert_eq!(got.margin.unwrap().standing, Standing::Unclear);
+    assert_eq!((got.verdict, large.verdict), (ChangeVerdict::WithinNoise, Verdict::Pass));
+    assert_eq!(got.margin.unwrap().standing, MarginStanding::Unclear);
     let huge = with(0.2);
-    assert_eq!(huge.comparisons[0].metrics[0].margin.unwrap().standing, Standing::Equivalent);
+    assert_eq!(huge.comparisons[0].metrics[0].margin.unwrap().standing, MarginStanding::Equivalent);
     let refused = Ask { margin: Some(-0.1), ..Ask::default() }.all(&[&candidate, &baseline]).unwrap_err();
     assert!(refused.to_string().contains("a margin of -0.1 is no room"), "{refused}");
 }
@@ -307,11 +309,14 @@ fn runs_that_are_alike_are_as_alike_as_their_size_shows() {
     let reach = 1.0 - 0.025f64.powf(1.0 / 59.0);
     let interval = got.change.interval.unwrap();
     assert!((interval.upper.unwrap() - reach).abs() < 1e-12 && interval.lower == Some(-interval.upper.unwrap()));
-    assert_eq!((got.test.unwrap().p, got.verdict, report.verdict), (1.0, Change::NoChangeDetected, Verdict::Pass));
+    assert_eq!(
+        (got.test.unwrap().p, got.verdict, report.verdict),
+        (1.0, ChangeVerdict::NoChangeDetected, Verdict::Pass)
+    );
     // A change of six points would have shown in 59 samples with more than 95 %.
     let answer = got.margin.unwrap();
     assert!((answer.equivalence_p - 0.94f64.powi(59)).abs() < 1e-12);
-    assert_eq!(answer.standing, Standing::Equivalent);
+    assert_eq!(answer.standing, MarginStanding::Equivalent);
     assert_eq!(got.sentence, "no change in accuracy detected: it is the same within the margin");
 }
 
@@ -356,7 +361,7 @@ fn what_is_spent_is_compared_as_a_ratio() {
     let (candidate, baseline) = (spent("cost_usd", &[3.0, 5.0]), spent("cost_usd", &[1.0, 3.0]));
     for metric in [cost(), mean_of("cost_usd")] {
         let got = Ask::of(metric).first(&candidate, &baseline);
-        assert_eq!((got.scale, got.matched.unwrap()), (Scale::Ratio, (4.0, 2.0)));
+        assert_eq!((got.scale, got.matched.unwrap()), (ChangeScale::Ratio, (4.0, 2.0)));
         assert!((got.change.value.clone().unwrap() - 2.0).abs() < 1e-12);
         // Shares of all cost: 3/8 − 1/4 and 5/8 − 3/4, so that the error of ln 2 is 1/4.
         let found = got.paired.unwrap();
@@ -369,11 +374,11 @@ fn what_is_spent_is_compared_as_a_ratio() {
     for metric in [cost(), mean_of("cost_usd")] {
         let got = Ask::of(metric).first(&spent("cost_usd", &dearer), &spent("cost_usd", &all));
         // Dearer by 30 % throughout: no spread but rounding, and so no interval, but all went the same way.
-        assert_eq!((got.verdict, got.test.unwrap().method), (Change::Regressed, "sign-flip permutation test"));
+        assert_eq!((got.verdict, got.test.unwrap().method), (ChangeVerdict::Regressed, "sign-flip permutation test"));
         assert!(got.change.interval.is_none());
     }
     let free = Ask::of(cost()).first(&spent("cost_usd", &all), &spent("cost_usd", &[0.0; 40]));
-    assert_eq!(free.verdict, Change::Unknown);
+    assert_eq!(free.verdict, ChangeVerdict::Unknown);
     assert!(free.sentence.contains("a ratio needs a value above 0 in both runs"), "{}", free.sentence);
     assert!(free.change.value.is_err());
 }
@@ -390,13 +395,13 @@ fn shares_of_changing_denominators_are_paired_too() {
     let candidate = run(&[true, true, true, true, false, false]);
     let baseline = run(&[true, true, false, true, true, false]);
     let got = Ask::of(precision(true)).first(&candidate, &baseline);
-    assert_eq!((got.scale, got.matched.unwrap()), (Scale::Difference, (0.75, 0.5)));
+    assert_eq!((got.scale, got.matched.unwrap()), (ChangeScale::Difference, (0.75, 0.5)));
     // Influences (y − Rx)/Σx: ¼(¼, ¼, ¼, −¾, 0, 0) − ¼(½, ½, 0, −½, −½, 0), times the six samples.
     let moved: Vec<f64> = [-0.25, -0.25, 0.25, -0.25, 0.5, 0.0].iter().map(|x| x / 4.0 * 6.0 + 0.25).collect();
     let error = Moments::from_slice(&moved).stderr().unwrap();
     assert!((got.paired.unwrap().stderr - error).abs() < 1e-12);
     let got = Ask::of(f1(true)).first(&candidate, &baseline);
-    assert_eq!(got.verdict, Change::Unknown);
+    assert_eq!(got.verdict, ChangeVerdict::Unknown);
     assert!(got.candidate.value.is_ok() && got.sentence.contains("no mean, ratio of sums or quantile"));
 }
 
@@ -418,17 +423,17 @@ fn quantiles_are_resampled_by_sample() {
         let got = Ask::of(metric).first(&latencies(1.3, 5), &fast);
         let interval = got.change.interval.unwrap();
         assert!(
-            got.scale == Scale::Ratio && interval.contains(1.3) && interval.width().unwrap() > 0.01,
+            got.scale == ChangeScale::Ratio && interval.contains(1.3) && interval.width().unwrap() > 0.01,
             "{interval:?}"
         );
         // Tasks differ threefold, but they are the same tasks.
         assert!(interval.width().unwrap() < 0.2, "{interval:?}");
-        assert_eq!(got.verdict, Change::Regressed, "{}", got.sentence);
+        assert_eq!(got.verdict, ChangeVerdict::Regressed, "{}", got.sentence);
     }
     // The same draws, each 1.3 times as slow: sure, and without an interval of no width.
     let got = Ask::of(latency_p50()).first(&latencies(1.3, 4), &fast);
     assert!((got.change.value.clone().unwrap() - 1.3).abs() < 1e-12 && got.change.interval.is_none());
-    assert_eq!((got.verdict, got.change.caveats[0].id()), (Change::Regressed, "no-spread"));
+    assert_eq!((got.verdict, got.change.caveats[0].id()), (ChangeVerdict::Regressed, "no-spread"));
     let mut timed_out = latencies(1.0, 4);
     for id in 0i64..60 {
         for _ in 0..4 {
@@ -466,7 +471,7 @@ fn what_cannot_be_compared_says_why_and_is_undecided() {
         for metric in [accuracy(), pass_rate()] {
             let report = Ask::of(metric).ask(&some, baseline);
             let got = &report.comparisons[0].metrics[0];
-            assert_eq!((report.verdict, got.verdict), (Verdict::Undecided, Change::Unknown), "{why}");
+            assert_eq!((report.verdict, got.verdict), (Verdict::Undecided, ChangeVerdict::Unknown), "{why}");
             assert!(report.decided_by.contains(why) || got.metric == "pass_rate", "{}", report.decided_by);
             assert!(got.test.is_none() && got.change.interval.is_none() && !got.sentence.is_empty());
         }
@@ -497,7 +502,7 @@ fn an_outage_is_no_regression() {
     }
     let report = Ask::of(pass_rate()).ask(&candidate, &baseline);
     let got = &report.comparisons[0].metrics[0];
-    assert_eq!((got.verdict, report.verdict, got.change.n), (Change::NoChangeDetected, Verdict::Pass, 10));
+    assert_eq!((got.verdict, report.verdict, got.change.n), (ChangeVerdict::NoChangeDetected, Verdict::Pass, 10));
     assert_eq!((got.change.missing, got.bounds), (20, Some((-20.0 / 30.0, 0.0))));
     let samples = report.comparisons[0].samples.as_ref().unwrap();
     assert_eq!((samples.newly_failing.len(), samples.not_told), (0, 20));
@@ -573,8 +578,8 @@ fn several_runs_are_ranked_by_paired_tests() {
     let (good, bad, better) = (run(70), run(50), run(72));
     let report = Ask::of(accuracy()).all(&[&good, &bad, &better]).unwrap();
     assert_eq!(report.comparisons.len(), 2);
-    assert_eq!(report.comparisons[0].metrics[0].verdict, Change::Improved);
-    assert_eq!(report.comparisons[1].metrics[0].verdict, Change::NoChangeDetected);
+    assert_eq!(report.comparisons[0].metrics[0].verdict, ChangeVerdict::Improved);
+    assert_eq!(report.comparisons[1].metrics[0].verdict, ChangeVerdict::NoChangeDetected);
     let rows = report.rankings[0].rows.as_ref().unwrap();
     let ranks: Vec<(&str, u64, u64)> =
         rows.iter().map(|row| (row.run.as_str(), row.best_rank, row.worst_rank)).collect();
@@ -588,7 +593,7 @@ fn a_metric_without_a_better_side_only_changes() {
     let (low, high) =
         (spent("depth", &[1.0, 2.0, 3.0, 2.0, 1.5, 2.5]), spent("depth", &[4.0, 5.5, 6.0, 5.0, 4.5, 6.0]));
     let got = Ask::of(quantile("depth", 0.5).unwrap()).first(&high, &low);
-    assert_eq!((got.verdict, got.scale), (Change::Changed, Scale::Difference));
+    assert_eq!((got.verdict, got.scale), (ChangeVerdict::Changed, ChangeScale::Difference));
     assert!(got.sentence.ends_with("neither side is better"), "{}", got.sentence);
 }
 
@@ -630,9 +635,9 @@ fn false_alarms(runs: u64, mut one: impl FnMut(&mut Draws) -> (Samples, Samples)
     for _ in 0..runs {
         let (candidate, baseline) = one(&mut draws);
         let report = ask.ask(&candidate, &baseline);
-        let any = |change: Change| report.comparisons[0].metrics.iter().any(|metric| metric.verdict == change);
-        regressed += u64::from(any(Change::Regressed));
-        changed += u64::from(any(Change::Regressed) || any(Change::Improved));
+        let any = |change: ChangeVerdict| report.comparisons[0].metrics.iter().any(|metric| metric.verdict == change);
+        regressed += u64::from(any(ChangeVerdict::Regressed));
+        changed += u64::from(any(ChangeVerdict::Regressed) || any(ChangeVerdict::Improved));
     }
     (regressed, changed)
 }
@@ -707,10 +712,10 @@ fn less_is_better_of_what_is_spent_and_a_margin_is_a_factor() {
         let got = ask.first(&run(factor, 1), &run(1.0, 2));
         (got.verdict, got.margin.unwrap().standing)
     };
-    assert_eq!(against(1.3, 0.1), (Change::Regressed, Standing::Inferior));
-    assert_eq!(against(1.3, 0.3), (Change::WithinNoise, Standing::Unclear));
-    assert_eq!(against(1.3, 0.5), (Change::WithinNoise, Standing::Equivalent));
-    assert_eq!(against(1.0 / 1.3, 0.1), (Change::Improved, Standing::Superior));
-    assert_eq!(against(1.0 / 1.3, 0.3), (Change::WithinNoise, Standing::NonInferior));
-    assert_eq!(against(1.0, 0.1), (Change::NoChangeDetected, Standing::Equivalent));
+    assert_eq!(against(1.3, 0.1), (ChangeVerdict::Regressed, MarginStanding::Inferior));
+    assert_eq!(against(1.3, 0.3), (ChangeVerdict::WithinNoise, MarginStanding::Unclear));
+    assert_eq!(against(1.3, 0.5), (ChangeVerdict::WithinNoise, MarginStanding::Equivalent));
+    assert_eq!(against(1.0 / 1.3, 0.1), (ChangeVerdict::Improved, MarginStanding::Superior));
+    assert_eq!(against(1.0 / 1.3, 0.3), (ChangeVerdict::WithinNoise, MarginStanding::NonInferior));
+    assert_eq!(against(1.0, 0.1), (ChangeVerdict::NoChangeDetected, MarginStanding::Equivalent));
 }

@@ -1,14 +1,16 @@
 //! Plans of runs: against the golden vectors, and small cases by hand.
 
 use crate::inspect::{folder, read};
-use calipers_compare::sizing::{Measure, Pairing, Pilot, Question, Sizing, Spread, size, variance_of_differences};
-use calipers_core::stats::gate::Direction;
+use calipers_compare::sizing::{
+    Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, size, variance_of_differences,
+};
 use calipers_core::stats::power::{Clusters, Costs, Variances};
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Context, Samples, accuracy, f1, mean, mean_score};
 use serde_json::Value as Json;
 
-fn question(spread: Spread) -> Question {
-    Question {
+fn question(spread: Spread) -> SizingQuestion {
+    SizingQuestion {
         spread,
         level: 0.95,
         power: 0.8,
@@ -23,7 +25,7 @@ fn question(spread: Spread) -> Question {
     }
 }
 
-fn plan(question: &Question) -> Sizing {
+fn plan(question: &SizingQuestion) -> Sizing {
     size(question).unwrap()
 }
 
@@ -57,9 +59,9 @@ fn same(v: &Json, key: &str, got: f64) {
 }
 
 /// A question with the error and the power of a vector.
-fn asked(v: &Json) -> Question {
+fn asked(v: &Json) -> SizingQuestion {
     let power = v["params"].get("power").map_or(0.8, |power| power.as_f64().unwrap());
-    Question { level: 1.0 - number(v, "alpha"), power, ..question(Spread::of_sd(1.0).unwrap()) }
+    SizingQuestion { level: 1.0 - number(v, "alpha"), power, ..question(Spread::of_sd(1.0).unwrap()) }
 }
 
 /// What attempts leave of the variance of a difference.
@@ -72,24 +74,24 @@ fn of_epochs(v: &Json) -> Pairing {
 fn sizes_for_a_difference_are_those_of_the_vectors() {
     for v in vectors("sample_size_z") {
         let pairing = Some(differing_by(number(&v, "sd").powi(2)));
-        let got = plan(&Question { pairing, difference: Some(number(&v, "delta")), ..asked(&v) }).paired.unwrap();
+        let got = plan(&SizingQuestion { pairing, difference: Some(number(&v, "delta")), ..asked(&v) }).paired.unwrap();
         same(&v, "n_real", got.normal.unwrap().real);
         same(&v, "n", got.normal.unwrap().whole as f64);
     }
     for v in vectors("sample_size_epochs") {
         let pairing = Some(of_epochs(&v));
-        let got = plan(&Question { pairing, difference: Some(number(&v, "delta")), ..asked(&v) }).paired.unwrap();
+        let got = plan(&SizingQuestion { pairing, difference: Some(number(&v, "delta")), ..asked(&v) }).paired.unwrap();
         same(&v, "n_real", got.normal.unwrap().real);
     }
     for v in vectors("sample_size_t_paired") {
         let pairing = Some(differing_by(number(&v, "sd").powi(2)));
-        let got = plan(&Question { pairing, difference: Some(number(&v, "delta")), ..asked(&v) }).paired.unwrap();
+        let got = plan(&SizingQuestion { pairing, difference: Some(number(&v, "delta")), ..asked(&v) }).paired.unwrap();
         same(&v, "n", got.samples.unwrap() as f64);
     }
     for v in vectors("sample_size_two_proportions") {
         let (p1, p2) = (number(&v, "p1"), number(&v, "p2"));
         let spread = Spread::of_rate(p1).unwrap();
-        let got = plan(&Question { spread, difference: Some(p2 - p1), ..asked(&v) }).unpaired.unwrap();
+        let got = plan(&SizingQuestion { spread, difference: Some(p2 - p1), ..asked(&v) }).unpaired.unwrap();
         same(&v, "n_per_arm_real", got.normal.unwrap().real);
         same(&v, "n_per_arm", got.samples.unwrap() as f64);
     }
@@ -99,13 +101,13 @@ fn sizes_for_a_difference_are_those_of_the_vectors() {
 fn what_a_finished_run_could_have_found_is_that_of_the_vectors() {
     for v in vectors("mde_epochs") {
         let finished = Some(number(&v, "n") as u64);
-        let got = plan(&Question { pairing: Some(of_epochs(&v)), finished, ..asked(&v) }).finished.unwrap();
+        let got = plan(&SizingQuestion { pairing: Some(of_epochs(&v)), finished, ..asked(&v) }).finished.unwrap();
         same(&v, "mde", got.detectable_paired.unwrap());
     }
     for v in vectors("power_t_paired") {
         let pairing = Some(differing_by(number(&v, "sd").powi(2)));
         let (finished, difference) = (Some(number(&v, "n") as u64), Some(number(&v, "delta")));
-        let got = plan(&Question { pairing, finished, difference, ..asked(&v) }).finished.unwrap();
+        let got = plan(&SizingQuestion { pairing, finished, difference, ..asked(&v) }).finished.unwrap();
         same(&v, "power", got.power.unwrap());
     }
 }
@@ -115,7 +117,7 @@ fn gates_are_planned_as_in_the_vectors() {
     for v in vectors("gate_sample_size_binomial") {
         let spread = Spread::of_rate(number(&v, "p_true")).unwrap();
         let gate = Some((number(&v, "threshold"), Direction::AtLeast));
-        let got = plan(&Question { spread, gate, ..asked(&v) }).gate.unwrap();
+        let got = plan(&SizingQuestion { spread, gate, ..asked(&v) }).gate.unwrap();
         same(&v, "n_first", got.expected.unwrap().first as f64);
     }
 }
@@ -124,29 +126,30 @@ fn gates_are_planned_as_in_the_vectors() {
 fn a_gate_of_95_percent_takes_59_samples_without_a_failure() {
     for (threshold, samples) in [(0.8, 14), (0.9, 29), (0.95, 59), (0.99, 299), (0.999, 2995)] {
         let gate = Some((threshold, Direction::AtLeast));
-        let got = plan(&Question { gate, ..question(Spread::of_rate(1.0).unwrap()) }).gate.unwrap();
+        let got = plan(&SizingQuestion { gate, ..question(Spread::of_rate(1.0).unwrap()) }).gate.unwrap();
         assert_eq!((got.perfect, got.expected.unwrap().first), (Ok(samples), samples), "{threshold}");
     }
-    let hopeless = Question { gate: Some((0.95, Direction::AtLeast)), ..question(Spread::of_rate(0.9).unwrap()) };
+    let hopeless = SizingQuestion { gate: Some((0.95, Direction::AtLeast)), ..question(Spread::of_rate(0.9).unwrap()) };
     let got = plan(&hopeless).gate.unwrap();
     assert_eq!(got.expected.unwrap_err(), "no number of samples gives this power within the samples allowed");
-    let finished = plan(&Question { finished: Some(20), ..hopeless }).finished.unwrap();
+    let finished = plan(&SizingQuestion { finished: Some(20), ..hopeless }).finished.unwrap();
     assert!((finished.attainable_gate.unwrap() - 0.05f64.powf(1.0 / 20.0)).abs() < 1e-12);
 }
 
 #[test]
 fn an_interval_is_as_wide_as_asked_for_and_one_sample_fewer_is_not_enough() {
-    let of_rate = Question { half_width: Some(0.02), ..question(Spread::of_rate(0.5).unwrap()) };
+    let of_rate = SizingQuestion { half_width: Some(0.02), ..question(Spread::of_rate(0.5).unwrap()) };
     let got = plan(&of_rate).interval.unwrap();
     // Wilson at one half: z/(2√(n + z²)) = 0.02, so n = z²(1/0.0016 − 1).
     assert_eq!(got.samples, Ok(2398));
-    let of_scores = Question { half_width: Some(0.1), ..question(Spread::of_sd(0.5).unwrap()) };
+    let of_scores = SizingQuestion { half_width: Some(0.1), ..question(Spread::of_sd(0.5).unwrap()) };
     let needed = plan(&of_scores).interval.unwrap().samples.unwrap();
-    let width = |samples: u64| plan(&Question { finished: Some(samples), ..of_scores }).finished.unwrap().half_width;
+    let width =
+        |samples: u64| plan(&SizingQuestion { finished: Some(samples), ..of_scores }).finished.unwrap().half_width;
     assert!(width(needed).unwrap() <= 0.1 && width(needed - 1).unwrap() > 0.1, "{needed}");
     // t with 98 degrees of freedom: 1.98447 · 0.5/√99 < 0.1.
     assert_eq!(needed, 99);
-    let clustered = Question { clusters: Some(Clusters { size: 10.0, design_effect: 2.0 }), ..of_scores };
+    let clustered = SizingQuestion { clusters: Some(Clusters { size: 10.0, design_effect: 2.0 }), ..of_scores };
     assert!(plan(&clustered).interval.unwrap().samples.unwrap() > 2 * needed);
 }
 
@@ -156,7 +159,7 @@ fn attempts_are_worth_their_price_while_their_luck_dominates() {
     let spread = Spread { mean: Some(0.62), between: 0.157, within: Some(0.083), is_share: true };
     let costs = Some(Costs { sample: 10.0, attempt: 1.0 });
     let pairing = Some(Pairing::Correlation(0.5));
-    let asked = Question { costs, pairing, difference: Some(0.05), ..question(spread) };
+    let asked = SizingQuestion { costs, pairing, difference: Some(0.05), ..question(spread) };
     let got = plan(&asked).attempts.unwrap();
     assert_eq!(got.optimal.unwrap().whole, 2);
     // Pairing halves what samples differ by and not the luck of attempts: more of them pay in pairs.
@@ -166,14 +169,14 @@ fn attempts_are_worth_their_price_while_their_luck_dominates() {
     // 2·0.157·0.5 + 2·0.083 for each sample; (1.96 + 0.84)²/0.05² times that, and two for t.
     assert!((once.samples as f64 - 7.849 * 0.323 / 0.0025).abs() < 4.0, "{once:?}");
     assert_eq!(once.cost, once.samples as f64 * 11.0);
-    let unknown = plan(&Question { spread: Spread::of_rate(0.6).unwrap(), attempts: 5, ..asked });
+    let unknown = plan(&SizingQuestion { spread: Spread::of_rate(0.6).unwrap(), attempts: 5, ..asked });
     assert!(unknown.attempts.unwrap().optimal.is_err());
     assert_eq!(&*unknown.caveats[0].id, "unknown-attempts");
 }
 
 #[test]
 fn more_samples_show_more() {
-    let asked = Question {
+    let asked = SizingQuestion {
         difference: Some(0.1),
         pairing: Some(Pairing::Correlation(0.6)),
         half_width: Some(0.05),
@@ -189,16 +192,16 @@ fn more_samples_show_more() {
         assert!(pair[0].detectable_paired.unwrap() < pair[0].detectable_unpaired.unwrap());
     }
     let needed = got.paired.unwrap().samples.unwrap();
-    let at = |samples: u64| plan(&Question { finished: Some(samples), ..asked }).finished.unwrap().power.unwrap();
+    let at = |samples: u64| plan(&SizingQuestion { finished: Some(samples), ..asked }).finished.unwrap().power.unwrap();
     assert!(at(needed) >= 0.8 && at(needed - 1) < 0.8);
-    let alone = plan(&Question { pairing: None, ..asked });
+    let alone = plan(&SizingQuestion { pairing: None, ..asked });
     assert!(alone.paired.unwrap().samples.is_err() && alone.unpaired.unwrap().samples.unwrap() > needed);
 }
 
 #[test]
 fn pairs_that_disagree_seldom_take_fewer_samples() {
     // 15 of 100 samples differ, 9 more one way: the standard deviation is √(0.15 − 0.09²).
-    let asked = Question {
+    let asked = SizingQuestion {
         difference: Some(0.09),
         pairing: Some(Pairing::Disagreement(0.15)),
         ..question(Spread::of_rate(0.7).unwrap())
@@ -206,7 +209,7 @@ fn pairs_that_disagree_seldom_take_fewer_samples() {
     let got = plan(&asked).paired.unwrap();
     let sd = (0.15f64 - 0.0081).sqrt();
     assert!((got.normal.unwrap().real - (2.801_585 * sd / 0.09).powi(2)).abs() < 0.01, "{got:?}");
-    let cannot = plan(&Question { difference: Some(0.5), ..asked }).paired.unwrap();
+    let cannot = plan(&SizingQuestion { difference: Some(0.5), ..asked }).paired.unwrap();
     assert_eq!(cannot.samples.unwrap_err(), "runs that disagree on a share of 0.15 cannot differ by 0.5");
 }
 
@@ -223,7 +226,7 @@ fn run(rows: &[Vec<f64>]) -> Samples {
 #[test]
 fn a_pilot_has_the_components_of_the_vectors() {
     let (reducer, context, metric) = (mean_score(), Context::default(), accuracy());
-    let measure = Measure { metric: &metric, reducer: &reducer, context: &context, cluster: None };
+    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: None };
     let file = read(folder().join("golden").join("paired.json"));
     let vectors = file["vectors"].as_array().unwrap().iter().filter(|v| v["statistic"] == "variance_components");
     let mut checked = 0;
@@ -250,7 +253,7 @@ fn a_pilot_has_the_components_of_the_vectors() {
 fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     let (reducer, context) = (mean_score(), Context::default());
     let (by_mean, by_f1) = (mean(), f1(true));
-    let measure = Measure { metric: &by_mean, reducer: &reducer, context: &context, cluster: None };
+    let measure = PilotMeasure { metric: &by_mean, reducer: &reducer, context: &context, cluster: None };
     let once = Pilot::of_run(&run(&[vec![0.2], vec![0.4], vec![0.9]]), &measure).unwrap();
     assert_eq!((once.spread.within, once.spread.is_share), (None, false));
     assert!((once.spread.between - 0.13).abs() < 1e-12);
@@ -258,9 +261,9 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     assert!(error.to_string().contains("needs at least 2 values, has 1"), "{error}");
     let mut confusions = Samples::new();
     confusions.push(1).field("predicted", true).field("actual", true);
-    let error = Pilot::of_run(&confusions, &Measure { metric: &by_f1, ..measure }).unwrap_err();
+    let error = Pilot::of_run(&confusions, &PilotMeasure { metric: &by_f1, ..measure }).unwrap_err();
     assert!(error.to_string().starts_with("`f1` is no mean over samples"), "{error}");
-    let clustered = Measure { cluster: Some("document"), ..measure };
+    let clustered = PilotMeasure { cluster: Some("document"), ..measure };
     let rows: Vec<Vec<f64>> = (0..12).map(|id| vec![f64::from(id / 3) + 0.01 * f64::from(id % 3)]).collect();
     let clusters = Pilot::of_run(&run(&rows), &clustered).unwrap().clusters.unwrap();
     assert!(clusters.size == 3.0 && clusters.design_effect > 2.5, "{clusters:?}");
@@ -269,7 +272,7 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
 #[test]
 fn two_runs_show_the_variance_of_their_differences() {
     let (reducer, context, metric) = (mean_score(), Context::default(), mean());
-    let measure = Measure { metric: &metric, reducer: &reducer, context: &context, cluster: None };
+    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: None };
     let (a, b) = (run(&[vec![0.9], vec![0.4], vec![0.8]]), run(&[vec![0.7], vec![0.3], vec![0.7], vec![0.1]]));
     let once = variance_of_differences([&a, &b], &measure).unwrap();
     // Differences of 0.2, 0.1 and 0.1.
@@ -288,11 +291,11 @@ fn two_runs_show_the_variance_of_their_differences() {
 fn nonsense_is_refused_with_a_way_out() {
     let rate = Spread::of_rate(0.5).unwrap();
     for (asked, message) in [
-        (Question { level: 95.0, ..question(rate) }, "95 % is written 0.95"),
-        (Question { power: 1.0, ..question(rate) }, "80 % is written 0.8"),
-        (Question { attempts: 0, ..question(rate) }, "at least one attempt"),
-        (Question { half_width: Some(0.0), ..question(rate) }, "half a width is above 0"),
-        (Question { difference: Some(0.0), ..question(rate) }, "is not 0"),
+        (SizingQuestion { level: 95.0, ..question(rate) }, "95 % is written 0.95"),
+        (SizingQuestion { power: 1.0, ..question(rate) }, "80 % is written 0.8"),
+        (SizingQuestion { attempts: 0, ..question(rate) }, "at least one attempt"),
+        (SizingQuestion { half_width: Some(0.0), ..question(rate) }, "half a width is above 0"),
+        (SizingQuestion { difference: Some(0.0), ..question(rate) }, "is not 0"),
     ] {
         let error = size(&asked).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

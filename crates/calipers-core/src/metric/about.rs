@@ -1,6 +1,6 @@
 //! What there is to say about a metric before it is computed.
 
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 /// What a metric is, for those who choose one or set a threshold for it.
 #[derive(Clone, Copy, Debug)]

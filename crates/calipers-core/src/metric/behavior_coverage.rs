@@ -5,7 +5,7 @@ use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, Unit};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 pub(super) const BEHAVIOR_COVERAGE: About = About {
     name: "behavior_coverage",

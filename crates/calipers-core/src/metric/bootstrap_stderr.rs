@@ -6,7 +6,7 @@ use crate::data::scores::Values;
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit};
 use calipers_stats::Moments;
 use calipers_stats::bootstrap::{Bootstrap, MeanResampler};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 pub(super) const BOOTSTRAP_STDERR: About = About {
     name: "bootstrap_stderr",

@@ -4,7 +4,7 @@ use super::{Context, Measure, Metric, Tally, View};
 use crate::data::column::Column;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit, Value};
 use calipers_stats::confusion::{Confusion, Share};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Confidence, Interval, Undefined};
 
 pub(super) const PRECISION: About = About {

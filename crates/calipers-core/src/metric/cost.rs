@@ -5,7 +5,7 @@ use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Undefined, Unit};
 use calipers_stats::ExactSum;
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 pub(super) const COST: About = About {
     name: "cost",

@@ -4,7 +4,7 @@ use super::{Context, Measure, Metric, Tally};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Labels, Points, Reason, Undefined, Unit, Value};
 use calipers_stats::agreement::{Scale, alpha_resampler, krippendorff_alpha as alpha};
 use calipers_stats::bootstrap::{Bootstrap, BootstrapInterval, Kind};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Caveat as Statistic, Undefined as NoStatistic};
 use std::collections::{HashMap, HashSet};
 

@@ -3,7 +3,7 @@
 use super::quantile::{Of, Quantile};
 use super::{Metric, View};
 use crate::{About, Family, Unit};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 /// What there is to say about a percentile of the latency.
 const fn about(name: &'static str, summary: &'static str, formula: &'static str, example: &'static str) -> About {

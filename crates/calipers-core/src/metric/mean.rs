@@ -6,7 +6,7 @@ use super::sample_mean::{Averaged, Known, SampleMean, finite_field};
 use super::{Context, Metric, Tally, View};
 use crate::{About, Caveat, Error, Family, Figure, Points, Unit};
 use calipers_stats::Moments;
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 pub(super) const ACCURACY: About = About {
     name: "accuracy",

@@ -4,7 +4,7 @@ use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, ScenarioOutcome, Unit, Value};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 pub(super) const PASS_RATE: About = About {
     name: "pass_rate",

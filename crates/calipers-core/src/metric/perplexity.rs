@@ -2,7 +2,7 @@
 
 use super::{Context, Measure, Metric, Tally};
 use crate::{About, Answer, Error, Family, Figure, Points, Reason, Undefined, Unit, Value, labels};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 use calipers_stats::{ExactSum, Moments, Undefined as NoStatistic};
 
 pub(super) const PERPLEXITY_PER_TOKEN: About = About {

@@ -23,7 +23,7 @@ use super::token_efficiency::{TOKEN_EFFICIENCY, token_efficiency};
 use super::{Metric, OnMissing};
 use crate::{About, Error, ErrorKind, Labels, PassRule, Unit, Value};
 use calipers_stats::agreement::Scale;
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -191,7 +191,7 @@ impl Registry {
     ///
     /// ```
     /// use calipers_core::{Registry, Unit, mean, mean_of};
-    /// use calipers_stats::gate::Direction;
+    /// use calipers_stats::threshold_test::Direction;
     ///
     /// let registry = Registry::builtin();
     /// assert_eq!(registry.sense(&mean()), (Unit::Plain, Some(Direction::AtLeast)));

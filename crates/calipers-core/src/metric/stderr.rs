@@ -6,7 +6,7 @@ use super::{Context, Measure, Metric, Tally};
 use crate::data::points::{Keys, Places};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Caveat as Statistic, Moments, Undefined as NoStatistic};
 use hashbrown::HashMap;
 

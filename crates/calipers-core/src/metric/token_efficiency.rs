@@ -5,7 +5,7 @@ use super::sample_mean::{Known, finite_field};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, Unit};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 pub(super) const TOKEN_EFFICIENCY: About = About {
     name: "token_efficiency",

@@ -5,10 +5,10 @@ use super::measured::worth;
 use crate::policy::{Comparison, OnMissingValues, Rule, rule_text};
 use calipers_core::{Evidence, Figure, Unit, Verdict, counted};
 use calipers_stats::cluster::{ClusterEstimate, clustered};
-use calipers_stats::gate::{Decision, Gate, SamplesMore};
 use calipers_stats::proportion::Proportion;
 use calipers_stats::quantile::Sorted;
 use calipers_stats::ratio::ratio_of_sums;
+use calipers_stats::threshold_test::{SamplesMore, ThresholdTest};
 use calipers_stats::weighted::{Linearised, WeightedMean, weighted_mean};
 use calipers_stats::{Confidence, Moments};
 
@@ -445,13 +445,17 @@ struct Outcome {
 }
 
 impl Tested {
-    fn gate(&self, alpha: f64) -> Option<Gate> {
-        if self.up { Gate::at_least(self.threshold, alpha).ok() } else { Gate::at_most(self.threshold, alpha).ok() }
+    fn gate(&self, alpha: f64) -> Option<ThresholdTest> {
+        if self.up {
+            ThresholdTest::at_least(self.threshold, alpha).ok()
+        } else {
+            ThresholdTest::at_most(self.threshold, alpha).ok()
+        }
     }
 
     fn test(&self, alpha: f64) -> Outcome {
         let passes = match (&self.basis, self.gate(alpha)) {
-            (Basis::Exact(share), Some(gate)) => gate.judge(*share).decision == Decision::Pass,
+            (Basis::Exact(share), Some(gate)) => gate.judge(*share).verdict == Verdict::Pass,
             _ => {
                 let (lower, upper) = self.bounds(alpha);
                 if self.up {

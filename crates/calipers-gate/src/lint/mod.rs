@@ -328,7 +328,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The unit of a metric and its better side.
-    fn about(&self, name: &str) -> Option<(Unit, Option<calipers_stats::gate::Direction>)> {
+    fn about(&self, name: &str) -> Option<(Unit, Option<calipers_stats::threshold_test::Direction>)> {
         self.metric(name).map(|metric| self.draft.registry.sense(metric))
     }
 

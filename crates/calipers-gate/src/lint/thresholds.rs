@@ -4,7 +4,7 @@ use super::demand::Demand;
 use super::{Checker, Found, Gate};
 use crate::policy::{Comparison, Level, Origin, Progressive, RiskLevel, Rule, Threshold, WrittenUnit};
 use calipers_core::Unit;
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 /// Durations below this many milliseconds are more often meant as seconds.
 const SHORT_MS: f64 = 100.0;

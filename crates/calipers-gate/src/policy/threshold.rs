@@ -4,7 +4,7 @@ use super::document::{Data, Item};
 use super::{Mistake, Span};
 use calipers_core::quoted;
 use calipers_core::{About, Unit};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 
 /// A threshold as it is written: `90`, `"≥ 80%"`, `"< 5000ms"`, `"100%"`.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,13 +3,14 @@
 use crate::gate::json::{list, of_note, unit, with_figure};
 use crate::results::json::id_json;
 use calipers_compare::{
-    Attempts, CategoryChange, CompareReport, Comparison, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
-    MetricComparison, Pair, Provenance, Ranked, Ranking, RunOrigin, SampleChange, SampleChanges, Settings,
+    AttemptCounts, CategoryChange, CompareProvenance, CompareReport, CompareSettings, Discordance, EstimandAnswer,
+    Flakiness, MarginAnswer, MetricComparison, RankedRun, Ranking, RunComparison, RunOrigin, SampleChange,
+    SampleChanges, SamplePair,
 };
 use calipers_core::Verdict;
 use calipers_core::stats::components::Estimand;
-use calipers_core::stats::gate::Direction;
 use calipers_core::stats::multiplicity::Correction;
+use calipers_core::stats::threshold_test::Direction;
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.
@@ -37,7 +38,7 @@ pub fn compare_json(report: &CompareReport) -> Json {
     })
 }
 
-fn of_settings(settings: &Settings) -> Json {
+fn of_settings(settings: &CompareSettings) -> Json {
     let correction = match settings.correction {
         Correction::Bonferroni => "bonferroni",
         Correction::Holm => "holm",
@@ -64,7 +65,7 @@ fn estimand(estimand: Estimand) -> &'static str {
     }
 }
 
-fn of_comparison(comparison: &Comparison) -> Json {
+fn of_comparison(comparison: &RunComparison) -> Json {
     let matching = &comparison.matching;
     let (samples, unknown) = match &comparison.samples {
         Ok(samples) => (of_samples(samples), Json::Null),
@@ -163,7 +164,7 @@ fn of_category(found: &CategoryChange) -> Json {
     with_figure(json, &found.change)
 }
 
-fn of_pair(pair: &Pair) -> Json {
+fn of_pair(pair: &SamplePair) -> Json {
     json!({"id": id_json(&pair.id), "candidate": pair.candidate, "baseline": pair.baseline})
 }
 
@@ -191,7 +192,7 @@ fn of_change(change: &SampleChange) -> Json {
     })
 }
 
-fn of_attempts(attempts: Attempts) -> Json {
+fn of_attempts(attempts: AttemptCounts) -> Json {
     json!({"passed": attempts.passed, "told": attempts.told})
 }
 
@@ -207,12 +208,12 @@ fn of_ranking(ranking: &Ranking) -> Json {
     json!({"metric": ranking.metric, "unit": unit(ranking.unit), "runs": rows, "undefined": why})
 }
 
-fn of_ranked(ranked: &Ranked) -> Json {
+fn of_ranked(ranked: &RankedRun) -> Json {
     let json = json!({"run": ranked.run, "best_rank": ranked.best_rank, "worst_rank": ranked.worst_rank});
     with_figure(json, &ranked.figure)
 }
 
-fn of_provenance(about: &Provenance) -> Json {
+fn of_provenance(about: &CompareProvenance) -> Json {
     let filter = about.filter.iter().map(|(key, value)| json!({"key": key, "value": value}));
     let labels = about.labels.iter().map(|(label, number)| json!({"label": label, "value": number}));
     json!({

@@ -8,7 +8,7 @@ use crate::compare::words::{
 use crate::gate::markdown::{LENGTH_MAX, TABLE_MAX, escaped, line, put, table};
 use crate::gate::words::{estimate, first_of, interval};
 use crate::numbers::{Scale as Numbers, count, percent};
-use calipers_compare::{Change, CompareReport, Comparison, MetricComparison, Ranking, SampleChange};
+use calipers_compare::{ChangeVerdict, CompareReport, MetricComparison, Ranking, RunComparison, SampleChange};
 use calipers_core::Verdict;
 
 /// The first line of the comment, by which it is found and updated in place.
@@ -52,14 +52,14 @@ impl Page<'_> {
     fn answer(&mut self) {
         let report = self.report;
         let metrics = || report.comparisons.iter().flat_map(|comparison| &comparison.metrics);
-        let count = |wanted: Change| metrics().filter(|metric| metric.verdict == wanted).count();
+        let count = |wanted: ChangeVerdict| metrics().filter(|metric| metric.verdict == wanted).count();
         let (alert, word) = match report.verdict {
             Verdict::Fail => ("CAUTION", "REGRESSED"),
             Verdict::Undecided => ("WARNING", "UNDECIDED"),
-            Verdict::Pass if count(Change::Improved) > 0 => ("TIP", "IMPROVED"),
+            Verdict::Pass if count(ChangeVerdict::Improved) > 0 => ("TIP", "IMPROVED"),
             Verdict::Pass => ("NOTE", "NO REGRESSION"),
         };
-        let told = match metrics().find(|metric| metric.verdict == Change::Improved) {
+        let told = match metrics().find(|metric| metric.verdict == ChangeVerdict::Improved) {
             Some(metric) if report.verdict == Verdict::Pass => &metric.sentence,
             _ => &report.decided_by,
         };
@@ -69,7 +69,7 @@ impl Page<'_> {
         }
     }
 
-    fn comparison(&mut self, comparison: &Comparison) {
+    fn comparison(&mut self, comparison: &RunComparison) {
         let about: Vec<String> = matching(comparison).iter().map(|part| escaped(part)).collect();
         let (candidate, baseline) = (escaped(&comparison.candidate), escaped(&comparison.baseline));
         self.put(&format!("\n**{candidate}** against **{baseline}**: {}\n", about.join(", ")));
@@ -92,7 +92,7 @@ impl Page<'_> {
     fn row(&self, metric: &MetricComparison) -> String {
         let words = Words::of(metric, &self.report.settings);
         let verdict = match metric.verdict {
-            Change::Regressed | Change::Improved => format!("**{}**", escaped(&words.verdict)),
+            ChangeVerdict::Regressed | ChangeVerdict::Improved => format!("**{}**", escaped(&words.verdict)),
             _ => escaped(&words.verdict),
         };
         let p = if words.p.is_empty() { String::new() } else { format!(" ({})", escaped(&words.p)) };
@@ -122,7 +122,7 @@ impl Page<'_> {
 
     fn ranking(&mut self, ranking: &Ranking) {
         let Ok(rows) = &ranking.rows else { return };
-        let row = |(place, ranked): (usize, &calipers_compare::Ranked)| {
+        let row = |(place, ranked): (usize, &calipers_compare::RankedRun)| {
             let numbers = Numbers::of(ranking.unit, ranked.figure.value.clone().unwrap_or(0.0));
             line([
                 format!("{}", place + 1),
@@ -164,7 +164,7 @@ impl Page<'_> {
         }
     }
 
-    fn samples(&mut self, comparison: &Comparison) {
+    fn samples(&mut self, comparison: &RunComparison) {
         let Ok(samples) = &comparison.samples else { return };
         let row = |what: &str, sample: &SampleChange| {
             line([
@@ -191,7 +191,7 @@ impl Page<'_> {
         }
     }
 
-    fn categories(&mut self, comparison: &Comparison) {
+    fn categories(&mut self, comparison: &RunComparison) {
         for metric in comparison.metrics.iter().filter(|metric| metric.categories.len() > 1) {
             let row = |found: &calipers_compare::CategoryChange| {
                 let (change, interval) = category(found, metric);

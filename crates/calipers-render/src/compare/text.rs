@@ -10,7 +10,7 @@ use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{abridged, clean, left, right, shortened, wrapped};
 use calipers_compare::{
-    Change, CompareReport, Comparison, MetricComparison, Pair, Ranking, SampleChange, SampleChanges,
+    ChangeVerdict, CompareReport, MetricComparison, Ranking, RunComparison, SampleChange, SampleChanges, SamplePair,
 };
 use calipers_core::{SampleId, Verdict};
 use unicode_width::UnicodeWidthStr;
@@ -115,7 +115,7 @@ impl Page<'_> {
     }
 
     /// What is compared, and what of it.
-    fn about(&self, comparison: &Comparison) -> String {
+    fn about(&self, comparison: &RunComparison) -> String {
         let short = |text: &str| shortened(&clean(text), self.screen.width / 2 - 8);
         let mut text = self.title(&format!("{} against {}", short(&comparison.candidate), short(&comparison.baseline)));
         text += &self.restricted();
@@ -137,7 +137,7 @@ impl Page<'_> {
     }
 
     /// Two runs, all that there is to say.
-    fn pair(&self, comparison: &Comparison) -> Vec<String> {
+    fn pair(&self, comparison: &RunComparison) -> Vec<String> {
         let lines = |metrics: &[MetricComparison]| {
             self.lines(&metrics.iter().map(|metric| (metric.metric.clone(), metric)).collect::<Vec<_>>())
         };
@@ -187,7 +187,7 @@ impl Page<'_> {
             let numbers = format!("{}  {}", right(&words.change, widths[1]), left(&words.interval, widths[2]));
             let verdict = self.painted(metric.verdict, &words.verdict);
             let begin = format!("{}  {numbers}  ", left(label, widths[0]));
-            if metric.verdict == Change::Unknown {
+            if metric.verdict == ChangeVerdict::Unknown {
                 text += &self.hanging(&begin, &words.verdict);
             } else if fits && !words.p.is_empty() {
                 text += &format!("{begin}{verdict} ({})\n", words.p);
@@ -210,12 +210,12 @@ impl Page<'_> {
         text
     }
 
-    fn painted(&self, change: Change, word: &str) -> String {
+    fn painted(&self, change: ChangeVerdict, word: &str) -> String {
         match change {
-            Change::Improved => self.screen.style.verdict(Verdict::Pass, word),
-            Change::Regressed => self.screen.style.verdict(Verdict::Fail, word),
-            Change::Changed => self.screen.style.verdict(Verdict::Undecided, word),
-            Change::WithinNoise | Change::NoChangeDetected | Change::Unknown => word.to_owned(),
+            ChangeVerdict::Improved => self.screen.style.verdict(Verdict::Pass, word),
+            ChangeVerdict::Regressed => self.screen.style.verdict(Verdict::Fail, word),
+            ChangeVerdict::Changed => self.screen.style.verdict(Verdict::Undecided, word),
+            ChangeVerdict::WithinNoise | ChangeVerdict::NoChangeDetected | ChangeVerdict::Unknown => word.to_owned(),
         }
     }
 
@@ -273,7 +273,7 @@ impl Page<'_> {
     }
 
     /// The largest changes of the first metric that is a mean over samples, unless passes and failures say it all.
-    fn largest(&self, comparison: &Comparison) -> String {
+    fn largest(&self, comparison: &RunComparison) -> String {
         let Some(metric) = comparison.metrics.iter().find(|metric| !metric.pairs.is_empty()) else {
             return String::new();
         };
@@ -281,7 +281,7 @@ impl Page<'_> {
         if metric.discordance.is_some() || largest.is_empty() {
             return String::new();
         }
-        let numbers = |pair: &Pair| Numbers::of(metric.unit, pair.candidate.max(pair.baseline));
+        let numbers = |pair: &SamplePair| Numbers::of(metric.unit, pair.candidate.max(pair.baseline));
         let names: Vec<String> = largest.iter().map(|pair| name(&pair.id.to_string())).collect();
         let changes: Vec<String> =
             largest.iter().map(|pair| numbers(pair).of_differences().change(pair.difference())).collect();
@@ -295,7 +295,7 @@ impl Page<'_> {
     }
 
     /// The change by category, of the first metric that has it.
-    fn categories(&self, comparison: &Comparison) -> String {
+    fn categories(&self, comparison: &RunComparison) -> String {
         let Some(metric) = comparison.metrics.iter().find(|metric| metric.categories.len() > 1) else {
             return String::new();
         };
@@ -326,7 +326,7 @@ impl Page<'_> {
     }
 
     /// Each metric against every baseline.
-    fn metrics(&self, comparisons: &[Comparison]) -> Vec<String> {
+    fn metrics(&self, comparisons: &[RunComparison]) -> Vec<String> {
         let metrics = comparisons.first().map_or(0, |comparison| comparison.metrics.len());
         let resources = comparisons.iter().flat_map(|comparison| &comparison.resources);
         let mut spent: Vec<&str> = Vec::new();
@@ -342,7 +342,7 @@ impl Page<'_> {
         };
         let of_resource = |field: &&str| {
             let find =
-                |comparison: &'_ Comparison| comparison.resources.iter().position(|metric| metric.metric == *field);
+                |comparison: &'_ RunComparison| comparison.resources.iter().position(|metric| metric.metric == *field);
             let rows = comparisons.iter().filter_map(|comparison| {
                 let place = find(comparison)?;
                 Some((comparison.baseline.clone(), &comparison.resources[place]))
@@ -353,7 +353,7 @@ impl Page<'_> {
     }
 
     /// One baseline of several, in short.
-    fn summary(&self, comparison: &Comparison) -> String {
+    fn summary(&self, comparison: &RunComparison) -> String {
         let mut text =
             self.title(&format!("against {}", shortened(&clean(&comparison.baseline), self.screen.width - 8)));
         let mut parts = matching(comparison);

@@ -2,7 +2,8 @@
 
 use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
 use calipers_compare::{
-    Attempts, CategoryChange, Change, CompareReport, Comparison, Flakiness, MetricComparison, Scale, Settings, Standing,
+    AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareReport, CompareSettings, Flakiness,
+    MarginStanding, MetricComparison, RunComparison,
 };
 use calipers_core::Note;
 use calipers_core::stats::components::Estimand;
@@ -28,12 +29,12 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    pub(crate) fn of(metric: &MetricComparison, settings: &Settings) -> Self {
+    pub(crate) fn of(metric: &MetricComparison, settings: &CompareSettings) -> Self {
         let alpha = 1.0 - settings.level;
         let (change, interval) = change(&metric.change, metric.scale, metric.unit);
         let verdict = match metric.verdict {
             // The metric stands beside it.
-            Change::Unknown => {
+            ChangeVerdict::Unknown => {
                 metric.sentence.strip_prefix(&*metric.metric).unwrap_or(&metric.sentence).trim().to_owned()
             }
             verdict => verdict.name().to_owned(),
@@ -49,15 +50,15 @@ impl Words {
 }
 
 /// A change and its interval, or nothing.
-pub(crate) fn change(figure: &Figure, scale: Scale, unit: Unit) -> (String, String) {
+pub(crate) fn change(figure: &Figure, scale: ChangeScale, unit: Unit) -> (String, String) {
     let Ok(value) = figure.value else { return Default::default() };
     let bounds = figure.interval.map(|interval| (interval.lower, interval.upper));
     match scale {
-        Scale::Difference => {
+        ChangeScale::Difference => {
             let numbers = Numbers::of(unit, value).of_differences();
             (numbers.change(value), bounds.map_or_else(String::new, |(lower, upper)| numbers.changes(lower, upper)))
         }
-        Scale::Ratio => {
+        ChangeScale::Ratio => {
             (factor(value), bounds.map_or_else(String::new, |(lower, upper)| numbers::factors(lower, upper)))
         }
     }
@@ -76,7 +77,7 @@ fn sides(metric: &MetricComparison) -> String {
     format!("{} → {}", numbers.text(baseline), numbers.text(candidate))
 }
 
-fn details(metric: &MetricComparison, settings: &Settings) -> Vec<String> {
+fn details(metric: &MetricComparison, settings: &CompareSettings) -> Vec<String> {
     let alpha = 1.0 - settings.level;
     let mut parts = Vec::new();
     for other in metric.estimands.iter().filter(|answer| answer.estimand != settings.estimand) {
@@ -94,10 +95,12 @@ fn details(metric: &MetricComparison, settings: &Settings) -> Vec<String> {
         let bounds = numbers.changes(Some(lower), Some(upper));
         parts.push(format!("with {missing} at the worst and at the best {bounds}"));
     }
-    if let (Change::NoChangeDetected | Change::WithinNoise, Some(size)) = (metric.verdict, metric.detectable) {
+    if let (ChangeVerdict::NoChangeDetected | ChangeVerdict::WithinNoise, Some(size)) =
+        (metric.verdict, metric.detectable)
+    {
         let size = match metric.scale {
-            Scale::Difference => Numbers::of(metric.unit, size).of_differences().size(size),
-            Scale::Ratio => factor(size),
+            ChangeScale::Difference => Numbers::of(metric.unit, size).of_differences().size(size),
+            ChangeScale::Ratio => factor(size),
         };
         parts.push(format!("a change of {size} would be found 4 times in 5"));
     }
@@ -105,24 +108,24 @@ fn details(metric: &MetricComparison, settings: &Settings) -> Vec<String> {
 }
 
 /// Where a change stands to the margin.
-fn margin(metric: &MetricComparison, settings: &Settings) -> Option<String> {
+fn margin(metric: &MetricComparison, settings: &CompareSettings) -> Option<String> {
     let answer = metric.margin?;
     let alpha = 1.0 - settings.level;
     let size = margin_size(answer.margin, metric);
     let (what, p) = match answer.standing {
-        Standing::Superior => (format!("surely better by more than {size}"), answer.superiority_p),
-        Standing::Equivalent => (format!("surely within {size} either way"), Some(answer.equivalence_p)),
-        Standing::NonInferior => (format!("surely not worse by more than {size}"), answer.noninferiority_p),
-        Standing::Inferior => (format!("surely worse by more than {size}"), answer.inferiority_p),
-        Standing::Unclear => (format!("not surely within {size}, nor beyond"), None),
+        MarginStanding::Superior => (format!("surely better by more than {size}"), answer.superiority_p),
+        MarginStanding::Equivalent => (format!("surely within {size} either way"), Some(answer.equivalence_p)),
+        MarginStanding::NonInferior => (format!("surely not worse by more than {size}"), answer.noninferiority_p),
+        MarginStanding::Inferior => (format!("surely worse by more than {size}"), answer.inferiority_p),
+        MarginStanding::Unclear => (format!("not surely within {size}, nor beyond"), None),
     };
     Some(p.map_or_else(|| what.clone(), |p| format!("{what} ({})", p_value(p, alpha))))
 }
 
 fn margin_size(margin: f64, metric: &MetricComparison) -> String {
     match metric.scale {
-        Scale::Difference => Numbers::of(metric.unit, margin).of_differences().size(margin),
-        Scale::Ratio => percent(margin),
+        ChangeScale::Difference => Numbers::of(metric.unit, margin).of_differences().size(margin),
+        ChangeScale::Ratio => percent(margin),
     }
 }
 
@@ -135,7 +138,7 @@ pub(crate) fn estimand(estimand: Estimand) -> &'static str {
 }
 
 /// Which samples the runs share, in parts.
-pub(crate) fn matching(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn matching(comparison: &RunComparison) -> Vec<String> {
     let matching = &comparison.matching;
     let mut parts = vec![format!("{} matched", counted(numbers::count(matching.matched), "sample"))];
     for (only, name) in
@@ -149,7 +152,7 @@ pub(crate) fn matching(comparison: &Comparison) -> Vec<String> {
 }
 
 /// How many attempts passed: `2/3`.
-pub(crate) fn attempts(attempts: Attempts) -> String {
+pub(crate) fn attempts(attempts: AttemptCounts) -> String {
     format!("{}/{}", attempts.passed, attempts.told)
 }
 

@@ -7,8 +7,8 @@ use crate::gate::words::{baseline as dated, changes as lists, interval};
 use crate::numbers::{Scale, factor, factors, p_digits};
 use crate::page::PageReport;
 use calipers_compare::{
-    Attempts, Change, CompareReport, Comparison, Flakiness, MetricComparison, Ranking, SampleChange, SampleChanges,
-    Scale as ChangeScale,
+    AttemptCounts, ChangeScale, ChangeVerdict, CompareReport, Flakiness, MetricComparison, Ranking, RunComparison,
+    SampleChange, SampleChanges,
 };
 use calipers_core::counted;
 use calipers_core::stats::multiplicity::Correction;
@@ -83,7 +83,7 @@ fn against_runs(compare: &CompareReport) -> Markup {
             p.caveat { (sentence(&note.message)) @if let Some(next) = &note.next { " " span.next { "→ " (sentence(next)) } } }
         }
         p.quiet {
-            "Attempts are reduced by " (name(&compare.settings.reducer)) " and samples paired by name. P-values are adjusted ("
+            "AttemptCounts are reduced by " (name(&compare.settings.reducer)) " and samples paired by name. P-values are adjusted ("
             (correction(compare.settings.correction)) ") for " (counted(compare.settings.tested, "test")) "."
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn correction(correction: Correction) -> &'static str {
     }
 }
 
-fn against_run(comparison: &Comparison, alpha: f64) -> Markup {
+fn against_run(comparison: &RunComparison, alpha: f64) -> Markup {
     let matching = &comparison.matching;
     html! {
         p.about {
@@ -129,13 +129,13 @@ fn against_run(comparison: &Comparison, alpha: f64) -> Markup {
     }
 }
 
-fn mark(change: Change) -> (Mark, &'static str) {
+fn mark(change: ChangeVerdict) -> (Mark, &'static str) {
     match change {
-        Change::Improved => (Mark::Good, "passed"),
-        Change::Regressed => (Mark::Bad, "failed"),
-        Change::Changed => (Mark::Plain, "unscored"),
-        Change::WithinNoise | Change::NoChangeDetected => (Mark::Plain, "neutral"),
-        Change::Unknown => (Mark::Open, "unscored"),
+        ChangeVerdict::Improved => (Mark::Good, "passed"),
+        ChangeVerdict::Regressed => (Mark::Bad, "failed"),
+        ChangeVerdict::Changed => (Mark::Plain, "unscored"),
+        ChangeVerdict::WithinNoise | ChangeVerdict::NoChangeDetected => (Mark::Plain, "neutral"),
+        ChangeVerdict::Unknown => (Mark::Open, "unscored"),
     }
 }
 
@@ -248,7 +248,7 @@ fn flakiness(run: &str, flakiness: Flakiness) -> Markup {
 }
 
 fn flip(change: &SampleChange) -> Markup {
-    let told = |attempts: Attempts| format!("{} of {}", attempts.passed, attempts.told);
+    let told = |attempts: AttemptCounts| format!("{} of {}", attempts.passed, attempts.told);
     html! {
         li {
             (link(&change.id.to_string())) " " span.quiet { (told(change.baseline)) " → " (told(change.candidate)) }

@@ -2,9 +2,10 @@
 
 use crate::gate::json::{list, of_note, unit};
 use calipers_compare::sizing::{
-    AttemptsOption, AttemptsWorth, Basis, GateNeeded, Needed, Pairing, PilotRun, PlanReport, Point, Question, Spread,
+    AttemptsOption, AttemptsPlan, GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint,
+    SizingQuestion, Spread,
 };
-use calipers_core::stats::gate::Direction;
+use calipers_core::stats::threshold_test::Direction;
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.
@@ -17,10 +18,10 @@ pub const PLAN_SCHEMA: &str = include_str!("../../schema/calipers.plan.1.json");
 #[must_use]
 pub fn plan_json(report: &PlanReport) -> Json {
     let sizing = &report.sizing;
-    let told = crate::plan::words::Told::of(report);
+    let told = crate::plan::words::PlanWords::of(report);
     let pilot = match &report.basis {
-        Basis::Run(run) => of_pilot(run),
-        Basis::Assumed => Json::Null,
+        PlanBasis::Run(run) => of_pilot(run),
+        PlanBasis::Assumed => Json::Null,
     };
     json!({
         "schema": SCHEMA,
@@ -66,7 +67,7 @@ fn of_spread(spread: &Spread) -> Json {
     })
 }
 
-fn of_question(question: &Question) -> Json {
+fn of_question(question: &SizingQuestion) -> Json {
     let gate = question.gate.map(|(threshold, direction)| {
         let comparison = match direction {
             Direction::AtLeast => ">=",
@@ -103,13 +104,13 @@ fn or_why(found: &Result<u64, String>) -> (Json, Json) {
     }
 }
 
-fn of_needed(needed: &Needed) -> Json {
+fn of_needed(needed: &SampleNeed) -> Json {
     let (samples, undefined) = or_why(&needed.samples);
     let normal = needed.normal.map(|size| json!({"real": size.real, "whole": size.whole}));
     json!({"samples": samples, "undefined": undefined, "normal": normal, "method": needed.method})
 }
 
-fn of_gate(gate: &GateNeeded) -> Json {
+fn of_gate(gate: &GateNeed) -> Json {
     let (perfect, perfect_undefined) = or_why(&gate.perfect);
     let (first, undefined) = or_why(&gate.expected.clone().map(|size| size.first));
     json!({
@@ -121,7 +122,7 @@ fn of_gate(gate: &GateNeeded) -> Json {
     })
 }
 
-fn of_attempts(worth: &AttemptsWorth) -> Json {
+fn of_attempts(worth: &AttemptsPlan) -> Json {
     let (optimal, undefined) = or_why(&worth.optimal.clone().map(|best| best.whole));
     json!({
         "optimal": optimal,
@@ -135,7 +136,7 @@ fn of_option(option: &AttemptsOption) -> Json {
     json!({"attempts": option.attempts, "samples": option.samples, "cost": option.cost})
 }
 
-fn of_point(point: &Point) -> Json {
+fn of_point(point: &SizePoint) -> Json {
     json!({
         "samples": point.samples,
         "half_width": point.half_width,

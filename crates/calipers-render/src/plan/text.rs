@@ -4,17 +4,17 @@ use crate::compare::text::in_rows;
 use crate::forest::Ink;
 use crate::gate::text::without_commands;
 use crate::numbers::{count, number, power};
-use crate::plan::words::Told;
+use crate::plan::words::PlanWords;
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{clean, left, right, wrapped};
-use calipers_compare::sizing::{Needed, PlanReport, Point};
+use calipers_compare::sizing::{PlanReport, SampleNeed, SizePoint};
 use unicode_width::UnicodeWidthStr;
 
 /// The plan as text.
 #[must_use]
 pub fn plan_text(report: &PlanReport, screen: Screen, ink: Ink) -> String {
-    let told = Told::of(report);
+    let told = PlanWords::of(report);
     let bold = |text: &str| screen.style.bold(text);
     let mut answers = String::new();
     for answer in told.answers() {
@@ -62,7 +62,7 @@ fn attempts(report: &PlanReport, screen: Screen) -> String {
             vec![count(option.attempts), count(option.samples), number(option.cost), left(mark, 8)]
         })
         .collect();
-    let title = format!("attempts and their price, {}", Told::of(report).held());
+    let title = format!("attempts and their price, {}", PlanWords::of(report).held());
     let heads = ["attempts", "samples", "cost", ""].map(str::to_owned);
     format!("{}\n{}", screen.style.bold(&title), columns(&heads, &rows))
 }
@@ -74,8 +74,8 @@ const HEIGHT: usize = 8;
 fn curve(report: &PlanReport, screen: Screen, ink: Ink) -> String {
     let sizing = &report.sizing;
     let has_power = sizing.curve.iter().any(|point| point.power.is_some());
-    let told = Told::of(report);
-    let value = |point: &Point| if has_power { point.power } else { point.half_width };
+    let told = PlanWords::of(report);
+    let value = |point: &SizePoint| if has_power { point.power } else { point.half_width };
     let points: Vec<(u64, f64)> =
         sizing.curve.iter().filter_map(|point| Some((point.samples, value(point)?))).collect();
     let (Some((from, _)), Some((to, _))) = (points.first(), points.last()) else { return String::new() };
@@ -83,7 +83,7 @@ fn curve(report: &PlanReport, screen: Screen, ink: Ink) -> String {
     let tick = |y: f64| if has_power { power(y) } else { format!("±{}", told.size(y)) };
     let title = if has_power { "power by samples" } else { "half the width of the interval by samples" };
     let needed = if has_power { sizing.paired.as_ref() } else { sizing.interval.as_ref() };
-    let needed = needed.and_then(|needed: &Needed| needed.samples.clone().ok());
+    let needed = needed.and_then(|needed: &SampleNeed| needed.samples.clone().ok());
     let letters = ink.letters();
     let (dot, here) = match ink {
         Ink::Unicode => ('•', '◆'),

@@ -1,12 +1,12 @@
 //! The answers of a plan as sentences, and its table as cells.
 
 use crate::numbers::{self, Scale, count, number, percent};
-use calipers_compare::sizing::{Basis, GateNeeded, Needed, Pairing, PilotRun, PlanReport, Point};
-use calipers_core::stats::gate::Direction;
+use calipers_compare::sizing::{GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint};
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Unit, counted};
 
 /// What a plan says.
-pub(crate) struct Told<'a> {
+pub(crate) struct PlanWords<'a> {
     report: &'a PlanReport,
 }
 
@@ -14,7 +14,7 @@ fn samples(n: u64) -> String {
     counted(count(n), "sample")
 }
 
-impl<'a> Told<'a> {
+impl<'a> PlanWords<'a> {
     pub(crate) fn of(report: &'a PlanReport) -> Self {
         Self { report }
     }
@@ -38,8 +38,8 @@ impl<'a> Told<'a> {
     pub(crate) fn basis(&self) -> String {
         let question = &self.report.question;
         match &self.report.basis {
-            Basis::Run(pilot) => self.pilot(pilot),
-            Basis::Assumed => match (question.spread.is_share, self.rate()) {
+            PlanBasis::Run(pilot) => self.pilot(pilot),
+            PlanBasis::Assumed => match (question.spread.is_share, self.rate()) {
                 (true, Some(rate)) => format!("assumed: samples pass at a rate of {rate}"),
                 _ => {
                     let sd = question.spread.variance(1).sqrt();
@@ -92,7 +92,7 @@ impl<'a> Told<'a> {
         })
     }
 
-    fn gate(&self, gate: &GateNeeded) -> Vec<String> {
+    fn gate(&self, gate: &GateNeed) -> Vec<String> {
         let Some((threshold, direction)) = self.report.question.gate else { return Vec::new() };
         let (sign, none) = match direction {
             Direction::AtLeast => ("≥", "all of which pass"),
@@ -121,7 +121,7 @@ impl<'a> Told<'a> {
         let Some(delta) = self.report.question.difference else { return Vec::new() };
         let power = percent(self.report.question.power);
         let seen = format!("a difference of {} is seen with {power} power", self.size(delta));
-        let told = |needed: &Needed, of: &str| match &needed.samples {
+        let told = |needed: &SampleNeed, of: &str| match &needed.samples {
             Ok(n) => format!("{seen} by {of} {}{}", samples(*n), self.each()),
             Err(why) => format!("{seen} by {of} some number of samples: {why}"),
         };
@@ -143,9 +143,9 @@ impl<'a> Told<'a> {
         })
     }
 
-    fn finished(&self, point: &Point) -> String {
+    fn finished(&self, point: &SizePoint) -> String {
         let what = match &self.report.basis {
-            Basis::Run(run) if run.pilot.samples == point.samples => "this run of",
+            PlanBasis::Run(run) if run.pilot.samples == point.samples => "this run of",
             _ => "a run of",
         };
         let mut parts = Vec::new();

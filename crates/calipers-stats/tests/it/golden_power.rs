@@ -1,11 +1,11 @@
 //! Power and sample sizes against statsmodels, R and brute force.
 
 use crate::golden::{Vector, check};
-use calipers_stats::gate::Gate;
 use calipers_stats::power::{
     Effect, Epochs, PairedDesign, Test, Variances, gate_power, gate_sample_size, paired_t_power, paired_t_sample_size,
     sample_size_z, two_proportions_sample_size,
 };
+use calipers_stats::threshold_test::ThresholdTest;
 use serde_json::json;
 
 fn test(v: &Vector) -> Test {
@@ -69,7 +69,7 @@ fn two_proportions() {
 
 #[test]
 fn exact_gates() {
-    let gate = |v: &Vector| Gate::at_least(v.number("threshold"), v.number("alpha")).unwrap();
+    let gate = |v: &Vector| ThresholdTest::at_least(v.number("threshold"), v.number("alpha")).unwrap();
     check("power", &["gate_power_binomial"], |v| {
         let power = gate_power(gate(v), v.number("p_true"), v.count("n")).unwrap();
         json!({"critical_successes": power.critical_successes, "power": power.power})

@@ -2,7 +2,6 @@
 
 use crate::LoadedRun;
 use calipers_core::stats::eprocess::BinaryEprocess;
-use calipers_core::stats::gate::Decision;
 use calipers_core::{Samples, Verdict};
 use calipers_gate::policy::{Comparison, Level};
 use calipers_gate::{GateReport, GateResult, Mode};
@@ -80,8 +79,7 @@ fn is_surely(gate: &GateResult, verdict: Verdict, alpha: f64) -> bool {
         Comparison::AtLeast | Comparison::Above => {
             let Ok(mut evidence) = BinaryEprocess::new(rule.value) else { return false };
             evidence.observe_many(successes, failures);
-            let wanted = if verdict == Verdict::Pass { Decision::Pass } else { Decision::Fail };
-            evidence.decision(alpha) == Ok(wanted)
+            evidence.verdict(alpha) == Ok(verdict)
         }
         _ => false,
     }

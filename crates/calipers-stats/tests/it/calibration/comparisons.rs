@@ -3,11 +3,11 @@
 use super::sim::{Claim, Draws, Table, count, count_each};
 use calipers_stats::Seed;
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
-use calipers_stats::gate::Decision;
 use calipers_stats::multiplicity::{Correction, adjust, rejected};
 use calipers_stats::paired::{Difference, paired, paired_clustered};
 use calipers_stats::power::{Effect, Test, paired_t_power, paired_t_sample_size};
 use calipers_stats::special::{binomial_pmf, normal_sf};
+use calipers_stats::threshold_test::Verdict;
 
 const ALPHA: f64 = 0.05;
 
@@ -123,8 +123,8 @@ fn non_inferiority_and_equivalence_err_at_most_as_often_as_they_say() {
     let mut table = Table::new("A margin of 0.5 with 50 pairs whose differences have sd 1");
     let margin = 0.5;
     let [passed, failed] = count_each(7, REPLICATIONS, |draws| {
-        let decision = difference(draws, 50, -margin).noninferiority(margin, ALPHA).expect("differences vary").decision;
-        [decision == Decision::Pass, decision == Decision::Fail]
+        let verdict = difference(draws, 50, -margin).noninferiority(margin, ALPHA).expect("differences vary").verdict;
+        [verdict == Verdict::Pass, verdict == Verdict::Fail]
     });
     table.counted("non-inferiority passes, worse by the margin", ALPHA, passed, REPLICATIONS, Claim::Is(ALPHA));
     table.counted("non-inferiority fails, worse by the margin", ALPHA, failed, REPLICATIONS, Claim::Is(ALPHA));

@@ -2,10 +2,10 @@
 
 use super::sim::{Claim, Table, count_each};
 use calipers_stats::eprocess::BinaryEprocess;
-use calipers_stats::gate::{Decision, Gate, judge_quantile};
 use calipers_stats::power::{gate_power, gate_sample_size};
 use calipers_stats::proportion::Proportion;
 use calipers_stats::special::binomial_pmf;
+use calipers_stats::threshold_test::{ThresholdTest, Verdict, judge_quantile};
 
 const ALPHA: f64 = 0.05;
 
@@ -13,8 +13,8 @@ fn share(successes: u64, trials: u64) -> Proportion {
     Proportion::new(successes, trials).expect("no more successes than trials")
 }
 
-/// The probability of a decision when each of n samples succeeds with probability `p`.
-fn chance(n: u64, p: f64, wanted: Decision, judge: impl Fn(u64) -> Decision) -> f64 {
+/// The probability of a verdict when each of n samples succeeds with probability `p`.
+fn chance(n: u64, p: f64, wanted: Verdict, judge: impl Fn(u64) -> Verdict) -> f64 {
     (0..=n).filter(|&k| judge(k) == wanted).map(|k| binomial_pmf(k, n, p)).sum()
 }
 
@@ -28,13 +28,13 @@ fn worst(samples: u64, chance: impl Fn(u64) -> f64) -> (f64, u64) {
 fn an_exact_gate_never_errs_more_often_than_it_says() {
     let mut table = Table::new("Exact gates at 5 %: the largest error for n = 1 to 200, by enumeration");
     for threshold in [0.5, 0.8, 0.9, 0.95, 0.99] {
-        let at_least = Gate::at_least(threshold, ALPHA).expect("a threshold");
-        let at_most = Gate::at_most(1.0 - threshold, ALPHA).expect("a threshold");
+        let at_least = ThresholdTest::at_least(threshold, ALPHA).expect("a threshold");
+        let at_most = ThresholdTest::at_most(1.0 - threshold, ALPHA).expect("a threshold");
         for (name, gate, at) in [("at least", at_least, threshold), ("at most", at_most, 1.0 - threshold)] {
-            for decision in [Decision::Pass, Decision::Fail] {
-                let (error, n) = worst(200, |n| chance(n, at, decision, |k| gate.judge(share(k, n)).decision));
+            for verdict in [Verdict::Pass, Verdict::Fail] {
+                let (error, n) = worst(200, |n| chance(n, at, verdict, |k| gate.judge(share(k, n)).verdict));
                 table.exact(
-                    format!("{name} {at:.2}: wrong {decision}, worst at n = {n}"),
+                    format!("{name} {at:.2}: wrong {verdict}, worst at n = {n}"),
                     ALPHA,
                     error,
                     Claim::AtMost(ALPHA),
@@ -42,11 +42,11 @@ fn an_exact_gate_never_errs_more_often_than_it_says() {
             }
         }
     }
-    let gate = Gate::between(0.9, 0.8, ALPHA).expect("thresholds");
-    for (decision, at) in [(Decision::Pass, 0.8), (Decision::Fail, 0.9)] {
-        let (error, n) = worst(200, |n| chance(n, at, decision, |k| gate.judge(share(k, n)).decision));
+    let gate = ThresholdTest::between(0.9, 0.8, ALPHA).expect("thresholds");
+    for (verdict, at) in [(Verdict::Pass, 0.8), (Verdict::Fail, 0.9)] {
+        let (error, n) = worst(200, |n| chance(n, at, verdict, |k| gate.judge(share(k, n)).verdict));
         table.exact(
-            format!("0.8 to 0.9: wrong {decision} at {at}, worst at n = {n}"),
+            format!("0.8 to 0.9: wrong {verdict} at {at}, worst at n = {n}"),
             ALPHA,
             error,
             Claim::AtMost(ALPHA),
@@ -60,15 +60,15 @@ fn an_exact_gate_never_errs_more_often_than_it_says() {
 fn a_gate_on_a_quantile_never_errs_more_often_than_it_says() {
     let mut table = Table::new("Gates on a quantile at 5 %: the largest error for n = 1 to 150, by enumeration");
     for quantile in [0.5, 0.9, 0.95] {
-        for decision in [Decision::Pass, Decision::Fail] {
+        for verdict in [Verdict::Pass, Verdict::Fail] {
             // The limit is the quantile itself: each value lies within it with that probability.
             let judge = |k: u64, n: u64| {
                 let values: Vec<f64> = (0..n).map(|i| if i < k { 1.0 } else { 3.0 }).collect();
-                judge_quantile(&values, quantile, 2.0, ALPHA).expect("there are values").decision
+                judge_quantile(&values, quantile, 2.0, ALPHA).expect("there are values").verdict
             };
-            let (error, n) = worst(150, |n| chance(n, quantile, decision, |k| judge(k, n)));
+            let (error, n) = worst(150, |n| chance(n, quantile, verdict, |k| judge(k, n)));
             table.exact(
-                format!("quantile {quantile}: wrong {decision}, worst at n = {n}"),
+                format!("quantile {quantile}: wrong {verdict}, worst at n = {n}"),
                 ALPHA,
                 error,
                 Claim::AtMost(ALPHA),
@@ -82,9 +82,9 @@ fn a_gate_on_a_quantile_never_errs_more_often_than_it_says() {
 #[ignore = "calibration"]
 fn a_gate_on_the_point_estimate_is_a_coin_flip() {
     let mut table = Table::new("For contrast: `observed at least 0.9` with 20 samples");
-    let judge = |k: u64| if k >= 18 { Decision::Pass } else { Decision::Fail };
-    table.exact("fails a share of 0.9", ALPHA, chance(20, 0.9, Decision::Fail, judge), Claim::About(0.32, 0.005));
-    table.exact("passes a share of 0.8", ALPHA, chance(20, 0.8, Decision::Pass, judge), Claim::About(0.21, 0.005));
+    let judge = |k: u64| if k >= 18 { Verdict::Pass } else { Verdict::Fail };
+    table.exact("fails a share of 0.9", ALPHA, chance(20, 0.9, Verdict::Fail, judge), Claim::About(0.32, 0.005));
+    table.exact("passes a share of 0.8", ALPHA, chance(20, 0.8, Verdict::Pass, judge), Claim::About(0.21, 0.005));
     table.finish();
 }
 
@@ -96,7 +96,7 @@ struct Looks {
 }
 
 /// Walks over all paths, with `judge` after each sample.
-fn look(samples_max: usize, p: f64, judge: impl Fn(u64, u64) -> Decision) -> Looks {
+fn look(samples_max: usize, p: f64, judge: impl Fn(u64, u64) -> Verdict) -> Looks {
     let mut alive = vec![1.0];
     let mut looks = Looks { passed: 0.0, failed: 0.0, mean: 0.0 };
     for n in 1..=samples_max {
@@ -108,9 +108,9 @@ fn look(samples_max: usize, p: f64, judge: impl Fn(u64, u64) -> Decision) -> Loo
         }
         for (s, mass) in next.iter_mut().enumerate().filter(|(_, mass)| **mass > 0.0) {
             match judge(s as u64, n as u64) {
-                Decision::Pass => looks.passed += std::mem::take(mass),
-                Decision::Fail => looks.failed += std::mem::take(mass),
-                Decision::Inconclusive => {}
+                Verdict::Pass => looks.passed += std::mem::take(mass),
+                Verdict::Fail => looks.failed += std::mem::take(mass),
+                Verdict::Undecided => {}
             }
         }
         alive = next;
@@ -118,11 +118,11 @@ fn look(samples_max: usize, p: f64, judge: impl Fn(u64, u64) -> Decision) -> Loo
     looks
 }
 
-fn eprocess(threshold: f64) -> impl Fn(u64, u64) -> Decision {
+fn eprocess(threshold: f64) -> impl Fn(u64, u64) -> Verdict {
     move |successes, n| {
         let mut evidence = BinaryEprocess::new(threshold).expect("a threshold");
         evidence.observe_many(successes, n - successes);
-        evidence.decision(ALPHA).expect("an error rate")
+        evidence.verdict(ALPHA).expect("an error rate")
     }
 }
 
@@ -161,10 +161,10 @@ fn an_e_process_may_be_looked_at_after_every_sample() {
         );
         table.exact(format!("{what}: passes"), power, looks.passed, Claim::About(power, 0.002));
     }
-    let gate = Gate::at_least(0.8, ALPHA).expect("a threshold");
-    let peeking = look(200, 0.8, |successes, n| match gate.judge(share(successes, n)).decision {
-        Decision::Pass if n % 10 == 0 => Decision::Pass,
-        _ => Decision::Inconclusive,
+    let gate = ThresholdTest::at_least(0.8, ALPHA).expect("a threshold");
+    let peeking = look(200, 0.8, |successes, n| match gate.judge(share(successes, n)).verdict {
+        Verdict::Pass if n % 10 == 0 => Verdict::Pass,
+        _ => Verdict::Undecided,
     });
     table.exact(
         "a fixed gate instead, looked at every 10 of 200: ever passes",
@@ -180,19 +180,15 @@ fn an_e_process_may_be_looked_at_after_every_sample() {
 fn a_gate_passes_as_often_as_planned() {
     const REPLICATIONS: u64 = 40_000;
     let mut table = Table::new("Power of a gate");
-    let gate = Gate::at_least(0.8, ALPHA).expect("a threshold");
+    let gate = ThresholdTest::at_least(0.8, ALPHA).expect("a threshold");
     for (n, p) in [(50, 0.9), (100, 0.9), (44, 0.95)] {
         let planned = gate_power(gate, p, n).expect("a share").power;
         let [passed] =
-            count_each(
-                n,
-                REPLICATIONS,
-                |draws| [gate.judge(share(draws.binomial(n, p), n)).decision == Decision::Pass],
-            );
+            count_each(n, REPLICATIONS, |draws| [gate.judge(share(draws.binomial(n, p), n)).verdict == Verdict::Pass]);
         table.counted(format!("at least 0.8, n = {n}, share {p}"), planned, passed, REPLICATIONS, Claim::Is(planned));
     }
     let size = gate_sample_size(gate, 0.9, 0.9, 1000).expect("attainable");
-    let power = |n: u64| chance(n, 0.9, Decision::Pass, |k| gate.judge(share(k, n)).decision);
+    let power = |n: u64| chance(n, 0.9, Verdict::Pass, |k| gate.judge(share(k, n)).verdict);
     table.exact(format!("planned for 0.9: n = {}", size.first), 0.9, power(size.first), Claim::AtLeast(0.9));
     let stable = size.stable.expect("found within 1000");
     let least = (stable..=stable + 100).map(power).fold(1.0, f64::min);

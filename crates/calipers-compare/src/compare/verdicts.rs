@@ -1,30 +1,30 @@
 //! From p-values to words: improved, regressed, within noise, no change detected.
 
-use super::comparison::{Change, MarginAnswer, MetricComparison, Scale, Standing, Tested};
-use super::sampling::Found;
-use calipers_stats::gate::Direction;
+use super::compare_report::{ChangeScale, ChangeTest, ChangeVerdict, MarginAnswer, MarginStanding, MetricComparison};
+use super::sampling::ChangeEstimate;
 use calipers_stats::multiplicity::{Correction, adjust};
+use calipers_stats::threshold_test::Direction;
 
 /// A comparison whose p-values are not adjusted yet.
-pub(super) struct Draft {
+pub(super) struct MetricDraft {
     pub(super) comparison: MetricComparison,
-    pub(super) found: Found,
+    pub(super) found: ChangeEstimate,
 }
 
 /// One-sided p-values of a change beyond its margin.
-struct Beyond {
+struct MarginPValues {
     noninferiority: Option<f64>,
     equivalence: f64,
     inferiority: Option<f64>,
     superiority: Option<f64>,
 }
 
-impl Draft {
-    fn beyond(&self, margin: Option<f64>) -> Option<Beyond> {
+impl MetricDraft {
+    fn beyond(&self, margin: Option<f64>) -> Option<MarginPValues> {
         let law = self.found.law.as_ref()?;
         let reach = match self.found.scale {
-            Scale::Difference => margin?,
-            Scale::Ratio => margin?.ln_1p(),
+            ChangeScale::Difference => margin?,
+            ChangeScale::Ratio => margin?.ln_1p(),
         };
         let is_not_below = law.above(-reach)?;
         let is_not_above = law.below(reach)?;
@@ -35,24 +35,30 @@ impl Draft {
             // Neither side is worse, so that either is beyond the margin.
             None => (None, is_below, is_above),
         };
-        Some(Beyond { noninferiority, equivalence: is_not_below.max(is_not_above), inferiority, superiority })
+        Some(MarginPValues { noninferiority, equivalence: is_not_below.max(is_not_above), inferiority, superiority })
     }
 }
 
 /// Adjusts for all that was tested, and says what became of each metric. Returns the number of tests.
-pub(super) fn conclude(drafts: &mut [&mut Draft], margin: Option<f64>, level: f64, correction: Correction) -> u64 {
+pub(super) fn conclude(
+    drafts: &mut [&mut MetricDraft],
+    margin: Option<f64>,
+    level: f64,
+    correction: Correction,
+) -> u64 {
     let adjusted = |p: Vec<Option<f64>>| adjust(&p, correction).expect("a p-value lies between 0 and 1");
     let p_values: Vec<Option<f64>> = drafts.iter().map(|draft| draft.found.p.map(|(p, _)| p.clamp(0.0, 1.0))).collect();
     let tested = p_values.iter().flatten().count() as u64;
-    let beyond: Vec<Option<Beyond>> = drafts.iter().map(|draft| draft.beyond(margin)).collect();
-    let each =
-        |side: fn(&Beyond) -> Option<f64>| adjusted(beyond.iter().map(|beyond| side(beyond.as_ref()?)).collect());
+    let beyond: Vec<Option<MarginPValues>> = drafts.iter().map(|draft| draft.beyond(margin)).collect();
+    let each = |side: fn(&MarginPValues) -> Option<f64>| {
+        adjusted(beyond.iter().map(|beyond| side(beyond.as_ref()?)).collect())
+    };
     let (inferior, superior) = (each(|beyond| beyond.inferiority), each(|beyond| beyond.superiority));
     let alpha = 1.0 - level;
     let all = adjusted(p_values).into_iter().zip(beyond).zip(inferior.into_iter().zip(superior));
     for (draft, ((p, beyond), (inferior, superior))) in drafts.iter_mut().zip(all) {
         let comparison = &mut draft.comparison;
-        comparison.test = draft.found.p.zip(p).map(|((p, method), adjusted)| Tested { p, adjusted, method });
+        comparison.test = draft.found.p.zip(p).map(|((p, method), adjusted)| ChangeTest { p, adjusted, method });
         comparison.margin = margin.zip(beyond).map(|(margin, beyond)| MarginAnswer {
             margin,
             standing: standing(&beyond, inferior, superior, comparison.direction, alpha),
@@ -71,60 +77,64 @@ pub(super) fn conclude(drafts: &mut [&mut Draft], margin: Option<f64>, level: f6
 }
 
 fn standing(
-    beyond: &Beyond,
+    beyond: &MarginPValues,
     inferior: Option<f64>,
     superior: Option<f64>,
     direction: Option<Direction>,
     alpha: f64,
-) -> Standing {
+) -> MarginStanding {
     let is_sure = |p: Option<f64>| p.is_some_and(|p| p < alpha);
     if direction.is_some() && is_sure(inferior) {
-        Standing::Inferior
+        MarginStanding::Inferior
     } else if direction.is_some() && is_sure(superior) {
-        Standing::Superior
+        MarginStanding::Superior
     } else if beyond.equivalence < alpha {
-        Standing::Equivalent
+        MarginStanding::Equivalent
     } else if is_sure(beyond.noninferiority) {
-        Standing::NonInferior
+        MarginStanding::NonInferior
     } else {
-        Standing::Unclear
+        MarginStanding::Unclear
     }
 }
 
 /// What became of a metric; `beyond` says whether the change is large enough to matter, downwards (or to the worse side)
 /// and upwards (or to the better one).
-fn verdict(draft: &Draft, is_significant: bool, beyond: (bool, bool)) -> Change {
-    let (Ok(estimate), Some(_)) = (&draft.found.estimate, draft.found.p) else { return Change::Unknown };
+fn verdict(draft: &MetricDraft, is_significant: bool, beyond: (bool, bool)) -> ChangeVerdict {
+    let (Ok(estimate), Some(_)) = (&draft.found.estimate, draft.found.p) else { return ChangeVerdict::Unknown };
     if !is_significant {
-        return Change::NoChangeDetected;
+        return ChangeVerdict::NoChangeDetected;
     }
     match (draft.comparison.direction, *estimate > 0.0, beyond) {
-        (None, false, (true, _)) | (None, true, (_, true)) => Change::Changed,
-        (Some(Direction::AtLeast), true, (_, true)) | (Some(Direction::AtMost), false, (_, true)) => Change::Improved,
-        (Some(Direction::AtLeast), false, (true, _)) | (Some(Direction::AtMost), true, (true, _)) => Change::Regressed,
-        _ => Change::WithinNoise,
+        (None, false, (true, _)) | (None, true, (_, true)) => ChangeVerdict::Changed,
+        (Some(Direction::AtLeast), true, (_, true)) | (Some(Direction::AtMost), false, (_, true)) => {
+            ChangeVerdict::Improved
+        }
+        (Some(Direction::AtLeast), false, (true, _)) | (Some(Direction::AtMost), true, (true, _)) => {
+            ChangeVerdict::Regressed
+        }
+        _ => ChangeVerdict::WithinNoise,
     }
 }
 
-fn sentence(draft: &Draft) -> String {
+fn sentence(draft: &MetricDraft) -> String {
     let metric = &draft.comparison.metric;
     let has_margin = draft.comparison.margin.is_some();
     let by_more = if has_margin { " by more than the margin" } else { "" };
     match draft.comparison.verdict {
-        Change::Improved => format!("{metric} has improved{by_more}"),
-        Change::Regressed => format!("{metric} has regressed{by_more}"),
-        Change::Changed => format!("{metric} has changed{by_more}, of which neither side is better"),
-        Change::WithinNoise => format!("{metric} has changed, within noise: not surely by more than the margin"),
-        Change::NoChangeDetected => {
+        ChangeVerdict::Improved => format!("{metric} has improved{by_more}"),
+        ChangeVerdict::Regressed => format!("{metric} has regressed{by_more}"),
+        ChangeVerdict::Changed => format!("{metric} has changed{by_more}, of which neither side is better"),
+        ChangeVerdict::WithinNoise => format!("{metric} has changed, within noise: not surely by more than the margin"),
+        ChangeVerdict::NoChangeDetected => {
             let known = match draft.comparison.margin.map(|margin| margin.standing) {
-                Some(Standing::Equivalent) => ": it is the same within the margin",
-                Some(Standing::NonInferior) => ": it is not worse by more than the margin",
+                Some(MarginStanding::Equivalent) => ": it is the same within the margin",
+                Some(MarginStanding::NonInferior) => ": it is not worse by more than the margin",
                 Some(_) => ", and a change beyond the margin is not ruled out",
                 None => "",
             };
             format!("no change in {metric} detected{known}")
         }
-        Change::Unknown => {
+        ChangeVerdict::Unknown => {
             let why = draft.found.why.as_deref().unwrap_or("nothing varies");
             format!("{metric} cannot be compared: {why}")
         }

@@ -1,15 +1,15 @@
 //! Which samples began to fail or to pass, and which do now this, now that.
 
-use super::comparison::{Attempts, Flakiness, SampleChange, SampleChanges};
-use super::matching::{Joined, Shared};
-use super::measured::no_shared_scorer;
-use super::{Question, Run};
+use super::compare_report::{AttemptCounts, Flakiness, SampleChange, SampleChanges};
+use super::matching::{MatchedSample, RunMatch};
+use super::run_metric::no_shared_scorer;
+use super::{CompareQuestion, ComparedRun};
 use calipers_core::{Metric, PassRule, Scenario, ScenarioOutcome, Scenarios, Score};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The attempts of a run, sample by sample.
-struct Told<'a> {
+struct RunOutcomes<'a> {
     scenarios: Scenarios<'a>,
     /// By the sample's place.
     samples: Vec<Option<Scenario>>,
@@ -17,14 +17,14 @@ struct Told<'a> {
 
 /// The samples that changed, or why that is not known.
 pub(super) fn changes(
-    candidate: &Run<'_>,
-    baseline: &Run<'_>,
-    joined: &Joined,
-    question: &Question<'_>,
+    candidate: &ComparedRun<'_>,
+    baseline: &ComparedRun<'_>,
+    joined: &RunMatch,
+    question: &CompareQuestion<'_>,
 ) -> Result<SampleChanges, String> {
-    let (ours, theirs) = (Told::new(candidate, question)?, Told::new(baseline, question)?);
+    let (ours, theirs) = (RunOutcomes::new(candidate, question)?, RunOutcomes::new(baseline, question)?);
     if ours.scenarios.rests_on_score() && theirs.scenarios.rests_on_score() {
-        let scorers = |run: &Run<'_>| run.samples.scorers().cloned().collect::<BTreeSet<Arc<str>>>();
+        let scorers = |run: &ComparedRun<'_>| run.samples.scorers().cloned().collect::<BTreeSet<Arc<str>>>();
         if scorers(candidate).is_disjoint(&scorers(baseline)) {
             return Err(no_shared_scorer([candidate, baseline]));
         }
@@ -40,7 +40,7 @@ pub(super) fn changes(
         if now.is_flaky() || then.is_flaky() {
             changes.flaky.push(sample());
         }
-        let passed = |told: &Told<'_>, place: u32| told.has_passed(place, question);
+        let passed = |told: &RunOutcomes<'_>, place: u32| told.has_passed(place, question);
         match (passed(&theirs, pair.baseline), passed(&ours, pair.candidate)) {
             (Some(true), Some(true)) => changes.still_passing += 1,
             (Some(false), Some(false)) => changes.still_failing += 1,
@@ -59,7 +59,13 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-fn change(pair: &Shared, candidate: Attempts, baseline: Attempts, ours: &Told<'_>, theirs: &Told<'_>) -> SampleChange {
+fn change(
+    pair: &MatchedSample,
+    candidate: AttemptCounts,
+    baseline: AttemptCounts,
+    ours: &RunOutcomes<'_>,
+    theirs: &RunOutcomes<'_>,
+) -> SampleChange {
     SampleChange {
         id: pair.id.clone(),
         category: pair.category.clone(),
@@ -69,8 +75,8 @@ fn change(pair: &Shared, candidate: Attempts, baseline: Attempts, ours: &Told<'_
     }
 }
 
-impl<'a> Told<'a> {
-    fn new(run: &Run<'a>, question: &Question<'_>) -> Result<Self, String> {
+impl<'a> RunOutcomes<'a> {
+    fn new(run: &ComparedRun<'a>, question: &CompareQuestion<'_>) -> Result<Self, String> {
         let by_rule = |rule: &PassRule| {
             let scenarios = Scenarios::by_rule(run.samples, rule, &question.context)?;
             scenarios.check("pass_rate").map(|()| scenarios)
@@ -96,15 +102,15 @@ impl<'a> Told<'a> {
         attempts.map_or(&[], |attempts| &self.scenarios.outcomes()[attempts])
     }
 
-    fn attempts(&self, place: u32) -> Attempts {
+    fn attempts(&self, place: u32) -> AttemptCounts {
         let count =
             |wanted: ScenarioOutcome| self.outcomes(place).iter().filter(|told| **told == wanted).count() as u64;
         let passed = count(ScenarioOutcome::Passed);
-        Attempts { passed, told: passed + count(ScenarioOutcome::Failed) }
+        AttemptCounts { passed, told: passed + count(ScenarioOutcome::Failed) }
     }
 
     /// Whether the reduced share of its attempts that passed is all of it; none if nothing is known.
-    fn has_passed(&self, place: u32, question: &Question<'_>) -> Option<bool> {
+    fn has_passed(&self, place: u32, question: &CompareQuestion<'_>) -> Option<bool> {
         let share = |outcome: &ScenarioOutcome| match outcome {
             ScenarioOutcome::Passed => Some(1.0),
             ScenarioOutcome::Failed => Some(0.0),
@@ -141,7 +147,7 @@ impl<'a> Told<'a> {
 }
 
 /// The scorer that the first metric with one names.
-fn chosen_scorer(question: &Question<'_>) -> Option<String> {
+fn chosen_scorer(question: &CompareQuestion<'_>) -> Option<String> {
     let scorers = question.metrics.iter().flat_map(Metric::params);
     scorers.filter(|(name, _)| name == "scorer").map(|(_, scorer)| scorer.to_string()).next()
 }

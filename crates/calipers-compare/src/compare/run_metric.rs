@@ -1,10 +1,10 @@
 //! A metric of one run, with what it rests on.
 
-use super::{Question, Run};
+use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::RunRows;
 use calipers_core::{Context, Error, Evidence, Figure, Metric, Registry, Unit, View};
 use calipers_core::{FIELDS, several_scorers};
-use calipers_stats::gate::Direction;
+use calipers_stats::threshold_test::Direction;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ pub(super) const RESOURCES: [(&str, Unit); 3] =
     [("latency_ms", Unit::Milliseconds), ("tokens_used", Unit::Tokens), ("cost_usd", Unit::Usd)];
 
 /// A metric that is asked for.
-pub(super) struct Asked {
+pub(super) struct ComparedMetric {
     pub(super) name: String,
     pub(super) metric: Metric,
     pub(super) unit: Unit,
     pub(super) direction: Option<Direction>,
 }
 
-impl Asked {
+impl ComparedMetric {
     pub(super) fn new(metric: &Metric, registry: &Registry) -> Self {
         let name = if metric.params().is_empty() { metric.name().to_owned() } else { format!("{metric:?}") };
         let field = metric.params().iter().find(|(name, _)| name == "field").map(|(_, field)| field.to_string());
@@ -40,10 +40,10 @@ impl Asked {
     }
 
     /// The scorer whose scores are compared, or why there is none. One run's judge is not another's.
-    pub(super) fn scorer(&self, runs: &[Run<'_>]) -> Result<Result<Option<Arc<str>>, String>, Error> {
+    pub(super) fn scorer(&self, runs: &[ComparedRun<'_>]) -> Result<Result<Option<Arc<str>>, String>, Error> {
         let is_named = self.metric.params().iter().any(|(name, _)| name == "scorer");
         // Whether a sample passed may rest on its score, where nothing else in the records says it.
-        let is_told = |run: &Run<'_>| run.samples.fields().any(|field| FIELDS.contains(&&**field));
+        let is_told = |run: &ComparedRun<'_>| run.samples.fields().any(|field| FIELDS.contains(&&**field));
         let rests_on_score = self.counts_passes() && !runs.iter().any(is_told);
         if is_named || (self.metric.rows() == View::Attempts && !rests_on_score) {
             return Ok(Ok(None));
@@ -64,7 +64,7 @@ impl Asked {
 }
 
 /// Says that the runs are scored by different scorers, and by which.
-pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r Run<'r>>) -> String {
+pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r ComparedRun<'r>>) -> String {
     let told = runs.into_iter().map(|run| {
         let scorers: BTreeSet<&str> = run.samples.scorers().map(|scorer| &**scorer).collect();
         let scorers = Vec::from_iter(scorers).join(", ");
@@ -74,7 +74,7 @@ pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r Run<'r>>) 
 }
 
 /// A metric of a run.
-pub(super) struct Measured {
+pub(super) struct RunMetric {
     pub(super) figure: Figure,
     pub(super) evidence: Option<Evidence>,
     /// The value of each attempt, where some samples have several and the mean is taken of them.
@@ -83,12 +83,12 @@ pub(super) struct Measured {
     pub(super) errored: Vec<bool>,
 }
 
-impl Measured {
+impl RunMetric {
     pub(super) fn new(
-        asked: &Asked,
-        run: &Run<'_>,
+        asked: &ComparedMetric,
+        run: &ComparedRun<'_>,
         rows: &RunRows<'_>,
-        question: &Question<'_>,
+        question: &CompareQuestion<'_>,
         scorer: Option<&str>,
     ) -> Result<Self, Error> {
         let context = Context { attempts: question.reducer.clone(), ..question.context.clone() };
@@ -105,13 +105,13 @@ impl Measured {
     }
 }
 
-fn not_one(asked: &Asked) -> Error {
+fn not_one(asked: &ComparedMetric) -> Error {
     let hint = "compare a metric that is one, or one group of it with `where=`";
     Error::argument(format!("`{}` is not one number", asked.name), hint)
 }
 
 /// Samples of which an attempt ended in an error: an outage must not look like a regression.
-fn did_not_run(run: &Run<'_>) -> Vec<bool> {
+fn did_not_run(run: &ComparedRun<'_>) -> Vec<bool> {
     let mut errored = vec![false; run.samples.len()];
     if run.samples.errored() > 0 {
         let attempts = run.samples.attempt_points();
@@ -123,13 +123,13 @@ fn did_not_run(run: &Run<'_>) -> Vec<bool> {
 }
 
 /// What the metric of a resource is, where a run records it.
-pub(super) fn resource(field: &str, unit: Unit) -> Asked {
+pub(super) fn resource(field: &str, unit: Unit) -> ComparedMetric {
     let metric = calipers_core::mean_of(field);
-    Asked { name: field.to_owned(), metric, unit, direction: Some(Direction::AtMost) }
+    ComparedMetric { name: field.to_owned(), metric, unit, direction: Some(Direction::AtMost) }
 }
 
 /// How many attempts of a run ran out of time.
-pub(super) fn timeouts(run: &Run<'_>, context: &Context) -> Result<usize, Error> {
+pub(super) fn timeouts(run: &ComparedRun<'_>, context: &Context) -> Result<usize, Error> {
     let attempts = run.samples.attempt_points();
     let latencies = calipers_core::latencies(&attempts, context)?;
     Ok(latencies.iter().flatten().filter(|latency| latency.is_infinite()).count())

@@ -1,15 +1,15 @@
 //! A plan with what it rests on. Whoever renders it computes nothing.
 
-use super::{Pilot, Question, Sizing};
+use super::{Pilot, Sizing, SizingQuestion};
 use calipers_core::Unit;
 
 /// What was asked, by what it was planned, and the answers.
 #[derive(Clone, Debug)]
 pub struct PlanReport {
     /// What was asked, with the spread that was planned by.
-    pub question: Question,
+    pub question: SizingQuestion,
     /// Where that spread comes from.
-    pub basis: Basis,
+    pub basis: PlanBasis,
     /// The unit of what is planned for.
     pub unit: Unit,
     /// The answers.
@@ -20,7 +20,7 @@ pub struct PlanReport {
 
 /// Where a plan's idea of the scores comes from.
 #[derive(Clone, Debug)]
-pub enum Basis {
+pub enum PlanBasis {
     /// Somebody said so.
     Assumed,
     /// A run showed it.

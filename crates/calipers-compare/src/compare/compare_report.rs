@@ -3,9 +3,9 @@
 use calipers_core::{Figure, Note, SampleId, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::exact::McNemar;
-use calipers_stats::gate::Direction;
 use calipers_stats::multiplicity::Correction;
 use calipers_stats::paired::Difference;
+use calipers_stats::threshold_test::Direction;
 use hashbrown::HashSet;
 use std::fmt;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ pub struct CompareReport {
     /// What decided, in one line.
     pub decided_by: String,
     /// The first run against each of the others, in their order.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<RunComparison>,
     /// For more than two runs, their order by each metric that is a mean over samples.
     pub rankings: Vec<Ranking>,
     /// With what it was computed.
-    pub settings: Settings,
+    pub settings: CompareSettings,
     /// What to know about the runs as a whole; what belongs to one metric stands with its figure.
     pub caveats: Vec<Note>,
     /// Where the runs come from. Empty until whoever read them says so.
-    pub provenance: Provenance,
+    pub provenance: CompareProvenance,
 }
 
 /// Where compared runs come from, and what of them was looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Provenance {
+pub struct CompareProvenance {
     /// The runs, the candidate first.
     pub runs: Vec<RunOrigin>,
     /// Only samples whose metadata has these values.
@@ -61,7 +61,7 @@ pub struct RunOrigin {
 
 /// With what a comparison was computed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct CompareSettings {
     /// The level of intervals; 1 − level is the error that a test is allowed.
     pub level: f64,
     /// The seed of all that is random.
@@ -82,7 +82,7 @@ pub struct Settings {
 
 /// Two runs, sample by sample.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub struct RunComparison {
     /// The name of the run that is judged.
     pub candidate: String,
     /// The name of the run that it is compared with.
@@ -116,14 +116,14 @@ pub struct Matching {
 
 /// On which scale a change is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum ChangeScale {
     /// Candidate − baseline: 0 is no change.
     Difference,
     /// Candidate / baseline: 1 is no change. A margin of 0.02 is a factor of 1.02 either way.
     Ratio,
 }
 
-impl Scale {
+impl ChangeScale {
     /// The name used in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -153,7 +153,7 @@ pub struct MetricComparison {
     /// Which side is the better one; none where neither is.
     pub direction: Option<Direction>,
     /// Whether the change is a difference or a ratio.
-    pub scale: Scale,
+    pub scale: ChangeScale,
     /// The metric of the whole candidate.
     pub candidate: Figure,
     /// The metric of the whole baseline.
@@ -165,7 +165,7 @@ pub struct MetricComparison {
     /// The difference if whatever is missing were as bad, and as good, as can be: for values between 0 and 1.
     pub bounds: Option<(f64, f64)>,
     /// The test of no change; none where there is nothing to test.
-    pub test: Option<Tested>,
+    pub test: Option<ChangeTest>,
     /// The mean difference (for ratios, of logarithms) with its error; none where it is not made of one.
     pub paired: Option<Difference>,
     /// Pearson's correlation of the pairs: what pairing gains.
@@ -182,20 +182,20 @@ pub struct MetricComparison {
     /// differences, as a factor for ratios.
     pub detectable: Option<f64>,
     /// The answer.
-    pub verdict: Change,
+    pub verdict: ChangeVerdict,
     /// The answer as a sentence.
     pub sentence: String,
     /// The difference by category, for metrics that are means over samples. For looking at: not tested.
     pub categories: Vec<CategoryChange>,
     /// The pairs, by name, for metrics that are means over samples.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<SamplePair>,
 }
 
 impl MetricComparison {
     /// The pairs that differ, the largest differences first; equal ones in the order of their names.
     #[must_use]
-    pub fn largest(&self, count: usize) -> Vec<&Pair> {
-        let mut changed: Vec<&Pair> = self.pairs.iter().filter(|pair| pair.difference() != 0.0).collect();
+    pub fn largest(&self, count: usize) -> Vec<&SamplePair> {
+        let mut changed: Vec<&SamplePair> = self.pairs.iter().filter(|pair| pair.difference() != 0.0).collect();
         changed.sort_by(|a, b| b.difference().abs().total_cmp(&a.difference().abs()));
         changed.truncate(count);
         changed
@@ -204,7 +204,7 @@ impl MetricComparison {
 
 /// The value of a sample in both runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pair {
+pub struct SamplePair {
     /// The sample.
     pub id: SampleId,
     /// Its value in the candidate.
@@ -213,7 +213,7 @@ pub struct Pair {
     pub baseline: f64,
 }
 
-impl Pair {
+impl SamplePair {
     /// Candidate − baseline.
     #[must_use]
     pub fn difference(&self) -> f64 {
@@ -223,7 +223,7 @@ impl Pair {
 
 /// A test of no change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tested {
+pub struct ChangeTest {
     /// The two-sided p-value.
     pub p: f64,
     /// The same adjusted for all tests that were made.
@@ -264,7 +264,7 @@ pub struct MarginAnswer {
     /// The margin.
     pub margin: f64,
     /// The answer, at an error of 1 − level.
-    pub standing: Standing,
+    pub standing: MarginStanding,
     /// The p-value of "worse by the margin or more"; none where neither side is better.
     pub noninferiority_p: Option<f64>,
     /// The p-value of "differs by the margin or more", by two one-sided tests.
@@ -277,7 +277,7 @@ pub struct MarginAnswer {
 
 /// Where a change stands to its margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum MarginStanding {
     /// Surely better by more than the margin.
     Superior,
     /// Surely within the margin, either way.
@@ -290,7 +290,7 @@ pub enum Standing {
     Unclear,
 }
 
-impl Standing {
+impl MarginStanding {
     /// The name used in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -310,7 +310,7 @@ impl Standing {
 /// improvement or a regression by the metric's better side. Where a margin is given it also has to be surely larger than
 /// the margin (one-sided, adjusted, at α), or it is within noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangeVerdict {
     /// Significantly better, and by more than the margin if there is one.
     Improved,
     /// Significantly worse, and by more than the margin if there is one.
@@ -325,7 +325,7 @@ pub enum Change {
     Unknown,
 }
 
-impl Change {
+impl ChangeVerdict {
     /// The name used in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -340,7 +340,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for ChangeVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -414,9 +414,9 @@ pub struct SampleChange {
     /// Its category.
     pub category: Option<Arc<str>>,
     /// Its attempts in the candidate.
-    pub candidate: Attempts,
+    pub candidate: AttemptCounts,
     /// Its attempts in the baseline.
-    pub baseline: Attempts,
+    pub baseline: AttemptCounts,
     /// Why the first failing attempt of the candidate (or, if it has none, of the baseline) failed. May quote a model.
     pub reason: Option<String>,
 }
@@ -431,14 +431,14 @@ impl SampleChange {
 
 /// How many attempts of a sample passed, among those that ran and are scored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attempts {
+pub struct AttemptCounts {
     /// Those that passed.
     pub passed: u64,
     /// Those that passed or failed.
     pub told: u64,
 }
 
-impl Attempts {
+impl AttemptCounts {
     /// True when some passed and some failed.
     #[must_use]
     pub fn is_flaky(self) -> bool {
@@ -460,12 +460,12 @@ pub struct Ranking {
     /// The unit of its values.
     pub unit: Unit,
     /// The runs, the best first, or why there is no order.
-    pub rows: Result<Vec<Ranked>, String>,
+    pub rows: Result<Vec<RankedRun>, String>,
 }
 
 /// A run in a ranking.
 #[derive(Clone, Debug)]
-pub struct Ranked {
+pub struct RankedRun {
     /// The run.
     pub run: String,
     /// Its estimate over the shared samples. The intervals of all runs hold together, at the level asked for.

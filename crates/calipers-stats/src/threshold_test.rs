@@ -1,8 +1,8 @@
-//! Pass, fail or inconclusive: a share against a threshold, with errors bounded at every number of samples.
+//! Pass, fail or undecided: a share against a threshold, with errors bounded at every number of samples.
 //!
 //! A point estimate compared with a threshold is a coin flip near it. Here a gate passes only when the data
 //! rule out a share below the threshold, fails only when they rule out a share above it, and otherwise says
-//! that it does not know and [how many more samples](Gate::samples_more) would help. For a gate at α,
+//! that it does not know and [how many more samples](ThresholdTest::samples_more) would help. For a gate at α,
 //! P(pass | share < threshold) ≤ α and P(fail | share ≥ threshold) ≤ α, exactly and for every n.
 //!
 //! A gate speaks of data that were collected once. Looking again after every few samples needs
@@ -13,44 +13,44 @@ use crate::proportion::{Proportion, perfect_bound, perfect_needs};
 use crate::special::{binomial_at_least, binomial_cdf, binomial_pmf, ln_beta, smallest};
 use std::fmt;
 
-/// What the data say about a threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Decision {
-    /// The wrong side of the threshold is ruled out.
+/// What the data say about a threshold, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// It holds: the data rule out the wrong side.
     Pass,
-    /// The right side of the threshold is ruled out.
+    /// The data rule out neither side.
+    Undecided,
+    /// It does not hold: the data rule out the right side.
     Fail,
-    /// Neither is.
-    Inconclusive,
 }
 
-impl Decision {
-    /// The name used in results and reports.
+impl Verdict {
+    /// The name used in JSON and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
             Self::Fail => "fail",
-            Self::Inconclusive => "inconclusive",
+            Self::Undecided => "undecided",
         }
     }
 
     /// True for pass and fail.
     #[must_use]
-    pub fn is_conclusive(self) -> bool {
-        self != Self::Inconclusive
+    pub fn is_decided(self) -> bool {
+        self != Self::Undecided
     }
 
     fn from_evidence(passes: bool, fails: bool) -> Self {
         match (passes, fails) {
             (true, _) => Self::Pass,
             (false, true) => Self::Fail,
-            (false, false) => Self::Inconclusive,
+            (false, false) => Self::Undecided,
         }
     }
 }
 
-impl fmt::Display for Decision {
+impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -65,43 +65,43 @@ pub enum Direction {
     AtMost,
 }
 
-/// A decision from the one-sided bounds of any estimate.
+/// A verdict from the one-sided bounds of any estimate.
 ///
 /// `lower` and `upper` are each a one-sided bound at 1 − α, that is, together a two-sided interval at 1 − 2α.
 /// At least: pass if `lower` ≥ threshold, fail if `upper` ≤ threshold; at most: the other way round. A bound
 /// that does not exist decides nothing. Should both hold (an interval of no width on the threshold), it passes.
 ///
 /// ```
-/// use calipers_stats::gate::{decide, Decision, Direction};
+/// use calipers_stats::threshold_test::{decide, Verdict, Direction};
 ///
-/// assert_eq!(decide(Some(0.83), Some(0.97), 0.8, Direction::AtLeast), Decision::Pass);
-/// assert_eq!(decide(Some(0.83), Some(0.97), 0.8, Direction::AtMost), Decision::Fail);
-/// assert_eq!(decide(Some(0.83), None, 0.9, Direction::AtLeast), Decision::Inconclusive);
+/// assert_eq!(decide(Some(0.83), Some(0.97), 0.8, Direction::AtLeast), Verdict::Pass);
+/// assert_eq!(decide(Some(0.83), Some(0.97), 0.8, Direction::AtMost), Verdict::Fail);
+/// assert_eq!(decide(Some(0.83), None, 0.9, Direction::AtLeast), Verdict::Undecided);
 /// ```
 #[must_use]
-pub fn decide(lower: Option<f64>, upper: Option<f64>, threshold: f64, direction: Direction) -> Decision {
+pub fn decide(lower: Option<f64>, upper: Option<f64>, threshold: f64, direction: Direction) -> Verdict {
     let above = lower.is_some_and(|bound| bound >= threshold);
     let below = upper.is_some_and(|bound| bound <= threshold);
     match direction {
-        Direction::AtLeast => Decision::from_evidence(above, below),
-        Direction::AtMost => Decision::from_evidence(below, above),
+        Direction::AtLeast => Verdict::from_evidence(above, below),
+        Direction::AtMost => Verdict::from_evidence(below, above),
     }
 }
 
 /// A question to a share: is it at least (or at most) a threshold, with errors of at most α each way?
 ///
 /// ```
-/// use calipers_stats::gate::{Decision, Gate};
+/// use calipers_stats::threshold_test::{Verdict, ThresholdTest};
 /// use calipers_stats::proportion::Proportion;
 ///
-/// let gate = Gate::at_least(0.9, 0.05)?;
-/// assert_eq!(gate.judge(Proportion::new(29, 29)?).decision, Decision::Pass);
-/// assert_eq!(gate.judge(Proportion::new(28, 28)?).decision, Decision::Inconclusive);
-/// assert_eq!(gate.judge(Proportion::new(30, 50)?).decision, Decision::Fail);
+/// let gate = ThresholdTest::at_least(0.9, 0.05)?;
+/// assert_eq!(gate.judge(Proportion::new(29, 29)?).verdict, Verdict::Pass);
+/// assert_eq!(gate.judge(Proportion::new(28, 28)?).verdict, Verdict::Undecided);
+/// assert_eq!(gate.judge(Proportion::new(30, 50)?).verdict, Verdict::Fail);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gate {
+pub struct ThresholdTest {
     direction: Direction,
     /// The share to be ruled out before the gate may pass.
     bad: f64,
@@ -110,9 +110,9 @@ pub struct Gate {
     alpha: f64,
 }
 
-/// What a gate found: the decision and what it rests on.
+/// What a gate found: the verdict and what it rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Evidence {
+pub struct TestEvidence {
     /// How probable data this good are at the threshold; small speaks for pass.
     pub p_pass: f64,
     /// How probable data this bad are at the threshold; small speaks for fail.
@@ -121,13 +121,13 @@ pub struct Evidence {
     pub lower: f64,
     /// Clopper and Pearson's upper bound, one-sided at 1 − α.
     pub upper: f64,
-    /// Pass if `p_pass` ≤ α, else fail if `p_fail` ≤ α, else inconclusive.
-    pub decision: Decision,
+    /// Pass if `p_pass` ≤ α, else fail if `p_fail` ≤ α, else undecided.
+    pub verdict: Verdict,
 }
 
 /// Scored samples and those without a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Observed {
+pub struct ScoreCounts {
     /// Samples that succeeded.
     pub successes: u64,
     /// Samples that did not.
@@ -140,11 +140,11 @@ pub struct Observed {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorstCase {
     /// As if every missing sample had failed.
-    pub all_failed: Evidence,
+    pub all_failed: TestEvidence,
     /// As if every missing sample had succeeded.
-    pub all_succeeded: Evidence,
-    /// The decision on which both extremes agree, or inconclusive.
-    pub decision: Decision,
+    pub all_succeeded: TestEvidence,
+    /// The verdict on which both extremes agree, or undecided.
+    pub verdict: Verdict,
 }
 
 /// How many more samples would settle a gate.
@@ -162,7 +162,7 @@ pub enum SamplesMore {
 /// One part in 1e12: p-values this close to α equal it but for rounding.
 const TIE: f64 = 1e-12;
 
-impl Gate {
+impl ThresholdTest {
     /// Passes when a share below `threshold` is ruled out. Both numbers lie strictly between 0 and 1.
     ///
     /// A threshold of 1 is refused: no number of samples shows that nothing ever fails.
@@ -184,12 +184,12 @@ impl Gate {
     /// (z_α + z_β)² p(1 − p)/(good − bad)².
     ///
     /// ```
-    /// use calipers_stats::gate::{Decision, Gate};
+    /// use calipers_stats::threshold_test::{Verdict, ThresholdTest};
     /// use calipers_stats::proportion::Proportion;
     ///
     /// let observed = Proportion::new(88, 100)?;
-    /// assert_eq!(Gate::at_least(0.85, 0.05)?.judge(observed).decision, Decision::Inconclusive);
-    /// assert_eq!(Gate::between(0.9, 0.8, 0.05)?.judge(observed).decision, Decision::Pass);
+    /// assert_eq!(ThresholdTest::at_least(0.85, 0.05)?.judge(observed).verdict, Verdict::Undecided);
+    /// assert_eq!(ThresholdTest::between(0.9, 0.8, 0.05)?.judge(observed).verdict, Verdict::Pass);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn between(good: f64, bad: f64, alpha: f64) -> Result<Self, Undefined> {
@@ -221,25 +221,25 @@ impl Gate {
     /// Judges independent samples by the exact binomial test.
     ///
     /// ```
-    /// use calipers_stats::gate::{Decision, Gate};
+    /// use calipers_stats::threshold_test::{Verdict, ThresholdTest};
     /// use calipers_stats::proportion::Proportion;
     ///
-    /// let evidence = Gate::at_most(0.1, 0.05)?.judge(Proportion::new(2, 50)?);
-    /// assert_eq!(evidence.decision, Decision::Inconclusive);
+    /// let evidence = ThresholdTest::at_most(0.1, 0.05)?.judge(Proportion::new(2, 50)?);
+    /// assert_eq!(evidence.verdict, Verdict::Undecided);
     /// assert!((evidence.p_pass - 0.111728756346).abs() < 1e-12);
     /// assert!((evidence.upper - 0.120614155422).abs() < 1e-12);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     #[must_use]
-    pub fn judge(self, observed: Proportion) -> Evidence {
+    pub fn judge(self, observed: Proportion) -> TestEvidence {
         let (k, n) = (observed.successes(), observed.trials());
         let (p_pass, p_fail) = match self.direction {
             Direction::AtLeast => (binomial_at_least(k, n, self.bad), binomial_cdf(k, n, self.good)),
             Direction::AtMost => (binomial_cdf(k, n, self.bad), binomial_at_least(k, n, self.good)),
         };
-        let decision = Decision::from_evidence(is_within(p_pass, self.alpha), is_within(p_fail, self.alpha));
+        let verdict = Verdict::from_evidence(is_within(p_pass, self.alpha), is_within(p_fail, self.alpha));
         let (lower, upper) = (observed.exact_lower(self.alpha), observed.exact_upper(self.alpha));
-        Evidence { p_pass, p_fail, lower, upper, decision }
+        TestEvidence { p_pass, p_fail, lower, upper, verdict }
     }
 
     /// Judges samples of which some have no score, by what the missing ones could have changed (Manski 1990).
@@ -249,23 +249,22 @@ impl Gate {
     /// failing. Undefined without any sample.
     ///
     /// ```
-    /// use calipers_stats::gate::{Decision, Gate, Observed};
+    /// use calipers_stats::threshold_test::{Verdict, ThresholdTest, ScoreCounts};
     ///
-    /// let gate = Gate::at_least(0.65, 0.05)?;
-    /// let complete = Observed { successes: 60, failures: 20, missing: 0 };
-    /// assert_eq!(gate.judge_worst_case(complete)?.decision, Decision::Pass);
-    /// let partial = Observed { missing: 20, ..complete };
-    /// assert_eq!(gate.judge_worst_case(partial)?.decision, Decision::Inconclusive);
+    /// let gate = ThresholdTest::at_least(0.65, 0.05)?;
+    /// let complete = ScoreCounts { successes: 60, failures: 20, missing: 0 };
+    /// assert_eq!(gate.judge_worst_case(complete)?.verdict, Verdict::Pass);
+    /// let partial = ScoreCounts { missing: 20, ..complete };
+    /// assert_eq!(gate.judge_worst_case(partial)?.verdict, Verdict::Undecided);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
-    pub fn judge_worst_case(self, observed: Observed) -> Result<WorstCase, Undefined> {
-        let Observed { successes, failures, missing } = observed;
+    pub fn judge_worst_case(self, observed: ScoreCounts) -> Result<WorstCase, Undefined> {
+        let ScoreCounts { successes, failures, missing } = observed;
         let trials = successes.saturating_add(failures).saturating_add(missing);
         let all_failed = self.judge(Proportion::new(successes, trials)?);
         let all_succeeded = self.judge(Proportion::new(successes.saturating_add(missing), trials)?);
-        let decision =
-            if all_failed.decision == all_succeeded.decision { all_failed.decision } else { Decision::Inconclusive };
-        Ok(WorstCase { all_failed, all_succeeded, decision })
+        let verdict = if all_failed.verdict == all_succeeded.verdict { all_failed.verdict } else { Verdict::Undecided };
+        Ok(WorstCase { all_failed, all_succeeded, verdict })
     }
 
     /// The best bound that `samples` samples can give: α^(1/n), or one minus it for an upper limit.
@@ -273,9 +272,9 @@ impl Gate {
     /// A gate whose threshold is stricter cannot pass, whatever happens.
     ///
     /// ```
-    /// use calipers_stats::gate::Gate;
+    /// use calipers_stats::threshold_test::ThresholdTest;
     ///
-    /// assert!((Gate::at_least(0.95, 0.05)?.best_possible_bound(20)? - 0.8609).abs() < 1e-4);
+    /// assert!((ThresholdTest::at_least(0.95, 0.05)?.best_possible_bound(20)? - 0.8609).abs() < 1e-4);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn best_possible_bound(self, samples: u64) -> Result<f64, Undefined> {
@@ -286,10 +285,10 @@ impl Gate {
     /// The number of samples below which the gate cannot pass even with a perfect score: ⌈ln α / ln T⌉.
     ///
     /// ```
-    /// use calipers_stats::gate::Gate;
+    /// use calipers_stats::threshold_test::ThresholdTest;
     ///
-    /// assert_eq!(Gate::at_least(0.95, 0.05)?.samples_to_pass(), Ok(59));
-    /// assert_eq!(Gate::at_most(0.01, 0.05)?.samples_to_pass(), Ok(299));
+    /// assert_eq!(ThresholdTest::at_least(0.95, 0.05)?.samples_to_pass(), Ok(59));
+    /// assert_eq!(ThresholdTest::at_most(0.01, 0.05)?.samples_to_pass(), Ok(299));
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn samples_to_pass(self) -> Result<u64, Undefined> {
@@ -313,14 +312,14 @@ impl Gate {
     /// The fewest further samples that would settle the gate if the share stayed as it is.
     ///
     /// The successes after m more are taken to be the share times n + m, rounded, and judged by the exact test.
-    /// This is the plain answer; [`Gate::samples_more_for_chance`] allows for the share being uncertain. Searches
+    /// This is the plain answer; [`ThresholdTest::samples_more_for_chance`] allows for the share being uncertain. Searches
     /// up to `more_max`, at a cost proportional to it.
     ///
     /// ```
-    /// use calipers_stats::gate::{Gate, SamplesMore};
+    /// use calipers_stats::threshold_test::{ThresholdTest, SamplesMore};
     /// use calipers_stats::proportion::Proportion;
     ///
-    /// let gate = Gate::at_least(0.85, 0.05)?;
+    /// let gate = ThresholdTest::at_least(0.85, 0.05)?;
     /// assert_eq!(gate.samples_more(Proportion::new(46, 50)?, 100_000), SamplesMore::Enough(18));
     /// let near = gate.samples_more(Proportion::new(85, 100)?, 100_000);
     /// assert_eq!(near, SamplesMore::NearThreshold { searched: 100_000 });
@@ -331,7 +330,7 @@ impl Gate {
         let (gate, observed) = self.as_at_least(observed);
         let mut limits = Limits::new(gate, observed.trials());
         for more in 0..=more_max {
-            if limits.decision(expected_successes(observed, limits.trials)).is_conclusive() {
+            if limits.verdict(expected_successes(observed, limits.trials)).is_decided() {
                 return SamplesMore::Enough(more);
             }
             limits.step();
@@ -349,10 +348,10 @@ impl Gate {
     /// To add samples after having looked is a second look: plan it, or use [`crate::eprocess`].
     ///
     /// ```
-    /// use calipers_stats::gate::{Gate, SamplesMore};
+    /// use calipers_stats::threshold_test::{ThresholdTest, SamplesMore};
     /// use calipers_stats::proportion::Proportion;
     ///
-    /// let gate = Gate::at_least(0.85, 0.05)?;
+    /// let gate = ThresholdTest::at_least(0.85, 0.05)?;
     /// let likely = gate.samples_more_for_chance(Proportion::new(46, 50)?, 0.5, 100_000)?;
     /// let nearly_sure = gate.samples_more_for_chance(Proportion::new(46, 50)?, 0.8, 100_000)?;
     /// assert!(matches!((likely, nearly_sure), (SamplesMore::Enough(a), SamplesMore::Enough(b)) if a < b));
@@ -537,14 +536,14 @@ struct Limits {
 }
 
 impl Limits {
-    fn new(gate: Gate, trials: u64) -> Self {
+    fn new(gate: ThresholdTest, trials: u64) -> Self {
         let pass = CriticalWalk::new(trials, gate.bad, gate.alpha);
         Self { trials, pass, fail: CriticalWalk::new(trials, 1.0 - gate.good, gate.alpha) }
     }
 
-    fn decision(&self, successes: u64) -> Decision {
+    fn verdict(&self, successes: u64) -> Verdict {
         let failures = self.trials - successes;
-        Decision::from_evidence(successes >= self.pass.successes(), failures >= self.fail.successes())
+        Verdict::from_evidence(successes >= self.pass.successes(), failures >= self.fail.successes())
     }
 
     /// Adds a trial; which of the two critical numbers have grown.
@@ -564,7 +563,7 @@ struct Forecast {
 }
 
 impl Forecast {
-    fn new(gate: Gate, observed: Proportion) -> Self {
+    fn new(gate: ThresholdTest, observed: Proportion) -> Self {
         let limits = Limits::new(gate, observed.trials());
         let (a, b) = (observed.successes() as f64 + 1.0, observed.failures() as f64 + 1.0);
         let tail = |a, b, needed: u64, in_hand: u64| {
@@ -612,7 +611,7 @@ impl Proportion {
 /// limit; NaN is neither, and undefined.
 ///
 /// ```
-/// use calipers_stats::gate::within_limit;
+/// use calipers_stats::threshold_test::within_limit;
 ///
 /// let within = within_limit(&[1.0, 2.0, 3.0, f64::INFINITY], 2.0)?;
 /// assert_eq!((within.successes(), within.trials()), (2, 4));
@@ -629,19 +628,19 @@ pub fn within_limit(values: &[f64], limit: f64) -> Result<Proportion, Undefined>
 /// Is the `quantile` of the values (0.95 for the 95th percentile) at most `limit`?
 ///
 /// The same as: is the share of values within the limit at least `quantile`? Exact for every distribution, and
-/// no quantile is estimated. [`Gate::samples_to_pass`] tells how many values it needs: 59 for a 95th
+/// no quantile is estimated. [`ThresholdTest::samples_to_pass`] tells how many values it needs: 59 for a 95th
 /// percentile at α = 0.05. Undefined without values, with a NaN among them, and outside (0, 1).
 ///
 /// ```
-/// use calipers_stats::gate::{judge_quantile, Decision};
+/// use calipers_stats::threshold_test::{judge_quantile, Verdict};
 ///
 /// let latency_ms = [120.0; 59];
-/// assert_eq!(judge_quantile(&latency_ms, 0.95, 500.0, 0.05)?.decision, Decision::Pass);
-/// assert_eq!(judge_quantile(&latency_ms[1..], 0.95, 500.0, 0.05)?.decision, Decision::Inconclusive);
+/// assert_eq!(judge_quantile(&latency_ms, 0.95, 500.0, 0.05)?.verdict, Verdict::Pass);
+/// assert_eq!(judge_quantile(&latency_ms[1..], 0.95, 500.0, 0.05)?.verdict, Verdict::Undecided);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
-pub fn judge_quantile(values: &[f64], quantile: f64, limit: f64, alpha: f64) -> Result<Evidence, Undefined> {
-    Ok(Gate::at_least(quantile, alpha)?.judge(within_limit(values, limit)?))
+pub fn judge_quantile(values: &[f64], quantile: f64, limit: f64, alpha: f64) -> Result<TestEvidence, Undefined> {
+    Ok(ThresholdTest::at_least(quantile, alpha)?.judge(within_limit(values, limit)?))
 }
 
 #[cfg(test)]
@@ -653,11 +652,11 @@ mod tests {
         Proportion::new(successes, trials).unwrap()
     }
 
-    fn gates() -> impl Strategy<Value = Gate> {
+    fn gates() -> impl Strategy<Value = ThresholdTest> {
         (0.02..0.98f64, 0.0..0.1f64, 0.001..0.2f64, any::<bool>()).prop_map(|(threshold, zone, alpha, at_least)| {
             let other = (threshold - zone).max(0.01);
             let (good, bad) = if at_least { (threshold, other) } else { (other, threshold) };
-            Gate::between(good, bad, alpha).unwrap()
+            ThresholdTest::between(good, bad, alpha).unwrap()
         })
     }
 
@@ -669,17 +668,20 @@ mod tests {
     fn errors_stay_below_alpha_at_every_number_of_samples() {
         for threshold in [0.1, 0.5, 0.8, 0.9, 0.95] {
             for alpha in [0.01, 0.05, 0.2] {
-                for gate in [Gate::at_least(threshold, alpha).unwrap(), Gate::at_most(threshold, alpha).unwrap()] {
+                for gate in [
+                    ThresholdTest::at_least(threshold, alpha).unwrap(),
+                    ThresholdTest::at_most(threshold, alpha).unwrap(),
+                ] {
                     for n in 1..=60 {
-                        let chance = |decision| -> f64 {
+                        let chance = |verdict| -> f64 {
                             (0..=n)
-                                .filter(|&k| gate.judge(share(k, n)).decision == decision)
+                                .filter(|&k| gate.judge(share(k, n)).verdict == verdict)
                                 .map(|k| binomial_pmf(k, n, threshold))
                                 .sum()
                         };
                         // On the threshold itself, where both errors are at their largest.
-                        assert!(chance(Decision::Pass) <= alpha + 1e-12, "{gate:?} {n}");
-                        assert!(chance(Decision::Fail) <= alpha + 1e-12, "{gate:?} {n}");
+                        assert!(chance(Verdict::Pass) <= alpha + 1e-12, "{gate:?} {n}");
+                        assert!(chance(Verdict::Fail) <= alpha + 1e-12, "{gate:?} {n}");
                     }
                 }
             }
@@ -688,31 +690,31 @@ mod tests {
 
     #[test]
     fn a_zone_of_indifference_is_settled_by_a_finite_number_of_samples() {
-        let gate = Gate::between(0.9, 0.8, 0.05).unwrap();
-        assert!((0..=200).all(|k| gate.judge(share(k, 200)).decision.is_conclusive()));
-        let chance = |decision, p| -> f64 {
-            (0..=200).filter(|&k| gate.judge(share(k, 200)).decision == decision).map(|k| binomial_pmf(k, 200, p)).sum()
+        let gate = ThresholdTest::between(0.9, 0.8, 0.05).unwrap();
+        assert!((0..=200).all(|k| gate.judge(share(k, 200)).verdict.is_decided()));
+        let chance = |verdict, p| -> f64 {
+            (0..=200).filter(|&k| gate.judge(share(k, 200)).verdict == verdict).map(|k| binomial_pmf(k, 200, p)).sum()
         };
-        assert!(chance(Decision::Pass, 0.8) <= 0.05 && chance(Decision::Fail, 0.9) <= 0.05);
+        assert!(chance(Verdict::Pass, 0.8) <= 0.05 && chance(Verdict::Fail, 0.9) <= 0.05);
     }
 
     #[test]
     fn an_exact_tie_with_alpha_passes() {
         // P(X ≥ 5 | ½) = 1/32.
-        assert_eq!(Gate::at_least(0.5, 0.03125).unwrap().judge(share(5, 5)).decision, Decision::Pass);
-        assert_eq!(Gate::at_most(0.5, 0.03125).unwrap().judge(share(0, 5)).decision, Decision::Pass);
+        assert_eq!(ThresholdTest::at_least(0.5, 0.03125).unwrap().judge(share(5, 5)).verdict, Verdict::Pass);
+        assert_eq!(ThresholdTest::at_most(0.5, 0.03125).unwrap().judge(share(0, 5)).verdict, Verdict::Pass);
     }
 
     #[test]
     fn predictions_agree_with_the_plain_sum() {
-        let gate = Gate::at_least(0.85, 0.05).unwrap();
+        let gate = ThresholdTest::at_least(0.85, 0.05).unwrap();
         for observed in [share(46, 50), share(8, 10), share(30, 50), share(0, 3)] {
             let chance = |more: u64| -> f64 {
                 let urn =
                     Urn::BetaBinomial { a: observed.successes() as f64 + 1.0, b: observed.failures() as f64 + 1.0 };
                 (0..=more)
                     .filter(|x| {
-                        gate.judge(share(observed.successes() + x, observed.trials() + more)).decision.is_conclusive()
+                        gate.judge(share(observed.successes() + x, observed.trials() + more)).verdict.is_decided()
                     })
                     .map(|x| urn.pmf(x, more))
                     .sum()
@@ -726,7 +728,7 @@ mod tests {
 
     #[test]
     fn a_hopeless_search_ends() {
-        let gate = Gate::at_least(0.5, 0.05).unwrap();
+        let gate = ThresholdTest::at_least(0.5, 0.05).unwrap();
         let searched = SamplesMore::NearThreshold { searched: 100_000 };
         assert_eq!(gate.samples_more(share(1, 2), 100_000), searched);
         let huge = share(u64::MAX / 2, u64::MAX);
@@ -736,15 +738,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_decision_is_the_same_by_p_value_and_by_bound(gate in gates(), observed in counts(300)) {
+        fn a_verdict_is_the_same_by_p_value_and_by_bound(gate in gates(), observed in counts(300)) {
             let evidence = gate.judge(observed);
             let (lower, upper) = (Some(evidence.lower), Some(evidence.upper));
             // Ties apart, which rounding may split.
             let close = [evidence.lower - gate.bad, evidence.upper - gate.bad, evidence.lower - gate.good, evidence.upper - gate.good];
             prop_assume!(close.iter().all(|d| d.abs() > 1e-9));
-            let passes = decide(lower, upper, gate.bad, gate.direction) == Decision::Pass;
-            let fails = decide(lower, upper, gate.good, gate.direction) == Decision::Fail;
-            prop_assert_eq!(Decision::from_evidence(passes, fails), evidence.decision);
+            let passes = decide(lower, upper, gate.bad, gate.direction) == Verdict::Pass;
+            let fails = decide(lower, upper, gate.good, gate.direction) == Verdict::Fail;
+            prop_assert_eq!(Verdict::from_evidence(passes, fails), evidence.verdict);
         }
 
         #[test]
@@ -758,7 +760,7 @@ mod tests {
             let judged = |more| {
                 let trials = observed.trials() + more;
                 let (gate, observed) = gate.as_at_least(observed);
-                gate.judge(share(expected_successes(observed, trials), trials)).decision.is_conclusive()
+                gate.judge(share(expected_successes(observed, trials), trials)).verdict.is_decided()
             };
             if let SamplesMore::Enough(more) = gate.samples_more(observed, 2000) {
                 prop_assert!(judged(more));
@@ -779,10 +781,10 @@ mod tests {
         fn missing_samples_never_settle_what_the_scored_ones_leave_open(
             gate in gates(), successes in 0..60u64, failures in 1..60u64, missing in 1..30u64,
         ) {
-            let worst = gate.judge_worst_case(Observed { successes, failures, missing }).unwrap();
-            let scored = gate.judge(share(successes, successes + failures)).decision;
-            // A zone of indifference may turn "both" into either; what must not happen is the opposite decision.
-            prop_assert!(!(worst.decision == Decision::Fail && scored == Decision::Pass) || gate.good != gate.bad);
+            let worst = gate.judge_worst_case(ScoreCounts { successes, failures, missing }).unwrap();
+            let scored = gate.judge(share(successes, successes + failures)).verdict;
+            // A zone of indifference may turn "both" into either; what must not happen is the opposite verdict.
+            prop_assert!(!(worst.verdict == Verdict::Fail && scored == Verdict::Pass) || gate.good != gate.bad);
         }
     }
 }

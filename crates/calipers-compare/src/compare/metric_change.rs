@@ -1,10 +1,12 @@
 //! From a metric of two runs to its change.
 
-use super::Question;
-use super::comparison::{CategoryChange, EstimandAnswer, Pair, Scale};
-use super::matching::{Joined, Shared};
-use super::measured::{Asked, Measured};
-use super::sampling::{Found, Law, SIGN_FLIP, Values, linearised, mean_of_differences, rerun};
+use super::CompareQuestion;
+use super::compare_report::{CategoryChange, ChangeScale, EstimandAnswer, SamplePair};
+use super::matching::{MatchedSample, RunMatch};
+use super::run_metric::{ComparedMetric, RunMetric};
+use super::sampling::{
+    ChangeEstimate, PairedValues, SIGN_FLIP, SamplingDistribution, linearised, mean_of_differences, rerun,
+};
 use calipers_core::{Caveat, Evidence, Figure, Reason, Tally, Undefined, Unit};
 use calipers_stats::bootstrap::{Bootstrap, Kind, UnitResampler};
 use calipers_stats::components::{Estimand, UnitMoments};
@@ -16,48 +18,48 @@ use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// The change of a metric, with what stands beside it.
-pub(super) struct Effect {
-    pub(super) found: Found,
+pub(super) struct MetricChange {
+    pub(super) found: ChangeEstimate,
     /// Samples without a partner or a value.
     pub(super) missing: u64,
     pub(super) bounds: Option<(f64, f64)>,
     pub(super) estimands: Vec<EstimandAnswer>,
     pub(super) categories: Vec<CategoryChange>,
-    pub(super) pairs: Vec<Pair>,
+    pub(super) pairs: Vec<SamplePair>,
 }
 
-impl Effect {
-    pub(super) fn nothing(scale: Scale, why: impl Into<String>) -> Self {
-        Self::of(Found::nothing(scale, 0, why), 0)
+impl MetricChange {
+    pub(super) fn nothing(scale: ChangeScale, why: impl Into<String>) -> Self {
+        Self::of(ChangeEstimate::nothing(scale, 0, why), 0)
     }
 
-    fn of(found: Found, missing: u64) -> Self {
+    fn of(found: ChangeEstimate, missing: u64) -> Self {
         Self { found, missing, bounds: None, estimands: Vec::new(), categories: Vec::new(), pairs: Vec::new() }
     }
 }
 
 /// What is spent is compared as a ratio, everything else as a difference.
-pub(super) fn scale_of(asked: &Asked, evidence: Option<&Evidence>) -> Scale {
+pub(super) fn scale_of(asked: &ComparedMetric, evidence: Option<&Evidence>) -> ChangeScale {
     let is_spent = matches!(asked.unit, Unit::Milliseconds | Unit::Usd | Unit::Tokens);
     let is_ratio = matches!(evidence, Some(Evidence::Ratio { is_share: false, .. }));
-    if is_spent || is_ratio { Scale::Ratio } else { Scale::Difference }
+    if is_spent || is_ratio { ChangeScale::Ratio } else { ChangeScale::Difference }
 }
 
 /// A metric, measured in both runs.
-pub(super) struct Sides<'a> {
-    pub(super) asked: &'a Asked,
-    pub(super) candidate: &'a Measured,
-    pub(super) baseline: &'a Measured,
-    pub(super) joined: &'a Joined,
-    pub(super) question: &'a Question<'a>,
+pub(super) struct MetricPair<'a> {
+    pub(super) asked: &'a ComparedMetric,
+    pub(super) candidate: &'a RunMetric,
+    pub(super) baseline: &'a RunMetric,
+    pub(super) joined: &'a RunMatch,
+    pub(super) question: &'a CompareQuestion<'a>,
 }
 
-impl Sides<'_> {
-    pub(super) fn effect(&self) -> Effect {
+impl MetricPair<'_> {
+    pub(super) fn effect(&self) -> MetricChange {
         let scale = scale_of(self.asked, self.candidate.evidence.as_ref());
         match (&self.candidate.evidence, &self.baseline.evidence) {
             (Some(ours @ Evidence::Mean { .. }), Some(theirs @ Evidence::Mean { .. })) => {
-                self.means(scale, &Cells::of(ours, self.candidate), &Cells::of(theirs, self.baseline))
+                self.means(scale, &SampleValues::of(ours, self.candidate), &SampleValues::of(theirs, self.baseline))
             }
             (Some(Evidence::Ratio { .. }), Some(Evidence::Ratio { .. })) => self.ratios(scale),
             (Some(Evidence::Quantile { p, .. }), Some(Evidence::Quantile { .. })) => self.quantiles(scale, *p),
@@ -65,7 +67,7 @@ impl Sides<'_> {
                 let name = &self.asked.name;
                 let why =
                     format!("`{name}` is no mean, ratio of sums or quantile over samples, so samples cannot be paired");
-                Effect::nothing(scale, why)
+                MetricChange::nothing(scale, why)
             }
         }
     }
@@ -74,12 +76,12 @@ impl Sides<'_> {
         self.question.context.confidence
     }
 
-    fn clusters<'p>(&self, pairs: impl Iterator<Item = &'p Shared>) -> Option<Vec<u32>> {
+    fn clusters<'p>(&self, pairs: impl Iterator<Item = &'p MatchedSample>) -> Option<Vec<u32>> {
         self.question.cluster.is_some().then(|| pairs.map(|pair| pair.cluster).collect())
     }
 
-    fn means(&self, scale: Scale, ours: &Cells, theirs: &Cells) -> Effect {
-        let known: Vec<(&Shared, f64, f64)> = self
+    fn means(&self, scale: ChangeScale, ours: &SampleValues, theirs: &SampleValues) -> MetricChange {
+        let known: Vec<(&MatchedSample, f64, f64)> = self
             .joined
             .pairs
             .iter()
@@ -91,44 +93,50 @@ impl Sides<'_> {
             Estimand::Population => population.clone(),
             Estimand::FixedSuite => match &rerun {
                 Ok(found) => found.clone(),
-                Err(why) => Found { p: None, law: None, interval: None, why: Some(why.clone()), ..population.clone() },
+                Err(why) => {
+                    ChangeEstimate { p: None, law: None, interval: None, why: Some(why.clone()), ..population.clone() }
+                }
             },
         };
         let union = self.union(ours, theirs);
         let missing = union.len() as u64 - known.len() as u64;
         let estimands =
             vec![answer(Estimand::Population, Ok(population), missing), answer(Estimand::FixedSuite, rerun, missing)];
-        let pair = |(pair, candidate, baseline): &(&Shared, f64, f64)| Pair {
+        let pair = |(pair, candidate, baseline): &(&MatchedSample, f64, f64)| SamplePair {
             id: pair.id.clone(),
             candidate: *candidate,
             baseline: *baseline,
         };
-        Effect {
-            bounds: (scale == Scale::Difference).then(|| bounds(&union)).flatten(),
+        MetricChange {
+            bounds: (scale == ChangeScale::Difference).then(|| bounds(&union)).flatten(),
             estimands,
             categories: self.categories(scale, &known),
             pairs: known.iter().map(pair).collect(),
-            ..Effect::of(found, missing)
+            ..MetricChange::of(found, missing)
         }
     }
 
     /// The change of a mean, as questions like these would show it.
-    fn mean_change(&self, scale: Scale, known: &[(&Shared, f64, f64)]) -> Found {
+    fn mean_change(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> ChangeEstimate {
         let (candidate, baseline): (Vec<f64>, Vec<f64>) = known.iter().map(|(_, a, b)| (*a, *b)).unzip();
         let clusters = self.clusters(known.iter().map(|(pair, _, _)| *pair));
-        if scale == Scale::Difference {
-            let values = Values { candidate, baseline, clusters };
+        if scale == ChangeScale::Difference {
+            let values = PairedValues { candidate, baseline, clusters };
             return mean_of_differences(&values, self.confidence(), self.question.context.seed);
         }
         let ones = vec![1.0; known.len()];
         let mut found = self.ratio_change(scale, [&candidate, &ones], [&baseline, &ones], clusters);
         found.method = "ratio of means paired by sample";
-        found.correlation = Values { candidate, baseline, clusters: None }.correlation();
+        found.correlation = PairedValues { candidate, baseline, clusters: None }.correlation();
         found
     }
 
     /// The same change by the luck of the attempts alone, or why that cannot be told.
-    fn rerun(&self, population: &Found, known: &[(&Shared, f64, f64)]) -> Result<Found, String> {
+    fn rerun(
+        &self,
+        population: &ChangeEstimate,
+        known: &[(&MatchedSample, f64, f64)],
+    ) -> Result<ChangeEstimate, String> {
         if !self.question.reducer.is_mean() {
             return Err(format!("needs attempts that are averaged, not reduced by `{}`", self.question.reducer.name()));
         }
@@ -138,7 +146,7 @@ impl Sides<'_> {
         let estimate = population.estimate.clone()?;
         // Of ratios, the errors of both sides relative to their means.
         let divisors = match (population.scale, population.sides) {
-            (Scale::Ratio, Some(sides)) => sides,
+            (ChangeScale::Ratio, Some(sides)) => sides,
             _ => (1.0, 1.0),
         };
         let ours = attempts(ours, known.iter().map(|(pair, _, _)| pair.candidate), divisors.0);
@@ -150,23 +158,25 @@ impl Sides<'_> {
     }
 
     /// All samples that the metric is about in one run or the other, with what is known of each.
-    fn union(&self, ours: &Cells, theirs: &Cells) -> Vec<(Option<f64>, Option<f64>)> {
+    fn union(&self, ours: &SampleValues, theirs: &SampleValues) -> Vec<(Option<f64>, Option<f64>)> {
         let pairs = self.joined.pairs.iter().map(|pair| (ours.get(pair.candidate), theirs.get(pair.baseline)));
-        let only_ours = self.joined.only_candidate.iter().map(|&place| (ours.get(place), Cell::Outside));
-        let only_theirs = self.joined.only_baseline.iter().map(|&place| (Cell::Outside, theirs.get(place)));
+        let only_ours = self.joined.only_candidate.iter().map(|&place| (ours.get(place), SampleValue::Outside));
+        let only_theirs = self.joined.only_baseline.iter().map(|&place| (SampleValue::Outside, theirs.get(place)));
         let all = pairs.chain(only_ours).chain(only_theirs);
-        all.filter(|cells| *cells != (Cell::Outside, Cell::Outside)).map(|(a, b)| (a.value(), b.value())).collect()
+        all.filter(|cells| *cells != (SampleValue::Outside, SampleValue::Outside))
+            .map(|(a, b)| (a.value(), b.value()))
+            .collect()
     }
 
-    fn categories(&self, scale: Scale, known: &[(&Shared, f64, f64)]) -> Vec<CategoryChange> {
-        let mut groups: IndexMap<Arc<str>, Vec<(&Shared, f64, f64)>> = IndexMap::new();
+    fn categories(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> Vec<CategoryChange> {
+        let mut groups: IndexMap<Arc<str>, Vec<(&MatchedSample, f64, f64)>> = IndexMap::new();
         for &(pair, a, b) in known {
             if let Some(category) = &pair.category {
                 groups.entry(category.clone()).or_default().push((pair, a, b));
             }
         }
         groups.sort_keys();
-        let one = |(category, known): (Arc<str>, Vec<(&Shared, f64, f64)>)| {
+        let one = |(category, known): (Arc<str>, Vec<(&MatchedSample, f64, f64)>)| {
             let found = self.mean_change(scale, &known);
             let (candidate, baseline) = found.sides?;
             Some(CategoryChange { category, candidate, baseline, change: found.figure(0) })
@@ -174,9 +184,11 @@ impl Sides<'_> {
         groups.into_iter().filter_map(one).collect()
     }
 
-    fn ratios(&self, scale: Scale) -> Effect {
-        let (ours, theirs) = (Sums::of(self.candidate), Sums::of(self.baseline));
-        let (Some(ours), Some(theirs)) = (ours, theirs) else { return Effect::nothing(scale, "there are no sums") };
+    fn ratios(&self, scale: ChangeScale) -> MetricChange {
+        let (ours, theirs) = (SampleSums::of(self.candidate), SampleSums::of(self.baseline));
+        let (Some(ours), Some(theirs)) = (ours, theirs) else {
+            return MetricChange::nothing(scale, "there are no sums");
+        };
         let (mut known, mut y, mut x, mut v, mut u) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for pair in &self.joined.pairs {
             if let (Some(mine), Some(other)) = (ours.get(pair.candidate), theirs.get(pair.baseline)) {
@@ -190,8 +202,8 @@ impl Sides<'_> {
         let clusters = self.clusters(known.iter().copied());
         let mut found = self.ratio_change(scale, [&y, &x], [&v, &u], clusters);
         found.method = match scale {
-            Scale::Ratio => "ratio of ratios of sums paired by sample",
-            Scale::Difference => "difference of shares paired by sample",
+            ChangeScale::Ratio => "ratio of ratios of sums paired by sample",
+            ChangeScale::Difference => "difference of shares paired by sample",
         };
         let without = self.joined.pairs.len() - known.len();
         let missing = without + self.joined.only_candidate.len() + self.joined.only_baseline.len();
@@ -199,11 +211,17 @@ impl Sides<'_> {
             answer(Estimand::Population, Ok(found.clone()), missing as u64),
             answer(Estimand::FixedSuite, Err("only known for means over samples".into()), missing as u64),
         ];
-        Effect { estimands, ..Effect::of(self.only_population(found), missing as u64) }
+        MetricChange { estimands, ..MetricChange::of(self.only_population(found), missing as u64) }
     }
 
     /// The change of a ratio of sums by the delta method: on the scale of logarithms, or as a difference.
-    fn ratio_change(&self, scale: Scale, ours: [&[f64]; 2], theirs: [&[f64]; 2], clusters: Option<Vec<u32>>) -> Found {
+    fn ratio_change(
+        &self,
+        scale: ChangeScale,
+        ours: [&[f64]; 2],
+        theirs: [&[f64]; 2],
+        clusters: Option<Vec<u32>>,
+    ) -> ChangeEstimate {
         let n = ours[0].len();
         let ratio = |[y, x]: [&[f64]; 2]| {
             let ratio = ratio_of_sums(y, x, None).map_err(|why| why.to_string())?.ratio.estimate;
@@ -213,25 +231,25 @@ impl Sides<'_> {
         let (ours, theirs) = match (ratio(ours), ratio(theirs)) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
             (Err(_), _) | (_, Err(_)) if n == 0 => {
-                return Found::nothing(scale, 0, "no sample has a value in both runs");
+                return ChangeEstimate::nothing(scale, 0, "no sample has a value in both runs");
             }
-            (Err(why), _) => return Found::nothing(scale, n as u64, format!("in the candidate, {why}")),
-            (_, Err(why)) => return Found::nothing(scale, n as u64, format!("in the baseline, {why}")),
+            (Err(why), _) => return ChangeEstimate::nothing(scale, n as u64, format!("in the candidate, {why}")),
+            (_, Err(why)) => return ChangeEstimate::nothing(scale, n as u64, format!("in the baseline, {why}")),
         };
         let sides = (ours.0, theirs.0);
         let is_positive = |x: f64| x > 0.0 && x.is_finite();
-        if scale == Scale::Ratio && !(is_positive(sides.0) && is_positive(sides.1)) {
-            let mut nothing = Found::nothing(scale, n as u64, "a ratio needs a value above 0 in both runs");
+        if scale == ChangeScale::Ratio && !(is_positive(sides.0) && is_positive(sides.1)) {
+            let mut nothing = ChangeEstimate::nothing(scale, n as u64, "a ratio needs a value above 0 in both runs");
             nothing.sides = Some(sides);
             return nothing;
         }
         let (estimate, by) = match scale {
-            Scale::Ratio => ((sides.0 / sides.1).ln(), sides),
-            Scale::Difference => (sides.0 - sides.1, (1.0, 1.0)),
+            ChangeScale::Ratio => ((sides.0 / sides.1).ln(), sides),
+            ChangeScale::Difference => (sides.0 - sides.1, (1.0, 1.0)),
         };
         let moves = ours.1.iter().zip(&theirs.1).map(|(a, b)| n as f64 * (a / by.0 - b / by.1));
         let moved = moves.map(|moved| settled(estimate + moved, estimate)).collect();
-        let found = Found::estimated(scale, n as u64, "", sides, estimate);
+        let found = ChangeEstimate::estimated(scale, n as u64, "", sides, estimate);
         let seed = self.question.context.seed;
         let mut found = linearised(found, moved, clusters.clone(), self.confidence(), seed);
         if found.p.is_none() && n > 1 {
@@ -240,14 +258,14 @@ impl Sides<'_> {
                 let total = x.iter().sum::<f64>();
                 y.iter().map(|y| y / total).collect()
             });
-            found.p = Values { candidate, baseline, clusters }.sign_flip(seed).map(|p| (p, SIGN_FLIP));
+            found.p = PairedValues { candidate, baseline, clusters }.sign_flip(seed).map(|p| (p, SIGN_FLIP));
         }
         found
     }
 
-    fn quantiles(&self, scale: Scale, p: f64) -> Effect {
-        let (ours, theirs) = (Lists::of(self.candidate), Lists::of(self.baseline));
-        let known: Vec<&Shared> = self
+    fn quantiles(&self, scale: ChangeScale, p: f64) -> MetricChange {
+        let (ours, theirs) = (AttemptValues::of(self.candidate), AttemptValues::of(self.baseline));
+        let known: Vec<&MatchedSample> = self
             .joined
             .pairs
             .iter()
@@ -256,27 +274,34 @@ impl Sides<'_> {
         let missing = (self.joined.pairs.len() - known.len()) as u64
             + (self.joined.only_candidate.len() + self.joined.only_baseline.len()) as u64;
         let unit_of = units(&known, self.question.cluster.is_some());
-        let ours = Weighted::new(&known, &unit_of, |pair| ours.get(pair.candidate));
-        let theirs = Weighted::new(&known, &unit_of, |pair| theirs.get(pair.baseline));
+        let ours = WeightedValues::new(&known, &unit_of, |pair| ours.get(pair.candidate));
+        let theirs = WeightedValues::new(&known, &unit_of, |pair| theirs.get(pair.baseline));
         let found = self.only_population(self.quantile_change(scale, p, &ours, &theirs, known.len()));
-        Effect::of(found, missing)
+        MetricChange::of(found, missing)
     }
 
     /// The change of a quantile by resampling samples, or clusters, of both runs together.
-    fn quantile_change(&self, scale: Scale, p: f64, ours: &Weighted, theirs: &Weighted, n: usize) -> Found {
+    fn quantile_change(
+        &self,
+        scale: ChangeScale,
+        p: f64,
+        ours: &WeightedValues,
+        theirs: &WeightedValues,
+        n: usize,
+    ) -> ChangeEstimate {
         let units = ours.sizes.len() as u32;
         let all = vec![1; units as usize];
         let sides = (ours.quantile(&all, p), theirs.quantile(&all, p));
         if n == 0 {
-            return Found::nothing(scale, 0, "no sample has a value in both runs");
+            return ChangeEstimate::nothing(scale, 0, "no sample has a value in both runs");
         }
-        let change = move |(a, b): (f64, f64)| if scale == Scale::Ratio { (a / b).ln() } else { a - b };
+        let change = move |(a, b): (f64, f64)| if scale == ChangeScale::Ratio { (a / b).ln() } else { a - b };
         let estimate = change(sides);
         if !estimate.is_finite() {
             let why = "the quantile lies among attempts that ran out of time, or is 0, in one run";
-            return Found::nothing(scale, n as u64, why);
+            return ChangeEstimate::nothing(scale, n as u64, why);
         }
-        let mut found = Found::estimated(scale, n as u64, "quantiles paired by sample", sides, estimate);
+        let mut found = ChangeEstimate::estimated(scale, n as u64, "quantiles paired by sample", sides, estimate);
         let fewest = ours.values.len().min(theirs.values.len()) as u64;
         if let Some(need) = smallest_count(p, self.confidence()).ok().filter(|&need| fewest < need) {
             found.caveats.push(Statistic::NoBound { n: fewest, need }.into());
@@ -295,14 +320,14 @@ impl Sides<'_> {
                 found.caveats.extend(answer.caveats.into_iter().map(Caveat::from));
                 found.details.push(("resamples", resamples as f64));
                 found.details.push(("monte_carlo_error", answer.monte_carlo_error));
-                let law = Law::Replicates(replicates);
+                let law = SamplingDistribution::Replicates(replicates);
                 found.p = law.p().map(|p| (p, "paired bootstrap"));
                 found.law = Some(law);
             }
             Err(calipers_stats::Undefined::NoSpread { .. }) => {
                 // Every resample has the same change. That is as sure as so many resamples can tell, and no interval.
                 found.caveats.push(Statistic::NoSpread { n: n as u64 }.into());
-                let law = Law::Replicates(vec![estimate; resamples as usize]);
+                let law = SamplingDistribution::Replicates(vec![estimate; resamples as usize]);
                 found.p = law.p().map(|p| (p, "paired bootstrap"));
                 found.law = Some(law);
             }
@@ -312,12 +337,12 @@ impl Sides<'_> {
     }
 
     /// Without a p-value where the question is about this suite rerun, which is only known for means.
-    fn only_population(&self, found: Found) -> Found {
+    fn only_population(&self, found: ChangeEstimate) -> ChangeEstimate {
         if self.question.estimand == Estimand::Population {
             return found;
         }
         let why = "for this suite rerun it is only known for means over samples";
-        Found { p: None, law: None, interval: None, why: Some(why.into()), ..found }
+        ChangeEstimate { p: None, law: None, interval: None, why: Some(why.into()), ..found }
     }
 }
 
@@ -330,7 +355,7 @@ fn settled(value: f64, estimate: f64) -> f64 {
 const RESAMPLED_MAX: u64 = 200_000_000;
 
 /// The answer for one claim.
-fn answer(estimand: Estimand, found: Result<Found, String>, missing: u64) -> EstimandAnswer {
+fn answer(estimand: Estimand, found: Result<ChangeEstimate, String>, missing: u64) -> EstimandAnswer {
     match found {
         Ok(found) => EstimandAnswer { estimand, change: found.figure(missing), p: found.p.map(|(p, _)| p) },
         Err(why) => {
@@ -368,7 +393,7 @@ fn bounds(union: &[(Option<f64>, Option<f64>)]) -> Option<(f64, f64)> {
 
 /// What a metric knows of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Cell {
+enum SampleValue {
     /// The metric is not about it, or the run does not have it.
     Outside,
     /// It has no value.
@@ -376,38 +401,38 @@ enum Cell {
     Value(f64),
 }
 
-impl Cell {
+impl SampleValue {
     fn value(self) -> Option<f64> {
         if let Self::Value(value) = self { Some(value) } else { None }
     }
 }
 
 /// The value of each sample of a run, by its place.
-pub(super) struct Cells(Vec<Cell>);
+pub(super) struct SampleValues(Vec<SampleValue>);
 
-impl Cells {
+impl SampleValues {
     /// The values that a mean is made of. Several of one sample are averaged first; one that did not run has none.
-    pub(super) fn of(evidence: &Evidence, measured: &Measured) -> Self {
-        let mut cells = vec![Cell::Outside; measured.errored.len()];
+    pub(super) fn of(evidence: &Evidence, measured: &RunMetric) -> Self {
+        let mut cells = vec![SampleValue::Outside; measured.errored.len()];
         let Evidence::Mean { samples, values, missing } = evidence else { return Self(cells) };
-        missing.iter().for_each(|&sample| cells[sample as usize] = Cell::Missing);
+        missing.iter().for_each(|&sample| cells[sample as usize] = SampleValue::Missing);
         let mut sums = vec![Moments::default(); cells.len()];
         samples.iter().zip(values).for_each(|(&sample, &value)| sums[sample as usize].add(value));
         for (cell, sum) in cells.iter_mut().zip(&sums) {
             if let Ok(mean) = sum.mean() {
-                *cell = Cell::Value(mean);
+                *cell = SampleValue::Value(mean);
             }
         }
         for (cell, errored) in cells.iter_mut().zip(&measured.errored) {
-            if *errored && *cell != Cell::Outside {
-                *cell = Cell::Missing;
+            if *errored && *cell != SampleValue::Outside {
+                *cell = SampleValue::Missing;
             }
         }
         Self(cells)
     }
 
-    fn get(&self, place: u32) -> Cell {
-        self.0.get(place as usize).copied().unwrap_or(Cell::Outside)
+    fn get(&self, place: u32) -> SampleValue {
+        self.0.get(place as usize).copied().unwrap_or(SampleValue::Outside)
     }
 
     pub(super) fn value(&self, place: u32) -> Option<f64> {
@@ -416,10 +441,10 @@ impl Cells {
 }
 
 /// The sums of each sample of a run, by its place; none for one without.
-struct Sums(Vec<Option<(f64, f64)>>);
+struct SampleSums(Vec<Option<(f64, f64)>>);
 
-impl Sums {
-    fn of(measured: &Measured) -> Option<Self> {
+impl SampleSums {
+    fn of(measured: &RunMetric) -> Option<Self> {
         let Some(Evidence::Ratio { samples, numerators, denominators, missing, .. }) = &measured.evidence else {
             return None;
         };
@@ -438,10 +463,10 @@ impl Sums {
 }
 
 /// The values of the attempts at each sample of a run, by its place.
-struct Lists(Vec<Vec<f64>>);
+struct AttemptValues(Vec<Vec<f64>>);
 
-impl Lists {
-    fn of(measured: &Measured) -> Self {
+impl AttemptValues {
+    fn of(measured: &RunMetric) -> Self {
         let mut lists = vec![Vec::new(); measured.errored.len()];
         if let Some(Evidence::Quantile { samples, values, .. }) = &measured.evidence {
             samples.iter().zip(values).for_each(|(&sample, &value)| lists[sample as usize].push(value));
@@ -455,7 +480,7 @@ impl Lists {
 }
 
 /// The unit that each pair is resampled with: itself, or its cluster.
-fn units(known: &[&Shared], is_clustered: bool) -> Vec<u32> {
+fn units(known: &[&MatchedSample], is_clustered: bool) -> Vec<u32> {
     if !is_clustered {
         return (0..known.len() as u32).collect();
     }
@@ -468,14 +493,14 @@ fn units(known: &[&Shared], is_clustered: bool) -> Vec<u32> {
 }
 
 /// Values in ascending order, of which each counts as often as its unit occurs.
-struct Weighted {
+struct WeightedValues {
     values: Vec<(f64, u32)>,
     /// The number of values of each unit.
     sizes: Vec<u64>,
 }
 
-impl Weighted {
-    fn new<'l>(known: &[&Shared], unit_of: &[u32], list: impl Fn(&Shared) -> &'l [f64]) -> Self {
+impl WeightedValues {
+    fn new<'l>(known: &[&MatchedSample], unit_of: &[u32], list: impl Fn(&MatchedSample) -> &'l [f64]) -> Self {
         let mut sizes = vec![0; unit_of.iter().max().map_or(0, |&last| last as usize + 1)];
         let mut values = Vec::new();
         for (pair, &unit) in known.iter().zip(unit_of) {
