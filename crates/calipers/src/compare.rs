@@ -5,7 +5,9 @@ use crate::{LoadedRun, Needs, Selection, TOOL};
 pub use calipers_compare::*;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{Context, Error, ErrorKind, Metric, Note, PassRule, Reducer, Registry, Samples, accuracy, mean_score};
+use calipers_core::{
+    Context, Error, ErrorKind, Metric, Note, PassRule, Reducer, Registry, Samples, accuracy, mean_score,
+};
 use calipers_io::{Recorded, RecordedMetric};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -87,7 +89,8 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
         correction: options.correction,
         pass_rule: PassRule::default(),
     };
-    let named: Vec<ComparedRun<'_>> = runs.iter().map(|run| ComparedRun { name: run.name.clone(), samples: &run.samples }).collect();
+    let named: Vec<ComparedRun<'_>> =
+        runs.iter().map(|run| ComparedRun { name: run.name.clone(), samples: &run.samples }).collect();
     let mut report = calipers_compare::compare(&named, &question)?;
     report.caveats.splice(0..0, notes);
     report.provenance = CompareProvenance {

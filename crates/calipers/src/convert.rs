@@ -3,9 +3,7 @@
 use crate::score::{ScoreOptions, score_run};
 use crate::{RunError, Selection};
 use calipers_core::{Outcome, Reducer, Results, Samples, Value};
-use calipers_io::{
-    Contents, InspectLog, Output, Recorded, RecordedMetric, RecordedScorer, Run, Source, Writer,
-};
+use calipers_io::{Contents, InspectLog, Output, Recorded, RecordedMetric, RecordedScorer, Run, Source, Writer};
 
 /// Writes a run that was read from a source, and returns notes on what was not read and what the form cannot hold.
 ///

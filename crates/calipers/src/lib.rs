@@ -67,7 +67,7 @@ pub use calipers_run as run;
 pub use calipers_script as script;
 pub use calipers_stats as stats;
 
-pub use calipers_core::{Error, Labels, Metric, Plan, Reducer, Registry, Results, Samples, Score, Verdict};
+pub use calipers_core::{Error, Metric, Plan, Reducer, Registry, Results, Samples, Score, Verdict};
 pub use calipers_core::{data, reduce, task};
 pub use calipers_gate::policy;
 #[cfg(feature = "files")]
@@ -75,7 +75,7 @@ pub use load::{LoadedFile, LoadedRun, load};
 #[cfg(feature = "files")]
 pub use needs::Needs;
 #[cfg(feature = "files")]
-pub use run_error::RunError;
+pub use run_error::{RunError, SetupError};
 #[cfg(feature = "files")]
 pub use selection::Selection;
 

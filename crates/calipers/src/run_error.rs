@@ -26,30 +26,60 @@ pub enum RunError {
         source: Option<String>,
     },
     /// An evaluation cannot begin.
-    Setup {
-        /// What is wrong.
-        what: String,
-        /// What to do about it.
-        hint: Option<String>,
+    Setup(SetupError),
+}
+
+/// Why an evaluation cannot begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The task asks a model, and none is named.
+    NoModel,
+    /// The task has no samples.
+    NoSamples,
+    /// The dataset has no sample of this name.
+    UnknownSample {
+        /// The name.
+        id: String,
+        /// The nearest known name, if one is near.
+        nearest: Option<String>,
     },
+    /// A log is resumed, and the task has other samples than it.
+    OtherSamples,
+    /// Something else.
+    Other(String),
+}
+
+impl SetupError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoModel => Some("name one in the task; `mockllm/model` answers without a server".to_owned()),
+            Self::NoSamples => Some("check its dataset, and how many samples are asked for".to_owned()),
+            Self::UnknownSample { nearest, .. } => nearest.as_ref().map(|near| format!("did you mean `{near}`?")),
+            Self::OtherSamples => Some("put the dataset back as it was, or start a new run".to_owned()),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoModel => f.write_str("no model is named"),
+            Self::NoSamples => f.write_str("the task has no samples"),
+            Self::UnknownSample { id, .. } => write!(f, "the dataset has no sample `{id}`"),
+            Self::OtherSamples => f.write_str("the samples of the task are not those of the log"),
+            Self::Other(what) => f.write_str(what),
+        }
+    }
 }
 
 impl RunError {
     /// An error of measuring a run that comes from this file.
     pub(crate) fn in_source(source: &str) -> impl FnOnce(Error) -> Self {
         move |error| Self::Measure { error, source: Some(source.to_owned()) }
-    }
-
-    /// An evaluation cannot begin.
-    #[cfg(feature = "run")]
-    pub(crate) fn setup(what: impl Into<String>) -> Self {
-        Self::Setup { what: what.into(), hint: None }
-    }
-
-    /// An evaluation cannot begin, and this is what to do about it.
-    #[cfg(feature = "run")]
-    pub(crate) fn setup_with_hint(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Setup { what: what.into(), hint: Some(hint.into()) }
     }
 }
 
@@ -61,8 +91,10 @@ impl fmt::Display for RunError {
             Self::Policy(error) => error.fmt(f),
             Self::Measure { error, source: None } => error.fmt(f),
             Self::Measure { error, source: Some(source) } => write!(f, "{error}\n  in {source}"),
-            Self::Setup { what, hint: None } => f.write_str(what),
-            Self::Setup { what, hint: Some(hint) } => write!(f, "{what}\n  hint: {hint}"),
+            Self::Setup(error) => match error.hint() {
+                None => error.fmt(f),
+                Some(hint) => write!(f, "{error}\n  hint: {hint}"),
+            },
         }
     }
 }
@@ -108,9 +140,15 @@ impl From<Fault> for RunError {
     }
 }
 
+impl From<SetupError> for RunError {
+    fn from(error: SetupError) -> Self {
+        Self::Setup(error)
+    }
+}
+
 #[cfg(feature = "run")]
 impl From<calipers_run::Fault> for RunError {
     fn from(fault: calipers_run::Fault) -> Self {
-        Self::setup(fault.to_string())
+        Self::Setup(SetupError::Other(fault.to_string()))
     }
 }

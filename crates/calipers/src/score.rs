@@ -67,11 +67,7 @@ pub fn score(selection: &Selection, options: &ScoreOptions) -> impl Iterator<Ite
 }
 
 /// The reports of the runs in a file that was loaded with [`ScoreOptions::needs`].
-pub fn score_file(
-    file: LoadedFile,
-    selection: &Selection,
-    options: &ScoreOptions,
-) -> Result<Vec<RunReport>, RunError> {
+pub fn score_file(file: LoadedFile, selection: &Selection, options: &ScoreOptions) -> Result<Vec<RunReport>, RunError> {
     let measure = |run| score_run(run, selection, options).map_err(RunError::in_source(&file.source.name));
     file.runs.into_iter().map(measure).collect()
 }

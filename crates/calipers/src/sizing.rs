@@ -95,9 +95,8 @@ pub fn plan_by_run(
     let cluster = options.cluster.as_deref();
     let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster };
     let pilot = Pilot::of_run(&run.samples, &measure)?;
-    let shown: Option<Variances> = against
-        .map(|against| variance_of_differences([&run.samples, &against.samples], &measure))
-        .transpose()?;
+    let shown: Option<Variances> =
+        against.map(|against| variance_of_differences([&run.samples, &against.samples], &measure)).transpose()?;
     let unit = if pilot.spread.is_share { Unit::Rate } else { options.registry.sense(&metric).0 };
     let asked = SizingQuestion {
         attempts: wanted.attempts.unwrap_or_else(|| (pilot.attempts.round() as u64).max(1)),

@@ -103,11 +103,7 @@ pub fn read_shards(source: &Source, format: Option<&str>, wanted: &Wanted) -> Re
 }
 
 /// The same in a format that is known already.
-pub fn read_as(
-    source: &Source,
-    format: &'static dyn Format,
-    wanted: &Wanted,
-) -> Result<Vec<Run<Shards>>, ReadError> {
+pub fn read_as(source: &Source, format: &'static dyn Format, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
     Ok(named(format.read_shards(source, wanted)?, source, format))
 }
 

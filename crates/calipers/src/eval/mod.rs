@@ -15,7 +15,7 @@ pub use early_stopping::EarlyStopper;
 pub use progress::Progress;
 pub use replay::{LogAnswers, replay};
 
-use crate::{LoadedRun, RunError};
+use crate::{LoadedRun, RunError, SetupError};
 use calipers_core::{
     Error, Metric, MetricSpec, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value,
     nearest,
@@ -132,10 +132,7 @@ impl Setup {
     fn model(&self) -> Result<String, RunError> {
         match self.model.clone().or_else(|| self.task.model.clone()) {
             Some(model) => Ok(model),
-            None if self.task.asks_model() => Err(RunError::setup_with_hint(
-                "no model is named",
-                "give one with `--model openai/gpt-4o`, or `model=` in the task; `mockllm/model` answers without one",
-            )),
+            None if self.task.asks_model() => Err(SetupError::NoModel.into()),
             None => Ok(NO_MODEL.into()),
         }
     }
@@ -202,7 +199,7 @@ pub fn eval(setup: Setup, look: &mut dyn FnMut(&Samples) -> Option<String>) -> R
     let models = models(&setup);
     // A name that leads nowhere is found before a log is begun.
     if model != NO_MODEL {
-        models.get(&model).map_err(RunError::setup)?;
+        models.get(&model).map_err(SetupError::Other)?;
     }
     let header = header::header(&setup, &samples, &model);
     let path = setup.log_dir.join(calipers_io::log_name(&header));
@@ -222,10 +219,7 @@ pub fn resume(
     let is_same = ids.len() == log.header.dataset.sample_ids.len()
         && ids.iter().zip(&log.header.dataset.sample_ids).all(|(a, b)| **a == *b);
     if !is_same {
-        return Err(RunError::setup_with_hint(
-            "the samples of the task are not those of the log",
-            "put the dataset back as it was, or start a new run",
-        ));
+        return Err(SetupError::OtherSamples.into());
     }
     let model = setup.model()?;
     let models = models(&setup);
@@ -245,14 +239,14 @@ fn choose(setup: &Setup) -> Result<Vec<Arc<Sample>>, RunError> {
         let names: HashSet<String> = samples.iter().map(|sample| name(sample)).collect();
         if let Some(unknown) = setup.sample_ids.iter().find(|id| !names.contains(*id)) {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            let hint = nearest(unknown, &known).map(|near| format!("did you mean `{near}`?"));
-            return Err(RunError::Setup { what: format!("the dataset has no sample `{unknown}`"), hint });
+            let nearest = nearest(unknown, &known).map(str::to_owned);
+            return Err(SetupError::UnknownSample { id: unknown.clone(), nearest }.into());
         }
         samples.retain(|sample| setup.sample_ids.contains(&name(sample)));
         samples.truncate(setup.limit.unwrap_or(usize::MAX));
     }
     if samples.is_empty() {
-        return Err(RunError::setup_with_hint("the task has no samples", "check its dataset and `--limit`"));
+        return Err(SetupError::NoSamples.into());
     }
     Ok(samples)
 }
@@ -278,7 +272,7 @@ impl calipers_run::Model for NoModel {
         &self,
         _: &calipers_run::Request,
     ) -> Result<calipers_core::ModelOutput, calipers_run::ModelError> {
-        let why = "no model is named, and one is asked; give one with `--model`";
+        let why = "no model is named, and one is asked";
         Err(calipers_run::ModelError::new(NO_MODEL, calipers_run::ModelFault::Refused, why))
     }
 
@@ -332,13 +326,13 @@ impl Line {
         // Attempts that wait here while the gate is being decided may have been paid for in vain.
         let (sender, receiver) = mpsc::channel(if self.setup.shuffle { 1 } else { WAITING_MAX });
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| RunError::setup(format!("no threads to run on: {error}")))?;
+        let runtime = runtime.map_err(|error| SetupError::Other(format!("no threads to run on: {error}")))?;
         let running = runtime.spawn(calipers_run::run(job, sender));
         let written = self.take(receiver, &runtime, &enough, look);
         let ended = runtime.block_on(running);
         // Programs that do not end when they are told to must not keep us.
         runtime.shutdown_background();
-        let ended = ended.map_err(|error| RunError::setup(format!("the runner broke: {error}")))??;
+        let ended = ended.map_err(|error| SetupError::Other(format!("the runner broke: {error}")))??;
         written?;
         self.finish(ended)
     }

@@ -45,6 +45,8 @@ pub fn page(
     gate: Option<GateReport>,
     compare: Option<CompareReport>,
 ) -> Result<PageReport, RunError> {
+    // The reducer of a selection is for the verdict and the comparison; the metrics of runs have those of their files.
+    let selection = &Selection { reducers: None, ..selection.clone() };
     let mut report = PageReport { gate, compare, ..PageReport::default() };
     let mut room = Room::default();
     for file in files {
