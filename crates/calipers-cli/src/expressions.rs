@@ -5,7 +5,7 @@ use crate::flags::ScriptFlags;
 use crate::script_child;
 use calipers::data::Labels;
 use calipers::plan::MetricSpec;
-use calipers::script::{Library, Limits, ScriptError};
+use calipers::script::{Library, ScriptError, ScriptLimits};
 use calipers::{Error, Metric, Reducer, Registry};
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -71,7 +71,7 @@ impl<'a> Expressions<'a> {
 /// The names that expressions may use, with those of the loaded files.
 fn library(scripts: &ScriptFlags, labels: Labels) -> Result<Library, ScriptError> {
     let seconds = scripts.script_time;
-    let limits = Limits { time: Duration::from_secs(seconds), ..Limits::default() };
+    let limits = ScriptLimits { time: Duration::from_secs(seconds), ..ScriptLimits::default() };
     let mut library = Library::new(Registry::builtin(), labels, limits);
     script_child::watch(library.watch(), seconds);
     let _limit = script_child::limit_memory();

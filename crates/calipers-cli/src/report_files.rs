@@ -1,7 +1,7 @@
 //! Reports in files: `--output FORM=FILE`.
 
 use crate::failure::Failure;
-use calipers::io::Output;
+use calipers::io::OutputFile;
 use std::path::{Path, PathBuf};
 
 /// A form that a report can be written in, by its names: the first is the one that hints use.
@@ -30,11 +30,11 @@ struct ReportFile<'a, T> {
 
 impl<'a, T: Copy> ReportFiles<'a, T> {
     /// Opens the reports to write, and removes those of an earlier run: without a verdict there is none to read.
-    pub(crate) fn open(&self) -> Result<Vec<(T, Output)>, Failure> {
+    pub(crate) fn open(&self) -> Result<Vec<(T, OutputFile)>, Failure> {
         let files = self.resolve()?;
         let open = |one: &ReportFile<'_, T>| match one.file {
-            "-" => Ok((one.form, Output::stdout())),
-            file => Output::create(file, true).map(|output| (one.form, output)),
+            "-" => Ok((one.form, OutputFile::stdout())),
+            file => OutputFile::create(file, true).map(|output| (one.form, output)),
         };
         let opened: Vec<_> = files.iter().map(open).collect();
         for (_, output) in opened.iter().flatten() {
@@ -91,7 +91,7 @@ impl<'a, T: Copy> ReportFiles<'a, T> {
 }
 
 /// True when a report goes to standard output, in place of what is printed there otherwise.
-pub(crate) fn takes_stdout<T>(outputs: &[(T, Output)]) -> bool {
+pub(crate) fn takes_stdout<T>(outputs: &[(T, OutputFile)]) -> bool {
     outputs.iter().any(|(_, output)| output.name() == "-")
 }
 

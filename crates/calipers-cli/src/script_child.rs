@@ -7,7 +7,7 @@
 use crate::exit::{self, INPUT};
 use crate::failure::Failure;
 use calipers::Registry;
-use calipers::script::{Watch, is_about_memory};
+use calipers::script::{ScriptWatchdog, is_about_memory};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
@@ -146,12 +146,12 @@ fn was_killed(_: ExitStatus) -> bool {
 }
 
 /// Ends the process when a script does not stop by itself, or when the parent that waits for the answer is gone.
-pub(crate) fn watch(watch: Watch, seconds: u64) {
+pub(crate) fn watch(watch: ScriptWatchdog, seconds: u64) {
     watch_and(watch, seconds, || {});
 }
 
 /// The same, with something to do first when the parent is gone.
-pub(crate) fn watch_and(watch: Watch, seconds: u64, when_alone: impl Fn() + Send + 'static) {
+pub(crate) fn watch_and(watch: ScriptWatchdog, seconds: u64, when_alone: impl Fn() + Send + 'static) {
     if !is_child() {
         return;
     }

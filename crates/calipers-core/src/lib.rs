@@ -11,6 +11,7 @@ mod caveat;
 pub mod data;
 mod error;
 mod excerpt;
+mod incomparable;
 pub mod metric;
 pub mod plan;
 pub mod reduce;
@@ -24,6 +25,7 @@ pub use caveat::Caveat;
 pub use data::*;
 pub use error::{Error, ErrorKind, Place};
 pub use excerpt::{Excerpt, printable};
+pub use incomparable::{Incomparable, RunSide};
 pub use metric::*;
 pub use plan::{
     Epochs, IntoReducers, MetricResult, MetricSpec, Partial, Plan, RecordedResult, Reduction, Report, Results,

@@ -32,8 +32,8 @@ pub use numbers::number;
 pub use page::page_html;
 pub use plan::{PLAN_SCHEMA, plan_json, plan_text};
 pub use policy::{
-    FINDINGS_SCHEMA, Findings, RAISE_SCHEMA, Raised, baseline_text, findings_json, findings_text, raise_json,
-    raise_text,
+    FINDINGS_SCHEMA, Findings, RAISE_SCHEMA, Raised, baseline_text, finding_fix, finding_message, findings_json,
+    findings_text, raise_json, raise_text,
 };
 pub use results::{RESULTS_SCHEMA, SCHEMA, results_json, results_text};
 pub use screen::{Screen, Style};

@@ -17,8 +17,9 @@ use calipers_gate::{Draft, Finding, lint};
 /// let policy = read_document("policy.json", br#"{"thresholds": {"blocking": {"accuracy": 95}}, "confidence": 0.95}"#)?;
 /// let policy = Policy::parse(&policy).expect("no mistakes");
 /// let findings = check(&policy, None, &GateOptions::default());
-/// assert_eq!(findings[0].id, "undecidable-gate");
-/// assert_eq!(findings[0].message, "`accuracy ≥ 95 %` needs at least 59 samples to pass at 95 % confidence");
+/// assert_eq!(findings[0].id(), "undecidable-gate");
+/// let message = calipers::render::finding_message(&findings[0]);
+/// assert_eq!(message, "`accuracy ≥ 95 %` needs at least 59 samples to pass at 95 % confidence");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]

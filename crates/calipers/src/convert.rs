@@ -3,7 +3,9 @@
 use crate::score::{ScoreOptions, score_run};
 use crate::{RunError, Selection};
 use calipers_core::{Outcome, Reducer, Results, Samples, Value};
-use calipers_io::{Contents, InspectLog, Output, Recorded, RecordedMetric, RecordedScorer, Run, Source, Writer};
+use calipers_io::{
+    Contents, InspectLog, OutputFile, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source, Writer,
+};
 
 /// Writes a run that was read from a source, and returns notes on what was not read and what the form cannot hold.
 ///
@@ -13,11 +15,11 @@ use calipers_io::{Contents, InspectLog, Output, Recorded, RecordedMetric, Record
 ///
 /// ```no_run
 /// use calipers::convert::convert;
-/// use calipers::io::{Output, Source, read, writer};
+/// use calipers::io::{OutputFile, Source, read, writer};
 ///
 /// let source = Source::path("results.jsonl");
 /// for run in read(&source, None)? {
-///     let mut out = Output::create("results.eval", false)?;
+///     let mut out = OutputFile::create("results.eval", false)?;
 ///     let notes = convert(&source, run, writer(None, "results.eval")?, None, &mut out)?;
 ///     out.finish()?;
 ///     notes.iter().for_each(|note| eprintln!("{note}"));
@@ -26,10 +28,10 @@ use calipers_io::{Contents, InspectLog, Output, Recorded, RecordedMetric, Record
 /// ```
 pub fn convert(
     source: &Source,
-    mut run: Run,
+    mut run: RecordedRun,
     writer: &dyn Writer,
     reducers: Option<Vec<Reducer>>,
-    out: &mut Output,
+    out: &mut OutputFile,
 ) -> Result<Vec<String>, RunError> {
     let mut notes = std::mem::take(&mut run.notes);
     if writer.name() != "inspect" {
@@ -58,21 +60,21 @@ pub fn convert(
 }
 
 /// The results as Inspect would compute them.
-fn results(run: &Run, reducers: Option<Vec<Reducer>>) -> Result<Results, calipers_core::Error> {
+fn results(run: &RecordedRun, reducers: Option<Vec<Reducer>>) -> Result<Results, calipers_core::Error> {
     let selection = Selection { reducers, ..Selection::default() };
     let options = ScoreOptions { inspect: true, keep_reductions: true, ..ScoreOptions::default() };
     Ok(score_run(run.clone(), &selection, &options)?.results)
 }
 
 /// The scorers and reducers that a log names. A scorer without metrics gets those that fit its scores.
-fn recorded(run: &Run, reducers: Option<&[Reducer]>) -> Recorded {
+fn recorded(run: &RecordedRun, reducers: Option<&[Reducer]>) -> RecordedResults {
     let known = |scorer: &str| run.recorded.scorers.iter().find(|known| known.name == scorer);
     let scorers = run.samples.scorers().map(|name| {
         let metrics = known(name).map(|known| known.metrics.clone()).filter(|metrics| !metrics.is_empty());
         RecordedScorer { name: name.to_string(), metrics: metrics.unwrap_or_else(|| usual(&run.samples, name)) }
     });
     let named = |reducers: &[Reducer]| reducers.iter().map(|reducer| reducer.name().to_owned()).collect();
-    Recorded {
+    RecordedResults {
         scorers: scorers.collect(),
         reducers: reducers.map(named).or_else(|| run.recorded.reducers.clone()),
         figures: Vec::new(),

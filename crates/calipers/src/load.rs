@@ -5,7 +5,7 @@
 
 use crate::{Needs, RunError, Selection};
 use calipers_core::{Error, Samples, Shards};
-use calipers_io::{Format, Recorded, Run, Source};
+use calipers_io::{Format, RecordedResults, RecordedRun, Source};
 
 /// A file of a selection, with the runs that it holds.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct LoadedFile {
     /// The file.
     pub source: Source,
     /// Its runs; none if the file is empty and the question allows that.
-    pub runs: Vec<Run<Shards>>,
+    pub runs: Vec<RecordedRun<Shards>>,
 }
 
 /// Reads the files of a selection one after the other, with the columns that are needed.
@@ -95,7 +95,7 @@ pub struct LoadedRun {
     /// The model, if all runs have the same.
     pub model: Option<String>,
     /// The scorers with their metrics and the reducers that the files record; those of the first run that has any.
-    pub recorded: Recorded,
+    pub recorded: RecordedResults,
     /// What was not read, and why.
     pub notes: Vec<String>,
 }

@@ -4,14 +4,14 @@ use crate::Selection;
 use crate::score::default_metrics;
 use calipers_core::{Metric, MetricSpec};
 use calipers_gate::policy::{Policy, normalized};
-use calipers_io::Wanted;
+use calipers_io::Projection;
 
 /// The columns that a question reads besides sample ids, attempts, errors and scores, which are always read.
 #[derive(Clone, Debug)]
 pub struct Needs {
-    pub(crate) columns: Wanted,
+    pub(crate) columns: Projection,
     /// The columns in place of these where there are no scores.
-    pub(crate) columns_without_scores: Option<Wanted>,
+    pub(crate) columns_without_scores: Option<Projection>,
     /// True where an empty file is a run without samples, not a mistake.
     pub(crate) allows_empty_files: bool,
 }
@@ -40,13 +40,13 @@ impl Needs {
     /// All columns, answers and explanations: what a page shows, and what a lint may suggest.
     #[must_use]
     pub fn everything() -> Self {
-        Self { columns: Wanted::everything(), columns_without_scores: None, allows_empty_files: true }
+        Self { columns: Projection::everything(), columns_without_scores: None, allows_empty_files: true }
     }
 
     /// True when no column is left out.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        self.columns == Wanted::everything()
+        self.columns == Projection::everything()
     }
 
     /// What these metrics read, or the recorded ones if there are none.
@@ -57,7 +57,7 @@ impl Needs {
     pub fn of_metrics(selection: &Selection, metrics: Option<&[MetricSpec]>, with_answers: bool) -> Self {
         let filter = selection.filter.iter().map(|(key, _)| key.as_str());
         let Some(metrics) = metrics else {
-            let columns = Wanted::usual(filter, with_answers);
+            let columns = Projection::usual(filter, with_answers);
             let stand_ins: Vec<Metric> = default_metrics().collect();
             let more = stand_ins.iter().flat_map(Metric::optional_columns).map(str::to_owned);
             let without_scores = columns.clone().and_if_there(more);
@@ -66,7 +66,7 @@ impl Needs {
         let columns = match columns_of(metrics.iter().flat_map(MetricSpec::metrics), filter) {
             Some(columns) if with_answers => columns.with_answers(),
             Some(columns) => columns,
-            None => Wanted::everything(),
+            None => Projection::everything(),
         };
         Self { columns, columns_without_scores: None, allows_empty_files: false }
     }
@@ -90,7 +90,7 @@ impl Needs {
         let columns = metrics.and_then(|metrics| columns_of(metrics.iter(), named));
         let columns = columns.map(|columns| columns.and_if_there(JUDGE_COLUMNS).and_if_there(RESOURCE_COLUMNS));
         Self {
-            columns: columns.unwrap_or_else(Wanted::everything),
+            columns: columns.unwrap_or_else(Projection::everything),
             columns_without_scores: None,
             // An evaluation that wrote nothing has an answer: there is nothing to judge.
             allows_empty_files: true,
@@ -102,12 +102,12 @@ impl Needs {
 fn columns_of<'a>(
     metrics: impl Iterator<Item = &'a Metric> + Clone,
     named: impl Iterator<Item = &'a str>,
-) -> Option<Wanted> {
+) -> Option<Projection> {
     let mut columns: Vec<&str> = named.collect();
     for metric in metrics.clone() {
         columns.extend(metric.columns()?);
     }
-    Some(Wanted::only(columns).and_if_there(metrics.flat_map(Metric::optional_columns)))
+    Some(Projection::only(columns).and_if_there(metrics.flat_map(Metric::optional_columns)))
 }
 
 /// Every metric that a policy asks for, by name or expression.

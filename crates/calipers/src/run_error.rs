@@ -147,8 +147,8 @@ impl From<SetupError> for RunError {
 }
 
 #[cfg(feature = "run")]
-impl From<calipers_run::Fault> for RunError {
-    fn from(fault: calipers_run::Fault) -> Self {
+impl From<calipers_run::AttemptFault> for RunError {
+    fn from(fault: calipers_run::AttemptFault) -> Self {
         Self::Setup(SetupError::Other(fault.to_string()))
     }
 }

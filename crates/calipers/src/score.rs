@@ -6,7 +6,7 @@ use calipers_core::{
     Average, Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleCounts,
     SampleId, Samples, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
 };
-use calipers_io::{Format, Recorded, RecordedMetric, RecordedScorer, Run, Source};
+use calipers_io::{Format, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,7 +92,7 @@ fn score_stream(
     if !format.can_stream() || !selection.scorers.is_empty() || !selection.filter.is_empty() {
         return None;
     }
-    let (plan, _) = plan(&Recorded::default(), selection, options, &mut Vec::new()).ok()?;
+    let (plan, _) = plan(&RecordedResults::default(), selection, options, &mut Vec::new()).ok()?;
     let parts: Mutex<BTreeMap<usize, FoldedPart<'_>>> = Mutex::default();
     let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
     let fold = |part: usize, samples: Samples| {
@@ -154,7 +154,7 @@ fn score_stream(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn score_run(
-    run: Run<impl Into<Shards>>,
+    run: RecordedRun<impl Into<Shards>>,
     selection: &Selection,
     options: &ScoreOptions,
 ) -> Result<RunReport, Error> {
@@ -182,7 +182,7 @@ pub fn score_run(
 }
 
 /// The metrics of scores that are maps and that the file names none for: the usual ones, by key.
-fn with_default_metrics(mut recorded: Recorded, samples: &Shards) -> Recorded {
+fn with_default_metrics(mut recorded: RecordedResults, samples: &Shards) -> RecordedResults {
     let usual = |name: &str| RecordedMetric::Named { name: name.to_owned(), params: Value::Null };
     let names: BTreeSet<&Arc<str>> = samples.iter().flat_map(Samples::scorers).collect();
     for name in names {
@@ -220,7 +220,7 @@ pub(crate) fn metrics_by_fields(fields: &BTreeSet<&str>) -> Vec<Metric> {
 
 /// The plan, and the recorded figures of metrics that cannot be computed here.
 fn plan(
-    recorded: &Recorded,
+    recorded: &RecordedResults,
     selection: &Selection,
     options: &ScoreOptions,
     notes: &mut Vec<String>,
@@ -263,7 +263,7 @@ fn plan(
 }
 
 /// The reducers that a log names, but for those that only its own code knows.
-pub(crate) fn recorded_reducers(recorded: &Recorded, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
+pub(crate) fn recorded_reducers(recorded: &RecordedResults, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
     let names = recorded.reducers.as_ref()?;
     let known: Vec<Reducer> = names.iter().filter_map(|name| Reducer::parse(name).ok()).collect();
     for name in names.iter().filter(|name| Reducer::parse(name).is_err()) {

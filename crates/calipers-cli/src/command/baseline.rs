@@ -8,7 +8,7 @@ use crate::judging::{Judging, read_dated};
 use crate::script_child::limit_memory;
 use crate::terminal::{print_json, print_text, screen};
 use calipers::gate::{self, GateKind, GateReport, Raising};
-use calipers::io::{LoadedPolicy, Output, baseline_json, baseline_text as file_text, edited_policy, printable};
+use calipers::io::{LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, printable};
 use calipers::policy::{Level, Span};
 use calipers::render::{Raised, baseline_text, raise_json, raise_text};
 use calipers::text::counted;
@@ -110,8 +110,8 @@ impl Record {
         };
         // A wrong name fails before any work is done.
         let output = match self.output.as_str() {
-            "-" => Output::stdout(),
-            file => Output::create(file, true)?,
+            "-" => OutputFile::stdout(),
+            file => OutputFile::create(file, true)?,
         };
         let (mut baseline, report) = self.record()?;
         baseline.date = Some(day);
@@ -218,9 +218,9 @@ impl Raise {
 fn write(policy: &LoadedPolicy, raises: &[gate::Raise]) -> Result<(), Failure> {
     let edit = |raise: &gate::Raise| Some((raise.span.clone(), raise.change.as_ref().ok()?.written.clone()));
     let edits: Vec<(Span, String)> = raises.iter().filter_map(edit).collect();
-    let files = edited_policy(policy, &edits)?;
+    let files = edit_policy(policy, &edits)?;
     // All of them can be written before any is.
-    let outputs = files.into_iter().map(|(path, text)| Ok((Output::create(path, true)?, text)));
+    let outputs = files.into_iter().map(|(path, text)| Ok((OutputFile::create(path, true)?, text)));
     for (output, text) in outputs.collect::<Result<Vec<_>, Failure>>()? {
         output.finish_with(&text)?;
     }

@@ -9,7 +9,7 @@ use crate::script_child::{self, limit_memory};
 use crate::selection;
 use crate::terminal::{allow_closed_pipe, ink, print_text, screen, with_plot};
 use calipers::compare::{CompareOptions, CompareReport, compare};
-use calipers::io::{Output, printable};
+use calipers::io::{OutputFile, printable};
 use calipers::page::page;
 use calipers::render::{Screen, compare_json, compare_markdown, compare_plot, compare_text, page_html};
 use calipers::stats::components::Estimand;
@@ -192,7 +192,7 @@ impl Compare {
         Ok((runs, files))
     }
 
-    fn open_outputs(&self) -> Result<Vec<(CompareForm, Output)>, Failure> {
+    fn open_outputs(&self) -> Result<Vec<(CompareForm, OutputFile)>, Failure> {
         let inputs = std::iter::once(&self.candidate).chain(&self.baseline).chain(&self.scripts.load);
         let files = ReportFiles {
             forms: FORMS,

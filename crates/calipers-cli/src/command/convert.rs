@@ -6,7 +6,7 @@ use crate::flags::FormatFlag;
 use crate::selection::reducers;
 use calipers::Reducer;
 use calipers::convert::convert;
-use calipers::io::{Output, Run, Source, Writer, printable, read, writer};
+use calipers::io::{OutputFile, RecordedRun, Source, Writer, printable, read, writer};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -109,8 +109,8 @@ impl Target {
     }
 }
 
-fn open(path: &Path, force: bool) -> Result<Output, Failure> {
-    Ok(if path == Path::new("-") { Output::stdout() } else { Output::create(path, force)? })
+fn open(path: &Path, force: bool) -> Result<OutputFile, Failure> {
+    Ok(if path == Path::new("-") { OutputFile::stdout() } else { OutputFile::create(path, force)? })
 }
 
 fn too_many(path: &Path, count: usize, what: &str) -> Failure {
@@ -121,7 +121,7 @@ fn too_many(path: &Path, count: usize, what: &str) -> Failure {
 }
 
 /// A `.json` file is a log if that is what was read, and a list of records otherwise. Nothing else is in doubt.
-fn choose_writer(to: Option<&str>, path: &str, run: &Run) -> Result<&'static dyn Writer, Failure> {
+fn choose_writer(to: Option<&str>, path: &str, run: &RecordedRun) -> Result<&'static dyn Writer, Failure> {
     let name = path.to_lowercase();
     let is_json = name.trim_end_matches(".gz").trim_end_matches(".zst").ends_with(".json");
     let to = if to.is_none() && is_json && run.format == "inspect" { Some("inspect") } else { to };
@@ -129,7 +129,7 @@ fn choose_writer(to: Option<&str>, path: &str, run: &Run) -> Result<&'static dyn
 }
 
 /// The name of the source with another ending, and with a number where one source holds several runs.
-fn file_name(source: &Source, run: &Run, to: Option<&str>, place: usize, count: usize) -> String {
+fn file_name(source: &Source, run: &RecordedRun, to: Option<&str>, place: usize, count: usize) -> String {
     let ending = match to {
         Some("csv") => "csv",
         Some("parquet") => "parquet",

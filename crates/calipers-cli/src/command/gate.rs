@@ -8,7 +8,7 @@ use crate::report_files::{NamedForm, ReportFiles, takes_stdout};
 use crate::terminal::{allow_closed_pipe, ink, print_text, screen, with_plot};
 use calipers::LoadedFile;
 use calipers::gate::GateReport;
-use calipers::io::Output;
+use calipers::io::OutputFile;
 use calipers::page::page;
 use calipers::render::{
     Screen, gate_annotations, gate_json, gate_junit, gate_markdown, gate_plot, gate_text, page_html,
@@ -87,7 +87,7 @@ impl Gate {
     }
 
     /// The reports to write, opened.
-    fn open_outputs(&self) -> Result<Vec<(GateForm, Output)>, Failure> {
+    fn open_outputs(&self) -> Result<Vec<(GateForm, OutputFile)>, Failure> {
         let judging = &self.judging;
         let inputs = judging.files.iter().chain([judging.policy.path()]).chain(&self.baseline.baseline);
         let inputs = inputs.chain(&judging.suite.suite).chain(&judging.scripts.load);

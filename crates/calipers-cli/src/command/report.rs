@@ -9,7 +9,7 @@ use crate::policy_file::PolicyFile;
 use crate::{report_files, script_child, selection};
 use calipers::compare::{CompareOptions, CompareReport, compare};
 use calipers::gate::GateReport;
-use calipers::io::Output;
+use calipers::io::OutputFile;
 use calipers::page::{PageReport, page};
 use calipers::render::page_html;
 use calipers::{LoadedFile, LoadedRun, Needs, RunError, Selection, load};
@@ -75,8 +75,8 @@ impl Report {
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
         self.check()?;
         let output = match self.output.as_str() {
-            "-" => Output::stdout(),
-            file => Output::create(file, true)?,
+            "-" => OutputFile::stdout(),
+            file => OutputFile::create(file, true)?,
         };
         let page = self.page()?;
         output.finish_with(&page_html(&page))?;

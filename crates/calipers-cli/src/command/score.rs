@@ -90,7 +90,7 @@ impl Score {
         // A file that cannot be opened is reported when its turn comes.
         let total = selection.sources.iter().filter_map(|source| source.stored_len().ok()).sum();
         let progress = ReadingProgress::start(total);
-        let counted = selection.sources.iter().map(|source| source.clone().counted(progress.read.clone()));
+        let counted = selection.sources.iter().map(|source| source.clone().with_counter(progress.read.clone()));
         let selection = selection.with_sources(counted);
         let mut report = Report::default();
         let mut failure: Option<Failure> = None;

@@ -274,7 +274,9 @@ fn two_reports_do_not_share_a_file() {
         assert!(hint.starts_with(&format!("error: {said}\n  hint: ")), "{hint}");
         assert_eq!(folder.read("gate.json"), "old");
     }
-    assert_eq!(folder.gate(&["--output", "json=/dev/null,text=/dev/null"]).status.code(), Some(0));
+    if cfg!(unix) {
+        assert_eq!(folder.gate(&["--output", "json=/dev/null,text=/dev/null"]).status.code(), Some(0));
+    }
     // On standard output a report takes the place of what is printed there.
     for input in ["results.jsonl", "-"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));

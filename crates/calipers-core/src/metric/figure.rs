@@ -1,6 +1,6 @@
 //! A number with all that is needed to defend it.
 
-use crate::{Caveat, Tally};
+use crate::{Caveat, Incomparable, Tally};
 use calipers_stats::Interval;
 use indexmap::IndexMap;
 use std::borrow::Cow;
@@ -36,6 +36,8 @@ pub enum Reason {
     NothingScored,
     /// Another figure that this one is made from has no value.
     Part(String),
+    /// Runs cannot be compared.
+    Incomparable(Box<Incomparable>),
     /// A reason of its own.
     Other(Cow<'static, str>),
 }
@@ -69,6 +71,7 @@ impl fmt::Display for Undefined {
             Reason::Statistic(reason) => reason.fmt(f),
             Reason::NothingScored => f.write_str("no sample has a score"),
             Reason::Part(name) => write!(f, "`{name}` is undefined"),
+            Reason::Incomparable(_) => f.write_str("cannot be compared"),
             Reason::Other(reason) => f.write_str(reason),
         }
     }

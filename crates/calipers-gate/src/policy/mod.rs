@@ -11,10 +11,9 @@ mod syntax;
 mod threshold;
 
 pub use calipers_core::{Mistake, Span, Spanned, Text};
-pub use formula::normalized;
-pub use formula::{Arithmetic, Expression, Formula, Function, Node};
+pub use formula::{Arithmetic, Expression, Formula, Function, Node, UndefinedOperation, normalized};
 pub use read::KEYS;
-pub use threshold::{Comparison, Rule, Threshold, WrittenUnit, rule_text};
+pub use threshold::{Comparison, MetricRule, Rule, Threshold, WrittenUnit, rule_text};
 
 use std::sync::Arc;
 

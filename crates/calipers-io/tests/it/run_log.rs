@@ -6,7 +6,7 @@ use calipers_core::{
 };
 use calipers_io::{
     EarlyStop, EarlyStopping, Ending, EvalLog, InspectLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus,
-    LogStep, Output, RecordedMetric, Resumed, Run, Source, log_name, read, read_attempts, timestamp,
+    LogStep, OutputFile, RecordedMetric, RecordedRun, ResumedLog, Source, log_name, read, read_attempts, timestamp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -132,7 +132,7 @@ fn attempts() -> Vec<Transcript> {
     vec![attempt(1, 1), attempt(1, 2), tools, fields, unscored, errored(4, 1)]
 }
 
-fn run(path: &Path) -> Result<Run, String> {
+fn run(path: &Path) -> Result<RecordedRun, String> {
     read(&Source::path(path), None).map(|mut runs| runs.remove(0)).map_err(|error| error.to_string())
 }
 
@@ -176,7 +176,7 @@ fn finished(path: &Path, attempts: &[Transcript], status: LogStatus) {
     log.finish(&ending(status)).unwrap();
 }
 
-fn resumed(path: &Path) -> Resumed {
+fn resumed(path: &Path) -> ResumedLog {
     EvalLog::resume(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -331,7 +331,7 @@ fn ends(bytes: &[u8]) -> Vec<(String, usize)> {
 
 /// Makes what is missing, and compares with the run that nobody interrupted.
 fn go_on(path: &Path, all: &[Transcript]) {
-    let Resumed { mut log, samples, done, usage, .. } = resumed(path);
+    let ResumedLog { mut log, samples, done, usage, .. } = resumed(path);
     assert_eq!(samples.attempts(), done.len());
     let tokens: u64 = usage.iter().map(|(_, usage)| usage.total_tokens).sum();
     let is_done = |attempt: &&Transcript| done.contains(&(attempt.id.clone(), attempt.epoch));
@@ -361,16 +361,16 @@ fn attempts_that_broke_are_made_again_and_nothing_is_there_twice() {
     drop(first);
     assert_eq!(std::fs::read(&path).unwrap(), before, "nothing is changed before there is something to add");
     // Cancelled once more, killed once more, and then finished.
-    let Resumed { mut log, .. } = resumed(&path);
+    let ResumedLog { mut log, .. } = resumed(&path);
     log.add(&errored(2, 1)).unwrap();
     log.finish(&ending(LogStatus::Cancelled)).unwrap();
-    let Resumed { mut log, again, .. } = resumed(&path);
+    let ResumedLog { mut log, again, .. } = resumed(&path);
     assert_eq!(again, [(SampleId::Int(2), 1)]);
     log.add(&attempt(2, 1)).unwrap();
     std::mem::forget(log);
     std::fs::copy(&path, folder.file("killed.eval")).unwrap();
     let path = folder.file("killed.eval");
-    let Resumed { log, again, done, .. } = resumed(&path);
+    let ResumedLog { log, again, done, .. } = resumed(&path);
     assert!(again.is_empty());
     assert_eq!(done.len(), 3);
     log.finish(&ending(LogStatus::Success)).unwrap();
@@ -506,7 +506,7 @@ fn what_was_answered_can_be_replayed_from_both_forms() {
     let all = attempts();
     finished(&path, &all, LogStatus::Success);
     let document = folder.file("x.json");
-    let mut out = Output::create(&document, false).unwrap();
+    let mut out = OutputFile::create(&document, false).unwrap();
     InspectLog::open(&Source::path(&path)).unwrap().write(&mut out).unwrap();
     out.finish().unwrap();
     for path in [&path, &document] {

@@ -1,7 +1,7 @@
 //! What is written is read again as the same samples, in every form.
 
 use calipers_core::{Metadata, Outcome, SampleId, Samples, Score, Value};
-use calipers_io::{Contents, InspectLog, Output, Run, Source, WriteError, read, writer};
+use calipers_io::{Contents, InspectLog, OutputFile, RecordedRun, Source, WriteError, read, writer};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -49,15 +49,15 @@ impl Drop for Folder {
     }
 }
 
-fn write(run: &Run, to: Option<&str>, path: &Path) -> Result<Vec<String>, WriteError> {
+fn write(run: &RecordedRun, to: Option<&str>, path: &Path) -> Result<Vec<String>, WriteError> {
     let writer = writer(to, path.to_str().unwrap())?;
-    let mut out = Output::create(path, true)?;
+    let mut out = OutputFile::create(path, true)?;
     let notes = writer.write(&Contents { run, results: None }, &mut out)?;
     out.finish()?;
     Ok(notes)
 }
 
-fn read_one(path: &Path) -> Run {
+fn read_one(path: &Path) -> RecordedRun {
     let mut runs = read(&Source::path(path), None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(runs.len(), 1);
     runs.remove(0)
@@ -105,7 +105,7 @@ fn without_nan(value: &Value) -> Value {
 }
 
 #[track_caller]
-fn check_round_trip(run: &Run, folder: &Folder, what: &str) {
+fn check_round_trip(run: &RecordedRun, folder: &Folder, what: &str) {
     for (ending, to) in FORMS {
         let path = folder.file(&format!("out.{ending}"));
         write(run, to, &path).unwrap_or_else(|error| panic!("{what} as {ending} {to:?}: {error}"));
@@ -155,7 +155,7 @@ fn every_fixture_survives_every_form() {
 }
 
 /// Everything at once that is known to be hard.
-fn hard() -> Run {
+fn hard() -> RecordedRun {
     let mut samples = Samples::new();
     let texts =
         ["", " ", "1", "1.0", "true", "True", "null", "NaN", "nan", "\"quoted\"", "{\"value\": 1}", "[1]", "a,b;c\td"];
@@ -236,7 +236,7 @@ fn hard() -> Run {
     {
         samples.push(format!("names {name}")).score(name, 1).metadata(name, "fact").field(name, "field");
     }
-    Run { source: "hard.jsonl".into(), samples, ..Run::default() }
+    RecordedRun { source: "hard.jsonl".into(), samples, ..RecordedRun::default() }
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn infinite_numbers_survive_and_are_noted() {
     let mut samples = Samples::new();
     samples.push(1).score("x", f64::INFINITY).metadata("m", f64::NEG_INFINITY).field("latency_ms", f64::INFINITY);
     samples.push(2).score("x", f64::NEG_INFINITY).metadata("m", 0.5).field("latency_ms", 1.0);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let folder = Folder::new();
     check_round_trip(&run, &folder, "infinite");
     let notes = write(&run, None, &folder.file("out.jsonl")).unwrap();
@@ -262,7 +262,7 @@ fn infinite_numbers_survive_and_are_noted() {
 fn nan_in_metadata_becomes_null_and_is_noted() {
     let mut samples = Samples::new();
     samples.push("a").metadata("x", Value::Missing).metadata("y", Value::List(vec![Value::Missing])).score("s", 1);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let folder = Folder::new();
     check_round_trip(&run, &folder, "NaN");
     for ending in ["jsonl", "csv", "parquet"] {
@@ -290,7 +290,7 @@ fn written_records_are_strict_json_with_the_names_of_the_documentation() {
         .field("latency_ms", 812.0)
         .field("steps", 3);
     samples.push(2).error("connection reset");
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let folder = Folder::new();
     assert_eq!(write(&run, None, &folder.file("out.jsonl")).unwrap(), [""; 0]);
     let want = r#"{"id":"SEC-001","epoch":1,"scores":{"judge":0.7,"rubric":{"value":{"tone":1,"facts":null},"unscored":["facts"]},"grader":{"value":null,"reason":"refusal","answer":"no"}},"latency_ms":812.0,"fields":{"steps":3},"metadata":{"category":"adversarial"},"null_metadata":["topic"]}
@@ -313,7 +313,7 @@ fn what_a_form_cannot_hold_is_noted() {
     let grading = Metadata::new([("grading", Value::List(Vec::new())), ("kept", 1.into())]);
     samples.push("b").score("judge", Score::new(1).metadata(grading)).score("none", Score::new(Value::Null));
     samples.push("").score("judge", 1);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let want = [
         "`grading` in the metadata of a score is written, but Calipers does not read it back (in sample `b`)",
         "a score of null is written as unscored: Inspect refuses null (in sample `b`)",
@@ -326,7 +326,7 @@ fn what_a_form_cannot_hold_is_noted() {
     let mut samples = Samples::new();
     samples.push("a").error(" ");
     samples.push("b").score("none", Score::new(Value::Null));
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let notes = write(&run, None, &folder.file("out.parquet")).unwrap();
     let want = [
         "a score of null is written as unscored (in sample `b`)",
@@ -346,19 +346,19 @@ fn a_file_appears_whole_or_not_at_all() {
     let folder = Folder::new();
     let path = folder.file("out.jsonl");
     std::fs::write(&path, "before").unwrap();
-    let error = Output::create(&path, false).unwrap_err().to_string();
+    let error = OutputFile::create(&path, false).unwrap_err().to_string();
     assert!(error.starts_with("the file exists\n"), "{error}");
     let mut samples = Samples::new();
     samples.push("fine").score("x", 1);
     samples.push(" ").score("x", 1);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let error = write(&run, None, &path).unwrap_err().to_string();
     assert!(error.starts_with("the id of a sample is blank"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "before");
     assert_eq!(folder.names(), ["out.jsonl"]);
-    let nowhere = Output::create(folder.file("no/such/folder.csv"), false).unwrap_err().to_string();
+    let nowhere = OutputFile::create(folder.file("no/such/folder.csv"), false).unwrap_err().to_string();
     assert!(nowhere.contains("hint: check the folder"), "{nowhere}");
-    let error = Output::create(&folder.0, true).unwrap_err().to_string();
+    let error = OutputFile::create(&folder.0, true).unwrap_err().to_string();
     assert!(error.starts_with("this is a folder"), "{error}");
 }
 
@@ -366,7 +366,7 @@ fn a_file_appears_whole_or_not_at_all() {
 #[cfg(unix)]
 fn a_device_is_written_to_and_not_replaced() {
     let run = hard();
-    let mut out = Output::create("/dev/null", false).unwrap();
+    let mut out = OutputFile::create("/dev/null", false).unwrap();
     writer(None, "x.csv").unwrap().write(&Contents { run: &run, results: None }, &mut out).unwrap();
     out.finish().unwrap();
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
@@ -391,7 +391,7 @@ fn logs_of_inspect_are_copied_whole_from_one_form_to_the_other() {
     for name in ["multi_scorer", "dict_epochs", "edges"] {
         let copy = |from: &Path, to: &str| {
             let to = folder.file(to);
-            let mut out = Output::create(&to, true).unwrap();
+            let mut out = OutputFile::create(&to, true).unwrap();
             assert_eq!(InspectLog::open(&Source::path(from)).unwrap().write(&mut out).unwrap(), [""; 0]);
             out.finish().unwrap();
             to
@@ -546,7 +546,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
     )
 }
 
-fn runs() -> impl Strategy<Value = Run> {
+fn runs() -> impl Strategy<Value = RecordedRun> {
     let names = || prop_oneof![3 => "[ab]".prop_map(String::from), 1 => texts()];
     let fields =
         prop::sample::select(vec!["latency_ms", "tokens_used", "passed", "predicted", "violations", "steps", "limit"]);
@@ -589,7 +589,7 @@ fn runs() -> impl Strategy<Value = Run> {
                 attempt.error(error);
             }
         }
-        Run { source: "random.jsonl".into(), samples, ..Run::default() }
+        RecordedRun { source: "random.jsonl".into(), samples, ..RecordedRun::default() }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::scripted::{Scripted, answered, none, score, solve, state};
 use calipers_core::{Outcome, Sample, Score, Value};
-use calipers_run::{Fault, Judged, value_to_json};
+use calipers_run::{AttemptFault, ScorerResult, value_to_json};
 use serde_json::{Value as Json, json};
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -14,7 +14,7 @@ fn sample(target: &Json) -> Sample {
     targets.iter().fold(Sample::new("question"), |sample, target| sample.target(target.as_str().unwrap()))
 }
 
-fn scored(judged: Result<Judged, Fault>) -> Result<Score, String> {
+fn scored(judged: Result<ScorerResult, AttemptFault>) -> Result<Score, String> {
     match judged.map_err(|fault| fault.to_string())?.outcome {
         Outcome::Scored(score) => Ok(score),
         unscored => panic!("{unscored:?}"),

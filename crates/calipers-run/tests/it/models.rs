@@ -2,7 +2,7 @@
 
 use crate::server::{Reply, Server};
 use calipers_core::{GenerateConfig, Message, ModelOutput, Role, SampleId, StopReason, ToolCall, Usage, Value};
-use calipers_run::models::{MockModel, MockOutputs, Price, ProviderOptions, Replay, resolve};
+use calipers_run::providers::{MockModel, MockOutputs, Price, ProviderOptions, Replay, resolve};
 use calipers_run::{Model, ModelError, ModelFault, Request};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::RunError;
 use calipers_core::{ModelOutput, Sample, SampleId};
 use calipers_io::{Source, read_attempts};
-use calipers_run::models::Replay;
+use calipers_run::providers::Replay;
 use std::collections::HashSet;
 
 /// The answers of a log, to be scored again.

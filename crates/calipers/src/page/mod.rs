@@ -14,7 +14,7 @@ use crate::{LoadedFile, RunError, Selection};
 use calipers_compare::CompareReport;
 use calipers_core::{Error, SampleId, Shards};
 use calipers_gate::GateReport;
-use calipers_io::{Run, Source};
+use calipers_io::{RecordedRun, Source};
 pub use calipers_render::page::*;
 use std::collections::{BTreeSet, HashMap};
 use texts::Room;
@@ -70,7 +70,7 @@ pub fn page(
 fn add_run(
     report: &mut PageReport,
     source: &Source,
-    run: Run<Shards>,
+    run: RecordedRun<Shards>,
     selection: &Selection,
     room: &mut Room,
 ) -> Result<(), Error> {

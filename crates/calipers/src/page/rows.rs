@@ -7,7 +7,7 @@ use calipers_core::{
 };
 use calipers_core::{Distribution, DistributionOf};
 use calipers_gate::{GateReport, ScenarioResult};
-use calipers_io::Texts;
+use calipers_io::AttemptTexts;
 use calipers_render::page::{OutcomeCounts, PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl Maker<'_> {
         let first = &attempts[0].0;
         let (id, metadata) = (first.id.clone(), first.metadata.clone());
         let policy = self.by_policy.get(&id).copied();
-        let mut texts = Texts::among(metadata.iter());
+        let mut texts = AttemptTexts::among(metadata.iter());
         let behaviors = behaviors(attempts.iter().map(|(record, _)| record));
         let scores = self.scorers.iter().map(|scorer| self.mean_score(scorer, &attempts)).collect();
         let mean_of = |name: &str| mean(attempts.iter().filter_map(|(record, _)| field(record, name)));
@@ -146,7 +146,7 @@ impl Maker<'_> {
             facts: metadata
                 .iter()
                 .filter(|(name, value)| {
-                    ***name != *"category" && !Texts::has_name(name) && !matches!(value, Value::Null)
+                    ***name != *"category" && !AttemptTexts::has_name(name) && !matches!(value, Value::Null)
                 })
                 .take(FACTS_MAX)
                 .map(|(name, value)| (name.clone(), self.room.text(value.to_string().into())))
@@ -161,7 +161,7 @@ impl Maker<'_> {
         (record, judged): (Record, Judged),
         policy: Option<&ScenarioResult>,
         behaviors: &[PageBehavior],
-        known: &mut Texts,
+        known: &mut AttemptTexts,
     ) -> PageAttempt {
         let own = self.texts.remove(&(record.id.clone(), record.epoch));
         let texts = match own {
@@ -169,12 +169,14 @@ impl Maker<'_> {
                 // What was asked is the same in all attempts.
                 known.input = known.input.take().or(own.input);
                 known.target = known.target.take().or(own.target);
-                Texts { messages: own.messages, output: own.output, ..Texts::default() }
+                AttemptTexts { messages: own.messages, output: own.output, ..AttemptTexts::default() }
             }
             // What the samples keep is that of the first attempt.
-            None => {
-                Texts { messages: std::mem::take(&mut known.messages), output: known.output.take(), ..Texts::default() }
-            }
+            None => AttemptTexts {
+                messages: std::mem::take(&mut known.messages),
+                output: known.output.take(),
+                ..AttemptTexts::default()
+            },
         };
         let decided = policy.and_then(|policy| policy.attempts.iter().find(|attempt| attempt.epoch == record.epoch));
         let (outcome, reason) = match decided {

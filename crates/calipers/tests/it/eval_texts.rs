@@ -3,7 +3,7 @@
 
 use calipers::eval::{Evaluation, Setup, eval};
 use calipers::io::{Source, read};
-use calipers::run::{Task, models::MockModel, scorer_fn};
+use calipers::run::{Task, providers::MockModel, scorer_fn};
 use calipers::{Metric, MetricSpec, Plan, Sample, Score, mean, metric};
 use std::path::PathBuf;
 

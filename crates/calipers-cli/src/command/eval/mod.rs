@@ -19,10 +19,10 @@ use crate::terminal::{allow_closed_pipe, print_json, print_text, screen};
 use calipers::data::{Samples, Value};
 use calipers::eval::{EarlyStopper, Evaluation};
 use calipers::gate::{GateOptions, GateReport};
-use calipers::io::{EvalLog, LoadedPolicy, Resumed, printable};
+use calipers::io::{EvalLog, LoadedPolicy, ResumedLog, printable};
 use calipers::plan::{Report, Seed};
 use calipers::render::{gate_json, gate_text, results_json, results_text};
-use calipers::run::{Status, Task};
+use calipers::run::{RunStatus, Task};
 use calipers::{LoadedRun, Selection, eval, gate};
 use clap::Parser;
 use progress_line::ProgressLine;
@@ -132,7 +132,7 @@ impl ShownAs<'_> {
 }
 
 /// A log to go on with, and the options that it was begun with. Paths start where they started then.
-fn resume(path: &str) -> Result<(Box<Eval>, Resumed), Failure> {
+fn resume(path: &str) -> Result<(Box<Eval>, ResumedLog), Failure> {
     // The folder changes below, and the log stays where it is.
     let place = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let log = EvalLog::resume(&place)?;
@@ -156,7 +156,7 @@ fn evaluate(
     flags: &Eval,
     prepared: PreparedRun,
     judge: Option<&EvalJudge<'_>>,
-    resumed: Option<Resumed>,
+    resumed: Option<ResumedLog>,
     shown: &ShownAs<'_>,
 ) -> Result<Evaluation, Failure> {
     let PreparedRun { setup, watch } = prepared;
@@ -207,12 +207,12 @@ fn limit_memory(task: &Task) -> Option<MemoryLimit> {
 /// attempts that broke: the table has their number, and why the first of them did is said here.
 fn finish(done: &Evaluation) -> Result<(), Failure> {
     let why = match done.ended.status {
-        Status::Success => {
+        RunStatus::Success => {
             print_first_error(done);
             return Ok(());
         }
-        Status::Cancelled => "it was stopped".to_owned(),
-        Status::Error => done.ended.error.clone().unwrap_or_else(|| "an attempt broke".to_owned()),
+        RunStatus::Cancelled => "it was stopped".to_owned(),
+        RunStatus::Error => done.ended.error.clone().unwrap_or_else(|| "an attempt broke".to_owned()),
     };
     let hint = format!("go on with `calipers eval --resume {}`", done.log.display());
     Err(Failure::new(format!("the run did not come to its end: {why}")).hint(hint))

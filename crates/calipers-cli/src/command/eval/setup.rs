@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::{script_child, selection};
 use calipers::data::Value;
 use calipers::eval::{DiskCache, LogAnswers, Setup, replay};
-use calipers::run::models::{Price, ProviderOptions, resolve};
-use calipers::run::{Cache, ChannelOptions, FailOnError, Limits as Bounds, Resolver, Scorer, Task, TaskBuilder};
-use calipers::script::{Library, Limits, TaskFile, Vocabulary, Watch, literal};
+use calipers::run::providers::{Price, ProviderOptions, resolve};
+use calipers::run::{AnswerCache, AttemptLimits, ChannelOptions, FailOnError, Resolver, Scorer, Task, TaskBuilder};
+use calipers::script::{Library, ScriptLimits, ScriptWatchdog, TaskFile, Vocabulary, literal};
 use calipers::task::{Dataset, FileDataset, FileKind, GenerateConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(super) struct PreparedRun {
     pub(super) setup: Setup,
     /// The scripts of the task, to be ended if they do not end by themselves.
-    pub(super) watch: Watch,
+    pub(super) watch: ScriptWatchdog,
 }
 
 /// The file of `gpqa.star@name`, and the name. A file whose name has an `@` is meant as it stands.
@@ -67,7 +67,7 @@ fn arguments_for_log() -> Vec<(Arc<str>, Value)> {
 /// The task, the names that expressions may use, and the folder that paths start from.
 fn task(arguments: &Eval, answers: Option<&LogAnswers>) -> Result<(Task, Library, PathBuf), Failure> {
     let time = Duration::from_secs(arguments.script_time.max(1));
-    let limits = Limits { time, time_per_call: time, ..Limits::default() };
+    let limits = ScriptLimits { time, time_per_call: time, ..ScriptLimits::default() };
     let _limit = script_child::limit_memory();
     let Some(given) = &arguments.task else {
         let samples = answers.map(|log| log.samples.clone()).unwrap_or_default();
@@ -188,13 +188,13 @@ fn bound(task: &mut Task, arguments: &Eval) -> Result<(), Failure> {
         Duration::try_from_secs_f64(seconds)
             .map_err(|_| Failure::new(format!("`--time-limit {seconds}` is no number of seconds")))
     };
-    let limits = Bounds {
+    let limits = AttemptLimits {
         time: given.time_limit.map(seconds).transpose()?,
         tokens: given.token_limit,
         cost_usd: given.cost_limit,
         messages: given.message_limit,
     };
-    task.limits = Bounds {
+    task.limits = AttemptLimits {
         time: limits.time.or(task.limits.time),
         tokens: limits.tokens.or(task.limits.tokens),
         cost_usd: limits.cost_usd.or(task.limits.cost_usd),
@@ -269,7 +269,7 @@ fn channel(arguments: &Eval) -> Result<ChannelOptions, Failure> {
         connections: arguments.generate.max_connections,
         retries_max: arguments.generate.max_retries,
         timeout: Duration::from_secs(arguments.generate.timeout.max(1)),
-        cache: cache.map(|cache| Arc::new(cache) as Arc<dyn Cache>),
+        cache: cache.map(|cache| Arc::new(cache) as Arc<dyn AnswerCache>),
         ..ChannelOptions::default()
     })
 }
