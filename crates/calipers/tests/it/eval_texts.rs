@@ -3,8 +3,11 @@
 
 use calipers::eval::{Evaluation, Setup, eval};
 use calipers::io::{Source, read};
+use calipers::metric::{mean, metric};
+use calipers::plan::MetricSpec;
 use calipers::run::{Task, providers::MockModel, scorer_fn};
-use calipers::{Metric, MetricSpec, Plan, Sample, Score, mean, metric};
+use calipers::task::Sample;
+use calipers::{Metric, Plan, Score};
 use std::path::PathBuf;
 
 const LONG: usize = 10_000;
