@@ -12,6 +12,7 @@ pub mod data;
 mod error;
 mod excerpt;
 mod incomparable;
+mod interim_text;
 pub mod metric;
 pub mod plan;
 pub mod reduce;

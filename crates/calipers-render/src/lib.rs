@@ -22,6 +22,7 @@ mod policy;
 mod results;
 mod screen;
 mod text;
+mod words;
 
 pub use compare::{COMPARE_MARKER, COMPARE_SCHEMA, compare_json, compare_markdown, compare_text};
 pub use forest::{Ink, compare_plot, gate_plot, results_plot};
@@ -37,3 +38,6 @@ pub use policy::{
 };
 pub use results::{RESULTS_SCHEMA, SCHEMA, results_json, results_text};
 pub use screen::{Screen, Style};
+pub use words::{
+    caveat_next_step, caveat_sentence, pluralize, reason_sentence, statistic_reason_sentence, undefined_sentence,
+};

@@ -1,14 +1,16 @@
 //! `calipers policy check`: every lint fires where it should, with its number, and is silent where it should be.
 
+use crate::program;
 use calipers::check::check;
 use calipers::gate::{Baseline, BaselineMetric, Finding, GateOptions, Severity, gate, lint_ids};
 use calipers::io::{Source, load_policy, read_document, read_suite};
 use calipers::policy::Policy;
 use calipers::render::{finding_fix, finding_message};
 use calipers::{Error, LoadedRun, Metric, Needs, Samples, Selection, Verdict};
+use calipers_testing::{Scratch, text};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// What is known besides the policy.
 #[derive(Clone, Copy)]
@@ -327,20 +329,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs the program in a folder of its own with these files.
-fn calipers(name: &str, files: &[(&str, &str)], arguments: &[&str]) -> Output {
-    let folder = std::env::temp_dir().join(format!("calipers-check-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+/// Runs the program in a folder with these files.
+fn calipers(files: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let folder = Scratch::new();
     for (file, content) in files {
-        std::fs::write(folder.join(file), content).unwrap();
+        folder.write(file, content);
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).current_dir(&folder).output().unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    program::calipers().run_in(&folder, arguments)
 }
 
 const POLICY: &str = r#"{
@@ -355,7 +350,7 @@ const POLICY: &str = r#"{
 
 #[test]
 fn findings_are_grouped_by_place_and_counted() {
-    let output = calipers("text", &[("policy.json", POLICY)], &["policy", "check", "policy.json"]);
+    let output = calipers(&[("policy.json", POLICY)], &["policy", "check", "policy.json"]);
     assert_eq!(text(&output.stderr), "");
     assert_eq!(
         text(&output.stdout),
@@ -372,22 +367,22 @@ fn findings_are_grouped_by_place_and_counted() {
 #[test]
 fn errors_end_in_2_and_warnings_only_if_asked() {
     let good = [("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#)];
-    let output = calipers("good", &good, &["policy", "check", "policy.json", "--strict"]);
+    let output = calipers(&good, &["policy", "check", "policy.json", "--strict"]);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "policy.json: nothing found\n"));
     let warned = [("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 1}}}"#)];
-    assert_eq!(calipers("warn", &warned, &["policy", "check", "policy.json"]).status.code(), Some(0));
-    assert_eq!(calipers("strict", &warned, &["policy", "check", "policy.json", "--strict"]).status.code(), Some(2));
+    assert_eq!(calipers(&warned, &["policy", "check", "policy.json"]).status.code(), Some(0));
+    assert_eq!(calipers(&warned, &["policy", "check", "policy.json", "--strict"]).status.code(), Some(2));
 }
 
 #[test]
 fn all_mistakes_of_a_file_are_findings() {
     let wrong = [("policy.yaml", "treshold: 1\nconfidence: 95\nweights:\n  by_category: {a: -1}\n")];
-    let output = calipers("mistakes", &wrong, &["policy", "check", "policy.yaml", "--json"]);
+    let output = calipers(&wrong, &["policy", "check", "policy.yaml", "--json"]);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["errors"], output.status.code()), (&3.into(), Some(2)));
     assert!(json["findings"].as_array().unwrap().iter().all(|finding| finding["id"] == "mistake"));
     assert_eq!(json["findings"][1]["place"], json!({"file": "policy.yaml", "line": 2, "column": 13, "text": "95"}));
-    let output = calipers("nowhere", &[], &["policy", "check", "nowhere.json"]);
+    let output = calipers(&[], &["policy", "check", "nowhere.json"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stdout).contains("error: cannot read `nowhere.json`"), "{output:?}");
 }
@@ -401,22 +396,22 @@ fn expressions_and_files_are_looked_at() {
         ("suite.json", "[\"A\", \"B\"]"),
     ];
     let arguments = ["policy", "check", "policy.json", "--samples", "results.jsonl", "--suite", "suite.json", "--json"];
-    let output = calipers("files", &files, &arguments);
+    let output = calipers(&files, &arguments);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let ids: Vec<&str> = json["findings"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["unknown-scorer", "unknown-metric", "unknown-scenario"], "{json:#}");
-    let missing = calipers("missing", &files, &["policy", "check", "policy.json", "--samples", "nowhere.jsonl"]);
+    let missing = calipers(&files, &["policy", "check", "policy.json", "--samples", "nowhere.jsonl"]);
     assert_eq!((missing.status.code(), text(&missing.stdout).as_str()), (Some(2), ""));
 }
 
 #[test]
 fn what_is_printed_keeps_to_the_schema() {
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(["schema", "findings"]).output().unwrap();
+    let output = program::calipers().command().args(["schema", "findings"]).output().unwrap();
     let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(schema["title"], "calipers.findings/1");
     let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap();
     for policy in [POLICY, "{}", "{\"a\": 1}", r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#] {
-        let output = calipers("schema", &[("policy.json", policy)], &["policy", "check", "policy.json", "--json"]);
+        let output = calipers(&[("policy.json", policy)], &["policy", "check", "policy.json", "--json"]);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{policy}: {}\n{json:#}", errors.join("\n"));
@@ -427,14 +422,14 @@ fn what_is_printed_keeps_to_the_schema() {
 #[test]
 fn nothing_steers_the_terminal() {
     let policy = "{\"thresholds\": {\"blocking\": {\"a\\u001b[31m\": 90}}}";
-    let output = calipers("control", &[("policy.json", policy)], &["policy", "check", "policy.json"]);
+    let output = calipers(&[("policy.json", policy)], &["policy", "check", "policy.json"]);
     assert!(!output.stdout.contains(&0x1b), "{}", text(&output.stdout));
     assert!(text(&output.stdout).contains("[unknown-metric]"));
 }
 
 #[test]
 fn the_manual_has_the_command() {
-    let manual = text(&calipers("man", &[], &["man"]).stdout);
+    let manual = text(&calipers(&[], &["man"]).stdout);
     let (_, section) = manual.split_once(".SH \"CALIPERS POLICY CHECK\"").unwrap();
     assert!(section.contains("\\-\\-samples"), "{section}");
 }

@@ -15,7 +15,7 @@ use calipers_stats::components::{Estimand, UnitMoments};
 use calipers_stats::paired::{Difference, paired_attempts};
 use calipers_stats::quantile::smallest_count;
 use calipers_stats::ratio::{ratio_influences, ratio_of_sums};
-use calipers_stats::{Caveat as Statistic, Confidence, Moments, Undefined};
+use calipers_stats::{Confidence, Moments, StatisticCaveat as Statistic, Undefined};
 use indexmap::IndexMap;
 use std::sync::Arc;
 

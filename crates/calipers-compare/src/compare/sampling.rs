@@ -7,7 +7,7 @@ use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
 use calipers_stats::paired::{Difference, Pairs, paired, paired_clustered};
 use calipers_stats::proportion::perfect_bound;
 use calipers_stats::two_sample::newcombe_paired;
-use calipers_stats::{Caveat as Statistic, Confidence, Interval, Method, Moments, Seed, special};
+use calipers_stats::{Confidence, Interval, Method, Moments, Seed, StatisticCaveat as Statistic, special};
 
 /// From so many discordant pairs on, t around the difference of two shares is as good as Newcombe's interval.
 const MANY_DISCORDANT: u64 = 20;

@@ -1,6 +1,5 @@
 //! Comparisons of whole runs: against the golden vectors, small cases by hand, and the null.
 
-use crate::inspect::{folder, read};
 use calipers_compare::{
     ChangeScale, ChangeVerdict, CompareDecision, CompareQuestion, CompareReport, ComparedRun, MarginStanding,
     MetricComparison, MetricPlace, TestMethod, compare,
@@ -14,6 +13,7 @@ use calipers_core::{
     Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Verdict, accuracy, ci,
     cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
 };
+use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! Plans of runs: against the golden vectors, and small cases by hand.
 
-use crate::inspect::{folder, read};
 use calipers_compare::sizing::{
     Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, Unplannable, size, variance_of_differences,
 };
@@ -8,6 +7,7 @@ use calipers_core::stats::Undefined;
 use calipers_core::stats::power::{Clusters, Costs, Variances};
 use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Context, Samples, accuracy, f1, mean, mean_score};
+use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 
 fn question(spread: Spread) -> SizingQuestion {

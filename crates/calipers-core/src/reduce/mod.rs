@@ -14,7 +14,7 @@ pub(crate) use rule::Rule;
 
 use crate::data::column::Column;
 use crate::data::scores::{Maps, Row, Scores, Values};
-use crate::{Error, ErrorKind, Labels, Score, Value};
+use crate::{Error, ErrorKind, Labels, Reason, Score, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -211,6 +211,15 @@ impl Reducer {
     /// True for the plain mean.
     pub fn is_mean(&self) -> bool {
         self.is_rule(|rule| matches!(rule, Rule::Mean))
+    }
+
+    /// Why it makes no value of samples that have at most this many scored attempts.
+    pub fn no_value_reason(&self, attempts: u64) -> Reason {
+        let reducer = self.name.to_string();
+        match self.attempts_needed() {
+            Some(need) if need > attempts => Reason::TooFewAttempts { reducer, need, have: attempts },
+            _ => Reason::NothingReduced { reducer },
+        }
     }
 
     /// Why it makes nothing of samples that have at most so many scored attempts.

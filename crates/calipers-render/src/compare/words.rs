@@ -1,6 +1,7 @@
 //! What the renderers of a comparison share: a metric as words and numbers.
 
 use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
+use crate::words::{caveat_next_step, caveat_sentence};
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
     Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison,
@@ -282,20 +283,20 @@ pub(crate) fn flakiness(found: Flakiness) -> String {
 pub(crate) fn caveats(report: &CompareReport) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> =
         report.caveats.iter().map(|Note { message, next, .. }| (message.clone(), next.clone())).collect();
-    let mut known: Vec<(String, String, Vec<&str>)> = Vec::new();
+    let mut known: Vec<(String, Option<String>, Vec<&str>)> = Vec::new();
     for metric in
         report.comparisons.iter().flat_map(|comparison| comparison.metrics.iter().chain(&comparison.resources))
     {
         for caveat in &metric.change.caveats {
-            let text = caveat.to_string();
+            let text = caveat_sentence(caveat);
             match known.iter_mut().find(|(known, ..)| *known == text) {
                 Some((.., metrics)) if metrics.contains(&&*metric.metric) => {}
                 Some((.., metrics)) => metrics.push(&metric.metric),
-                None => known.push((text, caveat.next_step(), vec![&metric.metric])),
+                None => known.push((text, caveat_next_step(caveat), vec![&metric.metric])),
             }
         }
     }
-    all.extend(known.into_iter().map(|(text, next, metrics)| (format!("{}: {text}", metrics.join(", ")), Some(next))));
+    all.extend(known.into_iter().map(|(text, next, metrics)| (format!("{}: {text}", metrics.join(", ")), next)));
     all
 }
 

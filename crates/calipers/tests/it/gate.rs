@@ -732,7 +732,8 @@ fn a_perfect_score_shows_what_its_weights_are_worth() {
     // Weights 2.5, 1, …: (7 × 2.5 + 7)² / (7 × 6.25 + 7) = 11.8, so 11, and 0.05^(1/11) = 0.762.
     let policy = r#"{"thresholds": {"blocking": {"pass_rate": 100}}, "weights": {"by_category": {"c0": 2.5}}}"#;
     let report = report(&passes(14, 14), policy);
-    let told: Vec<String> = report.gate_caveats().iter().map(|(caveat, _)| caveat.to_string()).collect();
+    let told: Vec<String> =
+        report.gate_caveats().iter().map(|(caveat, _)| calipers::render::caveat_sentence(caveat)).collect();
     assert_eq!(told, ["14 of 14, worth 11 by their weights: the true rate may be as low as 76.2 %"]);
     let item = read_document("policy.json", policy.as_bytes()).expect("a document");
     let run = LoadedRun::load("", &selection(&passes(14, 14)), &Needs::everything());
