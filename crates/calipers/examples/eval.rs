@@ -12,7 +12,7 @@ use calipers::render::{Screen, results_text};
 use calipers::run::{
     AttemptFault, AttemptScope, AttemptState, Model, ModelError, Request, Solver, Task, generate, scorer_fn,
 };
-use calipers::task::{GenerateConfig, Message, ModelOutput, Sample};
+use calipers::task::{GenerateConfig, Message, ModelOutput, TaskSample};
 use calipers::{Metric, RunError, Score};
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn report(log_dir: &Path) -> Result<String, RunError> {
     let sums = [(17, 25), (48, 37), (91, 14), (96, 17)];
     let task = Task::builder("sums")
         .samples(
-            sums.map(|(a, b)| Sample::new(format!("{a} + {b}")).id(format!("{a}+{b}")).target((a + b).to_string())),
+            sums.map(|(a, b)| TaskSample::new(format!("{a} + {b}")).id(format!("{a}+{b}")).target((a + b).to_string())),
         )
         .solver(generate())
         .solver(SecondThought)

@@ -93,7 +93,7 @@ pub mod plan {
 
 /// What went wrong, where, and how to fix it.
 pub mod error {
-    pub use calipers_core::{Error, ErrorKind, Excerpt, Place};
+    pub use calipers_core::{Error, ErrorKind, ErrorPlace, Excerpt};
 }
 
 /// Pieces of messages: plurals, short quotes, and the name that was probably meant.

@@ -86,6 +86,6 @@ impl Selection {
 
     /// The labels that have a number of their own, for reports.
     pub(crate) fn mapped_labels(&self) -> Vec<(String, f64)> {
-        self.labels.mapped().map(|(label, number)| (label.to_string(), number)).collect()
+        self.labels.own_labels().map(|(label, number)| (label.to_string(), number)).collect()
     }
 }

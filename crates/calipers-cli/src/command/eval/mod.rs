@@ -220,7 +220,7 @@ fn finish(done: &Evaluation) -> Result<(), Failure> {
 
 fn print_first_error(done: &Evaluation) {
     let Some(first) = done.samples.records().find(|record| record.error.is_some()) else { return };
-    let (broke, of) = match done.samples.errored() {
+    let (broke, of) = match done.samples.errored_attempts() {
         1 => ("one attempt".to_owned(), ""),
         count => (format!("{count} attempts"), ", the first"),
     };
