@@ -16,6 +16,7 @@ use script_child as guard;
 
 use arguments::{Arguments, Command, Schema};
 use clap::{CommandFactory, Parser};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -74,16 +75,16 @@ fn quiet_caught_panics() {
     }));
 }
 
-fn schema(name: Schema) -> &'static str {
+fn schema(name: Schema) -> Cow<'static, str> {
     match name {
-        Schema::Results => calipers::render::RESULTS_SCHEMA,
-        Schema::Gate => calipers::render::GATE_SCHEMA,
-        Schema::Policy => calipers::policy::SCHEMA,
-        Schema::Baseline => calipers::io::BASELINE_SCHEMA,
-        Schema::Findings => calipers::render::FINDINGS_SCHEMA,
-        Schema::Raise => calipers::render::RAISE_SCHEMA,
-        Schema::Compare => calipers::render::COMPARE_SCHEMA,
-        Schema::Plan => calipers::render::PLAN_SCHEMA,
+        Schema::Results => calipers::render::results_schema().into(),
+        Schema::Gate => calipers::render::GATE_SCHEMA.into(),
+        Schema::Policy => calipers::policy::SCHEMA.into(),
+        Schema::Baseline => calipers::io::BASELINE_SCHEMA.into(),
+        Schema::Findings => calipers::render::FINDINGS_SCHEMA.into(),
+        Schema::Raise => calipers::render::RAISE_SCHEMA.into(),
+        Schema::Compare => calipers::render::COMPARE_SCHEMA.into(),
+        Schema::Plan => calipers::render::PLAN_SCHEMA.into(),
     }
 }
 
