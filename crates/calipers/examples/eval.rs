@@ -10,7 +10,7 @@ use calipers::render::{Screen, results_text};
 use calipers::run::{
     AttemptFault, AttemptScope, AttemptState, Model, ModelError, Request, Solver, Task, generate, scorer_fn,
 };
-use calipers::{GenerateConfig, Message, Metric, ModelOutput, Report, Sample, Score, mean, metric, stderr};
+use calipers::{GenerateConfig, Message, Metric, ModelOutput, Report, Score, TaskSample, mean, metric, stderr};
 use std::path::Path;
 
 fn main() -> Result<(), Failure> {
@@ -23,7 +23,7 @@ pub fn report(log_dir: &Path) -> Result<String, Failure> {
     let sums = [(17, 25), (48, 37), (91, 14), (96, 17)];
     let task = Task::builder("sums")
         .samples(
-            sums.map(|(a, b)| Sample::new(format!("{a} + {b}")).id(format!("{a}+{b}")).target((a + b).to_string())),
+            sums.map(|(a, b)| TaskSample::new(format!("{a} + {b}")).id(format!("{a}+{b}")).target((a + b).to_string())),
         )
         .solver(generate())
         .solver(SecondThought)

@@ -135,7 +135,7 @@ pub fn compare(runs: &[Loaded], options: &Options) -> Result<CompareReport, Erro
         runs: runs.iter().map(origin).collect(),
         filter: options.chosen.filter.clone(),
         scorers: options.chosen.scorers.clone(),
-        labels: options.labels.mapped().map(|(label, number)| (label.to_string(), number)).collect(),
+        labels: options.labels.own_labels().map(|(label, number)| (label.to_string(), number)).collect(),
         scripts: options.scripts.clone(),
         tool: TOOL.to_owned(),
     };

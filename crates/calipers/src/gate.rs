@@ -272,7 +272,7 @@ fn with_case<T>(
             model: run.model.clone(),
             filter: options.filter.clone(),
             scorers: options.scorers.clone(),
-            labels: options.labels.mapped().map(|(label, number)| (label.to_string(), number)).collect(),
+            labels: options.labels.own_labels().map(|(label, number)| (label.to_string(), number)).collect(),
             tool: concat!("calipers ", env!("CARGO_PKG_VERSION")).to_owned(),
             ..provenance
         },

@@ -112,7 +112,7 @@ fn not_one(asked: &ComparedMetric) -> Error {
 /// Samples of which an attempt ended in an error: an outage must not look like a regression.
 fn did_not_run(run: &ComparedRun<'_>) -> Vec<bool> {
     let mut errored = vec![false; run.samples.len()];
-    if run.samples.errored() > 0 {
+    if run.samples.errored_attempts() > 0 {
         let attempts = run.samples.attempt_points();
         for (row, &sample) in attempts.sample_codes().iter().enumerate() {
             errored[sample as usize] |= attempts.is_errored(row);

@@ -10,7 +10,7 @@ mod read;
 mod syntax;
 mod threshold;
 
-pub use calipers_core::{Mistake, Span, Spanned, Text};
+pub use calipers_core::{Mistake, SourceText, Span, Spanned};
 pub(crate) use formula::normalized;
 pub use formula::{Arithmetic, Expression, Formula, Function, Node, UndefinedOperation};
 pub use read::KEYS;

@@ -1,7 +1,7 @@
 //! Scorers and choices as Inspect AI scores them.
 
 use crate::scripted::{Scripted, answered, none, score, solve, state};
-use calipers_core::{Outcome, Sample, Score, Value};
+use calipers_core::{Outcome, Score, TaskSample, Value};
 use calipers_run::{AttemptFault, ScorerResult, value_to_json};
 use serde_json::{Value as Json, json};
 
@@ -9,9 +9,9 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-fn sample(target: &Json) -> Sample {
+fn sample(target: &Json) -> TaskSample {
     let targets = target.as_array().cloned().unwrap_or_else(|| vec![target.clone()]);
-    targets.iter().fold(Sample::new("question"), |sample, target| sample.target(target.as_str().unwrap()))
+    targets.iter().fold(TaskSample::new("question"), |sample, target| sample.target(target.as_str().unwrap()))
 }
 
 fn scored(judged: Result<ScorerResult, AttemptFault>) -> Result<Score, String> {

@@ -16,8 +16,8 @@ pub use progress::Progress;
 pub use replay::{Replayed, replay};
 
 use calipers_core::{
-    Error, Metric, MetricSpec, Reducer, Results, RunReport, Sample, SampleId, Samples, Seed, Transcript, Usage, Value,
-    nearest,
+    Error, Metric, MetricSpec, Reducer, Results, RunReport, SampleId, Samples, Seed, TaskSample, Transcript, Usage,
+    Value, nearest,
 };
 use calipers_io::{
     EarlyStopping, Ending, EvalLog, LogStatus, ReadError, ResumedLog, WriteError, load_dataset, sample_place,
@@ -216,7 +216,7 @@ pub struct Evaluation {
 ///     Ok(Score::new(hits as f64 / words.len() as f64).into())
 /// });
 /// let task = Task::builder("colors")
-///     .samples([Sample::new("Name three primary colors.").target("red green blue")])
+///     .samples([TaskSample::new("Name three primary colors.").target("red green blue")])
 ///     .scorer(overlap)
 ///     .own_model(MockModel::new("red, yellow and blue").named("mockllm/painter"))
 ///     .build();
@@ -265,14 +265,14 @@ pub fn resume(
 }
 
 /// The samples that are asked for.
-fn choose(setup: &Setup) -> Result<Vec<Arc<Sample>>, Failure> {
+fn choose(setup: &Setup) -> Result<Vec<Arc<TaskSample>>, Failure> {
     let mut dataset = setup.task.dataset.clone();
     // Names are looked for among all samples: a limit counts those that are chosen.
     let limit = [setup.limit, dataset.limit].into_iter().flatten().min();
     dataset.limit = if setup.sample_ids.is_empty() { limit } else { dataset.limit };
     let mut samples = load_dataset(&dataset, &setup.base)?;
     if !setup.sample_ids.is_empty() {
-        let name = |sample: &Sample| sample.id.as_ref().map(SampleId::to_string).unwrap_or_default();
+        let name = |sample: &TaskSample| sample.id.as_ref().map(SampleId::to_string).unwrap_or_default();
         let names: HashSet<String> = samples.iter().map(|sample| name(sample)).collect();
         if let Some(unknown) = setup.sample_ids.iter().find(|id| !names.contains(*id)) {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -338,7 +338,7 @@ impl StoppingRule for Enough {
 /// From attempts to the log and the report.
 struct Line {
     setup: Setup,
-    samples: Vec<Arc<Sample>>,
+    samples: Vec<Arc<TaskSample>>,
     model: String,
     models: Arc<ModelChannels>,
     log: EvalLog,

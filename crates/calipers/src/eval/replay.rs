@@ -1,7 +1,7 @@
 //! Answers of an earlier run, to be scored again.
 
 use super::Failure;
-use calipers_core::{ModelOutput, Sample, SampleId};
+use calipers_core::{ModelOutput, SampleId, TaskSample};
 use calipers_io::{Source, read_attempts};
 use calipers_run::providers::Replay;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ pub struct Replayed {
     /// A model that gives the answers of the log.
     pub model: Replay,
     /// The samples of the log, each once.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<TaskSample>,
     /// The task of the log, where it says so.
     pub task: Option<String>,
     /// The most attempts of a sample.

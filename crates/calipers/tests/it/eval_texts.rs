@@ -4,7 +4,7 @@
 use calipers::eval::{Evaluation, Setup, eval};
 use calipers::io::{Source, read};
 use calipers::run::{Task, providers::MockModel, scorer_fn};
-use calipers::{Metric, MetricSpec, Plan, Sample, Score, mean, metric};
+use calipers::{Metric, MetricSpec, Plan, Score, TaskSample, mean, metric};
 use calipers_testing::Scratch;
 
 const LONG: usize = 10_000;
@@ -14,7 +14,7 @@ fn run(folder: &Scratch, metrics: Vec<MetricSpec>) -> Evaluation {
         Ok(Score::new(1.0).answer("B").explanation("because ".repeat(LONG / 8)).into())
     });
     let task = Task::builder("texts")
-        .samples([Sample::new("one"), Sample::new("two")])
+        .samples([TaskSample::new("one"), TaskSample::new("two")])
         .scorer(scorer)
         .own_model(MockModel::new("an answer").named("mockllm/long"))
         .build();

@@ -63,7 +63,7 @@ pub(crate) fn run(given: &Eval) -> Result<Verdict, Failure> {
 /// A run may come to its end with attempts that broke: their number is in the table, and why the first of them did is here.
 fn tell_what_broke(done: &Evaluation) {
     let Some(first) = done.samples.records().find(|record| record.error.is_some()) else { return };
-    let (broke, of) = match done.samples.errored() {
+    let (broke, of) = match done.samples.errored_attempts() {
         1 => ("one attempt".to_owned(), ""),
         count => (format!("{count} attempts"), ", the first"),
     };
