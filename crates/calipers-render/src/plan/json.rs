@@ -1,8 +1,8 @@
 //! A plan for programs: `calipers.plan/1`.
 
+use crate::document::caveat_json;
 use crate::gate::json::{list, unit};
 use crate::plan::words::{method, unplannable};
-use crate::results::json::caveat_json;
 use calipers_compare::sizing::{
     AttemptsOption, AttemptsPlan, GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint,
     SizingQuestion, Spread, Unplannable,
