@@ -25,14 +25,14 @@ mod screen;
 mod text;
 mod words;
 
-pub use compare::{COMPARE_MARKER, COMPARE_SCHEMA, compare_json, compare_markdown, compare_text};
+pub use compare::{COMPARE_MARKER, compare_json, compare_markdown, compare_schema, compare_text};
 pub use forest::{Ink, compare_plot, gate_plot, results_plot};
 pub use gate::{
     GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text,
 };
 pub use numbers::number;
 pub use page::page_html;
-pub use plan::{PLAN_SCHEMA, plan_json, plan_text};
+pub use plan::{plan_json, plan_schema, plan_text};
 pub use policy::{
     FINDINGS_SCHEMA, Findings, RAISE_SCHEMA, Raised, baseline_text, finding_fix, finding_message, findings_json,
     findings_text, raise_json, raise_text,

@@ -1,14 +1,14 @@
 //! What the renderers of a comparison share: a metric as words and numbers.
 
 use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
-use crate::words::{caveat_next_step, caveat_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, statistic_reason_sentence};
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
-    Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison,
+    Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison, TestMethod,
 };
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{Figure, Incomparable, Reason, RunSide, Undefined, Unit, counted};
+use calipers_core::{Figure, Incomparable, RunSide, Unit, counted};
 use std::sync::Arc;
 
 /// A metric of two runs, as it is shown.
@@ -130,8 +130,12 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
             let attempts = counted(numbers::count(*attempts), "attempt");
             format!("in `{run}`, {attempts} timed out and have no mean; use `latency_p50`")
         }
-        Incomparable::Side { side: RunSide::Candidate, reason } => format!("in the candidate, {reason}"),
-        Incomparable::Side { side: RunSide::Baseline, reason } => format!("in the baseline, {reason}"),
+        Incomparable::Side { side: RunSide::Candidate, reason } => {
+            format!("in the candidate, {}", statistic_reason_sentence(reason))
+        }
+        Incomparable::Side { side: RunSide::Baseline, reason } => {
+            format!("in the baseline, {}", statistic_reason_sentence(reason))
+        }
         Incomparable::NotPairable { metric } => {
             format!("`{metric}` is not a mean, a ratio of sums or a quantile over samples, so samples cannot be paired")
         }
@@ -143,8 +147,8 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
         }
         Incomparable::OnePair => "one pair of samples shows no spread; at least 2 are needed".to_owned(),
         Incomparable::NoSpread => "all samples changed alike, which shows no spread".to_owned(),
-        Incomparable::Statistic(reason) => reason.to_string(),
-        Incomparable::Resampling(reason) => format!("resampled, {reason}"),
+        Incomparable::Statistic(reason) => statistic_reason_sentence(reason),
+        Incomparable::Resampling(reason) => format!("resampled, {}", statistic_reason_sentence(reason)),
         Incomparable::RerunOfMeansOnly => {
             "for a rerun of this suite only means over samples can be compared".to_owned()
         }
@@ -157,11 +161,15 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
     }
 }
 
-/// Why a figure of a comparison has no value.
-pub(crate) fn undefined(why: &Undefined) -> String {
-    match why.reason() {
-        Reason::Incomparable(why) => incomparable(why),
-        _ => why.to_string(),
+/// A test by its name.
+pub(crate) fn test_method(method: TestMethod) -> &'static str {
+    match method {
+        TestMethod::McNemarExact => "McNemar's exact test",
+        TestMethod::PairedT => "paired t test",
+        TestMethod::ClusterRobustT => "cluster-robust t test (CR2, Satterthwaite)",
+        TestMethod::SignFlip => "sign-flip permutation test",
+        TestMethod::PairedBootstrap => "paired bootstrap",
+        TestMethod::NoDifference => "no sample differs",
     }
 }
 
