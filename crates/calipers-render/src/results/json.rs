@@ -1,6 +1,6 @@
 //! The report for programs: `calipers.results/1`, whose nouns and metric keys are those of an Inspect log.
 
-use calipers_core::{Caveat, Figure, MetricResult, Report, Results, RunReport, SampleId, Score, ScoreResult, Value};
+use calipers_core::{Caveat, Figure, MetricResult, Report, Results, RunReport, SampleId, Score, ScoreResult};
 use serde_json::{Map, Value as Json, json};
 
 /// The name and version of the schema.
@@ -65,14 +65,11 @@ fn run_json(run: &RunReport) -> Json {
 
 /// The name of a sample, as its file has it.
 pub(crate) fn id_json(id: &SampleId) -> Json {
-    match id {
-        SampleId::Int(i) => Json::from(*i),
-        SampleId::Text(text) => Json::from(&**text),
-    }
+    Json::from(id)
 }
 
 fn reduced_json(id: &SampleId, score: &Score) -> Json {
-    let mut json = json!({"sample_id": id_json(id), "value": value_json(&score.value)});
+    let mut json = json!({"sample_id": id_json(id), "value": Json::from(&score.value)});
     if let Some(answer) = &score.answer {
         json["answer"] = Json::from(&**answer);
     }
@@ -98,7 +95,7 @@ fn score_json(results: &Results, score: &ScoreResult) -> Json {
 fn metric_json(results: &Results, metric: &MetricResult) -> Json {
     let figure = &metric.figure;
     let params: Map<String, Json> =
-        metric.params.iter().map(|(name, value)| (name.to_string(), value_json(value))).collect();
+        metric.params.iter().map(|(name, value)| (name.to_string(), Json::from(value))).collect();
     let mut json = json!({
         "name": metric.name,
         "group": metric.group,
@@ -137,17 +134,4 @@ pub(crate) fn interval_json(figure: &Figure) -> Json {
 
 pub(crate) fn caveat_json(caveat: &Caveat) -> Json {
     json!({"id": caveat.id(), "text": caveat.to_string(), "next_step": caveat.next_step()})
-}
-
-/// A value; what JSON cannot write is null.
-fn value_json(value: &Value) -> Json {
-    match value {
-        Value::Null | Value::Missing => Json::Null,
-        Value::Bool(b) => Json::from(*b),
-        Value::Int(i) => Json::from(*i),
-        Value::Float(x) => Json::from(*x),
-        Value::Text(text) => Json::from(&**text),
-        Value::List(items) => items.iter().map(value_json).collect(),
-        Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), value_json(value))).collect(),
-    }
 }
