@@ -396,7 +396,9 @@ fn what_broke_is_neither_right_nor_wrong() {
     let samples = &json["runs"][0]["samples"];
     assert_eq!([&samples["total"], &samples["scored"], &samples["errored"]], [5, 3, 2]);
     folder.eval(&["breaks.star", "--fail-on-error", "3"]).says(0, &[]);
-    folder.eval(&["breaks.star", "--fail-on-error", "2"]).says(2, &["2 attempts ended in an error, and 2 stop the run"]);
+    folder
+        .eval(&["breaks.star", "--fail-on-error", "2"])
+        .says(2, &["2 attempts ended in an error, and 2 stop the run"]);
     folder.eval(&["breaks.star", "--fail-on-error", "0.5"]).says(0, &[]);
     folder.eval(&["breaks.star", "--fail-on-error", "0.4"]).says(2, &["2 of 5 attempts ended in an error"]);
 }

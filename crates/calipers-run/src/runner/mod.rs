@@ -372,8 +372,10 @@ impl RunState {
             self.errored += 1;
             if self.error.is_none() && self.is_too_much() {
                 let Transcript { id, epoch, .. } = &transcript;
-                self.error =
-                    Some(format!("attempt {epoch} of sample `{id}` ended in an error: {error}{}", self.describe_allowance()));
+                self.error = Some(format!(
+                    "attempt {epoch} of sample `{id}` ended in an error: {error}{}",
+                    self.describe_allowance()
+                ));
             }
         }
         if let Some(stopping) = &self.stopping {

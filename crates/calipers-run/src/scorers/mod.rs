@@ -1,4 +1,4 @@
-//! The scorers: one file each, and one line in [`ENTRIES`].
+//! The scorers: one file each, and one line in [`ALL`].
 
 mod answer;
 mod bag_of_words;
@@ -23,7 +23,7 @@ use crate::{AttemptState, Scorer, ScorerResult};
 use calipers_core::{Metadata, Outcome, Score, Value};
 use std::sync::Arc;
 
-/// All of them.
+/// All entries, in the order in which they are listed.
 pub(crate) static ALL: &[CatalogEntry<dyn Scorer>] = &[
     matches::ENTRY,
     includes::ENTRY,

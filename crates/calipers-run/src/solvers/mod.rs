@@ -1,4 +1,4 @@
-//! The solvers: one file each, and one line in [`ENTRIES`].
+//! The solvers: one file each, and one line in [`ALL`].
 
 mod command;
 mod generate;
@@ -15,7 +15,7 @@ use calipers_core::{GenerateConfig, Message, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// All of them.
+/// All entries, in the order in which they are listed.
 pub(crate) static ALL: &[CatalogEntry<dyn Solver>] = &[
     generate::ENTRY,
     messages::SYSTEM,
