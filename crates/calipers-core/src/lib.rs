@@ -8,22 +8,25 @@
 //! neither is ever 0.
 
 mod caveat;
-mod data;
+pub mod data;
 mod error;
 mod excerpt;
+mod incomparable;
+mod interim_text;
 pub mod metric;
 pub mod plan;
 pub mod reduce;
 mod span;
-mod task;
+pub mod task;
 mod verdict;
 mod words;
 
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed, Verdict};
 pub use caveat::Caveat;
 pub use data::*;
-pub use error::{Error, ErrorKind, Place};
+pub use error::{Error, ErrorKind, ErrorPlace};
 pub use excerpt::{Excerpt, printable};
+pub use incomparable::{Incomparable, RunSide};
 pub use metric::*;
 pub use plan::{
     Epochs, IntoReducers, MetricResult, MetricSpec, Partial, Plan, RecordedResult, Reduction, Report, Results,
@@ -33,7 +36,7 @@ pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
     score_reducer,
 };
-pub use span::{Mistake, Span, Spanned, Text, quoted};
+pub use span::{Mistake, SourceText, Span, Spanned, quoted};
 pub use task::*;
 pub use verdict::Note;
 pub use words::{brief, counted};

@@ -17,7 +17,10 @@ mod weighted_score;
 
 pub use baseline::{Baseline, BaselineCounts, BaselineMetric, BaselineScenario};
 pub use judge::{Case, Fault, judge, record};
-pub use lint::{Draft, Finding, Severity, lint, lint_ids};
+pub use lint::{
+    AgentChance, BlockingLint, ChanceLint, Draft, EvidenceCount, EvidenceUnit, Finding, FormulaLint, Lint, NameLint,
+    ScenarioLint, Severity, ThresholdLint, UnmatchedName, WrittenAmount, lint, lint_ids,
+};
 pub use raise::{Change, Raise, Raising, raise};
 pub use report::{
     AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,

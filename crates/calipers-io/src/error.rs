@@ -103,6 +103,18 @@ impl ReadError {
         &self.source
     }
 
+    /// The line that it is about, with a part underlined.
+    #[must_use]
+    pub fn excerpt(&self) -> Option<&Excerpt> {
+        self.excerpt.as_deref()
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// The place in the file, if it is known.
     #[must_use]
     pub fn place(&self) -> Option<&FilePlace> {

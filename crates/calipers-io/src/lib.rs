@@ -25,7 +25,7 @@ pub use error::{FilePlace, ReadError, printable};
 pub use folder_cache::FolderCache;
 pub use formats::{
     AttemptTexts, Format, InspectLog, Projection, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun,
-    RecordedScorer, ShardSink, choose, formats, read, read_shards, read_texts, sample_place,
+    RecordedScorer, ShardSink, choose, formats, read, read_as, read_shards, read_texts, sample_place,
 };
 pub use log::{
     EarlyStop, EarlyStopping, Ending, EvalLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep,

@@ -34,6 +34,11 @@ pub fn number(x: f64) -> String {
 /// One failure among a million is still told from none.
 const NEAR_ONE_DIGITS: usize = 6;
 
+/// With this many decimals.
+pub(crate) fn decimals(x: f64, places: usize) -> String {
+    format!("{x:.places$}")
+}
+
 /// A level as a percentage: `95 %`, `99.9 %`.
 pub(crate) fn percent(level: f64) -> String {
     let digits = format!("{:.6}", level * 100.0);

@@ -35,10 +35,10 @@ pub enum FailOnError {
 /// An evaluation: samples, what is done with them, and how it is scored.
 ///
 /// ```
-/// use calipers_core::Sample;
+/// use calipers_core::TaskSample;
 /// use calipers_run::Task;
 ///
-/// let task = Task::builder("colors").samples([Sample::new("Name a color.").target("red")]).build();
+/// let task = Task::builder("colors").samples([TaskSample::new("Name a color.").target("red")]).build();
 /// assert_eq!(task.name, "colors");
 /// ```
 #[derive(Clone)]
@@ -137,7 +137,7 @@ pub struct TaskBuilder(Task);
 impl TaskBuilder {
     /// Sets the samples.
     #[must_use]
-    pub fn samples(mut self, samples: impl IntoIterator<Item = calipers_core::Sample>) -> Self {
+    pub fn samples(mut self, samples: impl IntoIterator<Item = calipers_core::TaskSample>) -> Self {
         self.0.dataset = samples.into_iter().collect::<Vec<_>>().into();
         self
     }

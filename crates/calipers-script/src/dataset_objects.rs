@@ -9,8 +9,8 @@ use crate::score_objects::{id_value, items, metadata_in, metadata_value, short_t
 use crate::script_call::{Callee, FunctionSlot, session};
 use allocative::Allocative;
 use calipers_core::{
-    Dataset, Error, Fields, FileDataset, FileKind, Input, Mapping, Message, Metadata, Origin, Role, Sample, SampleId,
-    Target, Value as CoreValue,
+    Dataset, DatasetOrigin, Error, FileDataset, FileKind, Input, Message, Metadata, RecordMapping, Role, SampleFields,
+    SampleId, Target, TaskSample, Value as CoreValue,
 };
 use starlark::any::ProvidesStaticType;
 use starlark::collections::SmallMap;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// A sample.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
-pub(crate) struct SampleObject(#[allocative(skip)] Sample);
+pub(crate) struct SampleObject(#[allocative(skip)] TaskSample);
 
 starlark_simple_value!(SampleObject);
 
@@ -80,7 +80,7 @@ impl<'v> StarlarkValue<'v> for SampleObject {
 
 /// Which columns of a file mean what.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
-pub(crate) struct FieldsObject(#[allocative(skip)] Fields);
+pub(crate) struct FieldsObject(#[allocative(skip)] SampleFields);
 
 starlark_simple_value!(FieldsObject);
 
@@ -102,8 +102,8 @@ starlark_simple_value!(DatasetObject);
 impl fmt::Display for DatasetObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.origin {
-            Origin::Samples(samples) => write!(f, "MemoryDataset({})", samples.len()),
-            Origin::File(file) => write!(f, "Dataset({})", file.path.display()),
+            DatasetOrigin::Samples(samples) => write!(f, "MemoryDataset({})", samples.len()),
+            DatasetOrigin::File(file) => write!(f, "Dataset({})", file.path.display()),
         }
     }
 }
@@ -127,7 +127,7 @@ pub(crate) fn dataset(value: Value<'_>) -> Result<Dataset, ArgumentError> {
 }
 
 /// The samples of a list.
-fn samples(value: Value<'_>) -> Result<Vec<Sample>, ArgumentError> {
+fn samples(value: Value<'_>) -> Result<Vec<TaskSample>, ArgumentError> {
     let items =
         items(value).ok_or_else(|| ArgumentError::new(format!("{} is not a list of samples", short_text(value))))?;
     let sample = |(index, item): (usize, &Value<'_>)| match item.downcast_ref::<SampleObject>() {
@@ -250,17 +250,17 @@ fn arrange(dataset: &mut Dataset, options: &NamedArguments<'_>) -> Result<(), Ar
 }
 
 /// A function from a record to its samples.
-fn mapping<'v>(by: &'static str, function: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Mapping> {
+fn mapping<'v>(by: &'static str, function: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<RecordMapping> {
     if !function.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(1, &[])) {
         let wanted = "a `FieldSpec` or a function from a record to a `Sample`";
         return Err(wrong(by, "sample_fields", function, wanted).into());
     }
     let session = session(eval)?;
     let (slot, shared) = (session.keep(function, eval), session.shared.clone());
-    Ok(Mapping::new(move |record| map_record(&shared, &slot, record)))
+    Ok(RecordMapping::new(move |record| map_record(&shared, &slot, record)))
 }
 
-fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreValue) -> Result<Vec<Sample>, Error> {
+fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreValue) -> Result<Vec<TaskSample>, Error> {
     let callee = Callee { shared, slot, scores: 1, time: Time::PerCall };
     let made = callee.call(
         |heap| vec![to_starlark(record, heap)],
@@ -282,7 +282,7 @@ fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreVal
 pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
     /// A question with its right answers and metadata.
     #[starlark(as_type = SampleObject)]
-    fn Sample<'v>(
+    fn TaskSample<'v>(
         input: Value<'v>,
         #[starlark(default = NoneOr::None)] choices: NoneOr<Value<'v>>,
         #[starlark(default = NoneOr::None)] target: NoneOr<Value<'v>>,
@@ -290,7 +290,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         #[starlark(default = NoneOr::None)] metadata: NoneOr<Value<'v>>,
     ) -> starlark::Result<SampleObject> {
         let metadata = metadata.into_option().map_or(Ok(None), metadata_in)?;
-        Ok(SampleObject(self::Sample {
+        Ok(SampleObject(self::TaskSample {
             id: id.into_option().map(sample_id).transpose()?,
             input: self::input(input)?,
             choices: several("choices", choices)?,
@@ -309,7 +309,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         #[starlark(default = NoneOr::None)] metadata: NoneOr<Value<'v>>,
     ) -> starlark::Result<FieldsObject> {
         let columns = |value| texts(value).ok_or_else(|| wrong("FieldSpec", "metadata", value, "a list of columns"));
-        Ok(FieldsObject(Fields {
+        Ok(FieldsObject(SampleFields {
             input: input.to_owned(),
             target: target.to_owned(),
             choices: choices.to_owned(),

@@ -3,8 +3,9 @@
 
 use crate::shown::{ROOT, assert_shown, printed, replayed, shell, shell_in};
 use calipers::policy::document::{Data, Item};
+use calipers_testing::Scratch;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const FOLDER: &str = "examples/support-agent";
 
@@ -24,8 +25,8 @@ fn the_gates_of_the_example_print_what_is_expected() {
 
 #[test]
 fn the_comment_of_the_example_is_what_is_expected() {
-    let scratch = Scratch::new("comment");
-    let file = scratch.0.join("gate.md");
+    let scratch = Scratch::new();
+    let file = scratch.join("gate.md");
     gate("results-next.jsonl", "policy.json", &format!("--output markdown={}", file.display()));
     assert_shown(&format!("{FOLDER}/expected-comment.md"), &std::fs::read_to_string(file).unwrap());
 }
@@ -68,25 +69,23 @@ fn the_results_of_the_example_are_those_of_its_suite() {
     }
 }
 
-/// A folder that is gone when the test is over.
-struct Scratch(PathBuf);
+/// A folder like that of a repository that uses the action.
+struct Folder(Scratch);
 
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("calipers-support-agent-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
+impl Folder {
+    fn new() -> Self {
+        Self(Scratch::new())
     }
 
     /// With the results, the policy and the suite in it, as in a repository that uses the action.
-    fn with_results(name: &str, results: &str) -> Self {
-        let scratch = Self::new(name);
+    fn with_results(results: &str) -> Self {
+        let scratch = Scratch::new();
         for (from, to) in
             [(results, "results.jsonl"), ("policy.json", "policy.json"), ("scenarios.json", "scenarios.json")]
         {
-            std::fs::copy(Path::new(ROOT).join(FOLDER).join(from), scratch.0.join(to)).unwrap();
+            std::fs::copy(Path::new(ROOT).join(FOLDER).join(from), scratch.join(to)).unwrap();
         }
-        scratch
+        Self(scratch)
     }
 
     fn read(&self, name: &str) -> String {
@@ -96,14 +95,7 @@ impl Scratch {
     /// The exit code of a step of the action in this folder.
     fn run(&self, step: &str, variables: &str) -> Option<i32> {
         let lines = format!("export GITHUB_OUTPUT=output OUTPUT=reports {variables}\n{}", script_of(step));
-        shell_in(&self.0, &["bash", "-eo", "pipefail", "-c"], &lines).status.code()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A folder that stays behind does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
+        shell_in(self.0.path(), &["bash", "-eo", "pipefail", "-c"], &lines).status.code()
     }
 }
 
@@ -175,8 +167,8 @@ fn every_action_of_the_workflow_has_a_version_and_the_inputs_exist() {
 
 #[test]
 fn the_action_tells_verdicts_from_mistakes() {
-    let judged = |name: &str, results: &str, policy: Option<&str>| {
-        let scratch = Scratch::with_results(name, results);
+    let judged = |results: &str, policy: Option<&str>| {
+        let scratch = Folder::with_results(results);
         if let Some(policy) = policy {
             std::fs::write(scratch.0.join("policy.json"), policy).unwrap();
         }
@@ -185,20 +177,20 @@ fn the_action_tells_verdicts_from_mistakes() {
         (code, scratch.read("output"), scratch.read("reports/gate.md"), scratch.read("reports/gate.xml"))
     };
     let output = |verdict: &str| format!("verdict={verdict}\nreport=reports/gate.html\n");
-    let (code, said, comment, junit) = judged("pass", "results.jsonl", None);
+    let (code, said, comment, junit) = judged("results.jsonl", None);
     assert_eq!((code, said), (Some(0), output("pass")));
     assert!(comment.starts_with("<!-- calipers gate -->\n") && junit.starts_with("<?xml"));
-    let (code, said, ..) = judged("fail", "results-next.jsonl", None);
+    let (code, said, ..) = judged("results-next.jsonl", None);
     assert_eq!((code, said), (Some(0), output("fail")));
     let unknown = r#"{"required_scenarios": ["NO-SUCH"]}"#;
-    assert_eq!(judged("undecided", "results.jsonl", Some(unknown)).1, output("undecided"));
-    let (code, said, ..) = judged("mistake", "results.jsonl", Some(r#"{"threshold": {}}"#));
+    assert_eq!(judged("results.jsonl", Some(unknown)).1, output("undecided"));
+    let (code, said, ..) = judged("results.jsonl", Some(r#"{"threshold": {}}"#));
     assert_eq!((code, &*said), (Some(2), ""));
 }
 
 #[test]
 fn the_action_reads_several_files_whatever_their_names_are() {
-    let scratch = Scratch::with_results("names", "results.jsonl");
+    let scratch = Folder::with_results("results.jsonl");
     std::fs::rename(scratch.0.join("results.jsonl"), scratch.0.join("-a $(touch hit) b.jsonl")).unwrap();
     let inputs = "RESULTS=$'-a $(touch hit) b.jsonl\\n\\n' POLICY=policy.json SUITE= BASELINE=";
     assert_eq!(scratch.run("Judge the results", inputs), Some(0));
@@ -208,7 +200,7 @@ fn the_action_reads_several_files_whatever_their_names_are() {
 
 #[test]
 fn the_job_follows_the_verdict() {
-    let scratch = Scratch::new("verdict");
+    let scratch = Folder::new();
     let followed = |verdict: &str, undecided: &str| {
         scratch.run("Follow the verdict", &format!("VERDICT={verdict} UNDECIDED={undecided}")).unwrap()
     };
@@ -226,19 +218,19 @@ fn the_job_follows_the_verdict() {
 
 #[test]
 fn the_action_updates_its_comment() {
-    let said_to_github = |name: &str, known: &str| {
-        let scratch = Scratch::new(name);
+    let said_to_github = |known: &str| {
+        let scratch = Folder::new();
         // Says which comments there are, and writes down what else it is asked.
         let gh =
             format!("#!/bin/sh\ncase \"$*\" in\n*--paginate*) printf '{known}' ;;\n*) echo \"$*\" >> asked ;;\nesac\n");
         std::fs::write(scratch.0.join("gh"), gh).unwrap();
-        shell_in(&scratch.0, &["sh", "-ec"], "chmod +x gh");
+        shell_in(scratch.0.path(), &["sh", "-ec"], "chmod +x gh");
         assert_eq!(scratch.run("Comment on the pull request", "GITHUB_REPOSITORY=o/r NUMBER=7"), Some(0));
         scratch.read("asked")
     };
-    let first = said_to_github("first", "");
+    let first = said_to_github("");
     assert_eq!(first, "api --method POST repos/o/r/issues/7/comments --field body=@reports/gate.md --silent\n");
-    let again = said_to_github("again", "12\\n15\\n");
+    let again = said_to_github("12\\n15\\n");
     assert_eq!(again, "api --method PATCH repos/o/r/issues/comments/12 --field body=@reports/gate.md --silent\n");
 }
 
@@ -256,15 +248,15 @@ fn the_action_installs_an_archive_only_if_its_checksum_is_right() {
         echo 'version = "0.0.0"' > Cargo.toml
         cd page
     "#;
-    let installed = |name: &str, sums: &str| {
-        let scratch = Scratch::new(name);
-        let made = shell_in(&scratch.0, &["bash", "-ec"], &format!("{RELEASE}{sums}"));
+    let installed = |sums: &str| {
+        let scratch = Folder::new();
+        let made = shell_in(scratch.0.path(), &["bash", "-ec"], &format!("{RELEASE}{sums}"));
         assert!(made.status.success(), "{made:?}");
         let runner = "RUNNER_TEMP=. RUNNER_OS=Linux RUNNER_ARCH=X64 GITHUB_PATH=path";
         let code = scratch.run("Install Calipers", &format!("{runner} ACTION=. VERSION=v9.9.9 REPOSITORY=none"));
         (code == Some(0), scratch.0.join("calipers/bin/calipers").exists())
     };
-    assert_eq!(installed("right", "sha256sum -- *.gz > SHA256SUMS"), (true, true));
-    assert_eq!(installed("wrong", "sha256sum -- *.gz | sed 's/^......../00000000/' > SHA256SUMS"), (false, false));
-    assert_eq!(installed("absent", "echo '0  other.tar.gz' > SHA256SUMS"), (false, false));
+    assert_eq!(installed("sha256sum -- *.gz > SHA256SUMS"), (true, true));
+    assert_eq!(installed("sha256sum -- *.gz | sed 's/^......../00000000/' > SHA256SUMS"), (false, false));
+    assert_eq!(installed("echo '0  other.tar.gz' > SHA256SUMS"), (false, false));
 }

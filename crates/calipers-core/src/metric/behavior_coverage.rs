@@ -4,7 +4,7 @@ use super::ratio::{OfSums, Pairs};
 use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
-use crate::{About, Error, Family, PassRule, Points, Unit};
+use crate::{About, Error, Family, PassRule, Points, Reason, Unit};
 use calipers_stats::threshold_test::Direction;
 
 pub(super) const BEHAVIOR_COVERAGE: About = About {
@@ -76,14 +76,14 @@ struct Coverage;
 
 impl Averaged for Coverage {
     const IS_SHARE: bool = true;
-    const NOTHING: &'static str = "no record has behaviours: `expected_behaviors`, `must_not` or `violations`";
+    const NOTHING: Reason = Reason::NoBehaviors;
 
     fn name(&self) -> &str {
         "behavior_coverage"
     }
 
     fn values(&self, points: &Points<'_>, _: &Context) -> Result<Known<f64>, Error> {
-        let scenarios = Scenarios::unjudged(points, &PassRule::default());
+        let scenarios = Scenarios::before_judging(points, &PassRule::default());
         Ok((0..points.len()).map(|attempt| scenarios.score(attempt)).collect::<Vec<_>>().into())
     }
 }
@@ -97,8 +97,8 @@ impl Pairs for Coverage {
     }
 
     fn pairs(&self, points: &Points<'_>, _: &Context) -> Result<Known<(f64, f64)>, Error> {
-        let scenarios = Scenarios::unjudged(points, &PassRule::default());
-        let pair = |attempt: usize| scenarios.observed(attempt).map(|(y, x)| (f64::from(y), f64::from(x)));
+        let scenarios = Scenarios::before_judging(points, &PassRule::default());
+        let pair = |attempt: usize| scenarios.observed_counts(attempt).map(|(y, x)| (f64::from(y), f64::from(x)));
         Ok((0..points.len()).map(pair).collect::<Vec<_>>().into())
     }
 }

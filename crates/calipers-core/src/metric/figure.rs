@@ -1,78 +1,9 @@
 //! A number with all that is needed to defend it.
 
-use crate::{Caveat, Tally};
+use crate::{Caveat, Reason, Tally, Undefined};
 use calipers_stats::Interval;
 use indexmap::IndexMap;
 use std::borrow::Cow;
-use std::fmt;
-
-/// Why a figure has no value.
-///
-/// ```
-/// use calipers_core::{stderr, Plan, Samples};
-///
-/// let mut samples = Samples::new();
-/// samples.push(1).score("judge", "C");
-/// let results = Plan::new().metrics([stderr()]).measure(&samples)?;
-/// let figure = results.figure("judge", "stderr").expect("asked for");
-/// let why = figure.value.as_ref().unwrap_err();
-/// assert_eq!(why.to_string(), "needs at least 2 values, has 1");
-/// assert_eq!(why.placeholder(), 0.0); // what Inspect prints
-/// # Ok::<(), calipers_core::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Undefined {
-    reason: Reason,
-    placeholder: f64,
-}
-
-/// The reasons there are.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Reason {
-    /// The statistic does not exist for these values.
-    Statistic(calipers_stats::Undefined),
-    /// No sample has a score.
-    NothingScored,
-    /// Another figure that this one is made from has no value.
-    Part(String),
-    /// A reason of its own.
-    Other(Cow<'static, str>),
-}
-
-impl Undefined {
-    /// Why there is no value, and what Inspect prints in its place.
-    pub fn new(reason: Reason, placeholder: f64) -> Self {
-        Self { reason, placeholder }
-    }
-
-    pub(crate) fn other(reason: impl Into<Cow<'static, str>>, placeholder: f64) -> Self {
-        Self::new(Reason::Other(reason.into()), placeholder)
-    }
-
-    /// The reason.
-    #[must_use]
-    pub fn reason(&self) -> &Reason {
-        &self.reason
-    }
-
-    /// The number, 0 or NaN, that Inspect prints in this case. For logs that Inspect will read.
-    #[must_use]
-    pub fn placeholder(&self) -> f64 {
-        self.placeholder
-    }
-}
-
-impl fmt::Display for Undefined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.reason {
-            Reason::Statistic(reason) => reason.fmt(f),
-            Reason::NothingScored => f.write_str("no sample has a score"),
-            Reason::Part(name) => write!(f, "`{name}` is undefined"),
-            Reason::Other(reason) => f.write_str(reason),
-        }
-    }
-}
 
 /// One number of a metric.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,9 @@
 
 use super::mean::mean_figure;
 use super::{Context, Measure, Tally};
-use crate::data::scenario::Fallback;
+use crate::data::scenario::ScoreFallback;
 use crate::metric::evidence::{by_sample, mean_of_given};
-use crate::{Answer, Error, Evidence, Points, Score, Undefined};
+use crate::{Answer, Error, Evidence, Points, Reason, Score, Undefined};
 use calipers_stats::Moments;
 
 /// What is known of attempts, row by row.
@@ -25,7 +25,7 @@ pub(super) trait Averaged: Send + Sync + 'static {
     /// True when values are shares.
     const IS_SHARE: bool;
     /// Why there is no figure when no attempt has a value.
-    const NOTHING: &'static str;
+    const NOTHING: Reason;
 
     /// The metric, for messages.
     fn name(&self) -> &str;
@@ -44,7 +44,7 @@ pub(super) struct Seen {
     missing: u64,
     /// The most attempts that a sample has of which the reducer made no value.
     unreduced: u64,
-    fallback: Fallback,
+    fallback: ScoreFallback,
 }
 
 impl<A: Averaged> SampleMean<A> {
@@ -94,17 +94,17 @@ impl<A: Averaged> Measure for SampleMean<A> {
         let mut figure = mean_figure(&state.means, tally, A::IS_SHARE, context);
         if tally.n == 0 && tally.missing > 0 {
             let why = match state.unreduced {
-                0 => A::NOTHING.to_owned(),
-                attempts => context.attempts.nothing_of(attempts),
+                0 => A::NOTHING,
+                attempts => context.attempts.no_value_reason(attempts),
             };
-            figure.value = Err(Undefined::other(why, f64::NAN));
+            figure.value = Err(Undefined::new(why, f64::NAN));
         }
         Ok(figure.into())
     }
 
     fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
         let known = self.0.values(points, context)?;
-        let mut fallback = Fallback::default();
+        let mut fallback = ScoreFallback::default();
         fallback.note(points.samples(), known.rests_on_score);
         fallback.check(self.0.name())?;
         // An error of the reducer has shown when the figure was made.

@@ -5,7 +5,7 @@ use super::measured::{Measured, Metrics, undefined};
 use super::{Fault, Judge};
 use crate::policy::{
     Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, OnMissingValues, Rule, Span, Spanned,
-    normalized,
+    UndefinedOperation, normalized,
 };
 use crate::{CompositeResult, Mode, Term};
 use calipers_core::{Caveat, Figure, Tally, Unit, Verdict};
@@ -195,7 +195,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
         }
         let value_of = |name: &str| self.values.get(name)?.value;
         match expression.without_value(&value_of) {
-            Some((part, why)) => format!("`{}` {why}", formula.written(part)),
+            Some((part, why)) => format!("`{}` {}", formula.written(part), undefined_words(why)),
             None => "the formula has no value".to_owned(),
         }
     }
@@ -426,4 +426,13 @@ fn sum_of(weights: &[(Spanned<String>, f64)], total: f64, span: Span) -> Spanned
 /// Text on one line.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn undefined_words(operation: UndefinedOperation) -> &'static str {
+    match operation {
+        UndefinedOperation::DivisionByZero => "divides by 0",
+        UndefinedOperation::RootOfNegative => "takes the root of a negative number",
+        UndefinedOperation::LogarithmOfNonPositive => "takes the logarithm of what is not above 0",
+        UndefinedOperation::NotFinite => "is too large a number, or none",
+    }
 }

@@ -188,7 +188,7 @@ impl Judge<'_> {
 
     /// What records say of failures, attempt by attempt.
     pub(super) fn said_of_failures(&self) -> [Column; FAILURES.len()] {
-        FAILURES.map(|name| self.scenarios.said(name))
+        FAILURES.map(|name| self.scenarios.field_values(name))
     }
 
     /// The violations of a scenario, and what its records call its failures: those of every attempt.
@@ -201,7 +201,8 @@ impl Judge<'_> {
     fn failure_types(&self, told: &Told, said: &[Column]) -> Vec<String> {
         let first = self.samples.metadata_of(told.sample);
         let first = FAILURES.iter().filter_map(|key| first.get(key).cloned());
-        let later = FAILURES.iter().flat_map(|key| self.samples.told_otherwise(key, told.sample..told.sample + 1));
+        let later =
+            FAILURES.iter().flat_map(|key| self.samples.contradicting_values(key, told.sample..told.sample + 1));
         let of_attempts = told.attempts.clone().flat_map(|attempt| said.iter().map(move |column| column.get(attempt)));
         first
             .chain(later.map(|(_, value)| value.clone()))
@@ -300,7 +301,7 @@ impl Judge<'_> {
 
     pub(super) fn coverage(&self) -> Coverage {
         let mut coverage = Coverage { attempts: self.samples.attempts() as u64, ..Coverage::default() };
-        coverage.errored_attempts = self.samples.errored() as u64;
+        coverage.errored_attempts = self.samples.errored_attempts() as u64;
         for told in &self.told {
             coverage.total += 1;
             match told.outcome {

@@ -63,16 +63,16 @@ impl Judge<'_> {
             });
             let next = format!("write the {key} in one way, in the records and in the policy");
             notes.extend(spellings(in_run, in_policy).notes(id, what, &next));
-            notes.extend(self.told_otherwise(key, what));
+            notes.extend(self.contradicting_values(key, what));
         }
         notes.extend(self.notes_on_failures());
         notes
     }
 
     /// Scenarios whose attempts have different values of a fact.
-    fn told_otherwise(&self, key: &str, what: &str) -> Option<Note> {
+    fn contradicting_values(&self, key: &str, what: &str) -> Option<Note> {
         let mut others: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-        for (sample, value) in self.samples.told_otherwise(key, 0..self.samples.len() as u32) {
+        for (sample, value) in self.samples.contradicting_values(key, 0..self.samples.len() as u32) {
             others.entry(sample).or_default().push(value.to_string());
         }
         let one = |(sample, others): (&u32, &Vec<String>)| {

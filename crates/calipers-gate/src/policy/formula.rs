@@ -78,8 +78,22 @@ pub enum Function {
     Exp,
 }
 
+/// Why a part of a formula has no value although its operands have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndefinedOperation {
+    /// It divides by 0.
+    DivisionByZero,
+    /// It takes the root of a negative number.
+    RootOfNegative,
+    /// It takes the logarithm of 0 or of a negative number.
+    LogarithmOfNonPositive,
+    /// Its result is too large, or not a number.
+    NotFinite,
+}
+
 /// The metric that a normalised one is made from: `latency_p95` of `normalized_latency`.
-pub(crate) fn normalized(name: &str) -> Option<String> {
+#[must_use]
+pub fn normalized(name: &str) -> Option<String> {
     let what = name.strip_prefix("normalized_").or_else(|| name.strip_prefix("normalised_"))?;
     Some(if what == "latency" { "latency_p95".to_owned() } else { what.to_owned() })
 }
@@ -238,9 +252,9 @@ impl Expression {
         number.is_finite().then_some(number)
     }
 
-    /// The innermost part that has no value although all in it has one, and what is wrong there; none if all has a value, or
-    /// if a name has none.
-    pub fn without_value(&self, value_of: &dyn Fn(&str) -> Option<f64>) -> Option<(&Self, &'static str)> {
+    /// The innermost part that has no value although its operands have one, and why; none if all parts have a value, or if
+    /// a name has none.
+    pub fn without_value(&self, value_of: &dyn Fn(&str) -> Option<f64>) -> Option<(&Self, UndefinedOperation)> {
         if self.value(value_of).is_some() {
             return None;
         }
@@ -254,11 +268,13 @@ impl Expression {
             return part.without_value(value_of);
         }
         let why = match &self.node {
-            Node::Arithmetic(Arithmetic::Divide, _, y) if y.value(value_of) == Some(0.0) => "divides by 0",
-            Node::Call(Function::Sqrt, _) => "takes the root of a negative number",
-            Node::Call(Function::Log, _) => "takes the logarithm of what is not above 0",
+            Node::Arithmetic(Arithmetic::Divide, _, y) if y.value(value_of) == Some(0.0) => {
+                UndefinedOperation::DivisionByZero
+            }
+            Node::Call(Function::Sqrt, _) => UndefinedOperation::RootOfNegative,
+            Node::Call(Function::Log, _) => UndefinedOperation::LogarithmOfNonPositive,
             Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_) => return None,
-            _ => "is too large a number, or none",
+            _ => UndefinedOperation::NotFinite,
         };
         Some((self, why))
     }

@@ -10,11 +10,10 @@ mod read;
 mod syntax;
 mod threshold;
 
-pub use calipers_core::{Mistake, Span, Spanned, Text};
-pub(crate) use formula::normalized;
-pub use formula::{Arithmetic, Expression, Formula, Function, Node};
+pub use calipers_core::{Mistake, SourceText, Span, Spanned};
+pub use formula::{Arithmetic, Expression, Formula, Function, Node, UndefinedOperation, normalized};
 pub use read::KEYS;
-pub use threshold::{Comparison, Rule, Threshold, WrittenUnit, rule_text};
+pub use threshold::{Comparison, MetricRule, Rule, Threshold, WrittenUnit, rule_text};
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ mod sample_fields;
 mod scenario_samples;
 
 use crate::{FilePlace, ReadError, Source};
-use calipers_core::{Dataset, FileDataset, FileKind, Origin, Sample, SampleId, Value};
+use calipers_core::{Dataset, DatasetOrigin, FileDataset, FileKind, SampleId, TaskSample, Value};
 use python_random::PythonRandom;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,15 +18,15 @@ use std::sync::Arc;
 ///
 /// Every sample has a name: its own, or its number in the file. Shuffling matches Python's `random` with the same seed,
 /// as in Inspect; the limit applies after it.
-pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<Sample>>, ReadError> {
+pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<TaskSample>>, ReadError> {
     let (source, mut samples) = match &dataset.origin {
-        Origin::Samples(samples) => {
+        DatasetOrigin::Samples(samples) => {
             let name = dataset.name.clone().unwrap_or_else(|| "the samples of the task".to_owned());
             let place = |place: usize| FilePlace::Path(format!("samples[{place}]"));
             let samples = samples.iter().enumerate().map(|(at, sample)| (place(at), sample.clone())).collect();
             (Source::bytes(name, *b""), samples)
         }
-        Origin::File(file) => {
+        DatasetOrigin::File(file) => {
             let source = Source::path(base.join(&file.path));
             let samples = read_file(&source, file)?;
             (source, samples)
@@ -47,7 +47,7 @@ pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<Sample>>, 
 }
 
 /// A sample with its place in the file.
-type PlacedSample = (FilePlace, Sample);
+type PlacedSample = (FilePlace, TaskSample);
 
 fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<PlacedSample>, ReadError> {
     let records = match file.kind {
@@ -85,7 +85,7 @@ impl RecordProblem {
 }
 
 /// The samples that a record stands for.
-fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<Sample>, RecordProblem> {
+fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<TaskSample>, RecordProblem> {
     let sample = match file.kind {
         FileKind::Scenarios => scenario_samples::sample(record),
         _ => sample_fields::sample(record, &file.fields),

@@ -3,12 +3,12 @@
 use super::RecordProblem;
 use crate::json::{self, JsonParts};
 use crate::log::read_message;
-use calipers_core::{Fields, Input, Message, Metadata, Sample, SampleId, Target, Value};
+use calipers_core::{Input, Message, Metadata, SampleFields, SampleId, Target, TaskSample, Value};
 use std::sync::Arc;
 
 /// The sample in a record.
-pub(super) fn sample(record: &Value, fields: &Fields) -> Result<Sample, RecordProblem> {
-    Ok(Sample {
+pub(super) fn sample(record: &Value, fields: &SampleFields) -> Result<TaskSample, RecordProblem> {
+    Ok(TaskSample {
         id: id(record.get(&fields.id))?,
         input: input(record, &fields.input)?,
         choices: choices(record.get(&fields.choices)),

@@ -3,11 +3,11 @@
 use super::{RecordProblem, sample_fields};
 use crate::json::JsonParts;
 use crate::json::json_writer as text;
-use calipers_core::{Input, Metadata, Sample, Target, Value};
+use calipers_core::{Input, Metadata, Target, TaskSample, Value};
 use std::sync::Arc;
 
 /// The sample in a scenario. What is not its name, question or right answer is metadata, under the names of the file.
-pub(super) fn sample(scenario: &Value) -> Result<Sample, RecordProblem> {
+pub(super) fn sample(scenario: &Value) -> Result<TaskSample, RecordProblem> {
     let Value::Map(entries) = scenario else {
         return Err(RecordProblem::new("this is not a scenario", "a scenario is a map"));
     };
@@ -16,7 +16,7 @@ pub(super) fn sample(scenario: &Value) -> Result<Sample, RecordProblem> {
     let target = target.filter(|(_, value)| matches!(value, Value::Text(_) | Value::List(_)));
     let used = |key: &str| matches!(key, "id" | "input") || target.is_some_and(|(used, _)| used == key);
     let facts = entries.iter().filter(|(key, _)| !used(key)).cloned();
-    Ok(Sample {
+    Ok(TaskSample {
         id: sample_fields::id(scenario.get("id"))?,
         input: Input::Text(input.into()),
         choices: Vec::new(),

@@ -58,6 +58,11 @@ pub trait Format: Sync {
         Ok(self.read(source)?.into_iter().map(|run| run.map_samples(Shards::from)).collect())
     }
 
+    /// True when [`stream`](Self::stream) may succeed.
+    fn can_stream(&self) -> bool {
+        false
+    }
+
     /// Streams the shards of a single table, so that none has to be kept. Returns false if streaming is unsupported or
     /// was stopped; the table is then read in another way, which also explains what is wrong with it.
     fn stream(&self, _source: &Source, _wanted: &Projection, _sink: &ShardSink<'_>) -> bool {
@@ -106,7 +111,15 @@ pub fn read_shards(
     format: Option<&str>,
     wanted: &Projection,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    let format = choose(source, format)?;
+    read_as(source, choose(source, format)?, wanted)
+}
+
+/// The same in a format that is known already.
+pub fn read_as(
+    source: &Source,
+    format: &'static dyn Format,
+    wanted: &Projection,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
     Ok(name_runs(format.read_shards(source, wanted)?, source, format))
 }
 

@@ -49,6 +49,10 @@ impl Format for Parquet {
         native::whole(self.read_shards(source, &Projection::everything()))
     }
 
+    fn can_stream(&self) -> bool {
+        true
+    }
+
     fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> bool {
         read_catching_panic(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
     }

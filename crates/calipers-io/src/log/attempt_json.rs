@@ -219,7 +219,7 @@ fn kept_apart(attempt: &Transcript) -> Vec<(Arc<str>, Value)> {
         "limit" => attempt.limit.as_ref().map(|limit| limit.kind.into()),
         _ => None,
     };
-    attempt.measured().into_iter().filter(|(name, value)| is_read_as(name).as_ref() != Some(value)).collect()
+    attempt.measurements().into_iter().filter(|(name, value)| is_read_as(name).as_ref() != Some(value)).collect()
 }
 
 /// What Inspect has no field for. Our reader looks for `calipers` as the first key.

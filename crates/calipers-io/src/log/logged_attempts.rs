@@ -5,7 +5,7 @@ use crate::formats::inspect::{Archive, Cutter, Member, MemberReader, SampleMembe
 use crate::json::{self, JsonParts};
 use crate::{FilePlace, ReadError, Source};
 use calipers_core::{
-    Input, Message, Metadata, ModelOutput, Role, Sample, SampleId, StopReason, Target, ToolCall, Value,
+    Input, Message, Metadata, ModelOutput, Role, SampleId, StopReason, Target, TaskSample, ToolCall, Value,
 };
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedAttempt {
     /// The sample, under its id.
-    pub sample: Sample,
+    pub sample: TaskSample,
     /// Which attempt of it.
     pub epoch: u32,
     /// The conversation.
@@ -171,7 +171,7 @@ fn attempt(bytes: &[u8]) -> Result<LoggedAttempt, String> {
     };
     let error = parts.part("error").map(|error| error.part("message").unwrap_or(error).to_string().into());
     Ok(LoggedAttempt {
-        sample: Sample {
+        sample: TaskSample {
             id: Some(id),
             input,
             choices: parts.items("choices").iter().map(share_text).collect(),

@@ -91,6 +91,24 @@ impl WriteError {
         self.hint.get_or_insert_with(|| hint.into());
         self
     }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
 }
 
 impl fmt::Display for WriteError {

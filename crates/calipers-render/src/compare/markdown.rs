@@ -3,7 +3,8 @@
 //! Text from data is escaped, as in the comment of a verdict, and no block begins with it.
 
 use crate::compare::words::{
-    Words, attempts, category, caveats, flakiness, matching, restriction, settings as made_with,
+    Words, attempts, category, caveats, decision, flakiness, matching, metric_sentence, restriction,
+    settings as made_with,
 };
 use crate::gate::markdown::{LENGTH_MAX, TABLE_MAX, escaped, line, put, table};
 use crate::gate::words::{estimate, first_of, interval};
@@ -60,10 +61,10 @@ impl Page<'_> {
             Verdict::Pass => ("NOTE", "NO REGRESSION"),
         };
         let told = match metrics().find(|metric| metric.verdict == ChangeVerdict::Improved) {
-            Some(metric) if report.verdict == Verdict::Pass => &metric.sentence,
-            _ => &report.decided_by,
+            Some(metric) if report.verdict == Verdict::Pass => metric_sentence(metric),
+            _ => decision(report),
         };
-        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(told));
+        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(&told));
         if let Some(restriction) = restriction(report) {
             self.text += &format!(">\n> **{}**\n", escaped(&restriction));
         }

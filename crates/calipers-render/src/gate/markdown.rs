@@ -10,6 +10,7 @@ use crate::gate::words::{
 };
 use crate::numbers::{Scale, number};
 use crate::text::{abridged, clean};
+use crate::words::{caveat_next_step, caveat_sentence};
 use calipers_core::{ScenarioOutcome, Unit, Verdict, counted};
 use calipers_gate::policy::Level;
 use calipers_gate::{CompositeResult, GateReport, GateResult, ScenarioCheck};
@@ -206,7 +207,7 @@ impl Page<'_> {
     fn caveats(&mut self) {
         let notes = self.report.caveats.iter().map(|note| (note.message.clone(), note.next.clone(), Vec::new()));
         let of_gates = self.report.gate_caveats().into_iter();
-        let of_gates = of_gates.map(|(caveat, gates)| (caveat.to_string(), Some(caveat.next_step()), gates));
+        let of_gates = of_gates.map(|(caveat, gates)| (caveat_sentence(caveat), caveat_next_step(caveat), gates));
         let rows: Vec<String> = notes
             .chain(of_gates)
             .map(|(what, next, gates)| {

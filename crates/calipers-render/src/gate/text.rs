@@ -9,6 +9,7 @@ use crate::numbers::{Scale, number};
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{abridged, clean, left, listed, right, shortened, wrapped};
+use crate::words::{caveat_next_step, caveat_sentence};
 use calipers_core::{ScenarioOutcome, Unit, counted};
 use calipers_gate::{BaselineResult, CompositeResult, GateReport, MetricDifference, ScenarioCheck};
 use unicode_width::UnicodeWidthStr;
@@ -222,7 +223,7 @@ impl Page<'_> {
         let notes = self.report.caveats.iter().map(|note| (note.message.clone(), note.next.clone()));
         let of_gates = self.report.gate_caveats().into_iter().map(|(caveat, gates)| {
             let gates: Vec<String> = gates.iter().map(|gate| name(gate)).collect();
-            (format!("{}: {caveat}", listed(&gates)), Some(caveat.next_step()))
+            (format!("{}: {}", listed(&gates), caveat_sentence(caveat)), caveat_next_step(caveat))
         });
         let all: Vec<(String, Option<String>)> = notes.chain(of_gates).collect();
         if all.is_empty() {

@@ -174,7 +174,7 @@ fn verdict(report: &PageReport) -> Markup {
                 Verdict::Fail => "regression",
                 Verdict::Undecided => "undecided",
             };
-            (compare.verdict.name(), word, compare.decided_by.clone())
+            (compare.verdict.name(), word, crate::compare::words::decision(compare))
         }
         (None, None) => ("none", "", String::new()),
     };
@@ -291,7 +291,7 @@ fn settings(report: &PageReport) -> Vec<String> {
     }
     if let Some(compare) = &report.compare {
         let settings = &compare.settings;
-        parts.push(format!("{} over {}", changes::correction(settings.correction), counted(settings.tested, "test")));
+        parts.push(format!("{} over {}", changes::correction(settings.correction), counted(settings.tests, "test")));
     }
     parts
 }

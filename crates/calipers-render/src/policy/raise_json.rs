@@ -1,7 +1,7 @@
 //! Proposed thresholds for programs: `calipers.raise/1`. No number is rounded.
 
 use crate::gate::json::{level, of_rule, unit};
-use crate::policy::findings::of_place;
+use crate::policy::findings_json::of_place;
 use calipers_gate::{Change, Raise, Raising};
 use serde_json::{Value as Json, json};
 

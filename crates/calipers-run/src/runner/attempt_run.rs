@@ -3,7 +3,7 @@
 use super::RunObserver;
 use crate::runner::attempt_scope::{AttemptUsage, Cast, add_usage};
 use crate::{AttemptFault, AttemptScope, AttemptState, ScorerResult, Task};
-use calipers_core::{GenerateConfig, LimitReached, Outcome, Sample, SampleId, Transcript, Usage, Value};
+use calipers_core::{GenerateConfig, LimitReached, Outcome, SampleId, TaskSample, Transcript, Usage, Value};
 use futures_util::FutureExt as _;
 use std::any::Any;
 use std::future::Future;
@@ -22,7 +22,7 @@ pub(crate) struct Stage {
 
 /// An attempt to be made.
 pub(crate) struct PlannedAttempt {
-    pub(crate) sample: Arc<Sample>,
+    pub(crate) sample: Arc<TaskSample>,
     pub(crate) id: SampleId,
     pub(crate) epoch: u32,
     pub(crate) seed: u64,

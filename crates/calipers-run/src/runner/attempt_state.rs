@@ -1,6 +1,6 @@
 //! The state of an attempt.
 
-use calipers_core::{Message, Metadata, ModelOutput, Role, Sample, SampleId, Target, Value};
+use calipers_core::{Message, Metadata, ModelOutput, Role, SampleId, Target, TaskSample, Value};
 use std::sync::Arc;
 
 /// One of the answers to choose from.
@@ -18,7 +18,7 @@ pub struct Choice {
 #[derive(Clone, Debug)]
 pub struct AttemptState {
     /// The sample, as the dataset has it.
-    pub sample: Arc<Sample>,
+    pub sample: Arc<TaskSample>,
     /// Its name.
     pub id: SampleId,
     /// Which attempt of it, from 1.
@@ -44,7 +44,7 @@ pub struct AttemptState {
 impl AttemptState {
     /// The beginning of an attempt.
     #[must_use]
-    pub fn new(sample: Arc<Sample>, id: SampleId, epoch: u32) -> Self {
+    pub fn new(sample: Arc<TaskSample>, id: SampleId, epoch: u32) -> Self {
         let choice = |(original, text): (usize, &Arc<str>)| Choice { text: text.clone(), correct: None, original };
         Self {
             id,

@@ -22,7 +22,7 @@ use crate::runner::attempt_scope::{Cast, add_usage};
 use crate::{AttemptFault, FailOnError, ModelChannels, Task};
 use attempt_order::{Order, seed_of};
 use attempt_run::{PlannedAttempt, Stage, now_ms};
-use calipers_core::{Sample, SampleId, Transcript, Usage};
+use calipers_core::{SampleId, TaskSample, Transcript, Usage};
 use std::collections::HashSet;
 use std::fmt;
 use std::pin::pin;
@@ -102,7 +102,7 @@ pub struct Job {
     /// The task. Its `dataset`, `epochs` and `model` are ignored: samples, epochs and model are given here.
     pub task: Task,
     /// The samples. Unnamed ones are numbered from 1.
-    pub samples: Vec<Arc<Sample>>,
+    pub samples: Vec<Arc<TaskSample>>,
     /// The models.
     pub models: Arc<ModelChannels>,
     /// The name of the model of the task.
@@ -120,7 +120,12 @@ pub struct Job {
 impl Job {
     /// A task on a model, run once in the usual way.
     #[must_use]
-    pub fn new(task: Task, samples: Vec<Arc<Sample>>, models: Arc<ModelChannels>, model: impl Into<String>) -> Self {
+    pub fn new(
+        task: Task,
+        samples: Vec<Arc<TaskSample>>,
+        models: Arc<ModelChannels>,
+        model: impl Into<String>,
+    ) -> Self {
         Self {
             task,
             samples,
@@ -207,7 +212,7 @@ pub struct RunSummary {
 /// # async fn main() -> Result<(), calipers_run::AttemptFault> {
 /// let others = Arc::new(|name: &str| Err(format!("there is no `{name}`")));
 /// let models = ModelChannels::new(others, ChannelOptions::default()).with(Arc::new(Parrot));
-/// let samples = vec![Arc::new(Sample::new("Hello!"))];
+/// let samples = vec![Arc::new(TaskSample::new("Hello!"))];
 /// let (sender, mut transcripts) = tokio::sync::mpsc::channel(8);
 /// let job = Job::new(Task::builder("greeting").build(), samples, Arc::new(models), "local/parrot");
 /// let running = tokio::spawn(run(job, sender));
@@ -271,7 +276,7 @@ async fn over(stop: &StopRequest, wind_down: &Notify, receiver: &mpsc::Sender<Tr
 /// The state of a run.
 struct RunState {
     stage: Arc<Stage>,
-    samples: Vec<Arc<Sample>>,
+    samples: Vec<Arc<TaskSample>>,
     options: RunOptions,
     stopping: Option<Arc<dyn StoppingRule>>,
     stop: StopRequest,
@@ -478,12 +483,12 @@ fn cast(task: &Task, models: Arc<ModelChannels>, model: &str) -> Result<Cast, At
     Ok(Cast { model, roles, models, config: task.config.clone(), limits: task.limits.clone() })
 }
 
-fn name_of(sample: &Sample, place: usize) -> SampleId {
+fn name_of(sample: &TaskSample, place: usize) -> SampleId {
     sample.id.clone().unwrap_or_else(|| SampleId::Int(i64::try_from(place).unwrap_or(i64::MAX - 1) + 1))
 }
 
 /// Two samples with the same name would be one sample to readers of the log.
-fn check_names(samples: &[Arc<Sample>]) -> Result<(), AttemptFault> {
+fn check_names(samples: &[Arc<TaskSample>]) -> Result<(), AttemptFault> {
     let mut names = HashSet::with_capacity(samples.len());
     for (place, sample) in samples.iter().enumerate() {
         let name = name_of(sample, place);

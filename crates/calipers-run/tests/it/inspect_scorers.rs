@@ -1,7 +1,7 @@
 //! Scorers and choices as Inspect AI scores them.
 
 use crate::scripted::{Scripted, answered, none, score, solve, state};
-use calipers_core::{Outcome, Sample, Score, Value};
+use calipers_core::{Outcome, Score, TaskSample, Value};
 use calipers_run::{AttemptFault, ScorerResult};
 use serde_json::{Value as Json, json};
 
@@ -9,9 +9,9 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-fn sample(target: &Json) -> Sample {
+fn sample(target: &Json) -> TaskSample {
     let targets = target.as_array().cloned().unwrap_or_else(|| vec![target.clone()]);
-    targets.iter().fold(Sample::new("question"), |sample, target| sample.target(target.as_str().unwrap()))
+    targets.iter().fold(TaskSample::new("question"), |sample, target| sample.target(target.as_str().unwrap()))
 }
 
 fn scored(judged: Result<ScorerResult, AttemptFault>) -> Result<Score, String> {
@@ -23,7 +23,7 @@ fn scored(judged: Result<ScorerResult, AttemptFault>) -> Result<Score, String> {
 
 #[test]
 fn scorers_agree_with_inspect() {
-    crate::inspect::check("scorer", |vector| {
+    calipers_testing::inspect::check("scorer", |vector| {
         let state = answered(sample(&vector.input["target"]), vector.input["completion"].as_str().unwrap());
         let judged = run(score(&vector.name, vector.params.clone().into(), &state, &Scripted::new(&[])));
         let score = scored(judged)?;
@@ -33,7 +33,7 @@ fn scorers_agree_with_inspect() {
 
 #[test]
 fn choices_agree_with_inspect() {
-    crate::inspect::check("choice", |vector| {
+    calipers_testing::inspect::check("choice", |vector| {
         let texts = (1..=vector.params["n_choices"].as_u64().unwrap()).map(|n| format!("choice {n}"));
         let mut state = state(sample(&vector.input["target"]).choices(texts));
         let model = Scripted::new(&[vector.input["completion"].as_str().unwrap()]);

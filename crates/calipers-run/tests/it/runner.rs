@@ -1,7 +1,7 @@
 //! Runs of small tasks on models that do as each test says.
 
 use async_trait::async_trait;
-use calipers_core::{GenerateConfig, Message, ModelOutput, Sample, SampleId, Score, Transcript, Usage, Value};
+use calipers_core::{GenerateConfig, Message, ModelOutput, SampleId, Score, TaskSample, Transcript, Usage, Value};
 use calipers_run::{
     AnswerCache, AttemptFault, AttemptLimits, AttemptScope, AttemptState, ChannelOptions, FailOnError, Job, Model,
     ModelChannels, ModelError, ModelFault, Request, RunObserver, RunOptions, RunStatus, RunSummary, Scorer,
@@ -149,8 +149,8 @@ impl AsyncStep for PanicOn {
     }
 }
 
-fn samples(count: usize) -> Vec<Arc<Sample>> {
-    (0..count).map(|i| Arc::new(Sample::new(format!("q{i}")).id(format!("s{i}").as_str()))).collect()
+fn samples(count: usize) -> Vec<Arc<TaskSample>> {
+    (0..count).map(|i| Arc::new(TaskSample::new(format!("q{i}")).id(format!("s{i}").as_str()))).collect()
 }
 
 fn task() -> TaskBuilder {
@@ -938,7 +938,7 @@ async fn a_run_that_cannot_begin_says_why() {
     let fault = run(unknown, sender.clone()).await.unwrap_err();
     assert_eq!(fault.to_string(), "model `test/nobody`: no such model");
     let mut twice = job(task(), 1, model);
-    twice.samples = vec![Arc::new(Sample::new("a").id(2)), Arc::new(Sample::new("b"))];
+    twice.samples = vec![Arc::new(TaskSample::new("a").id(2)), Arc::new(TaskSample::new("b"))];
     let fault = run(twice, sender).await.unwrap_err();
     assert!(fault.to_string().starts_with("two samples are called `2`"), "{fault}");
 }

@@ -1,11 +1,8 @@
-//! Reads the reference answers of `testdata/vectors/golden` and compares with them.
-//!
-//! `CALIPERS_VECTORS` names another folder with the same layout, for larger sets.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each test file uses its own part
+//! The reference answers in `testdata/vectors/golden`, and answers compared with them.
 
+use crate::vectors;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::path::PathBuf;
 
 #[derive(Deserialize)]
 struct Family {
@@ -13,11 +10,16 @@ struct Family {
     vectors: Vec<Vector>,
 }
 
+/// A question and its known answer.
 #[derive(Deserialize)]
 pub struct Vector {
+    /// The name that failures show.
     pub name: String,
+    /// What is asked for.
     pub statistic: String,
+    /// How it is asked for.
     pub params: Value,
+    /// The data.
     pub input: Value,
     expected: Map<String, Value>,
     tolerance: Tolerance,
@@ -29,19 +31,12 @@ struct Tolerance {
     rel: f64,
 }
 
-fn folder() -> PathBuf {
-    std::env::var_os("CALIPERS_VECTORS")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/vectors")), PathBuf::from)
-        .join("golden")
-}
-
 /// Runs `answer` on every vector of a family whose statistic is named, and reports all that differ.
 ///
 /// `answer` gives the whole answer as a JSON object; keys that are not expected are ignored.
 pub fn check(family: &str, statistics: &[&str], answer: impl Fn(&Vector) -> Value) {
-    let path = folder().join(family).with_extension("json");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let family: Family = serde_json::from_str(&text).unwrap();
+    let path = vectors::folder().join("golden").join(family).with_extension("json");
+    let family: Family = serde_json::from_value(vectors::read(&path)).unwrap();
     assert_eq!(family.count, family.vectors.len());
     let mut wrong = Vec::new();
     let mut checked = 0;
@@ -76,33 +71,37 @@ fn same(got: &Value, want: &Value, tolerance: &Tolerance) -> bool {
 }
 
 impl Vector {
+    /// A number of the input or the parameters.
     pub fn number(&self, key: &str) -> f64 {
         self.field(key).as_f64().unwrap_or_else(|| panic!("{}: {key} is no number", self.name))
     }
 
+    /// A count of the input or the parameters.
     pub fn count(&self, key: &str) -> u64 {
         self.field(key).as_u64().unwrap_or_else(|| panic!("{}: {key} is no count", self.name))
     }
 
+    /// A list of numbers.
     pub fn numbers(&self, key: &str) -> Vec<f64> {
         self.field(key).as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
     }
 
+    /// A list of counts.
     pub fn counts(&self, key: &str) -> Vec<u64> {
         self.field(key).as_array().unwrap().iter().map(|x| x.as_u64().unwrap()).collect()
     }
 
     /// Labels of any kind as numbers in the order of their first appearance.
     pub fn codes(&self, key: &str) -> Vec<u32> {
-        let mut seen: Vec<&Value> = Vec::new();
-        let place = |seen: &mut Vec<&Value>, label| seen.iter().position(|&other| other == label);
+        let mut distinct: Vec<&Value> = Vec::new();
+        let place = |distinct: &mut Vec<&Value>, label| distinct.iter().position(|&other| other == label);
         let labels = self.input[key].as_array().unwrap();
         labels
             .iter()
             .map(|label| {
-                place(&mut seen, label).unwrap_or_else(|| {
-                    seen.push(label);
-                    seen.len() - 1
+                place(&mut distinct, label).unwrap_or_else(|| {
+                    distinct.push(label);
+                    distinct.len() - 1
                 }) as u32
             })
             .collect()
@@ -115,6 +114,6 @@ impl Vector {
 }
 
 /// A number, or null where there is none.
-pub fn json(number: Result<f64, calipers_stats::Undefined>) -> Value {
+pub fn json<E>(number: Result<f64, E>) -> Value {
     number.map_or(Value::Null, Value::from)
 }

@@ -1,5 +1,4 @@
-//! A local HTTP server that misbehaves on purpose, for the tests of models and for those of whole runs.
-#![allow(dead_code, reason = "each of them uses a part")]
+//! A local HTTP server that misbehaves on request, for the tests of models and of whole runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,9 +8,16 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What the server does with a request.
 #[derive(Clone)]
-pub(crate) enum Reply {
+pub enum Reply {
     /// Answers as a server should.
-    Whole { status: u16, headers: Vec<(&'static str, String)>, body: String },
+    Whole {
+        /// The status code.
+        status: u16,
+        /// Names and values.
+        headers: Vec<(&'static str, String)>,
+        /// The whole body.
+        body: String,
+    },
     /// Promises a body, sends a part of it and resets the connection.
     Reset(String),
     /// Promises a body, sends a part of it and closes.
@@ -28,12 +34,12 @@ pub(crate) enum Reply {
 
 impl Reply {
     /// A JSON answer.
-    pub(crate) fn json(status: u16, body: impl ToString) -> Self {
+    pub fn json(status: u16, body: impl ToString) -> Self {
         Self::whole(status, &[("content-type", "application/json")], body)
     }
 
     /// An answer with headers of its own.
-    pub(crate) fn whole(status: u16, headers: &[(&'static str, &str)], body: impl ToString) -> Self {
+    pub fn whole(status: u16, headers: &[(&'static str, &str)], body: impl ToString) -> Self {
         let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         Self::Whole { status, headers, body: body.to_string() }
     }
@@ -41,22 +47,25 @@ impl Reply {
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub struct Request {
     /// The request line and the headers, in lower case but for the path.
-    pub(crate) head: String,
-    pub(crate) body: String,
+    pub head: String,
+    /// The body as text.
+    pub body: String,
 }
 
-impl Seen {
-    pub(crate) fn json(&self) -> serde_json::Value {
+impl Request {
+    /// The body as JSON.
+    pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).expect("requests are JSON")
     }
 }
 
 /// The server, while it lives.
-pub(crate) struct Server {
-    pub(crate) url: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+pub struct Server {
+    /// Its address.
+    pub url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
     sent: Arc<AtomicUsize>,
     open: Arc<Open>,
     task: tokio::task::JoinHandle<()>,
@@ -64,34 +73,34 @@ pub(crate) struct Server {
 
 impl Server {
     /// A server that replies to each request in turn; the last reply stays.
-    pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let replies: Arc<[Reply]> = replies.into_iter().collect();
-        let (seen, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+        let (requests, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
         let open = Arc::new(Open::default());
-        let state = (seen.clone(), sent.clone(), open.clone());
+        let state = (requests.clone(), sent.clone(), open.clone());
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (replies, (seen, sent, open)) = (replies.clone(), state.clone());
-                tokio::spawn(serve(stream, replies, seen, sent, open));
+                let (replies, (requests, sent, open)) = (replies.clone(), state.clone());
+                tokio::spawn(serve(stream, replies, requests, sent, open));
             }
         });
-        Self { url, seen, sent, open, task }
+        Self { url, requests, sent, open, task }
     }
 
     /// The requests so far.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().expect("no panic in the server").clone()
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests.lock().expect("no panic in the server").clone()
     }
 
     /// The most requests that waited for their answers at the same time.
-    pub(crate) fn most_at_once(&self) -> usize {
+    pub fn most_at_once(&self) -> usize {
         self.open.most.load(Ordering::SeqCst)
     }
 
     /// The bytes of endless bodies that were sent so far.
-    pub(crate) fn sent(&self) -> usize {
+    pub fn sent(&self) -> usize {
         self.sent.load(Ordering::SeqCst)
     }
 }
@@ -112,22 +121,22 @@ struct Open {
 async fn serve(
     mut stream: TcpStream,
     replies: Arc<[Reply]>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     sent: Arc<AtomicUsize>,
     open: Arc<Open>,
 ) {
     while let Some(request) = read(&mut stream).await {
         open.most.fetch_max(open.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         let turn = {
-            let mut seen = seen.lock().expect("no panic in the server");
-            seen.push(request);
-            seen.len() - 1
+            let mut requests = requests.lock().expect("no panic in the server");
+            requests.push(request);
+            requests.len() - 1
         };
         let reply = replies[turn.min(replies.len() - 1)].clone();
         if let Reply::Late(_, wait) = &reply {
             tokio::time::sleep(*wait).await;
         }
-        // Before the answer, so that whoever asks again as soon as it has come is not counted twice.
+        // Before the answer, so that a client that asks again at once is not counted twice.
         open.now.fetch_sub(1, Ordering::SeqCst);
         if write(&mut stream, reply, &sent).await.is_err() {
             return;
@@ -135,7 +144,7 @@ async fn serve(
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Seen> {
+async fn read(stream: &mut TcpStream) -> Option<Request> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -149,7 +158,7 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
     while bytes.len() < whole {
         (stream.read_buf(&mut bytes).await.ok()? > 0).then_some(())?;
     }
-    Some(Seen { head, body: String::from_utf8_lossy(&bytes[end + 4..whole]).into_owned() })
+    Some(Request { head, body: String::from_utf8_lossy(&bytes[end + 4..whole]).into_owned() })
 }
 
 /// Sends a reply. An error ends the connection.

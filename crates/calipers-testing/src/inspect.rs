@@ -1,19 +1,21 @@
-//! Reads the answers of Inspect AI in `testdata/vectors/inspect` and compares with them.
+//! The answers of Inspect AI in `testdata/vectors/inspect`, and answers compared with them.
 //!
-//! `CALIPERS_VECTORS` names another folder with the same layout, for larger sets. Where Inspect's versions differ,
-//! the newer one counts.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each test file uses its own part
+//! Where Inspect's versions differ, the newer one counts.
 
-use calipers_core::{Answer, Value};
+use crate::vectors::{folder, read};
 use serde_json::Value as Json;
-use std::path::PathBuf;
 
 /// A vector of one kind.
 pub struct Vector {
+    /// Where it stands in its file.
     pub id: String,
+    /// The name of the function in Inspect.
     pub name: String,
+    /// The arguments of that function.
     pub params: Json,
+    /// The data.
     pub input: Json,
+    /// The result of Inspect.
     pub expected: Expected,
     relative: f64,
     absolute: f64,
@@ -22,18 +24,10 @@ pub struct Vector {
 /// What Inspect does.
 #[derive(Debug)]
 pub enum Expected {
+    /// It returns this.
     Value(Json),
+    /// It raises an error with this message.
     Error(String),
-}
-
-pub fn folder() -> PathBuf {
-    std::env::var_os("CALIPERS_VECTORS")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/vectors")), PathBuf::from)
-}
-
-pub fn read(path: PathBuf) -> Json {
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 fn vectors(kind: &str) -> Vec<Vector> {
@@ -124,16 +118,6 @@ pub fn float(json: &Json) -> Option<f64> {
     }
 }
 
-/// A value with its non-finite numbers.
-pub fn value(json: &Json) -> Value {
-    match json {
-        Json::Object(object) if object.contains_key("$float") => Value::from(float(json).unwrap()),
-        Json::Array(items) => Value::List(items.iter().map(value).collect()),
-        Json::Object(entries) => Value::Map(entries.iter().map(|(k, v)| (k.as_str().into(), value(v))).collect()),
-        plain => Value::from(plain.clone()),
-    }
-}
-
 /// A number as the vectors write it.
 pub fn number(x: f64) -> Json {
     if x.is_nan() {
@@ -142,28 +126,5 @@ pub fn number(x: f64) -> Json {
         serde_json::json!({"$float": if x > 0.0 { "Infinity" } else { "-Infinity" }})
     } else {
         Json::from(x)
-    }
-}
-
-/// A value as the vectors write it.
-pub fn json(value: &Value) -> Json {
-    match value {
-        Value::Null => Json::Null,
-        Value::Missing => number(f64::NAN),
-        Value::Bool(b) => Json::from(*b),
-        Value::Int(i) => Json::from(*i),
-        Value::Float(x) => number(*x),
-        Value::Text(text) => Json::from(&**text),
-        Value::List(items) => Json::Array(items.iter().map(json).collect()),
-        Value::Map(entries) => Json::Object(entries.iter().map(|(k, v)| (k.to_string(), json(v))).collect()),
-    }
-}
-
-/// An answer with Inspect's placeholders.
-pub fn answer_json(answer: &Answer) -> Json {
-    match answer {
-        Answer::One(figure) => number(figure.inspect_value()),
-        Answer::Named(entries) => Json::Object(entries.iter().map(|(k, v)| (k.clone(), answer_json(v))).collect()),
-        Answer::Listed(figures) => Json::Array(figures.iter().map(|figure| number(figure.inspect_value())).collect()),
     }
 }

@@ -4,6 +4,7 @@ use calipers_core::{
     All, Caveat, Ci, Epochs, Grouped, Labels, Outcome, Plan, Reducer, Results, Samples, accuracy, bootstrap_stderr,
     by_key, ci, mean, quantile, ratio, stderr, stderr_clustered,
 };
+use calipers_render::{caveat_next_step, caveat_sentence};
 
 /// Samples with these scores, one attempt each.
 fn scored<V: Into<Outcome>>(scores: impl IntoIterator<Item = V>) -> Samples {
@@ -44,8 +45,8 @@ fn check(plan: Plan, samples: &Samples, id: &str, text: &str) {
     let results = plan.measure(samples).expect("a valid run");
     let found = all(&results).into_iter().find(|caveat| caveat.id() == id);
     let found = found.unwrap_or_else(|| panic!("no {id} among {:?}", all(&results)));
-    assert_eq!(found.to_string(), text);
-    assert!(!found.next_step().is_empty());
+    assert_eq!(caveat_sentence(found), text);
+    assert!(caveat_next_step(found).is_some());
 }
 
 #[test]
