@@ -87,8 +87,9 @@ fn enumeration_agrees_with_many_resamples() {
         let exact = mean_interval(&values, resampling, two_sided(0.8)).unwrap();
         assert_eq!(exact.resamples, None);
         let resampler = MeanResampler::new(&values, Seed(2)).unwrap();
-        let drawn =
-            resampler.interval(BootstrapKind::Percentile, &resampler.replicates(200_000).unwrap(), two_sided(0.8)).unwrap();
+        let drawn = resampler
+            .interval(BootstrapKind::Percentile, &resampler.replicates(200_000).unwrap(), two_sided(0.8))
+            .unwrap();
         let near =
             |a: Option<f64>, b: Option<f64>| (a.unwrap() - b.unwrap()).abs() < 0.02 * drawn.interval.width().unwrap();
         assert!(near(exact.interval.lower, drawn.interval.lower), "{exact:?} {drawn:?}");
