@@ -113,6 +113,60 @@ pub enum Caveat {
         /// How many.
         attempts: u64,
     },
+    // Of verdicts.
+    /// No gate of a policy blocks.
+    NothingBlocks,
+    /// A policy has thresholds by version, and no version is named.
+    NoVersion,
+    /// Scenarios with fewer attempts than a policy asks for.
+    FewAttempts {
+        /// How many scenarios.
+        scenarios: u64,
+        /// How many attempts each should have.
+        wanted: u64,
+    },
+    /// Names that are probably meant to be one.
+    SimilarNames {
+        /// What they name.
+        kind: NameKind,
+        /// The spellings, each with the number of scenarios that have it; those of the policy may have none.
+        spellings: Vec<(String, u64)>,
+    },
+    /// Attempts of one scenario that disagree about a name; the first one counts.
+    SeveralNames {
+        /// What they name.
+        kind: NameKind,
+        /// The scenarios, each with its names in the order of attempts.
+        scenarios: Vec<(String, Vec<String>)>,
+    },
+    // Of comparisons with a baseline.
+    /// The baseline is old.
+    StaleBaseline {
+        /// Its age in days.
+        days: f64,
+    },
+    /// The baseline is dated in the future.
+    FutureBaseline {
+        /// Its date.
+        date: String,
+        /// How many days ahead that is.
+        days: f64,
+    },
+    /// The baseline was recorded under another version of the policy.
+    BaselinePolicy,
+    /// A policy asks for more than the baseline, which an unchanged agent misses half the time.
+    AboveBaseline,
+}
+
+/// What a name in records and policies is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// The category of a scenario.
+    Category,
+    /// The capability that a scenario is about.
+    Capability,
+    /// A kind of failure.
+    Failure,
 }
 
 impl Caveat {
@@ -136,6 +190,19 @@ impl Caveat {
             Self::NotLookedAt { .. } => "not-looked-at",
             Self::NoScores => "no-scores",
             Self::Errored { .. } => "errored",
+            Self::NothingBlocks => "nothing-blocks",
+            Self::NoVersion => "no-version",
+            Self::FewAttempts { .. } => "few-attempts",
+            Self::SimilarNames { kind: NameKind::Category, .. } => "similar-categories",
+            Self::SimilarNames { kind: NameKind::Capability, .. } => "similar-capabilities",
+            Self::SimilarNames { kind: NameKind::Failure, .. } => "similar-failures",
+            Self::SeveralNames { kind: NameKind::Category, .. } => "several-categories",
+            Self::SeveralNames { kind: NameKind::Capability, .. } => "several-capabilities",
+            Self::SeveralNames { kind: NameKind::Failure, .. } => "several-failures",
+            Self::StaleBaseline { .. } => "stale-baseline",
+            Self::FutureBaseline { .. } => "future-baseline",
+            Self::BaselinePolicy => "baseline-policy",
+            Self::AboveBaseline => "above-baseline",
         }
     }
 
@@ -162,6 +229,7 @@ impl Caveat {
             Self::NoScores => "check that the run is the right one, and that it was scored".into(),
             Self::Errored { attempts: 1 } => "rerun it; an attempt that did not run is neither right nor wrong".into(),
             Self::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong".into(),
+            _ => String::new(),
         }
     }
 }
@@ -205,6 +273,7 @@ impl fmt::Display for Caveat {
             Self::NoScores => f.write_str("no attempt has a score"),
             Self::Errored { attempts: 1 } => f.write_str("one attempt ended in an error"),
             Self::Errored { attempts } => write!(f, "{attempts} attempts ended in an error"),
+            _ => f.write_str(self.id()),
         }
     }
 }

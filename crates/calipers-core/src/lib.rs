@@ -20,7 +20,7 @@ mod verdict;
 mod words;
 
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed, Verdict};
-pub use caveat::Caveat;
+pub use caveat::{Caveat, NameKind};
 pub use data::*;
 pub use error::{Error, ErrorKind, Place};
 pub use excerpt::{Excerpt, printable};

@@ -1,6 +1,6 @@
 //! A number with all that is needed to defend it.
 
-use crate::{Caveat, Tally};
+use crate::{Caveat, ErrorKind, Tally};
 use calipers_stats::Interval;
 use indexmap::IndexMap;
 use std::borrow::Cow;
@@ -36,8 +36,44 @@ pub enum Reason {
     NothingScored,
     /// Another figure that this one is made from has no value.
     Part(String),
+    /// A metric of a formula, or a formula of a formula, has no value.
+    FormulaName {
+        /// The name in the formula.
+        name: String,
+        /// Why it has none, if that is known.
+        why: Option<Box<Undefined>>,
+    },
+    /// A part of a formula has no value although its operands have one.
+    FormulaOperation {
+        /// The part as it is written.
+        part: String,
+        /// What is wrong there.
+        operation: UndefinedOperation,
+    },
+    /// A formula has no value, and none of its parts says why.
+    FormulaValue,
+    /// No scenario has the category.
+    NoScenario {
+        /// The category.
+        category: String,
+    },
+    /// The run does not record what the metric needs.
+    NotRecorded(Box<ErrorKind>),
     /// A reason of its own.
     Other(Cow<'static, str>),
+}
+
+/// Why an operation has no value although its operands have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndefinedOperation {
+    /// It divides by 0.
+    DivisionByZero,
+    /// It takes the root of a negative number.
+    RootOfNegative,
+    /// It takes the logarithm of 0 or of a negative number.
+    LogarithmOfNonPositive,
+    /// Its result is too large, or not a number.
+    NotFinite,
 }
 
 impl Undefined {
@@ -69,6 +105,20 @@ impl fmt::Display for Undefined {
             Reason::Statistic(reason) => reason.fmt(f),
             Reason::NothingScored => f.write_str("no sample has a score"),
             Reason::Part(name) => write!(f, "`{name}` is undefined"),
+            Reason::FormulaName { name, why: Some(why) } => write!(f, "`{name}` is undefined: {why}"),
+            Reason::FormulaName { name, why: None } => write!(f, "`{name}` is undefined"),
+            Reason::FormulaOperation { part, operation } => {
+                let problem = match operation {
+                    UndefinedOperation::DivisionByZero => "divides by 0",
+                    UndefinedOperation::RootOfNegative => "takes the root of a negative number",
+                    UndefinedOperation::LogarithmOfNonPositive => "takes the logarithm of 0 or of a negative number",
+                    UndefinedOperation::NotFinite => "is too large, or not a number",
+                };
+                write!(f, "`{part}` {problem}")
+            }
+            Reason::FormulaValue => f.write_str("the formula has no value"),
+            Reason::NoScenario { category } => write!(f, "no scenario has the category `{category}`"),
+            Reason::NotRecorded(kind) => kind.fmt(f),
             Reason::Other(reason) => f.write_str(reason),
         }
     }

@@ -43,7 +43,7 @@ pub use cost::{cost, total_cost};
 pub use custom::{IntoAnswer, metric};
 pub use evidence::Evidence;
 pub use evidence_query::RunRows;
-pub use figure::{Answer, Figure, Reason, Undefined};
+pub use figure::{Answer, Figure, Reason, Undefined, UndefinedOperation};
 pub use frequency::{categorical, frequency};
 pub use grouped::{All, Grouped, grouped};
 pub use interval::perfect_score_of;

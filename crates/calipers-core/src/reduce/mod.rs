@@ -14,7 +14,7 @@ pub(crate) use rule::Rule;
 
 use crate::data::column::Column;
 use crate::data::scores::{Maps, Row, Scores, Values};
-use crate::{Error, ErrorKind, Labels, Score, Value};
+use crate::{Error, ErrorKind, Labels, Reason, Score, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -221,6 +221,11 @@ impl Reducer {
             }
             _ => format!("`{}` makes no value of the attempts of any sample", self.name),
         }
+    }
+
+    /// Why it makes no value of samples that have at most this many scored attempts.
+    pub fn no_value_reason(&self, attempts: u64) -> Reason {
+        Reason::Other(self.nothing_of(attempts).into())
     }
 
     pub(crate) fn is_rule(&self, wanted: fn(&Rule) -> bool) -> bool {

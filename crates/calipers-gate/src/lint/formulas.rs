@@ -3,7 +3,7 @@
 use super::demand::Demand;
 use super::{Checker, Found};
 use crate::policy::{Arithmetic, Expression, Formula, Level, Node, Rule, Spanned, normalized};
-use calipers_core::Unit;
+use calipers_core::{Reason, Undefined, Unit};
 
 /// Weights that add up to 1 but for rounding.
 const ROUNDING: f64 = 1e-9;
@@ -126,7 +126,9 @@ pub(super) fn undefined(checker: &Checker<'_>) -> Vec<Found> {
             let Some(why) = never.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) else {
                 return;
             };
-            let message = format!("`{}` {why}, whatever the metrics are", formula.value.written(part));
+            let written = formula.value.written(part).to_owned();
+            let why = Undefined::new(Reason::FormulaOperation { part: written, operation: why }, f64::NAN);
+            let message = format!("{why}, whatever the metrics are");
             let fix = "correct the formula: as it is, what rests on it is never decided";
             found.push(Found::error(message, fix).at(&formula.value.place(&formula.span, part)));
         });

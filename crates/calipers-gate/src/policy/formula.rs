@@ -1,6 +1,7 @@
 //! Formulas over metrics: `accuracy × 0.3 + safety_rate × 0.4`, `final_score ≥ 0.85 AND safety_rate = 1.0`.
 
 use super::{Comparison, Span};
+use calipers_core::UndefinedOperation;
 use std::ops::Range;
 
 /// A formula, as it was written and as it was understood.
@@ -240,7 +241,7 @@ impl Expression {
 
     /// The innermost part that has no value although all in it has one, and what is wrong there; none if all has a value, or
     /// if a name has none.
-    pub fn without_value(&self, value_of: &dyn Fn(&str) -> Option<f64>) -> Option<(&Self, &'static str)> {
+    pub fn without_value(&self, value_of: &dyn Fn(&str) -> Option<f64>) -> Option<(&Self, UndefinedOperation)> {
         if self.value(value_of).is_some() {
             return None;
         }
@@ -254,11 +255,13 @@ impl Expression {
             return part.without_value(value_of);
         }
         let why = match &self.node {
-            Node::Arithmetic(Arithmetic::Divide, _, y) if y.value(value_of) == Some(0.0) => "divides by 0",
-            Node::Call(Function::Sqrt, _) => "takes the root of a negative number",
-            Node::Call(Function::Log, _) => "takes the logarithm of what is not above 0",
+            Node::Arithmetic(Arithmetic::Divide, _, y) if y.value(value_of) == Some(0.0) => {
+                UndefinedOperation::DivisionByZero
+            }
+            Node::Call(Function::Sqrt, _) => UndefinedOperation::RootOfNegative,
+            Node::Call(Function::Log, _) => UndefinedOperation::LogarithmOfNonPositive,
             Node::Compare(..) | Node::And(..) | Node::Or(..) | Node::Not(_) => return None,
-            _ => "is too large a number, or none",
+            _ => UndefinedOperation::NotFinite,
         };
         Some((self, why))
     }

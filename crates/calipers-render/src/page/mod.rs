@@ -167,7 +167,7 @@ fn first_screen(report: &PageReport) -> Markup {
 /// The verdict and what decided it; without a policy, what there is.
 fn verdict(report: &PageReport) -> Markup {
     let (class, word, sentence_of) = match (&report.gate, &report.compare) {
-        (Some(gate), _) => (gate.verdict.name(), gate.verdict.name(), gate.decided_by.clone()),
+        (Some(gate), _) => (gate.verdict.name(), gate.verdict.name(), gate_decision(gate)),
         (None, Some(compare)) => {
             let word = match compare.verdict {
                 Verdict::Pass => "no regression",
