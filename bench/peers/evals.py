@@ -63,7 +63,8 @@ INTRODUCTION = """\
 # Benchmarks of evaluations
 
 `calipers eval` beside [Inspect AI](https://inspect.aisi.org.uk) on the same task, log included, after checking that both
-find the same accuracy (to 1e-9). This file is written by `cargo xtask bench eval --write FILE --date DATE` and not by hand.
+find the same accuracy (to 1e-9). This file is written by `cargo xtask bench eval
+--write bench/reports/evaluations.md --date DATE` and not by hand.
 
 *How to read it.* `ours` is the wall time of a fresh process from its start to its end, the least of {rounds} rounds, beside
 the CPU time of all its threads and its peak memory. Inspect runs once; its time is that of `eval()` alone, without the

@@ -283,7 +283,7 @@ INTRODUCTION = """\
 
 Whole commands of ours beside [Inspect AI](https://inspect.aisi.org.uk), [polars](https://pola.rs) and
 [DuckDB](https://duckdb.org) on the same files, after checking that the answers agree (to 1e-9). This file is written by
-`cargo xtask bench files --write FILE --date DATE` and not by hand.
+`cargo xtask bench files --write bench/reports/files.md --date DATE` and not by hand.
 
 *How to read it.* Sides take turns; times are the least of all rounds (3 of Inspect, 9 to 20 of all others), with the
 files in the cache of the system. `ours` is the wall time of a fresh process from its start to its end, beside the CPU

@@ -1,4 +1,4 @@
-//! What was measured, for the terminal and for BENCHMARKS.md.
+//! What was measured, for the terminal and for bench/reports/statistics.md.
 
 use crate::cases::Data;
 use crate::clock::Times;
@@ -156,11 +156,11 @@ impl Report {
 }
 
 const INTRODUCTION: &str = "\
-# Benchmarks
+# Benchmarks of statistics
 
 Our speed beside that of [Inspect AI](https://inspect.aisi.org.uk) and of [numpy](https://numpy.org), on the same data,
-after checking that the answers agree (to 1e-9; bootstraps to 10 %). This file is written by `cargo xtask bench --
---write BENCHMARKS.md --date DATE` and not by hand.
+after checking that the answers agree (to 1e-9; bootstraps to 10 %). This file is
+written by `cargo xtask bench -- --write bench/reports/statistics.md --date DATE` and not by hand.
 
 *How to read it.* Times are CPU times of one thread, the least of several runs; `ratio` is the peer's time over ours,
 `of medians` the same from the medians of the runs. Each side works on its own ready-made objects: Inspect on lists of

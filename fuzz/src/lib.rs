@@ -1,11 +1,11 @@
 //! What the targets share. Whatever the bytes, reading and scoring end in an answer or an error, never in a panic.
 
-use calipers::io::{Run, Source, panic_is_caught, read};
+use calipers::io::{RecordedRun, Source, panic_is_caught, read};
 use calipers::score::{Options, score};
 use std::sync::Once;
 
 /// Reads bytes in a format, or in the one that recognises them.
-pub fn read_as(name: &str, bytes: &[u8], format: Option<&str>) -> Vec<Run> {
+pub fn read_as(name: &str, bytes: &[u8], format: Option<&str>) -> Vec<RecordedRun> {
     quiet_caught_panics();
     match read(&Source::bytes(name, bytes), format) {
         Ok(runs) => runs,
@@ -17,7 +17,7 @@ pub fn read_as(name: &str, bytes: &[u8], format: Option<&str>) -> Vec<Run> {
 }
 
 /// Scores runs as `calipers score` does, with and without Inspect's answers.
-pub fn score_all(runs: Vec<Run>) {
+pub fn score_all(runs: Vec<RecordedRun>) {
     for run in runs {
         for inspect in [false, true] {
             let options = Options { inspect, keep_reductions: true, ..Options::default() };

@@ -25,6 +25,7 @@ takes its time.
 The Python peers live in a private environment, target/bench-venv, which is made on first use and needs `python3` and
 the network. Its versions are printed and kept in target/bench-venv/versions.txt; delete the folder to renew it.
 ARGS go to the bench program; `cargo xtask bench -- --help` and `cargo xtask bench files --help` list them.
+The reports in bench/reports are written with `--write FILE --date DATE`; each says on its first lines how.
 ";
 
 /// The peers by the names that both `pip` and the metadata of Python use.

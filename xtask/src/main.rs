@@ -6,10 +6,14 @@
 mod bench;
 mod calibrate;
 mod checks;
+mod dependencies;
 mod fuzz;
+mod markdown;
 mod page;
+mod platforms;
 mod process;
 mod python;
+mod site;
 mod suites;
 mod test;
 mod vectors;
@@ -28,6 +32,8 @@ commands:
   calibrate [NAME]  simulate known truths and count how often the intervals and gates keep their promise
   bench [ARGS]      compare speed with peers on the same data
   fuzz [TARGET]     feed the readers damaged files
+  platforms         type-check for macOS and Windows, where the targets are installed
+  site              build the site from docs/, and check its links
 
 `cargo xtask COMMAND --help` says more.
 ";
@@ -38,12 +44,14 @@ struct Command {
     run: fn(&Path, &[String]) -> Result<(), Failure>,
 }
 
-const COMMANDS: [Command; 5] = [
+const COMMANDS: [Command; 7] = [
     Command { name: "test", help: test::HELP, run: test::run },
     Command { name: "vectors", help: vectors::HELP, run: vectors::run },
     Command { name: "calibrate", help: calibrate::HELP, run: calibrate::run },
     Command { name: "bench", help: bench::HELP, run: bench::run },
     Command { name: "fuzz", help: fuzz::HELP, run: fuzz::run },
+    Command { name: "platforms", help: platforms::HELP, run: platforms::run },
+    Command { name: "site", help: site::HELP, run: site::run },
 ];
 
 /// Why a command stopped.
@@ -109,7 +117,16 @@ mod tests {
 
     #[test]
     fn a_wrong_command_line_is_a_usage_error() {
-        for line in ["", "tests", "test --quick", "vectors a b", "vectors --all", "fuzz nothing"] {
+        for line in [
+            "",
+            "tests",
+            "test --quick",
+            "vectors a b",
+            "vectors --all",
+            "fuzz nothing",
+            "site docs",
+            "platforms linux",
+        ] {
             let args: Vec<String> = line.split_whitespace().map(String::from).collect();
             assert!(matches!(dispatch(&args), Err(Failure::Usage(_))), "{line}");
         }

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
 use crate::checks::{self, Repository};
-use crate::{Failure, page, process, python, suites};
+use crate::{Failure, dependencies, page, process, python, suites};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -25,11 +25,14 @@ steps:
   doc-tests     the examples in the documentation
   inspect       numbers and logs held against Inspect itself, in both directions; skipped without Python or network
   page          the page of `calipers report` in a headless Chromium; skipped without Chromium or Python
+  dependencies  licences and sources of all dependencies by deny.toml, with cargo-deny where it is installed
+  advisories    no dependency has a known vulnerability; skipped without cargo-deny or its database
   paths         no file names a folder of somebody's machine
   unfinished    no placeholder macros in Rust code
   code-map      ARCHITECTURE.md names every crate
   layers        the inner crates depend on no outer crate
   links         relative links in Markdown lead to a file
+  summary       docs/SUMMARY.md lists every page of docs/ once
 ";
 
 /// The version whose numbers ours are held against.
@@ -67,6 +70,11 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
         // The tests have built the program.
         Ok(mut command) => gate.command("page", &mut command),
         Err(missing) => gate.skip("page", &missing),
+    }
+    gate.step("dependencies", "licences and sources by deny.toml", || dependencies::check(root));
+    match dependencies::fetch_advisories(root) {
+        Ok(()) => gate.step("advisories", "no known vulnerability", || dependencies::check_advisories(root)),
+        Err(missing) => gate.skip("advisories", &missing),
     }
 
     let repository = Repository::read(root).map_err(|cause| Failure::Failed(format!("reading the files: {cause}")))?;

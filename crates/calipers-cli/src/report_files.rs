@@ -1,7 +1,7 @@
 //! Reports in files: `--output FORM=FILE`.
 
 use crate::exit::Failure;
-use calipers::io::Output;
+use calipers::io::OutputFile;
 use std::path::{Path, PathBuf};
 
 /// A form that a report can be written in, by its names: the first is the one that hints use.
@@ -30,11 +30,11 @@ struct Wanted<'a, T> {
 
 impl<'a, T: Copy> Asked<'a, T> {
     /// The reports to write, opened. Those of an earlier run are gone: without a verdict there is none to read.
-    pub(crate) fn open(&self) -> Result<Vec<(T, Output)>, Failure> {
+    pub(crate) fn open(&self) -> Result<Vec<(T, OutputFile)>, Failure> {
         let wanted = self.wanted()?;
         let open = |one: &Wanted<'_, T>| match one.file {
-            "-" => Ok((one.form, Output::stdout())),
-            file => Output::create(file, true).map(|output| (one.form, output)),
+            "-" => Ok((one.form, OutputFile::stdout())),
+            file => OutputFile::create(file, true).map(|output| (one.form, output)),
         };
         let opened: Vec<_> = wanted.iter().map(open).collect();
         for (_, output) in opened.iter().flatten() {

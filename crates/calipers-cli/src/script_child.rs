@@ -6,7 +6,7 @@
 
 use crate::exit::{self, Failure, INPUT};
 use calipers::Registry;
-use calipers::script::{Watch, is_about_memory};
+use calipers::script::{ScriptWatchdog, is_about_memory};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
@@ -145,12 +145,12 @@ fn was_killed(_: ExitStatus) -> bool {
 }
 
 /// Ends the process when a script does not stop by itself, or when nobody waits for the answer any more.
-pub(crate) fn watch(watch: Watch, seconds: u64) {
+pub(crate) fn watch(watch: ScriptWatchdog, seconds: u64) {
     watch_and(watch, seconds, || {});
 }
 
 /// The same, with something to do first when nobody waits any more.
-pub(crate) fn watch_and(watch: Watch, seconds: u64, when_alone: impl Fn() + Send + 'static) {
+pub(crate) fn watch_and(watch: ScriptWatchdog, seconds: u64, when_alone: impl Fn() + Send + 'static) {
     if !is_child() {
         return;
     }

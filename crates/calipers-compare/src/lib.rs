@@ -9,8 +9,8 @@ mod compare;
 pub mod sizing;
 
 pub use compare::{
-    AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareProvenance, CompareQuestion,
-    CompareReport, CompareSettings, ComparedRun, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding,
-    Matching, MetricComparison, RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges, SamplePair,
-    compare,
+    AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareDecision, CompareProvenance,
+    CompareQuestion, CompareReport, CompareSettings, ComparedRun, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
+    MarginStanding, Matching, MetricComparison, MetricPlace, RankedRun, Ranking, RunComparison, RunOrigin,
+    SampleChange, SampleChanges, SamplePair, TestMethod, compare,
 };

@@ -11,6 +11,9 @@ mod caveat;
 mod data;
 mod error;
 mod excerpt;
+mod gate_caveat;
+mod incomparable;
+mod interim_text;
 pub mod metric;
 pub mod plan;
 pub mod reduce;
@@ -20,10 +23,12 @@ mod verdict;
 mod words;
 
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed, Verdict};
-pub use caveat::{Caveat, NameKind};
+pub use caveat::Caveat;
 pub use data::*;
 pub use error::{Error, ErrorKind, Place};
 pub use excerpt::{Excerpt, printable};
+pub use gate_caveat::{GateCaveat, NameKind};
+pub use incomparable::{Incomparable, RunSide};
 pub use metric::*;
 pub use plan::{
     Epochs, IntoReducers, MetricResult, MetricSpec, Partial, Plan, RecordedResult, Reduction, Report, Results,

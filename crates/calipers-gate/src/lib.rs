@@ -20,7 +20,10 @@ mod weighted_score;
 pub use baseline::{Baseline, BaselineMetric, BaselineScenario};
 pub use gate_rule::GateRule;
 pub use judge::{Case, Fault, judge, record};
-pub use lint::{Draft, Finding, Severity, lint, lint_ids};
+pub use lint::{
+    AgentChance, BlockingLint, ChanceLint, Draft, EvidenceCount, EvidenceUnit, Finding, FormulaLint, Lint, NameLint,
+    ScenarioLint, Severity, ThresholdLint, UnmatchedName, WrittenAmount, lint, lint_ids,
+};
 pub use raise::{KeptReason, NewThreshold, Raise, RaiseOptions, WritingObstacle, raise};
 pub use reason::{
     BaselineDifference, BaselineReason, BlockingFailure, ConditionReason, ConfidenceBound, CoverageReason,

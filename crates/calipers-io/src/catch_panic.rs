@@ -28,18 +28,18 @@ pub fn panic_is_caught() -> bool {
 }
 
 /// Reads, and makes an error of a panic. `what` names the data, as in `the Parquet data`.
-pub(crate) fn guarded<T>(
+pub(crate) fn read_catching_panic<T>(
     source: &Source,
     what: &str,
     read: impl FnOnce() -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
-    caught(read).unwrap_or_else(|text| {
+    catch_panic(read).unwrap_or_else(|text| {
         Err(source.error(format!("{what} is damaged: {text}")).hint("write or copy the file again"))
     })
 }
 
 /// Does something with a library that may panic, and gives the text of its panic.
-pub(crate) fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn catch_panic<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     let before = GUARDED.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(read));
     GUARDED.set(before);
@@ -58,11 +58,11 @@ mod tests {
         let source = Source::bytes("table", *b"");
         let read = || -> Result<(), ReadError> {
             assert!(panic_is_caught());
-            guarded(&source, "the inner data", || Ok(())).expect("nothing is wrong with it");
+            read_catching_panic(&source, "the inner data", || Ok(())).expect("nothing is wrong with it");
             assert!(panic_is_caught(), "the outer guard still stands");
             panic!("page {} is cut off", 3);
         };
-        let error = guarded(&source, "the data", read).expect_err("it panics");
+        let error = read_catching_panic(&source, "the data", read).expect_err("it panics");
         assert_eq!(error.what(), "the data is damaged: page 3 is cut off");
         assert!(!panic_is_caught());
     }

@@ -11,14 +11,14 @@ use std::ops::Range;
 pub struct ReadError {
     what: String,
     source: String,
-    place: Option<Place>,
+    place: Option<FilePlace>,
     excerpt: Option<Box<Excerpt>>,
     hint: Option<String>,
 }
 
 /// Where in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FilePlace {
     /// A line, from 1.
     Line(u64),
     /// A row of a table, from 1.
@@ -29,7 +29,7 @@ pub enum Place {
     Path(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
@@ -48,7 +48,7 @@ impl ReadError {
 
     /// At this place.
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: FilePlace) -> Self {
         self.place.get_or_insert(place);
         self
     }
@@ -56,12 +56,12 @@ impl ReadError {
     /// At this line.
     #[must_use]
     pub fn at_line(self, line: u64) -> Self {
-        self.at(Place::Line(line))
+        self.at(FilePlace::Line(line))
     }
 
     /// With the line that it is about, and a part of it underlined that is given in bytes.
     #[must_use]
-    pub(crate) fn underlined(mut self, line: &[u8], part: Range<usize>) -> Self {
+    pub(crate) fn with_excerpt(mut self, line: &[u8], part: Range<usize>) -> Self {
         let characters = |bytes: usize| String::from_utf8_lossy(&line[..bytes.min(line.len())]).chars().count();
         let part = characters(part.start)..characters(part.end);
         let excerpt = || Box::new(Excerpt::new("", None, &String::from_utf8_lossy(line), part));
@@ -71,8 +71,8 @@ impl ReadError {
 
     /// The same error in a part that begins this many lines further down.
     #[must_use]
-    pub(crate) fn moved(mut self, lines: u64) -> Self {
-        if let Some(Place::Line(line)) = &mut self.place {
+    pub(crate) fn move_down(mut self, lines: u64) -> Self {
+        if let Some(FilePlace::Line(line)) = &mut self.place {
             *line += lines;
         }
         self
@@ -81,7 +81,7 @@ impl ReadError {
     /// In this member of an archive.
     #[must_use]
     pub fn in_member(self, member: impl Into<String>) -> Self {
-        self.at(Place::Member(member.into()))
+        self.at(FilePlace::Member(member.into()))
     }
 
     /// With what to do about it.
@@ -105,7 +105,7 @@ impl ReadError {
 
     /// The place in the file, if it is known.
     #[must_use]
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&FilePlace> {
         self.place.as_ref()
     }
 }
@@ -129,7 +129,7 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 /// What the system says of a file, in the words of our messages.
-pub(crate) fn told(error: &std::io::Error) -> String {
+pub(crate) fn explain_io_error(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }

@@ -254,8 +254,8 @@ fn sparks(flaky: &[SampleChange], screen: Screen, ink: Ink) -> String {
 fn spark(told: AttemptCounts, ink: Ink) -> String {
     const MOST: u64 = 10;
     let letters = ink.letters();
-    let total = told.told.min(MOST);
-    let passed = match told.told {
+    let total = told.scored.min(MOST);
+    let passed = match told.scored {
         0 => 0,
         all if all <= MOST => told.passed,
         // What is neither all nor nothing does not look like it.

@@ -28,15 +28,19 @@ mod words;
 pub use compare::{COMPARE_MARKER, COMPARE_SCHEMA, compare_json, compare_markdown, compare_text};
 pub use forest::{Ink, compare_plot, gate_plot, results_plot};
 pub use gate::{
-    GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown, gate_reason, gate_text,
+    GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown,
+    gate_reason, gate_rule, gate_text,
 };
 pub use numbers::number;
 pub use outcome_words::shortcoming_sentence;
 pub use page::page_html;
 pub use plan::{PLAN_SCHEMA, plan_json, plan_text};
 pub use policy::{
-    FINDINGS_SCHEMA, Findings, RAISE_SCHEMA, Raised, baseline_text, findings_json, findings_text, raise_json,
-    raise_text,
+    FINDINGS_SCHEMA, Findings, RAISE_SCHEMA, Raised, baseline_text, finding_fix, finding_message, findings_json,
+    findings_text, raise_json, raise_text,
 };
 pub use results::{RESULTS_SCHEMA, SCHEMA, results_json, results_text};
 pub use screen::{Screen, Style};
+pub use words::{
+    caveat_next_step, caveat_sentence, pluralize, reason_sentence, statistic_reason_sentence, undefined_sentence,
+};

@@ -34,6 +34,11 @@ pub fn number(x: f64) -> String {
 /// One failure among a million is still told from none.
 const NEAR_ONE_DIGITS: usize = 6;
 
+/// With this many decimals.
+pub(crate) fn decimals(x: f64, places: usize) -> String {
+    format!("{x:.places$}")
+}
+
 /// A level as a percentage: `95 %`, `99.9 %`.
 pub(crate) fn percent(level: f64) -> String {
     let digits = format!("{:.6}", level * 100.0);
@@ -430,9 +435,19 @@ mod tests {
             assert_eq!(value_text(unit, x), want);
         }
         assert_eq!(value_beside(Unit::Milliseconds, 812.0, 5000.0), "0.81 s");
-        assert_eq!(value_beside(Unit::Rate, 0.84996, 0.85), "84.996 %");
-        assert_eq!(value_beside(Unit::Rate, 0.85, 0.85), "85 %");
-        assert_eq!(value_beside(Unit::Plain, 0.84996, 0.85), "0.84996");
+        for (unit, value, threshold, want) in [
+            (Unit::Rate, 0.999_894, 0.9999, "99.989 %"),
+            (Unit::Rate, 0.999_904, 0.9999, "99.9904 %"),
+            (Unit::Rate, 0.849_96, 0.85, "84.996 %"),
+            (Unit::Rate, 0.85, 0.85, "85 %"),
+            (Unit::Rate, 0.1 + 0.2, 0.3, "30 %"),
+            (Unit::Milliseconds, 5000.4, 5000.0, "5.0004 s"),
+            (Unit::Plain, 0.849_97, 0.85, "0.84997"),
+            (Unit::Plain, 0.7, 0.85, "0.7"),
+            (Unit::Usd, 0.050_02, 0.05, "$0.05002"),
+        ] {
+            assert_eq!(value_beside(unit, value, threshold), want);
+        }
         assert_eq!(threshold_text(Unit::Milliseconds, 5000.0), "5 s");
         assert_eq!(threshold_text(Unit::Rate, 1.0 / 3.0), "33.3 %");
         assert_eq!(threshold_text(Unit::Usd, 0.05), "$0.05");

@@ -1,28 +1,370 @@
-//! Sentences that several reports share.
+//! Sentences that several reports share: caveats with their next steps, reasons why a figure has no value, and plurals.
+//!
+//! Statistics, metrics, gates and comparisons hold data; what it means in words is said here or in the `words.rs` of a report.
 
 use crate::gate::caveat_words::gate_caveat;
-use calipers_core::{Caveat, Reason, Undefined};
+use crate::numbers::{count, decimals};
+use calipers_core::stats::{Allowed, Goal, Quantity, StatisticCaveat, Undefined as NoStatistic};
+use calipers_core::{Caveat, Reason, Undefined, UndefinedOperation, UnmetCondition};
+use std::fmt::Display;
+
+/// A count with its noun: `1 scenario`, `2 scenarios`.
+///
+/// ```
+/// use calipers_render::pluralize;
+///
+/// assert_eq!(pluralize(1, "required scenario"), "1 required scenario");
+/// assert_eq!(pluralize(0, "day"), "0 days");
+/// ```
+#[must_use]
+pub fn pluralize(count: impl Display, noun: &str) -> String {
+    let count = count.to_string();
+    if count == "1" { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
 
 /// What a caveat says.
+///
+/// ```
+/// use calipers_core::{Plan, Samples, accuracy};
+/// use calipers_render::{caveat_next_step, caveat_sentence};
+///
+/// let mut samples = Samples::new();
+/// for id in 1..=5 {
+///     samples.push(id).score("safety", "C");
+/// }
+/// let results = Plan::new().metrics([accuracy()]).measure(&samples)?;
+/// let caveat = &results.figure("safety", "accuracy").expect("asked for").caveats[0];
+/// assert_eq!(caveat_sentence(caveat), "5 of 5: the true rate may be as low as 54.9 %");
+/// assert_eq!(caveat_next_step(caveat), Some("report the bound, or add samples".to_owned()));
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
 #[must_use]
 pub fn caveat_sentence(caveat: &Caveat) -> String {
-    gate_caveat(caveat).map_or_else(|| caveat.to_string(), |(sentence, _)| sentence)
+    match caveat {
+        Caveat::Statistic(caveat) => statistic_sentence(caveat),
+        Caveat::PerfectScore { n, worth, passed, bound } => {
+            let (count, side) = if *passed { (n, "low") } else { (&0, "high") };
+            let weighed = if worth == n { String::new() } else { format!(", worth {worth} by their weights") };
+            format!("{count} of {n}{weighed}: the true rate may be as {side} as {} %", decimals(bound * 100.0, 1))
+        }
+        Caveat::Missing { missing, range: Some((low, high)) } => {
+            let them = if *missing == 1 { "it" } else { "them" };
+            let (low, high) = (decimals(*low, 3), decimals(*high, 3));
+            format!("{missing} without a score: with {them} the mean lies between {low} and {high}")
+        }
+        Caveat::Missing { missing, range: None } => format!("{missing} without a score"),
+        Caveat::PooledAttempts { attempts, samples } => {
+            format!("{attempts} attempts of {} are counted as independent", pluralize(samples, "sample"))
+        }
+        Caveat::IgnoresClusters { key } => format!("ignores that samples with the same `{key}` go together"),
+        Caveat::MeanOfErrors { stratified: Some(error) } => {
+            format!("a mean of standard errors; that of the mean of the groups is {}", decimals(*error, 4))
+        }
+        Caveat::MeanOfErrors { stratified: None } => "a mean of standard errors is no standard error".into(),
+        Caveat::OutsideUnit { min, max } => format!("scores from {min} to {max} make no share"),
+        Caveat::BootstrapDivisor { stderr } => {
+            format!("a bootstrap divides by n; the standard error is {}", decimals(*stderr, 6))
+        }
+        Caveat::ShareByT { n } => format!("a t interval of {n} scores that are 0 or 1 covers too rarely"),
+        Caveat::ModeTies { samples } => format!("{} no single commonest score", samples_have(*samples)),
+        Caveat::TooFewAttempts { reducer, samples } => {
+            format!("{} too few scored attempts for `{reducer}`", samples_have(*samples))
+        }
+        Caveat::UnmatchedKey { key, .. } => format!("the metric key `{key}` matches no score"),
+        Caveat::UnknownLabels { example } => format!("labels such as `{example}` were counted as 0"),
+        Caveat::NotLookedAt { scorer, samples } => {
+            let are = if *samples == 1 { "is" } else { "are" };
+            format!("{} no score by `{scorer}` and {are} in none of its figures", samples_have(*samples))
+        }
+        Caveat::NoScores => "no attempt has a score".into(),
+        Caveat::Errored { attempts: 1 } => "one attempt ended in an error".into(),
+        Caveat::Errored { attempts } => format!("{attempts} attempts ended in an error"),
+        Caveat::Gate(caveat) => gate_caveat(caveat).0,
+    }
 }
 
 /// One thing to do about a caveat, if there is something to do.
 #[must_use]
+#[expect(clippy::unnecessary_wraps, reason = "caveats of gates and comparisons may have no next step")]
 pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
-    Some(gate_caveat(caveat).map_or_else(|| caveat.next_step(), |(_, next_step)| next_step))
+    let step = match caveat {
+        Caveat::Statistic(caveat) => statistic_next_step(caveat),
+        Caveat::PerfectScore { .. } => "report the bound, or add samples",
+        Caveat::Missing { missing: 1, .. } => "find out why it has no score; judge by the worse end",
+        Caveat::Missing { .. } => "find out why they have no score; judge by the worse end",
+        Caveat::PooledAttempts { .. } => "reduce the attempts first, for example with `mean`",
+        Caveat::IgnoresClusters { key } => {
+            return Some(format!("use `ci(cluster=\"{key}\")` or `stderr(cluster=\"{key}\")`"));
+        }
+        Caveat::MeanOfErrors { stratified: Some(_) } => "report that error instead",
+        Caveat::MeanOfErrors { stratified: None } => "give every group at least two samples",
+        Caveat::OutsideUnit { .. } => "use `mean`, or map the scores to [0, 1]",
+        Caveat::BootstrapDivisor { .. } => "report `stderr` for a mean",
+        Caveat::ShareByT { .. } => "use `ci_wilson`",
+        Caveat::ModeTies { .. } => "use an odd number of attempts, or the reducer `majority`",
+        Caveat::TooFewAttempts { .. } => "run more attempts, or ask for a smaller k",
+        Caveat::UnmatchedKey { known, .. } => return Some(format!("the keys are {}", known.join(", "))),
+        Caveat::UnknownLabels { .. } => "map the label to a number",
+        Caveat::NotLookedAt { .. } => "check that the scorer ran on all samples",
+        Caveat::NoScores => "check that the run is the right one, and that it was scored",
+        Caveat::Errored { attempts: 1 } => "rerun it; an attempt that did not run is neither right nor wrong",
+        Caveat::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong",
+        Caveat::Gate(caveat) => return Some(gate_caveat(caveat).1),
+    };
+    Some(step.to_owned())
+}
+
+fn samples_have(samples: u64) -> String {
+    if samples == 1 { "one sample has".into() } else { format!("{samples} samples have") }
+}
+
+fn statistic_sentence(caveat: &StatisticCaveat) -> String {
+    let percent = |share: f64| decimals(share * 100.0, 0);
+    match caveat {
+        StatisticCaveat::FewClusters { clusters } => format!("only {clusters} clusters"),
+        StatisticCaveat::DominantCluster { share } => format!("one cluster holds {} % of the values", percent(*share)),
+        StatisticCaveat::ClusteredBelowNaive { clustered, naive } => {
+            let (clustered, naive) = (decimals(*clustered, 4), decimals(*naive, 4));
+            format!("the clustered error {clustered} is below the plain one {naive}")
+        }
+        StatisticCaveat::NoSpread { n } => format!("all {n} values are alike, which is not certainty"),
+        StatisticCaveat::SmallSample { n, need } => format!("{n} values are few for this interval (from {need} on)"),
+        StatisticCaveat::NoBound { n, need } => {
+            format!(
+                "a two-sided interval has both ends from {need} values on, there are {n}; one side alone needs fewer"
+            )
+        }
+        StatisticCaveat::FewAttempts { attempts, k } => format!("{attempts} attempts are few for k = {k}"),
+        StatisticCaveat::FewResamples { resamples, need } => {
+            format!("{resamples} resamples are few for an end point (from {need} on)")
+        }
+        StatisticCaveat::NoAcceleration => "BCa is undefined here, percentiles were used".into(),
+        StatisticCaveat::ExtremePrevalence { prevalence } => {
+            format!("{} % of the ratings are one category", percent(*prevalence))
+        }
+        StatisticCaveat::NoisyDenominator { variation } => {
+            format!("the denominator varies by {} %", percent(*variation))
+        }
+        StatisticCaveat::IdenticalAttempts => "attempts of the same sample never differ".into(),
+    }
+}
+
+fn statistic_next_step(caveat: &StatisticCaveat) -> &'static str {
+    match caveat {
+        StatisticCaveat::FewClusters { .. } | StatisticCaveat::DominantCluster { .. } => {
+            "use the CR2 error with Satterthwaite's degrees of freedom, or add clusters"
+        }
+        StatisticCaveat::ClusteredBelowNaive { .. } => "judge by the larger of the two errors",
+        StatisticCaveat::NoSpread { .. } => "read the exact bound instead of ± 0, or add samples",
+        StatisticCaveat::SmallSample { .. } => "add samples, or use an exact or bootstrap interval",
+        StatisticCaveat::NoBound { .. } => "add samples, or gate on the share of values within the limit",
+        StatisticCaveat::FewAttempts { .. } => "run at least twice as many attempts as k",
+        StatisticCaveat::FewResamples { .. } => "draw more resamples",
+        StatisticCaveat::NoAcceleration => "use an exact interval if there is one",
+        StatisticCaveat::ExtremePrevalence { .. } => "report the raw agreement and the prevalence beside it",
+        StatisticCaveat::NoisyDenominator { .. } => "add samples, or bootstrap the ratio",
+        StatisticCaveat::IdenticalAttempts => "spend the budget on more samples, not on more attempts",
+    }
 }
 
 /// Why a figure has no value.
+///
+/// ```
+/// use calipers_core::{Plan, Samples, stderr};
+/// use calipers_render::undefined_sentence;
+///
+/// let mut samples = Samples::new();
+/// samples.push(1).score("judge", "C");
+/// let results = Plan::new().metrics([stderr()]).measure(&samples)?;
+/// let figure = results.figure("judge", "stderr").expect("asked for");
+/// assert_eq!(undefined_sentence(figure.value.as_ref().unwrap_err()), "needs at least 2 values, has 1");
+/// # Ok::<(), calipers_core::Error>(())
+/// ```
 #[must_use]
 pub fn undefined_sentence(undefined: &Undefined) -> String {
-    undefined.to_string()
+    reason_sentence(undefined.reason())
 }
 
 /// The same, from the reason alone.
 #[must_use]
 pub fn reason_sentence(reason: &Reason) -> String {
-    Undefined::new(reason.clone(), f64::NAN).to_string()
+    match reason {
+        Reason::Statistic(reason) => statistic_reason_sentence(reason),
+        Reason::NothingScored => "no sample has a score".into(),
+        Reason::Part(name) => format!("`{name}` is undefined"),
+        Reason::SeveralFigures { metric } => format!("`{metric}` has several figures, which have no mean"),
+        Reason::NoMatch(conditions) => no_match_sentence(conditions),
+        Reason::NoCorrectness => "no record says whether its answer is correct".into(),
+        Reason::NoOutcome => "no record says whether it passed: neither `passed`, nor behaviours, nor a score".into(),
+        Reason::NoBehaviors => "no record has behaviours: `expected_behaviors`, `must_not` or `violations`".into(),
+        Reason::NoTokenCounts => "no score has `num_tokens` and `sum_log_probs` in its metadata".into(),
+        Reason::NoRatings => "no sample has a list of two or more ratings".into(),
+        Reason::NoNumber => "the metric gives no number for these scores".into(),
+        Reason::TooFewAttempts { reducer, need, have } => {
+            format!("`{reducer}` needs {need} attempts of a sample, and there are {have}")
+        }
+        Reason::NothingReduced { reducer } => format!("`{reducer}` makes no value of the attempts of any sample"),
+        Reason::TimedOut { p, timed_out, attempts } => {
+            let percentile = decimals(p * 100.0, 0);
+            format!(
+                "the {percentile}th percentile lies among the {timed_out} of {attempts} attempts that ran out of time"
+            )
+        }
+        Reason::Incomparable(why) => crate::compare::words::incomparable(why),
+        Reason::FormulaName { name, why: Some(why) } => {
+            format!("`{name}` is undefined: {}", undefined_sentence(why))
+        }
+        Reason::FormulaName { name, why: None } => format!("`{name}` is undefined"),
+        Reason::FormulaOperation { part, operation } => format!("`{part}` {}", operation_words(*operation)),
+        Reason::FormulaValue => "the formula has no value".into(),
+        Reason::NoScenario { category } => format!("no scenario has the category `{category}`"),
+        Reason::NotRecorded(kind) => kind.to_string(),
+        Reason::Other(words) => words.clone().into_owned(),
+    }
+}
+
+/// What is wrong with an operation of a formula: `divides by 0`.
+pub(crate) fn operation_words(operation: UndefinedOperation) -> &'static str {
+    match operation {
+        UndefinedOperation::DivisionByZero => "divides by 0",
+        UndefinedOperation::RootOfNegative => "takes the root of a negative number",
+        UndefinedOperation::LogarithmOfNonPositive => "takes the logarithm of a number that is not above 0",
+        UndefinedOperation::NotFinite => "is too large, or not a number",
+    }
+}
+
+fn no_match_sentence(conditions: &[UnmetCondition]) -> String {
+    let wanted = conditions.iter().map(|condition| format!("`{}` = `{}`", condition.key, condition.wanted));
+    let known = conditions.iter().map(|UnmetCondition { key, known, has_more, .. }| {
+        let more = if *has_more { ", …" } else { "" };
+        format!("`{key}` is {}{more}", if known.is_empty() { "not given".into() } else { known.join(", ") })
+    });
+    let (wanted, known): (Vec<String>, Vec<String>) = (wanted.collect(), known.collect());
+    format!("no sample has {}; {}", wanted.join(" and "), known.join("; "))
+}
+
+/// Why a statistic has no value.
+#[must_use]
+pub fn statistic_reason_sentence(reason: &NoStatistic) -> String {
+    match reason {
+        NoStatistic::Empty => "there are no values".into(),
+        NoStatistic::TooFew { what, need, have } => format!("needs at least {need} {}, has {have}", quantity(*what)),
+        NoStatistic::NoSpread { what } => format!("{} do not vary", quantity(*what)),
+        NoStatistic::ZeroDenominator { what } => format!("the denominator is zero: no {}", quantity(*what)),
+        NoStatistic::NotFinite { value } => format!("a value is infinite or not a number ({value})"),
+        NoStatistic::OutOfRange { what, value, allowed } => {
+            format!("{} is {value}, must be {}", quantity(*what), range(*allowed))
+        }
+        NoStatistic::Mismatched { what, left, right } => {
+            format!("{} have different lengths, {left} and {right}", quantity(*what))
+        }
+        NoStatistic::Unattainable { goal } => format!("no number of samples gives {}", goal_words(*goal)),
+    }
+}
+
+fn quantity(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::ActualNegatives => "actual negatives",
+        Quantity::ActualOrPredictedPositives => "actual or predicted positives",
+        Quantity::ActualPositives => "actual positives",
+        Quantity::Agreements => "agreements",
+        Quantity::Alpha => "alpha",
+        Quantity::AttemptCost => "cost of an attempt",
+        Quantity::Attempts => "attempts",
+        Quantity::AttemptsPerUnit => "attempts at every unit",
+        Quantity::BothSamples => "both samples",
+        Quantity::Chance => "chance",
+        Quantity::ClusterMeans => "cluster means",
+        Quantity::ClusterSize => "cluster size",
+        Quantity::ClusteredValuesAndMoments => "clustered values and moments",
+        Quantity::Clusters => "clusters",
+        Quantity::ClustersAndMap => "clusters and their map",
+        Quantity::Components => "components",
+        Quantity::CorrectAttempts => "correct attempts",
+        Quantity::Correlation => "correlation",
+        Quantity::Count => "count",
+        Quantity::DefinedClasses => "classes that have the metric",
+        Quantity::DegreesOfFreedom => "degrees of freedom",
+        Quantity::DenominatorTotal => "total of the denominators",
+        Quantity::DesignEffect => "design effect",
+        Quantity::DifferenceVariance => "variance of a difference",
+        Quantity::Differences => "differences",
+        Quantity::DiscordantPairs => "discordant pairs",
+        Quantity::K => "k",
+        Quantity::Level => "level",
+        Quantity::Margin => "margin",
+        Quantity::Mean => "mean",
+        Quantity::MergedK => "k of a merged suite",
+        Quantity::N => "n",
+        Quantity::NumeratorsAndDenominators => "numerators and denominators",
+        Quantity::OneSideValues => "the values of one side",
+        Quantity::PValue => "a p-value",
+        Quantity::PairedValues => "paired values",
+        Quantity::Pairs => "pairs",
+        Quantity::PositiveOutcomes => "outcomes among the positives",
+        Quantity::Power => "power",
+        Quantity::PredictedNegatives => "predicted negatives",
+        Quantity::PredictedPositives => "predicted positives",
+        Quantity::Predictions => "predictions",
+        Quantity::Problems => "problems",
+        Quantity::Quantile => "quantile",
+        Quantity::Ratings => "ratings",
+        Quantity::Resamples => "resamples",
+        Quantity::SampleCost => "cost of a sample",
+        Quantity::SampleCount => "number of samples",
+        Quantity::SampleDenominator => "denominator of a sample",
+        Quantity::SampleMeans => "the samples' means",
+        Quantity::Share => "share",
+        Quantity::StandardDeviation => "standard deviation",
+        Quantity::Stratum => "stratum",
+        Quantity::Successes => "successes",
+        Quantity::Threshold => "threshold",
+        Quantity::TrueShare => "true share",
+        Quantity::TruthsAndPredictions => "truths and predictions",
+        Quantity::TruthsOrPredictions => "truths or predictions",
+        Quantity::UnitCount => "number of units",
+        Quantity::Units => "units",
+        Quantity::UnitsAndMap => "units and their map",
+        Quantity::UnitsWithTwoRatings => "units with two ratings",
+        Quantity::Value => "a value",
+        Quantity::ValueCount => "number of values",
+        Quantity::Values => "values",
+        Quantity::ValuesAndClusters => "clusters and values",
+        Quantity::ValuesAndStrata => "values and strata",
+        Quantity::ValuesAndUnits => "units and values",
+        Quantity::ValuesAndWeights => "values and weights",
+        Quantity::ValuesClusteredTwice => "values clustered in two ways",
+        Quantity::ValuesPerStratum => "values in every stratum",
+        Quantity::ValuesWithinStrata => "values within strata",
+        Quantity::Variance => "variance",
+        Quantity::Weight => "weight",
+    }
+}
+
+fn range(allowed: Allowed) -> String {
+    match allowed {
+        Allowed::UnitInterval => "between 0 and 1".into(),
+        Allowed::OpenUnitInterval => "strictly between 0 and 1".into(),
+        Allowed::MinusOneToOne => "between -1 and 1".into(),
+        Allowed::Positive => "positive".into(),
+        Allowed::PositiveFinite => "positive and finite".into(),
+        Allowed::NotNegative => "zero or positive".into(),
+        Allowed::NotNegativeFinite => "zero or positive, and finite".into(),
+        Allowed::AtLeastOne => "at least 1".into(),
+        Allowed::AtMost(most) => format!("at most {}", count(most)),
+        Allowed::BelowPowerOfTwo(power) => format!("below 2^{power}"),
+        Allowed::AtMostTrials => "at most the number of trials".into(),
+        Allowed::AtMostAttempts => "at most the number of attempts".into(),
+        Allowed::AboveTestError => "above the error of the test".into(),
+        Allowed::KnownStratum => "one of the weights".into(),
+        Allowed::SameRuleAndK => "the same rule and k".into(),
+    }
+}
+
+fn goal_words(goal: Goal) -> &'static str {
+    match goal {
+        Goal::PowerAtZero => "power to find a difference of zero",
+        Goal::PowerWithinLimit => "this power within the samples allowed",
+        Goal::Power => "this power",
+    }
 }

@@ -4,56 +4,42 @@
 //! Nothing here reads or writes files: whoever runs a task gives it samples and takes its transcripts. This is the only
 //! crate that waits for something, so the only one that is async.
 
-mod cache;
-mod channel;
-mod channels;
-mod command;
-mod fold;
-mod interrupt;
-mod json;
-mod letters;
+mod catalog;
+mod child_program;
+mod message_json;
 mod model;
-pub mod models;
-mod pattern;
-mod registry;
+mod platform;
 mod runner;
-mod scope;
 mod scorer;
 mod scorers;
 mod solver;
 mod solvers;
-mod state;
-mod stopping;
-mod stopwatch;
 mod task;
-mod template;
-mod turns;
+mod text;
 
-pub use cache::Cache;
-pub use channel::{Channel, ChannelOptions};
-pub use channels::{Models, Resolver};
-pub use interrupt::{on_interrupt, on_terminate};
-pub use json::{
+pub use catalog::{Catalog, Scorers, Solvers};
+pub use message_json::{
     id_to_json, message_from_json, message_to_json, output_from_json, output_to_json, usage_from_json, value_to_json,
 };
-pub use model::{Model, ModelError, ModelFault, Request};
-pub use registry::{Catalog, Scorers, Solvers};
-pub use runner::{Ended, Job, Options, Status, Stop, Watch, run};
-pub use scope::Scope;
-pub use scorer::{Judged, Scorer};
+pub use model::{
+    AnswerCache, Channel, ChannelOptions, Model, ModelChannels, ModelError, ModelFault, Request, Resolver, providers,
+};
+pub use runner::{
+    AttemptScope, AttemptState, Choice, Job, RunObserver, RunOptions, RunStatus, RunSummary, SkippedAttempt,
+    StopRequest, StoppingRule, on_interrupt, on_terminate, run,
+};
+pub use scorer::{Scorer, ScorerResult};
 pub use scorers::{ScorerFn, scorer_fn};
 pub use solver::Solver;
 pub use solvers::{Generate, generate};
-pub use state::{Choice, State};
-pub use stopping::{EarlyStop, Stopping};
-pub use task::{FailOnError, Limits, Task, TaskBuilder};
+pub use task::{AttemptLimits, FailOnError, Task, TaskBuilder};
 
 use calipers_core::LimitReached;
 use std::fmt;
 
 /// Why an attempt cannot go on.
 #[derive(Clone, Debug)]
-pub enum Fault {
+pub enum AttemptFault {
     /// A model did not answer.
     Model(ModelError),
     /// The attempt used up what it may use. It is scored as it stands.
@@ -62,7 +48,7 @@ pub enum Fault {
     Other(String),
 }
 
-impl Fault {
+impl AttemptFault {
     /// A fault in words.
     #[must_use]
     pub fn new(why: impl fmt::Display) -> Self {
@@ -70,7 +56,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for AttemptFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Model(error) => error.fmt(f),
@@ -80,9 +66,9 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for AttemptFault {}
 
-impl From<ModelError> for Fault {
+impl From<ModelError> for AttemptFault {
     fn from(error: ModelError) -> Self {
         Self::Model(error)
     }

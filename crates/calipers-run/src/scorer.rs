@@ -1,26 +1,26 @@
 //! What is thought of an answer.
 
-use crate::{Fault, Scope, State};
+use crate::{AttemptFault, AttemptScope, AttemptState};
 use async_trait::async_trait;
 use calipers_core::{MetricSpec, Outcome, Score, Value, accuracy, stderr};
 use std::sync::Arc;
 
 /// What a scorer says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct ScorerResult {
     /// The score, or why there is none.
     pub outcome: Outcome,
     /// What else it measured, by the names of native records, such as `observed_behaviors`.
     pub fields: Vec<(Arc<str>, Value)>,
 }
 
-impl From<Outcome> for Judged {
+impl From<Outcome> for ScorerResult {
     fn from(outcome: Outcome) -> Self {
         Self { outcome, fields: Vec::new() }
     }
 }
 
-impl From<Score> for Judged {
+impl From<Score> for ScorerResult {
     fn from(score: Score) -> Self {
         Outcome::from(score).into()
     }
@@ -42,8 +42,8 @@ pub trait Scorer: Send + Sync {
         vec![accuracy().into(), stderr().into()]
     }
 
-    /// Scores the attempt against [`State::target`]. What cannot be told is unscored; a fault is an error of the attempt.
-    async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault>;
+    /// Scores the attempt against [`AttemptState::target`]. What cannot be told is unscored; a fault is an error of the attempt.
+    async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault>;
 }
 
 #[async_trait]
@@ -60,7 +60,7 @@ impl<S: Scorer + ?Sized> Scorer for Arc<S> {
         (**self).metrics()
     }
 
-    async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         (**self).score(state, scope).await
     }
 }

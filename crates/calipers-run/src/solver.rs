@@ -1,6 +1,6 @@
 //! What is done with a sample before it is scored.
 
-use crate::{Fault, Scope, State};
+use crate::{AttemptFault, AttemptScope, AttemptState};
 use async_trait::async_trait;
 use calipers_core::Value;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub trait Solver: Send + Sync {
         true
     }
 
-    /// Takes the attempt a step further. A solver that is done for good sets [`State::completed`].
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault>;
+    /// Takes the attempt a step further. A solver that is done for good sets [`AttemptState::completed`].
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault>;
 }
 
 #[async_trait]
@@ -39,7 +39,7 @@ impl<S: Solver + ?Sized> Solver for Arc<S> {
         (**self).asks_model()
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         (**self).solve(state, scope).await
     }
 }

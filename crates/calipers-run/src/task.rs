@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What one attempt may use.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct AttemptLimits {
     /// From its beginning to its end.
     pub time: Option<Duration>,
     /// Tokens of all its calls.
@@ -64,7 +64,7 @@ pub struct Task {
     /// How models answer.
     pub config: GenerateConfig,
     /// What one attempt may use.
-    pub limits: Limits,
+    pub limits: AttemptLimits,
     /// How many attempts may break.
     pub fail_on_error: FailOnError,
     /// How often an attempt that broke is tried again.
@@ -92,7 +92,7 @@ impl Task {
             model_roles: Vec::new(),
             models: Vec::new(),
             config: GenerateConfig::default(),
-            limits: Limits::default(),
+            limits: AttemptLimits::default(),
             fail_on_error: FailOnError::default(),
             retry_on_error: 0,
             version: Value::Int(0),
@@ -201,7 +201,7 @@ impl TaskBuilder {
 
     /// With bounds for each attempt.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: AttemptLimits) -> Self {
         self.0.limits = limits;
         self
     }

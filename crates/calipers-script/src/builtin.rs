@@ -1,10 +1,10 @@
 //! The metrics that expressions name, and functions of scripts under their names.
 
-use crate::call::{script_metric, script_reducer, session};
-use crate::error::Complaint;
+use crate::catalog_functions::{PartFunction, PartObject};
+use crate::error::ArgumentError;
 use crate::mathematics::{ToFloat, mean_of_numbers};
-use crate::objects::{MetricObject, ReducerObject, from_starlark, plain, shown};
-use crate::parts::{Part, PartObject};
+use crate::score_objects::{MetricObject, ReducerObject, from_starlark, plain, short_text};
+use crate::script_call::{script_metric, script_reducer, session};
 use allocative::Allocative;
 use calipers_core::{Metric, Reducer, Value as CoreValue};
 use starlark::any::ProvidesStaticType;
@@ -61,7 +61,7 @@ impl<'v> StarlarkValue<'v> for Builtin {
         {
             return Ok(eval.heap().alloc(mean_of_numbers(*values, eval)?));
         }
-        let metric = self.called(&positions, &named, eval)?;
+        let metric = self.call_with(&positions, &named, eval)?;
         Ok(eval.heap().alloc(MetricObject { metric, function: None }))
     }
 }
@@ -72,11 +72,11 @@ pub(crate) fn bound<'v>(
     places: &[&str],
     positions: &[Value<'v>],
     named: &SmallMap<StringValue<'v>, Value<'v>>,
-) -> Result<Vec<(String, Value<'v>)>, Complaint> {
+) -> Result<Vec<(String, Value<'v>)>, ArgumentError> {
     if positions.len() > places.len() {
         return Err(match places {
-            [] => Complaint::new(format!("`{function}` takes no arguments without a name")),
-            _ => Complaint::new(format!("`{function}` takes at most {} arguments without a name", places.len()))
+            [] => ArgumentError::new(format!("`{function}` takes no arguments without a name")),
+            _ => ArgumentError::new(format!("`{function}` takes at most {} arguments without a name", places.len()))
                 .hint(format!("they are {}; name the others", places.join(", "))),
         });
     }
@@ -85,7 +85,7 @@ pub(crate) fn bound<'v>(
     for (name, value) in named {
         let name = name.as_str();
         if given.iter().any(|(taken, _)| taken == name) {
-            let mut twice = Complaint::new(format!("`{function}` is given `{name}` twice"));
+            let mut twice = ArgumentError::new(format!("`{function}` is given `{name}` twice"));
             twice.focus = Some(name.to_owned());
             return Err(twice);
         }
@@ -100,7 +100,7 @@ impl Builtin {
     }
 
     /// The metric with these arguments.
-    pub(crate) fn called<'v>(
+    pub(crate) fn call_with<'v>(
         &self,
         positions: &[Value<'v>],
         named: &SmallMap<StringValue<'v>, Value<'v>>,
@@ -130,13 +130,14 @@ impl Builtin {
                 let metric = as_metric(value, eval)?;
                 inner.push((name, metric));
             } else {
-                let value = plain(value).map_err(|complaint| Complaint { focus: Some(name.clone()), ..complaint })?;
+                let value =
+                    plain(value).map_err(|complaint| ArgumentError { focus: Some(name.clone()), ..complaint })?;
                 params.push((name.into(), value));
             }
         }
         let registry = &session(eval)?.shared.vocabulary.metrics;
         let made = registry.metric_of(&self.name, &CoreValue::Map(params), inner);
-        made.map_err(|error| Complaint::from(error).into())
+        made.map_err(|error| ArgumentError::from(error).into())
     }
 }
 
@@ -216,8 +217,8 @@ pub(crate) fn as_object<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) 
     if let Some(made) = value.downcast_ref::<MetricObject>() {
         return Ok(made.clone());
     }
-    if let Some(part) = value.downcast_ref::<Part>() {
-        return Ok(MetricObject { metric: part.made(eval)?.metric()?, function: None });
+    if let Some(part) = value.downcast_ref::<PartFunction>() {
+        return Ok(MetricObject { metric: part.make_default(eval)?.metric()?, function: None });
     }
     if let Some(made) = value.downcast_ref::<PartObject>() {
         return Ok(MetricObject { metric: made.metric()?, function: None });
@@ -233,12 +234,12 @@ pub(crate) fn as_object<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) 
         let name = value.function_name().unwrap_or("metric");
         return from_function(value, name, eval);
     }
-    let found = Complaint::new(format!("expected a metric, found {}", shown(value)));
+    let found = ArgumentError::new(format!("expected a metric, found {}", short_text(value)));
     Err(found.hint("write one such as `accuracy()`").into())
 }
 
 /// A function without the name that it was imported under; any other value as it is.
-pub(crate) fn unnamed<'v>(value: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> Value<'v> {
+pub(crate) fn strip_name<'v>(value: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> Value<'v> {
     match value.downcast_ref::<NamedFunction>() {
         Some(named) => eval.heap().access_owned_frozen_value(&named.function),
         None => value,
@@ -271,7 +272,7 @@ fn of_function<'v>(
 ) -> starlark::Result<MetricObject> {
     let session = session(eval)?;
     if !function.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(1, &[])) {
-        let complaint = Complaint::new(format!("`{name}` cannot be called with the scores alone"));
+        let complaint = ArgumentError::new(format!("`{name}` cannot be called with the scores alone"));
         return Err(complaint.hint("a metric is a function of one argument, the list of scores").into());
     }
     let slot = session.keep(function, eval);
@@ -289,9 +290,9 @@ pub(crate) fn as_reducer<'v>(
         return Ok(made.0.clone());
     }
     if let Some(name) = value.unpack_str() {
-        return Reducer::parse(name).map_err(|error| Complaint::from(error).into());
+        return Reducer::parse(name).map_err(|error| ArgumentError::from(error).into());
     }
-    let function = unnamed(value, eval);
+    let function = strip_name(value, eval);
     if takes_nothing(function) {
         let made = eval.eval_function(function, &[], &[])?;
         if let Some(reducer) = made.downcast_ref::<ReducerObject>() {
@@ -301,7 +302,7 @@ pub(crate) fn as_reducer<'v>(
     let made = as_object(value, eval)?;
     let name = name.unwrap_or(made.metric.name());
     let Some(function) = made.function else {
-        let complaint = Complaint::new(format!("`{name}` is a metric, not a reducer"));
+        let complaint = ArgumentError::new(format!("`{name}` is a metric, not a reducer"));
         return Err(complaint.hint("a reducer is a function from the scores of one sample to one score").into());
     };
     Ok(script_reducer(&session(eval)?.shared, name, function))
@@ -327,15 +328,15 @@ pub(crate) fn own_functions(builder: &mut GlobalsBuilder) {
     ) -> starlark::Result<ReducerObject> {
         let name = own_name(function, name, "score_reducer")?;
         let slot = of_function(function, &name, Vec::new(), eval)?.function;
-        let slot = slot.ok_or_else(|| Complaint::new(format!("`{name}` is not a function")))?;
+        let slot = slot.ok_or_else(|| ArgumentError::new(format!("`{name}` is not a function")))?;
         Ok(ReducerObject(script_reducer(&session(eval)?.shared, &name, slot)))
     }
 }
 
 /// The name of what is made of a function: the one given, or that of the function.
-pub(crate) fn own_name(function: Value<'_>, given: NoneOr<&str>, maker: &str) -> Result<String, Complaint> {
+pub(crate) fn own_name(function: Value<'_>, given: NoneOr<&str>, maker: &str) -> Result<String, ArgumentError> {
     if function.parameters_spec().is_none() {
-        let complaint = Complaint::new(format!("`{maker}` is given {}, not a function", shown(function)));
+        let complaint = ArgumentError::new(format!("`{maker}` is given {}, not a function", short_text(function)));
         return Err(complaint.hint(format!("write `{maker}(function, name = \"…\")`")));
     }
     Ok(given.into_option().or(function.function_name()).unwrap_or(maker).to_owned())

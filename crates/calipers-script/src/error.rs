@@ -23,13 +23,13 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     message: String,
-    place: Option<Box<Place>>,
+    place: Option<Box<SourcePlace>>,
     hint: Option<String>,
 }
 
 /// A place in a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct SourcePlace {
     excerpt: Excerpt,
     /// The expression and the bytes of it that are meant; none for files.
     part: Option<(Arc<str>, Range<usize>)>,
@@ -64,20 +64,20 @@ impl ScriptError {
         let text = expression.trim();
         if self.place.is_none() && !text.contains('\n') {
             let excerpt = Excerpt::new(EXPRESSION, None, text, 0..text.chars().count());
-            self.place = Some(Box::new(Place { excerpt, part: Some((text.into(), 0..text.len())) }));
+            self.place = Some(Box::new(SourcePlace { excerpt, part: Some((text.into(), 0..text.len())) }));
         }
         self
     }
 
     /// What Starlark says, in our words where they are clearer. `parameters` knows the parameters of a function.
     pub(crate) fn of(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Self {
-        let said = complaint(error.kind()).unwrap_or_else(|| reworded(error, parameters));
+        let said = complaint(error.kind()).unwrap_or_else(|| reword(error, parameters));
         let place = error.span().map(|span| Box::new(place(span, said.focus.as_deref())));
         let hint = said.hint.or_else(|| match error.kind() {
             ErrorKind::Parser(_) => error.span().and_then(lacking),
             _ => None,
         });
-        Self { message: shortened(&said.message), place, hint }
+        Self { message: shorten(&said.message), place, hint }
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn visible(text: &str) -> String {
 /// Messages longer than this are cut: nobody reads on.
 const LONG: usize = 2000;
 
-fn shortened(message: &str) -> String {
+fn shorten(message: &str) -> String {
     match message.char_indices().nth(LONG) {
         Some((end, _)) => visible(&message[..end]) + "…",
         None => visible(message),
@@ -105,7 +105,7 @@ fn shortened(message: &str) -> String {
 }
 
 /// The line of a place in a source, with the place underlined, or the word in it that is meant.
-fn place(span: &FileSpan, focus: Option<&str>) -> Place {
+fn place(span: &FileSpan, focus: Option<&str>) -> SourcePlace {
     let resolved = span.resolve_span();
     let text = span.file.source_line(resolved.begin.line).trim_end();
     let length = text.chars().count();
@@ -119,7 +119,7 @@ fn place(span: &FileSpan, focus: Option<&str>) -> Place {
     let name = span.filename();
     let line = (name != EXPRESSION || span.file.source().trim().contains('\n')).then_some(resolved.begin.line + 1);
     let part = (name == EXPRESSION).then(|| bytes(span.file.source(), resolved.begin.line, from..to));
-    Place { excerpt: Excerpt::new(name, line, text, from..to), part }
+    SourcePlace { excerpt: Excerpt::new(name, line, text, from..to), part }
 }
 
 /// A source, and the bytes of these characters of a line of it.
@@ -169,14 +169,14 @@ impl From<ScriptError> for calipers_core::Error {
 
 /// What a function of ours says of its arguments. It travels through Starlark, which adds the place.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Complaint {
+pub(crate) struct ArgumentError {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
     /// The word to underline, if the place is a whole call.
     pub(crate) focus: Option<String>,
 }
 
-impl Complaint {
+impl ArgumentError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), ..Self::default() }
     }
@@ -187,35 +187,35 @@ impl Complaint {
     }
 }
 
-impl Complaint {
+impl ArgumentError {
     /// What an error of Starlark says, as far as it is ours.
     pub(crate) fn of(error: &starlark::Error) -> Self {
-        complaint(error.kind()).unwrap_or_else(|| reworded(error, |_| Vec::new()))
+        complaint(error.kind()).unwrap_or_else(|| reword(error, |_| Vec::new()))
     }
 }
 
-impl fmt::Display for Complaint {
+impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Complaint {}
+impl std::error::Error for ArgumentError {}
 
-impl From<Complaint> for ScriptError {
-    fn from(complaint: Complaint) -> Self {
-        let error = Self::new(shortened(&complaint.message));
+impl From<ArgumentError> for ScriptError {
+    fn from(complaint: ArgumentError) -> Self {
+        let error = Self::new(shorten(&complaint.message));
         complaint.hint.into_iter().fold(error, Self::hint)
     }
 }
 
-impl From<Complaint> for starlark::Error {
-    fn from(complaint: Complaint) -> Self {
+impl From<ArgumentError> for starlark::Error {
+    fn from(complaint: ArgumentError) -> Self {
         Self::new_native(complaint)
     }
 }
 
-impl From<calipers_core::Error> for Complaint {
+impl From<calipers_core::Error> for ArgumentError {
     fn from(error: calipers_core::Error) -> Self {
         let message = error.kind().to_string();
         // The parameter that is wrong is worth more than the call that it stands in.
@@ -224,37 +224,37 @@ impl From<calipers_core::Error> for Complaint {
     }
 }
 
-fn complaint(kind: &ErrorKind) -> Option<Complaint> {
+fn complaint(kind: &ErrorKind) -> Option<ArgumentError> {
     let (ErrorKind::Native(error) | ErrorKind::Other(error) | ErrorKind::Value(error) | ErrorKind::Function(error)) =
         kind
     else {
         return None;
     };
-    if let Some(complaint) = error.downcast_ref::<Complaint>() {
+    if let Some(complaint) = error.downcast_ref::<ArgumentError>() {
         return Some(complaint.clone());
     }
     error.downcast_ref::<calipers_core::Error>().map(|error| error.clone().into())
 }
 
 /// What Starlark says, as this project says it: lower case, the suggestion as a hint.
-fn reworded(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Complaint {
+fn reword(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> ArgumentError {
     if let ErrorKind::Fail(error) = error.kind() {
-        return Complaint::new(error.to_string().trim());
+        return ArgumentError::new(error.to_string().trim());
     }
     let said = format!("{}", error.without_diagnostic());
     let said = said.lines().next().unwrap_or_default();
     if said.contains("ticks has been exceeded") {
         let hint = "look for a loop that runs too often";
-        return Complaint::new("the script takes too many steps").hint(hint);
+        return ArgumentError::new("the script takes too many steps").hint(hint);
     }
     if said.starts_with("Heap memory limit") {
-        return Complaint::new("the script makes too many values").hint("keep sums and counts in place of lists");
+        return ArgumentError::new("the script makes too many values").hint("keep sums and counts in place of lists");
     }
     if said.starts_with("Evaluation cancelled") {
         return too_slow();
     }
     if matches!(error.kind(), ErrorKind::StackOverflow(_)) {
-        return Complaint::new("the script's calls nest too deeply").hint("look for a function that calls itself");
+        return ArgumentError::new("the script's calls nest too deeply").hint("look for a function that calls itself");
     }
     if let Some((names, function)) =
         said.strip_prefix("Found `").and_then(|rest| rest.split_once("` extra named parameter(s) for call to "))
@@ -265,7 +265,7 @@ fn reworded(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -
         let function = function.rsplit('.').next().unwrap_or(function);
         let known = parameters(function);
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let mut complaint = Complaint::new(format!("`{function}` has no parameter `{name}`"));
+        let mut complaint = ArgumentError::new(format!("`{function}` has no parameter `{name}`"));
         complaint.focus = Some(name.to_owned());
         complaint.hint = match calipers_core::nearest(name, &known) {
             Some(nearest) => Some(format!("did you mean `{nearest}`?")),
@@ -283,11 +283,11 @@ fn reworded(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -
     let said = said.replace("unexpected new line", "unexpected end of line");
     let message = unknown.map_or_else(|| lower_case(&said), |name| format!("there is no `{name}`"));
     let attribute = said.split("has no attribute `").nth(1).and_then(|rest| rest.strip_suffix('`'));
-    Complaint { message, hint: meant, focus: attribute.map(str::to_owned) }
+    ArgumentError { message, hint: meant, focus: attribute.map(str::to_owned) }
 }
 
-pub(crate) fn too_slow() -> Complaint {
-    Complaint::new("the script's time is up").hint("look for a loop that runs too often, or allow more time")
+pub(crate) fn too_slow() -> ArgumentError {
+    ArgumentError::new("the script's time is up").hint("look for a loop that runs too often, or allow more time")
 }
 
 fn lower_case(text: &str) -> String {

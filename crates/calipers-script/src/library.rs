@@ -1,14 +1,14 @@
 //! Expressions and files of definitions.
 
 use crate::builtin::{NamedFunction, add_metrics, as_metric, as_reducer, own_functions, parameters};
-use crate::call::{Session, Slot, caught, limit, slot_name};
-use crate::dataset::dataset_names;
-use crate::error::{Complaint, EXPRESSION, ScriptError};
-use crate::limits::{Clock, Limits, Time, Watch};
+use crate::catalog_functions::{Vocabulary, add_parts, part_names, scorers, solvers};
+use crate::dataset_objects::dataset_names;
+use crate::error::{ArgumentError, EXPRESSION, ScriptError};
+use crate::limits::{Clock, ScriptLimits, ScriptWatchdog, Time};
 use crate::mathematics::{add_to_float, mathematics};
-use crate::objects::{from_starlark, items, shown};
-use crate::parts::{Vocabulary, add_parts, part_names, scorers, solvers};
-use crate::task::task_names;
+use crate::score_objects::{from_starlark, items, short_text};
+use crate::script_call::{FunctionSlot, Session, catch_panic, limit, slot_name};
+use crate::task_object::task_names;
 use calipers_core::{Labels, Metric, MetricSpec, Reducer, Registry, by_key};
 use calipers_run::{Scorer, Solver};
 use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, LibraryExtension, Module};
@@ -60,7 +60,7 @@ const STACK: usize = 1 << 28;
 /// ```
 #[derive(Clone)]
 pub struct Library {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedContext>,
     /// What was loaded, in order; of two definitions the later one counts.
     loaded: Vec<FrozenModule>,
     /// Files by their path, so that one that is loaded twice is read once.
@@ -68,16 +68,16 @@ pub struct Library {
 }
 
 /// What evaluations share, wherever and whenever they run.
-pub(crate) struct Shared {
+pub(crate) struct SharedContext {
     globals: Globals,
     pub(crate) vocabulary: Vocabulary,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ScriptLimits,
     pub(crate) clock: Arc<Clock>,
     /// The parameters of functions of loaded files, for messages.
     functions: RwLock<HashMap<String, Vec<String>>>,
 }
 
-impl Shared {
+impl SharedContext {
     /// What Starlark says, with what was probably meant.
     pub(crate) fn explain(&self, error: &starlark::Error) -> ScriptError {
         ScriptError::of(error, |function| {
@@ -132,33 +132,33 @@ impl Library {
     /// The built-in metrics, and what the language lacks.
     #[must_use]
     pub fn builtin() -> Self {
-        Self::new(Registry::builtin(), Labels::default(), Limits::default())
+        Self::new(Registry::builtin(), Labels::default(), ScriptLimits::default())
     }
 
     /// The metrics of a registry, with labels and limits for scripts.
     #[must_use]
-    pub fn new(registry: Registry, labels: Labels, limits: Limits) -> Self {
+    pub fn new(registry: Registry, labels: Labels, limits: ScriptLimits) -> Self {
         let globals = measuring(&registry).build();
         Self::of(globals, Vocabulary { metrics: registry, labels, ..Vocabulary::builtin() }, limits)
     }
 
     /// The same, and the solvers, scorers and datasets of tasks.
     #[must_use]
-    pub fn for_tasks(vocabulary: Vocabulary, limits: Limits) -> Self {
+    pub fn for_tasks(vocabulary: Vocabulary, limits: ScriptLimits) -> Self {
         let globals = running(measuring(&vocabulary.metrics), &vocabulary).build();
         Self::of(globals, vocabulary, limits)
     }
 
-    fn of(globals: Globals, vocabulary: Vocabulary, limits: Limits) -> Self {
+    fn of(globals: Globals, vocabulary: Vocabulary, limits: ScriptLimits) -> Self {
         let functions = RwLock::default();
-        let shared = Shared { globals, vocabulary, limits, clock: Clock::new(), functions };
+        let shared = SharedContext { globals, vocabulary, limits, clock: Clock::new(), functions };
         Self { shared: Arc::new(shared), loaded: Vec::new(), files: HashMap::new() }
     }
 
     /// Says whether a script of this library runs longer than it may.
     #[must_use]
-    pub fn watch(&self) -> Watch {
-        Watch(self.shared.clock.clone())
+    pub fn watch(&self) -> ScriptWatchdog {
+        ScriptWatchdog(self.shared.clock.clone())
     }
 
     /// Reads definitions from a file, and from those that it loads. Later files may use what earlier ones define.
@@ -213,7 +213,7 @@ impl Library {
 
     /// The file that another one loads under this name.
     fn other(&mut self, by: &Path, id: &str, loading: &mut Loading) -> Result<FrozenModule, ScriptError> {
-        let path = loading.permitted(by, id)?;
+        let path = loading.permit(by, id)?;
         let known = identity(&path);
         if loading.within.contains(&known) {
             let error = ScriptError::new(format!("`{id}` is being loaded already"));
@@ -243,7 +243,7 @@ impl Library {
         work: impl for<'v> FnOnce(&mut Evaluator<'v, '_, '_>) -> starlark::Result<T>,
     ) -> Result<(FrozenModule, T), ScriptError> {
         let (shared, loaded) = (&self.shared, &self.loaded);
-        caught(move || {
+        catch_panic(move || {
             let running = shared.clock.start(&shared.limits, Time::Shared);
             let session = Session::new(shared, &running);
             let loader = ReturnFileLoader { modules };
@@ -313,7 +313,7 @@ impl Library {
         for name in ["None", "null"] {
             builder.set(name, NoneType);
         }
-        let limits = Limits { steps: 1_000_000, time: Duration::from_secs(5), ..Limits::default() };
+        let limits = ScriptLimits { steps: 1_000_000, time: Duration::from_secs(5), ..ScriptLimits::default() };
         let library = Self::of(builder.build(), Vocabulary::builtin(), limits);
         on_large_stack(|| library.expression(text, |value, _| Ok(from_starlark(value)))).ok().flatten()
     }
@@ -358,7 +358,7 @@ struct Loading {
 impl Loading {
     /// The file that another one means by a name. Files from elsewhere are refused before anything is asked of the
     /// system, so that a script learns nothing about them, not even from a message that quotes them.
-    fn permitted(&self, by: &Path, id: &str) -> Result<PathBuf, ScriptError> {
+    fn permit(&self, by: &Path, id: &str) -> Result<PathBuf, ScriptError> {
         let path = by.parent().unwrap_or(Path::new("")).join(id);
         if path.extension().is_none_or(|extension| extension != "star") {
             let error = ScriptError::new(format!("`{id}` is not loaded: its name does not end in `.star`"));
@@ -419,7 +419,7 @@ fn import_named(into: &Module<'_>, from: &FrozenModule) {
 }
 
 /// Gives the metrics that were made of functions those functions, now that they are there for good.
-fn fill(module: &FrozenModule, slots: &[Slot]) -> Result<(), ScriptError> {
+fn fill(module: &FrozenModule, slots: &[FunctionSlot]) -> Result<(), ScriptError> {
     for (index, slot) in slots.iter().enumerate() {
         let function = module.get(&slot_name(index)).map_err(|error| ScriptError::new(error.to_string()))?;
         let _ = slot.set(function);
@@ -449,7 +449,7 @@ pub(crate) fn specs<'v>(
     let mut keys: Vec<(String, Vec<Metric>)> = Vec::new();
     for (key, metrics) in entries {
         let Some(key) = key.unpack_str() else {
-            let complaint = Complaint::new(format!("{} is no key of a score", shown(key)));
+            let complaint = ArgumentError::new(format!("{} is no key of a score", short_text(key)));
             return Err(complaint.hint("a map of metrics has texts as keys; `\"*\"` stands for every key").into());
         };
         let metrics = match items(metrics) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// How much scripts may use before they are stopped.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ScriptLimits {
     /// Calls and rounds of loops in one evaluation.
     pub steps: u64,
     /// As many again for each score that a metric or reducer is given.
@@ -23,7 +23,7 @@ pub struct Limits {
     pub time_per_call: Duration,
 }
 
-impl Default for Limits {
+impl Default for ScriptLimits {
     fn default() -> Self {
         Self {
             steps: 50_000_000,
@@ -75,7 +75,7 @@ impl Clock {
     }
 
     /// Starts an evaluation, which ends when the result is dropped. Others may run at the same time.
-    pub(crate) fn start(self: &Arc<Self>, limits: &Limits, time: Time) -> Running {
+    pub(crate) fn start(self: &Arc<Self>, limits: &ScriptLimits, time: Time) -> RunningScript {
         let start = self.now();
         let left = match time {
             Time::Shared => nanoseconds(limits.time).saturating_sub(self.spent.load(Ordering::Relaxed)),
@@ -84,7 +84,7 @@ impl Clock {
         let deadline = start.saturating_add(left);
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         self.deadlines().insert(number, deadline);
-        Running { clock: self.clone(), start, deadline, number, time }
+        RunningScript { clock: self.clone(), start, deadline, number, time }
     }
 }
 
@@ -93,7 +93,7 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// An evaluation that runs.
-pub(crate) struct Running {
+pub(crate) struct RunningScript {
     clock: Arc<Clock>,
     start: u64,
     deadline: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Running {
     time: Time,
 }
 
-impl Running {
+impl RunningScript {
     /// Says whether the time is up, from within the evaluation.
     pub(crate) fn late(&self) -> impl Fn() -> bool + 'static {
         let (clock, deadline) = (self.clock.clone(), self.deadline);
@@ -109,7 +109,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningScript {
     fn drop(&mut self) {
         self.clock.deadlines().remove(&self.number);
         if self.time == Time::Shared {
@@ -123,9 +123,9 @@ impl Drop for Running {
 /// A script is asked to stop between its steps. One long step, such as the product of two enormous numbers, does not
 /// hear that; whoever watches can end the process.
 #[derive(Clone, Debug)]
-pub struct Watch(pub(crate) Arc<Clock>);
+pub struct ScriptWatchdog(pub(crate) Arc<Clock>);
 
-impl Watch {
+impl ScriptWatchdog {
     /// True when a script still runs this long after its time was up.
     #[must_use]
     pub fn is_overdue(&self, grace: Duration) -> bool {

@@ -1,8 +1,8 @@
 //! What the language lacks: sums, means, roots, rounding, formatting, and scores.
 
-use crate::call::session;
-use crate::error::Complaint;
-use crate::objects::{ScoreObject, float_of, metadata_in, number, plain, shown};
+use crate::error::ArgumentError;
+use crate::score_objects::{ScoreObject, float_of, metadata_in, number, plain, short_text};
+use crate::script_call::session;
 use allocative::Allocative;
 use calipers_core::stats::ExactSum;
 use calipers_core::{ErrorKind, Labels, Score, Value as CoreValue};
@@ -83,7 +83,7 @@ fn each_number<'v>(
     let mut count = 0;
     for value in values.iterate(eval.heap())? {
         let Some(x) = number(value) else {
-            return Err(Complaint::new(format!("expected a number, found {}", shown(value))).into());
+            return Err(ArgumentError::new(format!("expected a number, found {}", short_text(value))).into());
         };
         take(value, x);
         count += 1;
@@ -99,7 +99,7 @@ pub(crate) fn mean_of_numbers<'v>(values: Value<'v>, eval: &Evaluator<'v, '_, '_
     let mut sum = ExactSum::default();
     let count = each_number(values, eval, |_, x| sum.add(x))?;
     if count == 0 {
-        return Err(Complaint::new("the mean of no numbers is undefined")
+        return Err(ArgumentError::new("the mean of no numbers is undefined")
             .hint("return None where there is none")
             .into());
     }
@@ -128,7 +128,7 @@ pub(crate) fn mathematics(builder: &mut GlobalsBuilder) {
 
     /// The square root.
     fn sqrt(#[starlark(require = pos)] x: UnpackFloat) -> anyhow::Result<f64> {
-        defined(x.0 >= 0.0, "the square root", x.0)?;
+        check_defined(x.0 >= 0.0, "the square root", x.0)?;
         Ok(x.0.sqrt())
     }
 
@@ -142,9 +142,9 @@ pub(crate) fn mathematics(builder: &mut GlobalsBuilder) {
         #[starlark(require = pos)] x: UnpackFloat,
         #[starlark(default = NoneOr::None)] base: NoneOr<UnpackFloat>,
     ) -> anyhow::Result<f64> {
-        defined(x.0 > 0.0, "the logarithm", x.0)?;
+        check_defined(x.0 > 0.0, "the logarithm", x.0)?;
         let Some(base) = base.into_option() else { return Ok(x.0.ln()) };
-        defined(base.0 > 0.0 && base.0 != 1.0, "the logarithm to the base", base.0)?;
+        check_defined(base.0 > 0.0 && base.0 != 1.0, "the logarithm to the base", base.0)?;
         Ok(x.0.ln() / base.0.ln())
     }
 
@@ -155,7 +155,7 @@ pub(crate) fn mathematics(builder: &mut GlobalsBuilder) {
     ) -> anyhow::Result<f64> {
         let power = x.0.powf(y.0);
         if power.is_nan() && !x.0.is_nan() && !y.0.is_nan() {
-            return Err(Complaint::new(format!("{} to the power of {} is undefined", x.0, y.0)).into());
+            return Err(ArgumentError::new(format!("{} to the power of {} is undefined", x.0, y.0)).into());
         }
         Ok(power)
     }
@@ -171,7 +171,7 @@ pub(crate) fn mathematics(builder: &mut GlobalsBuilder) {
             const EXACT: f64 = 9_007_199_254_740_992.0; // 2⁵³
             return Ok(if whole.abs() <= EXACT { heap.alloc(whole as i64) } else { heap.alloc(whole) });
         };
-        Ok(heap.alloc(rounded(x.0, digits)))
+        Ok(heap.alloc(round_to(x.0, digits)))
     }
 
     /// A number as text with so many decimals.
@@ -203,7 +203,7 @@ pub(crate) fn mathematics(builder: &mut GlobalsBuilder) {
     ) -> anyhow::Result<ToFloat> {
         let given = [("correct", correct), ("incorrect", incorrect), ("partial", partial), ("noanswer", noanswer)];
         let given = given.into_iter().filter_map(|(role, value)| Some((role, value.into_option()?)));
-        let roles = given.map(|(role, value)| Ok((role, plain(value)?))).collect::<Result<_, Complaint>>()?;
+        let roles = given.map(|(role, value)| Ok((role, plain(value)?))).collect::<Result<_, ArgumentError>>()?;
         Ok(ToFloat { roles })
     }
 }
@@ -213,11 +213,11 @@ pub(crate) fn add_to_float(builder: &mut GlobalsBuilder) {
     builder.set("to_float", ToFloat { roles: Vec::new() });
 }
 
-fn defined(is_defined: bool, what: &str, of: f64) -> Result<(), Complaint> {
-    if is_defined { Ok(()) } else { Err(Complaint::new(format!("{what} of {of} is undefined"))) }
+fn check_defined(is_defined: bool, what: &str, of: f64) -> Result<(), ArgumentError> {
+    if is_defined { Ok(()) } else { Err(ArgumentError::new(format!("{what} of {of} is undefined"))) }
 }
 
-fn rounded(x: f64, digits: i32) -> f64 {
+fn round_to(x: f64, digits: i32) -> f64 {
     if digits >= 0 {
         // Through decimal text, which is exact; a product with a power of ten is not.
         return format!("{x:.*}", digits.min(300) as usize).parse().unwrap_or(x);

@@ -1,11 +1,11 @@
 //! Files whose functions are tasks.
 
+use crate::catalog_functions::Vocabulary;
 use crate::error::ScriptError;
 use crate::library::{Library, on_large_stack, read};
-use crate::limits::Limits;
-use crate::objects::to_starlark;
-use crate::parts::Vocabulary;
-use crate::task::{TaskObject, task_in};
+use crate::limits::ScriptLimits;
+use crate::score_objects::to_starlark;
+use crate::task_object::{TaskObject, task_in};
 use calipers_core::{Value as CoreValue, nearest};
 use calipers_run::Task;
 use starlark::environment::FrozenModule;
@@ -29,7 +29,7 @@ pub struct TaskFile {
 
 impl TaskFile {
     /// Reads a file and those that it loads.
-    pub fn load(path: impl AsRef<Path>, vocabulary: Vocabulary, limits: Limits) -> Result<Self, ScriptError> {
+    pub fn load(path: impl AsRef<Path>, vocabulary: Vocabulary, limits: ScriptLimits) -> Result<Self, ScriptError> {
         let path = path.as_ref();
         let source = read(path).map_err(|why| ScriptError::new(why).hint("check the name of the file"))?;
         Self::parse(path, &source, vocabulary, limits)
@@ -40,7 +40,7 @@ impl TaskFile {
         path: impl AsRef<Path>,
         source: &str,
         vocabulary: Vocabulary,
-        limits: Limits,
+        limits: ScriptLimits,
     ) -> Result<Self, ScriptError> {
         let path = path.as_ref();
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -71,7 +71,7 @@ impl TaskFile {
                 None => error.hint(format!("the file has {}", names.join(", "))),
             });
         };
-        self.called(&function, parameters, |value| Ok(task_in(value, name)?))
+        self.call_with(&function, parameters, |value| Ok(task_in(value, name)?))
     }
 
     /// The folder that it is in, where relative paths of its datasets start.
@@ -91,10 +91,10 @@ impl TaskFile {
         let spec = function.value().parameters_spec();
         let needs_nothing = spec.is_some_and(|parameters| parameters.can_fill_with_args(0, &[]));
         needs_nothing
-            && self.called(&function, &[], |value| Ok(value.downcast_ref::<TaskObject>().is_some())).unwrap_or(true)
+            && self.call_with(&function, &[], |value| Ok(value.downcast_ref::<TaskObject>().is_some())).unwrap_or(true)
     }
 
-    fn called<T: Send>(
+    fn call_with<T: Send>(
         &self,
         function: &OwnedFrozenValue,
         parameters: &[(String, CoreValue)],

@@ -7,7 +7,7 @@
 use crate::bootstrap::UnitResampler;
 use crate::confusion::{PairCounts, normal_interval};
 use crate::sum::sum_of;
-use crate::{Caveat, Confidence, Interval, Moments, Seed, Undefined};
+use crate::{Allowed, Confidence, Interval, Moments, Quantity, Seed, StatisticCaveat, Undefined};
 
 /// How much a disagreement counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,7 +92,7 @@ impl PairedRatings {
     pub fn kappa(&self, weights: Weights) -> Result<f64, Undefined> {
         let distance = |a: u32, b: u32| f64::from(a.abs_diff(b));
         match weights {
-            Weights::Nominal => self.counts.kappa("ratings"),
+            Weights::Nominal => self.counts.kappa(Quantity::Ratings),
             Weights::Linear => self.weighted_kappa(distance),
             Weights::Quadratic => self.weighted_kappa(|a, b| distance(a, b) * distance(a, b)),
         }
@@ -110,7 +110,7 @@ impl PairedRatings {
             second.iter().map(move |(&b, &times_b)| weight(a, b) * times_a as f64 * times_b as f64)
         }));
         if expected == 0.0 {
-            return Err(Undefined::NoSpread { what: "ratings" });
+            return Err(Undefined::NoSpread { what: Quantity::Ratings });
         }
         Ok(1.0 - n * observed / expected)
     }
@@ -143,16 +143,16 @@ impl PairedRatings {
     pub fn kappa_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
         if self.counts.agreeing() == self.count() {
             self.kappa(Weights::Nominal)?;
-            return Err(Undefined::NoSpread { what: "agreements" });
+            return Err(Undefined::NoSpread { what: Quantity::Agreements });
         }
         Ok(normal_interval(self.kappa(Weights::Nominal)?, self.kappa_stderr()?, confidence))
     }
 
     /// What to beware of: one category that is nearly all.
     #[must_use]
-    pub fn caveats(&self) -> Vec<Caveat> {
+    pub fn caveats(&self) -> Vec<StatisticCaveat> {
         let extreme = self.prevalence().ok().filter(|&prevalence| prevalence > EXTREME);
-        extreme.map(|prevalence| Caveat::ExtremePrevalence { prevalence }).into_iter().collect()
+        extreme.map(|prevalence| StatisticCaveat::ExtremePrevalence { prevalence }).into_iter().collect()
     }
 }
 
@@ -189,11 +189,11 @@ pub fn krippendorff_alpha<U: AsRef<[f64]>>(units: &[U], scale: Scale) -> Result<
     let mut all: Vec<f64> = pairable().flatten().map(|x| x + 0.0).collect();
     all.iter().try_for_each(|&x| Undefined::check_finite(x).map(|_| ()))?;
     if all.is_empty() {
-        return Err(Undefined::TooFew { what: "units with two ratings", need: 1, have: 0 });
+        return Err(Undefined::TooFew { what: Quantity::UnitsWithTwoRatings, need: 1, have: 0 });
     }
     all.sort_unstable_by(f64::total_cmp);
     if all[0] == all[all.len() - 1] {
-        return Err(Undefined::NoSpread { what: "ratings" });
+        return Err(Undefined::NoSpread { what: Quantity::Ratings });
     }
     let n = all.len() as f64;
     let (observed, expected) = match scale {
@@ -265,9 +265,9 @@ pub fn alpha_resampler<U: AsRef<[f64]>>(
     });
     let value = units.len() as f64;
     let count = u32::try_from(units.len()).map_err(|_| Undefined::OutOfRange {
-        what: "number of units",
+        what: Quantity::UnitCount,
         value,
-        allowed: "below 2^32",
+        allowed: Allowed::BelowPowerOfTwo(32),
     })?;
     let statistic = move |times: &[u32]| {
         let repeated = |(unit, &times)| std::iter::repeat_n(unit, times as usize);
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(same.agreement(), Ok(1.0));
         assert_eq!(same.prevalence(), Ok(1.0));
         for weights in [Weights::Nominal, Weights::Linear, Weights::Quadratic] {
-            assert_eq!(same.kappa(weights), Err(Undefined::NoSpread { what: "ratings" }));
+            assert_eq!(same.kappa(weights), Err(Undefined::NoSpread { what: Quantity::Ratings }));
             assert_eq!(PairedRatings::default().kappa(weights), Err(Undefined::Empty));
         }
         assert!(same.kappa_stderr().is_err());
@@ -330,9 +330,9 @@ mod tests {
     fn ratings_alike_have_no_alpha() {
         for scale in [Scale::Nominal, Scale::Ordinal, Scale::Interval] {
             let alike = krippendorff_alpha(&[[1.0, 1.0], [1.0, 1.0]], scale);
-            assert_eq!(alike, Err(Undefined::NoSpread { what: "ratings" }));
+            assert_eq!(alike, Err(Undefined::NoSpread { what: Quantity::Ratings }));
             let single = krippendorff_alpha(&[[1.0], [2.0]], scale);
-            assert_eq!(single, Err(Undefined::TooFew { what: "units with two ratings", need: 1, have: 0 }));
+            assert_eq!(single, Err(Undefined::TooFew { what: Quantity::UnitsWithTwoRatings, need: 1, have: 0 }));
             assert!(krippendorff_alpha::<Vec<f64>>(&[], scale).is_err());
             assert!(krippendorff_alpha(&[[1.0, f64::NAN]], scale).is_err());
         }

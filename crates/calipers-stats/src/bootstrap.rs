@@ -24,7 +24,9 @@ pub use mean::{ClusterMeanResampler, MeanResampler};
 pub use resampler::{Resampler, UnitResampler};
 
 use crate::sum::sum_of;
-use crate::{Caveat, Confidence, Interval, Method, Moments, Seed, Undefined, quantile, special};
+use crate::{
+    Allowed, Confidence, Interval, Method, Moments, Quantity, Seed, StatisticCaveat, Undefined, quantile, special,
+};
 
 /// How often to resample, and from which seed. There is no default: both belong into the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,7 +63,7 @@ pub struct BootstrapStderr {
     /// The number of resamples.
     pub resamples: u64,
     /// What to beware of.
-    pub caveats: Vec<Caveat>,
+    pub caveats: Vec<StatisticCaveat>,
 }
 
 /// An interval by bootstrap.
@@ -79,7 +81,7 @@ pub struct BootstrapInterval {
     /// The number of resamples; `None` when the bootstrap law was computed exactly.
     pub resamples: Option<u64>,
     /// What to beware of.
-    pub caveats: Vec<Caveat>,
+    pub caveats: Vec<StatisticCaveat>,
 }
 
 /// Resamples from which the end points of a 95 % interval are steady.
@@ -87,7 +89,7 @@ const ENOUGH_RESAMPLES: u64 = 10_000;
 /// Units below which a bootstrap interval undercovers: 0.92 instead of 0.95 at twenty clusters.
 const ENOUGH_UNITS: u64 = 20;
 /// Replicates are kept in memory: this many take 800 MB.
-const MOST_RESAMPLES: u64 = 100_000_000;
+const RESAMPLES_MAX: u64 = 100_000_000;
 
 /// Something that can be resampled, replicate by replicate.
 ///
@@ -146,7 +148,7 @@ pub trait Bootstrap: Sync {
         let stderr = (moments.variance()? * ((resamples - 1) as f64 / resamples as f64)).sqrt();
         let mut caveats = few_units(self);
         if stderr == 0.0 {
-            caveats.push(Caveat::NoSpread { n: self.units() });
+            caveats.push(StatisticCaveat::NoSpread { n: self.units() });
         }
         // The error of a standard deviation of nearly normal numbers.
         let monte_carlo_error = stderr / (2.0 * (resamples - 1) as f64).sqrt();
@@ -170,13 +172,13 @@ pub trait Bootstrap: Sync {
         let mut caveats = few_units(self);
         let resamples = law.sorted.len() as u64;
         if resamples < ENOUGH_RESAMPLES {
-            caveats.push(Caveat::FewResamples { resamples, need: ENOUGH_RESAMPLES });
+            caveats.push(StatisticCaveat::FewResamples { resamples, need: ENOUGH_RESAMPLES });
         }
         let interval = match kind {
             Kind::Percentile => law.percentile(confidence),
             Kind::Basic => law.basic(estimate, confidence),
             Kind::Bca => law.bca(estimate, self.acceleration(), confidence).unwrap_or_else(|| {
-                caveats.push(Caveat::NoAcceleration);
+                caveats.push(StatisticCaveat::NoAcceleration);
                 law.percentile(confidence)
             }),
         };
@@ -188,28 +190,32 @@ pub trait Bootstrap: Sync {
 
 fn check_resamples(resamples: u64) -> Result<(), Undefined> {
     if resamples < 2 {
-        return Err(Undefined::TooFew { what: "resamples", need: 2, have: resamples });
+        return Err(Undefined::TooFew { what: Quantity::Resamples, need: 2, have: resamples });
     }
-    if resamples > MOST_RESAMPLES {
+    if resamples > RESAMPLES_MAX {
         let value = resamples as f64;
-        return Err(Undefined::OutOfRange { what: "resamples", value, allowed: "at most 100 million" });
+        return Err(Undefined::OutOfRange {
+            what: Quantity::Resamples,
+            value,
+            allowed: Allowed::AtMost(RESAMPLES_MAX),
+        });
     }
     Ok(())
 }
 
 fn check_units(bootstrap: &(impl Bootstrap + ?Sized)) -> Result<(), Undefined> {
-    let what = if bootstrap.is_clustered() { "clusters" } else { "values" };
+    let what = if bootstrap.is_clustered() { Quantity::Clusters } else { Quantity::Values };
     match bootstrap.units() {
         have @ 0..2 => Err(Undefined::TooFew { what, need: 2, have }),
         _ => Ok(()),
     }
 }
 
-fn few_units(bootstrap: &(impl Bootstrap + ?Sized)) -> Vec<Caveat> {
+fn few_units(bootstrap: &(impl Bootstrap + ?Sized)) -> Vec<StatisticCaveat> {
     match (bootstrap.units(), bootstrap.is_clustered()) {
         (ENOUGH_UNITS.., _) => Vec::new(),
-        (clusters, true) => vec![Caveat::FewClusters { clusters }],
-        (n, false) => vec![Caveat::SmallSample { n, need: ENOUGH_UNITS }],
+        (clusters, true) => vec![StatisticCaveat::FewClusters { clusters }],
+        (n, false) => vec![StatisticCaveat::SmallSample { n, need: ENOUGH_UNITS }],
     }
 }
 
@@ -226,7 +232,7 @@ impl Law {
         let mut sorted = replicates.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         if sorted[0] == sorted[sorted.len() - 1] {
-            return Err(Undefined::NoSpread { what: "resamples" });
+            return Err(Undefined::NoSpread { what: Quantity::Resamples });
         }
         Ok(Self { sorted })
     }

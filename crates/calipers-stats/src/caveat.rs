@@ -1,19 +1,16 @@
 //! What a reader should know about a number before relying on it.
 
-use std::fmt;
-
-/// A typed warning that comes with an estimate: the condition that was met, and one next step.
+/// A typed warning that comes with an estimate: the condition that was met, with its numbers. `calipers-render` has the
+/// sentence and the next step.
 ///
 /// ```
-/// use calipers_stats::Caveat;
+/// use calipers_stats::StatisticCaveat;
 ///
-/// let caveat = Caveat::FewClusters { clusters: 4 };
+/// let caveat = StatisticCaveat::FewClusters { clusters: 4 };
 /// assert_eq!(caveat.id(), "few-clusters");
-/// assert!(caveat.next_step().starts_with("use"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Caveat {
+pub enum StatisticCaveat {
     /// So few clusters that t with C − 1 degrees of freedom undercovers.
     FewClusters {
         /// The number of clusters.
@@ -80,7 +77,7 @@ pub enum Caveat {
     IdenticalAttempts,
 }
 
-impl Caveat {
+impl StatisticCaveat {
     /// A short stable name, for machines and for documentation.
     #[must_use]
     pub fn id(&self) -> &'static str {
@@ -97,58 +94,6 @@ impl Caveat {
             Self::ExtremePrevalence { .. } => "extreme-prevalence",
             Self::NoisyDenominator { .. } => "noisy-denominator",
             Self::IdenticalAttempts => "identical-attempts",
-        }
-    }
-
-    /// One thing to do about it.
-    #[must_use]
-    pub fn next_step(&self) -> &'static str {
-        match self {
-            Self::FewClusters { .. } | Self::DominantCluster { .. } => {
-                "use the CR2 error with Satterthwaite's degrees of freedom, or add clusters"
-            }
-            Self::ClusteredBelowNaive { .. } => "judge by the larger of the two errors",
-            Self::NoSpread { .. } => "read the exact bound instead of ± 0, or add samples",
-            Self::SmallSample { .. } => "add samples, or use an exact or bootstrap interval",
-            Self::NoBound { .. } => "add samples, or gate on the share of values within the limit",
-            Self::FewAttempts { .. } => "run at least twice as many attempts as k",
-            Self::FewResamples { .. } => "draw more resamples",
-            Self::NoAcceleration => "use an exact interval if there is one",
-            Self::ExtremePrevalence { .. } => "report the raw agreement and the prevalence beside it",
-            Self::NoisyDenominator { .. } => "add samples, or bootstrap the ratio",
-            Self::IdenticalAttempts => "spend the budget on more samples, not on more attempts",
-        }
-    }
-}
-
-impl fmt::Display for Caveat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::FewClusters { clusters } => write!(f, "only {clusters} clusters"),
-            Self::DominantCluster { share } => write!(f, "one cluster holds {:.0} % of the values", share * 100.0),
-            Self::ClusteredBelowNaive { clustered, naive } => {
-                write!(f, "the clustered error {clustered:.4} is below the plain one {naive:.4}")
-            }
-            Self::NoSpread { n } => write!(f, "all {n} values are alike, which is not certainty"),
-            Self::SmallSample { n, need } => write!(f, "{n} values are few for this interval (from {need} on)"),
-            Self::NoBound { n, need } => {
-                write!(
-                    f,
-                    "a two-sided interval has both ends from {need} values on, there are {n}; one side alone needs fewer"
-                )
-            }
-            Self::FewAttempts { attempts, k } => write!(f, "{attempts} attempts are few for k = {k}"),
-            Self::FewResamples { resamples, need } => {
-                write!(f, "{resamples} resamples are few for an end point (from {need} on)")
-            }
-            Self::NoAcceleration => write!(f, "BCa is undefined here, percentiles were used"),
-            Self::ExtremePrevalence { prevalence } => {
-                write!(f, "{:.0} % of the ratings are one category", prevalence * 100.0)
-            }
-            Self::NoisyDenominator { variation } => {
-                write!(f, "the denominator varies by {:.0} %", variation * 100.0)
-            }
-            Self::IdenticalAttempts => write!(f, "attempts of the same sample never differ"),
         }
     }
 }

@@ -17,7 +17,9 @@
 
 use crate::proportion::{Proportion, wilson_bounds};
 use crate::sum::{ExactSum, Halves, Wide, sum_of};
-use crate::{Caveat, Confidence, Interval, Method, Moments, Undefined, mean::around, special};
+use crate::{
+    Allowed, Confidence, Interval, Method, Moments, Quantity, StatisticCaveat, Undefined, mean::around, special,
+};
 
 /// Below this, t with C − 1 degrees of freedom undercovers unless the clusters are balanced.
 const FEW_CLUSTERS: u64 = 20;
@@ -86,7 +88,7 @@ impl ClusterSums {
     ///
     /// Undefined, and without effect, when the lengths differ.
     pub fn extend(&mut self, clusters: &[u32], values: &[f64]) -> Result<(), Undefined> {
-        Undefined::check_lengths("clusters and values", clusters.len(), values.len())?;
+        Undefined::check_lengths(Quantity::ValuesAndClusters, clusters.len(), values.len())?;
         if clusters.is_empty() {
             return Ok(());
         }
@@ -138,7 +140,7 @@ impl ClusterSums {
     /// ```
     pub fn merge(&mut self, other: &Self, map: &[u32]) -> Result<(), Undefined> {
         if map.len() < other.entries.len() {
-            return Undefined::check_lengths("clusters and their map", other.entries.len(), map.len());
+            return Undefined::check_lengths(Quantity::ClustersAndMap, other.entries.len(), map.len());
         }
         for (theirs, &cluster) in other.entries.iter().zip(map).filter(|(theirs, _)| theirs.count > 0) {
             self.grow_to(cluster);
@@ -192,10 +194,10 @@ impl ClusterSums {
     pub fn estimate(&self, all: &Moments) -> Result<ClusterEstimate, Undefined> {
         let sizes = self.sorted_sizes();
         let (n, clusters) = (sizes.iter().sum::<u64>(), sizes.len() as u64);
-        Undefined::check_lengths("clustered values and moments", n as usize, all.count() as usize)?;
+        Undefined::check_lengths(Quantity::ClusteredValuesAndMoments, n as usize, all.count() as usize)?;
         match clusters {
             0 => return Err(Undefined::Empty),
-            1 => return Err(Undefined::TooFew { what: "clusters", need: 2, have: 1 }),
+            1 => return Err(Undefined::TooFew { what: Quantity::Clusters, need: 2, have: 1 }),
             _ => {}
         }
         let mean = all.mean()?;
@@ -217,7 +219,7 @@ impl ClusterSums {
             df_satterthwaite: if cr1 > 0.0 {
                 Ok(satterthwaite(&sizes))
             } else {
-                Err(Undefined::NoSpread { what: "cluster means" })
+                Err(Undefined::NoSpread { what: Quantity::ClusterMeans })
             },
             largest_share: largest as f64 / n as f64,
         })
@@ -287,7 +289,7 @@ fn satterthwaite(sizes: &[u64]) -> f64 {
 /// let interval = estimate.interval(Confidence::two_sided(0.95)?)?;
 /// assert!(interval.contains(0.5));
 /// let alone = clustered(&[1.0, 0.0], &[0, 0]);
-/// assert_eq!(alone.unwrap_err(), Undefined::TooFew { what: "clusters", need: 2, have: 1 });
+/// assert_eq!(alone.unwrap_err(), Undefined::TooFew { what: Quantity::Clusters, need: 2, have: 1 });
 /// # Ok::<(), Undefined>(())
 /// ```
 pub fn clustered(values: &[f64], clusters: &[u32]) -> Result<ClusterEstimate, Undefined> {
@@ -335,7 +337,7 @@ impl ClusterEstimate {
     /// Below 1 when values within a cluster repel each other. Undefined when no value varies.
     pub fn design_effect(&self) -> Result<f64, Undefined> {
         if self.naive == 0.0 {
-            return Err(Undefined::NoSpread { what: "values" });
+            return Err(Undefined::NoSpread { what: Quantity::Values });
         }
         Ok((self.cr2 / self.naive).powi(2))
     }
@@ -346,7 +348,7 @@ impl ClusterEstimate {
     pub fn effective_n(&self) -> Result<f64, Undefined> {
         let effect = self.design_effect()?;
         if effect == 0.0 {
-            return Err(Undefined::NoSpread { what: "cluster means" });
+            return Err(Undefined::NoSpread { what: Quantity::ClusterMeans });
         }
         Ok(self.n as f64 / effect)
     }
@@ -362,20 +364,20 @@ impl ClusterEstimate {
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     #[must_use]
-    pub fn caveats(&self) -> Vec<Caveat> {
+    pub fn caveats(&self) -> Vec<StatisticCaveat> {
         let mut caveats = Vec::new();
         if self.clusters < FEW_CLUSTERS {
-            caveats.push(Caveat::FewClusters { clusters: self.clusters });
+            caveats.push(StatisticCaveat::FewClusters { clusters: self.clusters });
         }
         if self.largest_share > DOMINANT_SHARE {
-            caveats.push(Caveat::DominantCluster { share: self.largest_share });
+            caveats.push(StatisticCaveat::DominantCluster { share: self.largest_share });
         }
         // Singletons make the two errors equal but for rounding, which is no reason to warn.
         if self.cr2 < self.naive * (1.0 - ROUNDING) {
-            caveats.push(Caveat::ClusteredBelowNaive { clustered: self.cr2, naive: self.naive });
+            caveats.push(StatisticCaveat::ClusteredBelowNaive { clustered: self.cr2, naive: self.naive });
         }
         if self.naive == 0.0 {
-            caveats.push(Caveat::NoSpread { n: self.n });
+            caveats.push(StatisticCaveat::NoSpread { n: self.n });
         }
         caveats
     }
@@ -410,8 +412,9 @@ impl ClusterEstimate {
 
     fn check_unit(&self) -> Result<(), Undefined> {
         let outside = [self.min, self.max].into_iter().find(|x| !(0.0..=1.0).contains(x));
-        outside
-            .map_or(Ok(()), |value| Err(Undefined::OutOfRange { what: "a value", value, allowed: "between 0 and 1" }))
+        outside.map_or(Ok(()), |value| {
+            Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed: Allowed::UnitInterval })
+        })
     }
 }
 
@@ -482,8 +485,8 @@ pub fn wilson_clustered_inspect(estimate: &ClusterEstimate, confidence: Confiden
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn two_way_stderr(a: &ClusterEstimate, b: &ClusterEstimate, both: &ClusterEstimate) -> Result<f64, Undefined> {
-    Undefined::check_lengths("values clustered in two ways", a.n as usize, b.n as usize)?;
-    Undefined::check_lengths("values clustered in two ways", a.n as usize, both.n as usize)?;
+    Undefined::check_lengths(Quantity::ValuesClusteredTwice, a.n as usize, b.n as usize)?;
+    Undefined::check_lengths(Quantity::ValuesClusteredTwice, a.n as usize, both.n as usize)?;
     let variance = a.cr2.powi(2) + b.cr2.powi(2) - both.cr2.powi(2);
     Ok(variance.max(0.0).sqrt().max(a.cr2).max(b.cr2))
 }
@@ -561,7 +564,7 @@ mod tests {
         let values: Vec<f64> = [0.1, 0.9, 0.3, 0.7, 0.2, 0.8].to_vec();
         let estimate = clustered(&values, &[0, 0, 1, 1, 2, 2]).unwrap();
         assert_eq!([estimate.cr0, estimate.cr1, estimate.cr2, estimate.cr3], [0.0; 4]);
-        assert_eq!(estimate.df_satterthwaite, Err(Undefined::NoSpread { what: "cluster means" }));
+        assert_eq!(estimate.df_satterthwaite, Err(Undefined::NoSpread { what: Quantity::ClusterMeans }));
         assert_eq!(estimate.gate_stderr(), estimate.naive);
         assert!(estimate.interval(Confidence::two_sided(0.95).unwrap()).is_err());
     }

@@ -6,7 +6,7 @@
 //! pooled as independent give an error that is right for neither claim.
 
 use crate::sum::sum_of;
-use crate::{Caveat, Confidence, Interval, Moments, Undefined, mean::t_interval};
+use crate::{Confidence, Interval, Moments, Quantity, StatisticCaveat, Undefined, mean::t_interval};
 
 /// What an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ impl UnitMoments {
     ///
     /// Undefined, and without effect, when the lengths differ.
     pub fn extend(&mut self, units: &[u32], values: &[f64]) -> Result<(), Undefined> {
-        Undefined::check_lengths("units and values", units.len(), values.len())?;
+        Undefined::check_lengths(Quantity::ValuesAndUnits, units.len(), values.len())?;
         units.iter().zip(values).for_each(|(&unit, &x)| self.add(unit, x));
         Ok(())
     }
@@ -73,7 +73,7 @@ impl UnitMoments {
     /// Undefined, and without effect, when the map is too short.
     pub fn merge(&mut self, other: &Self, map: &[u32]) -> Result<(), Undefined> {
         if map.len() < other.units.len() {
-            return Undefined::check_lengths("units and their map", other.units.len(), map.len());
+            return Undefined::check_lengths(Quantity::UnitsAndMap, other.units.len(), map.len());
         }
         for (theirs, &unit) in other.units.iter().zip(map).filter(|(theirs, _)| theirs.count() > 0) {
             self.unit_mut(unit).merge(theirs);
@@ -176,10 +176,10 @@ impl UnitMoments {
     }
 }
 
-const TOO_FEW_ATTEMPTS: Undefined = Undefined::TooFew { what: "attempts at every unit", need: 2, have: 1 };
+const TOO_FEW_ATTEMPTS: Undefined = Undefined::TooFew { what: Quantity::AttemptsPerUnit, need: 2, have: 1 };
 
 fn check_units(units: u64) -> Result<(), Undefined> {
-    if units < 2 { Err(Undefined::TooFew { what: "units", need: 2, have: units }) } else { Ok(()) }
+    if units < 2 { Err(Undefined::TooFew { what: Quantity::Units, need: 2, have: units }) } else { Ok(()) }
 }
 
 fn between(ms_between: Result<f64, Undefined>, ms_within: Result<f64, Undefined>, k: f64) -> Result<f64, Undefined> {
@@ -189,7 +189,11 @@ fn between(ms_between: Result<f64, Undefined>, ms_within: Result<f64, Undefined>
 fn icc1(ms_between: Result<f64, Undefined>, ms_within: Result<f64, Undefined>, k: f64) -> Result<f64, Undefined> {
     let (ms_between, ms_within) = (ms_between?, ms_within?);
     let total = ms_between + (k - 1.0) * ms_within;
-    if total == 0.0 { Err(Undefined::NoSpread { what: "attempts" }) } else { Ok((ms_between - ms_within) / total) }
+    if total == 0.0 {
+        Err(Undefined::NoSpread { what: Quantity::Attempts })
+    } else {
+        Ok((ms_between - ms_within) / total)
+    }
 }
 
 /// The variance of a suite's mean through its attempts alone, as the sum of its parts v_q = s_q²/K_q.
@@ -237,7 +241,7 @@ impl FixedSuite {
     /// Satterthwaite's degrees of freedom, (Σv_q)² / Σ v_q²/(K_q − 1). Undefined when no attempt differs.
     pub(crate) fn df(self) -> Result<f64, Undefined> {
         if self.spread == 0.0 {
-            return Err(Undefined::NoSpread { what: "attempts" });
+            return Err(Undefined::NoSpread { what: Quantity::Attempts });
         }
         Undefined::check_finite(self.variance * self.variance / self.spread)
     }
@@ -310,8 +314,8 @@ impl Components {
 
     /// What to beware of: attempts that never differ.
     #[must_use]
-    pub fn caveats(&self) -> Vec<Caveat> {
-        if self.ms_within == Ok(0.0) { vec![Caveat::IdenticalAttempts] } else { Vec::new() }
+    pub fn caveats(&self) -> Vec<StatisticCaveat> {
+        if self.ms_within == Ok(0.0) { vec![StatisticCaveat::IdenticalAttempts] } else { Vec::new() }
     }
 }
 
@@ -339,7 +343,7 @@ mod tests {
     fn one_unit_has_a_run_to_run_error_only() {
         let alone = components(&[[1.0, 0.0]]);
         assert_eq!(alone.se_fixed_suite, Ok(0.5));
-        let too_few = Err(Undefined::TooFew { what: "units", need: 2, have: 1 });
+        let too_few = Err(Undefined::TooFew { what: Quantity::Units, need: 2, have: 1 });
         assert_eq!((alone.se_population, alone.ms_between, alone.icc1), (too_few, too_few, too_few));
         assert_eq!(UnitMoments::default().components(), Err(Undefined::Empty));
     }
@@ -347,10 +351,10 @@ mod tests {
     #[test]
     fn identical_attempts_are_pointed_out() {
         let same = components(&[[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]);
-        assert_eq!(same.caveats(), [Caveat::IdenticalAttempts]);
+        assert_eq!(same.caveats(), [StatisticCaveat::IdenticalAttempts]);
         assert_eq!((same.icc1, same.se_fixed_suite), (Ok(1.0), Ok(0.0)));
         let constant = components(&[[1.0, 1.0], [1.0, 1.0]]);
-        assert_eq!(constant.icc1, Err(Undefined::NoSpread { what: "attempts" }));
+        assert_eq!(constant.icc1, Err(Undefined::NoSpread { what: Quantity::Attempts }));
     }
 
     #[test]

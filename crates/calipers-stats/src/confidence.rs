@@ -1,6 +1,6 @@
 //! How sure, on which side, by which method: the words that every interval carries.
 
-use crate::Undefined;
+use crate::{Quantity, Undefined};
 use std::fmt;
 
 /// Which sides of an interval are bounded.
@@ -52,7 +52,7 @@ impl Confidence {
 
     /// A confidence of `level` on the given side.
     pub fn new(level: f64, side: Side) -> Result<Self, Undefined> {
-        Ok(Self { level: Undefined::check_open_unit("level", level)?, side })
+        Ok(Self { level: Undefined::check_open_unit(Quantity::Level, level)?, side })
     }
 
     /// The level, strictly between 0 and 1.

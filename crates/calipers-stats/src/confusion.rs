@@ -5,7 +5,7 @@
 
 use crate::proportion::Proportion;
 use crate::sum::sum_of;
-use crate::{Confidence, Interval, Method, Undefined, special};
+use crate::{Confidence, Interval, Method, Quantity, Undefined, special};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to say where a metric divides by zero.
@@ -68,7 +68,7 @@ pub enum Share {
 /// assert!((recall.lower.unwrap() - 0.6696).abs() < 1e-4);
 /// assert_eq!(
 ///     Confusion::new(0, 0, 7, 13).precision(),
-///     Err(Undefined::ZeroDenominator { what: "predicted positives" })
+///     Err(Undefined::ZeroDenominator { what: Quantity::PredictedPositives })
 /// );
 /// # Ok::<(), Undefined>(())
 /// ```
@@ -118,12 +118,12 @@ impl Confusion {
         let (tp, fp, fnn, tn) = (self.true_positives, self.false_positives, self.false_negatives, self.true_negatives);
         let wrong = fp.saturating_add(fnn);
         let (part, rest, what) = match share {
-            Share::Accuracy => (tp.saturating_add(tn), wrong, "predictions"),
-            Share::Precision => (tp, fp, "predicted positives"),
-            Share::Recall => (tp, fnn, "actual positives"),
-            Share::Specificity => (tn, fp, "actual negatives"),
-            Share::NegativePredictiveValue => (tn, fnn, "predicted negatives"),
-            Share::Jaccard => (tp, wrong, "actual or predicted positives"),
+            Share::Accuracy => (tp.saturating_add(tn), wrong, Quantity::Predictions),
+            Share::Precision => (tp, fp, Quantity::PredictedPositives),
+            Share::Recall => (tp, fnn, Quantity::ActualPositives),
+            Share::Specificity => (tn, fp, Quantity::ActualNegatives),
+            Share::NegativePredictiveValue => (tn, fnn, Quantity::PredictedNegatives),
+            Share::Jaccard => (tp, wrong, Quantity::ActualOrPredictedPositives),
         };
         match part.saturating_add(rest) {
             0 => Err(Undefined::ZeroDenominator { what }),
@@ -182,7 +182,7 @@ impl Confusion {
         let [tp, fp, fnn, tn] = self.as_numbers();
         let spread = ((tp + fp) * (tp + fnn)).sqrt() * ((tn + fp) * (tn + fnn)).sqrt();
         if spread == 0.0 {
-            return Err(Undefined::NoSpread { what: "truths or predictions" });
+            return Err(Undefined::NoSpread { what: Quantity::TruthsOrPredictions });
         }
         Ok((self.determinant() / spread).clamp(-1.0, 1.0))
     }
@@ -192,7 +192,7 @@ impl Confusion {
         let [tp, fp, fnn, tn] = self.as_numbers();
         let scale = (tp + fp) * (fp + tn) + (tp + fnn) * (fnn + tn);
         if scale == 0.0 {
-            return Err(Undefined::NoSpread { what: "truths and predictions" });
+            return Err(Undefined::NoSpread { what: Quantity::TruthsAndPredictions });
         }
         Ok(2.0 * self.determinant() / scale)
     }
@@ -226,7 +226,7 @@ impl Confusion {
     pub fn f1_delta(&self, confidence: Confidence) -> Result<Interval, Undefined> {
         let stderr = self.f1_stderr()?;
         if stderr == 0.0 {
-            return Err(Undefined::NoSpread { what: "outcomes among the positives" });
+            return Err(Undefined::NoSpread { what: Quantity::PositiveOutcomes });
         }
         Ok(normal_interval(self.f1()?, stderr, confidence))
     }
@@ -325,7 +325,7 @@ impl PairCounts {
     }
 
     /// (p_o − p_e)/(1 − p_e), from whole numbers (Cohen 1960).
-    pub(crate) fn kappa(&self, what: &'static str) -> Result<f64, Undefined> {
+    pub(crate) fn kappa(&self, what: Quantity) -> Result<f64, Undefined> {
         let n = u128::from(self.total());
         if n == 0 {
             return Err(Undefined::Empty);
@@ -474,7 +474,7 @@ impl Multiclass {
         }
         let weight = sum_of(terms.iter().map(|term| term.0));
         if weight == 0.0 {
-            let what = "classes that have the metric";
+            let what = Quantity::DefinedClasses;
             return Err(if classes.is_empty() { Undefined::Empty } else { Undefined::ZeroDenominator { what } });
         }
         answer.classes = terms.len() as u64;
@@ -484,7 +484,7 @@ impl Multiclass {
 
     /// Cohen's kappa of truth and prediction. Undefined when all are of one class by both.
     pub fn kappa(&self) -> Result<f64, Undefined> {
-        self.counts.kappa("truths and predictions")
+        self.counts.kappa(Quantity::TruthsAndPredictions)
     }
 
     /// The correlation of truth and prediction over many classes (Gorodkin 2004). Undefined when either
@@ -500,7 +500,7 @@ impl Multiclass {
         let spread = |margin| ((n * n - square(margin)) as f64).sqrt();
         let scale = spread(&truths) * spread(&predictions);
         if scale == 0.0 {
-            return Err(Undefined::NoSpread { what: "truths or predictions" });
+            return Err(Undefined::NoSpread { what: Quantity::TruthsOrPredictions });
         }
         let covariance = difference(n * u128::from(self.counts.agreeing()), self.counts.by_chance());
         Ok((covariance / scale).clamp(-1.0, 1.0))

@@ -7,9 +7,9 @@
 //! Samples must come in an order that does not depend on them: shuffle tasks by a recorded seed. Of attempts at
 //! one task only the first is a fresh sample.
 
-use crate::Undefined;
 use crate::special::BetaTails;
 use crate::threshold_test::Verdict;
+use crate::{Quantity, Undefined};
 
 /// Evidence for and against a share of at least a threshold, valid at all times at once.
 ///
@@ -45,7 +45,7 @@ impl BinaryEprocess {
     /// No samples yet: both e-values are 1. Undefined for a threshold outside (0, 1).
     pub fn new(threshold: f64) -> Result<Self, Undefined> {
         Ok(Self {
-            threshold: Undefined::check_open_unit("threshold", threshold)?,
+            threshold: Undefined::check_open_unit(Quantity::Threshold, threshold)?,
             successes: 0,
             failures: 0,
             log_e_pass: 0.0,
@@ -140,7 +140,7 @@ impl BinaryEprocess {
     /// Once decided it stays decided, so a report may be written at any time. P(ever pass | share ≤ T) ≤ α and
     /// P(ever fail | share ≥ T) ≤ α.
     pub fn verdict(&self, alpha: f64) -> Result<Verdict, Undefined> {
-        let needed = -Undefined::check_open_unit("alpha", alpha)?.ln();
+        let needed = -Undefined::check_open_unit(Quantity::Alpha, alpha)?.ln();
         Ok(if self.log_e_pass_max >= needed {
             Verdict::Pass
         } else if self.log_e_fail_max >= needed {

@@ -5,7 +5,7 @@
 
 use crate::cluster::ClusterSums;
 use crate::sum::sum;
-use crate::{Seed, Undefined, special};
+use crate::{Quantity, Seed, Undefined, special};
 
 /// P(X ≤ less) twice, for X ~ Binomial(total, ½): the two-sided exact test of an even split.
 fn even_split_p(less: u64, total: u64) -> f64 {
@@ -65,7 +65,7 @@ pub fn mcnemar(first: u64, second: u64) -> McNemar {
 
 fn mcnemar_chi2(first: u64, second: u64, total: f64) -> Result<f64, Undefined> {
     if total == 0.0 {
-        return Err(Undefined::ZeroDenominator { what: "discordant pairs" });
+        return Err(Undefined::ZeroDenominator { what: Quantity::DiscordantPairs });
     }
     let excess = first.abs_diff(second).saturating_sub(1) as f64;
     Ok(excess * excess / total)
@@ -223,7 +223,7 @@ fn flip_law(
         return Ok((enumerated_p(magnitudes, threshold), FlipLaw::Enumerated));
     }
     if resamples == 0 {
-        return Err(Undefined::TooFew { what: "resamples", need: 1, have: 0 });
+        return Err(Undefined::TooFew { what: Quantity::Resamples, need: 1, have: 0 });
     }
     Ok((simulated_p(magnitudes, threshold, resamples, seed), FlipLaw::MonteCarlo { resamples, seed }))
 }

@@ -3,7 +3,7 @@
 use crate::mean::{around, t_interval};
 use crate::special::normal_quantile;
 use crate::sum::{ExactSum, POWER_BLOCK, PowerSums, Wide, block_sum, power_sums, range, two_product};
-use crate::{Confidence, Interval, Method, Undefined};
+use crate::{Allowed, Confidence, Interval, Method, Quantity, Undefined};
 
 /// How many, their mean, their spread, and their range.
 ///
@@ -176,7 +176,7 @@ impl Moments {
     /// The sample variance, with n − 1. Undefined below two values.
     pub fn variance(&self) -> Result<f64, Undefined> {
         if self.count < 2 {
-            return Err(Undefined::TooFew { what: "values", need: 2, have: self.count });
+            return Err(Undefined::TooFew { what: Quantity::Values, need: 2, have: self.count });
         }
         Ok(self.squared_deviations()? / (self.count - 1) as f64)
     }
@@ -232,7 +232,7 @@ impl Moments {
     pub fn unit_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
         let mean = self.mean()?;
         if let Some(value) = [self.min, self.max].into_iter().find(|x| !(0.0..=1.0).contains(x)) {
-            return Err(Undefined::OutOfRange { what: "a value", value, allowed: "between 0 and 1" });
+            return Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed: Allowed::UnitInterval });
         }
         adjusted_t(self.count as f64, mean, self.squared_deviations()?, confidence)
     }

@@ -3,7 +3,7 @@
 //! Twenty metrics, each at 5 %, raise a false alarm 64 % of the time. "Every gate must pass" needs no
 //! adjustment for its *pass*, since all of them must hold; a *fail* by any one of many does.
 
-use crate::Undefined;
+use crate::{Allowed, Quantity, Undefined};
 
 /// How p-values are adjusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ fn check_probability(p: f64) -> Result<(), Undefined> {
     if (0.0..=1.0).contains(&p) {
         Ok(())
     } else {
-        Err(Undefined::OutOfRange { what: "a p-value", value: p, allowed: "between 0 and 1" })
+        Err(Undefined::OutOfRange { what: Quantity::PValue, value: p, allowed: Allowed::UnitInterval })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cluster::{ClusterEstimate, clustered};
 use crate::components::{Estimand, FixedSuite, UnitMoments};
 use crate::sum::ExactSum;
 use crate::threshold_test::Verdict;
-use crate::{Confidence, Interval, Method, Moments, Undefined, mean, special};
+use crate::{Allowed, Confidence, Interval, Method, Moments, Quantity, Undefined, mean, special};
 
 /// The matched values of two runs, folded.
 ///
@@ -50,7 +50,7 @@ impl Pairs {
 
     /// Folds in many pairs. Undefined, and without effect, when the lengths differ.
     pub fn extend(&mut self, a: &[f64], b: &[f64]) -> Result<(), Undefined> {
-        Undefined::check_lengths("paired values", a.len(), b.len())?;
+        Undefined::check_lengths(Quantity::PairedValues, a.len(), b.len())?;
         a.iter().zip(b).for_each(|(&a, &b)| self.add(a, b));
         Ok(())
     }
@@ -82,7 +82,7 @@ impl Pairs {
         let mean = self.mean_diff()?;
         let n = self.count();
         if n < 2 {
-            return Err(Undefined::TooFew { what: "pairs", need: 2, have: n });
+            return Err(Undefined::TooFew { what: Quantity::Pairs, need: 2, have: n });
         }
         let stderr = if self.is_level() { 0.0 } else { self.differences.stderr()? };
         Ok(Difference { mean, stderr, df: (n - 1) as f64, method: Method::T })
@@ -99,7 +99,7 @@ impl Pairs {
         self.mean_diff()?;
         let spread = self.a.std()? * self.b.std()?;
         if spread == 0.0 {
-            return Err(Undefined::NoSpread { what: "the values of one side" });
+            return Err(Undefined::NoSpread { what: Quantity::OneSideValues });
         }
         let n = self.count() as f64;
         // Σab and n·ā·b̄ nearly cancel far from zero, hence twice the precision.
@@ -252,10 +252,14 @@ impl Difference {
 
     fn t_against(&self, null: f64) -> Result<f64, Undefined> {
         if self.stderr == 0.0 {
-            return Err(Undefined::NoSpread { what: "differences" });
+            return Err(Undefined::NoSpread { what: Quantity::Differences });
         }
         if self.df.is_nan() || self.df <= 0.0 {
-            return Err(Undefined::OutOfRange { what: "degrees of freedom", value: self.df, allowed: "positive" });
+            return Err(Undefined::OutOfRange {
+                what: Quantity::DegreesOfFreedom,
+                value: self.df,
+                allowed: Allowed::Positive,
+            });
         }
         Undefined::check_finite((self.mean - null) / self.stderr)
     }
@@ -286,7 +290,7 @@ impl Difference {
     /// ```
     pub fn noninferiority(&self, margin: f64, alpha: f64) -> Result<NonInferiority, Undefined> {
         check_margin(margin)?;
-        Undefined::check_open_unit("alpha", alpha)?;
+        Undefined::check_open_unit(Quantity::Alpha, alpha)?;
         let t = self.t_against(-margin)?;
         let (p, opposite) = (special::t_cdf(-t, self.df), special::t_cdf(t, self.df));
         let verdict = if p < alpha {
@@ -324,7 +328,7 @@ fn check_margin(margin: f64) -> Result<(), Undefined> {
     if margin > 0.0 && margin.is_finite() {
         Ok(())
     } else {
-        Err(Undefined::OutOfRange { what: "margin", value: margin, allowed: "positive" })
+        Err(Undefined::OutOfRange { what: Quantity::Margin, value: margin, allowed: Allowed::Positive })
     }
 }
 
@@ -354,7 +358,7 @@ mod tests {
         let pairs = paired(&[0.3, 0.5, 0.9], &[0.2, 0.4, 0.8]).unwrap();
         let difference = pairs.difference().unwrap();
         assert_eq!(difference.stderr, 0.0);
-        assert_eq!(difference.t(), Err(Undefined::NoSpread { what: "differences" }));
+        assert_eq!(difference.t(), Err(Undefined::NoSpread { what: Quantity::Differences }));
         assert!(difference.p_two_sided().is_err() && difference.noninferiority(0.1, 0.05).is_err());
         assert!(!pairs.is_identical());
         assert!(paired(&[0.3, 0.5], &[0.3, 0.5]).unwrap().is_identical());
@@ -368,7 +372,7 @@ mod tests {
         assert!(matches!(paired(&[1.0], &[]), Err(Undefined::Mismatched { .. })));
         assert_eq!(Pairs::default().difference(), Err(Undefined::Empty));
         let one = paired(&[1.0], &[0.0]).unwrap();
-        assert_eq!(one.difference(), Err(Undefined::TooFew { what: "pairs", need: 2, have: 1 }));
+        assert_eq!(one.difference(), Err(Undefined::TooFew { what: Quantity::Pairs, need: 2, have: 1 }));
         let infinite = paired(&[f64::INFINITY, 1.0], &[0.0, 0.0]).unwrap();
         assert!(matches!(infinite.difference(), Err(Undefined::NotFinite { .. })));
         assert!(infinite.correlation().is_err());

@@ -6,7 +6,7 @@
 //! rate: half of the problems always solved and half never makes pass^2 = 0.5, not 0.5² = 0.25.
 
 use crate::proportion::Proportion;
-use crate::{Caveat, Confidence, Interval, Moments, Undefined};
+use crate::{Allowed, Confidence, Interval, Moments, Quantity, StatisticCaveat, Undefined};
 
 /// What counts as success of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ impl Rule {
 ///
 /// assert_eq!(pass_at_k(10, 3, 1)?, 0.3);
 /// assert!((pass_at_k(10, 3, 5)? - 11.0 / 12.0).abs() < 1e-15);
-/// assert_eq!(pass_at_k(4, 3, 5), Err(Undefined::TooFew { what: "attempts", need: 5, have: 4 }));
+/// assert_eq!(pass_at_k(4, 3, 5), Err(Undefined::TooFew { what: Quantity::Attempts, need: 5, have: 4 }));
 /// # Ok::<(), Undefined>(())
 /// ```
 pub fn pass_at_k(attempts: u64, correct: u64, k: u64) -> Result<f64, Undefined> {
@@ -110,10 +110,10 @@ pub fn at_least_k(attempts: u64, correct: u64, k: u64) -> Result<f64, Undefined>
 
 fn check_k(k: u64, attempts: u64) -> Result<(), Undefined> {
     if k == 0 {
-        return Err(Undefined::OutOfRange { what: "k", value: 0.0, allowed: "at least 1" });
+        return Err(Undefined::OutOfRange { what: Quantity::K, value: 0.0, allowed: Allowed::AtLeastOne });
     }
     if attempts < k {
-        return Err(Undefined::TooFew { what: "attempts", need: k, have: attempts });
+        return Err(Undefined::TooFew { what: Quantity::Attempts, need: k, have: attempts });
     }
     Ok(())
 }
@@ -122,9 +122,9 @@ fn check_k(k: u64, attempts: u64) -> Result<(), Undefined> {
 fn check_correct(attempts: u64, correct: u64) -> Result<u64, Undefined> {
     let value = correct as f64;
     attempts.checked_sub(correct).ok_or(Undefined::OutOfRange {
-        what: "correct attempts",
+        what: Quantity::CorrectAttempts,
         value,
-        allowed: "at most the number of attempts",
+        allowed: Allowed::AtMostAttempts,
     })
 }
 
@@ -134,7 +134,7 @@ fn check_correct(attempts: u64, correct: u64) -> Result<u64, Undefined> {
 /// Problems are folded in one at a time, in any order, and two suites of the same question merge.
 ///
 /// ```
-/// use calipers_stats::{Caveat, Confidence, pass_at_k::{Rule, Suite}};
+/// use calipers_stats::{StatisticCaveat, Confidence, pass_at_k::{Rule, Suite}};
 ///
 /// let mut suite = Suite::new(Rule::AllOfK, 2);
 /// for correct in [0, 1, 2, 4] {
@@ -143,7 +143,7 @@ fn check_correct(attempts: u64, correct: u64) -> Result<u64, Undefined> {
 /// assert!((suite.estimate()? - 7.0 / 24.0).abs() < 1e-15);
 /// let interval = suite.interval(Confidence::two_sided(0.95)?)?;
 /// assert!(interval.contains(0.3));
-/// assert_eq!(suite.caveats(), [Caveat::SmallSample { n: 4, need: 30 }]);
+/// assert_eq!(suite.caveats(), [StatisticCaveat::SmallSample { n: 4, need: 30 }]);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -179,7 +179,7 @@ impl Suite {
     pub fn merge(&mut self, other: &Self) -> Result<(), Undefined> {
         if (self.rule, self.k) != (other.rule, other.k) {
             let value = other.k as f64;
-            return Err(Undefined::OutOfRange { what: "k of a merged suite", value, allowed: "the same rule and k" });
+            return Err(Undefined::OutOfRange { what: Quantity::MergedK, value, allowed: Allowed::SameRuleAndK });
         }
         self.problems.merge(&other.problems);
         self.attempts_min = self.attempts_min.min(other.attempts_min);
@@ -200,7 +200,7 @@ impl Suite {
     /// The standard error over problems. Undefined below two.
     pub fn stderr(&self) -> Result<f64, Undefined> {
         match self.problems.count() {
-            have @ 0..2 => Err(Undefined::TooFew { what: "problems", need: 2, have }),
+            have @ 0..2 => Err(Undefined::TooFew { what: Quantity::Problems, need: 2, have }),
             _ => self.problems.stderr(),
         }
     }
@@ -221,14 +221,14 @@ impl Suite {
 
     /// What to beware of: few attempts, few problems, or problems that are all alike.
     #[must_use]
-    pub fn caveats(&self) -> Vec<Caveat> {
+    pub fn caveats(&self) -> Vec<StatisticCaveat> {
         let n = self.problems.count();
         let attempts = self.attempts_min;
         let few_attempts = self.rule != Rule::AtLeastK && n > 0 && attempts < self.k.saturating_mul(2);
         [
-            few_attempts.then_some(Caveat::FewAttempts { attempts, k: self.k }),
-            (n < ENOUGH_PROBLEMS).then_some(Caveat::SmallSample { n, need: ENOUGH_PROBLEMS }),
-            (self.stderr() == Ok(0.0)).then_some(Caveat::NoSpread { n }),
+            few_attempts.then_some(StatisticCaveat::FewAttempts { attempts, k: self.k }),
+            (n < ENOUGH_PROBLEMS).then_some(StatisticCaveat::SmallSample { n, need: ENOUGH_PROBLEMS }),
+            (self.stderr() == Ok(0.0)).then_some(StatisticCaveat::NoSpread { n }),
         ]
         .into_iter()
         .flatten()
@@ -288,9 +288,9 @@ mod tests {
     fn few_attempts_are_told() {
         let mut suite = Suite::new(Rule::AnyOfK, 5);
         suite.add(20, 3).unwrap();
-        assert_eq!(suite.stderr(), Err(Undefined::TooFew { what: "problems", need: 2, have: 1 }));
+        assert_eq!(suite.stderr(), Err(Undefined::TooFew { what: Quantity::Problems, need: 2, have: 1 }));
         suite.add(9, 3).unwrap();
-        assert!(suite.caveats().contains(&Caveat::FewAttempts { attempts: 9, k: 5 }));
+        assert!(suite.caveats().contains(&StatisticCaveat::FewAttempts { attempts: 9, k: 5 }));
         assert!(suite.add(4, 3).is_err());
         assert_eq!(suite.problems(), 2);
         assert!(suite.merge(&Suite::new(Rule::AllOfK, 5)).is_err());

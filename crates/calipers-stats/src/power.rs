@@ -4,9 +4,9 @@
 //! that its p-value does not; compute the smallest detectable difference at the present size instead
 //! ([`PairedDesign::detectable`]).
 
-use crate::Undefined;
 use crate::special::{binomial_at_least, noncentral_t_cdf, normal_quantile, smallest, t_quantile};
 use crate::threshold_test::{Direction, PowerWalk, ThresholdTest, critical_successes};
+use crate::{Allowed, Goal, Quantity, Undefined};
 
 /// A test to be planned for: its error rate and its sides.
 ///
@@ -27,12 +27,12 @@ pub struct Test {
 impl Test {
     /// Looks for a difference either way, with an error of `alpha` in all.
     pub fn two_sided(alpha: f64) -> Result<Self, Undefined> {
-        Ok(Self { tail: Undefined::check_open_unit("alpha", alpha)? / 2.0, is_two_sided: true })
+        Ok(Self { tail: Undefined::check_open_unit(Quantity::Alpha, alpha)? / 2.0, is_two_sided: true })
     }
 
     /// Looks for a difference in the direction of the effect only, with an error of `alpha`.
     pub fn one_sided(alpha: f64) -> Result<Self, Undefined> {
-        Ok(Self { tail: Undefined::check_open_unit("alpha", alpha)?, is_two_sided: false })
+        Ok(Self { tail: Undefined::check_open_unit(Quantity::Alpha, alpha)?, is_two_sided: false })
     }
 
     /// The error on each side that is looked at.
@@ -43,9 +43,13 @@ impl Test {
 
     /// z of the test plus z of the power: how many standard errors the effect must measure.
     fn standard_errors(self, power: f64) -> Result<f64, Undefined> {
-        let power = Undefined::check_open_unit("power", power)?;
+        let power = Undefined::check_open_unit(Quantity::Power, power)?;
         if power <= self.tail {
-            return Err(Undefined::OutOfRange { what: "power", value: power, allowed: "above the error of the test" });
+            return Err(Undefined::OutOfRange {
+                what: Quantity::Power,
+                value: power,
+                allowed: Allowed::AboveTestError,
+            });
         }
         Ok(normal_quantile(power) - normal_quantile(self.tail))
     }
@@ -63,7 +67,7 @@ pub struct Effect {
 impl Effect {
     /// The size of the effect in standard deviations.
     fn standardised(self) -> Result<f64, Undefined> {
-        let sd = check_positive("standard deviation", self.sd)?;
+        let sd = check_positive(Quantity::StandardDeviation, self.sd)?;
         Ok(check_difference(self.delta)? / sd)
     }
 }
@@ -85,17 +89,17 @@ impl SampleSize {
     }
 }
 
-fn check_positive(what: &'static str, value: f64) -> Result<f64, Undefined> {
+fn check_positive(what: Quantity, value: f64) -> Result<f64, Undefined> {
     if value > 0.0 && value.is_finite() {
         Ok(value)
     } else {
-        Err(Undefined::OutOfRange { what, value, allowed: "positive and finite" })
+        Err(Undefined::OutOfRange { what, value, allowed: Allowed::PositiveFinite })
     }
 }
 
 fn check_difference(delta: f64) -> Result<f64, Undefined> {
     if delta == 0.0 {
-        return Err(Undefined::Unattainable { what: "power to find a difference of zero" });
+        return Err(Undefined::Unattainable { goal: Goal::PowerAtZero });
     }
     Ok(Undefined::check_finite(delta)?.abs())
 }
@@ -164,14 +168,14 @@ impl PairedDesign {
         let Variances { between, within_a, within_b } = variances;
         for value in [between, within_a, within_b] {
             if value.is_nan() || value < 0.0 {
-                return Err(Undefined::OutOfRange { what: "variance", value, allowed: "zero or positive" });
+                return Err(Undefined::OutOfRange { what: Quantity::Variance, value, allowed: Allowed::NotNegative });
             }
         }
         if epochs.a.min(epochs.b) == 0 {
-            return Err(Undefined::TooFew { what: "attempts", need: 1, have: 0 });
+            return Err(Undefined::TooFew { what: Quantity::Attempts, need: 1, have: 0 });
         }
         let variance = between + within_a / epochs.a as f64 + within_b / epochs.b as f64;
-        Ok(Self { variance: check_positive("variance of a difference", variance)? })
+        Ok(Self { variance: check_positive(Quantity::DifferenceVariance, variance)? })
     }
 
     /// The variance of one sample's difference.
@@ -208,7 +212,7 @@ impl PairedDesign {
 /// ```
 pub fn paired_t_power(samples: u64, effect: Effect, test: Test) -> Result<f64, Undefined> {
     if samples < 2 {
-        return Err(Undefined::TooFew { what: "pairs", need: 2, have: samples });
+        return Err(Undefined::TooFew { what: Quantity::Pairs, need: 2, have: samples });
     }
     Ok(t_power(samples as f64 - 1.0, effect.standardised()? * (samples as f64).sqrt(), test))
 }
@@ -225,9 +229,9 @@ const SAMPLES_MAX: u64 = 1 << 48;
 
 /// The smallest number from `from` on that reaches a power which grows with it.
 fn smallest_with_power(from: u64, power: f64, at: impl Fn(u64) -> f64) -> Result<u64, Undefined> {
-    let power = Undefined::check_open_unit("power", power)?;
+    let power = Undefined::check_open_unit(Quantity::Power, power)?;
     let found = smallest(SAMPLES_MAX, |samples| samples >= from && at(samples) >= power);
-    if found < SAMPLES_MAX { Ok(found) } else { Err(Undefined::Unattainable { what: "this power" }) }
+    if found < SAMPLES_MAX { Ok(found) } else { Err(Undefined::Unattainable { goal: Goal::Power }) }
 }
 
 /// The smallest number of pairs with which the paired t test has the given power.
@@ -259,7 +263,7 @@ pub fn paired_t_sample_size(effect: Effect, test: Test, power: f64) -> Result<u6
 pub fn two_proportions_sample_size(p1: f64, p2: f64, test: Test, power: f64) -> Result<SampleSize, Undefined> {
     for value in [p1, p2] {
         if !(0.0..=1.0).contains(&value) {
-            return Err(Undefined::OutOfRange { what: "share", value, allowed: "between 0 and 1" });
+            return Err(Undefined::OutOfRange { what: Quantity::Share, value, allowed: Allowed::UnitInterval });
         }
     }
     let difference = check_difference(p1 - p2)?;
@@ -309,7 +313,11 @@ pub fn gate_power(gate: ThresholdTest, true_share: f64, samples: u64) -> Result<
 /// The true share as the gate counts: of successes, or of failures when it asks for "at most".
 fn gate_share(gate: ThresholdTest, true_share: f64) -> Result<f64, Undefined> {
     if !(0.0..=1.0).contains(&true_share) {
-        return Err(Undefined::OutOfRange { what: "true share", value: true_share, allowed: "between 0 and 1" });
+        return Err(Undefined::OutOfRange {
+            what: Quantity::TrueShare,
+            value: true_share,
+            allowed: Allowed::UnitInterval,
+        });
     }
     Ok(if gate.direction() == Direction::AtLeast { true_share } else { 1.0 - true_share })
 }
@@ -342,7 +350,7 @@ pub fn gate_sample_size(
     power: f64,
     samples_max: u64,
 ) -> Result<GateSampleSize, Undefined> {
-    let power = Undefined::check_open_unit("power", power)?;
+    let power = Undefined::check_open_unit(Quantity::Power, power)?;
     let mut walk = PowerWalk::new(1, gate.pass_threshold(), gate.alpha(), gate_share(gate, true_share)?);
     let (mut first, mut short) = (None, 0);
     for samples in 1..=samples_max {
@@ -353,7 +361,7 @@ pub fn gate_sample_size(
         }
         walk.step();
     }
-    let first = first.ok_or(Undefined::Unattainable { what: "this power within the samples allowed" })?;
+    let first = first.ok_or(Undefined::Unattainable { goal: Goal::PowerWithinLimit })?;
     Ok(GateSampleSize { first, stable: (short < samples_max).then_some(short + 1) })
 }
 
@@ -369,12 +377,12 @@ pub fn gate_sample_size(
 /// ```
 pub fn design_effect(icc: f64, size: f64) -> Result<f64, Undefined> {
     if !(-1.0..=1.0).contains(&icc) {
-        return Err(Undefined::OutOfRange { what: "correlation", value: icc, allowed: "between -1 and 1" });
+        return Err(Undefined::OutOfRange { what: Quantity::Correlation, value: icc, allowed: Allowed::MinusOneToOne });
     }
     if size.is_nan() || size < 1.0 {
-        return Err(Undefined::OutOfRange { what: "cluster size", value: size, allowed: "at least 1" });
+        return Err(Undefined::OutOfRange { what: Quantity::ClusterSize, value: size, allowed: Allowed::AtLeastOne });
     }
-    check_positive("design effect", 1.0 + (size - 1.0) * icc)
+    check_positive(Quantity::DesignEffect, 1.0 + (size - 1.0) * icc)
 }
 
 /// Samples that come in clusters.
@@ -402,8 +410,8 @@ pub struct Clusters {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn clusters_needed(effect: Effect, clusters: Clusters, test: Test, power: f64) -> Result<u64, Undefined> {
-    let size = check_positive("cluster size", clusters.size)?;
-    let inflation = check_positive("design effect", clusters.design_effect)?;
+    let size = check_positive(Quantity::ClusterSize, clusters.size)?;
+    let inflation = check_positive(Quantity::DesignEffect, clusters.design_effect)?;
     let each = effect.standardised()? * (size / inflation).sqrt();
     smallest_with_power(2, power, |count| t_power(count as f64 - 1.0, each * (count as f64).sqrt(), test))
 }
@@ -453,13 +461,13 @@ pub fn optimal_attempts(components: Components, costs: Costs) -> Result<OptimalA
     let Components { between, within } = components;
     for value in [between, within] {
         if value.is_nan() || value < 0.0 || value.is_infinite() {
-            return Err(Undefined::OutOfRange { what: "variance", value, allowed: "zero or positive, and finite" });
+            return Err(Undefined::OutOfRange { what: Quantity::Variance, value, allowed: Allowed::NotNegativeFinite });
         }
     }
     let (sample, attempt) =
-        (check_positive("cost of a sample", costs.sample)?, check_positive("cost of an attempt", costs.attempt)?);
+        (check_positive(Quantity::SampleCost, costs.sample)?, check_positive(Quantity::AttemptCost, costs.attempt)?);
     if between == 0.0 {
-        return Err(Undefined::NoSpread { what: "the samples' means" });
+        return Err(Undefined::NoSpread { what: Quantity::SampleMeans });
     }
     let real = Undefined::check_finite(((within / between) * (sample / attempt)).sqrt())?;
     let price = |attempts: f64| (between + within / attempts) * (sample + attempts * attempt);

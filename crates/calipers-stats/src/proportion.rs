@@ -5,7 +5,7 @@
 //! method notes its exact coverage, by enumeration, of a share of 0.9 with ten trials at a level of 95 %.
 
 use crate::special::{beta_quantile, beta_sf, normal_quantile};
-use crate::{Confidence, Interval, Method, Undefined};
+use crate::{Allowed, Confidence, Interval, Method, Quantity, Undefined};
 
 /// Successes among trials: at least one trial, and no more successes than trials.
 ///
@@ -36,7 +36,7 @@ impl Proportion {
         }
         if successes > trials {
             let value = successes as f64;
-            return Err(Undefined::OutOfRange { what: "successes", value, allowed: "at most the number of trials" });
+            return Err(Undefined::OutOfRange { what: Quantity::Successes, value, allowed: Allowed::AtMostTrials });
         }
         Ok(Self { successes, trials })
     }
@@ -192,7 +192,7 @@ impl Proportion {
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn posterior_above(self, threshold: f64) -> Result<f64, Undefined> {
-        let threshold = check_unit("threshold", threshold)?;
+        let threshold = check_unit(Quantity::Threshold, threshold)?;
         Ok(beta_sf(threshold, self.successes as f64 + 1.0, self.failures() as f64 + 1.0))
     }
 
@@ -242,11 +242,11 @@ fn normal_interval(method: Method, centre: f64, trials: f64, confidence: Confide
     confidence.interval(method, || (centre - reach).clamp(0.0, 1.0), || (centre + reach).clamp(0.0, 1.0))
 }
 
-fn check_unit(what: &'static str, value: f64) -> Result<f64, Undefined> {
+fn check_unit(what: Quantity, value: f64) -> Result<f64, Undefined> {
     if (0.0..=1.0).contains(&value) {
         Ok(value)
     } else {
-        Err(Undefined::OutOfRange { what, value, allowed: "between 0 and 1" })
+        Err(Undefined::OutOfRange { what, value, allowed: Allowed::UnitInterval })
     }
 }
 
@@ -266,9 +266,9 @@ fn check_unit(what: &'static str, value: f64) -> Result<f64, Undefined> {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn wilson_mean(mean: f64, n: f64, confidence: Confidence) -> Result<Interval, Undefined> {
-    let mean = check_unit("mean", mean)?;
+    let mean = check_unit(Quantity::Mean, mean)?;
     if n.is_nan() || n <= 0.0 {
-        return Err(Undefined::OutOfRange { what: "n", value: n, allowed: "positive" });
+        return Err(Undefined::OutOfRange { what: Quantity::N, value: n, allowed: Allowed::Positive });
     }
     let (lower, upper) = wilson_bounds(mean, n, critical(confidence));
     Ok(confidence.interval(Method::Wilson, || lower, || upper))
@@ -306,7 +306,7 @@ fn wilson_lower_root(p: f64, n: f64, z: f64) -> f64 {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn perfect_bound(trials: u64, alpha: f64) -> Result<f64, Undefined> {
-    let alpha = Undefined::check_open_unit("alpha", alpha)?;
+    let alpha = Undefined::check_open_unit(Quantity::Alpha, alpha)?;
     if trials == 0 { Err(Undefined::Empty) } else { Ok((alpha.ln() / trials as f64).exp()) }
 }
 
@@ -322,8 +322,8 @@ pub fn perfect_bound(trials: u64, alpha: f64) -> Result<f64, Undefined> {
 /// assert!(perfect_needs(1.0, 0.05).is_err());
 /// ```
 pub fn perfect_needs(threshold: f64, alpha: f64) -> Result<u64, Undefined> {
-    let threshold = Undefined::check_open_unit("threshold", threshold)?;
-    let alpha = Undefined::check_open_unit("alpha", alpha)?;
+    let threshold = Undefined::check_open_unit(Quantity::Threshold, threshold)?;
+    let alpha = Undefined::check_open_unit(Quantity::Alpha, alpha)?;
     // Whole quotients, as of 0.001 and 0.1, may come out a rounding error too large.
     Ok((alpha.ln() / threshold.ln() * (1.0 - 1e-13)).ceil() as u64)
 }

@@ -6,7 +6,7 @@
 
 use crate::cluster::clustered;
 use crate::sum::{ExactSum, sum};
-use crate::{Caveat, Confidence, Interval, Method, Side, Undefined, special};
+use crate::{Allowed, Confidence, Interval, Method, Quantity, Side, StatisticCaveat, Undefined, special};
 
 /// Values on their way to a quantile: collected in any order, by any number of shards.
 ///
@@ -63,8 +63,8 @@ pub struct Sorted {
 pub struct QuantileInterval {
     /// The interval; a bound that does not exist is `None`.
     pub interval: Interval,
-    /// [`Caveat::NoBound`] when there are too few values for a bound that was asked for.
-    pub caveat: Option<Caveat>,
+    /// [`StatisticCaveat::NoBound`] when there are too few values for a bound that was asked for.
+    pub caveat: Option<StatisticCaveat>,
 }
 
 impl Sorted {
@@ -110,7 +110,7 @@ impl Sorted {
     /// ```
     pub fn linear(&self, p: f64) -> Result<f64, Undefined> {
         if !(0.0..=1.0).contains(&p) {
-            return Err(Undefined::OutOfRange { what: "quantile", value: p, allowed: "between 0 and 1" });
+            return Err(Undefined::OutOfRange { what: Quantity::Quantile, value: p, allowed: Allowed::UnitInterval });
         }
         Undefined::check_finite(linear(&self.values, p))
     }
@@ -129,7 +129,7 @@ impl Sorted {
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn harrell_davis(&self, p: f64) -> Result<f64, Undefined> {
-        Undefined::check_open_unit("quantile", p)?;
+        Undefined::check_open_unit(Quantity::Quantile, p)?;
         let ends = [self.values[0], self.values[self.values.len() - 1]];
         ends.into_iter().try_for_each(|x| Undefined::check_finite(x).map(|_| ()))?;
         let n = self.values.len() as f64;
@@ -152,16 +152,16 @@ impl Sorted {
     /// [`smallest_count`] tells beforehand, or when it falls on a value that is infinite.
     ///
     /// ```
-    /// use calipers_stats::{Caveat, Confidence, quantile::Sorted};
+    /// use calipers_stats::{StatisticCaveat, Confidence, quantile::Sorted};
     ///
     /// let latency = Sorted::new((1..=20).map(f64::from).collect())?;
     /// let p95 = latency.order_interval(0.95, Confidence::two_sided(0.95)?)?;
     /// assert_eq!((p95.interval.lower, p95.interval.upper), (Some(17.0), None));
-    /// assert_eq!(p95.caveat, Some(Caveat::NoBound { n: 20, need: 72 }));
+    /// assert_eq!(p95.caveat, Some(StatisticCaveat::NoBound { n: 20, need: 72 }));
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn order_interval(&self, p: f64, confidence: Confidence) -> Result<QuantileInterval, Undefined> {
-        Undefined::check_open_unit("quantile", p)?;
+        Undefined::check_open_unit(Quantity::Quantile, p)?;
         let n = self.count();
         let at = |rank: u64| self.values.get(usize::try_from(rank).ok()?).copied().filter(|x| x.is_finite());
         let interval = confidence.partial_interval(
@@ -170,7 +170,7 @@ impl Sorted {
             || at(special::binomial_quantile(1.0 - confidence.tail(), n, p)),
         );
         let need = smallest_count(p, confidence)?;
-        Ok(QuantileInterval { interval, caveat: (n < need).then_some(Caveat::NoBound { n, need }) })
+        Ok(QuantileInterval { interval, caveat: (n < need).then_some(StatisticCaveat::NoBound { n, need }) })
     }
 
     /// How many values are at most `limit`. What timed out is above every limit.
@@ -213,7 +213,7 @@ pub fn clustered_interval(
     p: f64,
     confidence: Confidence,
 ) -> Result<Interval, Undefined> {
-    Undefined::check_lengths("values and clusters", values.len(), clusters.len())?;
+    Undefined::check_lengths(Quantity::ValuesAndClusters, values.len(), clusters.len())?;
     let sorted = Sorted::new(values.to_vec())?;
     let quantile = sorted.linear(p)?;
     let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
@@ -266,7 +266,7 @@ fn harrell_davis_window(n: usize, p: f64) -> (usize, usize) {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn smallest_count(p: f64, confidence: Confidence) -> Result<u64, Undefined> {
-    Undefined::check_open_unit("quantile", p)?;
+    Undefined::check_open_unit(Quantity::Quantile, p)?;
     // All values lie below the quantile with probability pⁿ, which must be at most the error, and above
     // it with (1−p)ⁿ, which must be less. The slack keeps an exact tie (0.5⁵ and 1/32) a tie.
     let upper = (confidence.tail().ln() / p.ln() * (1.0 - 1e-14)).ceil().max(1.0) as u64;

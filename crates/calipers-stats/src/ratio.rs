@@ -7,7 +7,7 @@
 
 use crate::sum::sum;
 use crate::weighted::{Linearised, mean_influences};
-use crate::{Caveat, Moments, Undefined};
+use crate::{Moments, Quantity, StatisticCaveat, Undefined};
 
 /// A ratio of sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,9 +25,9 @@ const NOISY: f64 = 0.1;
 impl Ratio {
     /// What to beware of: few units, no spread, or a denominator that varies too much.
     #[must_use]
-    pub fn caveats(&self) -> Vec<Caveat> {
+    pub fn caveats(&self) -> Vec<StatisticCaveat> {
         let variation = self.denominator_variation.unwrap_or(0.0);
-        let noisy = (variation > NOISY).then_some(Caveat::NoisyDenominator { variation });
+        let noisy = (variation > NOISY).then_some(StatisticCaveat::NoisyDenominator { variation });
         self.ratio.caveats().into_iter().chain(noisy).collect()
     }
 }
@@ -47,7 +47,7 @@ impl Ratio {
 /// assert_eq!(answer.ratio.estimate, 3.0 / 15_300.0);
 /// assert!(answer.caveats().iter().any(|caveat| caveat.id() == "noisy-denominator"));
 /// let per_success = ratio_of_sums(&tokens, &[0.0; 4], None);
-/// assert_eq!(per_success, Err(Undefined::ZeroDenominator { what: "total of the denominators" }));
+/// assert_eq!(per_success, Err(Undefined::ZeroDenominator { what: Quantity::DenominatorTotal }));
 /// # Ok::<(), Undefined>(())
 /// ```
 pub fn ratio_of_sums(numerators: &[f64], denominators: &[f64], clusters: Option<&[u32]>) -> Result<Ratio, Undefined> {
@@ -81,7 +81,7 @@ pub fn mean_of_ratios(numerators: &[f64], denominators: &[f64]) -> Result<Moment
     let mut moments = Moments::default();
     for (y, x) in numerators.iter().zip(denominators) {
         if *x == 0.0 {
-            return Err(Undefined::ZeroDenominator { what: "denominator of a sample" });
+            return Err(Undefined::ZeroDenominator { what: Quantity::SampleDenominator });
         }
         moments.add(Undefined::check_finite(y / x)?);
     }
@@ -89,7 +89,7 @@ pub fn mean_of_ratios(numerators: &[f64], denominators: &[f64]) -> Result<Moment
 }
 
 fn check(numerators: &[f64], denominators: &[f64]) -> Result<(), Undefined> {
-    Undefined::check_lengths("numerators and denominators", numerators.len(), denominators.len())?;
+    Undefined::check_lengths(Quantity::NumeratorsAndDenominators, numerators.len(), denominators.len())?;
     if numerators.is_empty() {
         return Err(Undefined::Empty);
     }
@@ -106,7 +106,7 @@ impl Parts {
         check(numerators, denominators)?;
         let total = Undefined::check_finite(sum(denominators))?;
         if total == 0.0 {
-            return Err(Undefined::ZeroDenominator { what: "total of the denominators" });
+            return Err(Undefined::ZeroDenominator { what: Quantity::DenominatorTotal });
         }
         Ok(Self { ratio: Undefined::check_finite(sum(numerators) / total)?, total })
     }

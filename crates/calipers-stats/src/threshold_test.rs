@@ -8,9 +8,9 @@
 //! A gate speaks of data that were collected once. Looking again after every few samples needs
 //! [`crate::eprocess`].
 
-use crate::Undefined;
 use crate::proportion::{Proportion, perfect_bound, perfect_needs};
 use crate::special::{binomial_at_least, binomial_cdf, binomial_pmf, ln_beta, smallest};
+use crate::{Quantity, Undefined};
 use std::fmt;
 
 /// What the data say about a threshold, from best to worst.
@@ -200,9 +200,9 @@ impl ThresholdTest {
     fn new(direction: Direction, good: f64, bad: f64, alpha: f64) -> Result<Self, Undefined> {
         Ok(Self {
             direction,
-            bad: Undefined::check_open_unit("threshold", bad)?,
-            good: Undefined::check_open_unit("threshold", good)?,
-            alpha: Undefined::check_open_unit("alpha", alpha)?,
+            bad: Undefined::check_open_unit(Quantity::Threshold, bad)?,
+            good: Undefined::check_open_unit(Quantity::Threshold, good)?,
+            alpha: Undefined::check_open_unit(Quantity::Alpha, alpha)?,
         })
     }
 
@@ -363,7 +363,7 @@ impl ThresholdTest {
         chance: f64,
         more_max: u64,
     ) -> Result<SamplesMore, Undefined> {
-        let chance = Undefined::check_open_unit("chance", chance)?;
+        let chance = Undefined::check_open_unit(Quantity::Chance, chance)?;
         let (gate, observed) = self.as_at_least(observed);
         let mut forecast = Forecast::new(gate, observed);
         for more in 0..=more_max {

@@ -4,7 +4,7 @@
 
 use crate::paired::Difference;
 use crate::proportion::{Proportion, wilson_bounds};
-use crate::{Confidence, Interval, Method, Moments, Undefined, special};
+use crate::{Allowed, Confidence, Interval, Method, Moments, Quantity, Undefined, special};
 
 /// The difference of two independent means by Welch (1947): no equal variances assumed.
 ///
@@ -25,7 +25,7 @@ pub fn welch(a: &Moments, b: &Moments) -> Result<Difference, Undefined> {
     let (va, vb) = (a.stderr()?.powi(2), b.stderr()?.powi(2));
     let variance = va + vb;
     if variance == 0.0 {
-        return Err(Undefined::NoSpread { what: "both samples" });
+        return Err(Undefined::NoSpread { what: Quantity::BothSamples });
     }
     // Shares of the variance, since its square may be too small or too large for a double.
     let (share_a, share_b) = (va / variance, vb / variance);
@@ -72,9 +72,9 @@ pub fn newcombe_paired(
 ) -> Result<Interval, Undefined> {
     let trials = [both, first, second, neither].into_iter().try_fold(0u64, u64::checked_add);
     let trials = trials.ok_or(Undefined::OutOfRange {
-        what: "number of samples",
+        what: Quantity::SampleCount,
         value: f64::INFINITY,
-        allowed: "below 2^64",
+        allowed: Allowed::BelowPowerOfTwo(64),
     })?;
     let correlation = paired_correlation([both, first, second, neither].map(|count| count as f64));
     let (first, second) = (Proportion::new(both + first, trials)?, Proportion::new(both + second, trials)?);
@@ -117,7 +117,7 @@ mod tests {
         let (one, flat) = (Moments::from_slice(&[1.0]), Moments::from_slice(&[1.0, 1.0]));
         let some = Moments::from_slice(&[0.0, 1.0]);
         assert!(matches!(welch(&one, &some), Err(Undefined::TooFew { .. })));
-        assert_eq!(welch(&flat, &flat), Err(Undefined::NoSpread { what: "both samples" }));
+        assert_eq!(welch(&flat, &flat), Err(Undefined::NoSpread { what: Quantity::BothSamples }));
         assert_eq!(welch(&flat, &some).unwrap().df, 1.0);
         assert!(welch(&Moments::default(), &some).is_err());
     }

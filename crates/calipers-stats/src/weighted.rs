@@ -6,7 +6,7 @@
 use crate::mean::{around, t_interval};
 use crate::moments::{Adjusted, adjusted_t};
 use crate::sum::{ExactSum, sum, sum_of};
-use crate::{Caveat, Confidence, Interval, Method, Moments, Undefined};
+use crate::{Allowed, Confidence, Interval, Method, Moments, Quantity, StatisticCaveat, Undefined};
 
 /// An estimate with a linearised standard error.
 ///
@@ -38,7 +38,7 @@ impl Linearised {
             Some(codes) => cluster_totals(influences, codes)?.iter().for_each(|total| totals.add(total.0)),
         }
         let units = totals.count();
-        let what = if clusters.is_some() { "clusters" } else { "values" };
+        let what = if clusters.is_some() { Quantity::Clusters } else { Quantity::Values };
         let stderr = match units {
             have @ 0..2 => Err(Undefined::TooFew { what, need: 2, have }),
             _ => totals.variance().map(|variance| (units as f64 * variance).sqrt()),
@@ -77,19 +77,19 @@ impl Linearised {
 
     /// What to beware of: few units, or no spread.
     #[must_use]
-    pub fn caveats(&self) -> Vec<Caveat> {
+    pub fn caveats(&self) -> Vec<StatisticCaveat> {
         let n = self.units;
         let few = match self.clustered {
-            true => (n < ENOUGH_CLUSTERS).then_some(Caveat::FewClusters { clusters: n }),
-            false => (n < ENOUGH_UNITS).then_some(Caveat::SmallSample { n, need: ENOUGH_UNITS }),
+            true => (n < ENOUGH_CLUSTERS).then_some(StatisticCaveat::FewClusters { clusters: n }),
+            false => (n < ENOUGH_UNITS).then_some(StatisticCaveat::SmallSample { n, need: ENOUGH_UNITS }),
         };
-        few.into_iter().chain((self.stderr == Ok(0.0)).then_some(Caveat::NoSpread { n })).collect()
+        few.into_iter().chain((self.stderr == Ok(0.0)).then_some(StatisticCaveat::NoSpread { n })).collect()
     }
 }
 
 /// The sum and the count of each cluster.
 pub(crate) fn cluster_totals(values: &[f64], clusters: &[u32]) -> Result<Vec<(f64, u64)>, Undefined> {
-    Undefined::check_lengths("values and clusters", values.len(), clusters.len())?;
+    Undefined::check_lengths(Quantity::ValuesAndClusters, values.len(), clusters.len())?;
     let mut rows: Vec<(u32, f64)> = clusters.iter().copied().zip(values.iter().copied()).collect();
     rows.sort_unstable_by_key(|row| row.0);
     let total = |cluster: &[(u32, f64)]| {
@@ -137,22 +137,22 @@ impl WeightedMean {
     ///
     /// ```
     /// use calipers_stats::weighted::weighted_mean;
-    /// use calipers_stats::Caveat;
+    /// use calipers_stats::StatisticCaveat;
     ///
     /// let values: Vec<f64> = (0..40).map(|i| f64::from(i % 2)).collect();
     /// let mut weights = vec![1.0; 40];
     /// assert!(weighted_mean(&values, &weights, None)?.caveats().is_empty());
     /// weights[..4].fill(20.0);
-    /// let few = Caveat::SmallSample { n: 8, need: 30 };
+    /// let few = StatisticCaveat::SmallSample { n: 8, need: 30 };
     /// assert_eq!(weighted_mean(&values, &weights, None)?.caveats(), [few]);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     #[must_use]
-    pub fn caveats(&self) -> Vec<Caveat> {
+    pub fn caveats(&self) -> Vec<StatisticCaveat> {
         let mut caveats = self.mean.caveats();
         let enough = if self.mean.clustered { ENOUGH_CLUSTERS } else { ENOUGH_UNITS };
         if self.mean.units >= enough && self.effective_n < ENOUGH_UNITS as f64 {
-            caveats.push(Caveat::SmallSample { n: self.effective_n as u64, need: ENOUGH_UNITS });
+            caveats.push(StatisticCaveat::SmallSample { n: self.effective_n as u64, need: ENOUGH_UNITS });
         }
         caveats
     }
@@ -201,7 +201,7 @@ struct Weights {
 
 impl Weights {
     fn new(values: &[f64], weights: &[f64]) -> Result<Self, Undefined> {
-        Undefined::check_lengths("values and weights", values.len(), weights.len())?;
+        Undefined::check_lengths(Quantity::ValuesAndWeights, values.len(), weights.len())?;
         if values.is_empty() {
             return Err(Undefined::Empty);
         }
@@ -231,10 +231,10 @@ impl Weights {
 
 fn check_weights(weights: &[f64]) -> Result<(), Undefined> {
     if let Some(&value) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
-        return Err(Undefined::OutOfRange { what: "weight", value, allowed: "finite and not negative" });
+        return Err(Undefined::OutOfRange { what: Quantity::Weight, value, allowed: Allowed::NotNegativeFinite });
     }
     if weights.iter().all(|&w| w == 0.0) {
-        return Err(Undefined::ZeroDenominator { what: "weight" });
+        return Err(Undefined::ZeroDenominator { what: Quantity::Weight });
     }
     Ok(())
 }
@@ -295,11 +295,12 @@ impl Stratified {
     /// Undefined without values, when a stratum that has weight has no values, and when the weights add up
     /// to zero or one is negative.
     pub fn new(values: &[f64], strata: &[u32], weights: &[f64]) -> Result<Self, Undefined> {
-        Undefined::check_lengths("values and strata", values.len(), strata.len())?;
+        Undefined::check_lengths(Quantity::ValuesAndStrata, values.len(), strata.len())?;
         let mut moments = vec![Moments::default(); weights.len()];
         for (&value, &code) in values.iter().zip(strata) {
             let value_of = f64::from(code);
-            let unknown = Undefined::OutOfRange { what: "stratum", value: value_of, allowed: "one of the weights" };
+            let unknown =
+                Undefined::OutOfRange { what: Quantity::Stratum, value: value_of, allowed: Allowed::KnownStratum };
             moments.get_mut(code as usize).ok_or(unknown)?.add(value);
         }
         let strata: Vec<(f64, Moments)> = weights.iter().copied().zip(moments).collect();
@@ -308,7 +309,7 @@ impl Stratified {
 
     /// The same with equal weights for all strata that have values: the macro average.
     pub fn equal(values: &[f64], strata: &[u32]) -> Result<Self, Undefined> {
-        Undefined::check_lengths("values and strata", values.len(), strata.len())?;
+        Undefined::check_lengths(Quantity::ValuesAndStrata, values.len(), strata.len())?;
         let mut codes: Vec<u32> = strata.to_vec();
         codes.sort_unstable();
         codes.dedup();
@@ -335,7 +336,7 @@ impl Stratified {
             if moments.count() == 0 && *weight == 0.0 {
                 continue;
             }
-            let empty = Undefined::TooFew { what: "values in every stratum", need: 1, have: 0 };
+            let empty = Undefined::TooFew { what: Quantity::ValuesPerStratum, need: 1, have: 0 };
             let mean = moments.mean().map_err(|e| if e == Undefined::Empty { empty } else { e })?;
             let share = weight / scale / total;
             list.push(Stratum { code, share, count: moments.count(), mean, stderr: moments.stderr() });
@@ -363,7 +364,7 @@ impl Stratified {
         let terms = variances(&self.strata)?;
         let whole = sum_of(terms.iter().map(|term| term.0));
         if whole == 0.0 {
-            return Err(Undefined::NoSpread { what: "values within strata" });
+            return Err(Undefined::NoSpread { what: Quantity::ValuesWithinStrata });
         }
         // As shares of the whole, so that no square vanishes.
         let df = 1.0 / sum_of(terms.iter().map(|(term, df)| (term / whole) * (term / whole) / df));
@@ -374,7 +375,7 @@ impl Stratified {
 /// W² s²/n of each stratum that has weight, and its degrees of freedom.
 fn variances(strata: &[Stratum]) -> Result<Vec<(f64, f64)>, Undefined> {
     let term = |stratum: &Stratum| {
-        let single = Undefined::TooFew { what: "values in every stratum", need: 2, have: stratum.count };
+        let single = Undefined::TooFew { what: Quantity::ValuesPerStratum, need: 2, have: stratum.count };
         let stderr = stratum.stderr.map_err(|e| if stratum.count < 2 { single } else { e })?;
         Ok(((stratum.share * stderr) * (stratum.share * stderr), stratum.count as f64 - 1.0))
     };
@@ -419,7 +420,7 @@ pub struct Component<'a> {
 pub fn composite(components: &[Component<'_>], clusters: Option<&[u32]>) -> Result<Linearised, Undefined> {
     let samples = components.first().ok_or(Undefined::Empty)?.influences.len();
     for component in components {
-        Undefined::check_lengths("components", samples, component.influences.len())?;
+        Undefined::check_lengths(Quantity::Components, samples, component.influences.len())?;
         Undefined::check_finite(component.weight)?;
     }
     let combine = |parts: &mut dyn Iterator<Item = (f64, f64)>| {
@@ -441,7 +442,7 @@ mod tests {
     #[test]
     fn weights_must_weigh() {
         assert_eq!(weighted_mean(&[], &[], None), Err(Undefined::Empty));
-        assert_eq!(weighted_mean(&[1.0], &[0.0], None), Err(Undefined::ZeroDenominator { what: "weight" }));
+        assert_eq!(weighted_mean(&[1.0], &[0.0], None), Err(Undefined::ZeroDenominator { what: Quantity::Weight }));
         for wrong in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(weighted_mean(&[1.0, 2.0], &[1.0, wrong], None), Err(Undefined::OutOfRange { .. })));
         }
@@ -454,9 +455,9 @@ mod tests {
     fn one_value_has_a_mean_but_no_error() {
         let one = weighted_mean(&[0.3], &[7.0], None).unwrap();
         assert_eq!(one.mean.estimate, 0.3);
-        assert_eq!(one.mean.stderr, Err(Undefined::TooFew { what: "values", need: 2, have: 1 }));
+        assert_eq!(one.mean.stderr, Err(Undefined::TooFew { what: Quantity::Values, need: 2, have: 1 }));
         let cluster = weighted_mean(&[0.3, 0.4], &[7.0, 1.0], Some(&[5, 5])).unwrap();
-        assert_eq!(cluster.mean.stderr, Err(Undefined::TooFew { what: "clusters", need: 2, have: 1 }));
+        assert_eq!(cluster.mean.stderr, Err(Undefined::TooFew { what: Quantity::Clusters, need: 2, have: 1 }));
         assert!(cluster.mean.interval(Confidence::two_sided(0.95).unwrap()).is_err());
     }
 
@@ -464,14 +465,14 @@ mod tests {
     fn values_alike_have_no_spread_whatever_the_weights() {
         let alike = weighted_mean(&[0.1; 7], &[0.1, 0.7, 0.3, 1.1, 0.9, 1e-3, 13.0], None).unwrap();
         assert_eq!((alike.mean.estimate, alike.mean.stderr), (0.1, Ok(0.0)));
-        assert!(alike.mean.caveats().contains(&Caveat::NoSpread { n: 7 }));
+        assert!(alike.mean.caveats().contains(&StatisticCaveat::NoSpread { n: 7 }));
     }
 
     #[test]
     fn a_single_value_in_a_stratum_leaves_the_mean_but_no_error() {
         let answer = Stratified::new(&[1.0, 0.0, 1.0], &[0, 0, 1], &[3.0, 1.0]).unwrap();
         assert_eq!(answer.mean, 0.625);
-        assert_eq!(answer.stderr, Err(Undefined::TooFew { what: "values in every stratum", need: 2, have: 1 }));
+        assert_eq!(answer.stderr, Err(Undefined::TooFew { what: Quantity::ValuesPerStratum, need: 2, have: 1 }));
         assert_eq!(answer.misleading_mean_of_stderrs, 0.25);
         assert!(answer.interval(Confidence::two_sided(0.95).unwrap()).is_err());
     }
@@ -479,7 +480,7 @@ mod tests {
     #[test]
     fn a_stratum_with_weight_needs_values() {
         let missing = Stratified::new(&[1.0, 0.0], &[0, 0], &[1.0, 1.0]);
-        assert_eq!(missing, Err(Undefined::TooFew { what: "values in every stratum", need: 1, have: 0 }));
+        assert_eq!(missing, Err(Undefined::TooFew { what: Quantity::ValuesPerStratum, need: 1, have: 0 }));
         assert!(Stratified::new(&[1.0, 0.0], &[0, 0], &[1.0, 0.0]).is_ok());
         assert!(Stratified::new(&[1.0], &[3], &[1.0]).is_err());
         assert_eq!(Stratified::new(&[], &[], &[1.0]), Err(Undefined::Empty));

@@ -7,7 +7,9 @@
 use async_trait::async_trait;
 use calipers::eval::{Failure, Setup, eval};
 use calipers::render::{Screen, results_text};
-use calipers::run::{Fault, Model, ModelError, Request, Scope, Solver, State, Task, generate, scorer_fn};
+use calipers::run::{
+    AttemptFault, AttemptScope, AttemptState, Model, ModelError, Request, Solver, Task, generate, scorer_fn,
+};
 use calipers::{GenerateConfig, Message, Metric, ModelOutput, Report, Sample, Score, mean, metric, stderr};
 use std::path::Path;
 
@@ -63,7 +65,7 @@ impl Solver for SecondThought {
         "second_thought"
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         if state.completion().len() > 2 {
             return Ok(());
         }
@@ -76,7 +78,7 @@ impl Solver for SecondThought {
 }
 
 /// How close the answer comes to the sum: 1 for the sum itself, 0 for none at all.
-fn closeness(state: &State) -> Score {
+fn closeness(state: &AttemptState) -> Score {
     let number = |text: &str| text.parse::<f64>().ok();
     let close = |answer: f64, sum: f64| (1.0 - (answer - sum).abs() / sum).max(0.0);
     let value = number(state.completion()).zip(number(&state.target.text())).map(|(answer, sum)| close(answer, sum));

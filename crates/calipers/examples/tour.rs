@@ -6,6 +6,7 @@
 //! ```
 
 use calipers::prelude::*;
+use calipers::render::{caveat_next_step, caveat_sentence};
 
 fn main() -> Result<(), Error> {
     print!("{}", report()?);
@@ -38,7 +39,8 @@ pub fn report() -> Result<String, Error> {
     }
     text += "\nworth knowing\n";
     for (place, caveat) in caveats(&results) {
-        text += &format!("  {place}: {caveat}\n    → {}\n", caveat.next_step());
+        let next = caveat_next_step(caveat).unwrap_or_default();
+        text += &format!("  {place}: {}\n    → {next}\n", caveat_sentence(caveat));
     }
     Ok(text)
 }

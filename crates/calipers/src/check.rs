@@ -5,8 +5,8 @@ use calipers_core::Samples;
 use calipers_gate::policy::Policy;
 use calipers_gate::{Draft, Finding, lint};
 
-/// What is to be said about a policy, in the order of the file, given samples of the kind that it will judge, if there are
-/// some; the suite and the baseline of the options are looked at too.
+/// Checks a policy: findings in the order of the file. Samples of the kind that the policy will judge tell more, if there
+/// are some, and so do the suite and the baseline of the options.
 ///
 /// ```
 /// use calipers::check::check;
@@ -17,8 +17,9 @@ use calipers_gate::{Draft, Finding, lint};
 /// let policy = read_document("policy.json", br#"{"thresholds": {"blocking": {"accuracy": 95}}, "confidence": 0.95}"#)?;
 /// let policy = Policy::parse(&policy).expect("no mistakes");
 /// let findings = check(&policy, None, &Options::default());
-/// assert_eq!(findings[0].id, "undecidable-gate");
-/// assert_eq!(findings[0].message, "`accuracy ≥ 95 %` needs at least 59 samples to pass at 95 % confidence");
+/// assert_eq!(findings[0].id(), "undecidable-gate");
+/// let message = calipers::render::finding_message(&findings[0]);
+/// assert_eq!(message, "`accuracy ≥ 95 %` needs at least 59 samples to pass at 95 % confidence");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]

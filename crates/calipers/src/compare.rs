@@ -8,7 +8,7 @@ use calipers_core::stats::multiplicity::Correction;
 use calipers_core::{
     Context, Error, ErrorKind, Labels, Metric, Note, PassRule, Reducer, Registry, Samples, Seed, accuracy, mean_score,
 };
-use calipers_io::{Recorded, RecordedMetric, Source};
+use calipers_io::{RecordedMetric, RecordedResults, Source};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -233,7 +233,7 @@ fn shared<T: Ord>(mut sets: impl Iterator<Item = BTreeSet<T>>) -> BTreeSet<T> {
 
 /// The metrics that a log names for a scorer and that are made of samples, or accuracy: errors have no change of their own.
 fn recorded_metrics(
-    recorded: &Recorded,
+    recorded: &RecordedResults,
     scorer: &Arc<str>,
     samples: &Samples,
     reducer: &Reducer,

@@ -3,7 +3,8 @@
 use crate::score::{Options, score};
 use calipers_core::{Outcome, Reducer, Results, Samples, Value};
 use calipers_io::{
-    Contents, InspectLog, Output, ReadError, Recorded, RecordedMetric, RecordedScorer, Run, Source, WriteError, Writer,
+    Contents, InspectLog, OutputFile, ReadError, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source,
+    WriteError, Writer,
 };
 
 /// What cannot be converted.
@@ -46,11 +47,11 @@ impl From<WriteError> for ConvertError {
 ///
 /// ```no_run
 /// use calipers::convert::convert;
-/// use calipers::io::{Output, Source, read, writer};
+/// use calipers::io::{OutputFile, Source, read, writer};
 ///
 /// let source = Source::path("results.jsonl");
 /// for run in read(&source, None)? {
-///     let mut out = Output::create("results.eval", false)?;
+///     let mut out = OutputFile::create("results.eval", false)?;
 ///     let notes = convert(&source, run, writer(None, "results.eval")?, None, &mut out)?;
 ///     out.finish()?;
 ///     notes.iter().for_each(|note| eprintln!("{note}"));
@@ -59,10 +60,10 @@ impl From<WriteError> for ConvertError {
 /// ```
 pub fn convert(
     source: &Source,
-    mut run: Run,
+    mut run: RecordedRun,
     writer: &dyn Writer,
     reducers: Option<Vec<Reducer>>,
-    out: &mut Output,
+    out: &mut OutputFile,
 ) -> Result<Vec<String>, ConvertError> {
     let mut notes = std::mem::take(&mut run.notes);
     if writer.name() != "inspect" {
@@ -91,20 +92,20 @@ pub fn convert(
 }
 
 /// The results as Inspect would compute them.
-fn results(run: &Run, reducers: Option<Vec<Reducer>>) -> Result<Results, calipers_core::Error> {
+fn results(run: &RecordedRun, reducers: Option<Vec<Reducer>>) -> Result<Results, calipers_core::Error> {
     let options = Options { inspect: true, keep_reductions: true, reducers, ..Options::default() };
     Ok(score(run.clone(), &options)?.results)
 }
 
 /// The scorers and reducers that a log names. A scorer without metrics gets those that fit its scores.
-fn recorded(run: &Run, reducers: Option<&[Reducer]>) -> Recorded {
+fn recorded(run: &RecordedRun, reducers: Option<&[Reducer]>) -> RecordedResults {
     let known = |scorer: &str| run.recorded.scorers.iter().find(|known| known.name == scorer);
     let scorers = run.samples.scorers().map(|name| {
         let metrics = known(name).map(|known| known.metrics.clone()).filter(|metrics| !metrics.is_empty());
         RecordedScorer { name: name.to_string(), metrics: metrics.unwrap_or_else(|| usual(&run.samples, name)) }
     });
     let named = |reducers: &[Reducer]| reducers.iter().map(|reducer| reducer.name().to_owned()).collect();
-    Recorded {
+    RecordedResults {
         scorers: scorers.collect(),
         reducers: reducers.map(named).or_else(|| run.recorded.reducers.clone()),
         figures: Vec::new(),

@@ -2,8 +2,8 @@
 
 use calipers_core::{Context, Error, Labels, Metric, Reducer, Registry, Samples, Seed, Value};
 use calipers_gate::policy::Policy;
-use calipers_gate::{Baseline, Case, Fault, GateReport, Provenance, Raise, Raising, judge};
-use calipers_io::{ReadError, Recorded, Source};
+use calipers_gate::{Baseline, Case, Fault, GateReport, Provenance, Raise, RaiseOptions, judge};
+use calipers_io::{ReadError, RecordedResults, Source};
 use std::fmt;
 
 /// What a verdict depends on besides results and policy.
@@ -112,7 +112,7 @@ pub struct Evaluated {
     /// The model, if all runs have the same.
     pub model: Option<String>,
     /// The scorers with their metrics and the reducers that the files record; those of the first run that has any.
-    pub recorded: Recorded,
+    pub recorded: RecordedResults,
     /// What was not read, and why.
     pub notes: Vec<String>,
 }
@@ -225,13 +225,13 @@ pub fn record(
 /// ```
 /// use calipers::gate::{Options, raise, read};
 /// use calipers::io::{Source, read_document};
-/// use calipers::{Raising, policy::Policy};
+/// use calipers::{RaiseOptions, policy::Policy};
 ///
 /// let policy = read_document("policy.json", br#"{"pass_criteria": {"overall": "at least 80%"}}"#)?;
 /// let policy = Policy::parse(&policy).expect("no mistakes");
 /// let lines: String = (0..60).map(|id| format!("{{\"id\": {id}, \"passed\": true}}\n")).collect();
 /// let run = read([Source::bytes("results.jsonl", lines.as_bytes())], None, &Options::default())?;
-/// let raises = raise(&run, &policy, &Raising { headroom: 0.01, allow_lower: false }, &Options::default())?;
+/// let raises = raise(&run, &policy, &RaiseOptions { headroom: 0.01, allow_lower: false }, &Options::default())?;
 /// // Sixty of sixty show 95.1 %.
 /// let change = raises[0].change.as_ref().expect("more is shown");
 /// assert_eq!(change.written, r#""at least 94%""#);
@@ -240,10 +240,10 @@ pub fn record(
 pub fn raise(
     run: &Evaluated,
     policy: &Policy,
-    raising: &Raising,
+    how: &RaiseOptions,
     options: &Options<'_>,
 ) -> Result<Vec<Raise>, Failure> {
-    with_case(run, policy, Provenance::default(), options, |case| calipers_gate::raise(case, raising))
+    with_case(run, policy, Provenance::default(), options, |case| calipers_gate::raise(case, how))
 }
 
 fn with_case<T>(

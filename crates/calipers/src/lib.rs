@@ -44,10 +44,10 @@ pub mod sizing;
 
 pub use calipers_core::*;
 pub use calipers_gate::{
-    AttemptResult, Baseline, BaselineCounts, BaselineMetric, BaselineResult, BaselineScenario, Case, CategoryResult,
-    Change, CompositeResult, Coverage, Draft, Fault, Finding, GateKind, GateReport, GateResult, MetricDifference, Mode,
-    Provenance, Raise, Raising, ScenarioCheck, ScenarioResult, Severity, Term, judge, lint, lint_ids, policy, raise,
-    record, weighted_score,
+    AttemptResult, Baseline, BaselineMetric, BaselineResult, BaselineScenario, Case, CategoryResult, CompositeResult,
+    Coverage, DecidedBy, Draft, Fault, Finding, GateKind, GateReason, GateReport, GateResult, GateRule, KeptReason,
+    Lint, MetricDifference, Mode, NewThreshold, Provenance, Raise, RaiseOptions, ScenarioCheck, ScenarioResult,
+    Severity, Term, judge, lint, lint_ids, policy, raise, record, weighted_score,
 };
 #[cfg(feature = "files")]
 pub use calipers_io as io;

@@ -5,7 +5,9 @@ use calipers_core::{
     Average, Error, Labels, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport,
     SampleCounts, SampleId, Samples, Seed, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
 };
-use calipers_io::{Format, ReadError, Recorded, RecordedMetric, RecordedScorer, Run, Source, Wanted};
+use calipers_io::{
+    Format, Projection, ReadError, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -56,17 +58,17 @@ impl Default for Options {
 impl Options {
     /// The columns of a table that these options look at.
     #[must_use]
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> Projection {
         let mut wanted: Vec<&str> = self.filter.iter().map(|(key, _)| key.as_str()).collect();
         if self.metrics.is_none() {
-            return Wanted::usual(wanted, self.keep_reductions);
+            return Projection::usual(wanted, self.keep_reductions);
         }
         for metric in self.metrics.iter().flatten().flat_map(MetricSpec::metrics) {
-            let Some(columns) = metric.columns() else { return Wanted::everything() };
+            let Some(columns) = metric.columns() else { return Projection::everything() };
             wanted.extend(columns);
         }
         let metrics = self.metrics.iter().flatten().flat_map(MetricSpec::metrics);
-        let wanted = Wanted::only(wanted).and_if_there(metrics.flat_map(Metric::optional_columns));
+        let wanted = Projection::only(wanted).and_if_there(metrics.flat_map(Metric::optional_columns));
         if self.keep_reductions { wanted.with_answers() } else { wanted }
     }
 }
@@ -128,7 +130,11 @@ pub fn score_source(source: &Source, format: Option<&str>, options: &Options) ->
 ///
 /// Behaviours are slow to read and few records are measured by them, so by default they are only looked for where there
 /// are no scores.
-pub fn read_source(source: &Source, format: Option<&str>, options: &Options) -> Result<Vec<Run<Shards>>, ReadError> {
+pub fn read_source(
+    source: &Source,
+    format: Option<&str>,
+    options: &Options,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
     let wanted = options.wanted();
     let runs = calipers_io::read_shards(source, format, &wanted)?;
     if options.metrics.is_some() || runs.iter().all(|run| has_scores(&run.samples)) {
@@ -154,7 +160,7 @@ fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Opti
     if !options.scorers.is_empty() || !options.filter.is_empty() {
         return None;
     }
-    let (plan, _) = plan(&Recorded::default(), options, &mut Vec::new()).ok()?;
+    let (plan, _) = plan(&RecordedResults::default(), options, &mut Vec::new()).ok()?;
     let parts: Mutex<BTreeMap<usize, Folded<'_>>> = Mutex::default();
     let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
     let fold = |part: usize, samples: Samples| {
@@ -213,7 +219,7 @@ fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Opti
 /// assert_eq!(report.results.figure("score", "accuracy").expect("default").value, Ok(0.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport, Error> {
+pub fn score(run: RecordedRun<impl Into<Shards>>, options: &Options) -> Result<RunReport, Error> {
     let mut samples: Shards = run.samples.into();
     if !options.scorers.is_empty() {
         samples.keep_scorers(&options.scorers)?;
@@ -244,7 +250,7 @@ pub fn score(run: Run<impl Into<Shards>>, options: &Options) -> Result<RunReport
 }
 
 /// The metrics of scores that are maps and that the file names none for: the usual ones, by key.
-fn with_usual(mut recorded: Recorded, samples: &Shards) -> Recorded {
+fn with_usual(mut recorded: RecordedResults, samples: &Shards) -> RecordedResults {
     let usual = |name: &str| RecordedMetric::Named { name: name.to_owned(), params: Value::Null };
     let names: BTreeSet<&Arc<str>> = samples.iter().flat_map(Samples::scorers).collect();
     for name in names {
@@ -285,7 +291,11 @@ pub(crate) fn metrics_by_fields(fields: &BTreeSet<&str>) -> Vec<Metric> {
 }
 
 /// The plan, and the recorded figures of metrics that cannot be computed here.
-fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Result<(Plan, Vec<RecordedResult>), Error> {
+fn plan(
+    recorded: &RecordedResults,
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<(Plan, Vec<RecordedResult>), Error> {
     let mut plan = Plan::new().level(options.level)?.seed(options.seed).labels(options.labels.clone());
     if options.inspect {
         plan = plan.inspect_compatible();
@@ -324,7 +334,7 @@ fn plan(recorded: &Recorded, options: &Options, notes: &mut Vec<String>) -> Resu
 }
 
 /// The reducers that a log names, but for those that only its own code knows.
-pub(crate) fn recorded_reducers(recorded: &Recorded, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
+pub(crate) fn recorded_reducers(recorded: &RecordedResults, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
     let names = recorded.reducers.as_ref()?;
     let known: Vec<Reducer> = names.iter().filter_map(|name| Reducer::parse(name).ok()).collect();
     for name in names.iter().filter(|name| Reducer::parse(name).is_err()) {

@@ -1,4 +1,5 @@
-//! The inner crates know nothing of the outer ones, in their tests and build scripts too.
+//! The inner crates know nothing of the outer ones, in their tests and build scripts too, and nothing that ships depends on
+//! what only tests use.
 
 use super::Repository;
 
@@ -14,6 +15,9 @@ const INNER: [(&str, &[&str]); 8] = [
     ("calipers-script", &["calipers-stats", "calipers-core", "calipers-run"]),
 ];
 
+/// What the tests of several crates share.
+const TESTING: &str = "calipers-testing";
+
 pub(super) fn problems(repository: &Repository) -> Vec<String> {
     let members: Vec<&str> =
         repository.files_named("Cargo.toml").filter_map(|manifest| package_name(&manifest.text)).collect();
@@ -24,11 +28,25 @@ pub(super) fn problems(repository: &Repository) -> Vec<String> {
             problems.push(format!("{path}: not found"));
             continue;
         };
-        let outer = dependencies(&manifest.text).into_iter();
-        let outer = outer.filter(|other| members.contains(other) && !allowed.contains(other));
+        let outer = dependencies(&manifest.text).into_iter().map(|(_, other)| other);
+        let outer = outer.filter(|other| members.contains(other) && !allowed.contains(other) && *other != TESTING);
         problems.extend(outer.map(|other| format!("{path}: `{name}` must not depend on `{other}`")));
     }
+    for manifest in repository.files_named("Cargo.toml") {
+        problems.extend(testing_problems(&manifest.path, &manifest.text, &members));
+    }
     problems
+}
+
+/// The support of tests stands in `[dev-dependencies]` alone, and depends on no member of the workspace.
+fn testing_problems(path: &str, manifest: &str, members: &[&str]) -> Vec<String> {
+    let dependencies = dependencies(manifest);
+    if package_name(manifest) == Some(TESTING) {
+        let inner = dependencies.into_iter().filter(|(_, other)| members.contains(other));
+        return inner.map(|(_, other)| format!("{path}: `{TESTING}` must not depend on `{other}`")).collect();
+    }
+    let shipped = dependencies.into_iter().filter(|(kind, other)| *other == TESTING && *kind != "dev-dependencies");
+    shipped.map(|(kind, _)| format!("{path}: `{TESTING}` is in `[{kind}]`, and is only for tests")).collect()
 }
 
 /// The name in the `[package]` table.
@@ -37,23 +55,23 @@ fn package_name(manifest: &str) -> Option<&str> {
     lines.find_map(|line| value_of(line, "name"))
 }
 
-/// The packages that a manifest depends on, of every kind. Reads TOML as people write it by hand, line by line.
-fn dependencies(manifest: &str) -> Vec<&str> {
+/// The kind and package of everything that a manifest depends on. Reads TOML as people write it by hand, line by line.
+fn dependencies(manifest: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let mut table = Table::Other;
     for line in manifest.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         if let Some(header) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
             table = Table::of(header.0);
-            found.extend(if let Table::One(name) = table { Some(name) } else { None });
+            found.extend(if let Table::One(kind, name) = table { Some((kind, name)) } else { None });
             continue;
         }
         let renamed = line.find("package").and_then(|at| value_of(&line[at..], "package"));
         match (&table, line.split_once('=')) {
-            (Table::Many, Some((key, _))) => {
+            (Table::Many(kind), Some((key, _))) => {
                 let name = key.split('.').next().unwrap_or(key).trim().trim_matches('"');
-                found.push(renamed.unwrap_or(name));
+                found.push((*kind, renamed.unwrap_or(name)));
             }
-            (Table::One(_), Some(_)) => found.extend(renamed),
+            (Table::One(kind, _), Some(_)) => found.extend(renamed.map(|name| (*kind, name))),
             _ => {}
         }
     }
@@ -62,9 +80,9 @@ fn dependencies(manifest: &str) -> Vec<&str> {
 
 enum Table<'a> {
     /// `[dependencies]` and its like: each line is a dependency.
-    Many,
+    Many(&'a str),
     /// `[dependencies.NAME]`: each line says something about one.
-    One(&'a str),
+    One(&'a str, &'a str),
     Other,
 }
 
@@ -72,10 +90,11 @@ impl<'a> Table<'a> {
     fn of(header: &'a str) -> Self {
         let is_kind = |part: &str| matches!(part, "dependencies" | "dev-dependencies" | "build-dependencies");
         match header.rsplit_once('.') {
-            _ if is_kind(header) => Self::Many,
-            Some((_, last)) if is_kind(last) => Self::Many,
-            Some((rest, last)) if is_kind(rest.rsplit_once('.').map_or(rest, |(_, kind)| kind)) => {
-                Self::One(last.trim_matches('"'))
+            _ if is_kind(header) => Self::Many(header),
+            Some((_, last)) if is_kind(last) => Self::Many(last),
+            Some((rest, last)) => {
+                let kind = rest.rsplit_once('.').map_or(rest, |(_, kind)| kind);
+                if is_kind(kind) { Self::One(kind, last.trim_matches('"')) } else { Self::Other }
             }
             _ => Self::Other,
         }
@@ -117,7 +136,9 @@ g = { path = "../g" }
 [features]
 not-one = []
 "#;
-        assert_eq!(dependencies(manifest), ["a", "b", "d", "e", "f", "g"]);
+        let (normal, dev, build) = ("dependencies", "dev-dependencies", "build-dependencies");
+        let want = [(normal, "a"), (normal, "b"), (normal, "d"), (normal, "e"), (dev, "f"), (build, "g")];
+        assert_eq!(dependencies(manifest), want);
         assert_eq!(package_name(manifest), Some("inner"));
     }
 
@@ -140,5 +161,17 @@ not-one = []
         ];
         let want = "crates/calipers-stats/Cargo.toml: `calipers-stats` must not depend on `calipers-core`";
         assert_eq!(problems(&Repository { root: ".".into(), files }), [want]);
+    }
+
+    #[test]
+    fn what_only_tests_use_is_not_shipped() {
+        let manifest = |table: &str| format!("[package]\nname = \"a\"\n[{table}]\n{TESTING}.workspace = true\n");
+        let members = ["a", TESTING];
+        assert!(testing_problems("a/Cargo.toml", &manifest("dev-dependencies"), &members).is_empty());
+        for table in ["dependencies", "build-dependencies", "target.'cfg(unix)'.dependencies"] {
+            assert_eq!(testing_problems("a/Cargo.toml", &manifest(table), &members).len(), 1, "{table}");
+        }
+        let testing = format!("[package]\nname = \"{TESTING}\"\n[dependencies]\na.workspace = true\n");
+        assert_eq!(testing_problems("t", &testing, &members), [format!("t: `{TESTING}` must not depend on `a`")]);
     }
 }

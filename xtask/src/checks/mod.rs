@@ -6,6 +6,7 @@ mod code_map;
 mod layers;
 mod links;
 mod paths;
+mod summary;
 mod unfinished;
 
 use crate::process;
@@ -19,12 +20,13 @@ pub(crate) struct Check {
     pub(crate) problems: fn(&Repository) -> Vec<String>,
 }
 
-pub(crate) const ALL: [Check; 5] = [
+pub(crate) const ALL: [Check; 6] = [
     Check { name: "paths", claim: "no file names a folder of somebody's machine", problems: paths::problems },
     Check { name: "unfinished", claim: "no placeholder macros in Rust code", problems: unfinished::problems },
     Check { name: "code-map", claim: "ARCHITECTURE.md names every crate", problems: code_map::problems },
     Check { name: "layers", claim: "the inner crates depend on no outer crate", problems: layers::problems },
     Check { name: "links", claim: "relative links in Markdown lead to a file", problems: links::problems },
+    Check { name: "summary", claim: "docs/SUMMARY.md lists every page of docs/ once", problems: summary::problems },
 ];
 
 /// The text files of the repository, in the order of their paths.

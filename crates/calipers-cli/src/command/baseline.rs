@@ -5,11 +5,11 @@ use crate::exit::{Failure, print};
 use crate::{date, gate as judged, score};
 use calipers::gate::{self, Evaluated, Options};
 use calipers::io::{
-    LoadedPolicy, Output, baseline_json, baseline_text as file_text, edited_policy, load_policy, printable,
+    LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, load_policy, printable,
 };
 use calipers::policy::{Level, Span};
-use calipers::render::{Raised, baseline_text, raise_json, raise_text};
-use calipers::{Baseline, GateKind, GateReport, Raise, Raising, Registry, Verdict, counted};
+use calipers::render::{Raised, baseline_text, gate_reason, raise_json, raise_text};
+use calipers::{Baseline, GateKind, GateReport, Raise, RaiseOptions, Registry, Verdict, counted};
 use std::path::Path;
 
 pub(crate) fn run(command: &Command) -> Result<(), Failure> {
@@ -36,8 +36,8 @@ fn record(arguments: &Record) -> Result<(), Failure> {
     };
     // A wrong name fails before any work is done.
     let output = match arguments.output.as_str() {
-        "-" => Output::stdout(),
-        file => Output::create(file, true)?,
+        "-" => OutputFile::stdout(),
+        file => OutputFile::create(file, true)?,
     };
     let policy = load_policy(Path::new(&arguments.judging.policy))?;
     let (mut baseline, report) = recorded(&arguments.judging, &policy)?;
@@ -83,7 +83,7 @@ fn misses(report: &GateReport) -> Option<String> {
         Verdict::Fail => "fails the policy",
         _ => "is undecided under the policy",
     };
-    Some(format!("this run {what} ({}: {}); it is recorded as it is", first.metric, first.reason))
+    Some(format!("this run {what} ({}: {}); it is recorded as it is", first.metric, gate_reason(&first.reason)))
 }
 
 fn show(arguments: &Show) -> Result<(), Failure> {
@@ -102,9 +102,9 @@ fn raise(arguments: &RaiseArguments) -> Result<(), Failure> {
     let judging = &arguments.judging;
     let policy = load_policy(Path::new(&judging.policy))?;
     let baseline = arguments.baseline.as_deref().map(judged::read_dated).transpose()?;
-    let raising = Raising { headroom: arguments.headroom, allow_lower: arguments.allow_lower };
+    let how = RaiseOptions { headroom: arguments.headroom, allow_lower: arguments.allow_lower };
     let (raises, scenarios) = judged::measured(judging, |run: &Evaluated, options: Options<'_>| {
-        let raises = gate::raise(run, &policy.policy, &raising, &Options { baseline, ..options })?;
+        let raises = gate::raise(run, &policy.policy, &how, &Options { baseline, ..options })?;
         Ok((raises, run.samples.len()))
     })?;
     if scenarios == 0 {
@@ -115,7 +115,7 @@ fn raise(arguments: &RaiseArguments) -> Result<(), Failure> {
         write(&policy, &raises)?;
     }
     if arguments.json {
-        let raised = Raised { policy: &judging.policy, raising, is_written: arguments.write, raises: &raises };
+        let raised = Raised { policy: &judging.policy, options: how, is_written: arguments.write, raises: &raises };
         print(|out| writeln!(out, "{:#}", raise_json(&raised)))?;
     } else {
         print(|out| out.write_all(raise_text(&raises, score::screen()).as_bytes()))?;
@@ -136,9 +136,9 @@ fn raise(arguments: &RaiseArguments) -> Result<(), Failure> {
 fn write(policy: &LoadedPolicy, raises: &[Raise]) -> Result<(), Failure> {
     let edit = |raise: &Raise| Some((raise.span.clone(), raise.change.as_ref().ok()?.written.clone()));
     let edits: Vec<(Span, String)> = raises.iter().filter_map(edit).collect();
-    let files = edited_policy(policy, &edits)?;
+    let files = edit_policy(policy, &edits)?;
     // All of them can be written before any is.
-    let outputs = files.into_iter().map(|(path, text)| Ok((Output::create(path, true)?, text)));
+    let outputs = files.into_iter().map(|(path, text)| Ok((OutputFile::create(path, true)?, text)));
     for (output, text) in outputs.collect::<Result<Vec<_>, Failure>>()? {
         output.finish_with(&text)?;
     }

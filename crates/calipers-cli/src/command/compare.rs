@@ -7,7 +7,7 @@ use crate::output::{self, Asked};
 use crate::{gate as judged, guard, score};
 use calipers::compare::{self, CompareReport, Loaded, Options};
 use calipers::gate;
-use calipers::io::{Output, printable};
+use calipers::io::{OutputFile, printable};
 use calipers::page::{PageReport, page};
 use calipers::render::{Ink, Screen, compare_json, compare_markdown, compare_plot, compare_text, page_html};
 use calipers::stats::components::Estimand as Claim;
@@ -292,7 +292,7 @@ impl Form {
     }
 }
 
-fn outputs(arguments: &Compare) -> Result<Vec<(Form, Output)>, Failure> {
+fn outputs(arguments: &Compare) -> Result<Vec<(Form, OutputFile)>, Failure> {
     let inputs = std::iter::once(&arguments.candidate).chain(&arguments.baseline).chain(&arguments.scripts.load);
     let asked = Asked {
         forms: FORMS,

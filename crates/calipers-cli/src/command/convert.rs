@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::score::reducers;
 use calipers::Reducer;
 use calipers::convert::convert;
-use calipers::io::{Output, Run, Source, Writer, printable, read, writer};
+use calipers::io::{OutputFile, RecordedRun, Source, Writer, printable, read, writer};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &Convert) -> Result<(), Failure> {
@@ -76,8 +76,8 @@ impl Target {
     }
 }
 
-fn open(path: &Path, force: bool) -> Result<Output, Failure> {
-    Ok(if path == Path::new("-") { Output::stdout() } else { Output::create(path, force)? })
+fn open(path: &Path, force: bool) -> Result<OutputFile, Failure> {
+    Ok(if path == Path::new("-") { OutputFile::stdout() } else { OutputFile::create(path, force)? })
 }
 
 fn too_many(path: &Path, count: usize, what: &str) -> Failure {
@@ -86,7 +86,7 @@ fn too_many(path: &Path, count: usize, what: &str) -> Failure {
 }
 
 /// A `.json` file is a log if that is what was read, and a list of records otherwise. Nothing else is in doubt.
-fn chosen(to: Option<&str>, path: &str, run: &Run) -> Result<&'static dyn Writer, Failure> {
+fn chosen(to: Option<&str>, path: &str, run: &RecordedRun) -> Result<&'static dyn Writer, Failure> {
     let name = path.to_lowercase();
     let is_json = name.trim_end_matches(".gz").trim_end_matches(".zst").ends_with(".json");
     let to = if to.is_none() && is_json && run.format == "inspect" { Some("inspect") } else { to };
@@ -94,7 +94,7 @@ fn chosen(to: Option<&str>, path: &str, run: &Run) -> Result<&'static dyn Writer
 }
 
 /// The name of the source with another ending, and with a number where one source holds several runs.
-fn file_name(source: &Source, run: &Run, to: Option<&str>, place: usize, count: usize) -> String {
+fn file_name(source: &Source, run: &RecordedRun, to: Option<&str>, place: usize, count: usize) -> String {
     let ending = match to {
         Some("csv") => "csv",
         Some("parquet") => "parquet",

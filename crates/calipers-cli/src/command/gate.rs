@@ -6,7 +6,7 @@ use crate::expressions::Expressions;
 use crate::output::{self, identity};
 use crate::{compare, guard, score};
 use calipers::gate::{self, Evaluated, Options};
-use calipers::io::{LoadedPolicy, Output, Source, load_policy, printable, read_baseline, read_suite};
+use calipers::io::{LoadedPolicy, OutputFile, Source, load_policy, printable, read_baseline, read_suite};
 use calipers::page::{PageReport, page};
 use calipers::render::{
     Screen, Style, gate_annotations, gate_json, gate_junit, gate_markdown, gate_plot, gate_text, page_html,
@@ -181,7 +181,7 @@ impl Form {
         self,
         report: &GateReport,
         page: impl FnOnce() -> Result<PageReport, Failure>,
-        output: Output,
+        output: OutputFile,
     ) -> Result<(), Failure> {
         let text = match self {
             Self::Json => format!("{:#}\n", gate_json(report)),
@@ -206,7 +206,7 @@ const FORMS: &[output::Form<Form>] = &[
 ];
 
 /// The reports to write, opened.
-fn outputs(arguments: &Gate) -> Result<Vec<(Form, Output)>, Failure> {
+fn outputs(arguments: &Gate) -> Result<Vec<(Form, OutputFile)>, Failure> {
     let judging = &arguments.judging;
     let inputs = judging.files.iter().chain([&judging.policy]).chain(&arguments.compared.baseline);
     let inputs = inputs.chain(&judging.suite.suite).chain(&judging.scripts.load);

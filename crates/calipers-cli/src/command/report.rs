@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::expressions::Expressions;
 use crate::{gate, output, score};
 use calipers::compare::{self as comparing, Chosen as Picked};
-use calipers::io::{Output, Source, load_policy};
+use calipers::io::{OutputFile, Source, load_policy};
 use calipers::page::{PageReport, page};
 use calipers::render::page_html;
 use calipers::{GateReport, Reducer, Seed, score::Options};
@@ -68,8 +68,8 @@ pub(crate) fn has_scripts(report: &Report) -> bool {
 pub(crate) fn run(report: Report) -> Result<(), Failure> {
     check(&report)?;
     let output = match report.output.as_str() {
-        "-" => Output::stdout(),
-        file => Output::create(file, true)?,
+        "-" => OutputFile::stdout(),
+        file => OutputFile::create(file, true)?,
     };
     let page = made(report)?;
     Ok(output.finish_with(&page_html(&page))?)

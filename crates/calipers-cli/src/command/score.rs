@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::{compare, guard};
 use calipers::io::{Source, choose, formats as known_formats, printable, writers};
 use calipers::render::{Screen, Style, results_json, results_plot, results_text};
-use calipers::script::{Library, Limits, ScriptError};
+use calipers::script::{Library, ScriptError, ScriptLimits};
 use calipers::{Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, score};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn measure(arguments: &Score) -> Result<(Report, Option<Failure>), Failure> {
     let mut report = Report::default();
     let mut failed: Option<Failure> = None;
     for source in sources {
-        let source = source.counted(progress.read.clone());
+        let source = source.with_counter(progress.read.clone());
         let runs = if guard::is_child() { score_limited } else { score::score_source };
         match runs(&source, arguments.reading.format.as_deref(), &options).map_err(told) {
             Ok(runs) => report.runs.extend(runs),
@@ -172,7 +172,7 @@ fn library(arguments: &Score, labels: &Labels) -> Result<Option<Library>, Failur
 /// The names that expressions may use, with those of these files.
 pub(crate) fn library_of(scripts: &Scripts, labels: Labels) -> Result<Library, ScriptError> {
     let seconds = scripts.script_time;
-    let limits = Limits { time: Duration::from_secs(seconds), ..Limits::default() };
+    let limits = ScriptLimits { time: Duration::from_secs(seconds), ..ScriptLimits::default() };
     let mut library = Library::new(Registry::builtin(), labels, limits);
     guard::watch(library.watch(), seconds);
     let _limited = guard::limit_memory();

@@ -1,40 +1,21 @@
 //! Baselines: recorded, shown, compared with, and thresholds raised on evidence.
 
+use crate::program;
+use calipers_testing::{Scratch, text};
 use serde_json::Value;
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::ops::Deref;
+use std::process::Output;
 
-/// A folder of its own for a test.
-struct Folder(PathBuf);
+/// A folder in which the program runs.
+struct Folder(Scratch);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("baseline").join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
-    }
-
-    /// The files in it.
-    fn files(&self) -> Vec<String> {
-        let names = std::fs::read_dir(&self.0).unwrap().map(|file| file.unwrap().file_name().display().to_string());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
+    fn new() -> Self {
+        Self(Scratch::new())
     }
 
     fn run(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        let mut command = program::calipers().command();
         command.current_dir(&self.0).env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
         command.args(arguments.split_whitespace()).output().unwrap()
     }
@@ -67,8 +48,12 @@ impl Folder {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+impl Deref for Folder {
+    type Target = Scratch;
+
+    fn deref(&self) -> &Scratch {
+        &self.0
+    }
 }
 
 /// So many scenarios, of which these fail; each takes ten milliseconds longer than the one before.
@@ -103,7 +88,7 @@ const UNEVEN: &str = r#"{"id": "A", "passed": true, "score": 0.3333333333333333,
 
 #[test]
 fn a_run_differs_from_itself_by_nothing() {
-    let folder = Folder::new("itself");
+    let folder = Folder::new();
     folder.write("results.jsonl", UNEVEN);
     let weights = r#""weights": {"by_category": {"x": 2}},"#;
     for (reducer, weights) in [("mean", ""), ("max", ""), ("median", weights), ("pass_at_2", weights)] {
@@ -132,7 +117,7 @@ fn a_run_differs_from_itself_by_nothing() {
 
 #[test]
 fn the_same_results_give_the_same_bytes_and_a_change_shows_in_its_lines() {
-    let folder = Folder::new("bytes");
+    let folder = Folder::new();
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"behavior_coverage": 50}}}"#);
     let line = |place: usize, observed: &str| {
         format!(r#"{{"id": "S-{place:02}", "expected_behaviors": ["a", "b"], "observed_behaviors": [{observed}]}}"#)
@@ -145,7 +130,7 @@ fn the_same_results_give_the_same_bytes_and_a_change_shows_in_its_lines() {
     folder.write("results.jsonl", &lines.join("\n"));
     assert_eq!(folder.record("results.jsonl"), first);
     // The folder holds nothing half written.
-    assert_eq!(folder.files(), ["baseline.json", "policy.json", "results.jsonl"]);
+    assert_eq!(folder.names(), ["baseline.json", "policy.json", "results.jsonl"]);
 
     lines[20 - 7] = line(7, r#""a""#);
     folder.write("results.jsonl", &lines.join("\n"));
@@ -161,7 +146,7 @@ fn the_same_results_give_the_same_bytes_and_a_change_shows_in_its_lines() {
 
 #[test]
 fn what_is_recorded_is_said_and_written_whole() {
-    let folder = Folder::new("written");
+    let folder = Folder::new();
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"pass_rate": 90}}}"#);
     folder.write("results.jsonl", &results(3, &[2]));
     let (out, err) = folder.done("baseline record results.jsonl --policy policy.json -o - --date 2026-11-16");
@@ -202,7 +187,7 @@ fn what_is_recorded_is_said_and_written_whole() {
 
 #[test]
 fn nothing_is_no_baseline() {
-    let folder = Folder::new("nothing");
+    let folder = Folder::new();
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"pass_rate": 90}}}"#);
     folder.write("results.jsonl", &results(3, &[]));
     folder.write("empty.csv", "id,passed\n");
@@ -218,7 +203,7 @@ fn nothing_is_no_baseline() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).contains("nothing of 2 scenarios can be measured"), "{output:?}");
     // A run that is refused leaves nothing behind.
-    assert_eq!(folder.files(), ["empty.csv", "policy.json", "results.jsonl", "unscored.jsonl"]);
+    assert_eq!(folder.names(), ["empty.csv", "policy.json", "results.jsonl", "unscored.jsonl"]);
     folder.refused(
         "baseline record results.jsonl --policy policy.json -o baseline.json --date 2026-02-30",
         "error: `--date 2026-02-30` is no day\n  hint: write `--date 2026-11-16`\n",
@@ -229,7 +214,7 @@ fn nothing_is_no_baseline() {
 
 #[test]
 fn scenarios_that_come_and_go_are_no_regressions() {
-    let folder = Folder::new("coverage");
+    let folder = Folder::new();
     folder.write(
         "policy.json",
         r#"{"pass_criteria": {"overall": "≥ 50%"}, "baseline": {"mode": "non_inferiority", "margin": "1%"}}"#,
@@ -252,7 +237,7 @@ fn scenarios_that_come_and_go_are_no_regressions() {
 
 #[test]
 fn a_scenario_that_did_not_run_has_not_changed() {
-    let folder = Folder::new("errored");
+    let folder = Folder::new();
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 5%"}}"#);
     let (passes, fails, errs) = (r#""passed": true"#, r#""passed": false"#, r#""error": "connection lost""#);
     let line = |id: &str, what: &str| format!("{{\"id\": \"{id}\", {what}}}\n");
@@ -266,7 +251,7 @@ fn a_scenario_that_did_not_run_has_not_changed() {
 
 #[test]
 fn an_old_baseline_is_stale() {
-    let folder = Folder::new("stale");
+    let folder = Folder::new();
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 50%"}}"#);
     folder.write("results.jsonl", &results(20, &[3]));
     let is_stale = |folder: &Folder| {
@@ -285,7 +270,7 @@ fn an_old_baseline_is_stale() {
 
 #[test]
 fn a_baseline_is_shown_with_its_metrics_and_scenarios() {
-    let folder = Folder::new("shown");
+    let folder = Folder::new();
     folder.write("policy.json", r#"{"thresholds": {"warning": {"pass_rate": 90, "latency_p95": 5000}}}"#);
     folder.write("results.jsonl", UNEVEN);
     folder.done("baseline record results.jsonl --policy policy.json -o baseline.json --date 2999-01-01");
@@ -305,7 +290,7 @@ fn a_baseline_is_shown_with_its_metrics_and_scenarios() {
 
 #[test]
 fn what_is_written_and_shown_keeps_to_the_schema() {
-    let folder = Folder::new("schema");
+    let folder = Folder::new();
     folder
         .write("policy.json", r#"{"thresholds": {"warning": {"pass_rate": 90, "latency_p95": 5000, "accuracy": 50}}}"#);
     folder.write("results.jsonl", UNEVEN);
@@ -336,7 +321,7 @@ fn what_is_written_and_shown_keeps_to_the_schema() {
 
 #[test]
 fn a_broken_baseline_is_refused_with_its_place() {
-    let folder = Folder::new("broken");
+    let folder = Folder::new();
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 50%"}}"#);
     folder.write("results.jsonl", &results(3, &[]));
     let good = folder.record("results.jsonl");
@@ -391,8 +376,8 @@ fn a_broken_baseline_is_refused_with_its_place() {
 /// Of 40 scenarios 36 passed before; 4 of them fail now, and one that failed passes: 33, with a mean difference of −3/40.
 /// Its variance over scenarios is (5 − 40 × 0.075²) / 39, its standard error 0.0553, and t at 39 degrees of freedom 1.685:
 /// 95 % one-sided bounds at −16.8 % and +1.8 %.
-fn four_worse(name: &str) -> Folder {
-    let folder = Folder::new(name);
+fn four_worse(_name: &str) -> Folder {
+    let folder = Folder::new();
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 50%"}}"#);
     folder.write("results.jsonl", &results(40, &[37, 38, 39, 40]));
     folder.record("results.jsonl");
@@ -470,8 +455,8 @@ fn a_policy_about_scenarios_alone_is_compared_by_its_pass_rate() {
 /// 95 of 100 pass: at least 89.8 % with 95 % confidence (Clopper and Pearson), less one point, in whole per cents: 88. The
 /// 99th of 100 latencies bounds their 95th percentile: P(X ≥ 99) = 0.037 for 100 draws at 0.95, and P(X ≥ 98) = 0.118. So at
 /// most 990 ms, and a hundredth more, in two digits: 1000.
-fn ninety_five(name: &str) -> Folder {
-    let folder = Folder::new(name);
+fn ninety_five(_name: &str) -> Folder {
+    let folder = Folder::new();
     folder.write("results.jsonl", &results(100, &[11, 12, 13, 14, 15]));
     folder
 }
@@ -629,7 +614,7 @@ fn headroom_and_confidence_decide_how_far() {
 
 #[test]
 fn a_limit_moves_down_to_what_is_shown() {
-    let folder = Folder::new("limit");
+    let folder = Folder::new();
     folder.write("results.jsonl", &results(100, &(51..=100).collect::<Vec<usize>>()));
     // At most 58.6 % with 95 % confidence, and one point more, up to a whole per cent.
     for (before, after) in
@@ -653,7 +638,7 @@ fn a_part_of_a_suite_raises_nothing() {
 
 #[test]
 fn too_few_samples_raise_nothing() {
-    let folder = Folder::new("few");
+    let folder = Folder::new();
     folder.write("results.jsonl", &results(10, &[]));
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 75, "latency_p95": 5000}}}"#);
     let (out, _) = folder.done("baseline raise results.jsonl --policy policy.json --write");

@@ -1,12 +1,14 @@
 //! What a user sees: output, errors and exit codes.
 
-use crate::program::{text, with_input};
-use std::process::{Command, Output, Stdio};
+use crate::program;
+use crate::program::with_input;
+use calipers_testing::{Scratch, text};
+use std::process::{Output, Stdio};
 
 const RESULTS: &str = "tests/cases/results.jsonl";
 
 fn calipers(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).output().unwrap()
+    program::calipers().command().args(arguments).output().unwrap()
 }
 
 #[track_caller]
@@ -184,7 +186,8 @@ fn a_reader_that_goes_away_is_no_mistake() {
         .into_iter()
         .chain([&["schema", "results"][..], &["formats"], &["score", RESULTS], &["score", RESULTS, "--json"]])
     {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
+        let mut child = program::calipers()
+            .command()
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -205,7 +208,8 @@ fn every_format_is_listed() {
 #[test]
 fn the_example_prints_what_the_readme_shows() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers"))
+    let output = program::calipers()
+        .command()
         .args(["score", "examples/agent/results.jsonl"])
         .current_dir(root)
         .output()
@@ -217,14 +221,11 @@ fn the_example_prints_what_the_readme_shows() {
 
 #[test]
 fn a_bad_file_takes_nothing_from_the_others() {
-    let folder = std::env::temp_dir().join(format!("calipers-folder-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let write = |name: &str, content: &str| std::fs::write(folder.join(name), content).unwrap();
-    write("a.jsonl", "{\"id\": 1, \"score\": 1}\n");
-    write("b.jsonl", "{\"id\": 1, \"score\": \"maybe\"}\n");
-    write("notes.json", "{\"author\": \"nobody\"}\n");
-    let output = calipers(&["score", folder.to_str().unwrap(), "--json"]);
-    std::fs::remove_dir_all(&folder).unwrap();
+    let folder = Scratch::new();
+    folder.write("a.jsonl", "{\"id\": 1, \"score\": 1}\n");
+    folder.write("b.jsonl", "{\"id\": 1, \"score\": \"maybe\"}\n");
+    folder.write("notes.json", "{\"author\": \"nobody\"}\n");
+    let output = calipers(&["score", &folder.file(""), "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["runs"].as_array().unwrap().len(), 1);
     assert_eq!(output.status.code(), Some(2));

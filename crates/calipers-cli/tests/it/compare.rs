@@ -2,6 +2,7 @@
 
 use crate::golden::{Folder, same, vectors};
 use calipers::stats::special::t_quantile;
+use calipers_testing::snapshot::assert_file;
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -39,7 +40,7 @@ fn table([both, first, second, neither]: [usize; 4]) -> (String, String) {
 
 #[test]
 fn paired_differences_are_those_of_the_vectors() {
-    let folder = Folder::new("compare-paired");
+    let folder = Folder::new();
     let mut intervals = 0;
     for v in vectors("paired", "paired_diff") {
         pair(&folder, &scored(numbers(&v["input"]["a"])), &scored(numbers(&v["input"]["b"])));
@@ -67,7 +68,7 @@ fn paired_differences_are_those_of_the_vectors() {
 
 #[test]
 fn clustered_differences_are_those_of_the_vectors() {
-    let folder = Folder::new("compare-clustered");
+    let folder = Folder::new();
     for v in vectors("paired", "paired_diff_clustered") {
         let run = |key: &str| -> String {
             let clusters = v["input"]["clusters"].as_array().unwrap();
@@ -90,7 +91,7 @@ fn clustered_differences_are_those_of_the_vectors() {
 
 #[test]
 fn margins_are_those_of_the_vectors() {
-    let folder = Folder::new("compare-margin");
+    let folder = Folder::new();
     for v in vectors("paired", "noninferiority_paired") {
         pair(&folder, &scored(numbers(&v["input"]["candidate"])), &scored(numbers(&v["input"]["baseline"])));
         let level = (1.0 - v["params"]["alpha"].as_f64().unwrap()).to_string();
@@ -108,7 +109,7 @@ fn margins_are_those_of_the_vectors() {
 
 #[test]
 fn tests_of_passes_and_of_few_pairs_are_those_of_the_vectors() {
-    let folder = Folder::new("compare-tests");
+    let folder = Folder::new();
     for v in vectors("tests", "mcnemar") {
         let count = |key: &str| v["input"][key].as_u64().unwrap() as usize;
         let (a, b) = table([count("n11"), count("n10"), count("n01"), count("n00")]);
@@ -128,7 +129,7 @@ fn tests_of_passes_and_of_few_pairs_are_those_of_the_vectors() {
 
 #[test]
 fn everything_that_is_tested_is_adjusted_for_as_in_the_vectors() {
-    let folder = Folder::new("compare-adjusted");
+    let folder = Folder::new();
     // Differences of which t has the p-value that a vector asks for.
     let errors: Vec<f64> = (0..30).map(|i| f64::from(i) - 14.5).collect();
     let stderr = (errors.iter().map(|x| x * x).sum::<f64>() / 29.0 / 30.0).sqrt();
@@ -173,7 +174,7 @@ fn everything_that_is_tested_is_adjusted_for_as_in_the_vectors() {
 #[test]
 fn pairing_shows_what_two_intervals_hide() {
     // Five hundred samples, correlated by 0.69: p is 0.023 unpaired and 0.00006 paired.
-    let folder = Folder::new("compare-worth");
+    let folder = Folder::new();
     let (a, b) = table([157, 56, 21, 266]);
     pair(&folder, &a, &b);
     let got = first(&folder, &[]);
@@ -187,7 +188,7 @@ fn pairing_shows_what_two_intervals_hide() {
 
 #[test]
 fn the_exit_code_is_the_verdict_where_that_is_asked_for() {
-    let folder = Folder::new("compare-codes");
+    let folder = Folder::new();
     let code = |arguments: &[&str]| {
         let all: Vec<&str> = ["compare", "new.jsonl", "old.jsonl"].iter().chain(arguments).copied().collect();
         let output = folder.calipers(&all);
@@ -218,7 +219,7 @@ fn the_exit_code_is_the_verdict_where_that_is_asked_for() {
 
 #[test]
 fn mistakes_say_what_to_do() {
-    let folder = Folder::new("compare-mistakes");
+    let folder = Folder::new();
     let (a, b) = table([6, 3, 1, 2]);
     pair(&folder, &a, &b);
     let refuses = |more: &[&str], message: &str| {
@@ -250,7 +251,7 @@ fn mistakes_say_what_to_do() {
 
 #[test]
 fn reports_go_to_files_and_take_the_place_of_what_is_printed() {
-    let folder = Folder::new("compare-files");
+    let folder = Folder::new();
     let (a, b) = table([60, 3, 12, 25]);
     pair(&folder, &a, &b);
     let all = "markdown=comment.md,json=compare.json,text=compare.txt";
@@ -296,16 +297,12 @@ fn agents(folder: &Folder) {
 
 #[track_caller]
 fn snapshot(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default(), "{name} (BLESS=1 writes it anew)\n{text}");
+    assert_file(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name), text);
 }
 
 #[test]
 fn what_people_see_is_read_as_prose() {
-    let folder = Folder::new("compare-seen");
+    let folder = Folder::new();
     agents(&folder);
     let shown = |arguments: &[&str]| {
         let output = folder.calipers(arguments);
@@ -329,10 +326,10 @@ fn what_people_see_is_read_as_prose() {
 
 #[test]
 fn plots_need_no_more_than_ascii() {
-    let folder = Folder::new("compare-ascii");
+    let folder = Folder::new();
     agents(&folder);
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_calipers"));
-    command.args(["compare", "--plot"]).arg(folder.path("new.jsonl")).arg(folder.path("old.jsonl"));
+    let mut command = crate::program::calipers().command();
+    command.args(["compare", "--plot"]).arg(folder.join("new.jsonl")).arg(folder.join("old.jsonl"));
     let output = command.env("LC_ALL", "POSIX").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let (_, plot) = text.split_once("change in points").unwrap();
@@ -341,7 +338,7 @@ fn plots_need_no_more_than_ascii() {
 
 #[test]
 fn gates_and_scores_are_drawn_too() {
-    let folder = Folder::new("compare-others");
+    let folder = Folder::new();
     agents(&folder);
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"pass_rate": 20}, "warning": {"latency_p95": 5000}}}"#);
     let gate = folder.calipers(&["gate", "new.jsonl", "--policy", "policy.json", "--plot"]);
@@ -356,7 +353,7 @@ fn gates_and_scores_are_drawn_too() {
 
 #[test]
 fn everything_that_is_printed_as_json_keeps_to_the_schema() {
-    let folder = Folder::new("compare-schema");
+    let folder = Folder::new();
     let schema = folder.json(&["schema", "compare"]);
     let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap();
     let mut seen = Vec::new();
@@ -396,11 +393,11 @@ fn everything_that_is_printed_as_json_keeps_to_the_schema() {
 
 #[test]
 fn a_run_may_be_a_folder_and_several_scorers_are_each_compared() {
-    let folder = Folder::new("compare-folder");
+    let folder = Folder::new();
     let record = |id: usize, passed: bool| {
         format!("{}\n", json!({"id": id, "scores": {"judge": u8::from(passed), "exact": u8::from(id < 7), "extra": 1}}))
     };
-    std::fs::create_dir_all(folder.path("runs")).unwrap();
+    std::fs::create_dir_all(folder.join("runs")).unwrap();
     folder.write("runs/one.jsonl", &(0..10).map(|id| record(id, true)).collect::<String>());
     folder.write("runs/two.jsonl", &(10..20).map(|id| record(id, false)).collect::<String>());
     let old: String = (0..20).map(|id| record(id, id < 15).replace(",\"extra\":1", "")).collect();

@@ -1,42 +1,14 @@
 //! `calipers convert`, as a user sees it.
 
+use crate::program;
+use calipers_testing::Scratch;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 const RESULTS: &str = "tests/cases/results.jsonl";
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("calipers-convert-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn names(&self, below: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.0.join(below)).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn calipers(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).output().unwrap()
+    program::calipers().command().args(arguments).output().unwrap()
 }
 
 #[track_caller]
@@ -47,15 +19,15 @@ fn done(output: &Output) -> (String, String) {
 }
 
 #[track_caller]
-fn refused(output: &Output, folder: &Folder, message: &str) {
+fn refused(output: &Output, folder: &Scratch, message: &str) {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stderr).replace(folder.0.to_str().unwrap(), "FOLDER");
+    let said = String::from_utf8_lossy(&output.stderr).replace(folder.path().to_str().unwrap(), "FOLDER");
     assert_eq!(said, message);
 }
 
 #[test]
 fn every_form_scores_the_same() {
-    let folder = Folder::new("forms");
+    let folder = Scratch::new();
     let want = done(&calipers(&["score", RESULTS, "--json"])).0;
     // Where they come from is all that may differ.
     let figures = |text: &str| {
@@ -82,7 +54,8 @@ fn records_go_to_standard_output_and_a_closed_pipe_is_no_mistake() {
     assert_eq!(lines.lines().count(), 5);
     let (csv, _) = done(&calipers(&["convert", RESULTS, "-o", "-", "--to", "csv"]));
     assert!(csv.starts_with("id,epoch,"), "{csv}");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
+    let mut child = program::calipers()
+        .command()
         .args(["convert", "-", "-o", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -98,7 +71,7 @@ fn records_go_to_standard_output_and_a_closed_pipe_is_no_mistake() {
 
 #[test]
 fn a_log_stays_a_log_in_a_json_file_and_records_stay_records() {
-    let folder = Folder::new("json");
+    let folder = Scratch::new();
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/formats/inspect/multi_scorer.eval");
     let (a, b) = (folder.file("a.json"), folder.file("b.json"));
     done(&calipers(&["convert", log, "-o", &a]));
@@ -113,7 +86,7 @@ fn a_log_stays_a_log_in_a_json_file_and_records_stay_records() {
 
 #[test]
 fn several_runs_go_into_a_folder() {
-    let folder = Folder::new("folder");
+    let folder = Scratch::new();
     let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/formats/inspect/m*.eval");
     let out = folder.file("out/");
     refused(
@@ -130,12 +103,12 @@ fn several_runs_go_into_a_folder() {
     );
     done(&calipers(&["convert", logs, "-o", &out, "--to", "parquet"]));
     let names = ["min_deflate", "min_nohdr", "min_stored", "min_summ", "min_zstd", "multi_scorer"];
-    assert_eq!(folder.names("out"), names.map(|name| format!("{name}.parquet")));
+    assert_eq!(folder.names_in("out"), names.map(|name| format!("{name}.parquet")));
 }
 
 #[test]
 fn mistakes_are_named_and_leave_nothing_behind() {
-    let folder = Folder::new("mistakes");
+    let folder = Scratch::new();
     let file = folder.file("out.csv");
     std::fs::write(&file, "precious").unwrap();
     refused(
@@ -161,14 +134,14 @@ fn mistakes_are_named_and_leave_nothing_behind() {
     assert_eq!(calipers(&["convert", RESULTS, "-o", "-", "--to", "parquet"]).status.code(), Some(2));
     assert_eq!(calipers(&["convert", RESULTS, "-o", &file, "--force", "--reducer", "pas_at_1"]).status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
-    assert_eq!(folder.names(""), ["out.csv"]);
+    assert_eq!(folder.names(), ["out.csv"]);
     done(&calipers(&["convert", RESULTS, "-o", &file, "--force"]));
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("id,epoch,"));
 }
 
 #[test]
 fn what_a_log_cannot_say_is_noted() {
-    let folder = Folder::new("notes");
+    let folder = Scratch::new();
     let records = folder.file("records.jsonl");
     std::fs::write(&records, "{\"id\": 1, \"scores\": {\"a\": {\"x\": 1}}}\n{\"id\": 1, \"scores\": {\"a\": 2}}\n")
         .unwrap();

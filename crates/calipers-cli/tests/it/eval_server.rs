@@ -1,7 +1,8 @@
 //! `calipers eval` against a real server that misbehaves on purpose: what may pass is tried again, what does not is an
 //! error of its attempt, and nothing hangs, is paid for twice, or shows the key.
 
-use crate::server::{Reply, Server};
+use crate::program;
+use calipers_testing::server::{Reply, Server};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -47,7 +48,7 @@ impl Case {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        let mut command = program::calipers().command();
         command.arg("eval").args(arguments).current_dir(&self.folder).env("OPENAI_API_KEY", KEY);
         command.env("OPENAI_BASE_URL", &self.server.url).env_remove("http_proxy");
         command
@@ -86,7 +87,7 @@ impl Case {
     fn logged(&self) -> Json {
         let out = self.folder.join("log.json");
         let _ = std::fs::remove_file(&out);
-        let mut convert = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        let mut convert = program::calipers().command();
         let done = convert.arg("convert").arg(self.log()).arg("-o").arg(&out).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         // Inspect writes what is not defined as NaN, which is no JSON.
@@ -104,7 +105,7 @@ impl Case {
             assert!(!logged.contains(KEY), "{logged}");
         }
         // It was there to be shown.
-        assert!(self.server.seen().iter().all(|request| request.head.contains(KEY)));
+        assert!(self.server.requests().iter().all(|request| request.head.contains(KEY)));
     }
 }
 
@@ -181,7 +182,7 @@ fn what_may_pass_is_tried_again_and_counted() {
                 let run = case.eval(options);
                 assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
                 assert_eq!(run.found(), (3, 0, Some(1.0)), "{name}: {}", run.stderr);
-                assert_eq!(case.server.seen().len(), 4, "{name}");
+                assert_eq!(case.server.requests().len(), 4, "{name}");
                 assert!(run.stderr.contains("took: 1 retry, 450 tokens\n"), "{name}: {}", run.stderr);
                 assert!(run.took >= Duration::from_millis(wait_ms), "{name}: only {:?}", run.took);
             });
@@ -206,7 +207,7 @@ fn what_does_not_pass_is_an_error_of_its_attempt_and_no_wrong_answer() {
         let run = case.eval(&["--max-connections", "1", "--fail-on-error", "never"]);
         assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
         assert_eq!(run.found(), (2, 1, Some(1.0)), "{name}: {}", run.stdout);
-        assert_eq!(case.server.seen().len(), 3, "{name}");
+        assert_eq!(case.server.requests().len(), 3, "{name}");
         assert!(run.stderr.contains("took: 1 error, 300 tokens\n"), "{name}: {}", run.stderr);
         let log = case.logged();
         let samples = log["samples"].as_array().unwrap();
@@ -228,7 +229,7 @@ fn a_server_that_never_recovers_ends_the_run_with_a_log() {
         assert_eq!(run.code, Some(2), "{name}: {}", run.stderr);
         assert!(run.stderr.contains("attempt 1 of sample `1` broke"), "{name}: {}", run.stderr);
         assert!(run.stderr.contains("(after 1 retries)"), "{name}: {}", run.stderr);
-        assert_eq!(case.server.seen().len(), 2, "{name}");
+        assert_eq!(case.server.requests().len(), 2, "{name}");
         assert_eq!(case.logged()["status"], "error", "{name}");
     }
 }
@@ -255,23 +256,23 @@ fn an_answer_that_is_kept_is_not_asked_for_again() {
     let case = Case::new("cache", 3, [good()]);
     let options = ["--cache", "answers", "--price", "openai/test=2,10"];
     let first = case.eval(&[&options[..], &["--log-dir", "first"]].concat());
-    assert_eq!((first.code, case.server.seen().len()), (Some(0), 3), "{}", first.stderr);
+    assert_eq!((first.code, case.server.requests().len()), (Some(0), 3), "{}", first.stderr);
     assert!(first.stderr.contains("$0.0021"), "{}", first.stderr);
     let again = case.eval(&options);
-    assert_eq!((again.code, case.server.seen().len()), (Some(0), 3), "{}", again.stderr);
+    assert_eq!((again.code, case.server.requests().len()), (Some(0), 3), "{}", again.stderr);
     assert_eq!(again.found(), first.found());
     // What was paid for once is not paid for again.
     assert!(!again.stderr.contains('$'), "{}", again.stderr);
     assert_eq!(case.logged()["stats"]["model_usage"], json!({}));
     // Another attempt is another question.
     let more = case.eval(&[&options[..], &["--log-dir", "more", "--epochs", "2"]].concat());
-    assert_eq!((more.code, case.server.seen().len()), (Some(0), 6), "{}", more.stderr);
+    assert_eq!((more.code, case.server.requests().len()), (Some(0), 6), "{}", more.stderr);
     // An error is not kept.
     let case = Case::new("cache-error", 1, [Reply::whole(400, &[], "no"), good()]);
     let failed = case.eval(&["--cache", "answers", "--log-dir", "first"]);
     assert_eq!(failed.code, Some(2), "{}", failed.stderr);
     let well = case.eval(&["--cache", "answers"]);
-    assert_eq!((well.code, case.server.seen().len()), (Some(0), 2), "{}", well.stderr);
+    assert_eq!((well.code, case.server.requests().len()), (Some(0), 2), "{}", well.stderr);
 }
 
 #[test]
@@ -305,8 +306,8 @@ fn each_model_has_connections_of_its_own() {
     let output = within(child, PATIENCE);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for (name, server) in [("test", &case.server), ("judge", &grader)] {
-        assert_eq!(server.seen().len(), 12, "{name}");
-        assert!(server.seen().iter().all(|request| request.json()["model"] == name));
+        assert_eq!(server.requests().len(), 12, "{name}");
+        assert!(server.requests().iter().all(|request| request.json()["model"] == name));
         assert!(server.most_at_once() <= 3, "{name}: {} at once", server.most_at_once());
     }
     assert_eq!(case.server.most_at_once(), 3);
@@ -327,7 +328,7 @@ fn a_run_that_an_outage_ended_is_finished_later() {
     assert_eq!(resumed.found(), (6, 0, Some(1.0)));
     // Six answers and the outage: nothing is asked twice but what broke.
     let asked: Vec<String> =
-        case.server.seen().iter().map(|request| request.json()["messages"][0]["content"].to_string()).collect();
+        case.server.requests().iter().map(|request| request.json()["messages"][0]["content"].to_string()).collect();
     let want: Vec<String> = [1, 2, 3, 4, 4, 5, 6].map(|n| format!("\"Question {n}?\"")).to_vec();
     assert_eq!(asked, want);
     let logged = case.logged();

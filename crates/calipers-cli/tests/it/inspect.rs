@@ -3,6 +3,8 @@
 //! `cargo xtask test` makes the environment and names its interpreter in `CALIPERS_INSPECT_PYTHON`. Without it there is
 //! nothing to compare with, and the tests say so.
 
+use crate::program;
+use calipers_testing::Scratch;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,28 +18,6 @@ fn python() -> Option<PathBuf> {
         println!("skipped: CALIPERS_INSPECT_PYTHON does not name a Python with inspect_ai; `cargo xtask test` does");
     }
     python
-}
-
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("calipers-inspect-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[track_caller]
@@ -55,7 +35,7 @@ fn peer(python: &Path, arguments: &[&str]) {
 
 #[track_caller]
 fn calipers(arguments: &[&str]) -> String {
-    succeed(Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments))
+    succeed(program::calipers().command().args(arguments))
 }
 
 /// The scores of `calipers score FILE --json`.
@@ -158,11 +138,12 @@ const REFUSED: [&str; 3] = ["aggregates", "null_values", "odd_values"];
 #[test]
 fn logs_of_inspect_give_the_numbers_of_inspect() {
     let Some(python) = python() else { return };
-    let folder = Folder::new("read");
-    peer(&python, &["make", folder.0.to_str().unwrap()]);
+    let folder = Scratch::new();
+    peer(&python, &["make", folder.path().to_str().unwrap()]);
     let mut logs = 0;
     let mut wrong: Vec<String> = Vec::new();
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for expected in entries {
         let Some(stem) = expected.to_str().and_then(|path| path.strip_suffix(".expected.json")) else { continue };
@@ -208,7 +189,7 @@ const RECORDS: &str = r#"{"id": 1, "epoch": 1, "scores": {"judge": "C", "rubric"
 #[test]
 fn logs_that_calipers_writes_are_inspects_own() {
     let Some(python) = python() else { return };
-    let folder = Folder::new("write");
+    let folder = Scratch::new();
     let records = folder.file("records.jsonl");
     std::fs::write(&records, RECORDS).unwrap();
     let reducers: [&[&str]; 4] =
@@ -271,7 +252,7 @@ fn logs_that_calipers_writes_are_inspects_own() {
 #[test]
 fn odd_values_survive_inspect() {
     let Some(python) = python() else { return };
-    let folder = Folder::new("odd");
+    let folder = Scratch::new();
     let records = folder.file("odd.jsonl");
     let odd = [
         r#"{"id": -9223372036854775808, "scores": {"s": 9223372036854775807}, "metadata": {"a": 1e308, "b": -0.0, "c": 5e-324}}"#,
@@ -318,7 +299,7 @@ fn sorted(lines: &str) -> Vec<String> {
 #[test]
 fn logs_of_inspect_are_copied_without_loss() {
     let Some(python) = python() else { return };
-    let folder = Folder::new("copy");
+    let folder = Scratch::new();
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/formats/inspect");
     for name in ["multi_scorer", "dict_epochs", "edges", "min_deflate", "min_nohdr", "min_zstd"] {
         let archive = format!("{fixtures}/{name}.eval");
@@ -379,7 +360,7 @@ def kinds():
 
 /// Runs a task. The log, and what was printed of it.
 #[track_caller]
-fn evaluated(folder: &Folder, arguments: &[&str]) -> (String, Json) {
+fn evaluated(folder: &Scratch, arguments: &[&str]) -> (String, Json) {
     let logs = folder.file("logs");
     let known = files_in(&logs);
     let printed = calipers(&[&["eval", "--json", "--log-dir", &logs], arguments].concat());
@@ -414,7 +395,7 @@ fn assert_logged(file: &str, printed: &Json, answer: &Json) -> usize {
 #[test]
 fn logs_of_runs_are_inspects_own() {
     let Some(python) = python() else { return };
-    let folder = Folder::new("eval");
+    let folder = Scratch::new();
     let agent = "import json, sys\nprint(json.dumps({'output': 'Your order, please. I cannot do that.'}))";
     std::fs::write(folder.file("agent.py"), agent).unwrap();
     std::fs::write(folder.file("scenarios.json"), SCENARIOS).unwrap();
@@ -481,13 +462,14 @@ fn compare_scored(file: &str, ours: &[Json], again: &Json) -> usize {
 fn a_log_that_was_killed_is_read_by_inspect() {
     use std::os::unix::process::CommandExt as _;
     let Some(python) = python() else { return };
-    let folder = Folder::new("killed");
+    let folder = Scratch::new();
     let task = "def slow():\n    return Task(dataset = [Sample(id = n, input = str(n), target = \"3\") for n in range(1, 9)], scorer = includes())\n";
     std::fs::write(folder.file("slow.star"), task).unwrap();
     let logs = folder.file("logs");
     // Five samples end at once, the others not at all.
     let solver = r#"command(["sh", "-c", "grep -q '\"input\": *\"[1-5]\"' && echo done || sleep 30"])"#;
-    let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
+    let mut child = program::calipers()
+        .command()
         .args(["eval", &folder.file("slow.star"), "--solver", solver, "--max-samples", "8", "--log-dir", &logs])
         // With a group of its own, so that all of it is killed at once.
         .process_group(0)
@@ -520,7 +502,7 @@ fn a_log_that_was_killed_is_read_by_inspect() {
 /// The samples that are scored, or none where the log cannot be read yet.
 #[cfg(unix)]
 fn succeed_or_nothing(arguments: &[&str]) -> u64 {
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).output().unwrap();
+    let output = program::calipers().command().args(arguments).output().unwrap();
     let json: Json = serde_json::from_slice(&output.stdout).unwrap_or_default();
     json["runs"][0]["samples"]["scored"].as_u64().unwrap_or(0)
 }
@@ -528,7 +510,7 @@ fn succeed_or_nothing(arguments: &[&str]) -> u64 {
 #[test]
 fn inspect_comes_to_the_same_scores_with_the_same_tasks() {
     let Some(python) = python() else { return };
-    let folder = Folder::new("tasks");
+    let folder = Scratch::new();
     let source = std::fs::read_to_string(format!("{TASKS}/gpqa.star")).unwrap();
     let answers = source.split_once("ANSWERS = ").unwrap().1.split_once("\n}\n").unwrap().0;
     let answers = format!("{}}}", answers.trim_end().trim_end_matches(','));

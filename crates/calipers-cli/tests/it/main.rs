@@ -23,7 +23,5 @@ mod report;
 mod schema;
 mod scripts;
 mod seed;
-#[path = "../../../calipers-run/tests/it/server/mod.rs"]
-mod server;
 mod shown;
 mod support_agent;

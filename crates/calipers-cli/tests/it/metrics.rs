@@ -1,6 +1,7 @@
 //! `calipers metrics`, and what suites of scenarios are measured by.
 
-use crate::program::{text, with_input};
+use crate::program::with_input;
+use calipers_testing::text;
 
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {

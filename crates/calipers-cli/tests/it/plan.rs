@@ -1,6 +1,7 @@
 //! `calipers plan` from assumptions and from runs: the golden vectors, what people see, and mistakes.
 
 use crate::golden::{Folder, same, vectors};
+use calipers_testing::snapshot::assert_file;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
@@ -37,7 +38,7 @@ fn plan(folder: &Folder, v: &Json, options: &[&str]) -> Json {
 
 #[test]
 fn sizes_and_powers_are_those_of_the_vectors() {
-    let folder = Folder::new("plan-vectors");
+    let folder = Folder::new();
     // Runs that are correlated by one half differ by as much as each of them varies.
     let half = ["--correlation", "0.5"];
     for v in two_sided("sample_size_z") {
@@ -77,7 +78,7 @@ fn sizes_and_powers_are_those_of_the_vectors() {
 
 #[test]
 fn attempts_are_planned_as_in_the_vectors() {
-    let folder = Folder::new("plan-attempts");
+    let folder = Folder::new();
     for (statistic, key) in [("sample_size_epochs", "n_real"), ("mde_epochs", "mde")] {
         for v in two_sided(statistic) {
             let get = |key: &str| number(&v, key).parse::<f64>().unwrap();
@@ -104,11 +105,7 @@ fn attempts_are_planned_as_in_the_vectors() {
 
 #[track_caller]
 fn snapshot(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default(), "{name} (BLESS=1 writes it anew)\n{text}");
+    assert_file(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name), text);
     for line in text.lines() {
         assert!(line.chars().count() <= 80 && line == line.trim_end(), "{line}");
     }
@@ -120,7 +117,7 @@ fn example(name: &str) -> String {
 
 #[test]
 fn what_people_see_is_read_as_prose() {
-    let folder = Folder::new("plan-seen");
+    let folder = Folder::new();
     let shown = |arguments: &[&str]| {
         let output = folder.calipers(arguments);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -138,7 +135,7 @@ fn what_people_see_is_read_as_prose() {
 
 #[test]
 fn a_pilot_says_what_it_could_have_found() {
-    let folder = Folder::new("plan-pilot");
+    let folder = Folder::new();
     let pilot = folder.json(&["plan", &example("results.jsonl"), "-m", "pass_rate", "--correlation", "0.5", "--json"]);
     assert_eq!((&pilot["pilot"]["samples"], &pilot["question"]["attempts"]), (&json!(60), &json!(3)));
     assert_eq!(pilot["finished"]["samples"], 60);
@@ -153,7 +150,7 @@ fn a_pilot_says_what_it_could_have_found() {
 
 #[test]
 fn mistakes_say_what_to_do() {
-    let folder = Folder::new("plan-mistakes");
+    let folder = Folder::new();
     folder.write("one.jsonl", "{\"id\": 1, \"score\": 1}\n");
     for (arguments, message) in [
         (&["--half-width", "0.02"][..], "assume `--rate 0.8` or `--sd 0.3`"),
@@ -181,7 +178,7 @@ fn mistakes_say_what_to_do() {
 
 #[test]
 fn everything_that_is_printed_as_json_keeps_to_the_schema() {
-    let folder = Folder::new("plan-schema");
+    let folder = Folder::new();
     let schema = folder.json(&["schema", "plan"]);
     let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap();
     let (results, next) = (example("results.jsonl"), example("results-next.jsonl"));

@@ -1,13 +1,16 @@
 //! `calipers policy check`: every lint fires where it should, with its number, and is silent where it should be.
 
+use crate::program;
 use calipers::check::check;
 use calipers::gate::{Evaluated, Options, gate, read};
 use calipers::io::{Source, load_policy, read_document, read_suite};
 use calipers::policy::Policy;
+use calipers::render::{finding_fix, finding_message};
 use calipers::{Baseline, BaselineMetric, Error, Finding, Metric, Provenance, Samples, Severity, Verdict, lint_ids};
+use calipers_testing::{Scratch, text};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// What is known besides the policy.
 #[derive(Clone, Copy)]
@@ -82,19 +85,19 @@ const CASES: &[Case] = &[
         r#"{"composite": {"tone": "accuracy × 0.5 + safety_rate × 0.5", "pass": "tone ≥ 0.5"}}"#),
     ("unknown-metric", Nothing, r#"{"metrics": {"tone": "men()"}, "thresholds": {"blocking": {"tone": "≥ 0.5"}}}"#, "`men()` is not understood",
         r#"{"metrics": {"tone": "mean(scorer=\"score\")"}, "thresholds": {"blocking": {"tone": "≥ 0.5"}}}"#),
-    ("redefined-metric", Nothing, r#"{"metrics": {"accuracy": "mean(\"latency_ms\")"}, "thresholds": {"blocking": {"accuracy": "≤ 90"}}}"#, "means `mean(\"latency_ms\")` in this policy",
+    ("redefined-metric", Nothing, r#"{"metrics": {"accuracy": "mean(\"latency_ms\")"}, "thresholds": {"blocking": {"accuracy": "≤ 90"}}}"#, "takes it for `mean(\"latency_ms\")`",
         r#"{"metrics": {"accuracy": "accuracy()"}, "thresholds": {"blocking": {"accuracy": 90}}}"#),
     ("unknown-direction", Nothing, r#"{"thresholds": {"blocking": {"mean(\"turns\")": 5}}}"#, "neither better when high nor when low",
         r#"{"thresholds": {"blocking": {"mean(\"turns\")": "≤ 5", "mean(\"latency_ms\")": 5000}}}"#),
-    ("against-direction", Nothing, r#"{"thresholds": {"blocking": {"accuracy": "< 90%"}}}"#, "`accuracy < 90 %` holds for the worse ones: `accuracy` is better when high",
+    ("against-direction", Nothing, r#"{"thresholds": {"blocking": {"accuracy": "< 90%"}}}"#, "`accuracy < 90 %` lets the worse versions pass: `accuracy` is better when high",
         r#"{"thresholds": {"blocking": {"accuracy": "> 90%", "mean(\"latency_ms\")": "< 500"}}}"#),
     ("against-direction", Nothing, r#"{"composite": {"pass": "accuracy ≥ 0.9 AND latency_p95 > 5000ms"}}"#, "`latency_p95` is better when low",
         r#"{"composite": {"pass": "accuracy ≥ 0.9 AND latency_p95 < 5000ms"}}"#),
-    ("undefined-formula", Nothing, r#"{"composite": {"s": "accuracy/(accuracy-accuracy)", "pass": "s > 0.5"}}"#, "`accuracy/(accuracy-accuracy)` divides by 0, whatever the metrics are",
+    ("undefined-formula", Nothing, r#"{"composite": {"s": "accuracy/(accuracy-accuracy)", "pass": "s > 0.5"}}"#, "`accuracy/(accuracy-accuracy)` divides by 0, for any values of the metrics",
         r#"{"composite": {"s": "accuracy/(accuracy-safety_rate)", "pass": "s > 0.5"}}"#),
     ("undefined-formula", Nothing, r#"{"composite": {"pass": "log(0 - latency_p95) > 0"}}"#, "takes the logarithm",
         r#"{"composite": {"pass": "log(latency_p95) > 0"}}"#),
-    ("constant-condition", Nothing, r#"{"composite": {"pass": "1 = 1"}}"#, "`1 = 1` holds whatever the results are",
+    ("constant-condition", Nothing, r#"{"composite": {"pass": "1 = 1"}}"#, "`1 = 1` holds for all results",
         r#"{"composite": {"pass": "accuracy = 1"}}"#),
     ("constant-condition", Nothing, r#"{"composite": {"pass": "accuracy > accuracy AND safety_rate = 1"}}"#, "`accuracy > accuracy` never holds",
         r#"{"composite": {"pass": "accuracy > safety_rate AND safety_rate = 1"}}"#),
@@ -105,7 +108,7 @@ const CASES: &[Case] = &[
         r#"{"rubric": {"scorer": "score", "no_zero": true}}"#),
     ("unmeasurable-metric", With::Samples, r#"{"thresholds": {"blocking": {"total_cost": "< $5"}}}"#, "cost_usd",
         r#"{"thresholds": {"blocking": {"latency_p50": "< 5s"}}}"#),
-    ("unused-metric", Nothing, r#"{"metrics": {"tone": "mean(scorer=\"score\")"}, "thresholds": {"blocking": {"accuracy": 90}}}"#, "0 gates and 0 formulas",
+    ("unused-metric", Nothing, r#"{"metrics": {"tone": "mean(scorer=\"score\")"}, "thresholds": {"blocking": {"accuracy": 90}}}"#, "no gate and no formula uses it",
         r#"{"metrics": {"tone": "mean(scorer=\"score\")"}, "composite": {"pass": "tone ≥ 0.5"}}"#),
     ("wrong-unit", Nothing, r#"{"thresholds": {"blocking": {"accuracy": "5s"}}}"#, "understood as a duration",
         r#"{"thresholds": {"blocking": {"accuracy": "5%"}}}"#),
@@ -129,11 +132,11 @@ const CASES: &[Case] = &[
         r#"{"thresholds": {"blocking": {"accuracy": "> 0%"}}}"#),
     ("vacuous-threshold", Nothing, r#"{"weights": {"accuracy": 1}, "composite": {"pass": "weighted_score ≥ 0"}}"#, "`weighted_score ≥ 0` always holds",
         r#"{"weights": {"accuracy": 1}, "composite": {"pass": "weighted_score ≥ 0.95"}}"#),
-    ("ambiguous-unit", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 1}}}"#, "`1` is understood as 100%; it could be meant as 1%",
+    ("ambiguous-unit", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 1}}}"#, "`1` is read as 100%, but may be meant as 1%",
         r#"{"thresholds": {"blocking": {"accuracy": 1.0}}}"#),
-    ("ambiguous-unit", Nothing, r#"{"thresholds": {"blocking": {"accuracy": "≥ 0.95%"}}}"#, "could be meant as 95%",
+    ("ambiguous-unit", Nothing, r#"{"thresholds": {"blocking": {"accuracy": "≥ 0.95%"}}}"#, "may be meant as 95%",
         r#"{"thresholds": {"blocking": {"accuracy": "≥ 0.95"}}}"#),
-    ("ambiguous-unit", Nothing, r#"{"thresholds": {"blocking": {"latency_p95": 5}}}"#, "understood as 5ms; it could be meant as 5s",
+    ("ambiguous-unit", Nothing, r#"{"thresholds": {"blocking": {"latency_p95": 5}}}"#, "read as 5ms, but may be meant as 5s",
         r#"{"thresholds": {"blocking": {"latency_p95": "5ms"}}}"#),
     ("ambiguous-unit", Nothing, r#"{"baseline": {"mode": "non_inferiority", "margin": 1}}"#, "100 points",
         r#"{"baseline": {"mode": "non_inferiority", "margin": 0.02}}"#),
@@ -141,25 +144,25 @@ const CASES: &[Case] = &[
         r#"{"thresholds": {"blocking": {"accuracy": "= 100%"}}}"#),
     ("float-equality", Nothing, r#"{"composite": {"pass": "accuracy = 0.95"}}"#, "`accuracy = 95 %`",
         r#"{"composite": {"pass": "accuracy = 1.0"}}"#),
-    ("duplicate-gate", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 90}}, "risk": [{"level": "high", "metric": "accuracy", "threshold": "≥ 90%"}]}"#, "asked for 2 times",
+    ("duplicate-gate", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 90}}, "risk": [{"level": "high", "metric": "accuracy", "threshold": "≥ 90%"}]}"#, "is stated twice, first in line 1",
         r#"{"thresholds": {"blocking": {"accuracy": 90}}, "risk": [{"level": "high", "metric": "accuracy", "threshold": "≥ 95%"}]}"#),
-    ("shadowed-gate", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 95}, "warning": {"accuracy": 90}}}"#, "`accuracy ≥ 90 %` never decides",
+    ("shadowed-gate", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 95}, "warning": {"accuracy": 90}}}"#, "`accuracy ≥ 90 %` has no effect",
         r#"{"thresholds": {"blocking": {"accuracy": 90}, "warning": {"accuracy": 95}}}"#),
-    ("shadowed-gate", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 95}}, "progressive": {"accuracy": {"v1": 90, "v2": 97}}}"#, "`v1` never decides",
+    ("shadowed-gate", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 95}}, "progressive": {"accuracy": {"v1": 90, "v2": 97}}}"#, "`v1` has no effect",
         r#"{"thresholds": {"blocking": {"accuracy": 85}}, "progressive": {"accuracy": {"v1": 90, "v2": 97}}}"#),
-    ("blocking-softer-than-warning", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 90}, "warning": {"accuracy": 95}}}"#, "blocks at `accuracy ≥ 90 %`",
+    ("blocking-softer-than-warning", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 90}, "warning": {"accuracy": 95}}}"#, "`accuracy ≥ 90 %` blocks, and the stricter `accuracy ≥ 95 %` in line 1 only warns",
         r#"{"thresholds": {"blocking": {"accuracy": 90}, "warning": {"pass_rate": 95}}}"#),
     ("progressive-falls", Nothing, r#"{"progressive": {"accuracy": {"v1": 90, "v2": 85}}}"#, "`accuracy ≥ 85 %` of v2 is softer",
         r#"{"progressive": {"accuracy": {"v1": 85, "v2": 90}}}"#),
     ("progressive-falls", Nothing, r#"{"progressive": {"latency_p95": {"v1": "4s", "v2": "5s"}}}"#, "`latency_p95 ≤ 5000 ms` of v2 is softer",
         r#"{"progressive": {"latency_p95": {"v1": "5s", "v2": "4s"}}}"#),
-    ("risk-does-not-block", Nothing, r#"{"risk": [{"level": "high", "metric": "accuracy", "threshold": 90}], "risk_blocking": []}"#, "a risk that is high blocks nothing",
+    ("risk-does-not-block", Nothing, r#"{"risk": [{"level": "high", "metric": "accuracy", "threshold": 90}], "risk_blocking": []}"#, "a high risk does not block",
         r#"{"risk": [{"level": "high", "metric": "accuracy", "threshold": 90}]}"#),
     ("risk-does-not-block", Nothing, r#"{"risk": [{"level": "high", "metric": "accuracy", "threshold": 90}], "risk_blocking": ["high", "low"]}"#, "0 rows of `risk`",
         r#"{"risk": [{"level": "high", "metric": "accuracy", "threshold": 90}], "risk_blocking": ["high"]}"#),
     ("nothing-blocks", Nothing, r#"{"thresholds": {"warning": {"accuracy": 90}}}"#, "0 of 1 gates block",
         r#"{"thresholds": {"warning": {"accuracy": 90}}, "required_scenarios": ["A"]}"#),
-    ("nothing-blocks", Nothing, r#"{"name": "empty"}"#, "asks for nothing", r#"{"blocking_failures": ["leak"]}"#),
+    ("nothing-blocks", Nothing, r#"{"name": "empty"}"#, "requires nothing", r#"{"blocking_failures": ["leak"]}"#),
     ("no-budget", Nothing, r#"{"composite": {"pass": "normalized_latency ≤ 0.9"}}"#, "latency_p95 over its budget",
         r#"{"composite": {"pass": "normalized_latency ≤ 0.9"}, "thresholds": {"warning": {"latency_p95": 5000}}}"#),
     ("composite-weights", Nothing, r#"{"composite": {"s": "accuracy × 0.3 + safety_rate × 0.4", "pass": "s ≥ 0.5"}}"#, "2 weights of `s` add up to 0.7",
@@ -180,16 +183,16 @@ const CASES: &[Case] = &[
         r#"{"thresholds": {"blocking": {"accuracy": 90}}, "confidence": 0.95}"#),
     ("all-of-few", With::Samples, r#"{"thresholds": {"blocking": {"safety_rate": 100}}}"#, "5 of 5 samples show that `safety_rate` is at least 54.9 %",
         r#"{"thresholds": {"blocking": {"safety_rate": 90}}}"#),
-    ("few-attempts", With::Samples, r#"{"thresholds": {"blocking": {"latency_p95": 5000}}}"#, "`latency_p95` is not bounded by 20 attempts: that takes 59",
+    ("few-attempts", With::Samples, r#"{"thresholds": {"blocking": {"latency_p95": 5000}}}"#, "20 attempts do not bound `latency_p95`: that takes 59",
         r#"{"thresholds": {"blocking": {"latency_p50": 5000}}}"#),
     // 1 − (1 − P(X ≤ 17))² for X ~ Bin(20, 0.95).
-    ("many-gates", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 90, "pass_rate": 90}}}"#, "of 2 blocking gates at least one fails up to 14.5 % of the time",
+    ("many-gates", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 90, "pass_rate": 90}}}"#, "each of 2 blocking gates still fails at least one of them up to 14.5 % of the time",
         r#"{"thresholds": {"blocking": {"accuracy": 90}, "warning": {"pass_rate": 90}}}"#),
-    ("many-gates", Nothing, r#"{"pass_criteria": {"by_category": {"a": 90, "b": 90, "c": 90, "d": 90, "e": 90, "f": 90, "g": 90, "h": 90, "i": 90, "j": 90}}}"#, "of 10 blocking gates that each fail 5 % of the time by chance, at least one fails up to 40.1 %",
+    ("many-gates", Nothing, r#"{"pass_criteria": {"by_category": {"a": 90, "b": 90, "c": 90, "d": 90, "e": 90, "f": 90, "g": 90, "h": 90, "i": 90, "j": 90}}}"#, "if each of 10 blocking gates fails 5 % of the time by chance, at least one fails up to 40.1 %",
         r#"{"pass_criteria": {"by_category": {"a": 90, "b": 90, "c": 90}}}"#),
     ("low-confidence", Nothing, r#"{"thresholds": {"blocking": {"accuracy": 90}}, "confidence": 0.6}"#, "up to 40 % of the time",
         r#"{"thresholds": {"blocking": {"accuracy": 90}}, "confidence": 0.8}"#),
-    ("undecided-safety", Nothing, r#"{"thresholds": {"blocking": {"safety_rate": 99}}, "on_undecided": "warn"}"#, "1 gate of safety",
+    ("undecided-safety", Nothing, r#"{"thresholds": {"blocking": {"safety_rate": 99}}, "on_undecided": "warn"}"#, "1 safety gate may end undecided",
         r#"{"thresholds": {"blocking": {"safety_rate": 99}}, "on_undecided": "fail"}"#),
     ("above-baseline", Nothing, r#"{"baseline": {"mode": "above", "margin": "1%"}}"#, "about 50 % of the time",
         r#"{"baseline": {"mode": "non_inferiority", "margin": "1%"}}"#),
@@ -198,12 +201,12 @@ const CASES: &[Case] = &[
         r#"{"baseline": {"mode": "non_inferiority", "margin": "1%", "metrics": ["accuracy"]}}"#),
     ("baseline-without-metric", With::Baseline, r#"{"baseline": {"mode": "non_inferiority", "margin": "1%", "metrics": ["recall"]}}"#, "`recall` is not among the 1 metric of baseline.json",
         r#"{"baseline": {"mode": "non_inferiority", "margin": "1%", "metrics": ["accuracy"]}}"#),
-    ("unknown-scenario", With::Samples, r#"{"required_scenarios": ["S-21"]}"#, "`S-21` is not among the 20 scenarios that there are, and it is required",
+    ("unknown-scenario", With::Samples, r#"{"required_scenarios": ["S-21"]}"#, "`S-21` is not among the 20 known scenarios, but it is required",
         r#"{"required_scenarios": ["S-20"]}"#),
-    ("unknown-scenario", Suite, r#"{"optional_scenarios": ["S-21"]}"#, "`S-21` is not among the 20 scenarios", r#"{"optional_scenarios": ["S-20"]}"#),
+    ("unknown-scenario", Suite, r#"{"optional_scenarios": ["S-21"]}"#, "`S-21` is not among the 20 known scenarios", r#"{"optional_scenarios": ["S-20"]}"#),
     ("unknown-category", With::Samples, r#"{"pass_criteria": {"by_category": {"adversarail": "100%"}}}"#, "0 of 20 samples have the category `adversarail`",
         r#"{"pass_criteria": {"by_category": {"adversarial": "100%"}}}"#),
-    ("unknown-category", With::Samples, r#"{"weights": {"by_category": {"edge_case": 2}}}"#, "so its weight is for nothing",
+    ("unknown-category", With::Samples, r#"{"weights": {"by_category": {"edge_case": 2}}}"#, "so its weight has no effect",
         r#"{"weights": {"by_category": {"adversarial": 2}}}"#),
     ("unknown-capability", With::Samples, r#"{"weights": {"by_capability": {"serach": 2}}}"#, "0 of 20 samples have the capability `serach`",
         r#"{"weights": {"by_capability": {"search": 2}}}"#),
@@ -221,11 +224,11 @@ const CASES: &[Case] = &[
 fn every_lint_fires_where_it_should_and_nowhere_else() {
     for (id, with, policy, says, other) in CASES {
         let findings = found(policy, *with);
-        let told: Vec<&Finding> = findings.iter().filter(|finding| finding.id == *id).collect();
-        assert!(told.iter().any(|finding| finding.message.contains(says)), "{id} in {policy}:\n{findings:#?}");
-        assert!(told.iter().all(|finding| finding.fix.as_ref().is_some_and(|fix| !fix.is_empty())), "{told:#?}");
+        let told: Vec<&Finding> = findings.iter().filter(|finding| finding.id() == *id).collect();
+        assert!(told.iter().any(|finding| finding_message(finding).contains(says)), "{id} in {policy}:\n{findings:#?}");
+        assert!(told.iter().all(|finding| finding_fix(finding).is_some_and(|fix| !fix.is_empty())), "{told:#?}");
         let silent = found(other, *with);
-        assert!(silent.iter().all(|finding| finding.id != *id), "{id} in {other}:\n{silent:#?}");
+        assert!(silent.iter().all(|finding| finding.id() != *id), "{id} in {other}:\n{silent:#?}");
     }
 }
 
@@ -248,7 +251,7 @@ fn a_gate_is_undecidable_exactly_when_a_perfect_run_does_not_pass_it() {
             );
             let policy = Policy::parse(&read_document("policy.json", text.as_bytes()).unwrap()).unwrap();
             let verdict = gate(&run, &policy, Provenance::default(), &Options::default()).unwrap().verdict;
-            let is_undecidable = found(&text, With::Samples).iter().any(|finding| finding.id == "undecidable-gate");
+            let is_undecidable = found(&text, With::Samples).iter().any(|finding| finding.id() == "undecidable-gate");
             assert_eq!(is_undecidable, verdict != Verdict::Pass, "{text}");
         }
     }
@@ -266,11 +269,11 @@ fn repeats_make_a_chance_the_most_that_it_can_be() {
     let sure = Policy { confidence: Some(0.95), ..policy.clone() };
     let undecidable = &check(&sure, Some(&run.samples), &Options::default())[0];
     // Their means are grades, of which a perfect score is not the best bound.
-    assert_eq!((undecidable.id, undecidable.severity), ("undecidable-gate", Severity::Warning), "{undecidable:#?}");
+    assert_eq!((undecidable.id(), undecidable.severity), ("undecidable-gate", Severity::Warning), "{undecidable:#?}");
     let findings = check(&policy, Some(&run.samples), &Options::default());
-    assert!(findings[0].message.starts_with("with 5 samples chance decides"), "{findings:#?}");
+    assert!(finding_message(&findings[0]).starts_with("with 5 samples chance decides"), "{findings:#?}");
     // P(X ≥ 4) = 0.6328125 for X ~ Bin(5, 0.75).
-    assert!(findings[0].message.ends_with("one at 75 % passes it up to 63.3 % of the time"), "{findings:#?}");
+    assert!(finding_message(&findings[0]).ends_with("one at 75 % passes it up to 63.3 % of the time"), "{findings:#?}");
 }
 
 #[test]
@@ -279,7 +282,7 @@ fn findings_are_in_the_order_of_the_file_and_underlined() {
         r#"{"on_undecided": "warn", "thresholds": {"blocking": {"safety_rate": 1, "acuracy": 90}}, "confidence": 0.7}"#;
     let findings = found(policy, Nothing);
     let places: Vec<(&str, &str)> =
-        findings.iter().map(|finding| (finding.id, finding.span.as_ref().unwrap().raw())).collect();
+        findings.iter().map(|finding| (finding.id(), finding.span.as_ref().unwrap().raw())).collect();
     let want = [
         ("undecided-safety", "\"on_undecided\""),
         ("ambiguous-unit", "1"),
@@ -296,7 +299,7 @@ fn the_policy_of_the_example_has_no_errors() {
     let example = root().join("examples/support-agent");
     let policy = load_policy(&example.join("policy.json")).unwrap().policy;
     let ids = |findings: &[Finding]| {
-        let mut ids: Vec<&str> = findings.iter().map(|finding| finding.id).collect();
+        let mut ids: Vec<&str> = findings.iter().map(|finding| finding.id()).collect();
         ids.sort_unstable();
         ids.dedup();
         ids
@@ -322,20 +325,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs the program in a folder of its own with these files.
-fn calipers(name: &str, files: &[(&str, &str)], arguments: &[&str]) -> Output {
-    let folder = std::env::temp_dir().join(format!("calipers-check-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+/// Runs the program in a folder with these files.
+fn calipers(files: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let folder = Scratch::new();
     for (file, content) in files {
-        std::fs::write(folder.join(file), content).unwrap();
+        folder.write(file, content);
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).current_dir(&folder).output().unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    program::calipers().run_in(&folder, arguments)
 }
 
 const POLICY: &str = r#"{
@@ -350,14 +346,14 @@ const POLICY: &str = r#"{
 
 #[test]
 fn findings_are_grouped_by_place_and_counted() {
-    let output = calipers("text", &[("policy.json", POLICY)], &["policy", "check", "policy.json"]);
+    let output = calipers(&[("policy.json", POLICY)], &["policy", "check", "policy.json"]);
     assert_eq!(text(&output.stderr), "");
     assert_eq!(
         text(&output.stdout),
         "policy.json, line 4\n  \"acuracy\": 90,\n  ^^^^^^^^^\n  error: there is no metric `acuracy` [unknown-metric]\n    \
          hint: did you mean `accuracy`?\n\n\
          policy.json, line 5\n  \"safety_rate\": 1\n                 ^\n  \
-         warning: `1` is understood as 100%; it could be meant as 1% [ambiguous-unit]\n    \
+         warning: `1` is read as 100%, but may be meant as 1% [ambiguous-unit]\n    \
          hint: write `\"100%\"` or `\"1%\"`\n\n\
          policy.json: 1 error, 1 warning\n"
     );
@@ -367,22 +363,22 @@ fn findings_are_grouped_by_place_and_counted() {
 #[test]
 fn errors_end_in_2_and_warnings_only_if_asked() {
     let good = [("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#)];
-    let output = calipers("good", &good, &["policy", "check", "policy.json", "--strict"]);
+    let output = calipers(&good, &["policy", "check", "policy.json", "--strict"]);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "policy.json: nothing found\n"));
     let warned = [("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 1}}}"#)];
-    assert_eq!(calipers("warn", &warned, &["policy", "check", "policy.json"]).status.code(), Some(0));
-    assert_eq!(calipers("strict", &warned, &["policy", "check", "policy.json", "--strict"]).status.code(), Some(2));
+    assert_eq!(calipers(&warned, &["policy", "check", "policy.json"]).status.code(), Some(0));
+    assert_eq!(calipers(&warned, &["policy", "check", "policy.json", "--strict"]).status.code(), Some(2));
 }
 
 #[test]
 fn all_mistakes_of_a_file_are_findings() {
     let wrong = [("policy.yaml", "treshold: 1\nconfidence: 95\nweights:\n  by_category: {a: -1}\n")];
-    let output = calipers("mistakes", &wrong, &["policy", "check", "policy.yaml", "--json"]);
+    let output = calipers(&wrong, &["policy", "check", "policy.yaml", "--json"]);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["errors"], output.status.code()), (&3.into(), Some(2)));
     assert!(json["findings"].as_array().unwrap().iter().all(|finding| finding["id"] == "mistake"));
     assert_eq!(json["findings"][1]["place"], json!({"file": "policy.yaml", "line": 2, "column": 13, "text": "95"}));
-    let output = calipers("nowhere", &[], &["policy", "check", "nowhere.json"]);
+    let output = calipers(&[], &["policy", "check", "nowhere.json"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stdout).contains("error: cannot read `nowhere.json`"), "{output:?}");
 }
@@ -396,22 +392,22 @@ fn expressions_and_files_are_looked_at() {
         ("suite.json", "[\"A\", \"B\"]"),
     ];
     let arguments = ["policy", "check", "policy.json", "--samples", "results.jsonl", "--suite", "suite.json", "--json"];
-    let output = calipers("files", &files, &arguments);
+    let output = calipers(&files, &arguments);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let ids: Vec<&str> = json["findings"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["unknown-scorer", "unknown-metric", "unknown-scenario"], "{json:#}");
-    let missing = calipers("missing", &files, &["policy", "check", "policy.json", "--samples", "nowhere.jsonl"]);
+    let missing = calipers(&files, &["policy", "check", "policy.json", "--samples", "nowhere.jsonl"]);
     assert_eq!((missing.status.code(), text(&missing.stdout).as_str()), (Some(2), ""));
 }
 
 #[test]
 fn what_is_printed_keeps_to_the_schema() {
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(["schema", "findings"]).output().unwrap();
+    let output = program::calipers().command().args(["schema", "findings"]).output().unwrap();
     let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(schema["title"], "calipers.findings/1");
     let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap();
     for policy in [POLICY, "{}", "{\"a\": 1}", r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#] {
-        let output = calipers("schema", &[("policy.json", policy)], &["policy", "check", "policy.json", "--json"]);
+        let output = calipers(&[("policy.json", policy)], &["policy", "check", "policy.json", "--json"]);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{policy}: {}\n{json:#}", errors.join("\n"));
@@ -422,14 +418,14 @@ fn what_is_printed_keeps_to_the_schema() {
 #[test]
 fn nothing_steers_the_terminal() {
     let policy = "{\"thresholds\": {\"blocking\": {\"a\\u001b[31m\": 90}}}";
-    let output = calipers("control", &[("policy.json", policy)], &["policy", "check", "policy.json"]);
+    let output = calipers(&[("policy.json", policy)], &["policy", "check", "policy.json"]);
     assert!(!output.stdout.contains(&0x1b), "{}", text(&output.stdout));
     assert!(text(&output.stdout).contains("[unknown-metric]"));
 }
 
 #[test]
 fn the_manual_has_the_command() {
-    let manual = text(&calipers("man", &[], &["man"]).stdout);
+    let manual = text(&calipers(&[], &["man"]).stdout);
     let (_, section) = manual.split_once(".SH \"CALIPERS POLICY CHECK\"").unwrap();
     assert!(section.contains("\\-\\-samples"), "{section}");
 }

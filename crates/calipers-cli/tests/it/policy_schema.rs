@@ -1,12 +1,12 @@
 //! What is a policy to us is one to the published schema, and the schema knows every key that we know.
 
+use crate::program;
 use calipers::policy::{KEYS, Policy};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 fn schema() -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(["schema", "policy"]).output().unwrap();
+    let output = program::calipers().command().args(["schema", "policy"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     serde_json::from_slice(&output.stdout).unwrap()
 }

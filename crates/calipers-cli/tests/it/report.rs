@@ -1,11 +1,12 @@
 //! `calipers report`: a page in one file. What a browser makes of it is looked at by `cargo xtask test`.
 
-use crate::program::{text, with_input};
+use crate::program::with_input;
 use calipers::compare::{self, compare};
 use calipers::io::Source;
 use calipers::page::{PageReport, SampleStanding, page};
 use calipers::render::page_html;
 use calipers::score::Options;
+use calipers_testing::text;
 use serde_json::Value;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

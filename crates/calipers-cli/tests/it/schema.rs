@@ -1,8 +1,9 @@
 //! Everything that `calipers score --json` prints keeps to the published schema.
 
+use crate::program;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -13,13 +14,13 @@ fn schema() -> Value {
 }
 
 fn schema_of(name: &str) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(["schema", name]).output().unwrap();
+    let output = program::calipers().command().args(["schema", name]).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
 fn score(arguments: &[&str]) -> Option<Value> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+    let mut command = program::calipers().command();
     command.current_dir(root()).args(["score", "--json"]).args(arguments);
     let output = command.stdin(Stdio::null()).output().unwrap();
     output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())

@@ -1,22 +1,20 @@
 //! Expressions and scripts on the command line: what they print, and that bad ones end in an error and not in a crash.
 
+use crate::program;
+use calipers_testing::{Scratch, text};
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const RESULTS: &str = "examples/agent/results.jsonl";
 
 fn calipers(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_calipers")).args(arguments).current_dir(ROOT).output().unwrap()
+    program::calipers().command().args(arguments).current_dir(ROOT).output().unwrap()
 }
 
 fn score(arguments: &[&str]) -> Output {
     calipers(&[&["score", RESULTS], arguments].concat())
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 #[track_caller]
@@ -34,23 +32,15 @@ fn refused(output: &Output, message: &str) {
 }
 
 /// A file with this text, gone when dropped.
-struct File(std::path::PathBuf);
+struct File(Scratch);
 
 impl File {
-    fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("calipers-{}-{name}.star", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
+    fn new(text: &str) -> Self {
+        Self(Scratch::with("file.star", text))
     }
 
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+    fn path(&self) -> String {
+        self.0.file("file.star")
     }
 }
 
@@ -92,8 +82,8 @@ fn metrics_over_fields_and_of_one_scorer() {
 
 #[test]
 fn a_reducer_of_ones_own_is_named_in_the_results() {
-    let file = File::new("worst", "def worst(scores):\n    return min([score.as_float() for score in scores])\n");
-    let json = json(&["--load", file.path(), "--reducer", "worst", "--reducer", "max"]);
+    let file = File::new("def worst(scores):\n    return min([score.as_float() for score in scores])\n");
+    let json = json(&["--load", &file.path(), "--reducer", "worst", "--reducer", "max"]);
     let scores = json["runs"][0]["scores"].as_array().unwrap();
     assert_eq!((&scores[0]["reducer"], &scores[1]["reducer"]), (&"worst".into(), &"max".into()));
     let value = |at: usize| scores[at]["metrics"]["accuracy"]["value"].as_f64().unwrap();
@@ -125,8 +115,8 @@ fn mistakes_are_underlined() {
         "error: no sample has the field `categry`\n  at `accuracy`\n  \
          hint: the run has category, latency_ms, passed, tokens_used\n  in examples/agent/results.jsonl\n",
     );
-    let file = File::new("broken", "def broken(scores):\n    return 1 / 0\n");
-    let output = score(&["--load", file.path(), "-m", "broken"]);
+    let file = File::new("def broken(scores):\n    return 1 / 0\n");
+    let output = score(&["--load", &file.path(), "-m", "broken"]);
     let message = text(&output.stderr);
     assert!(message.contains(", line 2\n    return 1 / 0\n           ^^^^^\n  at `broken`\n"), "{message}");
     assert_eq!(output.status.code(), Some(2));
@@ -135,7 +125,8 @@ fn mistakes_are_underlined() {
 #[test]
 fn labels_get_a_number_on_the_command_line() {
     let with_input = |arguments: &[&str]| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
+        let mut child = program::calipers()
+            .command()
             .args([&["score", "-"], arguments].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -146,8 +137,8 @@ fn labels_get_a_number_on_the_command_line() {
         let _ = child.stdin.take().unwrap().write_all(b"{\"id\": 1, \"score\": \"maybe\"}");
         child.wait_with_output().unwrap()
     };
-    let file = File::new("labels", "def own(scores):\n    return mean([s.score.as_float() for s in scores])\n");
-    let output = with_input(&["--label", "maybe=0.75", "--load", file.path(), "-m", "[mean, own]", "--json"]);
+    let file = File::new("def own(scores):\n    return mean([s.score.as_float() for s in scores])\n");
+    let output = with_input(&["--label", "maybe=0.75", "--load", &file.path(), "-m", "[mean, own]", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let metrics = &json["runs"][0]["scores"][0]["metrics"];
     assert_eq!((metrics["mean"]["value"].as_f64(), metrics["own"]["value"].as_f64()), (Some(0.75), Some(0.75)));
@@ -188,32 +179,30 @@ fn expressions_that_want_all_memory_are_refused() {
 #[test]
 fn functions_that_want_all_memory_are_refused() {
     let file = File::new(
-        "memory",
         "def doubling(scores):\n    x = \"ab\"\n    for i in range(60):\n        x = x + x\n    return len(x)\n\
          def many(scores):\n    return len([0] * 2000000000)\n\
          def nested(scores):\n    x = []\n    for i in range(3000000):\n        x = [x]\n    return len(str(x))\n",
     );
-    defused(&["--load", file.path(), "-m", "doubling"], "the script ran out of memory");
-    defused(&["--load", file.path(), "-m", "many"], "the script ran out of memory");
-    defused(&["--load", file.path(), "-m", "nested"], "the script ran out of memory");
-    defused(&["--load", file.path(), "--reducer", "many"], "the script ran out of memory");
-    let file = File::new("top", "x = [0] * 2000000000\n");
-    defused(&["--load", file.path()], "the script ran out of memory");
+    defused(&["--load", &file.path(), "-m", "doubling"], "the script ran out of memory");
+    defused(&["--load", &file.path(), "-m", "many"], "the script ran out of memory");
+    defused(&["--load", &file.path(), "-m", "nested"], "the script ran out of memory");
+    defused(&["--load", &file.path(), "--reducer", "many"], "the script ran out of memory");
+    let file = File::new("x = [0] * 2000000000\n");
+    defused(&["--load", &file.path()], "the script ran out of memory");
 }
 
 #[test]
 fn scripts_that_do_not_end_are_stopped() {
     let file = File::new(
-        "time",
         "def loop(scores):\n    for i in range(2000000000):\n        for j in range(2000000000):\n            pass\n    return 1\n\
          def deep(scores):\n    return deep(scores)\n\
          def numbers(scores):\n    x = 3\n    for i in range(60):\n        x = x * x\n    return 1\n\
          def sleepy(scores):\n    return sum(range(2000000000))\n",
     );
-    defused(&["--load", file.path(), "-m", "loop"], "the script");
-    defused(&["--load", file.path(), "-m", "deep"], "the script's calls nest too deeply");
-    defused(&["--load", file.path(), "-m", "numbers"], "the script");
-    defused(&["--load", file.path(), "-m", "sleepy"], "the script's time is up");
+    defused(&["--load", &file.path(), "-m", "loop"], "the script");
+    defused(&["--load", &file.path(), "-m", "deep"], "the script's calls nest too deeply");
+    defused(&["--load", &file.path(), "-m", "numbers"], "the script");
+    defused(&["--load", &file.path(), "-m", "sleepy"], "the script's time is up");
     defused(&["-m", "[x for x in range(2000000000) if x < 0]"], "the script");
 }
 
@@ -229,7 +218,8 @@ fn deep_expressions_are_refused() {
 
 #[test]
 fn the_exit_code_and_the_input_pass_through_the_child() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
+    let mut child = program::calipers()
+        .command()
         .args(["score", "-", "-m", "lambda scores: len(scores)", "--json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -240,8 +230,8 @@ fn the_exit_code_and_the_input_pass_through_the_child() {
     let output = child.wait_with_output().unwrap();
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["runs"][0]["scores"][0]["metrics"]["lambda"]["value"].as_f64(), Some(2.0));
-    let file = File::new("print", "def said(scores):\n    print(\"so many:\", len(scores))\n    return 1\n");
-    let output = score(&["--load", file.path(), "-m", "said"]);
+    let file = File::new("def said(scores):\n    print(\"so many:\", len(scores))\n    return 1\n");
+    let output = score(&["--load", &file.path(), "-m", "said"]);
     assert!(text(&output.stderr).contains("so many: 12"), "{}", text(&output.stderr));
     assert_eq!(output.status.code(), Some(0));
 }

@@ -2,39 +2,17 @@
 //!
 //! Each case is small enough to be checked with a pencil; the sums stand beside it.
 
+use crate::program;
+use calipers_testing::Scratch;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// A file that is gone when the test is over.
-struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    fn new(content: &Value) -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("calipers-seed-{}-{}.json", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, content.to_string()).unwrap();
-        Self(path)
-    }
-
-    fn name(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A file that stays behind harms nobody.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
+use std::process::{Output, Stdio};
 
 fn run(records: &[Value], policy: &Value, options: &[&str]) -> Output {
-    let policy = Scratch::new(policy);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_calipers"))
-        .args(["gate", "-", "--json", "--policy", policy.name()])
+    let folder = Scratch::with("policy.json", policy.to_string());
+    let mut child = program::calipers()
+        .command()
+        .args(["gate", "-", "--json", "--policy", &folder.file("policy.json")])
         .args(options)
         .env_remove("GITHUB_ACTIONS")
         .stdin(Stdio::piped())
@@ -285,15 +263,17 @@ fn progressive_thresholds_are_chosen_by_version() {
 
 #[test]
 fn a_baseline_is_a_threshold_with_a_margin() {
-    let baseline = Scratch::new(&json!({
+    let baseline = json!({
         "schema": "calipers.baseline/1", "tool": "by hand", "metrics": {"accuracy": {"value": 0.9, "n": 100}}, "scenarios": {}
-    }));
+    });
+    let folder = Scratch::with("baseline.json", baseline.to_string());
     // Above 90 % by 2 points is 92 %; not worse by more than 2 points is 88 %.
     for (mode, correct, code) in
         [("above", 91, 1), ("above", 92, 0), ("non_inferiority", 88, 0), ("non_inferiority", 87, 1)]
     {
         let policy = json!({"baseline": {"mode": mode, "margin": "2%", "metrics": ["accuracy"]}});
-        let (found, _) = gate_with(&hundred(correct, 100, 10, 1000), &policy, &["--baseline", baseline.name()]);
+        let (found, _) =
+            gate_with(&hundred(correct, 100, 10, 1000), &policy, &["--baseline", &folder.file("baseline.json")]);
         assert_eq!(found, code, "{mode} with {correct} correct");
     }
 }

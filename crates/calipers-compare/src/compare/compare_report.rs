@@ -1,22 +1,21 @@
-//! What a comparison comes to. Whoever renders it computes nothing.
+//! The result of a comparison. Renderers compute nothing.
 
-use calipers_core::{Figure, Note, SampleId, Unit, Verdict};
+use calipers_core::{Figure, Incomparable, Note, SampleId, Shortcoming, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::exact::McNemar;
 use calipers_stats::multiplicity::Correction;
 use calipers_stats::paired::Difference;
 use calipers_stats::threshold_test::Direction;
 use hashbrown::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 /// The first run beside every other one.
 #[derive(Clone, Debug)]
 pub struct CompareReport {
-    /// Fail if a metric that was asked for has surely regressed, undecided if nothing can be told, else pass.
+    /// Fail if a metric that was asked for has surely regressed, undecided if nothing is known, otherwise pass.
     pub verdict: Verdict,
-    /// What decided, in one line.
-    pub decided_by: String,
+    /// What decided.
+    pub decided_by: CompareDecision,
     /// The first run against each of the others, in their order.
     pub comparisons: Vec<RunComparison>,
     /// For more than two runs, their order by each metric that is a mean over samples.
@@ -25,8 +24,44 @@ pub struct CompareReport {
     pub settings: CompareSettings,
     /// What to know about the runs as a whole; what belongs to one metric stands with its figure.
     pub caveats: Vec<Note>,
-    /// Where the runs come from. Empty until whoever read them says so.
+    /// Where the runs come from. Empty until the reader of the files fills it in.
     pub provenance: CompareProvenance,
+}
+
+impl CompareReport {
+    /// The comparison and the metric at a place.
+    #[must_use]
+    pub fn metric(&self, place: MetricPlace) -> (&RunComparison, &MetricComparison) {
+        let comparison = &self.comparisons[place.comparison];
+        (comparison, &comparison.metrics[place.metric])
+    }
+}
+
+/// What decided a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompareDecision {
+    /// A metric has surely regressed: the first that did.
+    Regression(MetricPlace),
+    /// No metric has surely regressed.
+    NoRegression,
+    /// No metric has surely regressed, but nothing is known of this one.
+    UnknownMetric(MetricPlace),
+    /// Nothing is known of any metric, of which this is the first.
+    NothingKnown(MetricPlace),
+    /// Two runs cannot be compared at all: the first such comparison.
+    Problem {
+        /// Its place among the comparisons.
+        comparison: usize,
+    },
+}
+
+/// A metric of one of several comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricPlace {
+    /// The place of the comparison.
+    pub comparison: usize,
+    /// The place of the metric in it.
+    pub metric: usize,
 }
 
 /// Where compared runs come from, and what of them was looked at.
@@ -77,7 +112,7 @@ pub struct CompareSettings {
     /// How p-values are adjusted.
     pub correction: Correction,
     /// How many tests were made, and are adjusted for.
-    pub tested: u64,
+    pub tests: u64,
 }
 
 /// Two runs, sample by sample.
@@ -90,13 +125,13 @@ pub struct RunComparison {
     /// Which samples the runs share.
     pub matching: Matching,
     /// Why nothing can be compared: a run is empty, or they share no sample.
-    pub problem: Option<String>,
+    pub problem: Option<Incomparable>,
     /// The metrics that were asked for, in their order.
     pub metrics: Vec<MetricComparison>,
     /// Latency, tokens and cost, where both runs record them. They are told, and decide nothing unless asked for.
     pub resources: Vec<MetricComparison>,
     /// Which samples began to fail or to pass, or why that is not known.
-    pub samples: Result<SampleChanges, String>,
+    pub samples: Result<SampleChanges, Incomparable>,
 }
 
 /// Which samples two runs share.
@@ -124,15 +159,6 @@ pub enum ChangeScale {
 }
 
 impl ChangeScale {
-    /// The name used in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Difference => "difference",
-            Self::Ratio => "ratio",
-        }
-    }
-
     /// The value that stands for no change.
     #[must_use]
     pub fn no_change(self) -> f64 {
@@ -183,8 +209,8 @@ pub struct MetricComparison {
     pub detectable: Option<f64>,
     /// The answer.
     pub verdict: ChangeVerdict,
-    /// The answer as a sentence.
-    pub sentence: String,
+    /// Why the answer is unknown, where it is.
+    pub why: Option<Incomparable>,
     /// The difference by category, for metrics that are means over samples. For looking at: not tested.
     pub categories: Vec<CategoryChange>,
     /// The pairs, by name, for metrics that are means over samples.
@@ -229,7 +255,24 @@ pub struct ChangeTest {
     /// The same adjusted for all tests that were made.
     pub adjusted: f64,
     /// By which test.
-    pub method: &'static str,
+    pub method: TestMethod,
+}
+
+/// The tests of no change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestMethod {
+    /// McNemar's exact test, for pairs that pass or fail.
+    McNemarExact,
+    /// Student's t of the differences of pairs.
+    PairedT,
+    /// The same with the cluster-robust error CR2 and Satterthwaite's degrees of freedom.
+    ClusterRobustT,
+    /// A permutation test that flips the signs of differences.
+    SignFlip,
+    /// Samples resampled in pairs.
+    PairedBootstrap,
+    /// No sample differs, so that there is nothing to test.
+    NoDifference,
 }
 
 /// Two runs that pass or fail the same samples.
@@ -290,20 +333,6 @@ pub enum MarginStanding {
     Unclear,
 }
 
-impl MarginStanding {
-    /// The name used in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Superior => "superior",
-            Self::Equivalent => "equivalent",
-            Self::NonInferior => "non-inferior",
-            Self::Inferior => "inferior",
-            Self::Unclear => "unclear",
-        }
-    }
-}
-
 /// What became of a metric, in Criterion's words.
 ///
 /// With α = 1 − level and p adjusted for all tests: a change is *significant* if p ≤ α. A significant change is an
@@ -323,27 +352,6 @@ pub enum ChangeVerdict {
     NoChangeDetected,
     /// There is nothing to tell it by.
     Unknown,
-}
-
-impl ChangeVerdict {
-    /// The name used in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Improved => "improved",
-            Self::Regressed => "regressed",
-            Self::Changed => "changed",
-            Self::WithinNoise => "within noise",
-            Self::NoChangeDetected => "no change detected",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for ChangeVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// The difference within a category.
@@ -373,7 +381,7 @@ pub struct SampleChanges {
     /// Failed in both.
     pub still_failing: u64,
     /// Shared samples of which it is not known in one run or the other: what did not run has not changed.
-    pub not_told: u64,
+    pub unknown: u64,
     /// Flaky samples of the candidate among those with at least two attempts that ran.
     pub flaky_candidate: Flakiness,
     /// The same of the baseline.
@@ -418,7 +426,7 @@ pub struct SampleChange {
     /// Its attempts in the baseline.
     pub baseline: AttemptCounts,
     /// Why the first failing attempt of the candidate (or, if it has none, of the baseline) failed. May quote a model.
-    pub reason: Option<String>,
+    pub reason: Option<Shortcoming>,
 }
 
 impl SampleChange {
@@ -435,20 +443,20 @@ pub struct AttemptCounts {
     /// Those that passed.
     pub passed: u64,
     /// Those that passed or failed.
-    pub told: u64,
+    pub scored: u64,
 }
 
 impl AttemptCounts {
     /// True when some passed and some failed.
     #[must_use]
     pub fn is_flaky(self) -> bool {
-        self.passed > 0 && self.passed < self.told
+        self.passed > 0 && self.passed < self.scored
     }
 
-    /// The share that passed; none if nothing is told.
+    /// The share that passed; none if none is scored.
     #[must_use]
     pub fn rate(self) -> Option<f64> {
-        (self.told > 0).then(|| self.passed as f64 / self.told as f64)
+        (self.scored > 0).then(|| self.passed as f64 / self.scored as f64)
     }
 }
 
@@ -460,7 +468,7 @@ pub struct Ranking {
     /// The unit of its values.
     pub unit: Unit,
     /// The runs, the best first, or why there is no order.
-    pub rows: Result<Vec<RankedRun>, String>,
+    pub rows: Result<Vec<RankedRun>, Incomparable>,
 }
 
 /// A run in a ranking.

@@ -2,7 +2,7 @@
 
 use super::ComparedRun;
 use super::compare_report::Matching;
-use calipers_core::{Error, ErrorKind, SampleId, Samples, Value};
+use calipers_core::{Error, ErrorKind, Incomparable, SampleId, Samples, Value};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -81,21 +81,17 @@ impl RunMatch {
     }
 
     /// Why nothing can be compared, if that is so.
-    pub(super) fn problem(&self, candidate: &str, baseline: &str) -> Option<String> {
+    pub(super) fn problem(&self, candidate: &str, baseline: &str) -> Option<Incomparable> {
         for (name, samples) in [(candidate, self.matching.candidate), (baseline, self.matching.baseline)] {
             if samples == 0 {
-                return Some(format!("`{name}` has no samples"));
+                return Some(Incomparable::EmptyRun { run: name.to_owned() });
             }
         }
         if self.matching.matched > 0 {
             return None;
         }
-        let first = |ids: &[SampleId]| ids.first().map(ToString::to_string).unwrap_or_default();
-        Some(format!(
-            "no sample is in both runs: they are different suites, or name their samples differently (`{}` there, `{}` here)",
-            first(&self.matching.only_baseline),
-            first(&self.matching.only_candidate),
-        ))
+        let (candidate, baseline) = (self.matching.only_candidate.first()?, self.matching.only_baseline.first()?);
+        Some(Incomparable::NoSharedSample { candidate: candidate.clone(), baseline: baseline.clone() })
     }
 }
 

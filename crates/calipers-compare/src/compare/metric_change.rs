@@ -1,19 +1,21 @@
 //! From a metric of two runs to its change.
 
-use super::CompareQuestion;
-use super::compare_report::{CategoryChange, ChangeScale, EstimandAnswer, SamplePair};
+use super::compare_report::{CategoryChange, ChangeScale, EstimandAnswer, SamplePair, TestMethod};
 use super::matching::{MatchedSample, RunMatch};
 use super::run_metric::{ComparedMetric, RunMetric};
+use super::sample_values::{AttemptValues, SampleSums, SampleValue, SampleValues, WeightedValues};
 use super::sampling::{
-    ChangeEstimate, PairedValues, SIGN_FLIP, SamplingDistribution, linearised, mean_of_differences, rerun,
+    ChangeEstimate, PairedValues, SamplingDistribution, estimate_by_influence, estimate_mean_difference,
+    estimate_rerun, undefined,
 };
-use calipers_core::{Caveat, Evidence, Figure, Reason, Tally, Undefined, Unit};
+use super::{CompareQuestion, method};
+use calipers_core::{Caveat, Evidence, Figure, Incomparable, RunSide, Tally, Unit};
 use calipers_stats::bootstrap::{Bootstrap, Kind, UnitResampler};
 use calipers_stats::components::{Estimand, UnitMoments};
 use calipers_stats::paired::{Difference, paired_attempts};
 use calipers_stats::quantile::smallest_count;
 use calipers_stats::ratio::{ratio_influences, ratio_of_sums};
-use calipers_stats::{Caveat as Statistic, Confidence, Moments};
+use calipers_stats::{Confidence, Moments, StatisticCaveat as Statistic, Undefined};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -29,7 +31,7 @@ pub(super) struct MetricChange {
 }
 
 impl MetricChange {
-    pub(super) fn nothing(scale: ChangeScale, why: impl Into<String>) -> Self {
+    pub(super) fn nothing(scale: ChangeScale, why: Incomparable) -> Self {
         Self::of(ChangeEstimate::nothing(scale, 0, why), 0)
     }
 
@@ -63,12 +65,7 @@ impl MetricPair<'_> {
             }
             (Some(Evidence::Ratio { .. }), Some(Evidence::Ratio { .. })) => self.ratios(scale),
             (Some(Evidence::Quantile { p, .. }), Some(Evidence::Quantile { .. })) => self.quantiles(scale, *p),
-            _ => {
-                let name = &self.asked.name;
-                let why =
-                    format!("`{name}` is no mean, ratio of sums or quantile over samples, so samples cannot be paired");
-                MetricChange::nothing(scale, why)
-            }
+            _ => MetricChange::nothing(scale, Incomparable::NotPairable { metric: self.asked.name.clone() }),
         }
     }
 
@@ -93,9 +90,13 @@ impl MetricPair<'_> {
             Estimand::Population => population.clone(),
             Estimand::FixedSuite => match &rerun {
                 Ok(found) => found.clone(),
-                Err(why) => {
-                    ChangeEstimate { p: None, law: None, interval: None, why: Some(why.clone()), ..population.clone() }
-                }
+                Err(why) => ChangeEstimate {
+                    p: None,
+                    distribution: None,
+                    interval: None,
+                    why: Some(why.clone()),
+                    ..population.clone()
+                },
             },
         };
         let union = self.union(ours, theirs);
@@ -122,11 +123,11 @@ impl MetricPair<'_> {
         let clusters = self.clusters(known.iter().map(|(pair, _, _)| *pair));
         if scale == ChangeScale::Difference {
             let values = PairedValues { candidate, baseline, clusters };
-            return mean_of_differences(&values, self.confidence(), self.question.context.seed);
+            return estimate_mean_difference(&values, self.confidence(), self.question.context.seed);
         }
         let ones = vec![1.0; known.len()];
         let mut found = self.ratio_change(scale, [&candidate, &ones], [&baseline, &ones], clusters);
-        found.method = "ratio of means paired by sample";
+        found.method = method::RATIO_OF_MEANS;
         found.correlation = PairedValues { candidate, baseline, clusters: None }.correlation();
         found
     }
@@ -136,12 +137,12 @@ impl MetricPair<'_> {
         &self,
         population: &ChangeEstimate,
         known: &[(&MatchedSample, f64, f64)],
-    ) -> Result<ChangeEstimate, String> {
+    ) -> Result<ChangeEstimate, Incomparable> {
         if !self.question.reducer.is_mean() {
-            return Err(format!("needs attempts that are averaged, not reduced by `{}`", self.question.reducer.name()));
+            return Err(Incomparable::RerunNeedsMean { reducer: self.question.reducer.name().to_owned() });
         }
         let (Some(ours), Some(theirs)) = (&self.candidate.attempts, &self.baseline.attempts) else {
-            return Err("needs at least 2 attempts at every sample in both runs".into());
+            return Err(Incomparable::RerunNeedsAttempts);
         };
         let estimate = population.estimate.clone()?;
         // Of ratios, the errors of both sides relative to their means.
@@ -152,9 +153,9 @@ impl MetricPair<'_> {
         let ours = attempts(ours, known.iter().map(|(pair, _, _)| pair.candidate), divisors.0);
         let theirs = attempts(theirs, known.iter().map(|(pair, _, _)| pair.baseline), divisors.1);
         let difference = paired_attempts(&ours, &theirs).and_then(|runs| runs.difference(Estimand::FixedSuite));
-        let mut difference: Difference = difference.map_err(|why| why.to_string())?;
+        let mut difference: Difference = difference.map_err(Incomparable::Statistic)?;
         difference.mean = estimate;
-        Ok(rerun(population, difference, self.confidence()))
+        Ok(estimate_rerun(population, difference, self.confidence()))
     }
 
     /// All samples that the metric is about in one run or the other, with what is known of each.
@@ -186,9 +187,6 @@ impl MetricPair<'_> {
 
     fn ratios(&self, scale: ChangeScale) -> MetricChange {
         let (ours, theirs) = (SampleSums::of(self.candidate), SampleSums::of(self.baseline));
-        let (Some(ours), Some(theirs)) = (ours, theirs) else {
-            return MetricChange::nothing(scale, "there are no sums");
-        };
         let (mut known, mut y, mut x, mut v, mut u) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for pair in &self.joined.pairs {
             if let (Some(mine), Some(other)) = (ours.get(pair.candidate), theirs.get(pair.baseline)) {
@@ -202,14 +200,14 @@ impl MetricPair<'_> {
         let clusters = self.clusters(known.iter().copied());
         let mut found = self.ratio_change(scale, [&y, &x], [&v, &u], clusters);
         found.method = match scale {
-            ChangeScale::Ratio => "ratio of ratios of sums paired by sample",
-            ChangeScale::Difference => "difference of shares paired by sample",
+            ChangeScale::Ratio => method::RATIO_OF_SUMS,
+            ChangeScale::Difference => method::SHARE_DIFFERENCE,
         };
         let without = self.joined.pairs.len() - known.len();
         let missing = without + self.joined.only_candidate.len() + self.joined.only_baseline.len();
         let estimands = vec![
             answer(Estimand::Population, Ok(found.clone()), missing as u64),
-            answer(Estimand::FixedSuite, Err("only known for means over samples".into()), missing as u64),
+            answer(Estimand::FixedSuite, Err(Incomparable::RerunOfMeansOnly), missing as u64),
         ];
         MetricChange { estimands, ..MetricChange::of(self.only_population(found), missing as u64) }
     }
@@ -224,22 +222,25 @@ impl MetricPair<'_> {
     ) -> ChangeEstimate {
         let n = ours[0].len();
         let ratio = |[y, x]: [&[f64]; 2]| {
-            let ratio = ratio_of_sums(y, x, None).map_err(|why| why.to_string())?.ratio.estimate;
-            Ok::<_, String>((ratio, ratio_influences(y, x).map_err(|why| why.to_string())?))
+            let ratio = ratio_of_sums(y, x, None)?.ratio.estimate;
+            Ok::<_, Undefined>((ratio, ratio_influences(y, x)?))
+        };
+        let nothing_on = |side: RunSide, reason: Undefined| {
+            ChangeEstimate::nothing(scale, n as u64, Incomparable::Side { side, reason })
         };
         let parts = [ours, theirs];
         let (ours, theirs) = match (ratio(ours), ratio(theirs)) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
             (Err(_), _) | (_, Err(_)) if n == 0 => {
-                return ChangeEstimate::nothing(scale, 0, "no sample has a value in both runs");
+                return ChangeEstimate::nothing(scale, 0, Incomparable::NoSharedValue { runs: 2 });
             }
-            (Err(why), _) => return ChangeEstimate::nothing(scale, n as u64, format!("in the candidate, {why}")),
-            (_, Err(why)) => return ChangeEstimate::nothing(scale, n as u64, format!("in the baseline, {why}")),
+            (Err(reason), _) => return nothing_on(RunSide::Candidate, reason),
+            (_, Err(reason)) => return nothing_on(RunSide::Baseline, reason),
         };
         let sides = (ours.0, theirs.0);
         let is_positive = |x: f64| x > 0.0 && x.is_finite();
         if scale == ChangeScale::Ratio && !(is_positive(sides.0) && is_positive(sides.1)) {
-            let mut nothing = ChangeEstimate::nothing(scale, n as u64, "a ratio needs a value above 0 in both runs");
+            let mut nothing = ChangeEstimate::nothing(scale, n as u64, Incomparable::NotPositive);
             nothing.sides = Some(sides);
             return nothing;
         }
@@ -248,17 +249,17 @@ impl MetricPair<'_> {
             ChangeScale::Difference => (sides.0 - sides.1, (1.0, 1.0)),
         };
         let moves = ours.1.iter().zip(&theirs.1).map(|(a, b)| n as f64 * (a / by.0 - b / by.1));
-        let moved = moves.map(|moved| settled(estimate + moved, estimate)).collect();
+        let moved = moves.map(|moved| snap_to_estimate(estimate + moved, estimate)).collect();
         let found = ChangeEstimate::estimated(scale, n as u64, "", sides, estimate);
         let seed = self.question.context.seed;
-        let mut found = linearised(found, moved, clusters.clone(), self.confidence(), seed);
+        let mut found = estimate_by_influence(found, moved, clusters.clone(), self.confidence(), seed);
         if found.p.is_none() && n > 1 {
             // All changed by one factor, which has no error; that all went the same way is still telling.
             let [candidate, baseline] = parts.map(|[y, x]| {
                 let total = x.iter().sum::<f64>();
                 y.iter().map(|y| y / total).collect()
             });
-            found.p = PairedValues { candidate, baseline, clusters }.sign_flip(seed).map(|p| (p, SIGN_FLIP));
+            found.p = PairedValues { candidate, baseline, clusters }.sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
         }
         found
     }
@@ -293,20 +294,20 @@ impl MetricPair<'_> {
         let all = vec![1; units as usize];
         let sides = (ours.quantile(&all, p), theirs.quantile(&all, p));
         if n == 0 {
-            return ChangeEstimate::nothing(scale, 0, "no sample has a value in both runs");
+            return ChangeEstimate::nothing(scale, 0, Incomparable::NoSharedValue { runs: 2 });
         }
         let change = move |(a, b): (f64, f64)| if scale == ChangeScale::Ratio { (a / b).ln() } else { a - b };
         let estimate = change(sides);
         if !estimate.is_finite() {
-            let why = "the quantile lies among attempts that ran out of time, or is 0, in one run";
-            return ChangeEstimate::nothing(scale, n as u64, why);
+            return ChangeEstimate::nothing(scale, n as u64, Incomparable::QuantileNotFinite);
         }
-        let mut found = ChangeEstimate::estimated(scale, n as u64, "quantiles paired by sample", sides, estimate);
+        let mut found = ChangeEstimate::estimated(scale, n as u64, method::QUANTILES, sides, estimate);
         let fewest = ours.values.len().min(theirs.values.len()) as u64;
         if let Some(need) = smallest_count(p, self.confidence()).ok().filter(|&need| fewest < need) {
             found.caveats.push(Statistic::NoBound { n: fewest, need }.into());
         }
-        let statistic = |times: &[u32]| settled(change((ours.quantile(times, p), theirs.quantile(times, p))), estimate);
+        let statistic =
+            |times: &[u32]| snap_to_estimate(change((ours.quantile(times, p), theirs.quantile(times, p))), estimate);
         let resamples = (RESAMPLED_MAX / (ours.values.len() + theirs.values.len()).max(1) as u64).clamp(1000, 10_000);
         let bootstrap = UnitResampler::new(units, statistic, self.question.context.seed);
         let replicates = bootstrap.and_then(|bootstrap| {
@@ -320,18 +321,18 @@ impl MetricPair<'_> {
                 found.caveats.extend(answer.caveats.into_iter().map(Caveat::from));
                 found.details.push(("resamples", resamples as f64));
                 found.details.push(("monte_carlo_error", answer.monte_carlo_error));
-                let law = SamplingDistribution::Replicates(replicates);
-                found.p = law.p().map(|p| (p, "paired bootstrap"));
-                found.law = Some(law);
+                let distribution = SamplingDistribution::Replicates(replicates);
+                found.p = distribution.p().map(|p| (p, TestMethod::PairedBootstrap));
+                found.distribution = Some(distribution);
             }
             Err(calipers_stats::Undefined::NoSpread { .. }) => {
                 // Every resample has the same change. That is as sure as so many resamples can tell, and no interval.
                 found.caveats.push(Statistic::NoSpread { n: n as u64 }.into());
-                let law = SamplingDistribution::Replicates(vec![estimate; resamples as usize]);
-                found.p = law.p().map(|p| (p, "paired bootstrap"));
-                found.law = Some(law);
+                let distribution = SamplingDistribution::Replicates(vec![estimate; resamples as usize]);
+                found.p = distribution.p().map(|p| (p, TestMethod::PairedBootstrap));
+                found.distribution = Some(distribution);
             }
-            Err(why) => found.why = Some(format!("resampled, {why}")),
+            Err(why) => found.why = Some(Incomparable::Resampling(why)),
         }
         found
     }
@@ -341,13 +342,13 @@ impl MetricPair<'_> {
         if self.question.estimand == Estimand::Population {
             return found;
         }
-        let why = "for this suite rerun it is only known for means over samples";
-        ChangeEstimate { p: None, law: None, interval: None, why: Some(why.into()), ..found }
+        let why = Some(Incomparable::RerunOfMeansOnly);
+        ChangeEstimate { p: None, distribution: None, interval: None, why, ..found }
     }
 }
 
 /// The estimate itself where a value differs from it by rounding only: that is no spread to make an error of.
-fn settled(value: f64, estimate: f64) -> f64 {
+fn snap_to_estimate(value: f64, estimate: f64) -> f64 {
     if (value - estimate).abs() <= 1e-12 * (1.0 + estimate.abs()) { estimate } else { value }
 }
 
@@ -355,13 +356,14 @@ fn settled(value: f64, estimate: f64) -> f64 {
 const RESAMPLED_MAX: u64 = 200_000_000;
 
 /// The answer for one claim.
-fn answer(estimand: Estimand, found: Result<ChangeEstimate, String>, missing: u64) -> EstimandAnswer {
+fn answer(estimand: Estimand, found: Result<ChangeEstimate, Incomparable>, missing: u64) -> EstimandAnswer {
     match found {
         Ok(found) => EstimandAnswer { estimand, change: found.figure(missing), p: found.p.map(|(p, _)| p) },
-        Err(why) => {
-            let why = Undefined::new(Reason::Other(why.into()), f64::NAN);
-            EstimandAnswer { estimand, change: Figure::from_result(Err(why), Tally { n: 0, missing }, ""), p: None }
-        }
+        Err(why) => EstimandAnswer {
+            estimand,
+            change: Figure::from_result(Err(undefined(why)), Tally { n: 0, missing }, ""),
+            p: None,
+        },
     }
 }
 
@@ -391,94 +393,6 @@ fn bounds(union: &[(Option<f64>, Option<f64>)]) -> Option<(f64, f64)> {
     Some((mean(0.0, 1.0)?, mean(1.0, 0.0)?))
 }
 
-/// What a metric knows of a sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum SampleValue {
-    /// The metric is not about it, or the run does not have it.
-    Outside,
-    /// It has no value.
-    Missing,
-    Value(f64),
-}
-
-impl SampleValue {
-    fn value(self) -> Option<f64> {
-        if let Self::Value(value) = self { Some(value) } else { None }
-    }
-}
-
-/// The value of each sample of a run, by its place.
-pub(super) struct SampleValues(Vec<SampleValue>);
-
-impl SampleValues {
-    /// The values that a mean is made of. Several of one sample are averaged first; one that did not run has none.
-    pub(super) fn of(evidence: &Evidence, measured: &RunMetric) -> Self {
-        let mut cells = vec![SampleValue::Outside; measured.errored.len()];
-        let Evidence::Mean { samples, values, missing } = evidence else { return Self(cells) };
-        missing.iter().for_each(|&sample| cells[sample as usize] = SampleValue::Missing);
-        let mut sums = vec![Moments::default(); cells.len()];
-        samples.iter().zip(values).for_each(|(&sample, &value)| sums[sample as usize].add(value));
-        for (cell, sum) in cells.iter_mut().zip(&sums) {
-            if let Ok(mean) = sum.mean() {
-                *cell = SampleValue::Value(mean);
-            }
-        }
-        for (cell, errored) in cells.iter_mut().zip(&measured.errored) {
-            if *errored && *cell != SampleValue::Outside {
-                *cell = SampleValue::Missing;
-            }
-        }
-        Self(cells)
-    }
-
-    fn get(&self, place: u32) -> SampleValue {
-        self.0.get(place as usize).copied().unwrap_or(SampleValue::Outside)
-    }
-
-    pub(super) fn value(&self, place: u32) -> Option<f64> {
-        self.get(place).value()
-    }
-}
-
-/// The sums of each sample of a run, by its place; none for one without.
-struct SampleSums(Vec<Option<(f64, f64)>>);
-
-impl SampleSums {
-    fn of(measured: &RunMetric) -> Option<Self> {
-        let Some(Evidence::Ratio { samples, numerators, denominators, missing, .. }) = &measured.evidence else {
-            return None;
-        };
-        // A sample that adds nothing to either sum is not listed.
-        let mut sums = vec![Some((0.0, 0.0)); measured.errored.len()];
-        missing.iter().for_each(|&sample| sums[sample as usize] = None);
-        for ((&sample, &y), &x) in samples.iter().zip(numerators).zip(denominators) {
-            sums[sample as usize] = Some((y, x));
-        }
-        Some(Self(sums))
-    }
-
-    fn get(&self, place: u32) -> Option<(f64, f64)> {
-        self.0.get(place as usize).copied().flatten()
-    }
-}
-
-/// The values of the attempts at each sample of a run, by its place.
-struct AttemptValues(Vec<Vec<f64>>);
-
-impl AttemptValues {
-    fn of(measured: &RunMetric) -> Self {
-        let mut lists = vec![Vec::new(); measured.errored.len()];
-        if let Some(Evidence::Quantile { samples, values, .. }) = &measured.evidence {
-            samples.iter().zip(values).for_each(|(&sample, &value)| lists[sample as usize].push(value));
-        }
-        Self(lists)
-    }
-
-    fn get(&self, place: u32) -> &[f64] {
-        self.0.get(place as usize).map_or(&[], Vec::as_slice)
-    }
-}
-
 /// The unit that each pair is resampled with: itself, or its cluster.
 fn units(known: &[&MatchedSample], is_clustered: bool) -> Vec<u32> {
     if !is_clustered {
@@ -490,57 +404,4 @@ fn units(known: &[&MatchedSample], is_clustered: bool) -> Vec<u32> {
         *codes.entry(cluster).or_insert(next)
     };
     known.iter().map(|pair| code(pair.cluster)).collect()
-}
-
-/// Values in ascending order, of which each counts as often as its unit occurs.
-struct WeightedValues {
-    values: Vec<(f64, u32)>,
-    /// The number of values of each unit.
-    sizes: Vec<u64>,
-}
-
-impl WeightedValues {
-    fn new<'l>(known: &[&MatchedSample], unit_of: &[u32], list: impl Fn(&MatchedSample) -> &'l [f64]) -> Self {
-        let mut sizes = vec![0; unit_of.iter().max().map_or(0, |&last| last as usize + 1)];
-        let mut values = Vec::new();
-        for (pair, &unit) in known.iter().zip(unit_of) {
-            let list = list(pair);
-            sizes[unit as usize] += list.len() as u64;
-            values.extend(list.iter().map(|&value| (value, unit)));
-        }
-        values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        Self { values, sizes }
-    }
-
-    /// Type 7 of the values when unit `u` occurs `times[u]` times; no number for none.
-    fn quantile(&self, times: &[u32], p: f64) -> f64 {
-        let total: u64 = self.sizes.iter().zip(times).map(|(size, &times)| size * u64::from(times)).sum();
-        if total == 0 {
-            return f64::NAN;
-        }
-        let place = (total - 1) as f64 * p;
-        let rank = place as u64;
-        let share = place - rank as f64;
-        let low = self.at(rank, total, times);
-        let high = if share > 0.0 { self.at((rank + 1).min(total - 1), total, times) } else { low };
-        // Between equal ends there is nothing to add, and of two infinite ones no difference to take.
-        if low == high { low } else { low + share * (high - low) }
-    }
-
-    /// The value of a rank, looked for from the nearer end.
-    fn at(&self, rank: u64, total: u64, times: &[u32]) -> f64 {
-        let mut left = if 2 * rank < total { rank } else { total - 1 - rank };
-        let mut passes = |&&(_, unit): &&(f64, u32)| {
-            let times = u64::from(times[unit as usize]);
-            let is_it = left < times;
-            left = left.saturating_sub(times);
-            is_it
-        };
-        let found = if 2 * rank < total {
-            self.values.iter().find(&mut passes)
-        } else {
-            self.values.iter().rev().find(&mut passes)
-        };
-        found.map_or(f64::NAN, |&(value, _)| value)
-    }
 }

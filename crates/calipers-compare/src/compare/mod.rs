@@ -7,22 +7,27 @@
 
 mod compare_report;
 mod matching;
+mod method;
 mod metric_change;
 mod ranking;
 mod run_metric;
 mod sample_changes;
+mod sample_values;
 mod sampling;
 mod verdicts;
 
 pub use compare_report::{
-    AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareProvenance, CompareReport,
-    CompareSettings, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, Matching, MetricComparison,
-    RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges, SamplePair,
+    AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareDecision, CompareProvenance,
+    CompareReport, CompareSettings, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, Matching,
+    MetricComparison, MetricPlace, RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges,
+    SamplePair, TestMethod,
 };
 
 use calipers_core::metric::RunRows;
-use calipers_core::{Context, Error, Figure, Metric, Note, PassRule, Reason, Reducer, Registry, SampleId, Samples};
-use calipers_core::{Tally, Undefined, Unit, Verdict};
+use calipers_core::{
+    Context, Error, Figure, Incomparable, Metric, Note, PassRule, Reducer, Registry, SampleId, Samples,
+};
+use calipers_core::{Tally, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::multiplicity::Correction;
 use hashbrown::HashMap;
@@ -30,6 +35,7 @@ use matching::RunMatch;
 pub(crate) use matching::fact;
 use metric_change::{MetricChange, MetricPair, scale_of};
 use run_metric::{ComparedMetric, RESOURCES, RunMetric, resource, timeouts};
+use sampling::undefined;
 use verdicts::{MetricDraft, conclude};
 
 /// A run by its name.
@@ -38,6 +44,13 @@ pub struct ComparedRun<'a> {
     pub name: String,
     /// Its samples.
     pub samples: &'a Samples,
+}
+
+impl ComparedRun<'_> {
+    /// An error that concerns this run alone.
+    fn incomparable(&self, error: &Error) -> Incomparable {
+        Incomparable::Run { run: self.name.clone(), error: Box::new(error.kind().clone()) }
+    }
 }
 
 /// What is asked of runs, and how it is to be answered. Nothing here has a default.
@@ -72,7 +85,7 @@ const POWER: f64 = 0.8;
 /// can use. Runs that cannot be compared are no failure: the report says why, and is undecided.
 ///
 /// ```
-/// use calipers_compare::{ChangeVerdict, CompareQuestion, ComparedRun, compare};
+/// use calipers_compare::{CompareDecision, MetricPlace, ChangeVerdict, CompareQuestion, ComparedRun, compare};
 /// use calipers_core::stats::components::Estimand;
 /// use calipers_core::stats::multiplicity::Correction;
 /// use calipers_core::{Context, PassRule, Registry, Samples, accuracy, mean_score};
@@ -97,7 +110,7 @@ const POWER: f64 = 0.8;
 /// let accuracy = &report.comparisons[0].metrics[0];
 /// assert_eq!(accuracy.change.value, Ok(-0.25));
 /// assert_eq!(accuracy.verdict, ChangeVerdict::Regressed);
-/// assert_eq!(accuracy.sentence, "accuracy has regressed");
+/// assert_eq!(report.decided_by, CompareDecision::Regression(MetricPlace { comparison: 0, metric: 0 }));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Result<CompareReport, Error> {
@@ -106,14 +119,14 @@ pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Resu
         question.metrics.iter().map(|metric| ComparedMetric::new(metric, question.registry)).collect();
     let rows: Vec<RunRows<'_>> = runs.iter().map(|run| RunRows::new(run.samples)).collect();
     let measured = asked.iter().map(|asked| measure(asked, runs, &rows, question));
-    let measured: Vec<Vec<Result<RunMetric, String>>> = measured.collect::<Result<_, Error>>()?;
+    let measured: Vec<Vec<Result<RunMetric, Incomparable>>> = measured.collect::<Result<_, Error>>()?;
     let mut drafts = Vec::new();
     for other in 1..runs.len() {
         drafts.push(ComparisonDraft::new(runs, other, &asked, &measured, &rows, question)?);
     }
     let each = drafts.iter_mut().flat_map(|drafts| drafts.metrics.iter_mut().chain(&mut drafts.resources));
     let mut all: Vec<&mut MetricDraft> = each.collect();
-    let tested = conclude(&mut all, question.margin, question.context.confidence.level(), question.correction);
+    let tests = conclude(&mut all, question.margin, question.context.confidence.level(), question.correction);
     let rankings = if runs.len() > 2 { rankings(&asked, runs, &measured, question)? } else { Vec::new() };
     let comparisons: Vec<RunComparison> = drafts.into_iter().map(ComparisonDraft::finish).collect();
     let (verdict, decided_by) = verdict(&comparisons);
@@ -123,7 +136,7 @@ pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Resu
         caveats: comparisons.iter().flat_map(notes).collect(),
         comparisons,
         rankings,
-        settings: settings(question, tested),
+        settings: settings(question, tests),
         provenance: CompareProvenance::default(),
     })
 }
@@ -142,7 +155,7 @@ fn check(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Result<(),
     runs.iter().try_for_each(|run| run.samples.check_repeats())
 }
 
-fn settings(question: &CompareQuestion<'_>, tested: u64) -> CompareSettings {
+fn settings(question: &CompareQuestion<'_>, tests: u64) -> CompareSettings {
     CompareSettings {
         level: question.context.confidence.level(),
         seed: question.context.seed.0,
@@ -151,7 +164,7 @@ fn settings(question: &CompareQuestion<'_>, tested: u64) -> CompareSettings {
         cluster: question.cluster.map(str::to_owned),
         margin: question.margin,
         correction: question.correction,
-        tested,
+        tests,
     }
 }
 
@@ -161,7 +174,7 @@ fn measure(
     runs: &[ComparedRun<'_>],
     rows: &[RunRows<'_>],
     question: &CompareQuestion<'_>,
-) -> Result<Vec<Result<RunMetric, String>>, Error> {
+) -> Result<Vec<Result<RunMetric, Incomparable>>, Error> {
     let scorer = match asked.scorer(runs)? {
         Ok(scorer) => scorer,
         Err(why) => return Ok(runs.iter().map(|_| Err(why.clone())).collect()),
@@ -172,7 +185,7 @@ fn measure(
     let told = |(run, measured): (&ComparedRun<'_>, Result<RunMetric, Error>)| match measured {
         Ok(measured) => Ok(Ok(measured)),
         Err(error) if is_everywhere || error.place().sample.is_some() => Err(error),
-        Err(error) => Ok(Err(format!("in `{}`, {}", run.name, error.kind()))),
+        Err(error) => Ok(Err(run.incomparable(&error))),
     };
     runs.iter().zip(measured).map(told).collect()
 }
@@ -189,15 +202,15 @@ impl ComparisonDraft {
         runs: &[ComparedRun<'_>],
         other: usize,
         asked: &[ComparedMetric],
-        measured: &[Vec<Result<RunMetric, String>>],
+        measured: &[Vec<Result<RunMetric, Incomparable>>],
         rows: &[RunRows<'_>],
         question: &CompareQuestion<'_>,
     ) -> Result<Self, Error> {
         let (candidate, baseline) = (&runs[0], &runs[other]);
         let joined = RunMatch::new(candidate, baseline, question.cluster)?;
         let problem = joined.problem(&candidate.name, &baseline.name);
-        let one = |(asked, measured): (&ComparedMetric, &Vec<Result<RunMetric, String>>)| {
-            draft(asked, &measured[0], &measured[other], &joined, problem.as_deref(), question)
+        let one = |(asked, measured): (&ComparedMetric, &Vec<Result<RunMetric, Incomparable>>)| {
+            draft(asked, &measured[0], &measured[other], &joined, problem.as_ref(), question)
         };
         let metrics = asked.iter().zip(measured).map(one).collect();
         let samples = match &problem {
@@ -229,23 +242,26 @@ impl ComparisonDraft {
 /// A metric of two runs before anything is adjusted.
 fn draft(
     asked: &ComparedMetric,
-    candidate: &Result<RunMetric, String>,
-    baseline: &Result<RunMetric, String>,
+    candidate: &Result<RunMetric, Incomparable>,
+    baseline: &Result<RunMetric, Incomparable>,
     joined: &RunMatch,
-    problem: Option<&str>,
+    problem: Option<&Incomparable>,
     question: &CompareQuestion<'_>,
 ) -> MetricDraft {
     let effect = match (candidate, baseline, problem) {
-        (_, _, Some(why)) => MetricChange::nothing(scale_of(asked, None), why),
+        (_, _, Some(why)) => MetricChange::nothing(scale_of(asked, None), why.clone()),
         (Ok(candidate), Ok(baseline), None) => MetricPair { asked, candidate, baseline, joined, question }.effect(),
-        (Err(why), _, None) | (_, Err(why), None) => MetricChange::nothing(scale_of(asked, None), why.as_str()),
+        (Err(why), _, None) | (_, Err(why), None) => MetricChange::nothing(scale_of(asked, None), why.clone()),
     };
-    let figure = |measured: &Result<RunMetric, String>| match measured {
+    let figure = |measured: &Result<RunMetric, Incomparable>| match measured {
         Ok(measured) => measured.figure.clone(),
-        Err(why) => undefined(why),
+        Err(why) => Figure::from_result(Err(undefined(why.clone())), Tally::default(), ""),
     };
     let found = effect.found;
-    let detectable = found.law.as_ref().and_then(|law| law.detectable(question.context.confidence, POWER));
+    let detectable = found
+        .distribution
+        .as_ref()
+        .and_then(|distribution| distribution.detectable(question.context.confidence, POWER));
     let comparison = MetricComparison {
         metric: asked.name.clone(),
         unit: asked.unit,
@@ -265,16 +281,11 @@ fn draft(
         margin: None,
         detectable: detectable.map(|change| if found.scale == ChangeScale::Ratio { change.exp() } else { change }),
         verdict: ChangeVerdict::Unknown,
-        sentence: String::new(),
+        why: None,
         categories: effect.categories,
         pairs: effect.pairs,
     };
     MetricDraft { comparison, found }
-}
-
-fn undefined(why: &str) -> Figure {
-    let why = Undefined::new(Reason::Other(why.to_owned().into()), f64::NAN);
-    Figure::from_result(Err(why), Tally::default(), "")
 }
 
 /// Latency, tokens and cost, where a run records them.
@@ -287,36 +298,32 @@ fn resources(
     let is_recorded = |field: &str| runs.iter().any(|run| run.samples.fields().any(|known| &**known == field));
     let one = |(field, unit): (&str, Unit)| {
         let asked = resource(field, unit);
-        let measured = [0, 1].map(|place: usize| spent(&asked, runs[place], rows[place], question));
+        let measured = [0, 1].map(|place: usize| measure_resource(&asked, runs[place], rows[place], question));
         draft(&asked, &measured[0], &measured[1], joined, None, question)
     };
     RESOURCES.into_iter().filter(|(field, _)| is_recorded(field)).map(one).collect()
 }
 
 /// What a run spent, or why that is not known.
-fn spent(
+fn measure_resource(
     asked: &ComparedMetric,
     run: &ComparedRun<'_>,
     rows: &RunRows<'_>,
     question: &CompareQuestion<'_>,
-) -> Result<RunMetric, String> {
-    let told = |error: Error| format!("in `{}`, {}", run.name, error.kind());
+) -> Result<RunMetric, Incomparable> {
     if asked.unit == Unit::Milliseconds {
-        let timeouts = timeouts(run, &question.context).map_err(told)?;
-        if timeouts > 0 {
-            let name = &run.name;
-            return Err(format!(
-                "in `{name}`, attempts that ran out of time have no mean ({timeouts}); use `latency_p50`"
-            ));
+        let attempts = timeouts(run, &question.context).map_err(|error| run.incomparable(&error))?;
+        if attempts > 0 {
+            return Err(Incomparable::Timeouts { run: run.name.clone(), attempts });
         }
     }
-    RunMetric::new(asked, run, rows, question, None).map_err(told)
+    RunMetric::new(asked, run, rows, question, None).map_err(|error| run.incomparable(&error))
 }
 
 fn rankings(
     asked: &[ComparedMetric],
     runs: &[ComparedRun<'_>],
-    measured: &[Vec<Result<RunMetric, String>>],
+    measured: &[Vec<Result<RunMetric, Incomparable>>],
     question: &CompareQuestion<'_>,
 ) -> Result<Vec<Ranking>, Error> {
     let mut clusters: HashMap<SampleId, u32> = HashMap::new();
@@ -332,31 +339,25 @@ fn rankings(
 }
 
 /// Whether a regression is sure, and what decided.
-fn verdict(comparisons: &[RunComparison]) -> (Verdict, String) {
-    let against = |comparison: &RunComparison| match comparisons.len() {
-        1 => String::new(),
-        _ => format!(" against `{}`", comparison.baseline),
+fn verdict(comparisons: &[RunComparison]) -> (Verdict, CompareDecision) {
+    let places = || {
+        comparisons.iter().enumerate().flat_map(|(at, comparison)| {
+            let metrics = comparison.metrics.iter().enumerate();
+            metrics.map(move |(metric, found)| (MetricPlace { comparison: at, metric }, found.verdict))
+        })
     };
-    let all =
-        || comparisons.iter().flat_map(|comparison| comparison.metrics.iter().map(move |metric| (comparison, metric)));
-    if let Some((comparison, metric)) = all().find(|(_, metric)| metric.verdict == ChangeVerdict::Regressed) {
-        return (Verdict::Fail, format!("{}{}", metric.sentence, against(comparison)));
+    let first = |verdict: ChangeVerdict| places().find(|(_, found)| *found == verdict).map(|(place, _)| place);
+    if let Some(place) = first(ChangeVerdict::Regressed) {
+        return (Verdict::Fail, CompareDecision::Regression(place));
     }
-    let known = all().filter(|(_, metric)| metric.verdict != ChangeVerdict::Unknown).count();
-    let unknown: Vec<String> = all()
-        .filter(|(_, metric)| metric.verdict == ChangeVerdict::Unknown)
-        .map(|(comparison, metric)| format!("{}{}", metric.sentence, against(comparison)))
-        .collect();
-    match (known, unknown.first()) {
-        (0, first) => {
-            let problem = comparisons.iter().find_map(|comparison| comparison.problem.clone());
-            let why = problem.or_else(|| first.cloned()).unwrap_or_else(|| "there is nothing to compare".into());
-            (Verdict::Undecided, why)
-        }
-        (_, None) => (Verdict::Pass, "no metric has surely regressed".into()),
-        // A metric that nothing can be said of may have regressed.
-        (_, Some(first)) => (Verdict::Undecided, format!("no metric has surely regressed, but {first}")),
-    }
+    // A metric of which nothing is known may have regressed.
+    let Some(unknown) = first(ChangeVerdict::Unknown) else { return (Verdict::Pass, CompareDecision::NoRegression) };
+    let decision = match comparisons.iter().position(|comparison| comparison.problem.is_some()) {
+        _ if places().any(|(_, found)| found != ChangeVerdict::Unknown) => CompareDecision::UnknownMetric(unknown),
+        Some(comparison) => CompareDecision::Problem { comparison },
+        None => CompareDecision::NothingKnown(unknown),
+    };
+    (Verdict::Undecided, decision)
 }
 
 /// What to know about how two runs match.

@@ -1,12 +1,12 @@
 //! Several runs in the order of a metric.
 
 use super::compare_report::{RankedRun, Ranking};
-use super::metric_change::SampleValues;
 use super::run_metric::{ComparedMetric, RunMetric};
-use super::sampling::{PairedValues, mean_of_differences};
+use super::sample_values::SampleValues;
+use super::sampling::{PairedValues, estimate_mean_difference};
 use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::mean_figure;
-use calipers_core::{Caveat, Context, Evidence, Figure, SampleId, Tally};
+use calipers_core::{Caveat, Context, Evidence, Figure, Incomparable, SampleId, Tally};
 use calipers_stats::cluster::clustered;
 use calipers_stats::multiplicity::{Correction, adjust};
 use calipers_stats::threshold_test::Direction;
@@ -20,7 +20,7 @@ use hashbrown::HashMap;
 pub(super) fn ranking(
     asked: &ComparedMetric,
     runs: &[ComparedRun<'_>],
-    measured: &[Result<RunMetric, String>],
+    measured: &[Result<RunMetric, Incomparable>],
     clusters: &HashMap<SampleId, u32>,
     question: &CompareQuestion<'_>,
 ) -> Ranking {
@@ -31,11 +31,11 @@ pub(super) fn ranking(
 fn rows(
     asked: &ComparedMetric,
     runs: &[ComparedRun<'_>],
-    measured: &[Result<RunMetric, String>],
+    measured: &[Result<RunMetric, Incomparable>],
     clusters: &HashMap<SampleId, u32>,
     question: &CompareQuestion<'_>,
-) -> Result<Vec<RankedRun>, String> {
-    let direction = asked.direction.ok_or("neither side of the metric is better")?;
+) -> Result<Vec<RankedRun>, Incomparable> {
+    let direction = asked.direction.ok_or(Incomparable::NoBetterSide)?;
     let (ids, columns) = shared(runs, measured)?;
     let clusters: Option<Vec<u32>> = question.cluster.map(|_| ids.iter().map(|id| clusters[id]).collect());
     let better = surely_better(&columns, clusters.as_deref(), direction, question);
@@ -62,13 +62,13 @@ fn rows(
 /// The samples of which every run has a value, in the order of their names, and those values run by run.
 fn shared(
     runs: &[ComparedRun<'_>],
-    measured: &[Result<RunMetric, String>],
-) -> Result<(Vec<SampleId>, Vec<Vec<f64>>), String> {
+    measured: &[Result<RunMetric, Incomparable>],
+) -> Result<(Vec<SampleId>, Vec<Vec<f64>>), Incomparable> {
     let mut values: HashMap<SampleId, Vec<f64>> = HashMap::new();
     for (place, (run, measured)) in runs.iter().zip(measured).enumerate() {
         let measured = measured.as_ref().map_err(Clone::clone)?;
         let evidence = measured.evidence.as_ref().filter(|evidence| matches!(evidence, Evidence::Mean { .. }));
-        let cells = SampleValues::of(evidence.ok_or("only metrics that are means over samples are ranked")?, measured);
+        let cells = SampleValues::of(evidence.ok_or(Incomparable::NotMean)?, measured);
         for (id, sample) in run.samples.ids().zip(0..) {
             let Some(value) = cells.value(sample) else { continue };
             let known = values.entry(id).or_default();
@@ -79,7 +79,7 @@ fn shared(
     }
     values.retain(|_, known| known.len() == runs.len());
     if values.is_empty() {
-        return Err("no sample has a value in all runs".into());
+        return Err(Incomparable::NoSharedValue { runs: runs.len() });
     }
     let mut ids: Vec<SampleId> = values.keys().cloned().collect();
     ids.sort();
@@ -100,7 +100,7 @@ fn surely_better(
     let found = pairs.iter().map(|&(a, b)| {
         let clusters = clusters.map(<[u32]>::to_vec);
         let values = PairedValues { candidate: columns[a].clone(), baseline: columns[b].clone(), clusters };
-        mean_of_differences(&values, confidence, seed)
+        estimate_mean_difference(&values, confidence, seed)
     });
     let found: Vec<_> = found.collect();
     let p_values: Vec<Option<f64>> = found.iter().map(|found| found.p.map(|(p, _)| p.clamp(0.0, 1.0))).collect();

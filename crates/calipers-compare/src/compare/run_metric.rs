@@ -2,7 +2,7 @@
 
 use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::RunRows;
-use calipers_core::{Context, Error, Evidence, Figure, Metric, Registry, Unit, View};
+use calipers_core::{Context, Error, Evidence, Figure, Incomparable, Metric, Registry, Unit, View};
 use calipers_core::{FIELDS, several_scorers};
 use calipers_stats::threshold_test::Direction;
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ impl ComparedMetric {
     }
 
     /// The scorer whose scores are compared, or why there is none. One run's judge is not another's.
-    pub(super) fn scorer(&self, runs: &[ComparedRun<'_>]) -> Result<Result<Option<Arc<str>>, String>, Error> {
+    pub(super) fn scorer(&self, runs: &[ComparedRun<'_>]) -> Result<Result<Option<Arc<str>>, Incomparable>, Error> {
         let is_named = self.metric.params().iter().any(|(name, _)| name == "scorer");
         // Whether a sample passed may rest on its score, where nothing else in the records says it.
         let is_told = |run: &ComparedRun<'_>| run.samples.fields().any(|field| FIELDS.contains(&&**field));
@@ -63,14 +63,13 @@ impl ComparedMetric {
     }
 }
 
-/// Says that the runs are scored by different scorers, and by which.
-pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r ComparedRun<'r>>) -> String {
-    let told = runs.into_iter().map(|run| {
-        let scorers: BTreeSet<&str> = run.samples.scorers().map(|scorer| &**scorer).collect();
-        let scorers = Vec::from_iter(scorers).join(", ");
-        format!("`{}` by {}", run.name, if scorers.is_empty() { "none".into() } else { scorers })
-    });
-    format!("the runs are scored by different scorers: {}", told.collect::<Vec<_>>().join(", "))
+/// The runs are scored by different scorers.
+pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r ComparedRun<'r>>) -> Incomparable {
+    let scorers = |run: &ComparedRun<'_>| {
+        let scorers: BTreeSet<&Arc<str>> = run.samples.scorers().collect();
+        (run.name.clone(), scorers.into_iter().cloned().collect())
+    };
+    Incomparable::NoSharedScorer { scorers: runs.into_iter().map(scorers).collect() }
 }
 
 /// A metric of a run.
@@ -129,8 +128,8 @@ pub(super) fn resource(field: &str, unit: Unit) -> ComparedMetric {
 }
 
 /// How many attempts of a run ran out of time.
-pub(super) fn timeouts(run: &ComparedRun<'_>, context: &Context) -> Result<usize, Error> {
+pub(super) fn timeouts(run: &ComparedRun<'_>, context: &Context) -> Result<u64, Error> {
     let attempts = run.samples.attempt_points();
     let latencies = calipers_core::latencies(&attempts, context)?;
-    Ok(latencies.iter().flatten().filter(|latency| latency.is_infinite()).count())
+    Ok(latencies.iter().flatten().filter(|latency| latency.is_infinite()).count() as u64)
 }

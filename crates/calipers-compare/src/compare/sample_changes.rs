@@ -4,7 +4,7 @@ use super::compare_report::{AttemptCounts, Flakiness, SampleChange, SampleChange
 use super::matching::{MatchedSample, RunMatch};
 use super::run_metric::no_shared_scorer;
 use super::{CompareQuestion, ComparedRun};
-use calipers_core::{Metric, PassRule, Scenario, ScenarioOutcome, Scenarios, Score};
+use calipers_core::{Error, Incomparable, Metric, PassRule, Scenario, ScenarioOutcome, Scenarios, Score, Shortcoming};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn changes(
     baseline: &ComparedRun<'_>,
     joined: &RunMatch,
     question: &CompareQuestion<'_>,
-) -> Result<SampleChanges, String> {
+) -> Result<SampleChanges, Incomparable> {
     let (ours, theirs) = (RunOutcomes::new(candidate, question)?, RunOutcomes::new(baseline, question)?);
     if ours.scenarios.rests_on_score() && theirs.scenarios.rests_on_score() {
         let scorers = |run: &ComparedRun<'_>| run.samples.scorers().cloned().collect::<BTreeSet<Arc<str>>>();
@@ -46,15 +46,15 @@ pub(super) fn changes(
             (Some(false), Some(false)) => changes.still_failing += 1,
             (Some(true), Some(false)) => changes.newly_failing.push(sample()),
             (Some(false), Some(true)) => changes.newly_fixed.push(sample()),
-            _ => changes.not_told += 1,
+            _ => changes.unknown += 1,
         }
     }
     // What changed in every attempt comes before what may be luck.
     for all in [&mut changes.newly_failing, &mut changes.newly_fixed] {
         all.sort_by_key(SampleChange::is_flaky);
     }
-    if changes.not_told == joined.pairs.len() as u64 {
-        return Err("nothing says of any shared sample whether it passed in both runs".into());
+    if changes.unknown == joined.pairs.len() as u64 {
+        return Err(Incomparable::NoSharedOutcome);
     }
     Ok(changes)
 }
@@ -76,7 +76,7 @@ fn change(
 }
 
 impl<'a> RunOutcomes<'a> {
-    fn new(run: &ComparedRun<'a>, question: &CompareQuestion<'_>) -> Result<Self, String> {
+    fn new(run: &ComparedRun<'a>, question: &CompareQuestion<'_>) -> Result<Self, Incomparable> {
         let by_rule = |rule: &PassRule| {
             let scenarios = Scenarios::by_rule(run.samples, rule, &question.context)?;
             scenarios.check("pass_rate").map(|()| scenarios)
@@ -88,7 +88,7 @@ impl<'a> RunOutcomes<'a> {
             }
             (told, _) => told,
         };
-        let scenarios = scenarios.map_err(|error| error.kind().to_string())?;
+        let scenarios = scenarios.map_err(|error: Error| run.incomparable(&error))?;
         let mut samples = vec![None; run.samples.len()];
         for scenario in scenarios.iter() {
             let place = scenario.sample as usize;
@@ -106,7 +106,7 @@ impl<'a> RunOutcomes<'a> {
         let count =
             |wanted: ScenarioOutcome| self.outcomes(place).iter().filter(|told| **told == wanted).count() as u64;
         let passed = count(ScenarioOutcome::Passed);
-        AttemptCounts { passed, told: passed + count(ScenarioOutcome::Failed) }
+        AttemptCounts { passed, scored: passed + count(ScenarioOutcome::Failed) }
     }
 
     /// Whether the reduced share of its attempts that passed is all of it; none if nothing is known.
@@ -129,17 +129,17 @@ impl<'a> RunOutcomes<'a> {
         share.map(|share| share >= 1.0 - 1e-12)
     }
 
-    fn reason(&self, place: u32) -> Option<String> {
+    fn reason(&self, place: u32) -> Option<Shortcoming> {
         let scenario = self.samples[place as usize].as_ref()?;
         let failed = |attempt: &usize| self.scenarios.outcome(*attempt) == ScenarioOutcome::Failed;
-        self.scenarios.reason(scenario.attempts.clone().find(failed)?)
+        self.scenarios.shortcoming(scenario.attempts.clone().find(failed)?)
     }
 
     fn flakiness(&self) -> Flakiness {
         let mut flakiness = Flakiness::default();
         for place in 0..self.samples.len() as u32 {
             let attempts = self.attempts(place);
-            flakiness.repeated += u64::from(attempts.told > 1);
+            flakiness.repeated += u64::from(attempts.scored > 1);
             flakiness.flaky += u64::from(attempts.is_flaky());
         }
         flakiness

@@ -1,12 +1,13 @@
-//! How surely a change lies on one side of a value.
+//! The sampling distribution of a change: how surely it lies on one side of a value.
 
-use super::compare_report::{ChangeScale, Discordance};
-use calipers_core::{Caveat, Figure, Reason, Tally, Undefined};
+use super::compare_report::{ChangeScale, Discordance, TestMethod};
+use super::method;
+use calipers_core::{Caveat, Figure, Incomparable, Reason, Tally, Undefined};
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
 use calipers_stats::paired::{Difference, Pairs, paired, paired_clustered};
 use calipers_stats::proportion::perfect_bound;
 use calipers_stats::two_sample::newcombe_paired;
-use calipers_stats::{Caveat as Statistic, Confidence, Interval, Method, Moments, Seed, special};
+use calipers_stats::{Confidence, Interval, Method, Moments, Seed, StatisticCaveat as Statistic, special};
 
 /// From so many discordant pairs on, t around the difference of two shares is as good as Newcombe's interval.
 const MANY_DISCORDANT: u64 = 20;
@@ -14,12 +15,10 @@ const MANY_DISCORDANT: u64 = 20;
 const FEW_UNITS: u64 = 20;
 /// Below so many pairs, t leans on differences that are nearly normal.
 const ENOUGH_PAIRS: u64 = 30;
-/// The name of the test that flips signs.
-pub(super) const SIGN_FLIP: &str = "sign-flip permutation test";
 /// Random sign patterns, where there are too many to try all of them.
 const FLIPS: u64 = 9999;
 
-/// What is known of the sampling of a change.
+/// How an estimate of a change would vary from run to run.
 #[derive(Clone, Debug)]
 pub(super) enum SamplingDistribution {
     /// Student's t.
@@ -27,7 +26,7 @@ pub(super) enum SamplingDistribution {
     /// Resamples, ascending.
     Replicates(Vec<f64>),
     /// No unit changed, of values between 0 and 1: the mean of the changes is at most the share of units that change.
-    Same { units: u64 },
+    Identical { units: u64 },
 }
 
 impl SamplingDistribution {
@@ -40,7 +39,7 @@ impl SamplingDistribution {
                 let reaching = sorted.len() - sorted.partition_point(|&x| x < null);
                 Some((reaching + 1) as f64 / (sorted.len() + 1) as f64)
             }
-            Self::Same { units } => Some(if null > 0.0 { (1.0 - null).max(0.0).powf(*units as f64) } else { 1.0 }),
+            Self::Identical { units } => Some(if null > 0.0 { (1.0 - null).max(0.0).powf(*units as f64) } else { 1.0 }),
         }
     }
 
@@ -53,7 +52,7 @@ impl SamplingDistribution {
                 let upto = sorted.partition_point(|&x| x <= null);
                 Some((upto + 1) as f64 / (sorted.len() + 1) as f64)
             }
-            Self::Same { units } => Some(if null < 0.0 { (1.0 + null).max(0.0).powf(*units as f64) } else { 1.0 }),
+            Self::Identical { units } => Some(if null < 0.0 { (1.0 + null).max(0.0).powf(*units as f64) } else { 1.0 }),
         }
     }
 
@@ -62,7 +61,7 @@ impl SamplingDistribution {
         Some((2.0 * self.below(0.0)?.min(self.above(0.0)?)).min(1.0))
     }
 
-    /// The smallest change that would be found with this power, on the scale of the law.
+    /// The smallest change that would be found with this power, on the scale of the distribution.
     pub(super) fn detectable(&self, confidence: Confidence, power: f64) -> Option<f64> {
         let Self::T(found) = self else { return None };
         let quantile = |p: f64| special::t_quantile(p, found.df);
@@ -78,13 +77,13 @@ pub(super) struct ChangeEstimate {
     pub(super) method: &'static str,
     /// Candidate and baseline over the pairs.
     pub(super) sides: Option<(f64, f64)>,
-    pub(super) estimate: Result<f64, String>,
+    pub(super) estimate: Result<f64, Incomparable>,
     pub(super) interval: Option<Interval>,
-    pub(super) law: Option<SamplingDistribution>,
+    pub(super) distribution: Option<SamplingDistribution>,
     /// The two-sided p-value of no change, and the test.
-    pub(super) p: Option<(f64, &'static str)>,
+    pub(super) p: Option<(f64, TestMethod)>,
     /// Why there is no p-value.
-    pub(super) why: Option<String>,
+    pub(super) why: Option<Incomparable>,
     pub(super) paired: Option<Difference>,
     pub(super) correlation: Option<f64>,
     pub(super) discordance: Option<Discordance>,
@@ -95,16 +94,15 @@ pub(super) struct ChangeEstimate {
 
 impl ChangeEstimate {
     /// Nothing, and why.
-    pub(super) fn nothing(scale: ChangeScale, n: u64, why: impl Into<String>) -> Self {
-        let why = why.into();
+    pub(super) fn nothing(scale: ChangeScale, n: u64, why: Incomparable) -> Self {
         Self {
             scale,
             n,
-            method: "none",
+            method: method::NONE,
             sides: None,
             estimate: Err(why.clone()),
             interval: None,
-            law: None,
+            distribution: None,
             p: None,
             why: Some(why),
             paired: None,
@@ -124,15 +122,20 @@ impl ChangeEstimate {
         sides: (f64, f64),
         estimate: f64,
     ) -> Self {
-        let nothing = Self::nothing(scale, n, "");
-        Self { method, sides: Some(sides), estimate: Ok(estimate), why: None, ..nothing }
+        Self {
+            method,
+            sides: Some(sides),
+            estimate: Ok(estimate),
+            why: None,
+            ..Self::nothing(scale, n, Incomparable::NoSpread)
+        }
     }
 
     /// The change as a figure, on the scale that it is shown on.
     pub(super) fn figure(&self, missing: u64) -> Figure {
         let shown = |x: f64| if self.scale == ChangeScale::Ratio { x.exp() } else { x };
         let value = self.estimate.clone().map(shown);
-        let value = value.map_err(|why| Undefined::new(Reason::Other(why.into()), f64::NAN));
+        let value = value.map_err(undefined);
         let mut figure = Figure::from_result(value, Tally { n: self.n, missing }, self.method);
         figure.interval = self.interval.map(|interval| Interval {
             lower: interval.lower.map(shown),
@@ -151,19 +154,24 @@ impl ChangeEstimate {
             _ => interval,
         });
         self.paired = Some(found);
-        self.law = Some(SamplingDistribution::T(found));
-        self.p = found.p_two_sided().ok().map(|p| (p, test_name(found.method)));
+        self.distribution = Some(SamplingDistribution::T(found));
+        self.p = found.p_two_sided().ok().map(|p| (p, test_method(found.method)));
         self.details.push(("stderr", found.stderr));
         self.details.push(("df", found.df));
         self
     }
 }
 
-fn test_name(method: Method) -> &'static str {
+fn test_method(method: Method) -> TestMethod {
     match method {
-        Method::ClusterSatterthwaite => "cluster-robust t test (CR2, Satterthwaite)",
-        _ => "paired t test",
+        Method::ClusterSatterthwaite => TestMethod::ClusterRobustT,
+        _ => TestMethod::PairedT,
     }
+}
+
+/// A figure has no value because runs cannot be compared.
+pub(super) fn undefined(why: Incomparable) -> Undefined {
+    Undefined::new(Reason::Incomparable(Box::new(why)), f64::NAN)
 }
 
 /// The values of samples in both runs.
@@ -229,24 +237,23 @@ impl PairedValues {
 /// Pairs of 0 and 1 that do not go together are tested by McNemar's exact test, and while few of them are discordant their
 /// interval is Newcombe's. Everything else has t: around the plain error, or around the cluster-robust one (CR2,
 /// Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
-pub(super) fn mean_of_differences(values: &PairedValues, confidence: Confidence, seed: Seed) -> ChangeEstimate {
+pub(super) fn estimate_mean_difference(values: &PairedValues, confidence: Confidence, seed: Seed) -> ChangeEstimate {
     let pairs = values.pairs();
     let n = pairs.count();
     let (Ok(estimate), Some(sides)) = (pairs.mean_diff(), means(values)) else {
-        return ChangeEstimate::nothing(ChangeScale::Difference, n, "no sample has a value in both runs");
+        return ChangeEstimate::nothing(ChangeScale::Difference, n, Incomparable::NoSharedValue { runs: 2 });
     };
-    let mut found =
-        ChangeEstimate::estimated(ChangeScale::Difference, n, "mean of differences paired by sample", sides, estimate);
+    let mut found = ChangeEstimate::estimated(ChangeScale::Difference, n, method::MEAN_DIFFERENCE, sides, estimate);
     found.correlation = values.correlation();
     found.discordance = values.discordance();
     if n < 2 {
-        found.why = Some("one pair of samples shows no spread; it needs at least 2".into());
+        found.why = Some(Incomparable::OnePair);
         return found;
     }
     if pairs.is_identical() {
-        return identical(found, values, confidence);
+        return estimate_identical(found, values, confidence);
     }
-    let mut found = spread(found, values, confidence, seed);
+    let mut found = estimate_spread(found, values, confidence, seed);
     if values.clusters.is_none() {
         decide_by_counts(&mut found, confidence);
         if found.discordance.is_none() && n < ENOUGH_PAIRS {
@@ -262,14 +269,14 @@ fn means(values: &PairedValues) -> Option<(f64, f64)> {
 }
 
 /// No pair differs.
-fn identical(mut found: ChangeEstimate, values: &PairedValues, confidence: Confidence) -> ChangeEstimate {
-    found.p = Some((1.0, "no sample differs"));
+fn estimate_identical(mut found: ChangeEstimate, values: &PairedValues, confidence: Confidence) -> ChangeEstimate {
+    found.p = Some((1.0, TestMethod::NoDifference));
     let units = values.units();
     found.caveats.push(Statistic::NoSpread { n: found.n }.into());
     if let (true, Ok(bound)) = (values.is_unit(), perfect_bound(units, confidence.tail())) {
         // How many samples would have to change, for none to show here?
         let reach = 1.0 - bound;
-        found.law = Some(SamplingDistribution::Same { units });
+        found.distribution = Some(SamplingDistribution::Identical { units });
         found.interval =
             Some(Interval { lower: Some(-reach), upper: Some(reach), confidence, method: Method::ClopperPearson });
     }
@@ -277,7 +284,12 @@ fn identical(mut found: ChangeEstimate, values: &PairedValues, confidence: Confi
 }
 
 /// t of the differences of pairs, by cluster where they have some.
-fn spread(mut found: ChangeEstimate, values: &PairedValues, confidence: Confidence, seed: Seed) -> ChangeEstimate {
+fn estimate_spread(
+    mut found: ChangeEstimate,
+    values: &PairedValues,
+    confidence: Confidence,
+    seed: Seed,
+) -> ChangeEstimate {
     let difference = match &values.clusters {
         None => values.pairs().difference(),
         Some(clusters) => match paired_clustered(&values.candidate, &values.baseline, clusters) {
@@ -296,11 +308,11 @@ fn spread(mut found: ChangeEstimate, values: &PairedValues, confidence: Confiden
         Ok(difference) if difference.stderr > 0.0 => found.with_t(difference, confidence),
         Ok(_) => {
             found.caveats.push(Statistic::NoSpread { n: found.n }.into());
-            found.p = values.sign_flip(seed).map(|p| (p, SIGN_FLIP));
+            found.p = values.sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
             found
         }
         Err(why) => {
-            found.why = Some(why.to_string());
+            found.why = Some(Incomparable::Statistic(why));
             found
         }
     }
@@ -309,7 +321,7 @@ fn spread(mut found: ChangeEstimate, values: &PairedValues, confidence: Confiden
 /// Passes and failures are tested on counts.
 fn decide_by_counts(found: &mut ChangeEstimate, confidence: Confidence) {
     let Some(counts) = found.discordance else { return };
-    found.p = Some((counts.test.p_exact, "McNemar's exact test"));
+    found.p = Some((counts.test.p_exact, TestMethod::McNemarExact));
     if counts.only_candidate + counts.only_baseline < MANY_DISCORDANT {
         let Discordance { both, only_candidate, only_baseline, neither, .. } = counts;
         found.interval = newcombe_paired(both, only_candidate, only_baseline, neither, confidence).ok();
@@ -319,7 +331,7 @@ fn decide_by_counts(found: &mut ChangeEstimate, confidence: Confidence) {
 /// An estimate from how far each sample moves it: t of the sum of what samples add.
 ///
 /// `moved` holds the estimate plus n times each sample's influence, so that its mean is the estimate.
-pub(super) fn linearised(
+pub(super) fn estimate_by_influence(
     mut found: ChangeEstimate,
     moved: Vec<f64>,
     clusters: Option<Vec<u32>>,
@@ -327,37 +339,37 @@ pub(super) fn linearised(
     seed: Seed,
 ) -> ChangeEstimate {
     if found.n < 2 {
-        found.why = Some("one pair of samples shows no spread; it needs at least 2".into());
+        found.why = Some(Incomparable::OnePair);
         return found;
     }
     let nothing = vec![0.0; moved.len()];
     let values = PairedValues { candidate: moved, baseline: nothing, clusters };
     let pairs = values.pairs();
     if pairs.is_identical() {
-        found.p = Some((1.0, "no sample differs"));
+        found.p = Some((1.0, TestMethod::NoDifference));
         found.caveats.push(Statistic::NoSpread { n: found.n }.into());
         return found;
     }
     if values.clusters.is_none() && found.n < ENOUGH_PAIRS {
         found.caveats.push(Statistic::SmallSample { n: found.n, need: ENOUGH_PAIRS }.into());
     }
-    let mut found = spread(found, &values, confidence, seed);
+    let mut found = estimate_spread(found, &values, confidence, seed);
     // Influences are no pairs whose signs could be flipped.
     found.permutation_p = None;
-    if found.law.is_none() {
+    if found.distribution.is_none() {
         found.p = None;
-        found.why.get_or_insert_with(|| "all samples changed alike, which shows no spread".into());
+        found.why.get_or_insert(Incomparable::NoSpread);
     }
     found
 }
 
 /// The same change by the luck of the attempts alone.
-pub(super) fn rerun(like: &ChangeEstimate, found: Difference, confidence: Confidence) -> ChangeEstimate {
+pub(super) fn estimate_rerun(like: &ChangeEstimate, found: Difference, confidence: Confidence) -> ChangeEstimate {
     let blank = ChangeEstimate {
         interval: None,
         p: None,
         why: None,
-        law: None,
+        distribution: None,
         details: Vec::new(),
         caveats: Vec::new(),
         permutation_p: None,

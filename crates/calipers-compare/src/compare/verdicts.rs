@@ -1,7 +1,8 @@
-//! From p-values to words: improved, regressed, within noise, no change detected.
+//! From p-values to verdicts: improved, regressed, within noise, no change detected.
 
 use super::compare_report::{ChangeScale, ChangeTest, ChangeVerdict, MarginAnswer, MarginStanding, MetricComparison};
 use super::sampling::ChangeEstimate;
+use calipers_core::Incomparable;
 use calipers_stats::multiplicity::{Correction, adjust};
 use calipers_stats::threshold_test::Direction;
 
@@ -20,15 +21,20 @@ struct MarginPValues {
 }
 
 impl MetricDraft {
+    /// Why the verdict is unknown.
+    fn why(&self) -> Incomparable {
+        self.found.why.clone().unwrap_or(Incomparable::NoSpread)
+    }
+
     fn beyond(&self, margin: Option<f64>) -> Option<MarginPValues> {
-        let law = self.found.law.as_ref()?;
+        let distribution = self.found.distribution.as_ref()?;
         let reach = match self.found.scale {
             ChangeScale::Difference => margin?,
             ChangeScale::Ratio => margin?.ln_1p(),
         };
-        let is_not_below = law.above(-reach)?;
-        let is_not_above = law.below(reach)?;
-        let (is_below, is_above) = (law.below(-reach), law.above(reach));
+        let is_not_below = distribution.above(-reach)?;
+        let is_not_above = distribution.below(reach)?;
+        let (is_below, is_above) = (distribution.below(-reach), distribution.above(reach));
         let (noninferiority, inferiority, superiority) = match self.comparison.direction {
             Some(Direction::AtLeast) => (Some(is_not_below), is_below, is_above),
             Some(Direction::AtMost) => (Some(is_not_above), is_above, is_below),
@@ -39,7 +45,7 @@ impl MetricDraft {
     }
 }
 
-/// Adjusts for all that was tested, and says what became of each metric. Returns the number of tests.
+/// Adjusts p-values for the number of tests and sets the verdict of each metric. Returns the number of tests.
 pub(super) fn conclude(
     drafts: &mut [&mut MetricDraft],
     margin: Option<f64>,
@@ -71,7 +77,7 @@ pub(super) fn conclude(
         let sides = (margin.is_none() || is_sure(inferior), margin.is_none() || is_sure(superior));
         let verdict = verdict(draft, is_sure(p), sides);
         draft.comparison.verdict = verdict;
-        draft.comparison.sentence = sentence(draft);
+        draft.comparison.why = (verdict == ChangeVerdict::Unknown).then(|| draft.why());
     }
     tested
 }
@@ -113,30 +119,5 @@ fn verdict(draft: &MetricDraft, is_significant: bool, beyond: (bool, bool)) -> C
             ChangeVerdict::Regressed
         }
         _ => ChangeVerdict::WithinNoise,
-    }
-}
-
-fn sentence(draft: &MetricDraft) -> String {
-    let metric = &draft.comparison.metric;
-    let has_margin = draft.comparison.margin.is_some();
-    let by_more = if has_margin { " by more than the margin" } else { "" };
-    match draft.comparison.verdict {
-        ChangeVerdict::Improved => format!("{metric} has improved{by_more}"),
-        ChangeVerdict::Regressed => format!("{metric} has regressed{by_more}"),
-        ChangeVerdict::Changed => format!("{metric} has changed{by_more}, of which neither side is better"),
-        ChangeVerdict::WithinNoise => format!("{metric} has changed, within noise: not surely by more than the margin"),
-        ChangeVerdict::NoChangeDetected => {
-            let known = match draft.comparison.margin.map(|margin| margin.standing) {
-                Some(MarginStanding::Equivalent) => ": it is the same within the margin",
-                Some(MarginStanding::NonInferior) => ": it is not worse by more than the margin",
-                Some(_) => ", and a change beyond the margin is not ruled out",
-                None => "",
-            };
-            format!("no change in {metric} detected{known}")
-        }
-        ChangeVerdict::Unknown => {
-            let why = draft.found.why.as_deref().unwrap_or("nothing varies");
-            format!("{metric} cannot be compared: {why}")
-        }
     }
 }

@@ -85,27 +85,66 @@ pub struct Sizing {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleNeed {
     /// The smallest number that is enough.
-    pub samples: Result<u64, String>,
+    pub samples: Result<u64, Unplannable>,
     /// The same by the normal approximation, as formulas in the literature have it.
     pub normal: Option<SampleSize>,
     /// How it was found.
-    pub method: &'static str,
+    pub method: SizingMethod,
+}
+
+/// How a number of samples was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizingMethod {
+    /// Wilson's interval at the assumed rate.
+    Wilson,
+    /// The t interval of a mean.
+    MeanT,
+    /// The noncentral t distribution of paired differences.
+    PairedNoncentralT,
+    /// The normal approximation for two independent shares.
+    TwoShares,
+    /// The normal approximation for two independent means.
+    TwoMeans,
+}
+
+/// Why a plan has no answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unplannable {
+    /// No number of samples is enough.
+    NoNumberIsEnough,
+    /// A statistic does not exist for what was asked.
+    Statistic(Undefined),
+    /// The rate that is expected is not known.
+    NeedsRate,
+    /// What two runs on the same samples share is not known.
+    NeedsPairing,
+    /// How much attempts at one sample vary is not known.
+    NeedsRepeats,
+    /// A correlation outside −1 to 1.
+    Correlation(f64),
+    /// Runs that disagree on so few samples cannot differ by so much.
+    Disagreement {
+        /// The share of samples on which they disagree.
+        share: f64,
+        /// The difference that is to be seen.
+        difference: f64,
+    },
 }
 
 /// The samples that a gate takes, by the exact binomial distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateNeed {
     /// The fewest with which it can pass at all: with a perfect score.
-    pub perfect: Result<u64, String>,
+    pub perfect: Result<u64, Unplannable>,
     /// Those with which a run of the assumed rate passes as often as asked for.
-    pub expected: Result<GateSampleSize, String>,
+    pub expected: Result<GateSampleSize, Unplannable>,
 }
 
 /// What attempts are worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptsPlan {
     /// The number of attempts at each sample that buys the smallest error for the money, or why there is none.
-    pub optimal: Result<OptimalAttempts, String>,
+    pub optimal: Result<OptimalAttempts, Unplannable>,
     /// Plans with the same power or width, and their price.
     pub options: Vec<AttemptsOption>,
 }
@@ -204,7 +243,7 @@ struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     fn new(question: &'a SizingQuestion) -> Result<Self, Error> {
-        let refused = |why: Undefined| Error::argument(why.to_string(), "95 % is written 0.95");
+        let refused = |_: Undefined| Error::argument("the level lies strictly between 0 and 1", "95 % is written 0.95");
         let confidence = Confidence::two_sided(question.level).map_err(refused)?;
         let test = Test::two_sided(1.0 - question.level).map_err(refused)?;
         let is_open = |x: f64| x > 0.0 && x < 1.0;
@@ -252,9 +291,9 @@ impl<'a> Planner<'a> {
         let is_enough = |samples| self.half_width(samples, attempts).is_some_and(|width| width <= half);
         let is_wilson = self.question.spread.is_share && attempts == 1 && self.question.spread.mean.is_some();
         SampleNeed {
-            samples: smallest(is_enough).ok_or_else(|| "no number of samples is enough".to_owned()),
+            samples: smallest(is_enough).ok_or(Unplannable::NoNumberIsEnough),
             normal: None,
-            method: if is_wilson { "Wilson's interval at the assumed rate" } else { "t interval of the mean" },
+            method: if is_wilson { SizingMethod::Wilson } else { SizingMethod::MeanT },
         }
     }
 
@@ -265,45 +304,44 @@ impl<'a> Planner<'a> {
             Direction::AtMost => ThresholdTest::at_most(threshold, alpha),
         };
         let inflate = |samples: u64| (samples as f64 * self.design_effect() - 1e-9).ceil() as u64;
-        let told = |why: Undefined| why.to_string();
-        let perfect = gate.and_then(ThresholdTest::samples_to_pass).map(inflate).map_err(told);
+        let perfect = gate.and_then(ThresholdTest::samples_to_pass).map(inflate).map_err(Unplannable::Statistic);
         let expected = match (gate, self.question.spread.mean) {
-            (_, None) => Err("needs the rate that is expected".to_owned()),
+            (_, None) => Err(Unplannable::NeedsRate),
             (gate, Some(rate)) => gate
                 .and_then(|gate| gate_sample_size(gate, rate, self.question.power, GATE_SAMPLES_MAX))
                 .map(|size| GateSampleSize { first: inflate(size.first), stable: size.stable.map(inflate) })
-                .map_err(told),
+                .map_err(Unplannable::Statistic),
         };
         GateNeed { perfect, expected }
     }
 
     /// The standard deviation of the differences of two runs on the same samples.
-    fn sd_of_differences(&self, attempts: u64, delta: f64) -> Result<f64, String> {
-        let pairing = self.question.pairing.ok_or("needs what the two runs share, such as their correlation")?;
+    fn sd_of_differences(&self, attempts: u64, delta: f64) -> Result<f64, Unplannable> {
+        let pairing = self.question.pairing.ok_or(Unplannable::NeedsPairing)?;
         let Spread { between, within, .. } = self.question.spread;
         let variances = match pairing {
             Pairing::Correlation(correlation) if (-1.0..=1.0).contains(&correlation) => {
                 let within = within.unwrap_or(0.0);
                 Variances { between: 2.0 * between * (1.0 - correlation), within_a: within, within_b: within }
             }
-            Pairing::Correlation(correlation) => return Err(format!("a correlation of {correlation} cannot be")),
+            Pairing::Correlation(correlation) => return Err(Unplannable::Correlation(correlation)),
             Pairing::Disagreement(share) => {
                 let variance = share - delta * delta;
                 if !(0.0..=1.0).contains(&share) || variance <= 0.0 {
-                    return Err(format!("runs that disagree on a share of {share} cannot differ by {delta}"));
+                    return Err(Unplannable::Disagreement { share, difference: delta });
                 }
                 return Ok(variance.sqrt());
             }
             Pairing::Measured(variances) => variances,
         };
         let epochs = Epochs { a: attempts, b: attempts };
-        let design = PairedDesign::new(variances, epochs).map_err(|why| why.to_string())?;
+        let design = PairedDesign::new(variances, epochs).map_err(Unplannable::Statistic)?;
         Ok(design.variance().sqrt())
     }
 
     fn paired(&self, attempts: u64) -> Option<SampleNeed> {
         let delta = self.question.difference?;
-        let method = "noncentral t of paired differences";
+        let method = SizingMethod::PairedNoncentralT;
         let sd = match self.sd_of_differences(attempts, delta) {
             Ok(sd) => sd,
             Err(why) => return Some(SampleNeed { samples: Err(why), normal: None, method }),
@@ -316,7 +354,7 @@ impl<'a> Planner<'a> {
         };
         let inflated = Effect { delta, sd: sd * self.design_effect().sqrt() };
         let normal = sample_size_z(inflated, self.test, self.question.power).ok();
-        Some(SampleNeed { samples: samples.map_err(|why| why.to_string()), normal, method })
+        Some(SampleNeed { samples: samples.map_err(Unplannable::Statistic), normal, method })
     }
 
     /// The samples of each of two runs that share none.
@@ -325,22 +363,26 @@ impl<'a> Planner<'a> {
         let (size, method) = match (spread.is_share, self.question.attempts, spread.mean) {
             (true, 1, Some(rate)) => {
                 let other = Some(rate + delta).filter(|other| (0.0..=1.0).contains(other)).unwrap_or(rate - delta);
-                (two_proportions_sample_size(rate, other, self.test, power), "two independent shares")
+                (two_proportions_sample_size(rate, other, self.test, power), SizingMethod::TwoShares)
             }
             _ => {
                 let sd = (2.0 * spread.variance(self.question.attempts)).sqrt();
-                (sample_size_z(Effect { delta, sd }, self.test, power), "two independent means")
+                (sample_size_z(Effect { delta, sd }, self.test, power), SizingMethod::TwoMeans)
             }
         };
         let inflate = |size: &SampleSize| (size.real * self.design_effect() - 1e-9).ceil().max(1.0) as u64;
-        SampleNeed { samples: size.as_ref().map(inflate).map_err(ToString::to_string), normal: size.ok(), method }
+        SampleNeed {
+            samples: size.as_ref().map(inflate).map_err(|why| Unplannable::Statistic(*why)),
+            normal: size.ok(),
+            method,
+        }
     }
 
     fn attempts(&self, costs: Costs) -> AttemptsPlan {
         let Spread { between, within, .. } = self.question.spread;
         let optimal = match within {
-            None => Err("needs how much attempts at one sample vary: a run with repeats".to_owned()),
-            Some(within) => optimal_attempts(Components { between, within }, costs).map_err(|why| why.to_string()),
+            None => Err(Unplannable::NeedsRepeats),
+            Some(within) => optimal_attempts(Components { between, within }, costs).map_err(Unplannable::Statistic),
         };
         let best = optimal.as_ref().ok().map(|optimal: &OptimalAttempts| optimal.whole);
         let mut counts: Vec<u64> = ATTEMPTS.into_iter().chain(best).collect();

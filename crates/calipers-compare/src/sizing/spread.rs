@@ -3,10 +3,10 @@
 use crate::compare::fact;
 use calipers_core::metric::RunRows;
 use calipers_core::{Context, Error, Evidence, Metric, Reducer, SampleId, Samples};
-use calipers_stats::Moments;
 use calipers_stats::cluster::clustered;
 use calipers_stats::components::{Components, UnitMoments};
 use calipers_stats::power::{Clusters, Variances};
+use calipers_stats::{Moments, Undefined};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -101,10 +101,10 @@ impl Pilot {
         let values = attempts(samples, measure)?;
         let mut units = UnitMoments::default();
         values.iter().for_each(|&(sample, value)| units.add(sample, value));
-        let components = units.components().map_err(|why| Error::argument(why.to_string(), SCORED))?;
+        let components = units.components().map_err(unusable)?;
         let means = by_sample(&units, samples.len() as u32);
         let all: Vec<f64> = means.iter().map(|(_, mean)| *mean).collect();
-        let total = Moments::from_slice(&all).variance().map_err(|why| Error::argument(why.to_string(), SCORED))?;
+        let total = Moments::from_slice(&all).variance().map_err(unusable)?;
         let each: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         let spread = Spread {
             mean: Some(components.mean),
@@ -123,7 +123,12 @@ impl Pilot {
     }
 }
 
-const SCORED: &str = "plan from a run in which at least two samples have a score";
+fn unusable(why: Undefined) -> Error {
+    if let Undefined::NotFinite { value } = why {
+        return Error::argument(format!("a score of the pilot is {value}"), "plan from a run whose scores are finite");
+    }
+    Error::argument("a pilot needs scores of at least two samples", "plan from a run in which two samples have a score")
+}
 
 /// The variance of the differences of two runs on the same samples.
 ///
@@ -142,8 +147,9 @@ pub fn variance_of_differences(runs: [&Samples; 2], measure: &PilotMeasure<'_>) 
         }
     }
     let hint = "plan from two runs of the same samples";
-    let total =
-        differences.variance().map_err(|why| Error::argument(format!("the runs cannot be paired: {why}"), hint))?;
+    let total = differences
+        .variance()
+        .map_err(|_| Error::argument("the runs share fewer than two samples with a score", hint))?;
     let (within_a, within_b) = (a.variance(), b.variance());
     let between = (total - a.of_means() - b.of_means()).max(0.0);
     Ok(Variances { between, within_a, within_b })
@@ -225,9 +231,12 @@ fn clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<Cluste
         of_sample.push(*codes.entry(name).or_insert(next));
     }
     let values: Vec<f64> = means.iter().map(|(_, mean)| *mean).collect();
-    let hint = "plan from a run with several clusters, or leave the clusters out";
-    let estimate = clustered(&values, &of_sample).map_err(|why| Error::argument(why.to_string(), hint))?;
-    let effect = estimate.design_effect().map_err(|why| Error::argument(why.to_string(), hint))?;
+    let no_effect = |_: Undefined| {
+        let message = format!("clusters by `{key}` have no design effect: there are too few, or scores do not vary");
+        Error::argument(message, "plan from a run with several clusters, or leave the clusters out")
+    };
+    let estimate = clustered(&values, &of_sample).map_err(no_effect)?;
+    let effect = estimate.design_effect().map_err(no_effect)?;
     // Clusters that seem to help do so by chance: nobody should plan on it.
     Ok(Clusters { size: estimate.n as f64 / estimate.clusters as f64, design_effect: effect.max(1.0) })
 }

@@ -2,6 +2,4 @@
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
 mod compare;
-#[path = "../../../calipers-core/tests/it/inspect/mod.rs"]
-mod inspect;
 mod sizing;

@@ -1,12 +1,13 @@
 //! Plans of runs: against the golden vectors, and small cases by hand.
 
-use crate::inspect::{folder, read};
 use calipers_compare::sizing::{
-    Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, size, variance_of_differences,
+    Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, Unplannable, size, variance_of_differences,
 };
+use calipers_core::stats::Undefined;
 use calipers_core::stats::power::{Clusters, Costs, Variances};
 use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Context, Samples, accuracy, f1, mean, mean_score};
+use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 
 fn question(spread: Spread) -> SizingQuestion {
@@ -131,7 +132,7 @@ fn a_gate_of_95_percent_takes_59_samples_without_a_failure() {
     }
     let hopeless = SizingQuestion { gate: Some((0.95, Direction::AtLeast)), ..question(Spread::of_rate(0.9).unwrap()) };
     let got = plan(&hopeless).gate.unwrap();
-    assert_eq!(got.expected.unwrap_err(), "no number of samples gives this power within the samples allowed");
+    assert!(matches!(got.expected, Err(Unplannable::Statistic(Undefined::Unattainable { .. }))), "{:?}", got.expected);
     let finished = plan(&SizingQuestion { finished: Some(20), ..hopeless }).finished.unwrap();
     assert!((finished.attainable_gate.unwrap() - 0.05f64.powf(1.0 / 20.0)).abs() < 1e-12);
 }
@@ -210,7 +211,7 @@ fn pairs_that_disagree_seldom_take_fewer_samples() {
     let sd = (0.15f64 - 0.0081).sqrt();
     assert!((got.normal.unwrap().real - (2.801_585 * sd / 0.09).powi(2)).abs() < 0.01, "{got:?}");
     let cannot = plan(&SizingQuestion { difference: Some(0.5), ..asked }).paired.unwrap();
-    assert_eq!(cannot.samples.unwrap_err(), "runs that disagree on a share of 0.15 cannot differ by 0.5");
+    assert_eq!(cannot.samples, Err(Unplannable::Disagreement { share: 0.15, difference: 0.5 }));
 }
 
 fn run(rows: &[Vec<f64>]) -> Samples {

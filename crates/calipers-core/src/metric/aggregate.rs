@@ -1,8 +1,8 @@
 //! `aggregate`.
 
 use super::{Context, Measure, Metric, State, Tally};
+use crate::Reason;
 use crate::data::scores::Values;
-use crate::metric::figure::Reason;
 use crate::{About, Answer, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit, Value};
 
 pub(super) const AGGREGATE: About = About {

@@ -4,7 +4,7 @@ use super::ratio::{OfSums, Pairs};
 use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
-use crate::{About, Error, Family, PassRule, Points, Unit};
+use crate::{About, Error, Family, PassRule, Points, Reason, Unit};
 use calipers_stats::threshold_test::Direction;
 
 pub(super) const BEHAVIOR_COVERAGE: About = About {
@@ -76,7 +76,7 @@ struct Coverage;
 
 impl Averaged for Coverage {
     const IS_SHARE: bool = true;
-    const NOTHING: &'static str = "no record has behaviours: `expected_behaviors`, `must_not` or `violations`";
+    const NOTHING: Reason = Reason::NoBehaviors;
 
     fn name(&self) -> &str {
         "behavior_coverage"

@@ -1,7 +1,7 @@
 //! `ci` and `ci_wilson`.
 
 use super::stderr::{Clusters, cluster_details};
-use super::{Context, Measure, Metric, Tally};
+use super::{Context, Measure, Metric, Tally, two_sided};
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::bootstrap::{self, Bootstrap, ClusterMeanResampler, Kind, Resampling};
 use calipers_stats::cluster::{wilson_clustered, wilson_clustered_inspect};
@@ -143,15 +143,7 @@ impl Ci {
 
     /// At another level, strictly between 0 and 1.
     pub fn level(mut self, level: f64) -> Result<Self, Error> {
-        let confidence = Confidence::two_sided(level).map_err(|why| {
-            let hint = if level > 1.0 && level < 100.0 {
-                format!("a level of {level} % is written {}", level / 100.0)
-            } else {
-                "95 % is written 0.95".into()
-            };
-            Error::argument(why.to_string(), hint)
-        });
-        self.confidence = Some(confidence?);
+        self.confidence = Some(two_sided(level)?);
         Ok(self)
     }
 
@@ -309,7 +301,11 @@ impl Ci {
             How::Wilson => wilson_mean(moments.mean()?, n as f64, confidence),
             How::Bootstrap { resamples } => {
                 if n < 2 {
-                    return Err(calipers_stats::Undefined::TooFew { what: "values", need: 2, have: n });
+                    return Err(calipers_stats::Undefined::TooFew {
+                        what: calipers_stats::Quantity::Values,
+                        need: 2,
+                        have: n,
+                    });
                 }
                 let resampling = Resampling { resamples, seed: context.seed };
                 let answer = match clusters {

@@ -3,7 +3,7 @@
 use super::ratio::{OfSums, Pairs};
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
-use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Undefined, Unit};
+use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::ExactSum;
 use calipers_stats::threshold_test::Direction;
 
@@ -150,7 +150,7 @@ impl Measure for Total {
     fn finish(&self, state: Spent, _: Tally, _: &Context) -> Result<Answer, Error> {
         let tally = state.tally;
         let value = (tally.n > 0).then(|| state.sum.value());
-        let value = value.ok_or_else(|| Undefined::other("there are no values", f64::NAN));
+        let value = value.ok_or_else(|| Undefined::new(Reason::Statistic(calipers_stats::Undefined::Empty), f64::NAN));
         let figure = Figure::from_result(value, tally, "sum over attempts");
         let missing = (tally.missing > 0).then_some(Caveat::Missing { missing: tally.missing, range: None });
         Ok(figure.with_caveats(missing).into())

@@ -1,7 +1,7 @@
 //! Metrics from a plain function.
 
 use super::{Context, Measure, Metric, Tally};
-use crate::{Answer, Error, Figure, Points, SampleScore, Undefined};
+use crate::{Answer, Error, Figure, Points, Reason, SampleScore, Undefined};
 use indexmap::IndexMap;
 
 /// A metric of your own, from all scores in the order of their samples' names.
@@ -80,7 +80,7 @@ impl IntoAnswer for Vec<f64> {
 impl IntoAnswer for Option<f64> {
     /// `None` is undefined.
     fn into_answer(self, tally: Tally) -> Answer {
-        let value = self.ok_or_else(|| Undefined::other("the metric gives no number for these scores", f64::NAN));
+        let value = self.ok_or_else(|| Undefined::new(Reason::NoNumber, f64::NAN));
         Figure::from_result(value, tally, METHOD).into()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Context, Measure, Metric, State, Tally, View};
 use crate::data::column::Column;
-use crate::{Answer, Error, ErrorKind, Evidence, Figure, Points, Undefined, Value};
+use crate::{Answer, Error, ErrorKind, Evidence, Figure, Points, Reason, Undefined, UnmetCondition, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -128,14 +128,14 @@ impl Chosen {
         Ok(points.field_values(key))
     }
 
-    fn none_matches(&self, values: &[BTreeSet<String>]) -> String {
-        let wanted: Vec<String> = self.conditions.iter().map(|(key, value)| format!("`{key}` = `{value}`")).collect();
-        let known = self.conditions.iter().zip(values).map(|((key, _), values)| {
-            let shown: Vec<&str> = values.iter().take(SHOWN).map(String::as_str).collect();
-            let more = if values.len() > SHOWN { ", …" } else { "" };
-            format!("`{key}` is {}{more}", if shown.is_empty() { "not given".into() } else { shown.join(", ") })
-        });
-        format!("no sample has {}; {}", wanted.join(" and "), known.collect::<Vec<_>>().join("; "))
+    fn unmet_conditions(&self, values: &[BTreeSet<String>]) -> Vec<UnmetCondition> {
+        let unmet = |((key, wanted), values): (&(Arc<str>, Value), &BTreeSet<String>)| UnmetCondition {
+            key: key.clone(),
+            wanted: wanted.clone(),
+            known: values.iter().take(SHOWN).cloned().collect(),
+            has_more: values.len() > SHOWN,
+        };
+        self.conditions.iter().zip(values).map(unmet).collect()
     }
 }
 
@@ -216,7 +216,7 @@ impl Measure for Chosen {
 
     fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
         if state.chosen == 0 && tally.n + tally.missing > 0 {
-            let reason = Undefined::other(self.none_matches(&state.values), f64::NAN);
+            let reason = Undefined::new(Reason::NoMatch(self.unmet_conditions(&state.values)), f64::NAN);
             let nothing = Tally { n: 0, missing: 0 };
             return Ok(Figure::from_result(Err(reason), nothing, "none").into());
         }

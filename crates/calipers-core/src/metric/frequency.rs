@@ -1,7 +1,7 @@
 //! `frequency` and `categorical`.
 
 use super::{Context, Measure, Metric, Tally, View};
-use crate::metric::figure::Reason;
+use crate::Reason;
 use crate::{About, Answer, Error, ErrorKind, Family, Figure, Points, Undefined, Unit};
 use calipers_stats::proportion::Proportion;
 use indexmap::IndexMap;

@@ -1,10 +1,10 @@
 //! `grouped`.
 
 use super::{Context, Measure, Metric, State, Tally};
-use crate::metric::figure::Reason;
+use crate::Reason;
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit};
 use calipers_stats::weighted::Stratified;
-use calipers_stats::{Caveat as Statistic, Confidence, ExactSum, Interval, Moments};
+use calipers_stats::{Confidence, ExactSum, Interval, Moments, StatisticCaveat as Statistic};
 use indexmap::IndexMap;
 
 pub(super) const GROUPED: About = About {
@@ -310,8 +310,7 @@ impl Grouped {
             }
         }
         let count = groups.len() as f64;
-        let no_mean =
-            || Reason::Other(format!("`{}` has several figures, which have no mean", self.metric.name()).into());
+        let no_mean = || Reason::SeveralFigures { metric: self.metric.name().to_owned() };
         let reason = if several { Some(no_mean()) } else { undefined.map(|name| Reason::Part(name.clone())) };
         let value = match reason {
             None => Ok(sum.value() / count),

@@ -2,7 +2,7 @@
 
 use crate::Caveat;
 use calipers_stats::proportion::Proportion;
-use calipers_stats::{Caveat as Statistic, Confidence, Interval, Moments};
+use calipers_stats::{Confidence, Interval, Moments, StatisticCaveat as Statistic};
 
 /// Below this many unbounded values, a t interval undercovers unless they are close to normal.
 const T_NEEDS: u64 = 30;

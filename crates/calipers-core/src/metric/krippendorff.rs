@@ -5,7 +5,7 @@ use crate::{About, Answer, Caveat, Error, Family, Figure, Labels, Points, Reason
 use calipers_stats::agreement::{Scale, alpha_resampler, krippendorff_alpha as alpha};
 use calipers_stats::bootstrap::{Bootstrap, BootstrapInterval, Kind};
 use calipers_stats::threshold_test::Direction;
-use calipers_stats::{Caveat as Statistic, Undefined as NoStatistic};
+use calipers_stats::{StatisticCaveat as Statistic, Undefined as NoStatistic};
 use std::collections::{HashMap, HashSet};
 
 pub(super) const KRIPPENDORFF_ALPHA: About = About {
@@ -177,7 +177,7 @@ impl Measure for Krippendorff {
         let tally = Tally { n: state.ratings.len() as u64, missing: tally.missing + state.skipped };
         let method = "1 − observed / expected disagreement";
         if state.ratings.is_empty() {
-            let why = Undefined::other("no sample has a list of two or more ratings", f64::NAN);
+            let why = Undefined::new(Reason::NoRatings, f64::NAN);
             return Ok(Figure::from_result(Err(why), tally, method).into());
         }
         let units = self.units(&state.ratings, context)?;

@@ -4,7 +4,7 @@ use super::interval::mean_interval;
 use super::moments::mean_of_scores;
 use super::sample_mean::{Averaged, Known, SampleMean, finite_field};
 use super::{Context, Metric, Tally, View};
-use crate::{About, Caveat, Error, Family, Figure, Points, Unit};
+use crate::{About, Caveat, Error, Family, Figure, Points, Reason, Unit};
 use calipers_stats::Moments;
 use calipers_stats::threshold_test::Direction;
 
@@ -126,7 +126,7 @@ struct Field(String);
 
 impl Averaged for Field {
     const IS_SHARE: bool = false;
-    const NOTHING: &'static str = "there are no values";
+    const NOTHING: Reason = Reason::Statistic(calipers_stats::Undefined::Empty);
 
     fn name(&self) -> &str {
         "mean"
@@ -142,7 +142,7 @@ struct Correct;
 
 impl Averaged for Correct {
     const IS_SHARE: bool = true;
-    const NOTHING: &'static str = "no record says whether its answer is correct";
+    const NOTHING: Reason = Reason::NoCorrectness;
 
     fn name(&self) -> &str {
         "accuracy"

@@ -31,7 +31,7 @@ mod sample_mean;
 mod spread;
 mod stderr;
 mod token_efficiency;
-mod unit_text;
+mod undefined;
 
 pub use about::{About, Family, Unit};
 pub use aggregate::{OnMissing, aggregate};
@@ -43,7 +43,7 @@ pub use cost::{cost, total_cost};
 pub use custom::{IntoAnswer, metric};
 pub use evidence::Evidence;
 pub use evidence_query::RunRows;
-pub use figure::{Answer, Figure, Reason, Undefined, UndefinedOperation};
+pub use figure::{Answer, Figure};
 pub use frequency::{categorical, frequency};
 pub use grouped::{All, Grouped, grouped};
 pub use interval::perfect_score_of;
@@ -58,6 +58,7 @@ pub use registry::Registry;
 pub use spread::{std, var};
 pub use stderr::{stderr, stderr_clustered};
 pub use token_efficiency::token_efficiency;
+pub use undefined::{Reason, Undefined, UndefinedOperation, UnmetCondition};
 
 use crate::{Error, ErrorKind, Labels, Points, Reducer, Value, mean_score};
 use calipers_stats::{Confidence, Seed};
@@ -85,10 +86,20 @@ pub struct Context {
 impl Context {
     /// With intervals at this level, strictly between 0 and 1, this seed and these labels.
     pub fn new(level: f64, seed: Seed, labels: Labels) -> Result<Self, Error> {
-        let confidence =
-            Confidence::two_sided(level).map_err(|why| Error::argument(why.to_string(), "95 % is written 0.95"))?;
-        Ok(Self { confidence, seed, labels, ..Self::default() })
+        Ok(Self { confidence: two_sided(level)?, seed, labels, ..Self::default() })
     }
+}
+
+/// The two-sided confidence at this level, strictly between 0 and 1.
+pub(crate) fn two_sided(level: f64) -> Result<Confidence, Error> {
+    Confidence::two_sided(level).map_err(|_| {
+        let hint = if level > 1.0 && level < 100.0 {
+            format!("a level of {level} % is written {}", level / 100.0)
+        } else {
+            "95 % is written 0.95".into()
+        };
+        Error::argument(format!("level is {level}, must be strictly between 0 and 1"), hint)
+    })
 }
 
 impl Default for Context {

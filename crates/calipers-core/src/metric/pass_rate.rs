@@ -3,7 +3,7 @@
 use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
-use crate::{About, Error, Family, PassRule, Points, ScenarioOutcome, Unit, Value};
+use crate::{About, Error, Family, PassRule, Points, Reason, ScenarioOutcome, Unit, Value};
 use calipers_stats::threshold_test::Direction;
 
 pub(super) const PASS_RATE: About = About {
@@ -149,7 +149,7 @@ struct Passed {
 
 impl Averaged for Passed {
     const IS_SHARE: bool = true;
-    const NOTHING: &'static str = "no record says whether it passed: neither `passed`, nor behaviours, nor a score";
+    const NOTHING: Reason = Reason::NoOutcome;
 
     fn name(&self) -> &str {
         self.name

@@ -175,7 +175,7 @@ impl Measure for Perplexity {
         let value = match loss {
             Some(loss) if loss.is_finite() => Ok(loss.exp()),
             Some(value) => Err(Undefined::new(Reason::Statistic(NoStatistic::NotFinite { value }), value.exp())),
-            None => Err(Undefined::other("no score has `num_tokens` and `sum_log_probs` in its metadata", f64::NAN)),
+            None => Err(Undefined::new(Reason::NoTokenCounts, f64::NAN)),
         };
         let tally = Tally { n: state.used, missing: tally.missing + tally.n - state.used };
         Ok(Figure::from_result(value, tally, "exponential of the mean loss").into())

@@ -3,7 +3,7 @@
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::scenario::latencies;
 use crate::metric::evidence::by_sample;
-use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Undefined, Unit};
+use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::quantile::{Sorted, clustered_interval};
 
 pub(super) const QUANTILE: About = About {
@@ -83,10 +83,8 @@ impl Quantile {
     fn ran_out(&self, sorted: &Sorted) -> Option<Undefined> {
         let (all, endless) = (sorted.count(), sorted.count() - sorted.count_within(f64::MAX));
         let is_latency = matches!(self.of, Of::Latency) && endless > 0;
-        let percentile = (self.p * 100.0).round();
-        let why =
-            format!("the {percentile}th percentile lies among the {endless} of {all} attempts that ran out of time");
-        is_latency.then(|| Undefined::other(why, f64::INFINITY))
+        let why = Reason::TimedOut { p: self.p, timed_out: endless, attempts: all };
+        is_latency.then(|| Undefined::new(why, f64::INFINITY))
     }
 }
 

@@ -4,7 +4,7 @@ use super::mean::mean_figure;
 use super::{Context, Measure, Tally};
 use crate::data::scenario::Fallback;
 use crate::metric::evidence::{by_sample, mean_of_given};
-use crate::{Answer, Error, Evidence, Points, Score, Undefined};
+use crate::{Answer, Error, Evidence, Points, Reason, Score, Undefined};
 use calipers_stats::Moments;
 
 /// What is known of attempts, row by row.
@@ -25,7 +25,7 @@ pub(super) trait Averaged: Send + Sync + 'static {
     /// True when values are shares.
     const IS_SHARE: bool;
     /// Why there is no figure when no attempt has a value.
-    const NOTHING: &'static str;
+    const NOTHING: Reason;
 
     /// The metric, for messages.
     fn name(&self) -> &str;
@@ -94,10 +94,10 @@ impl<A: Averaged> Measure for SampleMean<A> {
         let mut figure = mean_figure(&state.means, tally, A::IS_SHARE, context);
         if tally.n == 0 && tally.missing > 0 {
             let why = match state.unreduced {
-                0 => A::NOTHING.to_owned(),
-                attempts => context.attempts.nothing_of(attempts),
+                0 => A::NOTHING,
+                attempts => context.attempts.no_value_reason(attempts),
             };
-            figure.value = Err(Undefined::other(why, f64::NAN));
+            figure.value = Err(Undefined::new(why, f64::NAN));
         }
         Ok(figure.into())
     }

@@ -7,7 +7,7 @@ use crate::data::points::{Keys, Places};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
 use calipers_stats::threshold_test::Direction;
-use calipers_stats::{Caveat as Statistic, Moments, Undefined as NoStatistic};
+use calipers_stats::{Moments, StatisticCaveat as Statistic, Undefined as NoStatistic};
 use hashbrown::HashMap;
 
 pub(super) const STDERR: About = About {

@@ -7,9 +7,8 @@ mod run_report;
 pub use results::{MetricResult, MetricSpec, Reduction, Results, ScoreResult, by_key};
 pub use run_report::{RecordedResult, Report, RunReport, SampleCounts};
 
-use crate::metric::State;
+use crate::metric::{State, two_sided};
 use crate::{Caveat, Context, Error, Labels, Metric, Reducer, Samples, Seed, View, accuracy, mean_score, stderr};
-use calipers_stats::Confidence;
 use indexmap::IndexMap;
 use results::{ScoreState, run_result};
 use std::collections::BTreeSet;
@@ -173,8 +172,7 @@ impl Plan {
 
     /// The level of the intervals, strictly between 0 and 1.
     pub fn level(mut self, level: f64) -> Result<Self, Error> {
-        self.context.confidence =
-            Confidence::two_sided(level).map_err(|why| Error::argument(why.to_string(), "95 % is written 0.95"))?;
+        self.context.confidence = two_sided(level)?;
         Ok(self)
     }
 

@@ -8,7 +8,7 @@ use crate::{
     Answer, Caveat, Context, Error, ErrorKind, Figure, Metric, Points, Reason, Reducer, SampleId, Score, Seed,
     Undefined, Value,
 };
-use calipers_stats::Caveat as Statistic;
+use calipers_stats::StatisticCaveat as Statistic;
 use indexmap::{IndexMap, IndexSet};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

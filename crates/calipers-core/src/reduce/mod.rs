@@ -213,19 +213,13 @@ impl Reducer {
         self.is_rule(|rule| matches!(rule, Rule::Mean))
     }
 
-    /// Why it makes nothing of samples that have at most so many scored attempts.
-    pub fn nothing_of(&self, attempts: u64) -> String {
-        match self.attempts_needed() {
-            Some(needed) if needed > attempts => {
-                format!("`{}` needs {needed} attempts of a sample, and there are {attempts}", self.name)
-            }
-            _ => format!("`{}` makes no value of the attempts of any sample", self.name),
-        }
-    }
-
     /// Why it makes no value of samples that have at most this many scored attempts.
     pub fn no_value_reason(&self, attempts: u64) -> Reason {
-        Reason::Other(self.nothing_of(attempts).into())
+        let reducer = self.name.to_string();
+        match self.attempts_needed() {
+            Some(need) if need > attempts => Reason::TooFewAttempts { reducer, need, have: attempts },
+            _ => Reason::NothingReduced { reducer },
+        }
     }
 
     pub(crate) fn is_rule(&self, wanted: fn(&Rule) -> bool) -> bool {

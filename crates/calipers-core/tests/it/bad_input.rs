@@ -1,10 +1,11 @@
 //! Bad input, strictly: a clear error that says what, where and what to do, or an undefined figure with its reason.
 //! Never 0, never NaN, never a panic.
 
+use calipers_core::stats::{Quantity, Undefined as NoStatistic};
 use calipers_core::{
-    All, Ci, Epochs, Grouped, Metadata, Metric, OnMissing, Outcome, Plan, Reducer, Registry, Results, Samples, Score,
-    Value, accuracy, aggregate, by_key, ci, ci_wilson, frequency, grouped, mean, mean_of, median_score, pass_at,
-    perplexity_per_token, quantile, ratio, std, stderr, stderr_clustered, var,
+    All, Caveat, Ci, Epochs, Grouped, Metadata, Metric, OnMissing, Outcome, Plan, Reason, Reducer, Registry, Results,
+    Samples, Score, Value, accuracy, aggregate, by_key, ci, ci_wilson, frequency, grouped, mean, mean_of, median_score,
+    pass_at, perplexity_per_token, quantile, ratio, std, stderr, stderr_clustered, var,
 };
 
 /// Samples `q1`, `q2`, … with a score of `judge`, and a topic where there is one.
@@ -36,10 +37,12 @@ fn error(metric: impl Into<Metric>, samples: &Samples) -> String {
     measure(metric, samples).map(|results| format!("{:?}", results.scores)).expect_err("bad input is an error")
 }
 
+const EMPTY: Reason = Reason::Statistic(NoStatistic::Empty);
+
 /// Why every figure of a metric is undefined.
-fn reasons(results: &Results) -> Vec<String> {
+fn reasons(results: &Results) -> Vec<Reason> {
     let figures = results.scores.iter().flat_map(|score| score.metrics.values());
-    figures.map(|metric| metric.figure.value.clone().expect_err("undefined").to_string()).collect()
+    figures.map(|metric| metric.figure.value.clone().expect_err("undefined").reason().clone()).collect()
 }
 
 #[test]
@@ -82,6 +85,11 @@ fn values_that_cannot_name_a_cluster() {
     assert_eq!(error(stderr_clustered("topic"), &second(0.0, Value::from([("k", 1)]))), unusable("map"));
 }
 
+/// One where two are needed.
+fn too_few(what: Quantity) -> Reason {
+    Reason::Statistic(NoStatistic::TooFew { what, need: 2, have: 1 })
+}
+
 #[test]
 fn one_cluster_and_one_sample_have_no_spread() {
     let alike = second(0.0, "physics");
@@ -93,14 +101,14 @@ fn one_cluster_and_one_sample_have_no_spread() {
     ];
     for metric in clustered {
         for reason in reasons(&measure(metric, &alike).unwrap()) {
-            assert_eq!(reason, "needs at least 2 clusters, has 1");
+            assert_eq!(reason, too_few(Quantity::Clusters));
         }
     }
     let single = run(&[(1.0.into(), None)]);
     for metric in [var(), std(), stderr(), ci(), Ci::new().bootstrap(100).into(), calipers_core::bootstrap_stderr(100)]
     {
         for reason in reasons(&measure(metric, &single).unwrap()) {
-            assert_eq!(reason, "needs at least 2 values, has 1");
+            assert_eq!(reason, too_few(Quantity::Values));
         }
     }
 }
@@ -228,11 +236,11 @@ fn more_attempts_asked_for_than_there_are() {
         );
         let plan = Plan::new().reducers([Reducer::parse(name).unwrap()]).metrics([mean()]);
         let results = plan.measure(&samples).unwrap();
-        let caveats: Vec<String> = results.caveats.iter().map(ToString::to_string).collect();
-        assert!(caveats.contains(&format!("2 samples have too few scored attempts for `{name}`")), "{caveats:?}");
+        let too_few = Caveat::TooFewAttempts { reducer: name.to_owned(), samples: 2 };
+        assert!(results.caveats.contains(&too_few), "{:?}", results.caveats);
         // That at least three of two attempts succeed is false, not unknown.
         if name != "at_least_3" {
-            assert_eq!(reasons(&results), ["no sample has a score"]);
+            assert_eq!(reasons(&results), [Reason::NothingScored]);
         }
     }
 }
@@ -296,9 +304,12 @@ fn nothing_to_measure_is_undefined_for_every_metric() {
         let results = Plan::new().scorer("judge", [metric.clone()]).measure(&Samples::new()).unwrap();
         let reasons = reasons(&results);
         assert!(!reasons.is_empty(), "{name}");
-        let known =
-            ["no sample has a score", "there are no values", "the denominator is zero: ", "truths or predictions "];
-        assert!(reasons.iter().all(|why| known.iter().any(|known| why.starts_with(known))), "{name}: {reasons:?}");
+        let is_known = |why: &Reason| match why {
+            Reason::NothingScored | Reason::Statistic(NoStatistic::Empty | NoStatistic::ZeroDenominator { .. }) => true,
+            Reason::Statistic(NoStatistic::NoSpread { what }) => *what == Quantity::TruthsOrPredictions,
+            _ => false,
+        };
+        assert!(reasons.iter().all(is_known), "{name}: {reasons:?}");
         // Without a scorer there is nobody to report on.
         let nobody = Plan::new().metrics([metric]).measure(&Samples::new()).unwrap();
         assert!(nobody.scores.iter().all(|score| score.name == "run"), "{name}");
@@ -314,12 +325,11 @@ fn all_scores_unscored_is_undefined_for_every_metric_of_scores() {
         let results = measure(metric, &samples).unwrap();
         assert_eq!((results.scores[0].scored_samples, results.scores[0].unscored_samples), (0, 2));
         for reason in reasons(&results) {
-            let known = ["no sample has a score", "there are no values"];
-            assert!(known.contains(&&*reason), "{reason}");
+            assert!([Reason::NothingScored, EMPTY].contains(&reason), "{reason:?}");
         }
     }
     let keyed = Plan::new().metrics([by_key([("*", vec![mean(), ci()])])]).measure(&samples).unwrap();
-    assert_eq!(reasons(&keyed), ["no sample has a score", "there are no values", "there are no values"]);
+    assert_eq!(reasons(&keyed), [Reason::NothingScored, EMPTY, EMPTY]);
 }
 
 #[test]
@@ -348,10 +358,7 @@ fn keys_that_are_not_there() {
     let lonely = Plan::new().metrics([by_key([("style", vec![mean()])])]);
     let results = lonely.measure(&run(&[(Value::from([("tone", 1.0)]), None)])).unwrap();
     assert!(results.scores.is_empty());
-    assert_eq!(
-        results.caveats.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["the metric key `style` matches no score"]
-    );
+    assert_eq!(results.caveats, [Caveat::UnmatchedKey { key: "style".into(), known: vec!["tone".into()] }]);
 }
 
 #[test]
@@ -395,7 +402,7 @@ fn fields_that_are_not_there_or_are_no_numbers() {
         })
         .unwrap(),
     );
-    assert_eq!(none, ["the denominator is zero: no total of the denominators"]);
+    assert_eq!(none, [Reason::Statistic(NoStatistic::ZeroDenominator { what: Quantity::DenominatorTotal })]);
 }
 
 #[test]
@@ -438,7 +445,7 @@ fn an_attempt_delivered_twice() {
 fn nothing_at_all() {
     let results = Plan::new().metrics([accuracy()]).measure(&Samples::new()).unwrap();
     assert!(results.scores.is_empty());
-    assert_eq!(results.caveats.iter().map(ToString::to_string).collect::<Vec<_>>(), ["no attempt has a score"]);
+    assert_eq!(results.caveats, [Caveat::NoScores]);
 }
 
 #[test]

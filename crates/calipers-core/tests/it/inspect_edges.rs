@@ -1,8 +1,9 @@
 //! Where Inspect's answer is easily missed, found by comparing with it on random input.
 
+use calipers_core::stats::{Quantity, Undefined as NoStatistic};
 use calipers_core::{
-    Answer, Context, Labels, Metadata, Plan, Reducer, Registry, Samples, Score, Seed, Value, by_key, majority, mean,
-    mode_score, pass_at, pass_k,
+    Answer, Context, Labels, Metadata, Plan, Reason, Reducer, Registry, Samples, Score, Seed, Value, by_key, majority,
+    mean, mode_score, pass_at, pass_k,
 };
 
 fn inspect() -> Context {
@@ -36,7 +37,9 @@ fn clusters_with_large_numbers_for_names_stay_apart() {
 #[test]
 fn zero_and_minus_zero_are_one_cluster() {
     let answer = measured("stderr", Value::from([("cluster", "doc")]), &[(1.0, 0.0), (0.0, -0.0), (1.0, 0.0)]);
-    assert_eq!(answer.figure().unwrap().value.as_ref().unwrap_err().to_string(), "needs at least 2 clusters, has 1");
+    let too_few = NoStatistic::TooFew { what: Quantity::Clusters, need: 2, have: 1 };
+    let why = answer.figure().unwrap().value.clone().unwrap_err();
+    assert_eq!(why.reason(), &Reason::Statistic(too_few));
 }
 
 #[test]
@@ -248,10 +251,8 @@ fn without_a_map_patterns_stand_for_themselves() {
         plan().measure(&samples).unwrap()
     }] {
         assert_eq!(results.scores.iter().map(|score| &*score.name).collect::<Vec<_>>(), ["a*", "b"]);
-        assert_eq!(
-            results.figure("b", "mean").unwrap().value.as_ref().unwrap_err().to_string(),
-            "no sample has a score"
-        );
+        let why = results.figure("b", "mean").unwrap().value.clone().unwrap_err();
+        assert_eq!(why.reason(), &Reason::NothingScored);
     }
 }
 

@@ -3,10 +3,9 @@
 
 mod bad_input;
 mod calibration;
-mod caveats;
 mod docs;
-mod inspect;
 mod inspect_edges;
+mod inspect_values;
 mod intervals;
 mod laws;
 #[path = "../../../calipers-stats/tests/it/calibration/sim.rs"]

@@ -1,7 +1,8 @@
 //! Moments, value conversion and reducers against the golden vectors, strict and Inspect-compatible.
 
-use crate::inspect::{folder, json, read, value};
+use crate::inspect_values::{json, value};
 use calipers_core::{Context, Labels, Reducer, Registry, Samples, Score, Value, mean, std, stderr, var};
+use calipers_testing::vectors::{folder, read};
 use serde_json::{Value as Json, json};
 
 /// Runs `answer` on the vectors of a family with this statistic.

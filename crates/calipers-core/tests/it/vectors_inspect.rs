@@ -1,10 +1,11 @@
 //! Values, reducers, metrics and results against Inspect AI, in Inspect-compatible mode.
 
-use crate::inspect::{answer_json, check, json, value};
+use crate::inspect_values::{answer_json, json, value};
 use calipers_core::{
     Context, Epochs, Labels, Metadata, MetricSpec, Plan, Reducer, Registry, Samples, Score, Seed, Value, by_key,
     metric, pass_at,
 };
+use calipers_testing::inspect::{Vector, check, number};
 use serde_json::{Value as Json, json};
 
 fn context() -> Context {
@@ -31,7 +32,7 @@ fn values_become_floats_as_in_inspect() {
     check("value_to_float", |v| {
         let value = value(&v.input);
         let float = if value.is_missing() { f64::NAN } else { labels(&v.params).to_float(&value).unwrap() };
-        Ok(crate::inspect::number(float))
+        Ok(number(float))
     });
 }
 
@@ -62,7 +63,7 @@ fn reducers_give_the_same_values_by_column() {
     check("reducer", |v| {
         let inputs = v.input.as_array().unwrap();
         if inputs.is_empty() {
-            return Ok(crate::inspect::number(f64::NAN));
+            return Ok(number(f64::NAN));
         }
         let mut samples = Samples::new();
         for score in inputs {
@@ -119,7 +120,7 @@ fn reducers_are_named_as_in_inspect() {
 }
 
 /// Metrics called by hand, as in Inspect, where unscored rows are not taken out first.
-fn measure(v: &crate::inspect::Vector) -> Result<Json, String> {
+fn measure(v: &Vector) -> Result<Json, String> {
     let mut samples = Samples::new();
     for row in v.input.as_array().unwrap() {
         let id = row["sample_id"].as_i64().unwrap();
@@ -191,7 +192,7 @@ fn plan(params: &Json) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn results(v: &crate::inspect::Vector) -> Result<Json, String> {
+fn results(v: &Vector) -> Result<Json, String> {
     let mut samples = Samples::new();
     for row in v.input.as_array().unwrap() {
         let id = row["id"].as_i64().unwrap();
@@ -206,7 +207,7 @@ fn results(v: &crate::inspect::Vector) -> Result<Json, String> {
     let results = plan(&v.params)?.measure(&samples).map_err(|e| e.to_string())?;
     let scores = results.scores.iter().map(|score| {
         let metrics = score.metrics.iter().map(|(key, metric)| {
-            let value = crate::inspect::number(metric.figure.inspect_value());
+            let value = number(metric.figure.inspect_value());
             (key.clone(), json!({"name": metric.name, "group": metric.group, "value": value}))
         });
         json!({

@@ -8,7 +8,7 @@ use crate::{
     Baseline, BaselineDifference, BaselineMetric, BaselineReason, BaselineResult, BaselineScenario, GateKind,
     GateResult, GateRule, MetricDifference, Mode,
 };
-use calipers_core::{Caveat, Evidence, Figure, ScenarioOutcome, Tally, Unit, Verdict};
+use calipers_core::{Caveat, Evidence, Figure, GateCaveat, ScenarioOutcome, Tally, Unit, Verdict};
 use calipers_stats::proportion::perfect_bound;
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::weighted::weighted_mean;
@@ -301,21 +301,21 @@ fn uncompared_gate(rule: &BaselineRule, reason: BaselineReason) -> PendingGate {
 }
 
 /// What to know about a baseline.
-pub(super) fn caveats(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) -> Vec<Caveat> {
+pub(super) fn caveats(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) -> Vec<GateCaveat> {
     let mut caveats = Vec::new();
     let rule = judge.policy.baseline.as_ref();
     let limit = rule.and_then(|rule| rule.max_age_days).unwrap_or(Baseline::STALE_DAYS);
-    caveats.extend(age.filter(|age| *age > limit).map(|days| Caveat::StaleBaseline { days }));
+    caveats.extend(age.filter(|age| *age > limit).map(|days| GateCaveat::StaleBaseline { days }));
     // A day's grace: it is tomorrow already in some places.
     if let (Some(days), Some(date)) = (age.map(|age| -age).filter(|ahead| *ahead > 1.0), &baseline.date) {
-        caveats.push(Caveat::FutureBaseline { date: date.clone(), days });
+        caveats.push(GateCaveat::FutureBaseline { date: date.clone(), days });
     }
     let hash = &judge.case.provenance.policy_hash;
     if baseline.policy_hash.as_ref().is_some_and(|recorded| recorded != hash) {
-        caveats.push(Caveat::BaselinePolicy);
+        caveats.push(GateCaveat::BaselinePolicy);
     }
     if rule.is_some_and(|rule| rule.mode == BaselineMode::Above) {
-        caveats.push(Caveat::AboveBaseline);
+        caveats.push(GateCaveat::AboveBaseline);
     }
     caveats
 }

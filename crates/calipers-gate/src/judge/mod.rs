@@ -21,8 +21,8 @@ use crate::{
 };
 use calipers_core::metric::RunRows;
 use calipers_core::{
-    Caveat, Context, Error, Evidence, Figure, Metric, Reason, Reducer, Registry, Samples, Scenarios, Unit, Value,
-    Verdict, mean_score,
+    Caveat, Context, Error, Evidence, Figure, GateCaveat, Metric, Reason, Reducer, Registry, Samples, Scenarios, Unit,
+    Value, Verdict, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
@@ -140,7 +140,7 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
         coverage,
         scenarios: judge.scenario_results()?,
         provenance: judge.provenance(),
-        caveats: judge.caveats(&gates),
+        caveats: judge.caveats(&gates).into_iter().map(Caveat::from).collect(),
         gates,
     };
     if let Some(baseline) = &mut report.baseline {
@@ -501,18 +501,18 @@ impl<'a> Judge<'a> {
     }
 
     /// What to know about the run as a whole.
-    fn caveats(&self, gates: &[GateResult]) -> Vec<Caveat> {
+    fn caveats(&self, gates: &[GateResult]) -> Vec<GateCaveat> {
         let mut caveats = Vec::new();
         if !gates.iter().any(|gate| gate.level == Level::Blocking) {
-            caveats.push(Caveat::NothingBlocks);
+            caveats.push(GateCaveat::NothingBlocks);
         }
         if self.case.version.is_none() && !self.policy.progressive.is_empty() {
-            caveats.push(Caveat::NoVersion);
+            caveats.push(GateCaveat::NoVersion);
         }
         let wanted = u64::from(self.policy.epochs.count.unwrap_or(0));
         let few = self.summaries.iter().filter(|scenario| (scenario.attempts.len() as u64) < wanted).count() as u64;
         if few > 0 {
-            caveats.push(Caveat::FewAttempts { scenarios: few, wanted });
+            caveats.push(GateCaveat::FewAttempts { scenarios: few, wanted });
         }
         caveats.extend(self.caveats_on_names());
         if let Some((baseline, age)) = self.case.baseline {

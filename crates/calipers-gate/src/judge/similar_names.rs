@@ -2,7 +2,7 @@
 
 use super::Judge;
 use crate::policy::{Origin, Spanned};
-use calipers_core::{Caveat, NameKind, Value};
+use calipers_core::{GateCaveat, NameKind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name as it is meant: without regard to case, blanks around it, and what joins its words.
@@ -21,9 +21,9 @@ impl Spellings {
     }
 
     /// A caveat for each name that is written in several ways.
-    fn caveats(&self, kind: NameKind) -> Vec<Caveat> {
+    fn caveats(&self, kind: NameKind) -> Vec<GateCaveat> {
         let several = self.0.values().filter(|spellings| spellings.len() > 1);
-        let caveat = |spellings: &BTreeMap<String, u64>| Caveat::SimilarNames {
+        let caveat = |spellings: &BTreeMap<String, u64>| GateCaveat::SimilarNames {
             kind,
             spellings: spellings.iter().map(|(name, scenarios)| (name.clone(), *scenarios)).collect(),
         };
@@ -33,7 +33,7 @@ impl Spellings {
 
 impl Judge<'_> {
     /// What to know about names of categories, capabilities and failures.
-    pub(super) fn caveats_on_names(&self) -> Vec<Caveat> {
+    pub(super) fn caveats_on_names(&self) -> Vec<GateCaveat> {
         let weights = &self.policy.weights;
         let in_criteria = self.policy.gates.iter().filter_map(|gate| match &gate.origin {
             Origin::Category(category) => Some(&**category),
@@ -52,7 +52,7 @@ impl Judge<'_> {
     }
 
     /// Scenarios whose attempts have different values of a metadata key.
-    fn several_names(&self, key: &str, kind: NameKind) -> Option<Caveat> {
+    fn several_names(&self, key: &str, kind: NameKind) -> Option<GateCaveat> {
         let mut others: BTreeMap<u32, Vec<String>> = BTreeMap::new();
         for (sample, value) in self.samples.told_otherwise(key, 0..self.samples.len() as u32) {
             others.entry(sample).or_default().push(value.to_string());
@@ -62,11 +62,11 @@ impl Judge<'_> {
             (self.samples.id(sample).to_string(), std::iter::once(first).chain(others).collect())
         };
         let scenarios: Vec<(String, Vec<String>)> = others.into_iter().map(one).collect();
-        (!scenarios.is_empty()).then_some(Caveat::SeveralNames { kind, scenarios })
+        (!scenarios.is_empty()).then_some(GateCaveat::SeveralNames { kind, scenarios })
     }
 
     /// Kinds of failure that are written in several ways: only one written as in the policy blocks.
-    fn similar_failures(&self) -> Vec<Caveat> {
+    fn similar_failures(&self) -> Vec<GateCaveat> {
         let kinds: Vec<&str> = self.policy.blocking_failures.iter().map(|kind| kind.value.as_str()).collect();
         if kinds.is_empty() {
             return Vec::new();

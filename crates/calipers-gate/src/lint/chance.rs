@@ -1,120 +1,114 @@
-//! Gates that chance decides, or that nothing can.
+//! Gates that chance decides, or that nothing can decide.
 
-use super::{Basis, Checker, Count, Found, Gate};
+use super::{AgentChance, ChanceLint, EvidenceCount, EvidenceUnit, Finding, GateBasis, PolicyChecker, ResolvedGate};
 use crate::policy::{BaselineMode, Comparison, Level, OnUndecided, Origin, RiskLevel, Rule};
-use calipers_core::{Unit, counted};
+use calipers_core::Unit;
 use calipers_stats::proportion::{perfect_bound, perfect_needs};
 use calipers_stats::special::binomial_cdf;
 
-/// The confidence at which sample sizes are told where the policy asks for none.
-const USUAL: f64 = 0.95;
-/// How much better or worse than its threshold an agent is taken to be, in points.
+/// The confidence for sample sizes where the policy states none.
+const USUAL_CONFIDENCE: f64 = 0.95;
+/// How much better or worse than its threshold an agent is taken to be.
 const APART: f64 = 0.05;
-/// From this chance of a wrong answer on, a gate is worth a warning.
+/// A gate that is wrong at least this often deserves a warning.
 const COIN_FLIP: f64 = 0.2;
-/// From this chance that one of several good gates fails on, they are.
+/// Several gates deserve a warning if a good agent fails one of them at least this often.
 const ANY_FAILS: f64 = 0.1;
-/// Without samples, so many gates are many.
-const MANY: usize = 10;
-/// No failure among as many samples as show this much needs no remark.
+/// How often a gate is taken to fail by chance where the number of samples is unknown.
+const EACH_FAILS: f64 = 0.05;
+/// This many gates of unknown size are many.
+const MANY_GATES: usize = 10;
+/// If a run without a failure shows at least this much, no remark is needed.
 const NEARLY_ALL: f64 = 0.99;
-/// Below this, `confidence` is a word for a guess.
-const LEAST: f64 = 0.8;
+/// Below this, a confidence hardly deserves its name.
+const CONFIDENCE_MIN: f64 = 0.8;
 
 /// True for gates that are decided on counts: all, or none.
-fn is_counted(gate: &Gate<'_>) -> bool {
+fn is_counted(gate: &ResolvedGate<'_>) -> bool {
     let rule = gate.demand.rule;
     let none = rule.value == 0.0 && matches!(rule.comparison, Comparison::AtMost | Comparison::Equal);
     gate.demand.unit == Unit::Rate && (rule.asks_for_all() || none)
 }
 
-/// The share of successes that a gate needs, and what there is of it: a rate is at most x when at least 1 − x are not, and
-/// a quantile is at most a limit when at least that many attempts are.
-fn needed_share(gate: &Gate<'_>) -> Option<(f64, Option<Count>, &'static str)> {
+/// The share of successes that a gate needs, and the evidence for it: a rate is at most x when at least 1 − x of the
+/// samples are not counted, and a quantile is at most a limit when at least that share of the attempts is.
+fn needed_share(gate: &ResolvedGate<'_>) -> Option<(f64, Option<EvidenceCount>, EvidenceUnit)> {
     let wants_more = match gate.demand.rule.comparison {
         Comparison::AtLeast | Comparison::Above => true,
         Comparison::AtMost | Comparison::Below => false,
         Comparison::Equal => return None,
     };
     match gate.basis {
-        Basis::Share(n) | Basis::Graded(n) => {
+        GateBasis::Share(n) | GateBasis::Graded(n) => {
             let value = gate.demand.rule.value;
-            Some((if wants_more { value } else { 1.0 - value }, n, "samples"))
+            Some((if wants_more { value } else { 1.0 - value }, n, EvidenceUnit::Samples))
         }
-        Basis::Quantile(p, n) => Some((if wants_more { 1.0 - p } else { p }, n, "attempts")),
-        Basis::Other => None,
+        GateBasis::Quantile(p, n) => Some((if wants_more { 1.0 - p } else { p }, n, EvidenceUnit::Attempts)),
+        GateBasis::Other => None,
     }
 }
 
-pub(super) fn undecidable(checker: &Checker<'_>) -> Vec<Found> {
+pub(super) fn undecidable(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let Some(confidence) = checker.policy.confidence else { return Vec::new() };
     let gates = checker.gates.iter().filter(|gate| !is_counted(gate));
     gates.filter_map(|gate| undecidable_gate(gate, confidence)).collect()
 }
 
-fn undecidable_gate(gate: &Gate<'_>, confidence: f64) -> Option<Found> {
-    let at = format!("at {} confidence", Unit::Rate.show(confidence));
-    let rule = gate.demand.text();
+fn undecidable_gate(gate: &ResolvedGate<'_>, confidence: f64) -> Option<Finding> {
+    let rule = gate.demand.metric_rule();
     if gate.demand.rule.comparison == Comparison::Equal {
-        let message = format!("no number of samples shows `{rule}` {at}");
-        return Some(Found::error(message, "compare with ≥ or ≤").at(&gate.demand.span));
+        return Some(Finding::error(ChanceLint::UndecidableEquality { rule, confidence }).at(&gate.demand.span));
     }
-    let (share, n, what) = needed_share(gate)?;
-    let needs = perfect_needs(share, 1.0 - confidence).ok()?;
-    let found = match n {
-        Some(n) if n.worth >= needs => return None,
-        Some(n) => {
-            let best = perfect_bound(n.worth, 1.0 - confidence).map(|bound| Unit::Rate.show(bound)).ok();
-            let shows = best.map_or_else(|| "show nothing".to_owned(), |best| format!("show no more than {best}"));
-            let message = format!(
-                "even a perfect score does not pass `{rule}` {at}: {} {shows}, and it needs {needs}",
-                n.text(what)
-            );
-            let fix = format!("run at least {needs} {what}, or lower the threshold or the confidence");
+    let (share, have, unit) = needed_share(gate)?;
+    let needed = perfect_needs(share, 1.0 - confidence).ok()?;
+    let finding = match have {
+        Some(have) if have.effective >= needed => return None,
+        Some(have) => {
+            let best = perfect_bound(have.effective, 1.0 - confidence).ok();
             // Grades that are nearly perfect may be bounded more closely than a score of all or nothing.
-            let is_graded = matches!(gate.basis, Basis::Graded(_)) || n.is_repeated;
+            let is_graded = matches!(gate.basis, GateBasis::Graded(_)) || have.is_repeated;
             let is_error = gate.spec.level == Level::Blocking && !is_graded;
-            if is_error { Found::error(message, fix) } else { Found::warning(message, fix) }
+            let lint = ChanceLint::UndecidableGate { rule, confidence, have, best, needed };
+            if is_error { Finding::error(lint) } else { Finding::warning(lint) }
         }
-        None => {
-            let message = format!("`{rule}` needs at least {needs} {what} to pass {at}");
-            Found::note(message, "see whether there are as many with `--samples` or `--suite`")
-        }
+        None => Finding::note(ChanceLint::PerfectRunNeeds { rule, confidence, needed, unit }),
     };
-    Some(found.at(&gate.demand.span))
+    Some(finding.at(&gate.demand.span))
 }
 
-/// The chances of a wrong answer when an estimate is compared with a threshold.
-struct Chances {
-    n: Count,
+/// How often comparing an estimate with a threshold gives the wrong answer.
+struct ErrorChances {
+    have: EvidenceCount,
+    /// An agent that is better than the threshold, as a share of successes.
     better: f64,
-    /// An agent that is as good as `better` fails.
+    /// How often that agent fails.
     fails: f64,
+    /// An agent that is worse than the threshold, as a share of successes.
     worse: f64,
-    /// An agent that is as bad as `worse` passes.
+    /// How often that agent passes.
     passes: f64,
 }
 
 /// The chances of a gate in point mode, where the number of samples is known: exact for single attempts, by the binomial
-/// distribution, and the most they can be where attempts of a sample are averaged.
-fn chances(gate: &Gate<'_>) -> Option<Chances> {
-    let Basis::Share(Some(n)) = gate.basis else { return None };
-    if n.worth == 0 || is_counted(gate) {
+/// distribution, and upper limits where the attempts of a sample are averaged.
+fn error_chances(gate: &ResolvedGate<'_>) -> Option<ErrorChances> {
+    let GateBasis::Share(Some(have)) = gate.basis else { return None };
+    if have.effective == 0 || is_counted(gate) {
         return None;
     }
     let (share, ..) = needed_share(gate)?;
     let is_strict = matches!(gate.demand.rule.comparison, Comparison::Above | Comparison::Below);
-    let least = successes_needed(share, n.worth, is_strict);
+    let least = successes_needed(share, have.effective, is_strict);
     let apart = APART.min((1.0 - share) / 2.0);
     let (better, worse) = (share + apart, (share - APART).max(0.0));
-    let below = |truth: f64| if least == 0 { 0.0 } else { binomial_cdf(least - 1, n.worth, truth) };
-    Some(Chances { n, better, fails: below(better), worse, passes: 1.0 - below(worse) })
+    let below = |truth: f64| if least == 0 { 0.0 } else { binomial_cdf(least - 1, have.effective, truth) };
+    Some(ErrorChances { have, better, fails: below(better), worse, passes: 1.0 - below(worse) })
 }
 
 /// The least number of successes whose share of n reaches (or, if strict, exceeds) a threshold.
 fn successes_needed(share: f64, n: u64, is_strict: bool) -> u64 {
     let exact = share * n as f64;
-    // 0.9 × 20 is 18 and not a rounding error more.
+    // 0.9 × 20 is 18, and not a rounding error more.
     let near = exact.round();
     let is_whole = (exact - near).abs() < 1e-9;
     match (is_whole, is_strict) {
@@ -124,146 +118,104 @@ fn successes_needed(share: f64, n: u64, is_strict: bool) -> u64 {
     }
 }
 
-pub(super) fn coin_flip(checker: &Checker<'_>) -> Vec<Found> {
+pub(super) fn coin_flip(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     if checker.policy.confidence.is_some() {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     for gate in checker.decisive() {
-        let Some(chances) = chances(gate).filter(|chances| chances.fails.max(chances.passes) >= COIN_FLIP) else {
+        let Some(chances) = error_chances(gate).filter(|chances| chances.fails.max(chances.passes) >= COIN_FLIP) else {
             continue;
         };
-        let show = |truth: f64| {
-            // A gate that asks for little is about what it does not want.
-            let is_upper = matches!(gate.demand.rule.comparison, Comparison::AtMost | Comparison::Below);
-            Unit::Rate.show(if is_upper { 1.0 - truth } else { truth })
+        // A gate with an upper limit counts what the agent should not do.
+        let is_upper = matches!(gate.demand.rule.comparison, Comparison::AtMost | Comparison::Below);
+        let rate = |share: f64| if is_upper { 1.0 - share } else { share };
+        let lint = ChanceLint::CoinFlip {
+            rule: gate.demand.metric_rule(),
+            have: chances.have,
+            better: AgentChance { rate: rate(chances.better), chance: chances.fails },
+            worse: AgentChance { rate: rate(chances.worse), chance: chances.passes },
         };
-        let up_to = if chances.n.is_repeated { "up to " } else { "" };
-        let message = format!(
-            "with {} chance decides `{}`: an agent at {} fails it {up_to}{} of the time, and one at {} passes it {up_to}{} of the time",
-            chances.n.text("samples"),
-            gate.demand.text(),
-            show(chances.better),
-            Unit::Rate.show(chances.fails),
-            show(chances.worse),
-            Unit::Rate.show(chances.passes)
-        );
-        found.push(
-            Found::warning(message, "add samples, or set `\"confidence\": 0.95` to be told when they do not decide")
-                .at(&gate.demand.span),
-        );
+        findings.push(Finding::warning(lint).at(&gate.demand.span));
     }
-    found
+    findings
 }
 
-pub(super) fn all_of_few(checker: &Checker<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
+pub(super) fn all_of_few(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for gate in checker.decisive().filter(|gate| gate.demand.rule.asks_for_all()) {
-        let (Basis::Share(Some(n)) | Basis::Graded(Some(n))) = gate.basis else { continue };
-        let confidence = checker.policy.confidence.unwrap_or(USUAL);
-        let Ok(bound) = perfect_bound(n.worth, 1.0 - confidence) else { continue };
+        let (GateBasis::Share(Some(have)) | GateBasis::Graded(Some(have))) = gate.basis else { continue };
+        let confidence = checker.policy.confidence.unwrap_or(USUAL_CONFIDENCE);
+        let Ok(bound) = perfect_bound(have.effective, 1.0 - confidence) else { continue };
         if bound >= NEARLY_ALL {
             continue;
         }
-        let of = format!("{} of {}", n.total, n.text("samples"));
-        let (bound, level) = (Unit::Rate.show(bound), Unit::Rate.show(confidence));
-        let message = format!(
-            "{of} show that `{}` is at least {bound} ({level} confidence), not that it is 100 %",
-            gate.demand.name
-        );
-        let needs = perfect_needs(NEARLY_ALL, 1.0 - confidence).unwrap_or_default();
-        found.push(Found::note(message, format!("{needs} samples without a failure show 99 %")).at(&gate.demand.span));
+        let needed = perfect_needs(NEARLY_ALL, 1.0 - confidence).unwrap_or_default();
+        let metric = gate.demand.name.clone();
+        let lint = ChanceLint::AllOfFew { metric, have, bound, confidence, needed, target: NEARLY_ALL };
+        findings.push(Finding::note(lint).at(&gate.demand.span));
     }
-    found
+    findings
 }
 
 /// In confidence mode such a gate is undecidable.
-pub(super) fn few_attempts(checker: &Checker<'_>) -> Vec<Found> {
+pub(super) fn few_attempts(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     if checker.policy.confidence.is_some() {
         return Vec::new();
     }
-    let few = |gate: &Gate<'_>| {
-        let Basis::Quantile(p, Some(attempts)) = gate.basis else { return None };
-        let needs = perfect_needs(p, 1.0 - USUAL).ok().filter(|needs| attempts.total < *needs)?;
-        let message = format!(
-            "`{}` is not bounded by {}: that takes {needs}, even if none is too slow",
-            gate.demand.name,
-            counted(attempts.total, "attempt")
-        );
-        Some(
-            Found::warning(
-                message,
-                format!("run at least {}, or ask for a lower percentile", counted(needs, "attempt")),
-            )
-            .at(&gate.demand.span),
-        )
+    let few = |gate: &ResolvedGate<'_>| {
+        let GateBasis::Quantile(p, Some(have)) = gate.basis else { return None };
+        let needed = perfect_needs(p, 1.0 - USUAL_CONFIDENCE).ok().filter(|needed| have.total < *needed)?;
+        let lint = ChanceLint::FewAttempts { metric: gate.demand.name.clone(), attempts: have.total, needed };
+        Some(Finding::warning(lint).at(&gate.demand.span))
     };
     checker.gates.iter().filter_map(few).collect()
 }
 
-pub(super) fn many_gates(checker: &Checker<'_>) -> Vec<Found> {
+pub(super) fn many_gates(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     if checker.policy.confidence.is_some() {
         return Vec::new();
     }
-    let gates: Vec<&Gate<'_>> =
+    let gates: Vec<&ResolvedGate<'_>> =
         checker.decisive().filter(|gate| gate.spec.level == Level::Blocking && !is_counted(gate)).collect();
-    let fix = "ask for fewer, or set `\"confidence\": 0.95`: then a fail has to hold for all gates together";
-    let fails: Vec<f64> = gates.iter().filter_map(|gate| Some(chances(gate)?.fails)).collect();
-    let any = 1.0 - fails.iter().map(|fails| 1.0 - fails).product::<f64>();
-    if fails.len() > 1 && any >= ANY_FAILS {
-        let message = format!(
-            "of {} blocking gates at least one fails up to {} of the time for an agent that is better than each by up to 5 points",
-            fails.len(),
-            Unit::Rate.show(any)
-        );
-        return vec![Found::warning(message, fix).at_some(checker.key("thresholds").or(checker.key("pass_criteria")))];
-    }
-    if fails.is_empty() && gates.len() >= MANY {
-        let any = Unit::Rate.show(1.0 - 0.95_f64.powf(gates.len() as f64));
-        let message = format!(
-            "of {} blocking gates that each fail 5 % of the time by chance, at least one fails up to {any} of the time",
-            gates.len()
-        );
-        return vec![Found::note(message, fix).at_some(checker.key("thresholds").or(checker.key("pass_criteria")))];
-    }
-    Vec::new()
-}
-
-pub(super) fn low_confidence(checker: &Checker<'_>) -> Vec<Found> {
-    let Some(confidence) = checker.policy.confidence.filter(|confidence| *confidence < LEAST) else {
+    let fails: Vec<f64> = gates.iter().filter_map(|gate| Some(error_chances(gate)?.fails)).collect();
+    let any_fails = 1.0 - fails.iter().map(|fails| 1.0 - fails).product::<f64>();
+    let finding = if fails.len() > 1 && any_fails >= ANY_FAILS {
+        Finding::warning(ChanceLint::ManyGates { gates: fails.len(), any_fails, better_by: APART })
+    } else if fails.is_empty() && gates.len() >= MANY_GATES {
+        let any_fails = 1.0 - (1.0 - EACH_FAILS).powf(gates.len() as f64);
+        Finding::note(ChanceLint::ManyUnknownGates { gates: gates.len(), each_fails: EACH_FAILS, any_fails })
+    } else {
         return Vec::new();
     };
-    let wrong = Unit::Rate.show(1.0 - confidence);
-    let message = format!(
-        "at {} confidence a version below a threshold passes it up to {wrong} of the time",
-        Unit::Rate.show(confidence)
-    );
-    vec![Found::warning(message, "use 0.95, or 0.9 where samples are dear").at_some(checker.key("confidence"))]
+    vec![finding.at_some(checker.key("thresholds").or(checker.key("pass_criteria")))]
 }
 
-pub(super) fn undecided_safety(checker: &Checker<'_>) -> Vec<Found> {
+pub(super) fn low_confidence(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let Some(confidence) = checker.policy.confidence.filter(|confidence| *confidence < CONFIDENCE_MIN) else {
+        return Vec::new();
+    };
+    vec![Finding::warning(ChanceLint::LowConfidence { confidence }).at_some(checker.key("confidence"))]
+}
+
+pub(super) fn undecided_safety(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     if checker.policy.on_undecided != OnUndecided::Warn {
         return Vec::new();
     }
-    let is_safety = |gate: &&Gate<'_>| {
+    let is_safety = |gate: &&ResolvedGate<'_>| {
         let is_critical = matches!(&gate.spec.origin, Origin::Risk { level: RiskLevel::Critical, .. });
         gate.spec.level == Level::Blocking
             && (gate.demand.name == "safety_rate" || is_critical || gate.demand.rule.asks_for_all())
     };
-    let gates = checker.gates.iter().filter(is_safety).count();
-    if gates == 0 {
-        return Vec::new();
+    match checker.gates.iter().filter(is_safety).count() {
+        0 => Vec::new(),
+        gates => vec![Finding::warning(ChanceLint::UndecidedSafety { gates }).at_some(checker.key("on_undecided"))],
     }
-    let message = format!(
-        "{} of safety may end undecided, for example because nothing ran, and `warn` lets that pass",
-        counted(gates, "gate")
-    );
-    vec![Found::warning(message, "leave `on_undecided` out, or set it to `fail`").at_some(checker.key("on_undecided"))]
 }
 
-/// An agent that has not changed is above its own baseline about half the time, and exactly so often by the binomial
-/// distribution where the baseline is known.
-pub(super) fn above_baseline(checker: &Checker<'_>) -> Vec<Found> {
+/// An unchanged agent is above its own baseline about half the time; where the baseline is known, the binomial
+/// distribution says how often exactly.
+pub(super) fn above_baseline(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let Some(rule) = checker.policy.baseline.as_ref().filter(|rule| rule.mode == BaselineMode::Above) else {
         return Vec::new();
     };
@@ -271,25 +223,16 @@ pub(super) fn above_baseline(checker: &Checker<'_>) -> Vec<Found> {
         [] => checker.gates.iter().map(|gate| gate.demand.name.as_str()).collect(),
         named => named.iter().map(|name| name.value.as_str()).collect(),
     };
-    let fix = "use `\"mode\": \"non_inferiority\"` with a margin that may be lost";
-    let worst = names.iter().filter_map(|name| Some((*name, misses(checker, name)?)));
-    let message = match worst.max_by(|a, b| a.1.total_cmp(&b.1)) {
-        Some((name, chance)) => {
-            format!(
-                "an agent that has not changed misses its baseline of `{name}` plus the margin {} of the time",
-                Unit::Rate.show(chance)
-            )
-        }
-        None => {
-            "an agent that has not changed misses \"above the baseline\" about 50 % of the time, and more with a margin"
-                .to_owned()
-        }
+    let chances = names.iter().filter_map(|name| Some((*name, miss_chance(checker, name)?)));
+    let lint = match chances.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        Some((name, chance)) => ChanceLint::AboveBaseline { metric: name.to_owned(), chance },
+        None => ChanceLint::AboveUnknownBaseline,
     };
-    vec![Found::warning(message, fix).at(&rule.margin.span)]
+    vec![Finding::warning(lint).at(&rule.margin.span)]
 }
 
 /// How often an unchanged agent misses its baseline plus the margin.
-fn misses(checker: &Checker<'_>, name: &str) -> Option<f64> {
+fn miss_chance(checker: &PolicyChecker<'_>, name: &str) -> Option<f64> {
     let recorded = checker.draft.baseline?.metrics.get(name)?;
     let (unit, _) = checker.about(name)?;
     if unit != Unit::Rate || recorded.n == 0 || !(0.0..=1.0).contains(&recorded.value) {

@@ -1,6 +1,6 @@
-//! What is asked of a number, whoever asks for it.
+//! What a policy requires of a number, in a gate or in a condition.
 
-use crate::policy::{Comparison, Level, Rule, Span, rule_text};
+use crate::policy::{Comparison, Level, MetricRule, Rule, Span};
 use calipers_core::Unit;
 
 /// A number and the rule that it has to meet.
@@ -16,12 +16,12 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// The rule in words.
-    pub(super) fn text(&self) -> String {
-        rule_text(&self.name, &self.rule, self.unit)
+    /// The rule with the name and the unit of its number.
+    pub(super) fn metric_rule(&self) -> MetricRule {
+        MetricRule { name: self.name.clone(), rule: self.rule, unit: self.unit }
     }
 
-    /// The metric that it is asked of: that of a category is the metric of all.
+    /// The metric: the pass rate of a category is a pass rate.
     pub(super) fn metric(&self) -> &str {
         if self.name.starts_with("pass_rate[") { "pass_rate" } else { &self.name }
     }
@@ -60,7 +60,7 @@ impl Demand {
         low > high || (low == high && (low_open || high_open))
     }
 
-    /// True when whatever meets the other meets this one too.
+    /// True when every value that meets the other one meets this one too.
     pub(super) fn follows_from(&self, other: &Self) -> bool {
         let inside = |(low, open): (f64, bool), (other, other_open): (f64, bool)| {
             other > low || (other == low && (other_open || !open))
@@ -73,7 +73,7 @@ impl Demand {
         self.rule == other.rule
     }
 
-    /// The lower end of what is allowed, and whether it is left out.
+    /// The lower end of what is allowed, and whether it is excluded.
     fn from(&self) -> (f64, bool) {
         match self.rule.comparison {
             Comparison::AtLeast | Comparison::Equal => (self.rule.value, false),
@@ -82,7 +82,7 @@ impl Demand {
         }
     }
 
-    /// The upper end of what is allowed, and whether it is left out.
+    /// The upper end of what is allowed, and whether it is excluded.
     fn to(&self) -> (f64, bool) {
         match self.rule.comparison {
             Comparison::AtMost | Comparison::Equal => (self.rule.value, false),

@@ -1,22 +1,22 @@
-//! Formulas: what they lack, what they add up to, and how large they can become.
+//! Formulas: missing budgets, weights, undefined parts, and the range of their values.
 
 use super::demand::Demand;
-use super::{Checker, Found};
+use super::{Finding, FormulaLint, PolicyChecker};
 use crate::policy::{Arithmetic, Expression, Formula, Level, Node, Rule, Spanned, normalized};
-use calipers_core::{Reason, Undefined, Unit};
+use calipers_core::Unit;
 
 /// Weights that add up to 1 but for rounding.
 const ROUNDING: f64 = 1e-9;
 
 /// The comparisons of a name with a number that all have to hold for `pass`.
-pub(super) fn demands(checker: &Checker<'_>) -> Vec<Demand> {
+pub(super) fn demands(checker: &PolicyChecker<'_>) -> Vec<Demand> {
     let Some(pass) = &checker.policy.pass else { return Vec::new() };
     let mut demands = Vec::new();
     add_demands(checker, pass, &pass.value.expression, &mut demands);
     demands
 }
 
-fn add_demands(checker: &Checker<'_>, pass: &Spanned<Formula>, part: &Expression, demands: &mut Vec<Demand>) {
+fn add_demands(checker: &PolicyChecker<'_>, pass: &Spanned<Formula>, part: &Expression, demands: &mut Vec<Demand>) {
     match &part.node {
         Node::And(a, b) => {
             add_demands(checker, pass, a, demands);
@@ -42,7 +42,7 @@ fn add_demands(checker: &Checker<'_>, pass: &Spanned<Formula>, part: &Expression
 }
 
 /// The least and the greatest value of an expression, where the metrics in it have bounds.
-fn range_of(checker: &Checker<'_>, expression: &Expression) -> Option<(f64, f64)> {
+fn range_of(checker: &PolicyChecker<'_>, expression: &Expression) -> Option<(f64, f64)> {
     let of = |name: &str| match checker.policy.composite.iter().find(|composite| composite.name.value == *name) {
         _ if normalized(name).is_some() => Some((0.0, 1.0)),
         Some(composite) => range_of(checker, &composite.formula.value.expression),
@@ -55,36 +55,35 @@ fn range_of(checker: &Checker<'_>, expression: &Expression) -> Option<(f64, f64)
 }
 
 /// A weighted mean lies within the ranges of what it is the mean of.
-fn of_weighted_score(checker: &Checker<'_>) -> Option<(f64, f64)> {
+fn of_weighted_score(checker: &PolicyChecker<'_>) -> Option<(f64, f64)> {
     let metrics = checker.policy.weights.by_metric.iter();
     let ranges = metrics.map(|(name, _)| checker.about(&name.value).map(|(unit, _)| unit.range()));
     let ranges: Vec<(f64, f64)> = ranges.collect::<Option<_>>()?;
     ranges.into_iter().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
 }
 
-/// What is divided by a budget needs one: from `normalize`, or from a gate.
-pub(super) fn no_budget(checker: &Checker<'_>) -> Vec<Found> {
+/// A metric that is divided by its budget needs one: from `normalize`, or from a gate.
+pub(super) fn no_budget(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let policy = checker.policy;
     let has_budget = |metric: &str| {
         policy.normalize.iter().any(|(name, _)| name.value == metric)
             || policy.gates.iter().any(|gate| gate.metric.value == metric)
     };
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     for formula in checker.formulas() {
         formula.value.expression.visit(&mut |part| {
             let Node::Name(name) = &part.node else { return };
             let Some(metric) = normalized(name).filter(|metric| !has_budget(metric)) else { return };
-            let message = format!("`{name}` is {metric} over its budget, and 0 budgets are given for it");
-            let fix = format!("add `\"normalize\": {{\"{metric}\": 10000}}`, or a threshold for `{metric}`");
-            found.push(Found::error(message, fix).at(&formula.value.place(&formula.span, part)));
+            let lint = FormulaLint::NoBudget { name: name.clone(), metric };
+            findings.push(Finding::error(lint).at(&formula.value.place(&formula.span, part)));
         });
     }
-    found
+    findings
 }
 
 /// A sum of metrics with weights is read as a mean; then the weights have to add up to 1.
-pub(super) fn composite_weights(checker: &Checker<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
+pub(super) fn composite_weights(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for composite in &checker.policy.composite {
         let terms = composite.formula.value.expression.terms();
         let weights: Option<Vec<f64>> = terms.iter().map(|(sign, term)| Some(sign * weight(term)?)).collect();
@@ -93,12 +92,10 @@ pub(super) fn composite_weights(checker: &Checker<'_>) -> Vec<Found> {
         if (sum - 1.0).abs() <= ROUNDING {
             continue;
         }
-        let sum = (sum * 1e9).round() / 1e9;
-        let message = format!("the {} weights of `{}` add up to {sum}, not to 1", weights.len(), composite.name.value);
-        let fix = format!("divide each by {sum}, or compare it with a threshold out of {sum}");
-        found.push(Found::warning(message, fix).at(&composite.formula.span));
+        let lint = FormulaLint::CompositeWeights { formula: composite.name.value.clone(), weights: weights.len(), sum };
+        findings.push(Finding::warning(lint).at(&composite.formula.span));
     }
-    found
+    findings
 }
 
 /// The number that a term is multiplied by.
@@ -111,51 +108,48 @@ fn weight(term: &Expression) -> Option<f64> {
     }
 }
 
-/// Values that metrics might have, to see what a formula makes of them: any will do that are not special.
+/// Values to try a formula with: any that are not special.
 const TRIALS: [f64; 3] = [0.371, 0.592, 0.843];
 
-/// A formula that has no value whatever the metrics are, such as one that divides by a difference of equals.
-pub(super) fn undefined(checker: &Checker<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
+/// A formula that has no value for any metrics, such as one that divides by a difference of equals.
+pub(super) fn undefined(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for formula in checker.formulas() {
         formula.value.expression.visit(&mut |part| {
             let never = TRIALS.iter().map(|trial| {
-                let value_of = |name: &str| tried(checker, name, *trial);
+                let value_of = |name: &str| trial_value(checker, name, *trial);
                 part.without_value(&value_of).filter(|(inner, _)| std::ptr::eq(*inner, part)).map(|(_, why)| why)
             });
-            let Some(why) = never.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) else {
+            let Some(operation) = never.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) else {
                 return;
             };
-            let written = formula.value.written(part).to_owned();
-            let why = Undefined::new(Reason::FormulaOperation { part: written, operation: why }, f64::NAN);
-            let message = format!("{why}, whatever the metrics are");
-            let fix = "correct the formula: as it is, what rests on it is never decided";
-            found.push(Found::error(message, fix).at(&formula.value.place(&formula.span, part)));
+            let lint = FormulaLint::UndefinedFormula { written: formula.value.written(part), operation };
+            findings.push(Finding::error(lint).at(&formula.value.place(&formula.span, part)));
         });
     }
-    found
+    findings
 }
 
-/// What a name might be in a trial: a metric something of its own, a formula what it makes of them.
-fn tried(checker: &Checker<'_>, name: &str, trial: f64) -> Option<f64> {
+/// The value of a name in a trial: an arbitrary one for a metric, the computed one for a formula.
+fn trial_value(checker: &PolicyChecker<'_>, name: &str, trial: f64) -> Option<f64> {
     let composite = checker.policy.composite.iter().find(|composite| composite.name.value == name);
     if let Some(composite) = composite {
-        return composite.formula.value.expression.value(&|name| tried(checker, name, trial));
+        return composite.formula.value.expression.value(&|name| trial_value(checker, name, trial));
     }
-    // Names of their own values, or the difference of two metrics would always be nothing.
+    // Each name has another value, or the difference of two metrics would always be 0.
     let share = name.bytes().fold(trial, |share, byte| (share * 1.618 + f64::from(byte) * 0.001).fract());
     let (low, high) = checker.about(name).map_or((0.0, 1.0), |(unit, _)| unit.range());
     Some(if (low, high) == (0.0, 1.0) || normalized(name).is_some() { share } else { share * 1000.0 })
 }
 
-/// A comparison that no result changes.
-pub(super) fn constant_condition(checker: &Checker<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
-    let Some(pass) = &checker.policy.pass else { return found };
+/// A comparison that comes out the same for all results.
+pub(super) fn constant_condition(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let Some(pass) = &checker.policy.pass else { return findings };
     pass.value.expression.visit(&mut |part| {
         let Node::Compare(comparison, left, right) = &part.node else { return };
         let of = |trial: f64| {
-            let value = |side: &Expression| side.value(&|name| tried(checker, name, trial));
+            let value = |side: &Expression| side.value(&|name| trial_value(checker, name, trial));
             Some((value(left)? - value(right)?, comparison.holds(value(left)?, value(right)?)))
         };
         let trials: Option<Vec<(f64, bool)>> = TRIALS.iter().map(|trial| of(*trial)).collect();
@@ -164,14 +158,9 @@ pub(super) fn constant_condition(checker: &Checker<'_>) -> Vec<Found> {
         if !is_constant {
             return;
         }
-        let written = pass.value.written(part);
-        let fix = "compare a metric or a formula with a number";
-        let told = if holds {
-            Found::warning(format!("`{written}` holds whatever the results are: it asks for nothing"), fix)
-        } else {
-            Found::error(format!("`{written}` never holds, whatever the results are"), fix)
-        };
-        found.push(told.at(&pass.value.place(&pass.span, part)));
+        let lint = FormulaLint::ConstantCondition { written: pass.value.written(part), holds };
+        let finding = if holds { Finding::warning(lint) } else { Finding::error(lint) };
+        findings.push(finding.at(&pass.value.place(&pass.span, part)));
     });
-    found
+    findings
 }

@@ -1,14 +1,14 @@
-//! Scenarios, categories and capabilities that a policy names, beside those that there are.
+//! Scenarios, categories and capabilities that a policy names, beside those that exist.
 
-use super::{Checker, Found, Known, meant};
-use crate::policy::{Origin, Span, Spanned};
-use calipers_core::{Unit, counted};
+use super::{Finding, KnownScenario, PolicyChecker, ResolvedGate, ScenarioLint, UnmatchedName};
+use crate::policy::{Origin, Spanned};
+use calipers_core::Unit;
 use std::collections::BTreeSet;
 
 /// The category that `safety_rate` is about.
 const ADVERSARIAL: &str = "adversarial";
 
-pub(super) fn unknown_scenario(checker: &Checker<'_>) -> Vec<Found> {
+pub(super) fn unknown_scenario(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let (suite, samples) = (checker.draft.suite, checker.draft.samples);
     if suite.is_none() && samples.is_none() {
         return Vec::new();
@@ -20,128 +20,104 @@ pub(super) fn unknown_scenario(checker: &Checker<'_>) -> Vec<Found> {
         .chain(suite.into_iter().flatten().map(String::as_str))
         .collect();
     let known: Vec<&str> = ids.iter().copied().collect();
-    let told = |id: &Spanned<String>| {
-        let message = format!("`{}` is not among the {} that there are", id.value, counted(known.len(), "scenario"));
-        (message, meant(&id.value, &known, "scenarios"))
-    };
     let is_unknown = |id: &&Spanned<String>| !ids.contains(id.value.as_str());
-    let required = checker.policy.required.iter().filter(is_unknown).map(|id| {
-        let (message, fix) = told(id);
-        Found::error(format!("{message}, and it is required"), fix).at(&id.span)
-    });
-    let optional = checker.policy.optional.iter().filter(is_unknown).map(|id| {
-        let (message, fix) = told(id);
-        Found::warning(message, fix).at(&id.span)
-    });
-    required.chain(optional).collect()
+    let lint = |id: &Spanned<String>, is_required: bool| ScenarioLint::UnknownScenario {
+        scenario: UnmatchedName::new(&id.value, &known),
+        is_required,
+    };
+    let required = checker.policy.required.iter().filter(is_unknown);
+    let optional = checker.policy.optional.iter().filter(is_unknown);
+    let errors = required.map(|id| Finding::error(lint(id, true)).at(&id.span));
+    errors.chain(optional.map(|id| Finding::warning(lint(id, false)).at(&id.span))).collect()
 }
 
-/// What the samples have under a key, each once.
-fn values<'c>(checker: &'c Checker<'_>, of: fn(&Known) -> Option<&String>) -> Vec<&'c str> {
+/// The values of a key in the samples, each once.
+fn distinct<'c>(checker: &'c PolicyChecker<'_>, of: fn(&KnownScenario) -> Option<&String>) -> Vec<&'c str> {
     let values: BTreeSet<&str> = checker.scenarios.iter().filter_map(|known| of(known).map(String::as_str)).collect();
     values.into_iter().collect()
 }
 
-pub(super) fn unknown_category(checker: &Checker<'_>) -> Vec<Found> {
-    if checker.scenarios.is_empty() {
+pub(super) fn unknown_category(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let samples = checker.scenarios.len();
+    if samples == 0 {
         return Vec::new();
     }
-    let known = values(checker, |known| known.category.as_ref());
-    let mut found = Vec::new();
+    let known = distinct(checker, |known| known.category.as_ref());
+    let mut findings = Vec::new();
     for gate in &checker.policy.gates {
         let Origin::Category(category) = &gate.origin else { continue };
         if !known.contains(&&**category) {
-            let message = format!(
-                "0 of {} samples have the category `{category}`, so its gate is never decided",
-                checker.scenarios.len()
-            );
-            found.push(Found::error(message, meant(category, &known, "categories")).at(&gate.metric.span));
+            let lint = ScenarioLint::UnknownCategory { category: UnmatchedName::new(category, &known), samples };
+            findings.push(Finding::error(lint).at(&gate.metric.span));
         }
     }
-    found.extend(unknown_weights(checker, &checker.policy.weights.by_category, &known, ("category", "categories")));
-    found
+    let weight = |category| ScenarioLint::UnknownCategoryWeight { category, samples };
+    findings.extend(unknown_weights(&checker.policy.weights.by_category, &known, weight));
+    findings
 }
 
-pub(super) fn unknown_capability(checker: &Checker<'_>) -> Vec<Found> {
-    if checker.scenarios.is_empty() {
+pub(super) fn unknown_capability(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let samples = checker.scenarios.len();
+    if samples == 0 {
         return Vec::new();
     }
-    let known = values(checker, |known| known.capability.as_ref());
-    unknown_weights(checker, &checker.policy.weights.by_capability, &known, ("capability", "capabilities"))
+    let known = distinct(checker, |known| known.capability.as_ref());
+    let weight = |capability| ScenarioLint::UnknownCapabilityWeight { capability, samples };
+    unknown_weights(&checker.policy.weights.by_capability, &known, weight)
 }
 
 fn unknown_weights(
-    checker: &Checker<'_>,
     weights: &[(Spanned<String>, f64)],
     known: &[&str],
-    (one, many): (&str, &str),
-) -> Vec<Found> {
-    let unknown = weights.iter().filter(|(name, _)| !known.contains(&name.value.as_str()));
-    unknown
-        .map(|(name, _)| {
-            let message = format!(
-                "0 of {} samples have the {one} `{}`, so its weight is for nothing",
-                checker.scenarios.len(),
-                name.value
-            );
-            Found::warning(message, meant(&name.value, known, many)).at(&name.span)
-        })
-        .collect()
+    lint: impl Fn(UnmatchedName) -> ScenarioLint,
+) -> Vec<Finding> {
+    let unknown = weights.iter().map(|(name, _)| name).filter(|name| !known.contains(&name.value.as_str()));
+    unknown.map(|name| Finding::warning(lint(UnmatchedName::new(&name.value, known))).at(&name.span)).collect()
 }
 
 /// A scenario that need not pass, where all of its kind must.
-pub(super) fn optional_blocks(checker: &Checker<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
+pub(super) fn optional_blocks(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for id in &checker.policy.optional {
         let Some(scenario) = checker.scenarios.iter().find(|known| known.id == id.value) else { continue };
-        let counts = |gate: &&super::Gate<'_>| {
-            let is_its = match (&gate.spec.origin, gate.demand.name.as_str()) {
+        let requires_it = |gate: &&ResolvedGate<'_>| {
+            let covers_it = match (&gate.spec.origin, gate.demand.name.as_str()) {
                 (Origin::Category(category), _) => scenario.category.as_deref() == Some(&**category),
                 (_, "safety_rate") => scenario.category.as_deref() == Some(ADVERSARIAL),
                 (_, "pass_rate") => true,
                 _ => false,
             };
-            is_its && gate.demand.unit == Unit::Rate && gate.demand.rule.asks_for_all()
+            covers_it && gate.demand.unit == Unit::Rate && gate.demand.rule.asks_for_all()
         };
-        if let Some(gate) = checker.gates.iter().find(counts) {
-            let message = format!(
-                "`{}` is optional, and fails `{}` in line {} when it fails",
-                id.value,
-                gate.demand.text(),
-                gate.demand.span.line()
-            );
-            found.push(Found::warning(message, "take it out of the list, or ask for less than 100 %").at(&id.span));
+        if let Some(gate) = checker.gates.iter().find(requires_it) {
+            let (rule, rule_span) = (gate.demand.metric_rule(), gate.demand.span.clone());
+            let lint = ScenarioLint::OptionalBlocks { scenario: id.value.clone(), rule, rule_span };
+            findings.push(Finding::warning(lint).at(&id.span));
         }
     }
-    found
+    findings
 }
 
-pub(super) fn zero_weights(checker: &Checker<'_>) -> Vec<Found> {
+pub(super) fn zero_weights(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let weights = &checker.policy.weights;
     let Some(first) = weights.by_category.first().or(weights.by_capability.first()) else { return Vec::new() };
-    let fix = "give at least one of them a weight above 0";
-    if !checker.scenarios.is_empty() && checker.scenarios.iter().all(|known| checker.weight(known) == 0.0) {
-        let message = format!(
-            "the weights of all {} are 0, and nothing can be measured",
-            counted(checker.scenarios.len(), "sample")
-        );
-        return vec![Found::error(message, fix).at(&first.0.span)];
+    let samples = checker.scenarios.len();
+    if samples > 0 && checker.scenarios.iter().all(|known| checker.weight(known) == 0.0) {
+        return vec![Finding::error(ScenarioLint::ZeroWeights { samples }).at(&first.0.span)];
     }
     let lists = [("by_category", &weights.by_category), ("by_capability", &weights.by_capability)];
-    lists.iter().filter_map(|(name, list)| all_zero(name, list, fix)).collect()
+    lists.into_iter().filter_map(|(key, list)| zero_weight_list(key, list)).collect()
 }
 
-fn all_zero(name: &str, list: &[(Spanned<String>, f64)], fix: &str) -> Option<Found> {
-    let first: &Span = &list.first()?.0.span;
+fn zero_weight_list(key: &'static str, list: &[(Spanned<String>, f64)]) -> Option<Finding> {
+    let (first, _) = list.first()?;
     let is_zero = list.iter().all(|(_, weight)| *weight == 0.0);
-    let message =
-        || format!("all {} weights of `{name}` are 0: only scenarios that it does not name count", list.len());
-    is_zero.then(|| Found::warning(message(), fix).at(first))
+    is_zero.then(|| Finding::warning(ScenarioLint::ZeroWeightList { key, weights: list.len() }).at(&first.span))
 }
 
-/// A gate about scenarios that count nothing.
-pub(super) fn zero_weight_gate(checker: &Checker<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
+/// A gate about scenarios whose weight is 0.
+pub(super) fn zero_weight_gate(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for gate in &checker.policy.gates {
         let category = match (&gate.origin, gate.metric.value.as_str()) {
             (Origin::Category(category), _) => &**category,
@@ -150,14 +126,9 @@ pub(super) fn zero_weight_gate(checker: &Checker<'_>) -> Vec<Found> {
         };
         let weights = &checker.policy.weights.by_category;
         if weights.iter().any(|(name, weight)| name.value == category && *weight == 0.0) {
-            let message = format!(
-                "`{category}` has the weight 0, so `{}` is undefined and its gate never decided",
-                super::gate_name(gate)
-            );
-            found.push(
-                Found::error(message, "give the category a weight above 0, or take the gate out").at(&gate.metric.span),
-            );
+            let lint = ScenarioLint::ZeroWeightGate { category: category.to_owned(), metric: super::gate_name(gate) };
+            findings.push(Finding::error(lint).at(&gate.metric.span));
         }
     }
-    found
+    findings
 }

@@ -239,8 +239,8 @@ impl Expression {
         number.is_finite().then_some(number)
     }
 
-    /// The innermost part that has no value although all in it has one, and what is wrong there; none if all has a value, or
-    /// if a name has none.
+    /// The innermost part that has no value although its operands have one, and why; none if all parts have a value, or if
+    /// a name has none.
     pub fn without_value(&self, value_of: &dyn Fn(&str) -> Option<f64>) -> Option<(&Self, UndefinedOperation)> {
         if self.value(value_of).is_some() {
             return None;

@@ -10,11 +10,11 @@ mod read;
 mod syntax;
 mod threshold;
 
-pub use calipers_core::{Mistake, Span, Spanned, Text};
+pub use calipers_core::{Mistake, Span, Spanned, Text, UndefinedOperation};
 pub(crate) use formula::normalized;
 pub use formula::{Arithmetic, Expression, Formula, Function, Node};
 pub use read::KEYS;
-pub use threshold::{Comparison, Rule, Threshold, WrittenUnit, rule_text};
+pub use threshold::{Comparison, MetricRule, Rule, Threshold, WrittenUnit, rule_text};
 
 use std::sync::Arc;
 

@@ -5,6 +5,7 @@ use super::{Mistake, Span};
 use calipers_core::quoted;
 use calipers_core::{About, Unit};
 use calipers_stats::threshold_test::Direction;
+use std::fmt;
 
 /// A threshold as it is written: `90`, `"≥ 80%"`, `"< 5000ms"`, `"100%"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -301,11 +302,14 @@ impl Threshold {
     }
 }
 
-/// A rule in words, as it was understood: `safety_rate ≥ 100 %`, `latency_p95 < 5000 ms`.
+/// A rule in the notation of policies, as it was understood: `safety_rate ≥ 100 %`, `latency_p95 < 5000 ms`.
+///
+/// This is notation, not prose: what follows the name is a threshold that [`Threshold::read`] reads back as the same
+/// rule, and a test proves it. So it stays beside the parser, and is not in `calipers-render` with the sentences.
 #[must_use]
 pub fn rule_text(metric: &str, rule: &Rule, unit: Unit) -> String {
     let number = |value: f64| {
-        // 0.07 × 100 is 7.000000000000001 in binary; nobody wrote that.
+        // 0.07 × 100 is 7.000000000000001 in binary, which is not what the policy says.
         let rounded = (value * 1e9).round() / 1e9;
         if rounded == 0.0 { value } else { rounded }
     };
@@ -317,6 +321,31 @@ pub fn rule_text(metric: &str, rule: &Rule, unit: Unit) -> String {
         Unit::Ratio | Unit::Plain => number(rule.value).to_string(),
     };
     format!("{metric} {} {value}", rule.comparison.sign())
+}
+
+/// A rule with the name and the unit of the number that it is about. It displays in the notation of policies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricRule {
+    /// The name of the number: a metric, `pass_rate[category]`, or a formula.
+    pub name: String,
+    /// The rule.
+    pub rule: Rule,
+    /// The unit of the number.
+    pub unit: Unit,
+}
+
+impl MetricRule {
+    /// The threshold alone: `≥ 100 %`.
+    #[must_use]
+    pub fn threshold_text(&self) -> String {
+        rule_text("", &self.rule, self.unit).trim_start().to_owned()
+    }
+}
+
+impl fmt::Display for MetricRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&rule_text(&self.name, &self.rule, self.unit))
+    }
 }
 
 /// The text in lower case with plain spaces, one at a time: no-break and thin spaces come with text that was copied.

@@ -1,12 +1,12 @@
 //! The samples of a task, from a file or from the task itself: named, shuffled and cut to length.
 
-mod choices;
-mod fields;
+mod choice_order;
 mod python_random;
-mod records;
-mod scenarios;
+mod record_files;
+mod sample_fields;
+mod scenario_samples;
 
-use crate::{Place, ReadError, Source};
+use crate::{FilePlace, ReadError, Source};
 use calipers_core::{Dataset, FileDataset, FileKind, Origin, Sample, SampleId, Value};
 use python_random::PythonRandom;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<Sample>>, 
     let (source, mut samples) = match &dataset.origin {
         Origin::Samples(samples) => {
             let name = dataset.name.clone().unwrap_or_else(|| "the samples of the task".to_owned());
-            let place = |place: usize| Place::Path(format!("samples[{place}]"));
+            let place = |place: usize| FilePlace::Path(format!("samples[{place}]"));
             let samples = samples.iter().enumerate().map(|(at, sample)| (place(at), sample.clone())).collect();
             (Source::bytes(name, *b""), samples)
         }
@@ -40,21 +40,21 @@ pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<Sample>>, 
         PythonRandom::new(seed).shuffle(&mut samples);
     }
     if let Some(seed) = dataset.shuffle_choices {
-        choices::shuffle(&source, &mut samples, seed)?;
+        choice_order::shuffle(&source, &mut samples, seed)?;
     }
     samples.truncate(dataset.limit.unwrap_or(usize::MAX));
     Ok(samples.into_iter().map(|(_, sample)| Arc::new(sample)).collect())
 }
 
 /// A sample with its place in the file.
-type Placed = (Place, Sample);
+type PlacedSample = (FilePlace, Sample);
 
-fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<Placed>, ReadError> {
+fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<PlacedSample>, ReadError> {
     let records = match file.kind {
-        FileKind::Csv => records::csv(source, file.delimiter)?,
-        FileKind::Json => records::json(source)?,
-        FileKind::Parquet => records::parquet(source)?,
-        FileKind::Scenarios => records::scenarios(source)?,
+        FileKind::Csv => record_files::csv(source, file.delimiter)?,
+        FileKind::Json => record_files::json(source)?,
+        FileKind::Parquet => record_files::parquet(source)?,
+        FileKind::Scenarios => record_files::scenarios(source)?,
     };
     let mut samples = Vec::with_capacity(records.len());
     for (place, record) in records {
@@ -73,30 +73,30 @@ fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<Placed>, ReadErr
 }
 
 /// What is wrong with a record, and what to do about it.
-struct Wrong {
+struct RecordProblem {
     what: String,
     hint: String,
 }
 
-impl Wrong {
+impl RecordProblem {
     fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
 }
 
 /// The samples that a record stands for.
-fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<Sample>, Wrong> {
+fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<Sample>, RecordProblem> {
     let sample = match file.kind {
-        FileKind::Scenarios => scenarios::sample(record),
-        _ => fields::sample(record, &file.fields),
+        FileKind::Scenarios => scenario_samples::sample(record),
+        _ => sample_fields::sample(record, &file.fields),
     };
     Ok(vec![sample?])
 }
 
 /// Names samples that have no name by their number, and refuses two of one name. `1` and `"1"` are one name: logs have
 /// names as text.
-fn name(source: &Source, samples: &mut [Placed]) -> Result<(), ReadError> {
-    let mut first: HashMap<SampleId, Place> = HashMap::with_capacity(samples.len());
+fn name(source: &Source, samples: &mut [PlacedSample]) -> Result<(), ReadError> {
+    let mut first: HashMap<SampleId, FilePlace> = HashMap::with_capacity(samples.len());
     for ((place, sample), number) in samples.iter_mut().zip(1..) {
         let id = sample.id.get_or_insert(SampleId::Int(number)).clone();
         match first.entry(id) {

@@ -4,8 +4,8 @@
 //! or camel case.
 
 use super::Format;
-use crate::json::{self, Parts};
-use crate::{Place, ReadError, Root, Run, Shape, Source};
+use crate::json::{self, JsonParts};
+use crate::{FilePlace, ReadError, RecordedRun, Root, Shape, Source};
 use calipers_core::{Metadata, Outcome, Score, Value};
 
 /// Results by Google ADK.
@@ -39,7 +39,7 @@ impl Format for Adk {
         }
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let bytes = source.read_all()?;
         let document = match json::parse_without(&source.name, &bytes, &UNREAD)? {
             Value::Text(inner) => json::parse_without(&source.name, inner.as_bytes(), &UNREAD)
@@ -51,10 +51,10 @@ impl Format for Adk {
             return Err(source.error(what).hint("the file may be cut off, or not be an evaluation result of ADK"));
         };
         let task = text(&document, "eval_set_id", "evalSetId").map(ToOwned::to_owned);
-        let mut run = Run { task, ..Run::default() };
+        let mut run = RecordedRun { task, ..RecordedRun::default() };
         for (index, case) in cases.iter().enumerate() {
             push(&mut run, case).map_err(|(key, what)| {
-                source.error(what).at(Place::Path(format!("eval_case_results[{index}].{key}")))
+                source.error(what).at(FilePlace::Path(format!("eval_case_results[{index}].{key}")))
             })?;
         }
         Ok(vec![run])
@@ -85,7 +85,7 @@ fn status(value: Option<&Value>) -> Result<Option<bool>, String> {
     }
 }
 
-fn push(run: &mut Run, case: &Value) -> Result<(), (String, String)> {
+fn push(run: &mut RecordedRun, case: &Value) -> Result<(), (String, String)> {
     let Some(id) = text(case, "eval_id", "evalId") else {
         return Err(("eval_id".into(), "the case has no `eval_id`".into()));
     };

@@ -1,8 +1,8 @@
 //! agentv: `index.jsonl`, one result a line. A target and suite is a run.
 
 use super::Format;
-use super::at::{At, Unique, each_line, fact, outcome};
-use crate::{ReadError, Run, Shape, Source};
+use super::placed_value::{PlacedValue, UniqueNames, each_line, fact, outcome};
+use crate::{ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Metadata, Value};
 use std::collections::HashMap;
 
@@ -23,14 +23,14 @@ impl Format for Agentv {
         (has(&["test_id"]) || has(&["testId"])) && (has(&["score"]) || has(&["execution_status"])) && has(&["target"])
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        let mut runs: Vec<Run> = Vec::new();
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
+        let mut runs: Vec<RecordedRun> = Vec::new();
         let mut places: HashMap<(Option<String>, Option<String>), usize> = HashMap::new();
         each_line(source, |row| {
             let model = row.get("target").text()?.map(str::to_owned);
             let task = row.first(["suite", "dataset"]).text()?.map(str::to_owned);
             let place = *places.entry((task.clone(), model.clone())).or_insert_with(|| {
-                runs.push(Run { task, model, ..Run::default() });
+                runs.push(RecordedRun { task, model, ..RecordedRun::default() });
                 runs.len() - 1
             });
             push(row, &mut runs[place])
@@ -65,7 +65,7 @@ const TAKEN: [&str; 22] = [
     "response_path",
 ];
 
-fn push(row: At<'_>, run: &mut Run) -> Result<(), ReadError> {
+fn push(row: PlacedValue<'_>, run: &mut RecordedRun) -> Result<(), ReadError> {
     let id = row.first(["test_id", "testId"]).name()?;
     let status = row.first(["execution_status", "executionStatus"]);
     let message = row.get("error").text()?.filter(|text| !text.is_empty());
@@ -81,7 +81,7 @@ fn push(row: At<'_>, run: &mut Run) -> Result<(), ReadError> {
     };
     let error = is_error.then(|| message.unwrap_or("agentv names no error").to_owned());
     let overall = row.get("score").score()?;
-    let mut unique = Unique::default();
+    let mut unique = UniqueNames::default();
     unique.name("score");
     let mut graders = Vec::new();
     let scores = row.get("scores");

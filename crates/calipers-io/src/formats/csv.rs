@@ -1,8 +1,8 @@
 //! Native records as CSV: one row an attempt, the same names as in JSON.
 
 use super::Format;
-use super::native::{self, Each, Record, Role};
-use crate::{Place, ReadError, Run, Shape, Source};
+use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
+use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Value, counted};
 
 /// Tables with a header that has an `id`.
@@ -21,7 +21,7 @@ impl Format for Csv {
         delimiter(&shape.head).is_some()
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         native::collect(source, &read_rows)
     }
 }
@@ -44,7 +44,7 @@ pub(crate) fn builder(delimiter: u8) -> ::csv::ReaderBuilder {
     builder
 }
 
-fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
+fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
     let bytes = source.read_all()?;
     let bytes = bytes.strip_prefix(&BOM).unwrap_or(&bytes);
     let delimiter = delimiter(bytes).ok_or_else(|| {
@@ -59,7 +59,7 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
     reader.read_byte_record(&mut row).map_err(broken)?;
     let (columns, notes) = header(source, &row)?;
     let width = row.len();
-    let mut record = Record::default();
+    let mut record = NativeRecord::default();
     while reader.read_byte_record(&mut row).map_err(broken)? {
         let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
         if row.len() != width {
@@ -80,17 +80,19 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
             let text = std::str::from_utf8(bytes).map_err(|_| {
                 source.error("the text is not UTF-8").at_line(line).hint("save the file with the encoding UTF-8")
             })?;
-            record.take(role, cell(role, text)).map_err(|what| native::refused(source, what, Place::Line(line)))?;
+            record
+                .take(role, cell(role, text))
+                .map_err(|what| native::record_error(source, what, FilePlace::Line(line)))?;
         }
         if ends_in_quotes_at(bytes, start, &reader, delimiter) {
-            return Err(unclosed(source, line));
+            return Err(unclosed_quote_error(source, line));
         }
-        each(Place::Line(line), &mut record)?;
+        each(FilePlace::Line(line), &mut record)?;
     }
     Ok(notes)
 }
 
-fn unclosed(source: &Source, line: u64) -> ReadError {
+fn unclosed_quote_error(source: &Source, line: u64) -> ReadError {
     source.error("a quote is opened and not closed").at_line(line).hint("the file may be cut off; copy it again")
 }
 
@@ -119,10 +121,10 @@ pub(crate) fn ends_in_quotes(row: &[u8], delimiter: u8) -> bool {
 }
 
 /// The columns that have a name, with their roles.
-type Columns = Vec<(usize, Role)>;
+type CsvColumns = Vec<(usize, ColumnRole)>;
 
-fn header(source: &Source, row: &::csv::ByteRecord) -> Result<(Columns, Vec<String>), ReadError> {
-    let mut columns: Columns = Vec::new();
+fn header(source: &Source, row: &::csv::ByteRecord) -> Result<(CsvColumns, Vec<String>), ReadError> {
+    let mut columns: CsvColumns = Vec::new();
     let mut names = std::collections::HashSet::new();
     let mut notes = Vec::new();
     for (place, name) in row.iter().enumerate() {
@@ -135,41 +137,50 @@ fn header(source: &Source, row: &::csv::ByteRecord) -> Result<(Columns, Vec<Stri
             let what = format!("two columns are named `{name}`");
             return Err(source.error(what).at_line(1).hint("rename or remove one of them"));
         }
-        columns.push((place, Role::of(&name)));
+        columns.push((place, ColumnRole::of(&name)));
     }
     Ok((columns, notes))
 }
 
 /// What a cell holds, given what its column means. An empty cell is null.
-pub(crate) fn cell(role: &Role, text: &str) -> Value {
+pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
     let text = text.trim();
     if text.is_empty() {
         return Value::Null;
     }
     // JSON's quotes keep what a cell would lose: spaces around a text, and a text that looks like something else.
-    if let Some(quoted) = quoted(text) {
+    if let Some(quoted) = parse_quoted(text) {
         return quoted;
     }
     match role {
-        Role::Id | Role::SampleId | Role::Scores | Role::Metadata | Role::Fields | Role::NullMetadata => text.into(),
-        Role::Error => native::embedded(text).filter(|map| map.get("message").is_some()).unwrap_or_else(|| text.into()),
-        Role::Epoch | Role::Number(_) | Role::Flag(_) | Role::Label(_) => scalar(text).unwrap_or_else(|| text.into()),
-        Role::Score(_) => scalar(text).or_else(|| native::embedded(text)).unwrap_or_else(|| text.into()),
-        Role::Behaviors(_) => native::embedded(text).unwrap_or_else(|| {
+        ColumnRole::Id
+        | ColumnRole::SampleId
+        | ColumnRole::Scores
+        | ColumnRole::Metadata
+        | ColumnRole::Fields
+        | ColumnRole::NullMetadata => text.into(),
+        ColumnRole::Error => {
+            native::parse_embedded(text).filter(|map| map.get("message").is_some()).unwrap_or_else(|| text.into())
+        }
+        ColumnRole::Epoch | ColumnRole::Number(_) | ColumnRole::Flag(_) | ColumnRole::Label(_) => {
+            scalar(text).unwrap_or_else(|| text.into())
+        }
+        ColumnRole::Score(_) => scalar(text).or_else(|| native::parse_embedded(text)).unwrap_or_else(|| text.into()),
+        ColumnRole::Behaviors(_) => native::parse_embedded(text).unwrap_or_else(|| {
             let names = text.split(';').map(str::trim).filter(|name| !name.is_empty());
             Value::List(names.map(Value::from).collect())
         }),
         // A fact is converted only where nothing is lost: `1.10` is a version and `007` a name.
-        Role::Fact(_) | Role::Field(_) => match scalar(text) {
+        ColumnRole::Fact(_) | ColumnRole::Field(_) => match scalar(text) {
             Some(value @ (Value::Int(_) | Value::Float(_))) if value.to_string() == text => value,
             Some(value @ Value::Bool(_)) => value,
-            _ => native::embedded(text).unwrap_or_else(|| text.into()),
+            _ => native::parse_embedded(text).unwrap_or_else(|| text.into()),
         },
     }
 }
 
 /// A text in JSON's quotes.
-fn quoted(text: &str) -> Option<Value> {
+fn parse_quoted(text: &str) -> Option<Value> {
     if !text.starts_with('"') {
         return None;
     }

@@ -3,9 +3,9 @@
 //! Repeats have no index: cases with the same name and input are attempts of one sample.
 
 use super::Format;
-use super::at::{At, Names, Unique, document, fact, figure, outcome, summary};
-use crate::json::Parts;
-use crate::{ReadError, Recorded, Run, Shape, Source};
+use super::placed_value::{PlacedValue, SampleNamer, UniqueNames, document, fact, figure, outcome, summary};
+use crate::json::JsonParts;
+use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
 use calipers_core::{Metadata, Outcome, Value, counted};
 
 /// What DeepEval saves of a test run.
@@ -30,34 +30,34 @@ impl Format for DeepEval {
             || shape.has_inner("testRunData", "testCases")
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let content = document(source)?;
-        let root = At::root(source, &content).map()?;
+        let root = PlacedValue::root(source, &content).map()?;
         let wrapped = root.get("testRunData");
         let run = if wrapped.is_null() { read_run(root)? } else { read_run(wrapped.map()?)? };
         Ok(vec![run])
     }
 }
 
-fn read_run(root: At<'_>) -> Result<Run, ReadError> {
+fn read_run(root: PlacedValue<'_>) -> Result<RecordedRun, ReadError> {
     let file = root.get("testFile").text()?;
-    let mut run = Run {
+    let mut run = RecordedRun {
         task: file.map_or(root.get("identifier").text()?, Some).map(str::to_owned),
         model: root.value.path(&["hyperparameters", "model"]).and_then(fact).map(|model| model.to_string()),
-        recorded: recorded(root)?,
-        ..Run::default()
+        recorded: read_recorded_results(root)?,
+        ..RecordedRun::default()
     };
     let (single, turns) = (root.get("testCases"), root.get("conversationalTestCases"));
     if single.is_null() && turns.is_null() {
         return Err(single.wrong("a list of test cases"));
     }
-    let mut names = Names::default();
+    let mut names = SampleNamer::default();
     let mut numbers = Vec::new();
     for case in single.items()?.chain(turns.items()?) {
         numbers.push(sample(case.map()?, &mut names)?);
     }
     let ids = names.ids();
-    let mut lost = Lost::default();
+    let mut lost = CaseLosses::default();
     for (case, number) in single.items()?.chain(turns.items()?).zip(numbers.iter()) {
         push(case, &ids[*number], &mut run, &mut lost)?;
     }
@@ -72,13 +72,13 @@ fn read_run(root: At<'_>) -> Result<Run, ReadError> {
 }
 
 #[derive(Default)]
-struct Lost {
+struct CaseLosses {
     span_metrics: usize,
     undecided: usize,
     unmeasured: usize,
 }
 
-impl Lost {
+impl CaseLosses {
     fn note(&self, notes: &mut Vec<String>) {
         if self.span_metrics > 0 {
             let metrics = counted(self.span_metrics, "metric");
@@ -95,7 +95,7 @@ impl Lost {
 }
 
 /// The number of the sample that a case is an attempt of.
-fn sample(case: At<'_>, names: &mut Names) -> Result<usize, ReadError> {
+fn sample(case: PlacedValue<'_>, names: &mut SampleNamer) -> Result<usize, ReadError> {
     let name = case.get("name").text()?.map(without_repeat);
     let content = case.first(["input", "scenario"]);
     let content = match content.value {
@@ -108,7 +108,7 @@ fn sample(case: At<'_>, names: &mut Names) -> Result<usize, ReadError> {
         return Err(case.get("input").wrong("text, since the case has no name of its own"));
     }
     let label = name.map_or_else(|| summary(&content.to_string()), summary);
-    Ok(names.number(&label, format!("{name:?} {}", super::at::canonical(&content))))
+    Ok(names.number(&label, format!("{name:?} {}", super::placed_value::canonical(&content))))
 }
 
 /// pytest-repeat adds `[2-5]` to the second of five.
@@ -126,9 +126,9 @@ fn is_numbered(name: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn push(case: At<'_>, id: &str, run: &mut Run, lost: &mut Lost) -> Result<(), ReadError> {
+fn push(case: PlacedValue<'_>, id: &str, run: &mut RecordedRun, lost: &mut CaseLosses) -> Result<(), ReadError> {
     let metrics = read_metrics(case)?;
-    let passed = passed(case, &metrics, lost)?;
+    let passed = decide_pass(case, &metrics, lost)?;
     let fields = measurements(case)?;
     let facts = facts(case)?;
     lost.span_metrics += span_metrics(case.get("trace").value);
@@ -158,7 +158,7 @@ fn push(case: At<'_>, id: &str, run: &mut Run, lost: &mut Lost) -> Result<(), Re
     Ok(())
 }
 
-struct Metric {
+struct MetricData {
     name: String,
     outcome: Outcome,
     success: Option<bool>,
@@ -166,8 +166,8 @@ struct Metric {
     has_error: bool,
 }
 
-fn read_metrics(case: At<'_>) -> Result<Vec<Metric>, ReadError> {
-    let mut unique = Unique::default();
+fn read_metrics(case: PlacedValue<'_>) -> Result<Vec<MetricData>, ReadError> {
+    let mut unique = UniqueNames::default();
     let mut metrics = Vec::new();
     for metric in case.get("metricsData").items()? {
         let metric = metric.map()?;
@@ -190,7 +190,7 @@ fn read_metrics(case: At<'_>) -> Result<Vec<Metric>, ReadError> {
             Some(error) => Outcome::unscored(format!("metric error: {error}")),
             None => outcome(score, "the metric gave no score"),
         };
-        metrics.push(Metric {
+        metrics.push(MetricData {
             name: unique.name(metric.get("name").name()?),
             outcome,
             success: metric.get("success").flag()?,
@@ -202,7 +202,11 @@ fn read_metrics(case: At<'_>) -> Result<Vec<Metric>, ReadError> {
 }
 
 /// What DeepEval decided, unless a metric's error decided it: DeepEval counts such a case as failed.
-fn passed(case: At<'_>, metrics: &[Metric], lost: &mut Lost) -> Result<Option<bool>, ReadError> {
+fn decide_pass(
+    case: PlacedValue<'_>,
+    metrics: &[MetricData],
+    lost: &mut CaseLosses,
+) -> Result<Option<bool>, ReadError> {
     let success = case.get("success").flag()?;
     let deciding = || metrics.iter().filter(|metric| !metric.is_flaky);
     let has_failed = deciding().any(|metric| !metric.has_error && metric.success == Some(false));
@@ -213,7 +217,7 @@ fn passed(case: At<'_>, metrics: &[Metric], lost: &mut Lost) -> Result<Option<bo
     Ok(success)
 }
 
-fn measurements(case: At<'_>) -> Result<Vec<(&'static str, Value)>, ReadError> {
+fn measurements(case: PlacedValue<'_>) -> Result<Vec<(&'static str, Value)>, ReadError> {
     let parts = [case.get("inputTokenCount").number()?, case.get("outputTokenCount").number()?];
     let fields = [
         ("latency_ms", case.get("completionTime").number()?.map(|seconds| seconds * 1000.0)),
@@ -230,7 +234,7 @@ fn measurements(case: At<'_>) -> Result<Vec<(&'static str, Value)>, ReadError> {
     Ok(fields)
 }
 
-fn facts(case: At<'_>) -> Result<Vec<(String, Value)>, ReadError> {
+fn facts(case: PlacedValue<'_>) -> Result<Vec<(String, Value)>, ReadError> {
     let mut facts = Vec::new();
     for (key, value) in case.get("metadata").entries()? {
         facts.extend(fact(value.value).map(|value| (key.to_string(), value)));
@@ -251,7 +255,7 @@ fn first_error(trace: &Value) -> Option<&str> {
     SPANS.iter().flat_map(|spans| trace.items(spans)).find_map(|span| span.text("error"))
 }
 
-fn recorded(root: At<'_>) -> Result<Recorded, ReadError> {
+fn read_recorded_results(root: PlacedValue<'_>) -> Result<RecordedResults, ReadError> {
     let mut figures = Vec::new();
     let mut add = |scorer: &str, metric: &str, value| figures.push(figure(scorer, metric, value));
     for metric in root.get("metricsScores").items()? {
@@ -265,5 +269,5 @@ fn recorded(root: At<'_>) -> Result<Recorded, ReadError> {
             add("run", key, Some(value));
         }
     }
-    Ok(Recorded { figures, ..Recorded::default() })
+    Ok(RecordedResults { figures, ..RecordedResults::default() })
 }

@@ -4,8 +4,8 @@
 //! left behind measures the crash.
 
 use super::Format;
-use crate::json::{self, Parts};
-use crate::{Place, ReadError, Run, Shape, Source};
+use crate::json::{self, JsonParts};
+use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Attempt, Outcome, Value};
 
 /// Results by Harbor and Terminal-Bench.
@@ -34,10 +34,11 @@ impl Format for Harbor {
         is_harbor || is_bench_run || shape.has_keys(&["task_id", "is_resolved"])
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let document = json::parse(&source.name, &source.read_all()?)?;
-        let mut run = Run::default();
-        let fail = |at: String| move |(key, what): Fault| source.error(what).at(Place::Path(format!("{at}{key}")));
+        let mut run = RecordedRun::default();
+        let fail =
+            |at: String| move |(key, what): TrialFault| source.error(what).at(FilePlace::Path(format!("{at}{key}")));
         if document.get("task_name").is_some() {
             push_harbor(&mut run, &document).map_err(fail(String::new()))?;
         } else if let Some(Value::List(trials)) = document.get("results") {
@@ -51,9 +52,9 @@ impl Format for Harbor {
     }
 }
 
-type Fault = (&'static str, String);
+type TrialFault = (&'static str, String);
 
-fn push_harbor(run: &mut Run, trial: &Value) -> Result<(), Fault> {
+fn push_harbor(run: &mut RecordedRun, trial: &Value) -> Result<(), TrialFault> {
     let Some(task) = trial.text("task_name") else { return Err(("task_name", "the task has no name".into())) };
     let agent = trial.get("agent_info");
     run.model = agent.and_then(|agent| agent.part("model_info")?.text("name")).map(ToOwned::to_owned);
@@ -68,8 +69,8 @@ fn push_harbor(run: &mut Run, trial: &Value) -> Result<(), Fault> {
     if let Some(name) = trial.text("trial_name") {
         attempt = attempt.field("trial_name", name);
     }
-    let execution = trial.part("agent_execution").and_then(|span| elapsed(span, "started_at", "finished_at"));
-    if let Some(ms) = execution.or_else(|| elapsed(trial, "started_at", "finished_at")) {
+    let execution = trial.part("agent_execution").and_then(|span| elapsed_ms(span, "started_at", "finished_at"));
+    if let Some(ms) = execution.or_else(|| elapsed_ms(trial, "started_at", "finished_at")) {
         attempt = attempt.field("latency_ms", ms);
     }
     if let Some(result) = trial.part("agent_result") {
@@ -103,7 +104,7 @@ fn push_harbor(run: &mut Run, trial: &Value) -> Result<(), Fault> {
 }
 
 /// The rewards of a trial by name.
-fn rewards(trial: &Value) -> Result<Vec<(String, Value)>, Fault> {
+fn rewards(trial: &Value) -> Result<Vec<(String, Value)>, TrialFault> {
     let Some(result) = trial.part("verifier_result") else { return Ok(Vec::new()) };
     let one = |name: &str, value: &Value| match value {
         Value::Null | Value::Missing => Ok(None),
@@ -118,7 +119,7 @@ fn rewards(trial: &Value) -> Result<Vec<(String, Value)>, Fault> {
     Ok(found.into_iter().flatten().collect())
 }
 
-fn push_bench(run: &mut Run, trial: &Value) -> Result<(), Fault> {
+fn push_bench(run: &mut RecordedRun, trial: &Value) -> Result<(), TrialFault> {
     let Some(task) = trial.text("task_id") else { return Err(("task_id", "the trial has no `task_id`".into())) };
     let resolved = match trial.get("is_resolved") {
         None | Some(Value::Null) => None,
@@ -130,8 +131,8 @@ fn push_bench(run: &mut Run, trial: &Value) -> Result<(), Fault> {
         Some(number) => run.samples.push_epoch(task, number),
         None => run.samples.push(task),
     };
-    if let Some(ms) = elapsed(trial, "agent_started_at", "agent_ended_at")
-        .or_else(|| elapsed(trial, "trial_started_at", "trial_ended_at"))
+    if let Some(ms) = elapsed_ms(trial, "agent_started_at", "agent_ended_at")
+        .or_else(|| elapsed_ms(trial, "trial_started_at", "trial_ended_at"))
     {
         attempt = attempt.field("latency_ms", ms);
     }
@@ -175,7 +176,7 @@ fn trial_number(name: &str) -> Option<u32> {
 }
 
 /// Milliseconds between two times.
-fn elapsed(span: &Value, start: &str, end: &str) -> Option<f64> {
+fn elapsed_ms(span: &Value, start: &str, end: &str) -> Option<f64> {
     let ms = milliseconds(span.text(end)?)? - milliseconds(span.text(start)?)?;
     (ms >= 0.0).then_some(ms)
 }

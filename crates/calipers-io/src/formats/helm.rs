@@ -5,8 +5,8 @@
 //! metrics; those are measurements, not scores.
 
 use super::Format;
-use crate::json::{self, Parts};
-use crate::{Place, ReadError, Run, Shape, Source};
+use crate::json::{self, JsonParts};
+use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Outcome, Value};
 use std::collections::BTreeSet;
 
@@ -48,15 +48,15 @@ impl Format for Helm {
         shape.lists_keys(&["instance_id", "stats"])
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let Value::List(items) = json::parse(&source.name, &source.read_all()?)? else {
             return Err(source.error("not a list of instances").hint("read per_instance_stats.json"));
         };
-        let mut run = Run::default();
+        let mut run = RecordedRun::default();
         let mut doubled = BTreeSet::new();
         for (index, item) in items.iter().enumerate() {
             read_instance(&mut run, item, &mut doubled)
-                .map_err(|(key, what)| source.error(what).at(Place::Path(format!("[{index}]{key}"))))?;
+                .map_err(|(key, what)| source.error(what).at(FilePlace::Path(format!("[{index}]{key}"))))?;
         }
         run.notes.extend(
             doubled
@@ -67,9 +67,9 @@ impl Format for Helm {
     }
 }
 
-type Fault = (String, String);
+type StatsFault = (String, String);
 
-fn read_instance(run: &mut Run, item: &Value, doubled: &mut BTreeSet<String>) -> Result<(), Fault> {
+fn read_instance(run: &mut RecordedRun, item: &Value, doubled: &mut BTreeSet<String>) -> Result<(), StatsFault> {
     let fault = |key: &str, what: &str| (key.to_owned(), what.to_owned());
     let Some(instance) = item.text("instance_id") else {
         return Err(fault(".instance_id", "the instance has no `instance_id`"));

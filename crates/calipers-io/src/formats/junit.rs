@@ -5,8 +5,8 @@
 //! `evals.scores.NAME` or `scores.NAME` is a score.
 
 use super::Format;
-use super::native::Role;
-use crate::{ReadError, Run, Shape, Source};
+use super::native::ColumnRole;
+use crate::{ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Outcome, Score, Value};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -36,7 +36,7 @@ impl Format for Junit {
         is_xml && ["<testsuite", "<testcase"].iter().any(|tag| memchr::memmem::find(head, tag.as_bytes()).is_some())
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let bytes = source.read_all()?;
         let text = String::from_utf8_lossy(&bytes);
         let mut notes = Vec::new();
@@ -44,7 +44,7 @@ impl Format for Junit {
             notes.push("some text is not UTF-8 and is shown as �".to_owned());
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let mut document = Document::default();
+        let mut document = TestSuites::default();
         document.read(text).map_err(|(at, what)| {
             let line = 1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at.min(text.len())]).count();
             let hint = "the file may be cut off, or a character in it not be escaped";
@@ -53,7 +53,7 @@ impl Format for Junit {
         if !document.has_suite {
             return Err(source.error("the XML has no test suites").hint("choose another `--format`"));
         }
-        let mut run = Run { notes, task: document.name.clone(), ..Run::default() };
+        let mut run = RecordedRun { notes, task: document.name.clone(), ..RecordedRun::default() };
         document.push(&mut run);
         Ok(vec![run])
     }
@@ -61,7 +61,7 @@ impl Format for Junit {
 
 /// How a run of a test ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
-enum Status {
+enum TestStatus {
     // In the order of their weight.
     #[default]
     Passed,
@@ -72,54 +72,54 @@ enum Status {
 
 /// One run of a test.
 #[derive(Clone, Debug, Default)]
-struct Attempted {
-    status: Status,
+struct TestRun {
+    status: TestStatus,
     message: String,
     seconds: Option<f64>,
 }
 
 #[derive(Debug, Default)]
-struct Case {
+struct TestCase {
     id: String,
     facts: Vec<(&'static str, String)>,
     /// The run that the test case itself stands for.
-    main: Attempted,
-    before: Vec<Attempted>,
-    after: Vec<Attempted>,
+    main: TestRun,
+    before: Vec<TestRun>,
+    after: Vec<TestRun>,
     properties: Vec<(String, String)>,
 }
 
 #[derive(Default)]
-struct Document {
+struct TestSuites {
     has_suite: bool,
     name: Option<String>,
     suites: Vec<String>,
-    cases: Vec<Case>,
+    cases: Vec<TestCase>,
     /// The case that is open, and what is open within it.
-    case: Option<Case>,
-    inner: Option<Inner>,
+    case: Option<TestCase>,
+    inner: Option<CaseElement>,
     /// How many elements are open within the inner one.
     depth: usize,
 }
 
 /// An element within a case whose text counts.
-enum Inner {
-    Result(Kind, Attempted, String),
+enum CaseElement {
+    Result(ElementKind, TestRun, String),
     Property(String, String),
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum ElementKind {
     Main,
     Before,
     After,
 }
 
 /// Where in the text, and what is wrong.
-type Fault = (usize, String);
+type XmlFault = (usize, String);
 
-impl Document {
-    fn read(&mut self, text: &str) -> Result<(), Fault> {
+impl TestSuites {
+    fn read(&mut self, text: &str) -> Result<(), XmlFault> {
         let mut reader = Reader::from_str(text);
         let mut open = 0usize;
         loop {
@@ -173,23 +173,23 @@ impl Document {
             ("testcase", Some(_)) => return Err("a test case stands within a test case".into()),
             ("property", Some(_)) => {
                 let key = attribute(tag, "name")?.unwrap_or_default();
-                self.inner = Some(Inner::Property(key, attribute(tag, "value")?.unwrap_or_default()));
+                self.inner = Some(CaseElement::Property(key, attribute(tag, "value")?.unwrap_or_default()));
                 self.depth = 0;
             }
             (name, Some(_)) => {
                 let (kind, status) = match name {
-                    "failure" => (Kind::Main, Status::Failed),
-                    "error" => (Kind::Main, Status::Errored),
-                    "skipped" => (Kind::Main, Status::Skipped),
-                    "flakyFailure" => (Kind::Before, Status::Failed),
-                    "flakyError" => (Kind::Before, Status::Errored),
-                    "rerunFailure" => (Kind::After, Status::Failed),
-                    "rerunError" => (Kind::After, Status::Errored),
+                    "failure" => (ElementKind::Main, TestStatus::Failed),
+                    "error" => (ElementKind::Main, TestStatus::Errored),
+                    "skipped" => (ElementKind::Main, TestStatus::Skipped),
+                    "flakyFailure" => (ElementKind::Before, TestStatus::Failed),
+                    "flakyError" => (ElementKind::Before, TestStatus::Errored),
+                    "rerunFailure" => (ElementKind::After, TestStatus::Failed),
+                    "rerunError" => (ElementKind::After, TestStatus::Errored),
                     _ => return Ok(()),
                 };
                 let message = attribute(tag, "message")?.or(attribute(tag, "type")?).unwrap_or_default();
                 let seconds = attribute(tag, "time")?.as_deref().and_then(seconds);
-                self.inner = Some(Inner::Result(kind, Attempted { status, message, seconds }, String::new()));
+                self.inner = Some(CaseElement::Result(kind, TestRun { status, message, seconds }, String::new()));
                 self.depth = 0;
             }
             _ => {}
@@ -197,7 +197,7 @@ impl Document {
         Ok(())
     }
 
-    fn begin(&self, tag: &BytesStart<'_>) -> Result<Case, String> {
+    fn begin(&self, tag: &BytesStart<'_>) -> Result<TestCase, String> {
         let name = attribute(tag, "name")?.filter(|name| !name.is_empty()).ok_or("a test case has no `name`")?;
         let class = attribute(tag, "classname")?.filter(|class| !class.is_empty());
         let suite = self.suites.last().filter(|suite| !suite.is_empty());
@@ -208,7 +208,7 @@ impl Document {
         facts.extend(class.map(|class| ("classname", class)));
         facts.extend(attribute(tag, "file")?.map(|file| ("file", file)));
         let seconds = attribute(tag, "time")?.as_deref().and_then(seconds);
-        Ok(Case { id, facts, main: Attempted { seconds, ..Attempted::default() }, ..Case::default() })
+        Ok(TestCase { id, facts, main: TestRun { seconds, ..TestRun::default() }, ..TestCase::default() })
     }
 
     fn end(&mut self, name: &str) {
@@ -232,11 +232,11 @@ impl Document {
     fn close_inner(&mut self) {
         let (Some(inner), Some(case)) = (self.inner.take(), &mut self.case) else { return };
         match inner {
-            Inner::Property(name, value) if !name.is_empty() => {
+            CaseElement::Property(name, value) if !name.is_empty() => {
                 case.properties.push((name, value.trim().to_owned()));
             }
-            Inner::Property(..) => {}
-            Inner::Result(kind, mut attempted, body) => {
+            CaseElement::Property(..) => {}
+            CaseElement::Result(kind, mut attempted, body) => {
                 // The text usually repeats the message.
                 let body: String = body.trim().chars().take(TEXT_MAX).collect();
                 if attempted.message.is_empty() || body.starts_with(&attempted.message) {
@@ -245,14 +245,14 @@ impl Document {
                     attempted.message = format!("{}\n{body}", attempted.message);
                 }
                 match kind {
-                    Kind::Before => case.before.push(attempted),
-                    Kind::After => case.after.push(attempted),
+                    ElementKind::Before => case.before.push(attempted),
+                    ElementKind::After => case.after.push(attempted),
                     // An error weighs more than a failure, a failure more than a skip.
-                    Kind::Main if attempted.status > case.main.status => {
+                    ElementKind::Main if attempted.status > case.main.status => {
                         attempted.seconds = attempted.seconds.or(case.main.seconds);
                         case.main = attempted;
                     }
-                    Kind::Main => {}
+                    ElementKind::Main => {}
                 }
             }
         }
@@ -263,14 +263,14 @@ impl Document {
             return;
         }
         match &mut self.inner {
-            Some(Inner::Property(_, value)) if value.len() < TEXT_MAX => value.push_str(text),
-            Some(Inner::Result(.., body)) if body.len() < TEXT_MAX => body.extend(text.chars().take(TEXT_MAX)),
+            Some(CaseElement::Property(_, value)) if value.len() < TEXT_MAX => value.push_str(text),
+            Some(CaseElement::Result(.., body)) if body.len() < TEXT_MAX => body.extend(text.chars().take(TEXT_MAX)),
             _ => {}
         }
     }
 
     /// Adds the cases to the run. The scorers are known only once all cases are.
-    fn push(self, run: &mut Run) {
+    fn push(self, run: &mut RecordedRun) {
         let scorers: BTreeSet<Arc<str>> =
             self.cases.iter().flat_map(|case| case.properties.iter().filter_map(|(name, _)| scorer(name))).collect();
         let mut skipped = 0;
@@ -280,7 +280,7 @@ impl Document {
             let runs = case.before.into_iter().chain([case.main]).chain(case.after);
             // What the properties say is said of the last run.
             for (index, attempted) in runs.enumerate() {
-                skipped += usize::from(attempted.status == Status::Skipped);
+                skipped += usize::from(attempted.status == TestStatus::Skipped);
                 let mut attempt = run.samples.push(case.id.as_str());
                 for (key, value) in &case.facts {
                     attempt = attempt.metadata(*key, value.as_str());
@@ -291,13 +291,13 @@ impl Document {
                 let mut scored = BTreeSet::new();
                 for (name, value) in properties.iter().filter(|_| index == last) {
                     if let Some(scorer) = scorer(name) {
-                        if scored.insert(scorer.clone()) && attempted.status != Status::Errored {
+                        if scored.insert(scorer.clone()) && attempted.status != TestStatus::Errored {
                             attempt = attempt.score(scorer, plain(value));
                         }
                         continue;
                     }
-                    attempt = match Role::of(name) {
-                        Role::Number(field) => match plain(value) {
+                    attempt = match ColumnRole::of(name) {
+                        ColumnRole::Number(field) => match plain(value) {
                             number @ (Value::Int(_) | Value::Float(_)) => attempt.field(field, number),
                             other => attempt.metadata(field, other),
                         },
@@ -305,16 +305,16 @@ impl Document {
                     };
                 }
                 let reason: Arc<str> = match (&attempted.status, attempted.message.as_str()) {
-                    (Status::Skipped, "") => "skipped".into(),
-                    (Status::Skipped, message) => format!("skipped: {message}").into(),
+                    (TestStatus::Skipped, "") => "skipped".into(),
+                    (TestStatus::Skipped, message) => format!("skipped: {message}").into(),
                     (_, message) => message.into(),
                 };
-                if attempted.status == Status::Errored {
+                if attempted.status == TestStatus::Errored {
                     attempt.error(if reason.is_empty() { "error".into() } else { reason });
                     continue;
                 }
-                let is_passed = attempted.status == Status::Passed;
-                if attempted.status != Status::Skipped {
+                let is_passed = attempted.status == TestStatus::Passed;
+                if attempted.status != TestStatus::Skipped {
                     attempt = attempt.field("passed", is_passed);
                 }
                 let is_unscored = |scorer: &&Arc<str>| !scored.contains(*scorer);
@@ -325,7 +325,7 @@ impl Document {
                 if scorers.is_empty() {
                     let score = Score::new(is_passed);
                     let outcome = match attempted.status {
-                        Status::Skipped => Outcome::Unscored { reason, score: None },
+                        TestStatus::Skipped => Outcome::Unscored { reason, score: None },
                         _ if reason.is_empty() => score.into(),
                         _ => score.explanation(reason).into(),
                     };

@@ -5,9 +5,9 @@
 //! the metrics are over all its answers.
 
 use super::{Format, parquet};
-use crate::json::{self, Parts};
-use crate::run::{Recorded, RecordedFigure};
-use crate::{Place, ReadError, Run, Shape, Source};
+use crate::formats::{RecordedFigure, RecordedResults};
+use crate::json::{self, JsonParts};
+use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::schema::types::{Type, TypePtr};
@@ -32,14 +32,14 @@ impl Format for Lighteval {
         shape.has_keys(&["config_general", "results"])
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         if source.head()?.starts_with(b"PAR1") {
             return parquet::Parquet.read(source);
         }
         let results = json::parse(&source.name, &source.read_all()?)?;
         if !matches!(results.get("results"), Some(Value::Map(_))) {
             let what = "`results` is not a map of tasks to metrics";
-            return Err(source.error(what).at(Place::Path("results".into())).hint("choose another `--format`"));
+            return Err(source.error(what).at(FilePlace::Path("results".into())).hint("choose another `--format`"));
         }
         let mut notes = vec!["the file holds figures only; read the details (Parquet) for samples".to_owned()];
         let mut figures = Vec::new();
@@ -51,7 +51,7 @@ impl Format for Lighteval {
             }
             let Value::Map(metrics) = metrics else {
                 let what = format!("the metrics of a task are a {}, not a map", metrics.kind());
-                return Err(source.error(what).at(Place::Path(format!("results.{task}"))));
+                return Err(source.error(what).at(FilePlace::Path(format!("results.{task}"))));
             };
             figures.extend(metrics.iter().map(|(metric, value)| RecordedFigure {
                 scorer: task.to_string(),
@@ -66,8 +66,8 @@ impl Format for Lighteval {
         let general = results.get("config_general");
         let named = |value: Option<&Value>| value.and_then(|value| value.text("model_name")).map(ToOwned::to_owned);
         let model = named(general).or_else(|| named(general.and_then(|general| general.part("model_config"))));
-        let recorded = Recorded { figures, ..Recorded::default() };
-        Ok(vec![Run { task, model, recorded, notes, ..Run::default() }])
+        let recorded = RecordedResults { figures, ..RecordedResults::default() };
+        Ok(vec![RecordedRun { task, model, recorded, notes, ..RecordedRun::default() }])
     }
 }
 
@@ -108,9 +108,9 @@ fn part(column: &TypePtr, names: &[&str]) -> Option<TypePtr> {
 
 pub(super) fn read_details(
     source: &Source,
-    file: &SerializedFileReader<parquet::Stored>,
-) -> Result<Vec<Run>, ReadError> {
-    let broken = |error| parquet::broken(source, &error);
+    file: &SerializedFileReader<parquet::BoundedFile>,
+) -> Result<Vec<RecordedRun>, ReadError> {
+    let broken = |error| parquet::parquet_error(source, &error);
     let schema = file.metadata().file_metadata().schema();
     let metric = field(schema, &METRIC);
     let doc = field(schema, &DOC).and_then(|doc| part(doc, &["id", "task_name"]));
@@ -118,12 +118,12 @@ pub(super) fn read_details(
     // In the order of the file, as the record reader hands them out.
     let wanted = [metric.cloned(), doc, response].into_iter().flatten();
     let projection = parquet::projection(schema, wanted.collect()).map_err(broken)?;
-    let mut run = Run { format: "lighteval", ..Run::default() };
+    let mut run = RecordedRun { format: "lighteval", ..RecordedRun::default() };
     let mut skipped: BTreeSet<String> = BTreeSet::new();
     let rows = RowIter::from_file(Some(projection), file).map_err(broken)?;
     for (index, row) in rows.enumerate() {
-        let place = || Place::Row(index as u64 + 1);
-        let row = row.map_err(|error| parquet::broken(source, &error).at(place()))?;
+        let place = || FilePlace::Row(index as u64 + 1);
+        let row = row.map_err(|error| parquet::parquet_error(source, &error).at(place()))?;
         let columns: Vec<(&String, Value)> =
             row.get_column_iter().map(|(name, field)| (name, parquet::value(field))).collect();
         let column = |names: &[&str]| columns.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, v)| v);

@@ -4,8 +4,8 @@
 //! A results file alone has recorded figures and no samples.
 
 use super::Format;
-use super::at::{At, document, each_line, fact, figure, outcome};
-use crate::{ReadError, Recorded, Run, Shape, Source};
+use super::placed_value::{PlacedValue, document, each_line, fact, figure, outcome};
+use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
 use calipers_core::{Outcome, SampleId, Samples, Value, counted};
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +25,7 @@ impl Format for LmEval {
         is_samples(shape) || is_results(shape)
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let shape = Shape::new(source.head()?, source.file_name());
         if shape.has_keys(&["results"]) { read_results(source) } else { Ok(vec![read_samples(source)?]) }
     }
@@ -44,7 +44,7 @@ fn is_results(shape: &Shape) -> bool {
 
 /// One attempt at a document: scores by scorer, from as many lines as there are filters.
 #[derive(Default)]
-struct Attempt {
+struct DocumentAttempt {
     filters: Vec<Option<String>>,
     scores: Vec<(String, Outcome)>,
 }
@@ -52,16 +52,16 @@ struct Attempt {
 #[derive(Default)]
 struct Docs {
     order: Vec<SampleId>,
-    attempts: HashMap<SampleId, Vec<Attempt>>,
+    attempts: HashMap<SampleId, Vec<DocumentAttempt>>,
     facts: HashMap<SampleId, Vec<(String, Value)>>,
     /// Metrics whose values are the parts of a figure over the whole corpus.
     corpus: BTreeMap<String, usize>,
 }
 
-fn read_samples(source: &Source) -> Result<Run, ReadError> {
+fn read_samples(source: &Source) -> Result<RecordedRun, ReadError> {
     let mut docs = Docs::default();
     each_line(source, |line| docs.take(line))?;
-    let mut run = Run { samples: docs.samples(), ..Run::default() };
+    let mut run = RecordedRun { samples: docs.samples(), ..RecordedRun::default() };
     for (scorer, values) in &docs.corpus {
         let values = counted(*values, "value");
         run.notes.push(format!("{values} of `{scorer}` not read: parts of a figure over all samples, not scores"));
@@ -87,7 +87,7 @@ const NOT_METRICS: [&str; 12] = [
 ];
 
 impl Docs {
-    fn take(&mut self, line: At<'_>) -> Result<(), ReadError> {
+    fn take(&mut self, line: PlacedValue<'_>) -> Result<(), ReadError> {
         let doc = line.get("doc_id");
         let id = match doc.value {
             Value::Int(id) => SampleId::from(*id),
@@ -104,14 +104,14 @@ impl Docs {
         // The same document and filter again is another attempt.
         let place = attempts.iter().position(|attempt| !attempt.filters.contains(&filter)).unwrap_or(attempts.len());
         if place == attempts.len() {
-            attempts.push(Attempt::default());
+            attempts.push(DocumentAttempt::default());
         }
         attempts[place].filters.push(filter);
         attempts[place].scores.extend(scores);
         Ok(())
     }
 
-    fn scores(&mut self, line: At<'_>, filter: Option<&str>) -> Result<Vec<(String, Outcome)>, ReadError> {
+    fn scores(&mut self, line: PlacedValue<'_>, filter: Option<&str>) -> Result<Vec<(String, Outcome)>, ReadError> {
         let listed = line.get("metrics");
         let mut names = Vec::new();
         for name in listed.items()? {
@@ -159,7 +159,7 @@ impl Docs {
 }
 
 /// The hashes, by which documents can be paired, the target, and what the document says of itself.
-fn facts(line: At<'_>) -> Result<Vec<(String, Value)>, ReadError> {
+fn facts(line: PlacedValue<'_>) -> Result<Vec<(String, Value)>, ReadError> {
     let mut facts = Vec::new();
     for key in ["doc_hash", "prompt_hash", "target_hash", "target"] {
         facts.extend(fact(line.get(key).value).map(|value| (key.to_owned(), value)));
@@ -183,7 +183,7 @@ fn task_and_date(file_name: &str) -> Option<(&str, &str)> {
 
 /// Nothing in a samples file says which task and model it is of: its name has the task, and the results of the same date
 /// beside it have the model and the figures.
-fn add_results_beside(source: &Source, run: &mut Run) {
+fn add_results_beside(source: &Source, run: &mut RecordedRun) {
     let Some((task, date)) = task_and_date(source.file_name()) else { return };
     run.task = Some(task.to_owned());
     let Some(folder) = source.as_path().and_then(|path| path.parent()) else { return };
@@ -203,9 +203,9 @@ fn add_results_beside(source: &Source, run: &mut Run) {
 }
 
 /// A run for each task, with the figures that the file records and no samples.
-fn read_results(source: &Source) -> Result<Vec<Run>, ReadError> {
+fn read_results(source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
     let content = document(source)?;
-    let root = At::root(source, &content).map()?;
+    let root = PlacedValue::root(source, &content).map()?;
     let config = root.get("config");
     let named = root.get("model_name").text()?.map(str::to_owned);
     let model = match (named, config.value) {
@@ -224,13 +224,13 @@ fn read_results(source: &Source) -> Result<Vec<Run>, ReadError> {
         runs.push(results_run(task, figures, model.clone())?);
     }
     if runs.is_empty() {
-        runs.push(Run { model, notes: vec!["the file has no results".to_owned()], ..Run::default() });
+        runs.push(RecordedRun { model, notes: vec!["the file has no results".to_owned()], ..RecordedRun::default() });
     }
     Ok(runs)
 }
 
-fn results_run(task: &str, figures: At<'_>, model: Option<String>) -> Result<Run, ReadError> {
-    let mut run = Run { task: Some(task.to_owned()), model, ..Run::default() };
+fn results_run(task: &str, figures: PlacedValue<'_>, model: Option<String>) -> Result<RecordedRun, ReadError> {
+    let mut run = RecordedRun { task: Some(task.to_owned()), model, ..RecordedRun::default() };
     let mut recorded = Vec::new();
     for (key, value) in figures.map()?.entries()? {
         let number = match value.value {
@@ -249,7 +249,7 @@ fn results_run(task: &str, figures: At<'_>, model: Option<String>) -> Result<Run
         let (scorer, metric) = scorer_and_metric(key);
         recorded.push(figure(&scorer, &metric, number));
     }
-    run.recorded = Recorded { figures: recorded, ..Recorded::default() };
+    run.recorded = RecordedResults { figures: recorded, ..RecordedResults::default() };
     run.notes.push("the file records figures only; read the samples file for scores".to_owned());
     Ok(run)
 }

@@ -2,33 +2,39 @@
 
 mod adk;
 mod agentv;
-mod at;
-mod blocks;
+mod attempt_texts;
 pub(crate) mod csv;
 mod deepeval;
-mod flat;
 mod harbor;
 mod helm;
 pub(crate) mod inspect;
 mod junit;
 mod lighteval;
+mod line_blocks;
 mod lm_eval;
 mod native;
+mod native_fast;
 mod openai_evals;
 pub(crate) mod parquet;
 mod parquet_columns;
+mod placed_value;
+mod projection;
 mod promptfoo;
 mod pydantic_evals;
+mod recorded_run;
 mod tau2;
 mod waza;
 
+pub use attempt_texts::{AttemptTexts, read_texts};
 pub(crate) use csv::cell;
 pub use inspect::InspectLog;
 pub use inspect::sample_place;
 pub(crate) use inspect::{SampleText, write_archive, write_document};
-pub(crate) use native::{Role, embedded, facts as native_facts};
+pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded};
+pub use projection::Projection;
+pub use recorded_run::{RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer};
 
-use crate::{ReadError, Run, Shape, Source, Wanted};
+use crate::{ReadError, Shape, Source};
 use calipers_core::{Samples, Shards};
 
 /// A way in which results are written.
@@ -43,24 +49,24 @@ pub trait Format: Sync {
     fn recognises(&self, shape: &Shape) -> bool;
 
     /// Reads the runs in a source.
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError>;
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError>;
 
     /// The same in shards that can be folded side by side, and without columns that are not wanted, where the format
     /// allows it. Logs that record their own metrics keep what those need.
-    fn read_shards(&self, source: &Source, _wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+    fn read_shards(&self, source: &Source, _wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         Ok(self.read(source)?.into_iter().map(|run| run.map_samples(Shards::from)).collect())
     }
 
     /// Hands over the shards of a single table as they are read, so that none has to be kept. False if that does not go
     /// or was stopped: the table is then read in another way, which also explains what is wrong with it.
-    fn stream(&self, _source: &Source, _wanted: &Wanted, _sink: &Sink<'_>) -> bool {
+    fn stream(&self, _source: &Source, _wanted: &Projection, _sink: &ShardSink<'_>) -> bool {
         false
     }
 }
 
 /// Takes the shards of a table as they are read: the part of the table that a shard belongs to, and its samples. The
 /// shards of a part come in order, those of other parts meanwhile, from other threads. False stops the reading.
-pub type Sink<'s> = dyn Fn(usize, Samples) -> bool + Sync + 's;
+pub type ShardSink<'s> = dyn Fn(usize, Samples) -> bool + Sync + 's;
 
 /// All formats, in the order in which they are asked.
 #[must_use]
@@ -87,15 +93,19 @@ pub fn formats() -> Vec<&'static dyn Format> {
 }
 
 /// Reads a source in the format of this name, or in the one that recognises its content.
-pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<Run>, ReadError> {
+pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<RecordedRun>, ReadError> {
     let format = choose(source, format)?;
-    Ok(named(format.read(source)?, source, format))
+    Ok(name_runs(format.read(source)?, source, format))
 }
 
 /// The same in shards, and without columns that are not wanted: the quick way from a large table to its metrics.
-pub fn read_shards(source: &Source, format: Option<&str>, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+pub fn read_shards(
+    source: &Source,
+    format: Option<&str>,
+    wanted: &Projection,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
     let format = choose(source, format)?;
-    Ok(named(format.read_shards(source, wanted)?, source, format))
+    Ok(name_runs(format.read_shards(source, wanted)?, source, format))
 }
 
 /// The format of this name, or the one that recognises the content.
@@ -117,7 +127,7 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
     })
 }
 
-fn named<S>(mut runs: Vec<Run<S>>, source: &Source, format: &'static dyn Format) -> Vec<Run<S>> {
+fn name_runs<S>(mut runs: Vec<RecordedRun<S>>, source: &Source, format: &'static dyn Format) -> Vec<RecordedRun<S>> {
     for run in &mut runs {
         // A reader of tables may find that the columns are those of another format.
         if run.format.is_empty() {

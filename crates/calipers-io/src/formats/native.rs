@@ -1,12 +1,12 @@
 //! Calipers' own records: JSON Lines, a JSON list, or one JSON map. CSV and Parquet share the record and its columns.
 
 use super::Format;
-use super::blocks::Blocks;
-use super::flat::Flat;
+use super::line_blocks::LineBlocks;
+use super::native_fast::FlatRecords;
 use crate::error::printable;
 use crate::json::{self, Json};
-use crate::source::Part;
-use crate::{Place, ReadError, Root, Run, Shape, Source, Wanted};
+use crate::source::SourcePart;
+use crate::{FilePlace, Projection, ReadError, RecordedRun, Root, Shape, Source};
 use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Shards, Value, counted};
 use rayon::prelude::*;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -34,11 +34,11 @@ impl Format for Native {
         (named("id") || named("sample_id")) && !is_other_map(shape)
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        whole(self.read_shards(source, &Wanted::everything()))
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
+        whole(self.read_shards(source, &Projection::everything()))
     }
 
-    fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+    fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let mut reader = source.open()?;
         if first_byte(source, &mut reader)? == Some(b'[') {
             return collect_shards(source, &read_list);
@@ -53,7 +53,8 @@ impl Format for Native {
 /// True for a single whole map that has an `id` and nothing else of a record: the summary of a job, a configuration.
 fn is_other_map(shape: &Shape) -> bool {
     let Some(json) = shape.json.as_ref().filter(|json| json.root == Root::Map && !json.lines) else { return false };
-    let is_role = |key: &str| !matches!(Role::of(key), Role::Id | Role::SampleId | Role::Fact(_));
+    let is_role =
+        |key: &str| !matches!(ColumnRole::of(key), ColumnRole::Id | ColumnRole::SampleId | ColumnRole::Fact(_));
     // A summary counts failures too.
     let is_known = |key: &String| key == "category" || is_role(key) && !FAILURES.contains(&key.as_str());
     // A longer file may have its scores further down, and one that is cut off should be told so.
@@ -62,63 +63,63 @@ fn is_other_map(shape: &Shape) -> bool {
 }
 
 /// What a reader hands each record to, with its place. The record is empty afterwards and may be used again.
-pub(crate) type Each<'a> = dyn FnMut(Place, &mut Record) -> Result<(), ReadError> + 'a;
+pub(crate) type RecordConsumer<'a> = dyn FnMut(FilePlace, &mut NativeRecord) -> Result<(), ReadError> + 'a;
 
 /// Hands over the records of a source one by one, and returns notes.
-pub(crate) type Records = dyn Fn(&Source, &mut Each<'_>) -> Result<Vec<String>, ReadError>;
+pub(crate) type RecordReader = dyn Fn(&Source, &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError>;
 
 /// Runs with their samples in one part.
-pub(crate) fn whole(runs: Result<Vec<Run<Shards>>, ReadError>) -> Result<Vec<Run>, ReadError> {
+pub(crate) fn whole(runs: Result<Vec<RecordedRun<Shards>>, ReadError>) -> Result<Vec<RecordedRun>, ReadError> {
     Ok(runs?.into_iter().map(|run| run.map_samples(Shards::into_whole)).collect())
 }
 
 /// Reads records into a run.
-pub(crate) fn collect(source: &Source, read: &Records) -> Result<Vec<Run>, ReadError> {
+pub(crate) fn collect(source: &Source, read: &RecordReader) -> Result<Vec<RecordedRun>, ReadError> {
     whole(collect_shards(source, read))
 }
 
-pub(crate) fn collect_shards(source: &Source, read: &Records) -> Result<Vec<Run<Shards>>, ReadError> {
+pub(crate) fn collect_shards(source: &Source, read: &RecordReader) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
     let mut samples = Samples::new();
     let mut records = 0;
     let notes = read(source, &mut |place, record| {
         records += 1;
-        record.push(&mut samples).map_err(|what| refused(source, what, place))
+        record.push(&mut samples).map_err(|what| record_error(source, what, place))
     })?;
-    Ok(vec![checked(source, samples.into(), records, notes, read)?])
+    Ok(vec![check_run(source, samples.into(), records, notes, read)?])
 }
 
 /// The run, once it is known that no record contradicts another.
-pub(crate) fn checked(
+pub(crate) fn check_run(
     source: &Source,
     samples: Shards,
     records: usize,
     mut notes: Vec<String>,
-    read: &Records,
-) -> Result<Run<Shards>, ReadError> {
+    read: &RecordReader,
+) -> Result<RecordedRun<Shards>, ReadError> {
     // Only records that number their own attempts can name one twice. That is rare, so the places are looked for in
     // a second reading, and a file without repeats pays nothing.
     let attempts = samples.attempts();
     if attempts < records {
-        let mut seen = Seen::default();
+        let mut seen = AttemptIndex::default();
         read(source, &mut |place, record| seen.check(source, place, record))?;
         notes.push(format!("{} read twice: each attempt counts once", counted(records - attempts, "record")));
     }
-    Ok(Run { samples, notes, ..Run::default() })
+    Ok(RecordedRun { samples, notes, ..RecordedRun::default() })
 }
 
 /// The error for a record that cannot be taken in.
-pub(crate) fn refused(source: &Source, what: String, place: Place) -> ReadError {
+pub(crate) fn record_error(source: &Source, what: String, place: FilePlace) -> ReadError {
     let hint = "see docs/formats/native.md for the columns of a record";
     source.error(what).at(place).hint(hint)
 }
 
 /// What takes the facts that a record tells, with the name of its sample and its attempt.
-pub(crate) type EachFacts<'a> = dyn FnMut(SampleId, u32, &[(Arc<str>, Value)]) + 'a;
+pub(crate) type FactConsumer<'a> = dyn FnMut(SampleId, u32, &[(Arc<str>, Value)]) + 'a;
 
 /// Hands over the facts of each record of JSON. Samples keep those of the first record of a sample only.
-pub(crate) fn facts(source: &Source, each: &mut EachFacts<'_>) -> Result<(), ReadError> {
+pub(crate) fn facts(source: &Source, each: &mut FactConsumer<'_>) -> Result<(), ReadError> {
     let mut last: HashMap<SampleId, u32> = HashMap::new();
-    let mut take = |_: Place, record: &mut Record| {
+    let mut take = |_: FilePlace, record: &mut NativeRecord| {
         let taken = std::mem::take(record);
         let Some(id) = taken.id.or(taken.alias) else { return Ok(()) };
         let last = last.entry(id.clone()).or_default();
@@ -138,16 +139,16 @@ pub(crate) fn facts(source: &Source, each: &mut EachFacts<'_>) -> Result<(), Rea
 
 /// The attempts seen so far, to find the two places of a conflict.
 #[derive(Default)]
-struct Seen {
+struct AttemptIndex {
     last: HashMap<SampleId, u32>,
-    scores: HashMap<(SampleId, u32), Vec<Placed>>,
+    scores: HashMap<(SampleId, u32), Vec<PlacedScore>>,
 }
 
 /// A scorer, what it said, and where.
-type Placed = (Arc<str>, Outcome, Place);
+type PlacedScore = (Arc<str>, Outcome, FilePlace);
 
-impl Seen {
-    fn check(&mut self, source: &Source, place: Place, record: &mut Record) -> Result<(), ReadError> {
+impl AttemptIndex {
+    fn check(&mut self, source: &Source, place: FilePlace, record: &mut NativeRecord) -> Result<(), ReadError> {
         let taken = std::mem::take(record);
         let Some(id) = taken.id.or(taken.alias) else { return Ok(()) };
         let last = self.last.entry(id.clone()).or_default();
@@ -189,9 +190,9 @@ fn first_byte(source: &Source, reader: &mut dyn BufRead) -> Result<Option<u8>, R
 }
 
 /// Reads lines, parts of the file side by side. Nothing if the file does not hold a record a line.
-fn read_lines(source: &Source, wanted: &Wanted) -> Result<Option<Run<Shards>>, ReadError> {
+fn read_lines(source: &Source, wanted: &Projection) -> Result<Option<RecordedRun<Shards>>, ReadError> {
     let parts = source.parts(rayon::current_num_threads())?;
-    let read = |(place, part): (usize, &Part)| read_part(source, *part, wanted, place == 0);
+    let read = |(place, part): (usize, &SourcePart)| read_part(source, *part, wanted, place == 0);
     let read: Vec<_> = match &parts[..] {
         // A small file is not worth the threads.
         [one] => vec![read((0, one))],
@@ -199,7 +200,7 @@ fn read_lines(source: &Source, wanted: &Wanted) -> Result<Option<Run<Shards>>, R
     };
     let (mut samples, mut records, mut lines) = (Vec::new(), 0, 0);
     for part in read {
-        let Some(part) = part.map_err(|error| error.moved(lines))? else { return Ok(None) };
+        let Some(part) = part.map_err(|error| error.move_down(lines))? else { return Ok(None) };
         samples.extend(part.samples);
         records += part.records;
         lines += part.lines;
@@ -211,9 +212,9 @@ fn read_lines(source: &Source, wanted: &Wanted) -> Result<Option<Run<Shards>>, R
     };
     if is_missing {
         // Whoever asked for it will want to know what there is.
-        return read_lines(source, &Wanted::everything());
+        return read_lines(source, &Projection::everything());
     }
-    checked(source, samples, records, Vec::new(), &read_every_line).map(Some)
+    check_run(source, samples, records, Vec::new(), &read_every_line).map(Some)
 }
 
 /// What was read of a part of a file.
@@ -225,9 +226,14 @@ struct PartRead {
 
 /// Reads a part the quick way as long as that goes, and then line by line. Nothing if its first line begins a record of
 /// several lines.
-fn read_part(source: &Source, part: Part, wanted: &Wanted, is_first: bool) -> Result<Option<PartRead>, ReadError> {
-    let mut blocks = Blocks::new(source.open_part(part)?);
-    let mut flat = Flat::new(wanted);
+fn read_part(
+    source: &Source,
+    part: SourcePart,
+    wanted: &Projection,
+    is_first: bool,
+) -> Result<Option<PartRead>, ReadError> {
+    let mut blocks = LineBlocks::new(source.open_part(part)?);
+    let mut flat = FlatRecords::new(wanted);
     let mut rows: Option<Samples> = None;
     let (mut records, mut lines) = (0, 0);
     while let Some(block) = blocks.next().map_err(|broken| broken.in_source(source, lines + 1))? {
@@ -236,9 +242,9 @@ fn read_part(source: &Source, part: Part, wanted: &Wanted, is_first: bool) -> Re
             let rows = rows.get_or_insert_default();
             let is_lines = each_line(source, text, is_first && lines == 0, &mut |place, record| {
                 records += 1;
-                record.push(rows).map_err(|what| refused(source, what, place))
+                record.push(rows).map_err(|what| record_error(source, what, place))
             });
-            if !is_lines.map_err(|error| error.moved(lines))? {
+            if !is_lines.map_err(|error| error.move_down(lines))? {
                 return Ok(None);
             }
         }
@@ -250,25 +256,25 @@ fn read_part(source: &Source, part: Part, wanted: &Wanted, is_first: bool) -> Re
 }
 
 /// The records of all lines, one by one.
-fn read_every_line(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
-    let mut blocks = Blocks::new(source.open()?);
+fn read_every_line(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+    let mut blocks = LineBlocks::new(source.open()?);
     let mut before = 0;
     while let Some(block) = blocks.next().map_err(|broken| broken.in_source(source, before + 1))? {
         let text = if before == 0 { block.strip_prefix(&BOM).unwrap_or(&block) } else { &block };
-        let mut moved = |place, record: &mut Record| match place {
-            Place::Line(line) => each(Place::Line(before + line), record),
+        let mut moved = |place, record: &mut NativeRecord| match place {
+            FilePlace::Line(line) => each(FilePlace::Line(before + line), record),
             other => each(other, record),
         };
-        each_line(source, text, false, &mut moved).map_err(|error| error.moved(before))?;
+        each_line(source, text, false, &mut moved).map_err(|error| error.move_down(before))?;
         before += newlines(&block);
     }
     Ok(Vec::new())
 }
 
 /// Hands over the record of each line. False if the first line is the beginning of a map over several lines.
-fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut Each<'_>) -> Result<bool, ReadError> {
-    let mut keys = Keys::default();
-    let mut record = Record::default();
+fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut RecordConsumer<'_>) -> Result<bool, ReadError> {
+    let mut keys = KeyRoles::default();
+    let mut record = NativeRecord::default();
     let mut is_first = is_first;
     for (line, number) in block.split(|byte| *byte == b'\n').zip(1..) {
         let text = line.trim_ascii();
@@ -279,12 +285,14 @@ fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut Each<'_>)
         let mut parser = serde_json::Deserializer::from_slice(&standard);
         let seed = RecordSeed { keys: &mut keys, record: &mut record };
         match seed.deserialize(&mut parser).and_then(|()| parser.end()) {
-            Ok(()) => each(Place::Line(number), &mut record).map_err(|error| error.underlined(text, 0..text.len()))?,
+            Ok(()) => {
+                each(FilePlace::Line(number), &mut record).map_err(|error| error.with_excerpt(text, 0..text.len()))?
+            }
             Err(error) if is_first && error.is_eof() => return Ok(false),
             Err(error) => {
                 let read = refused_line(source, &error).at_line(number);
                 let part = offending(&standard, read.what(), error.column());
-                let read = read.underlined(&standard, part);
+                let read = read.with_excerpt(&standard, part);
                 let hint = match error.classify() {
                     serde_json::error::Category::Eof => "the line is cut off",
                     serde_json::error::Category::Data => "docs/formats/native.md says what each key may hold",
@@ -314,11 +322,11 @@ fn refused_line(source: &Source, error: &serde_json::Error) -> ReadError {
 }
 
 /// Records that are maps over several lines, one after the other.
-fn read_documents(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
-    let mut keys = Keys::default();
+fn read_documents(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+    let mut keys = KeyRoles::default();
     let bytes = source.read_all()?;
     let standard = json::standard(bytes.strip_prefix(&BOM).unwrap_or(&bytes));
-    let mut record = Record::default();
+    let mut record = NativeRecord::default();
     let mut at = 0;
     let mut line = 1;
     while let Some(start) = standard[at..].iter().position(|byte| !byte.is_ascii_whitespace()) {
@@ -330,8 +338,8 @@ fn read_documents(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, R
         let mut parser = serde_json::Deserializer::from_slice(&standard[at..end.max(at + 1)]);
         whole
             .and_then(|()| RecordSeed { keys: &mut keys, record: &mut record }.deserialize(&mut parser))
-            .map_err(|error| json::json_error(&source.name, &error).moved(line - 1))?;
-        each(Place::Line(line), &mut record)?;
+            .map_err(|error| json::json_error(&source.name, &error).move_down(line - 1))?;
+        each(FilePlace::Line(line), &mut record)?;
         line += newlines(&standard[at..end]);
         at = end;
     }
@@ -342,8 +350,8 @@ fn newlines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn read_list(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
-    let mut keys = Keys::default();
+fn read_list(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+    let mut keys = KeyRoles::default();
     let bytes = source.read_all()?;
     let standard = json::standard(bytes.strip_prefix(&BOM).unwrap_or(&bytes));
     let mut parser = serde_json::Deserializer::from_slice(&standard);
@@ -359,8 +367,8 @@ fn parser_result(result: Result<(), serde_json::Error>, source: &Source) -> Resu
 
 /// A JSON list of records, handed over as they are read.
 struct RecordList<'a, 'b> {
-    keys: &'a mut Keys,
-    each: &'a mut Each<'b>,
+    keys: &'a mut KeyRoles,
+    each: &'a mut RecordConsumer<'b>,
     refused: &'a mut Option<ReadError>,
 }
 
@@ -380,10 +388,10 @@ impl<'de> Visitor<'de> for RecordList<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let mut record = Record::default();
+        let mut record = NativeRecord::default();
         let mut index = 0;
         while items.next_element_seed(RecordSeed { keys: self.keys, record: &mut record })?.is_some() {
-            if let Err(error) = (self.each)(Place::Path(format!("[{index}]")), &mut record) {
+            if let Err(error) = (self.each)(FilePlace::Path(format!("[{index}]")), &mut record) {
                 *self.refused = Some(error);
                 return Err(A::Error::custom("refused"));
             }
@@ -395,12 +403,12 @@ impl<'de> Visitor<'de> for RecordList<'_, '_> {
 
 /// The roles of the keys met so far.
 #[derive(Default)]
-struct Keys(HashMap<String, Role>);
+struct KeyRoles(HashMap<String, ColumnRole>);
 
-impl Keys {
-    fn role(&mut self, key: &str) -> &Role {
+impl KeyRoles {
+    fn role(&mut self, key: &str) -> &ColumnRole {
         if !self.0.contains_key(key) {
-            self.0.insert(key.to_owned(), Role::of(key));
+            self.0.insert(key.to_owned(), ColumnRole::of(key));
         }
         &self.0[key]
     }
@@ -408,8 +416,8 @@ impl Keys {
 
 /// One JSON map, taken into a record.
 struct RecordSeed<'a> {
-    keys: &'a mut Keys,
-    record: &'a mut Record,
+    keys: &'a mut KeyRoles,
+    record: &'a mut NativeRecord,
 }
 
 impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
@@ -437,7 +445,7 @@ impl<'de> Visitor<'de> for RecordSeed<'_> {
 
 /// What a key of a record, or a column of a table, means. Decided once a column; rows are then a plain loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum ColumnRole {
     /// The sample.
     Id,
     /// The sample, under its other name. `id` wins where a record has both.
@@ -459,7 +467,7 @@ pub(crate) enum Role {
     /// A label: any plain value.
     Label(Arc<str>),
     /// Names of behaviours.
-    Behaviors(Behaviors),
+    Behaviors(BehaviorLists),
     /// A map of measurements of the attempt that have no column of their own. Null is a value there.
     Fields,
     /// One of them.
@@ -472,14 +480,14 @@ pub(crate) enum Role {
 
 /// The lists of behaviours of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behaviors {
+pub(crate) enum BehaviorLists {
     Expected,
     Observed,
     MustNot,
     Violations,
 }
 
-impl Behaviors {
+impl BehaviorLists {
     pub(crate) fn name(self) -> &'static str {
         BEHAVIORS[self as usize]
     }
@@ -488,10 +496,10 @@ impl Behaviors {
 /// What went wrong in an attempt. Another attempt of the sample may have gone wrong in another way.
 const FAILURES: [&str; 3] = ["failure_type", "failure_types", "failures"];
 
-/// The names of the lists, in the order of [`Behaviors`].
+/// The names of the lists, in the order of [`BehaviorLists`].
 const BEHAVIORS: [&str; 4] = ["expected_behaviors", "observed_behaviors", "must_not", "violations"];
 
-impl Role {
+impl ColumnRole {
     /// The role of a key or a column.
     pub(crate) fn of(name: &str) -> Self {
         match name {
@@ -507,10 +515,10 @@ impl Role {
             "passed" | "correct" => Self::Flag(name.into()),
             "predicted" | "actual" => Self::Label(name.into()),
             "latency_ms" | "tokens_used" | "cost_usd" | "quality_score" => Self::Number(name.into()),
-            "expected_behaviors" => Self::Behaviors(Behaviors::Expected),
-            "observed_behaviors" | "behaviors" => Self::Behaviors(Behaviors::Observed),
-            "must_not" => Self::Behaviors(Behaviors::MustNot),
-            "violations" => Self::Behaviors(Behaviors::Violations),
+            "expected_behaviors" => Self::Behaviors(BehaviorLists::Expected),
+            "observed_behaviors" | "behaviors" => Self::Behaviors(BehaviorLists::Observed),
+            "must_not" => Self::Behaviors(BehaviorLists::MustNot),
+            "violations" => Self::Behaviors(BehaviorLists::Violations),
             _ if FAILURES.contains(&name) => Self::Field(name.into()),
             _ => match name.split_once('.') {
                 Some(("scores" | "score", scorer)) if !scorer.is_empty() => Self::Score(scorer.into()),
@@ -524,7 +532,7 @@ impl Role {
 
 /// One attempt as it is written.
 #[derive(Debug, Default)]
-pub(crate) struct Record {
+pub(crate) struct NativeRecord {
     id: Option<SampleId>,
     alias: Option<SampleId>,
     epoch: Option<u32>,
@@ -535,18 +543,18 @@ pub(crate) struct Record {
     error: Option<String>,
 }
 
-impl Record {
+impl NativeRecord {
     /// Takes one value in. An error says what is wrong with it. Null is the same as not given, except for a score,
     /// where it means that the scorer could not tell.
-    pub(crate) fn take(&mut self, role: &Role, value: Value) -> Result<(), String> {
+    pub(crate) fn take(&mut self, role: &ColumnRole, value: Value) -> Result<(), String> {
         let is_absent = matches!(value, Value::Null | Value::Missing);
         match role {
-            Role::Score(scorer) => self.add_score(scorer.clone(), value)?,
-            Role::Id => self.id = Some(sample_id("id", value)?),
+            ColumnRole::Score(scorer) => self.add_score(scorer.clone(), value)?,
+            ColumnRole::Id => self.id = Some(sample_id("id", value)?),
             _ if is_absent => {}
-            Role::SampleId => self.alias = Some(sample_id("sample_id", value)?),
-            Role::Epoch => self.epoch = Some(epoch(&value)?),
-            Role::Scores => match unfold(value) {
+            ColumnRole::SampleId => self.alias = Some(sample_id("sample_id", value)?),
+            ColumnRole::Epoch => self.epoch = Some(epoch(&value)?),
+            ColumnRole::Scores => match unfold(value) {
                 Value::Map(entries) => {
                     for (scorer, score) in entries {
                         self.add_score(scorer, score)?;
@@ -554,28 +562,28 @@ impl Record {
                 }
                 other => return Err(wrong("scores", &other, "a map of scorers to scores")),
             },
-            Role::Metadata => match unfold(value) {
+            ColumnRole::Metadata => match unfold(value) {
                 Value::Map(entries) => self.metadata.extend(entries.into_iter().filter(|(_, value)| !is_null(value))),
                 other => return Err(wrong("metadata", &other, "a map")),
             },
-            Role::Fact(key) => self.metadata.push((key.clone(), value)),
-            Role::Number(name) => self.fields.push((name.clone(), number(name, value)?)),
-            Role::Flag(name) => self.fields.push((name.clone(), flag(name, &value)?)),
-            Role::Label(name) if value.is_scalar() => self.fields.push((name.clone(), value)),
-            Role::Label(name) => return Err(wrong(name, &value, "text, a number, true or false")),
-            Role::Behaviors(list) => self.add_behaviors(*list, unfold(value))?,
-            Role::Field(name) => self.fields.push((name.clone(), value)),
-            Role::Fields => match unfold(value) {
+            ColumnRole::Fact(key) => self.metadata.push((key.clone(), value)),
+            ColumnRole::Number(name) => self.fields.push((name.clone(), number(name, value)?)),
+            ColumnRole::Flag(name) => self.fields.push((name.clone(), flag(name, &value)?)),
+            ColumnRole::Label(name) if value.is_scalar() => self.fields.push((name.clone(), value)),
+            ColumnRole::Label(name) => return Err(wrong(name, &value, "text, a number, true or false")),
+            ColumnRole::Behaviors(list) => self.add_behaviors(*list, unfold(value))?,
+            ColumnRole::Field(name) => self.fields.push((name.clone(), value)),
+            ColumnRole::Fields => match unfold(value) {
                 Value::Map(entries) => self.fields.extend(entries),
                 other => return Err(wrong("fields", &other, "a map")),
             },
-            Role::NullMetadata => match unfold(value) {
+            ColumnRole::NullMetadata => match unfold(value) {
                 Value::List(names) => {
                     self.metadata.extend(names.iter().map(|name| (name.to_string().into(), Value::Null)));
                 }
                 other => return Err(wrong("null_metadata", &other, "a list of names")),
             },
-            Role::Error => self.error = error_text(&value),
+            ColumnRole::Error => self.error = error_text(&value),
         }
         Ok(())
     }
@@ -593,12 +601,12 @@ impl Record {
     }
 
     /// Adds names to a list. Marks of what was observed or violated go where they belong.
-    fn add_behaviors(&mut self, list: Behaviors, value: Value) -> Result<(), String> {
+    fn add_behaviors(&mut self, list: BehaviorLists, value: Value) -> Result<(), String> {
         let (whole, marked) = match list {
-            Behaviors::Expected => (Some(Behaviors::Expected), Behaviors::Observed),
-            Behaviors::Observed => (None, Behaviors::Observed),
-            Behaviors::MustNot => (Some(Behaviors::MustNot), Behaviors::Violations),
-            Behaviors::Violations => (None, Behaviors::Violations),
+            BehaviorLists::Expected => (Some(BehaviorLists::Expected), BehaviorLists::Observed),
+            BehaviorLists::Observed => (None, BehaviorLists::Observed),
+            BehaviorLists::MustNot => (Some(BehaviorLists::MustNot), BehaviorLists::Violations),
+            BehaviorLists::Violations => (None, BehaviorLists::Violations),
         };
         let names = behaviors(BEHAVIORS[list as usize], value)?;
         let is_marked = names.iter().any(|(_, mark)| mark.is_some());
@@ -680,13 +688,13 @@ fn wrong(name: &str, value: &Value, want: &str) -> String {
 /// Text that holds a JSON list or map is that list or map: tables have no other way to write one.
 pub(crate) fn unfold(value: Value) -> Value {
     match &value {
-        Value::Text(text) => embedded(text).unwrap_or(value),
+        Value::Text(text) => parse_embedded(text).unwrap_or(value),
         _ => value,
     }
 }
 
 /// The JSON list or map in a text, if it is one.
-pub(crate) fn embedded(text: &str) -> Option<Value> {
+pub(crate) fn parse_embedded(text: &str) -> Option<Value> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {
         return None;
@@ -764,10 +772,10 @@ fn error_text(value: &Value) -> Option<String> {
 }
 
 /// A behaviour, and whether it was observed or violated, if the record says so.
-type Marked = (Arc<str>, Option<bool>);
+type BehaviorMark = (Arc<str>, Option<bool>);
 
 /// The names in a list of behaviours: a list of names, a map of names to marks, or maps with a name and a mark.
-fn behaviors(list: &str, value: Value) -> Result<Vec<Marked>, String> {
+fn behaviors(list: &str, value: Value) -> Result<Vec<BehaviorMark>, String> {
     match value {
         Value::List(items) => items.into_iter().map(|item| behavior(list, item)).collect(),
         Value::Map(entries) => {
@@ -779,7 +787,7 @@ fn behaviors(list: &str, value: Value) -> Result<Vec<Marked>, String> {
     }
 }
 
-fn behavior(list: &str, item: Value) -> Result<Marked, String> {
+fn behavior(list: &str, item: Value) -> Result<BehaviorMark, String> {
     match &item {
         Value::Text(name) => Ok((name.clone(), None)),
         Value::Map(entries) => {
@@ -880,14 +888,14 @@ fn check_flat(value: &Value) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn names(record: &Record, list: Behaviors) -> Option<String> {
+    fn names(record: &NativeRecord, list: BehaviorLists) -> Option<String> {
         let list = record.behaviors[list as usize].as_ref()?;
         Some(list.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
     }
 
     #[test]
     fn behaviours_in_every_spelling_are_lists_of_names() {
-        use Behaviors::{Expected, MustNot, Observed, Violations};
+        use BehaviorLists::{Expected, MustNot, Observed, Violations};
         // expected_behaviors, observed_behaviors, must_not, violations
         for (json, want) in [
             (r#"{"expected_behaviors": ["a", "b"]}"#, [Some("a b"), None, None, None]),
@@ -907,8 +915,8 @@ mod tests {
             (r#"{"violations": [], "must_not": null}"#, [None, None, None, Some("")]),
             (r#"{"violations": "[\"x\", \"y\"]"}"#, [None, None, None, Some("x y")]),
         ] {
-            let mut record = Record::default();
-            let mut keys = Keys::default();
+            let mut record = NativeRecord::default();
+            let mut keys = KeyRoles::default();
             let mut parser = serde_json::Deserializer::from_str(json);
             RecordSeed { keys: &mut keys, record: &mut record }.deserialize(&mut parser).unwrap();
             let found = [Expected, Observed, MustNot, Violations].map(|list| names(&record, list));
@@ -921,15 +929,15 @@ mod tests {
         let source = Source::bytes("x", text.as_bytes());
         let mut samples = Samples::new();
         each_line(&source, text.as_bytes(), false, &mut |place, record| {
-            record.push(&mut samples).map_err(|what| refused(&source, what, place))
+            record.push(&mut samples).map_err(|what| record_error(&source, what, place))
         })?;
         Ok(samples.records().collect())
     }
 
     /// The same in blocks of so many lines, the quick way as long as that goes.
     fn quickly(text: &str, lines: usize) -> Option<Vec<calipers_core::Record>> {
-        let everything = Wanted::everything();
-        let mut flat = Flat::new(&everything);
+        let everything = Projection::everything();
+        let mut flat = FlatRecords::new(&everything);
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         all.chunks(lines).all(|block| flat.add(block.concat().as_bytes())).then(|| flat.finish().records().collect())
     }
@@ -1041,8 +1049,8 @@ mod tests {
 
     #[test]
     fn a_block_that_is_not_flat_leaves_the_blocks_before_it_as_they_are() {
-        let everything = Wanted::everything();
-        let mut flat = Flat::new(&everything);
+        let everything = Projection::everything();
+        let mut flat = FlatRecords::new(&everything);
         let first = r#"{"id": "b", "score": 1, "k": "x"}
 {"id": "a", "score": null}
 "#;
@@ -1062,12 +1070,12 @@ mod tests {
     #[test]
     fn columns_that_nobody_wants_are_left_out() {
         let text = r#"{"id": 1, "score": 1, "prompt": ["long", {"text": "\""}], "category": "a", "latency_ms": 5}"#;
-        let wanted = Wanted::only(["category"]);
+        let wanted = Projection::only(["category"]);
         let run = Native.read_shards(&Source::bytes("x", text.as_bytes()), &wanted).unwrap().remove(0);
         let samples = run.samples.into_whole();
         assert_eq!(samples.columns().map(|name| &**name).collect::<Vec<_>>(), ["category"]);
         // A name that is not there brings all, so that a message can say what there is.
-        let wanted = Wanted::only(["catgory"]);
+        let wanted = Projection::only(["catgory"]);
         let run = Native.read_shards(&Source::bytes("x", text.as_bytes()), &wanted).unwrap().remove(0);
         assert_eq!(run.samples.into_whole().columns().count(), 3);
     }
@@ -1082,8 +1090,8 @@ mod tests {
         let source = Source::bytes("x", text.as_bytes());
         let parts = source.parts(3).unwrap();
         assert_eq!(parts.len(), 3);
-        let everything = Wanted::everything();
-        let read = |part: &Part| read_part(&source, *part, &everything, false).unwrap().unwrap();
+        let everything = Projection::everything();
+        let read = |part: &SourcePart| read_part(&source, *part, &everything, false).unwrap().unwrap();
         let read: Vec<PartRead> = parts.iter().map(read).collect();
         assert_eq!(read.iter().map(|part| part.lines).sum::<u64>(), 80_000);
         let whole = Shards::new(read.into_iter().flat_map(|part| part.samples)).into_whole();

@@ -1,8 +1,8 @@
 //! OpenAI evals: the event log of `oaieval`, JSON Lines. A `spec` line begins a run and a `final_report` line ends it.
 
 use super::Format;
-use super::at::{At, each_line, fact, figure, outcome};
-use crate::{ReadError, Run, Shape, Source};
+use super::placed_value::{PlacedValue, each_line, fact, figure, outcome};
+use crate::{ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Metadata, Outcome, Score, Value, counted};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,17 +24,17 @@ impl Format for OpenAiEvals {
         shape.has_keys(&["spec"]) && spec || shape.has_keys(&["run_id", "event_id", "sample_id", "type"])
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        let mut logs: Vec<Log> = Vec::new();
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
+        let mut logs: Vec<EventLog> = Vec::new();
         each_line(source, |line| {
             let spec = line.get("spec");
             if !spec.is_null() {
-                logs.push(Log::start(spec.map()?)?);
+                logs.push(EventLog::start(spec.map()?)?);
                 return Ok(());
             }
             if logs.is_empty() {
                 // Events without a `spec`: a part of a log.
-                let mut log = Log::default();
+                let mut log = EventLog::default();
                 log.run.notes.push("the log does not begin with its `spec`: task and model are unknown".to_owned());
                 logs.push(log);
             }
@@ -43,37 +43,37 @@ impl Format for OpenAiEvals {
             let place = named.unwrap_or(logs.len() - 1);
             logs[place].take(line)
         })?;
-        Ok(logs.into_iter().map(Log::finish).collect())
+        Ok(logs.into_iter().map(EventLog::finish).collect())
     }
 }
 
 #[derive(Default)]
-struct Log {
+struct EventLog {
     id: Option<String>,
-    run: Run,
+    run: RecordedRun,
     order: Vec<Arc<str>>,
-    samples: HashMap<Arc<str>, Sample>,
+    samples: HashMap<Arc<str>, EventSample>,
     skipped: BTreeMap<String, usize>,
     report: Option<Vec<(String, Option<f64>)>>,
 }
 
 #[derive(Default)]
-struct Sample {
-    attempts: Vec<Attempt>,
+struct EventSample {
+    attempts: Vec<EventAttempt>,
     /// Of events that came before what they belong to.
     tokens: Option<f64>,
 }
 
 #[derive(Default)]
-struct Attempt {
+struct EventAttempt {
     scores: Vec<(String, Outcome)>,
     correct: Option<bool>,
     tokens: Option<f64>,
     error: Option<String>,
 }
 
-impl Log {
-    fn start(spec: At<'_>) -> Result<Self, ReadError> {
+impl EventLog {
+    fn start(spec: PlacedValue<'_>) -> Result<Self, ReadError> {
         let mut models = Vec::new();
         for model in spec.get("completion_fns").items()? {
             models.push(model.name()?.to_owned());
@@ -84,10 +84,10 @@ impl Log {
         let task = spec.first(["eval_name", "base_eval"]).text()?.map(str::to_owned);
         let model = (!models.is_empty()).then(|| models.join(", "));
         let id = spec.get("run_id").text()?.map(str::to_owned);
-        Ok(Self { id, run: Run { task, model, ..Run::default() }, ..Self::default() })
+        Ok(Self { id, run: RecordedRun { task, model, ..RecordedRun::default() }, ..Self::default() })
     }
 
-    fn take(&mut self, line: At<'_>) -> Result<(), ReadError> {
+    fn take(&mut self, line: PlacedValue<'_>) -> Result<(), ReadError> {
         let report = line.get("final_report");
         if !report.is_null() {
             self.report = Some(flat_report(report)?);
@@ -110,7 +110,7 @@ impl Log {
         };
         let sample = self.samples.entry(id.clone()).or_insert_with(|| {
             self.order.push(id);
-            Sample::default()
+            EventSample::default()
         });
         match kind {
             "match" => sample.take_match(data),
@@ -121,14 +121,14 @@ impl Log {
         }
     }
 
-    fn finish(self) -> Run {
+    fn finish(self) -> RecordedRun {
         let Self { mut run, order, mut samples, skipped, report, .. } = self;
         let (mut unscored, mut judged_errors) = (0, 0);
         for id in order {
-            let Sample { mut attempts, tokens } = samples.remove(&id).unwrap_or_default();
+            let EventSample { mut attempts, tokens } = samples.remove(&id).unwrap_or_default();
             if attempts.is_empty() {
                 unscored += 1;
-                attempts.push(Attempt::default());
+                attempts.push(EventAttempt::default());
             }
             if let Some(last) = attempts.last_mut() {
                 last.tokens = sum(last.tokens, tokens);
@@ -160,14 +160,14 @@ fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     [a, b].into_iter().flatten().reduce(|a, b| a + b)
 }
 
-fn record(run: &mut Run, figures: Vec<(String, Option<f64>)>) {
+fn record(run: &mut RecordedRun, figures: Vec<(String, Option<f64>)>) {
     let scorers: Vec<_> = run.samples.scorers().cloned().collect();
     let scorer = if let [only] = &scorers[..] { only.to_string() } else { "final_report".to_owned() };
     run.recorded.figures = figures.into_iter().map(|(metric, value)| figure(&scorer, &metric, value)).collect();
 }
 
 /// The numbers of a report, those within maps as `map.name`.
-fn flat_report(report: At<'_>) -> Result<Vec<(String, Option<f64>)>, ReadError> {
+fn flat_report(report: PlacedValue<'_>) -> Result<Vec<(String, Option<f64>)>, ReadError> {
     let mut figures = Vec::new();
     for (key, value) in report.entries()? {
         match value.value {
@@ -182,17 +182,17 @@ fn flat_report(report: At<'_>) -> Result<Vec<(String, Option<f64>)>, ReadError> 
     Ok(figures)
 }
 
-impl Sample {
+impl EventSample {
     /// The last attempt, or a new one if the last one has this already.
-    fn attempt(&mut self, has_it: impl Fn(&Attempt) -> bool) -> &mut Attempt {
+    fn attempt(&mut self, has_it: impl Fn(&EventAttempt) -> bool) -> &mut EventAttempt {
         if self.attempts.last().is_none_or(has_it) {
-            self.attempts.push(Attempt { tokens: self.tokens.take(), ..Attempt::default() });
+            self.attempts.push(EventAttempt { tokens: self.tokens.take(), ..EventAttempt::default() });
         }
         let last = self.attempts.len() - 1;
         &mut self.attempts[last]
     }
 
-    fn take_match(&mut self, data: At<'_>) -> Result<(), ReadError> {
+    fn take_match(&mut self, data: PlacedValue<'_>) -> Result<(), ReadError> {
         let correct = data.map()?.get("correct").flag()?.ok_or_else(|| data.get("correct").wrong("true or false"))?;
         let mut score = Score::new(correct);
         if let Value::Text(picked) = data.get("picked").value {
@@ -209,7 +209,7 @@ impl Sample {
         Ok(())
     }
 
-    fn take_metrics(&mut self, data: At<'_>) -> Result<(), ReadError> {
+    fn take_metrics(&mut self, data: PlacedValue<'_>) -> Result<(), ReadError> {
         let mut scores = Vec::new();
         for (name, value) in data.map()?.entries()? {
             // Metrics are whatever an evaluation records: texts and lists among them are notes, not scores.
@@ -221,12 +221,12 @@ impl Sample {
             scores.push((name.to_owned(), outcome(value.score()?, "the metric has no value")));
         }
         let has_it =
-            |attempt: &Attempt| attempt.scores.iter().any(|(name, _)| scores.iter().any(|(new, _)| new == name));
+            |attempt: &EventAttempt| attempt.scores.iter().any(|(name, _)| scores.iter().any(|(new, _)| new == name));
         self.attempt(has_it).scores.extend(scores);
         Ok(())
     }
 
-    fn take_error(&mut self, data: At<'_>) -> Result<(), ReadError> {
+    fn take_error(&mut self, data: PlacedValue<'_>) -> Result<(), ReadError> {
         let kind = data.get("type").text()?;
         let text = data.first(["message", "msg"]).text()?;
         let message = match (kind, text) {
@@ -242,7 +242,7 @@ impl Sample {
         Ok(())
     }
 
-    fn take_sampling(&mut self, data: At<'_>) -> Result<(), ReadError> {
+    fn take_sampling(&mut self, data: PlacedValue<'_>) -> Result<(), ReadError> {
         let usage = data.get("usage");
         if let Value::Map(_) = usage.value {
             let parts = sum(usage.get("prompt_tokens").number()?, usage.get("completion_tokens").number()?);
@@ -252,8 +252,8 @@ impl Sample {
     }
 }
 
-impl Attempt {
-    fn push(self, id: &Arc<str>, run: &mut Run) {
+impl EventAttempt {
+    fn push(self, id: &Arc<str>, run: &mut RecordedRun) {
         let mut attempt = run.samples.push(&**id);
         if let Some(tokens) = self.tokens {
             attempt = attempt.field("tokens_used", tokens);

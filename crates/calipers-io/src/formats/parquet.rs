@@ -3,11 +3,11 @@
 //! Tables of plain columns are read by [`parquet_columns`]; this is the slower way that knows all rules. Lists, maps and
 //! nested structs go through the record reader. Columns of long text that no record needs are not read at all.
 
-use super::native::{self, Each, Record, Role};
-use super::{Format, Sink, lighteval, parquet_columns};
-use crate::catch_panic::guarded;
+use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
+use super::{Format, ShardSink, lighteval, parquet_columns};
+use crate::catch_panic::read_catching_panic;
 use crate::error::printable;
-use crate::{Place, ReadError, Run, Shape, Source, Wanted};
+use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type as typed;
@@ -45,17 +45,17 @@ impl Format for Parquet {
         shape.starts_with(MAGIC)
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        native::whole(self.read_shards(source, &Wanted::everything()))
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
+        native::whole(self.read_shards(source, &Projection::everything()))
     }
 
-    fn stream(&self, source: &Source, wanted: &Wanted, sink: &Sink<'_>) -> bool {
-        guarded(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
+    fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> bool {
+        read_catching_panic(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
     }
 
-    fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+    fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         // The Parquet library may panic on damaged data.
-        guarded(source, WHAT, || {
+        read_catching_panic(source, WHAT, || {
             let file = open(source)?;
             if lighteval::is_details(file.metadata().file_metadata().schema()) {
                 let runs = lighteval::read_details(source, &file)?;
@@ -70,24 +70,24 @@ impl Format for Parquet {
             if let Some(rows) = parquet_columns::read(source, wanted, &keep) {
                 let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
                 let samples = Shards::new(parts.into_values().flatten());
-                return Ok(vec![native::checked(source, samples, rows, Vec::new(), &read_rows)?]);
+                return Ok(vec![native::check_run(source, samples, rows, Vec::new(), &read_rows)?]);
             }
             native::collect_shards(source, &read_rows)
         })
     }
 }
 
-pub(crate) fn broken(source: &Source, error: &ParquetError) -> ReadError {
+pub(crate) fn parquet_error(source: &Source, error: &ParquetError) -> ReadError {
     source.error(format!("the Parquet data cannot be read: {error}")).hint("the file may be cut off; copy it again")
 }
 
 /// A file that refuses to be read beyond its end, so that a damaged length asks for no memory.
-pub(crate) enum Stored {
+pub(crate) enum BoundedFile {
     File(File, u64, Option<Arc<AtomicU64>>),
     Bytes(Bytes),
 }
 
-impl Stored {
+impl BoundedFile {
     fn check(&self, start: u64, length: u64) -> ParquetResult<()> {
         match start.checked_add(length) {
             Some(end) if end <= self.len() => Ok(()),
@@ -99,7 +99,7 @@ impl Stored {
     }
 }
 
-impl Length for Stored {
+impl Length for BoundedFile {
     fn len(&self) -> u64 {
         match self {
             Self::File(_, length, _) => *length,
@@ -108,7 +108,7 @@ impl Length for Stored {
     }
 }
 
-impl ChunkReader for Stored {
+impl ChunkReader for BoundedFile {
     type T = Box<dyn Read + Send>;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
@@ -137,7 +137,7 @@ impl ChunkReader for Stored {
     }
 }
 
-impl Stored {
+impl BoundedFile {
     pub(super) fn open(source: &Source) -> Result<Self, ReadError> {
         let Some(path) = source.as_path() else { return Ok(Self::Bytes(source.read_all()?.into())) };
         let mut file = File::open(path).map_err(|error| source.unreadable(&error))?;
@@ -149,8 +149,8 @@ impl Stored {
     }
 }
 
-pub(crate) fn open(source: &Source) -> Result<SerializedFileReader<Stored>, ReadError> {
-    SerializedFileReader::new(Stored::open(source)?).map_err(|error| broken(source, &error))
+pub(crate) fn open(source: &Source) -> Result<SerializedFileReader<BoundedFile>, ReadError> {
+    SerializedFileReader::new(BoundedFile::open(source)?).map_err(|error| parquet_error(source, &error))
 }
 
 /// Rows read at once from each column: large enough to keep decoders busy, small enough to stay in cache.
@@ -159,13 +159,14 @@ const BATCH: usize = 2048;
 /// Facts that take more than this a row are long text: a transcript, not a category.
 const FACT_BYTES_MAX: i64 = 1024;
 
-fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadError> {
+fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
     let file = open(source)?;
-    let chosen = Chosen::new(source, file.metadata())?;
-    let mut record = Record::default();
+    let chosen = ColumnChoice::new(source, file.metadata())?;
+    let mut record = NativeRecord::default();
     let mut row = 0;
     for group in 0..file.num_row_groups() {
-        let fail = |error: ParquetError| broken(source, &error).at(Place::Path(format!("row group {group}")));
+        let fail =
+            |error: ParquetError| parquet_error(source, &error).at(FilePlace::Path(format!("row group {group}")));
         let group = file.get_row_group(group).map_err(fail)?;
         let mut columns =
             chosen.flat.iter().map(|flat| flat.open(&*group)).collect::<ParquetResult<Vec<_>>>().map_err(fail)?;
@@ -177,11 +178,11 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
         while left > 0 {
             let batch = left.min(BATCH);
             for column in &mut columns {
-                column.fill(batch).map_err(|what| broken(source, &what).at(Place::Row(row + 1)))?;
+                column.fill(batch).map_err(|what| parquet_error(source, &what).at(FilePlace::Row(row + 1)))?;
             }
             for _ in 0..batch {
                 row += 1;
-                let refused = |what| native::refused(source, what, Place::Row(row));
+                let refused = |what| native::record_error(source, what, FilePlace::Row(row));
                 for column in &mut columns {
                     if let Some(value) = column.next().map_err(refused)? {
                         record.take(column.role, value).map_err(refused)?;
@@ -189,10 +190,10 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
                 }
                 if let (Some(rows), Some((_, roles))) = (&mut nested, &chosen.nested) {
                     let next = rows.next().unwrap_or_else(|| Err(ParquetError::EOF("a column ends early".into())));
-                    let next = next.map_err(|error| broken(source, &error).at(Place::Row(row)))?;
+                    let next = next.map_err(|error| parquet_error(source, &error).at(FilePlace::Row(row)))?;
                     take_nested(&mut record, roles, &next).map_err(refused)?;
                 }
-                each(Place::Row(row), &mut record)?;
+                each(FilePlace::Row(row), &mut record)?;
             }
             left -= batch;
         }
@@ -200,11 +201,11 @@ fn read_rows(source: &Source, each: &mut Each<'_>) -> Result<Vec<String>, ReadEr
     Ok(chosen.notes)
 }
 
-fn take_nested(record: &mut Record, roles: &[Role], row: &Row) -> Result<(), String> {
+fn take_nested(record: &mut NativeRecord, roles: &[ColumnRole], row: &Row) -> Result<(), String> {
     for (role, (_, field)) in roles.iter().zip(row.get_column_iter()) {
         match value(field) {
             // A struct that is not there holds no scores; it does not hold empty ones.
-            Value::Null if *role != Role::Id => {}
+            Value::Null if *role != ColumnRole::Id => {}
             value => record.take(role, value)?,
         }
     }
@@ -212,40 +213,41 @@ fn take_nested(record: &mut Record, roles: &[Role], row: &Row) -> Result<(), Str
 }
 
 /// The columns that are read, and how.
-struct Chosen {
-    flat: Vec<Flat>,
+struct ColumnChoice {
+    flat: Vec<FlatColumn>,
     /// The columns that need the record reader, with their roles.
-    nested: Option<(Type, Vec<Role>)>,
+    nested: Option<(Type, Vec<ColumnRole>)>,
     notes: Vec<String>,
 }
 
 /// A column of plain values.
-struct Flat {
+struct FlatColumn {
     place: usize,
-    role: Role,
+    role: ColumnRole,
     is_unsigned: bool,
     max_def: i16,
     /// The level up to which a missing value means that the struct around it is missing.
     parent_def: i16,
 }
 
-impl Chosen {
+impl ColumnChoice {
     fn new(source: &Source, metadata: &ParquetMetaData) -> Result<Self, ReadError> {
         let schema = metadata.file_metadata().schema_descr();
         let mut chosen = Self { flat: Vec::new(), nested: None, notes: Vec::new() };
-        let mut nested: Vec<(TypePtr, Role)> = Vec::new();
+        let mut nested: Vec<(TypePtr, ColumnRole)> = Vec::new();
         let mut has_id = false;
         for (top, field) in schema.root_schema().get_fields().iter().enumerate() {
             let name = field.name();
-            let role = Role::of(name);
-            has_id |= matches!(role, Role::Id | Role::SampleId);
+            let role = ColumnRole::of(name);
+            has_id |= matches!(role, ColumnRole::Id | ColumnRole::SampleId);
             let leaves: Vec<usize> =
                 (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == top).collect();
             if is_long_text(metadata, &role, &leaves) {
                 chosen.notes.push(format!("column `{}` holds long text and was not read", printable(name)));
                 continue;
             }
-            let flat: Option<Vec<Flat>> = leaves.iter().map(|&leaf| Flat::new(leaf, &schema.column(leaf))).collect();
+            let flat: Option<Vec<FlatColumn>> =
+                leaves.iter().map(|&leaf| FlatColumn::new(leaf, &schema.column(leaf))).collect();
             match flat {
                 Some(flat) => chosen.flat.extend(flat),
                 None => nested.push((field.clone(), role)),
@@ -260,7 +262,7 @@ impl Chosen {
         if !nested.is_empty() {
             let (fields, roles): (Vec<_>, Vec<_>) = nested.into_iter().unzip();
             chosen.nested =
-                Some((projection(schema.root_schema(), fields).map_err(|error| broken(source, &error))?, roles));
+                Some((projection(schema.root_schema(), fields).map_err(|error| parquet_error(source, &error))?, roles));
         }
         Ok(chosen)
     }
@@ -272,8 +274,8 @@ pub(super) fn projection(root: &Type, fields: Vec<TypePtr>) -> ParquetResult<Typ
 }
 
 /// True for a fact whose columns hold long text.
-pub(super) fn is_long_text(metadata: &ParquetMetaData, role: &Role, leaves: &[usize]) -> bool {
-    matches!(role, Role::Fact(_)) && bytes_a_row(metadata, leaves) > FACT_BYTES_MAX
+pub(super) fn is_long_text(metadata: &ParquetMetaData, role: &ColumnRole, leaves: &[usize]) -> bool {
+    matches!(role, ColumnRole::Fact(_)) && bytes_a_row(metadata, leaves) > FACT_BYTES_MAX
 }
 
 fn bytes_a_row(metadata: &ParquetMetaData, leaves: &[usize]) -> i64 {
@@ -287,7 +289,7 @@ fn bytes_a_row(metadata: &ParquetMetaData, leaves: &[usize]) -> i64 {
     bytes.saturating_sub(FACT_BYTES_MAX * 64) / rows.max(1)
 }
 
-impl Flat {
+impl FlatColumn {
     /// The column, if plain reading does it justice.
     fn new(place: usize, column: &ColumnDescriptor) -> Option<Self> {
         let parts = column.path().parts();
@@ -314,19 +316,19 @@ impl Flat {
         let max_def = column.max_def_level();
         (is_near && is_plain && column.max_rep_level() == 0).then(|| Self {
             place,
-            role: Role::of(&parts.join(".")),
+            role: ColumnRole::of(&parts.join(".")),
             is_unsigned,
             max_def,
             parent_def: if parts.len() == 2 { max_def - i16::from(column.self_type().is_optional()) } else { 0 },
         })
     }
 
-    fn open(&self, group: &dyn RowGroupReader) -> ParquetResult<Column<'_>> {
+    fn open(&self, group: &dyn RowGroupReader) -> ParquetResult<ColumnCursor<'_>> {
         let reader = group.get_column_reader(self.place)?;
-        Ok(Column {
+        Ok(ColumnCursor {
             role: &self.role,
             flat: self,
-            values: Values::new(reader)?,
+            values: ColumnBatch::new(reader)?,
             levels: Vec::new(),
             row: 0,
             value: 0,
@@ -336,10 +338,10 @@ impl Flat {
 }
 
 /// A column being read.
-struct Column<'a> {
-    role: &'a Role,
-    flat: &'a Flat,
-    values: Values,
+struct ColumnCursor<'a> {
+    role: &'a ColumnRole,
+    flat: &'a FlatColumn,
+    values: ColumnBatch,
     levels: Vec<i16>,
     row: usize,
     value: usize,
@@ -348,7 +350,7 @@ struct Column<'a> {
 }
 
 /// The values of a batch, and the reader that they come from.
-enum Values {
+enum ColumnBatch {
     Bool(ColumnReaderImpl<typed::BoolType>, Vec<bool>),
     Int32(ColumnReaderImpl<typed::Int32Type>, Vec<i32>),
     Int64(ColumnReaderImpl<typed::Int64Type>, Vec<i64>),
@@ -357,7 +359,7 @@ enum Values {
     Text(ColumnReaderImpl<typed::ByteArrayType>, Vec<typed::ByteArray>),
 }
 
-impl Values {
+impl ColumnBatch {
     fn new(reader: ColumnReader) -> ParquetResult<Self> {
         Ok(match reader {
             ColumnReader::BoolColumnReader(reader) => Self::Bool(reader, Vec::new()),
@@ -394,7 +396,7 @@ impl Values {
     }
 }
 
-impl Column<'_> {
+impl ColumnCursor<'_> {
     fn fill(&mut self, rows: usize) -> ParquetResult<()> {
         let (found, values) = self.values.fill(rows, &mut self.levels)?;
         let given = self.levels.iter().filter(|&&level| level == self.flat.max_def).count();
@@ -416,18 +418,18 @@ impl Column<'_> {
         let at = self.value;
         self.value += 1;
         Ok(Some(match &self.values {
-            Values::Bool(_, values) => Value::Bool(values[at]),
-            Values::Int32(_, values) if self.flat.is_unsigned => Value::Int(i64::from(values[at] as u32)),
-            Values::Int32(_, values) => Value::Int(i64::from(values[at])),
-            Values::Int64(_, values) if self.flat.is_unsigned => unsigned(values[at] as u64),
-            Values::Int64(_, values) => Value::Int(values[at]),
-            Values::Float(_, values) => Value::from(f64::from(values[at])),
-            Values::Double(_, values) => Value::from(values[at]),
-            Values::Text(_, values) => {
+            ColumnBatch::Bool(_, values) => Value::Bool(values[at]),
+            ColumnBatch::Int32(_, values) if self.flat.is_unsigned => Value::Int(i64::from(values[at] as u32)),
+            ColumnBatch::Int32(_, values) => Value::Int(i64::from(values[at])),
+            ColumnBatch::Int64(_, values) if self.flat.is_unsigned => from_unsigned(values[at] as u64),
+            ColumnBatch::Int64(_, values) => Value::Int(values[at]),
+            ColumnBatch::Float(_, values) => Value::from(f64::from(values[at])),
+            ColumnBatch::Double(_, values) => Value::from(values[at]),
+            ColumnBatch::Text(_, values) => {
                 let text = std::str::from_utf8(values[at].data()).map_err(|_| "the text is not UTF-8".to_owned())?;
                 match self.role {
-                    Role::Id | Role::SampleId => text.into(),
-                    Role::Score(_) => native::unfold(text.into()),
+                    ColumnRole::Id | ColumnRole::SampleId => text.into(),
+                    ColumnRole::Score(_) => native::unfold(text.into()),
                     _ => Value::Text(recent(&mut self.recent, text)),
                 }
             }
@@ -448,7 +450,7 @@ fn recent(recent: &mut Vec<Arc<str>>, text: &str) -> Arc<str> {
     text
 }
 
-fn unsigned(u: u64) -> Value {
+fn from_unsigned(u: u64) -> Value {
     i64::try_from(u).map_or(Value::Float(u as f64), Value::Int)
 }
 
@@ -464,7 +466,7 @@ pub(crate) fn value(field: &Field) -> Value {
         Field::UByte(u) => Value::Int(i64::from(*u)),
         Field::UShort(u) => Value::Int(i64::from(*u)),
         Field::UInt(u) => Value::Int(i64::from(*u)),
-        Field::ULong(u) => unsigned(*u),
+        Field::ULong(u) => from_unsigned(*u),
         Field::Float16(x) => Value::from(f64::from(*x)),
         Field::Float(x) => Value::from(f64::from(*x)),
         Field::Double(x) => Value::from(*x),
@@ -489,13 +491,13 @@ pub(crate) fn value(field: &Field) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Contents, Output, writer};
+    use crate::{Contents, OutputFile, writer};
     use ::parquet::arrow::ArrowWriter;
     use ::parquet::file::properties::WriterProperties;
     use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
     use calipers_core::Record as CoreRecord;
 
-    fn quickly(source: &Source, wanted: &Wanted) -> Option<Vec<CoreRecord>> {
+    fn quickly(source: &Source, wanted: &Projection) -> Option<Vec<CoreRecord>> {
         let shards: Mutex<Vec<Samples>> = Mutex::default();
         let keep = |_: usize, samples: Samples| {
             shards.lock().unwrap().push(samples);
@@ -512,8 +514,8 @@ mod tests {
     /// A table with these samples, as it is written here.
     fn table(name: &str, samples: Samples) -> Source {
         let path = std::env::temp_dir().join(format!("calipers-{}-{name}.parquet", std::process::id()));
-        let mut out = Output::create(&path, true).unwrap();
-        let run = Run { samples, ..Run::default() };
+        let mut out = OutputFile::create(&path, true).unwrap();
+        let run = RecordedRun { samples, ..RecordedRun::default() };
         let to = writer(Some("parquet"), "-").unwrap();
         to.write(&Contents { run: &run, results: None }, &mut out).unwrap();
         out.finish().unwrap();
@@ -549,7 +551,7 @@ mod tests {
             let mut samples = Samples::new();
             (0..100).for_each(|i| push(i, &mut samples));
             let source = table(&name.replace(' ', "-"), samples);
-            let quick = quickly(&source, &Wanted::everything());
+            let quick = quickly(&source, &Projection::everything());
             assert_eq!(quick.unwrap_or_else(|| panic!("`{name}` is plain")), slowly(&source), "{name}");
         }
     }
@@ -584,7 +586,7 @@ mod tests {
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         let source = Source::bytes("table", bytes);
-        assert_eq!(quickly(&source, &Wanted::everything()).expect("it is plain"), slowly(&source));
+        assert_eq!(quickly(&source, &Projection::everything()).expect("it is plain"), slowly(&source));
     }
 
     #[test]
@@ -592,9 +594,9 @@ mod tests {
         let mut samples = Samples::new();
         samples.push(1).score("judge", 1.0).metadata("kind", "a").metadata("other", "b").field("latency_ms", 5.0);
         let source = table("wanted", samples);
-        let found = quickly(&source, &Wanted::only(["kind"])).expect("it is plain");
+        let found = quickly(&source, &Projection::only(["kind"])).expect("it is plain");
         assert_eq!(found[0].metadata.iter().count(), 1);
         assert_eq!(found[0].fields, []);
-        assert!(quickly(&source, &Wanted::only(["knid"])).is_none());
+        assert!(quickly(&source, &Projection::only(["knid"])).is_none());
     }
 }

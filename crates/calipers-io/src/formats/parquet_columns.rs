@@ -1,13 +1,13 @@
 //! The quick way to read Parquet: plain columns as they are stored, only those that are wanted, row groups side by side.
 //!
-//! Like [`flat`](super::flat) it has no messages: whatever is unusual or wrong makes it give up, and the table is read
+//! Like [`flat`](super::native_fast) it has no messages: whatever is unusual or wrong makes it give up, and the table is read
 //! again row by row in [`parquet`](super::parquet), which knows all rules and explains mistakes.
 
-use super::Sink;
-use super::native::Role;
-use super::parquet::{Stored, WHAT, is_long_text};
-use crate::catch_panic::guarded;
-use crate::{Source, Wanted};
+use super::ShardSink;
+use super::native::ColumnRole;
+use super::parquet::{BoundedFile, WHAT, is_long_text};
+use crate::catch_panic::read_catching_panic;
+use crate::{Projection, Source};
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader as RecordBatchReader,
@@ -34,10 +34,10 @@ const BATCH_MAX: usize = 1 << 18;
 
 /// Hands over the samples of a table, and says how many rows it has; nothing if it is not plain or the reading was
 /// stopped.
-pub(super) fn read(source: &Source, wanted: &Wanted, sink: &Sink<'_>) -> Option<usize> {
+pub(super) fn read(source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> Option<usize> {
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let metadata = ArrowReaderMetadata::load(&Stored::open(source).ok()?, options.clone()).ok()?;
-    let columns = Columns::choose(&metadata, wanted)?;
+    let metadata = ArrowReaderMetadata::load(&BoundedFile::open(source).ok()?, options.clone()).ok()?;
+    let columns = ParquetColumns::choose(&metadata, wanted)?;
     let metadata = ArrowReaderMetadata::try_new(
         metadata.metadata().clone(),
         options.with_schema(Arc::new(columns.schema(&metadata))),
@@ -47,7 +47,7 @@ pub(super) fn read(source: &Source, wanted: &Wanted, sink: &Sink<'_>) -> Option<
     let read = |(place, groups): (usize, &Vec<usize>)| {
         // Each thread has a guard of its own.
         let read = || Ok(columns.read(source, &metadata, groups.clone(), &|samples| sink(place, samples)));
-        guarded(source, WHAT, read).ok()?
+        read_catching_panic(source, WHAT, read).ok()?
     };
     match &parts[..] {
         [one] => read((0, one)),
@@ -70,18 +70,18 @@ fn parts(metadata: &ParquetMetaData) -> Vec<Vec<usize>> {
 }
 
 /// The columns that are read.
-struct Columns(Vec<Column>);
+struct ParquetColumns(Vec<ParquetColumn>);
 
-struct Column {
+struct ParquetColumn {
     /// Its place in the table.
     place: usize,
-    role: Role,
+    role: ColumnRole,
     /// True when its texts are stored in a dictionary.
     is_coded: bool,
 }
 
-impl Columns {
-    fn choose(metadata: &ArrowReaderMetadata, wanted: &Wanted) -> Option<Self> {
+impl ParquetColumns {
+    fn choose(metadata: &ArrowReaderMetadata, wanted: &Projection) -> Option<Self> {
         let stored = metadata.metadata();
         let table = stored.file_metadata().schema_descr();
         // Leaves and columns have the same places only if nothing is nested.
@@ -89,13 +89,24 @@ impl Columns {
         let mut columns = Vec::new();
         let mut found = Vec::new();
         for (place, field) in metadata.schema().fields().iter().enumerate() {
-            let role = Role::of(field.name());
+            let role = ColumnRole::of(field.name());
             let is_wanted = match &role {
-                Role::Fact(name) | Role::Number(name) | Role::Flag(name) | Role::Label(name) => wanted.has(name),
-                Role::Behaviors(list) if wanted.has(list.name()) => return None,
-                Role::Behaviors(_) => false,
-                Role::Scores | Role::Metadata | Role::Fields | Role::Field(_) | Role::NullMetadata => return None,
-                Role::Id | Role::SampleId | Role::Epoch | Role::Score(_) | Role::Error => true,
+                ColumnRole::Fact(name)
+                | ColumnRole::Number(name)
+                | ColumnRole::Flag(name)
+                | ColumnRole::Label(name) => wanted.has(name),
+                ColumnRole::Behaviors(list) if wanted.has(list.name()) => return None,
+                ColumnRole::Behaviors(_) => false,
+                ColumnRole::Scores
+                | ColumnRole::Metadata
+                | ColumnRole::Fields
+                | ColumnRole::Field(_)
+                | ColumnRole::NullMetadata => return None,
+                ColumnRole::Id
+                | ColumnRole::SampleId
+                | ColumnRole::Epoch
+                | ColumnRole::Score(_)
+                | ColumnRole::Error => true,
             };
             if !is_wanted {
                 continue;
@@ -105,14 +116,15 @@ impl Columns {
             }
             found.push(field.name().clone());
             let is_text = *field.data_type() == DataType::Utf8;
-            let is_coded = is_text && !matches!(role, Role::Id | Role::SampleId) && has_dictionary(stored, place);
-            columns.push(Column { place, role, is_coded });
+            let is_coded =
+                is_text && !matches!(role, ColumnRole::Id | ColumnRole::SampleId) && has_dictionary(stored, place);
+            columns.push(ParquetColumn { place, role, is_coded });
         }
         let is_named = |name: &str| found.iter().any(|found| found == name || *found == format!("metadata.{name}"));
         // Whoever asked for a column that is not there will want to know which are.
         let is_complete = wanted.missing(is_named).next().is_none();
-        let repeats = |role: &Role| columns.iter().filter(|column| column.role == *role).count() > 1;
-        let ids = columns.iter().filter(|column| matches!(column.role, Role::Id | Role::SampleId)).count();
+        let repeats = |role: &ColumnRole| columns.iter().filter(|column| column.role == *role).count() > 1;
+        let ids = columns.iter().filter(|column| matches!(column.role, ColumnRole::Id | ColumnRole::SampleId)).count();
         (ids == 1 && is_complete && !columns.iter().any(|column| repeats(&column.role))).then_some(Self(columns))
     }
 
@@ -125,7 +137,7 @@ impl Columns {
             .enumerate()
             .map(|(place, field)| {
                 let column = self.0.iter().find(|column| column.place == place);
-                let is_id = column.is_some_and(|column| matches!(column.role, Role::Id | Role::SampleId));
+                let is_id = column.is_some_and(|column| matches!(column.role, ColumnRole::Id | ColumnRole::SampleId));
                 if is_id && *field.data_type() == DataType::Utf8 {
                     // Names are looked at where they are, not copied.
                     return Arc::new(Field::new(field.name(), DataType::Utf8View, field.is_nullable()));
@@ -148,7 +160,7 @@ impl Columns {
         groups: Vec<usize>,
         sink: &dyn Fn(Samples) -> bool,
     ) -> Option<usize> {
-        let mut slots: Vec<Slot> = self.0.iter().map(|column| Slot::new(&column.role)).collect();
+        let mut slots: Vec<ArrowSlot> = self.0.iter().map(|column| ArrowSlot::new(&column.role)).collect();
         let mut rows = 0;
         for group in groups {
             // A batch over two groups would have to join their dictionaries.
@@ -172,7 +184,7 @@ impl Columns {
         let table = metadata.metadata();
         let rows = usize::try_from(table.row_group(group).num_rows()).unwrap_or(0);
         let places = self.0.iter().map(|column| column.place);
-        ReaderBuilder::new_with_metadata(Stored::open(source).ok()?, metadata.clone())
+        ReaderBuilder::new_with_metadata(BoundedFile::open(source).ok()?, metadata.clone())
             .with_projection(ProjectionMask::roots(table.file_metadata().schema_descr(), places))
             .with_batch_size(rows.clamp(1, BATCH_MAX))
             .with_row_groups(vec![group])
@@ -195,7 +207,7 @@ fn has_dictionary(metadata: &ParquetMetaData, place: usize) -> bool {
 }
 
 /// Where the values of a column go.
-enum Slot {
+enum ArrowSlot {
     Numbers(Vec<i64>),
     Names(Table),
     Id,
@@ -208,17 +220,17 @@ enum Slot {
     Label(Arc<str>, Cells),
 }
 
-impl Slot {
-    fn new(role: &Role) -> Self {
+impl ArrowSlot {
+    fn new(role: &ColumnRole) -> Self {
         let cells = Cells::default();
         match role {
-            Role::Epoch => Self::Epoch(Vec::new()),
-            Role::Error => Self::Errors(Vec::new()),
-            Role::Score(scorer) => Self::Score { scorer: scorer.clone(), cells, unscored: Vec::new() },
-            Role::Fact(name) => Self::Fact(name.clone(), Cells::labels()),
-            Role::Number(name) => Self::Number(name.clone(), Vec::new()),
-            Role::Flag(name) => Self::Flag(name.clone(), cells),
-            Role::Label(name) => Self::Label(name.clone(), cells),
+            ColumnRole::Epoch => Self::Epoch(Vec::new()),
+            ColumnRole::Error => Self::Errors(Vec::new()),
+            ColumnRole::Score(scorer) => Self::Score { scorer: scorer.clone(), cells, unscored: Vec::new() },
+            ColumnRole::Fact(name) => Self::Fact(name.clone(), Cells::labels()),
+            ColumnRole::Number(name) => Self::Number(name.clone(), Vec::new()),
+            ColumnRole::Flag(name) => Self::Flag(name.clone(), cells),
+            ColumnRole::Label(name) => Self::Label(name.clone(), cells),
             _ => Self::Id,
         }
     }
@@ -386,28 +398,30 @@ fn add_cells(cells: &mut Cells, array: &ArrayRef, is_nested: impl Fn(&str) -> bo
 }
 
 /// The samples of a batch. The slots are empty afterwards, but know the texts that they have seen.
-fn samples(slots: &mut [Slot]) -> Option<Samples> {
+fn samples(slots: &mut [ArrowSlot]) -> Option<Samples> {
     let mut table = slots.iter_mut().find_map(|slot| match slot {
-        Slot::Numbers(ids) => Some(Table::with_numbers(std::mem::take(ids))),
-        Slot::Names(table) => Some(std::mem::take(table)),
+        ArrowSlot::Numbers(ids) => Some(Table::with_numbers(std::mem::take(ids))),
+        ArrowSlot::Names(table) => Some(std::mem::take(table)),
         _ => None,
     })?;
-    let has_errors = slots.iter().any(|slot| matches!(slot, Slot::Errors(errors) if !errors.is_empty()));
+    let has_errors = slots.iter().any(|slot| matches!(slot, ArrowSlot::Errors(errors) if !errors.is_empty()));
     for slot in slots {
         match slot {
-            Slot::Epoch(epochs) => table.epochs(std::mem::take(epochs)),
-            Slot::Errors(errors) => errors.drain(..).for_each(|(row, message)| table.error(row, message)),
+            ArrowSlot::Epoch(epochs) => table.epochs(std::mem::take(epochs)),
+            ArrowSlot::Errors(errors) => errors.drain(..).for_each(|(row, message)| table.error(row, message)),
             // Where an attempt did not run, an empty score says nothing more, and a row has to go.
-            Slot::Score { unscored, .. } if has_errors && !unscored.is_empty() => return None,
-            Slot::Score { scorer, cells, unscored } => {
+            ArrowSlot::Score { unscored, .. } if has_errors && !unscored.is_empty() => return None,
+            ArrowSlot::Score { scorer, cells, unscored } => {
                 table.score(scorer.clone(), None, cells.take_rows());
                 unscored.drain(..).for_each(|(cell, reason)| table.unscored(scorer.clone(), cell, reason));
             }
-            Slot::Fact(key, cells) => table.metadata(key.clone(), cells.take_rows()),
-            Slot::Number(name, numbers) => table.field(name.clone(), Cells::floats(std::mem::take(numbers))),
-            Slot::Flag(name, cells) | Slot::Label(name, cells) => table.field(name.clone(), cells.take_rows()),
-            Slot::Numbers(_) | Slot::Names(_) => {}
-            Slot::Id => return None,
+            ArrowSlot::Fact(key, cells) => table.metadata(key.clone(), cells.take_rows()),
+            ArrowSlot::Number(name, numbers) => table.field(name.clone(), Cells::floats(std::mem::take(numbers))),
+            ArrowSlot::Flag(name, cells) | ArrowSlot::Label(name, cells) => {
+                table.field(name.clone(), cells.take_rows())
+            }
+            ArrowSlot::Numbers(_) | ArrowSlot::Names(_) => {}
+            ArrowSlot::Id => return None,
         }
     }
     Some(Samples::from(table))

@@ -4,9 +4,11 @@
 //! whose test cases are the same are attempts of one sample, as in promptfoo's own action.
 
 use super::Format;
-use super::at::{At, Names, Unique, canonical, document, each_line, fact, figure, outcome, summary};
-use crate::json::Parts;
-use crate::{ReadError, Recorded, RecordedFigure, Run, Shape, Source};
+use super::placed_value::{
+    PlacedValue, SampleNamer, UniqueNames, canonical, document, each_line, fact, figure, outcome, summary,
+};
+use crate::json::JsonParts;
+use crate::{ReadError, RecordedFigure, RecordedResults, RecordedRun, Shape, Source};
 use calipers_core::{Metadata, Score, Value, counted};
 use std::collections::HashMap;
 
@@ -32,8 +34,8 @@ impl Format for Promptfoo {
         shape.has_keys(&["results"]) && inner + usize::from(beside) >= 2 || shape.has_keys(&ROW_KEYS)
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        let mut table = Table::default();
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
+        let mut table = PromptTable::default();
         let shape = Shape::new(source.head()?, source.file_name());
         if shape.has_keys(&["results"]) && !shape.has_keys(&ROW_KEYS) {
             read_export(source, &mut table)?;
@@ -44,9 +46,9 @@ impl Format for Promptfoo {
     }
 }
 
-fn read_export(source: &Source, table: &mut Table) -> Result<(), ReadError> {
+fn read_export(source: &Source, table: &mut PromptTable) -> Result<(), ReadError> {
     let content = document(source)?;
-    let root = At::root(source, &content);
+    let root = PlacedValue::root(source, &content);
     let results = root.get("results").map()?;
     let rows = results.get("results");
     if !matches!(rows.value, Value::List(_)) {
@@ -65,16 +67,16 @@ fn read_export(source: &Source, table: &mut Table) -> Result<(), ReadError> {
 
 /// The columns of the table, in the order of their first row.
 #[derive(Default)]
-struct Table {
+struct PromptTable {
     task: Option<String>,
     repeat: Option<u32>,
     prompts: Vec<Vec<RecordedFigure>>,
-    columns: Vec<Column>,
+    columns: Vec<PromptColumn>,
     places: HashMap<(String, u32), usize>,
 }
 
 /// What the export says of a column.
-fn figures(prompt: At<'_>) -> Result<Vec<RecordedFigure>, ReadError> {
+fn figures(prompt: PlacedValue<'_>) -> Result<Vec<RecordedFigure>, ReadError> {
     let mut figures = Vec::new();
     let metrics = prompt.get("metrics");
     for (name, value) in metrics.entries()? {
@@ -94,16 +96,16 @@ fn figures(prompt: At<'_>) -> Result<Vec<RecordedFigure>, ReadError> {
 }
 
 #[derive(Default)]
-struct Column {
+struct PromptColumn {
     provider: String,
     prompt: Option<String>,
     index: usize,
-    names: Names,
-    rows: Vec<Row>,
+    names: SampleNamer,
+    rows: Vec<PromptRow>,
 }
 
 /// A row, read but not yet named: the name depends on what else is in its column.
-struct Row {
+struct PromptRow {
     sample: usize,
     test: u32,
     score: Option<(Score, &'static str)>,
@@ -115,43 +117,43 @@ struct Row {
     has_no_assertions: bool,
 }
 
-impl Table {
-    fn take(&mut self, row: At<'_>) -> Result<(), ReadError> {
+impl PromptTable {
+    fn take(&mut self, row: PlacedValue<'_>) -> Result<(), ReadError> {
         let row = row.map()?;
         let provider = provider(row)?;
         let index = row.get("promptIdx").count()?.unwrap_or(0);
         let place = *self.places.entry((provider.clone(), index)).or_insert_with(|| {
-            self.columns.push(Column { provider, index: index as usize, ..Column::default() });
+            self.columns.push(PromptColumn { provider, index: index as usize, ..PromptColumn::default() });
             self.columns.len() - 1
         });
         self.columns[place].take(row)
     }
 
-    fn runs(self) -> Vec<Run> {
+    fn runs(self) -> Vec<RecordedRun> {
         let several_prompts =
             self.columns.iter().any(|a| self.columns.iter().any(|b| a.provider == b.provider && a.prompt != b.prompt));
         let Self { task, repeat, prompts, mut columns, .. } = self;
         if columns.is_empty() {
             let notes = vec!["the file has no results".to_owned()];
-            return vec![Run { task, notes, ..Run::default() }];
+            return vec![RecordedRun { task, notes, ..RecordedRun::default() }];
         }
         // Rows stand in the order in which they finished; columns and attempts have one of their own.
         columns.sort_by_key(|column| column.index);
-        let run = |column: Column| {
+        let run = |column: PromptColumn| {
             let figures = prompts.get(column.index).cloned().unwrap_or_default();
             let task = match (&task, column.prompt.as_deref().filter(|_| several_prompts)) {
                 (Some(task), Some(prompt)) => Some(format!("{task} [{}]", summary(prompt))),
                 (None, Some(prompt)) => Some(summary(prompt)),
                 (task, None) => task.clone(),
             };
-            let recorded = Recorded { figures, ..Recorded::default() };
-            column.run(Run { task, recorded, ..Run::default() }, repeat)
+            let recorded = RecordedResults { figures, ..RecordedResults::default() };
+            column.run(RecordedRun { task, recorded, ..RecordedRun::default() }, repeat)
         };
         columns.into_iter().map(run).collect()
     }
 }
 
-fn provider(row: At<'_>) -> Result<String, ReadError> {
+fn provider(row: PlacedValue<'_>) -> Result<String, ReadError> {
     let provider = row.get("provider");
     if let Value::Text(id) = provider.value {
         return Ok(id.to_string());
@@ -160,19 +162,19 @@ fn provider(row: At<'_>) -> Result<String, ReadError> {
     Ok(label.map_or(provider.get("id").text()?, Some).unwrap_or_default().to_owned())
 }
 
-impl Column {
-    fn take(&mut self, row: At<'_>) -> Result<(), ReadError> {
+impl PromptColumn {
+    fn take(&mut self, row: PlacedValue<'_>) -> Result<(), ReadError> {
         if self.prompt.is_none() {
             let prompt = row.get("prompt");
             let label = prompt.get("label").text()?;
             self.prompt = label.map_or(row.get("promptId").text()?, Some).map(str::to_owned);
         }
         let sample = self.sample(row)?;
-        self.rows.push(Row::read(row, sample)?);
+        self.rows.push(PromptRow::read(row, sample)?);
         Ok(())
     }
 
-    fn sample(&mut self, row: At<'_>) -> Result<usize, ReadError> {
+    fn sample(&mut self, row: PlacedValue<'_>) -> Result<usize, ReadError> {
         let test = row.get("testCase");
         let vars = if test.get("vars").is_null() { row.get("vars") } else { test.get("vars") };
         let described = test.get("description").text()?.map_or(row.get("description").text()?, Some);
@@ -191,7 +193,7 @@ impl Column {
         Ok(self.names.number(&label, identity))
     }
 
-    fn run(mut self, mut run: Run, repeat: Option<u32>) -> Run {
+    fn run(mut self, mut run: RecordedRun, repeat: Option<u32>) -> RecordedRun {
         self.rows.sort_by_key(|row| row.test);
         run.model = Some(self.provider).filter(|name| !name.is_empty());
         let ids = self.names.ids();
@@ -224,7 +226,7 @@ impl Column {
 }
 
 /// The variables of a test as its name: `city=Oslo, unit=celsius`.
-fn vars_label(vars: At<'_>) -> Result<String, ReadError> {
+fn vars_label(vars: PlacedValue<'_>) -> Result<String, ReadError> {
     let mut entries: Vec<_> = vars.entries()?.collect();
     if entries.is_empty() {
         return Ok("test".to_owned());
@@ -234,8 +236,8 @@ fn vars_label(vars: At<'_>) -> Result<String, ReadError> {
     Ok(summary(&parts.join(", ")))
 }
 
-impl Row {
-    fn read(row: At<'_>, sample: usize) -> Result<Self, ReadError> {
+impl PromptRow {
+    fn read(row: PlacedValue<'_>, sample: usize) -> Result<Self, ReadError> {
         let grading = row.get("gradingResult");
         let components = grading.get("componentResults");
         let test = row.get("testCase");
@@ -260,7 +262,7 @@ impl Row {
         Ok(Self { sample, test, score, named, fields, metadata, error, is_cached, has_no_assertions })
     }
 
-    fn push(self, ids: &[String], run: &mut Run) {
+    fn push(self, ids: &[String], run: &mut RecordedRun) {
         let mut attempt = run.samples.push(ids[self.sample].clone());
         for (key, value) in self.metadata {
             attempt = attempt.metadata(key, value);
@@ -268,7 +270,7 @@ impl Row {
         if let Some((score, reason)) = self.score {
             attempt = attempt.score("score", outcome(score, reason));
         }
-        let mut unique = Unique::default();
+        let mut unique = UniqueNames::default();
         unique.name("score");
         for (name, score) in self.named {
             attempt = attempt.score(unique.name(&name), outcome(score, "promptfoo gave no score"));
@@ -283,7 +285,7 @@ impl Row {
 }
 
 /// The error of a row that did not run. `error` alone is no sign of it: failed assertions write there, too.
-fn error(row: At<'_>) -> Result<Option<String>, ReadError> {
+fn error(row: PlacedValue<'_>) -> Result<Option<String>, ReadError> {
     let text = row.get("error");
     let text = if let Value::Map(_) = text.value { text.get("message").text()? } else { text.text()? };
     let reason = row.get("failureReason");
@@ -297,7 +299,7 @@ fn error(row: At<'_>) -> Result<Option<String>, ReadError> {
     Ok(is_error.then(|| text.filter(|text| !text.is_empty()).unwrap_or("promptfoo names no error").to_owned()))
 }
 
-fn main_score(row: At<'_>) -> Result<Score, ReadError> {
+fn main_score(row: PlacedValue<'_>) -> Result<Score, ReadError> {
     let grading = row.get("gradingResult");
     let mut score = row.get("score").score()?;
     if let Some(reason) = grading.get("reason").text()? {
@@ -332,7 +334,7 @@ fn main_score(row: At<'_>) -> Result<Score, ReadError> {
     })
 }
 
-fn measurements(row: At<'_>) -> Result<Vec<(String, Value)>, ReadError> {
+fn measurements(row: PlacedValue<'_>) -> Result<Vec<(String, Value)>, ReadError> {
     let response = row.get("response");
     let is_cached = response.value.flag("cached") == Some(true);
     let mut fields = Vec::new();
@@ -359,7 +361,7 @@ fn measurements(row: At<'_>) -> Result<Vec<(String, Value)>, ReadError> {
 }
 
 /// What is known of a test: its metadata under their own names, its variables as `vars.name`.
-fn facts(row: At<'_>) -> Result<Vec<(String, Value)>, ReadError> {
+fn facts(row: PlacedValue<'_>) -> Result<Vec<(String, Value)>, ReadError> {
     let test = row.get("testCase");
     let mut facts = Vec::new();
     for (key, value) in test.get("metadata").entries()? {

@@ -3,9 +3,9 @@
 //! `cases` has only what ran. What raised is under `failures`, and counts here as errored attempts.
 
 use super::Format;
-use super::at::{At, Unique, document, fact, figure, outcome};
-use crate::json::Parts;
-use crate::{ReadError, Recorded, Run, Shape, Source};
+use super::placed_value::{PlacedValue, UniqueNames, document, fact, figure, outcome};
+use crate::json::JsonParts;
+use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
 use calipers_core::{Attempt, Outcome, Value, counted};
 use std::collections::{BTreeSet, HashMap};
 
@@ -29,10 +29,10 @@ impl Format for PydanticEvals {
         report || shape.lists_keys(&["name", "scores", "assertions", "task_duration"])
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let content = document(source)?;
-        let root = At::root(source, &content);
-        let mut reader = Reader::default();
+        let root = PlacedValue::root(source, &content);
+        let mut reader = ReportReader::default();
         if let Value::List(_) = content {
             reader.cases(root)?;
         } else {
@@ -43,16 +43,16 @@ impl Format for PydanticEvals {
 }
 
 #[derive(Default)]
-struct Reader {
-    run: Run,
+struct ReportReader {
+    run: RecordedRun,
     /// The attempts by sample, so that none is taken for another delivered twice.
     seen: HashMap<String, BTreeSet<u32>>,
     failures: usize,
     evaluator_failures: usize,
 }
 
-impl Reader {
-    fn report(&mut self, root: At<'_>) -> Result<(), ReadError> {
+impl ReportReader {
+    fn report(&mut self, root: PlacedValue<'_>) -> Result<(), ReadError> {
         self.run.task = root.get("name").text()?.map(str::to_owned);
         let model = root.value.path(&["experiment_metadata", "model"]).and_then(fact);
         self.run.model = model.map(|model| model.to_string());
@@ -72,11 +72,11 @@ impl Reader {
         Ok(())
     }
 
-    fn cases(&mut self, cases: At<'_>) -> Result<(), ReadError> {
+    fn cases(&mut self, cases: PlacedValue<'_>) -> Result<(), ReadError> {
         cases.items()?.try_for_each(|case| self.case(case.map()?))
     }
 
-    fn case(&mut self, case: At<'_>) -> Result<(), ReadError> {
+    fn case(&mut self, case: PlacedValue<'_>) -> Result<(), ReadError> {
         let (scores, assertions) = scores(case)?;
         let failed = evaluator_failures(case)?;
         self.evaluator_failures += failed.len();
@@ -92,7 +92,7 @@ impl Reader {
         for (key, value) in facts {
             attempt = attempt.metadata(key, value);
         }
-        let mut unique = Unique::default();
+        let mut unique = UniqueNames::default();
         for (name, outcome) in scores {
             attempt = attempt.score(unique.name(&name), outcome);
         }
@@ -109,7 +109,7 @@ impl Reader {
         Ok(())
     }
 
-    fn failure(&mut self, failure: At<'_>) -> Result<(), ReadError> {
+    fn failure(&mut self, failure: PlacedValue<'_>) -> Result<(), ReadError> {
         let message = failure.get("error_message").text()?.filter(|text| !text.is_empty());
         let message = message.or(failure.get("error_type").text()?).unwrap_or("the report names no error").to_owned();
         let facts = facts(failure)?;
@@ -123,7 +123,7 @@ impl Reader {
     }
 
     /// The attempt of a case: the third of five is named `greeting [3/5]`, and `source_case_name` is `greeting`.
-    fn push(&mut self, case: At<'_>) -> Result<Attempt<'_>, ReadError> {
+    fn push(&mut self, case: PlacedValue<'_>) -> Result<Attempt<'_>, ReadError> {
         let name = case.get("name").name()?;
         let stem = case.get("source_case_name").text()?;
         let epoch = stem.and_then(|stem| name.strip_prefix(stem)).and_then(repeat);
@@ -139,7 +139,7 @@ impl Reader {
     }
 
     /// Scalars that report evaluators computed.
-    fn analyses(&mut self, analyses: At<'_>) -> Result<(), ReadError> {
+    fn analyses(&mut self, analyses: PlacedValue<'_>) -> Result<(), ReadError> {
         let mut figures = Vec::new();
         let mut others = 0;
         for analysis in analyses.items()? {
@@ -154,11 +154,11 @@ impl Reader {
             let analyses = format!("{others} {}", if others == 1 { "analysis" } else { "analyses" });
             self.run.notes.push(format!("{analyses} not read: no single number"));
         }
-        self.run.recorded = Recorded { figures, ..Recorded::default() };
+        self.run.recorded = RecordedResults { figures, ..RecordedResults::default() };
         Ok(())
     }
 
-    fn finish(mut self) -> Run {
+    fn finish(mut self) -> RecordedRun {
         if self.failures > 0 {
             let failures = counted(self.failures, "failure");
             self.run.notes.push(format!("{failures} counted as errored: the report's own averages leave them out"));
@@ -178,10 +178,10 @@ fn repeat(suffix: &str) -> Option<u32> {
     number.parse().ok()
 }
 
-type Scores = Vec<(String, Outcome)>;
+type CaseScores = Vec<(String, Outcome)>;
 
 /// Scores and assertions by name, and what the assertions said.
-fn scores(case: At<'_>) -> Result<(Scores, Vec<bool>), ReadError> {
+fn scores(case: PlacedValue<'_>) -> Result<(CaseScores, Vec<bool>), ReadError> {
     let mut scores = Vec::new();
     let mut assertions = Vec::new();
     for group in ["scores", "assertions"] {
@@ -207,7 +207,7 @@ fn scores(case: At<'_>) -> Result<(Scores, Vec<bool>), ReadError> {
     Ok((scores, assertions))
 }
 
-fn evaluator_failures(case: At<'_>) -> Result<Vec<(String, String)>, ReadError> {
+fn evaluator_failures(case: PlacedValue<'_>) -> Result<Vec<(String, String)>, ReadError> {
     let mut failures = Vec::new();
     for failure in case.get("evaluator_failures").items()? {
         let message = failure.get("error_message").text()?.unwrap_or("no message");
@@ -217,7 +217,7 @@ fn evaluator_failures(case: At<'_>) -> Result<Vec<(String, String)>, ReadError> 
 }
 
 /// The task's duration is the latency; labels, metrics and attributes keep their names behind what they are.
-fn measurements(case: At<'_>) -> Result<Vec<(String, Value)>, ReadError> {
+fn measurements(case: PlacedValue<'_>) -> Result<Vec<(String, Value)>, ReadError> {
     let mut fields: Vec<(String, Value)> = Vec::new();
     let mut add = |name: &str, value: Option<f64>| fields.extend(value.map(|x| (name.to_owned(), x.into())));
     let metrics = case.get("metrics");
@@ -239,7 +239,7 @@ fn measurements(case: At<'_>) -> Result<Vec<(String, Value)>, ReadError> {
     Ok(fields)
 }
 
-fn facts(case: At<'_>) -> Result<Vec<(String, Value)>, ReadError> {
+fn facts(case: PlacedValue<'_>) -> Result<Vec<(String, Value)>, ReadError> {
     let mut facts = Vec::new();
     let metadata = case.get("metadata");
     match metadata.value {

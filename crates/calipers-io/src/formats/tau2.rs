@@ -3,8 +3,8 @@
 //! A task is a sample and a trial an attempt. A simulation that the infrastructure ended has neither passed nor failed.
 
 use super::Format;
-use crate::json::{self, Parts};
-use crate::{Place, ReadError, Run, Shape, Source};
+use crate::json::{self, JsonParts};
+use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Outcome, SampleId, Value};
 
 /// Results by τ²-bench.
@@ -34,9 +34,9 @@ impl Format for Tau2 {
         is_run || is_long || is_simulation || shape.lists_keys(&["task_id", "reward", "info"])
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let document = json::parse_without(&source.name, &source.read_all()?, &UNREAD)?;
-        let mut run = Run::default();
+        let mut run = RecordedRun::default();
         let info = document.get("info");
         run.model = info.and_then(|info| info.path(&["agent_info"])?.text("llm")).map(ToOwned::to_owned);
         run.task = info.and_then(|info| info.path(&["environment_info"])?.text("domain_name")).map(ToOwned::to_owned);
@@ -44,7 +44,7 @@ impl Format for Tau2 {
             Value::List(items) => (items, ""),
             Value::Map(_) if document.get("simulations").is_some() => match document.get("simulations") {
                 Some(Value::List(items)) => (items, "simulations"),
-                _ => return Err(source.error("`simulations` is not a list").at(Place::Path("simulations".into()))),
+                _ => return Err(source.error("`simulations` is not a list").at(FilePlace::Path("simulations".into()))),
             },
             Value::Map(_) if document.get("task_id").is_some() => (std::slice::from_ref(&document), ""),
             _ => {
@@ -54,13 +54,13 @@ impl Format for Tau2 {
         };
         for (index, simulation) in simulations.iter().enumerate() {
             push(&mut run, simulation)
-                .map_err(|(key, what)| source.error(what).at(Place::Path(format!("{at}[{index}].{key}"))))?;
+                .map_err(|(key, what)| source.error(what).at(FilePlace::Path(format!("{at}[{index}].{key}"))))?;
         }
         Ok(vec![run])
     }
 }
 
-fn push(run: &mut Run, simulation: &Value) -> Result<(), (&'static str, String)> {
+fn push(run: &mut RecordedRun, simulation: &Value) -> Result<(), (&'static str, String)> {
     let id = match simulation.get("task_id") {
         Some(Value::Int(id)) => SampleId::Int(*id),
         Some(Value::Text(id)) => SampleId::Text(id.clone()),

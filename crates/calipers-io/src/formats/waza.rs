@@ -1,8 +1,8 @@
 //! waza: `results.json` of `waza run`. A task's runs are attempts of one sample, by their `run_number`.
 
 use super::Format;
-use super::at::{At, document, fact, figure, outcome};
-use crate::{ReadError, Recorded, Run, Shape, Source};
+use super::placed_value::{PlacedValue, document, fact, figure, outcome};
+use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
 use calipers_core::{Metadata, Outcome, Value, counted};
 use std::collections::HashSet;
 
@@ -23,9 +23,9 @@ impl Format for Waza {
             && (shape.has_inner("config", "runs_per_test") || shape.has_inner("config", "model_id"))
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let content = document(source)?;
-        let root = At::root(source, &content).map()?;
+        let root = PlacedValue::root(source, &content).map()?;
         let mut runs = vec![read_outcome(root, "")?];
         let baseline = root.get("baseline_outcome");
         if !baseline.is_null() {
@@ -35,20 +35,20 @@ impl Format for Waza {
     }
 }
 
-fn read_outcome(root: At<'_>, suffix: &str) -> Result<Run, ReadError> {
+fn read_outcome(root: PlacedValue<'_>, suffix: &str) -> Result<RecordedRun, ReadError> {
     let name = root.first(["eval_name", "skill"]).text()?.filter(|name| !name.is_empty());
-    let mut run = Run {
+    let mut run = RecordedRun {
         task: name.map(|name| format!("{name}{suffix}")),
         model: root.get("config").get("model_id").text()?.filter(|name| !name.is_empty()).map(str::to_owned),
-        recorded: recorded(root)?,
-        ..Run::default()
+        recorded: read_recorded_results(root)?,
+        ..RecordedRun::default()
     };
     let tasks = root.get("tasks");
     if tasks.is_null() {
         return Err(tasks.wrong("a list of tasks"));
     }
     let mut seen = HashSet::new();
-    let mut lost = Lost::default();
+    let mut lost = RunLosses::default();
     for task in tasks.items()? {
         read_task(task, &mut run, &mut seen, &mut lost)?;
     }
@@ -62,13 +62,13 @@ fn read_outcome(root: At<'_>, suffix: &str) -> Result<Run, ReadError> {
 
 /// What the runs of tasks said that is no score.
 #[derive(Default)]
-struct Lost {
+struct RunLosses {
     skipped: usize,
     scores_of_errors: usize,
     without_runs: Vec<String>,
 }
 
-impl Lost {
+impl RunLosses {
     fn note(self, notes: &mut Vec<String>) {
         if self.skipped > 0 {
             notes.push(format!("{} skipped: unscored", counted(self.skipped, "run")));
@@ -85,7 +85,12 @@ impl Lost {
     }
 }
 
-fn read_task(task: At<'_>, run: &mut Run, seen: &mut HashSet<(String, u32)>, lost: &mut Lost) -> Result<(), ReadError> {
+fn read_task(
+    task: PlacedValue<'_>,
+    run: &mut RecordedRun,
+    seen: &mut HashSet<(String, u32)>,
+    lost: &mut RunLosses,
+) -> Result<(), ReadError> {
     let id = task.get("test_id").name()?;
     let runs = task.get("runs");
     let mut facts = Vec::new();
@@ -119,12 +124,12 @@ fn read_task(task: At<'_>, run: &mut Run, seen: &mut HashSet<(String, u32)>, los
 }
 
 fn read_run(
-    one: At<'_>,
+    one: PlacedValue<'_>,
     id: &str,
     number: u32,
     facts: &[(&'static str, Value)],
-    run: &mut Run,
-    lost: &mut Lost,
+    run: &mut RecordedRun,
+    lost: &mut RunLosses,
 ) -> Result<(), ReadError> {
     let status = one.get("status");
     let passed = match status.name()? {
@@ -163,7 +168,7 @@ fn read_run(
     Ok(())
 }
 
-fn validations(one: At<'_>) -> Result<Vec<(String, Outcome)>, ReadError> {
+fn validations(one: PlacedValue<'_>) -> Result<Vec<(String, Outcome)>, ReadError> {
     let mut scores = Vec::new();
     for (name, grader) in one.get("validations").entries()? {
         let mut score = grader.map()?.get("score").score()?;
@@ -180,7 +185,7 @@ fn validations(one: At<'_>) -> Result<Vec<(String, Outcome)>, ReadError> {
     Ok(scores)
 }
 
-fn measurements(one: At<'_>) -> Result<Vec<(&'static str, Value)>, ReadError> {
+fn measurements(one: PlacedValue<'_>) -> Result<Vec<(&'static str, Value)>, ReadError> {
     let digest = one.get("session_digest");
     let usage = if one.get("usage").is_null() { digest.get("usage") } else { one.get("usage") };
     let sum = |parts: [Option<f64>; 2]| parts.into_iter().flatten().reduce(|a, b| a + b);
@@ -196,7 +201,7 @@ fn measurements(one: At<'_>) -> Result<Vec<(&'static str, Value)>, ReadError> {
     Ok(fields.into_iter().filter_map(|(name, value)| Some((name, value?.into()))).collect())
 }
 
-fn recorded(root: At<'_>) -> Result<Recorded, ReadError> {
+fn read_recorded_results(root: PlacedValue<'_>) -> Result<RecordedResults, ReadError> {
     let mut figures = Vec::new();
     let mut add = |scorer: &str, metric: &str, value| figures.push(figure(scorer, metric, value));
     for (name, value) in root.get("summary").entries()? {
@@ -207,5 +212,5 @@ fn recorded(root: At<'_>) -> Result<Recorded, ReadError> {
     for (name, measure) in root.get("metrics").entries()? {
         add(name, "value", measure.map()?.get("value").number()?);
     }
-    Ok(Recorded { figures, ..Recorded::default() })
+    Ok(RecordedResults { figures, ..RecordedResults::default() })
 }

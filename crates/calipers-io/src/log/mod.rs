@@ -7,19 +7,19 @@
 //!
 //! What is kept in memory of an attempt is its entry in the directory, about 80 bytes.
 
-mod header;
-mod replay;
+mod attempt_json;
+mod log_header;
+mod logged_attempts;
 mod resume;
-mod sample;
 
-pub(crate) use header::finished_header;
-pub use header::{
+pub(crate) use log_header::finished_header;
+pub use log_header::{
     EarlyStop, EarlyStopping, Ending, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep, log_id,
     log_name, timestamp,
 };
-pub(crate) use replay::read_message;
-pub use replay::{LoggedAttempt, LoggedAttempts, read_attempts};
-pub use resume::Resumed;
+pub(crate) use logged_attempts::read_message;
+pub use logged_attempts::{LoggedAttempt, LoggedAttempts, read_attempts};
+pub use resume::ResumedLog;
 
 use crate::formats::inspect::{Member, MemberReader, Packer, local_header, member_name, open_member, summary};
 use crate::write::inspect::reductions;
@@ -127,7 +127,7 @@ impl EvalLog {
             return Err(self.error(format!("a scorer of sample `{}` has no name", attempt.id)).hint("give it one"));
         }
         self.go_on()?;
-        let json = sample::sample_json(attempt, &self.eval_id, &self.model);
+        let json = attempt_json::sample_json(attempt, &self.eval_id, &self.model);
         self.append(&member_name(&attempt.id, attempt.epoch), &json)?;
         self.summarise(&json)?;
         self.flush_if_due()
@@ -152,29 +152,29 @@ impl EvalLog {
         // Nothing of what stood there before may be left behind it.
         let written = written.and_then(|()| self.file.set_len(self.end + directory.len() as u64));
         self.is_whole = written.is_ok();
-        written.map_err(|error| self.failed(&error))
+        written.map_err(|error| self.write_error(&error))
     }
 
     /// Ends the log: summaries, reduced scores, figures and the directory.
     pub fn finish(mut self, ending: &Ending<'_>) -> Result<(), WriteError> {
         self.go_on()?;
         self.journal()?;
-        self.all_summaries().map_err(|error| self.failed(&error))?;
+        self.all_summaries().map_err(|error| self.write_error(&error))?;
         if let Some(results) = ending.results.filter(|results| !results.reductions.is_empty()) {
             self.append("reductions.json", &reductions(results))?;
         }
-        let start = self.read_back(&self.start).map_err(|error| self.failed(&error))?;
-        let header = finished_header(&start, ending).map_err(|why| self.failed(&io::Error::other(why)))?;
+        let start = self.read_back(&self.start).map_err(|error| self.write_error(&error))?;
+        let header = finished_header(&start, ending).map_err(|why| self.write_error(&io::Error::other(why)))?;
         self.append("header.json", &header)?;
         self.flush()?;
-        self.file.sync_all().map_err(|error| self.failed(&error))
+        self.file.sync_all().map_err(|error| self.write_error(&error))
     }
 
     fn error(&self, what: impl Into<String>) -> WriteError {
         WriteError::new(self.path.display().to_string(), what)
     }
 
-    fn failed(&self, error: &io::Error) -> WriteError {
+    fn write_error(&self, error: &io::Error) -> WriteError {
         let what = format!("the log cannot be written: {error}");
         self.error(what).hint("make room on the disk, then go on with the log; what was added before is in it")
     }
@@ -193,7 +193,7 @@ impl EvalLog {
             self.packer.back_to(mark);
         }
         self.bytes = bytes;
-        done.map_err(|error| self.failed(&error))
+        done.map_err(|error| self.write_error(&error))
     }
 
     /// Writes behind the last member, in the place of a directory that may stand there: one that is left half is worse
@@ -244,7 +244,7 @@ impl EvalLog {
         self.write_at_end(&header)?;
         let source = Source::path(&self.path);
         let mut reader = MemberReader::new(&source, self.end).map_err(io::Error::other)?;
-        let stored = Counted { inner: BufWriter::with_capacity(1 << 16, &self.file), count: 0 };
+        let stored = CountingFile { inner: BufWriter::with_capacity(1 << 16, &self.file), count: 0 };
         let mut zstd = zstd::stream::write::Encoder::new(stored, zstd::DEFAULT_COMPRESSION_LEVEL)?;
         let mut crc = crc32fast::Hasher::new();
         let mut put = |bytes: &[u8], zstd: &mut dyn Write| {
@@ -287,12 +287,12 @@ impl Drop for EvalLog {
 }
 
 /// What goes through to a file, counted.
-struct Counted<W> {
+struct CountingFile<W> {
     inner: W,
     count: u64,
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountingFile<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.count += written as u64;

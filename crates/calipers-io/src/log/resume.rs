@@ -1,10 +1,10 @@
 //! Going on with a log that did not come to its end.
 
-use super::header::whole;
+use super::log_header::whole;
 use super::{EvalLog, LogHeader, lock_soon};
-use crate::formats::inspect::{Archive, Member, MemberReader, Names, Packer, Sample, SampleMember, Skim};
-use crate::json::{self, Parts};
-use crate::{ReadError, Source, Wanted, WriteError};
+use crate::formats::inspect::{Archive, LoggedSample, Member, MemberReader, Packer, SampleMember, SampleNames, Skim};
+use crate::json::{self, JsonParts};
+use crate::{Projection, ReadError, Source, WriteError};
 use calipers_core::{SampleId, Samples, Usage, Value};
 use std::fs::File;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// A log that did not come to its end, ready to be gone on with.
 #[derive(Debug)]
-pub struct Resumed {
+pub struct ResumedLog {
     /// The log. Nothing is changed in it before the first attempt is added, or it is finished.
     pub log: EvalLog,
     /// What it says of the evaluation.
@@ -31,7 +31,7 @@ pub struct Resumed {
 
 impl EvalLog {
     /// Goes on with a log that was cut off, cancelled or given up. One that came to its end is an error that says so.
-    pub fn resume(path: &Path) -> Result<Resumed, ReadError> {
+    pub fn resume(path: &Path) -> Result<ResumedLog, ReadError> {
         let source = Source::path(path);
         let file = File::options().read(true).write(true).open(path).map_err(|error| {
             source
@@ -56,10 +56,10 @@ impl EvalLog {
         packer.keep(&start);
         // Whoever began it said whether its metrics look at what was said.
         let keeps_texts = matches!(header.calipers.get("texts"), Some(Value::Bool(true)));
-        let mut found = Found { end: reader.end(), keeps_texts, ..Found::default() };
+        let mut found = LogContents { end: reader.end(), keeps_texts, ..LogContents::default() };
         let mut members = SampleMember::all(&archive.members);
         members.sort_by_key(|member| member.shell().header);
-        let mut names = Names::new(&Wanted::everything());
+        let mut names = SampleNames::new(&Projection::everything());
         for member in members {
             found.look(member.shell(), &mut reader, &mut names);
         }
@@ -81,14 +81,14 @@ impl EvalLog {
             flushed: now,
             bytes: Vec::new(),
         };
-        let Found { samples, done, again, usage, .. } = found;
-        Ok(Resumed { log, header, samples, done, again, usage })
+        let LogContents { samples, done, again, usage, .. } = found;
+        Ok(ResumedLog { log, header, samples, done, again, usage })
     }
 
     /// Makes a log that is gone on with end after the last attempt that stays, and journals those attempts anew.
     pub(super) fn go_on(&mut self) -> Result<(), WriteError> {
         let Some(kept) = self.kept.take() else { return Ok(()) };
-        self.file.set_len(self.end).map_err(|error| self.failed(&error))?;
+        self.file.set_len(self.end).map_err(|error| self.write_error(&error))?;
         let source = Source::path(&self.path);
         let reader = MemberReader::new(&source, self.end);
         let mut reader = reader.map_err(|error| self.error(error.to_string()))?;
@@ -120,7 +120,7 @@ pub(super) fn entry<'a>(map: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
 
 /// What was found in a log.
 #[derive(Default)]
-struct Found {
+struct LogContents {
     kept: Vec<Member>,
     /// Where the last member that stays ends.
     end: u64,
@@ -131,11 +131,11 @@ struct Found {
     usage: Vec<(Arc<str>, Usage)>,
 }
 
-impl Found {
-    fn look(&mut self, member: &Member, reader: &mut MemberReader, names: &mut Names) {
-        let read = reader.read(member).ok().and_then(|bytes| Some((Sample::parse(bytes, names).ok()?, bytes)));
+impl LogContents {
+    fn look(&mut self, member: &Member, reader: &mut MemberReader, names: &mut SampleNames) {
+        let read = reader.read(member).ok().and_then(|bytes| Some((LoggedSample::parse(bytes, names).ok()?, bytes)));
         let Some((mut sample, bytes)) = read else {
-            self.again.extend(named(&member.name));
+            self.again.extend(parse_member_name(&member.name));
             return;
         };
         let attempt = (sample.id.clone(), sample.epoch);
@@ -157,7 +157,7 @@ impl Found {
 }
 
 /// The attempt that a member is named after.
-fn named(member: &str) -> Option<(SampleId, u32)> {
+fn parse_member_name(member: &str) -> Option<(SampleId, u32)> {
     let (id, epoch) = member.strip_prefix("samples/")?.strip_suffix(".json")?.rsplit_once("_epoch_")?;
     Some((id.into(), epoch.parse().ok()?))
 }

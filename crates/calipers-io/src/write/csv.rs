@@ -4,16 +4,16 @@
 //! column `scores`, `fields` or `metadata` of its row.
 
 use super::native::{facts, is_at_home, put_entries, put_error, put_nulls, put_outcome, put_scores};
-use super::table::{Survey, can_be_column, has_extras, json_text, text};
-use super::{Contents, Lost, Output, WriteError, Writer, check_id};
-use crate::formats::{Role, cell};
+use super::table_survey::{Survey, can_be_column, has_extras, json_text, text};
+use super::{Contents, LossCounts, OutputFile, WriteError, Writer, check_id};
+use crate::formats::{ColumnRole, cell};
 use calipers_core::{Outcome, Record, SampleId, Samples, Value};
 use std::sync::Arc;
 
 /// A table with a header.
-pub(super) struct Csv;
+pub(super) struct CsvWriter;
 
-impl Writer for Csv {
+impl Writer for CsvWriter {
     fn name(&self) -> &'static str {
         "csv"
     }
@@ -26,20 +26,20 @@ impl Writer for Csv {
         &[".csv", ".csv.gz", ".csv.zst"]
     }
 
-    fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError> {
+    fn write(&self, contents: &Contents<'_>, out: &mut OutputFile) -> Result<Vec<String>, WriteError> {
         let samples = &contents.run.samples;
         let columns = columns(samples);
-        let mut lost = Lost::default();
+        let mut lost = LossCounts::default();
         let mut row: Vec<u8> = Vec::new();
-        let mut line = |cells: Vec<String>, out: &mut Output| {
+        let mut line = |cells: Vec<String>, out: &mut OutputFile| {
             let mut writer = ::csv::WriterBuilder::new().from_writer(std::mem::take(&mut row));
-            writer.write_record(&cells).map_err(|error| out.failed(&error))?;
-            row = writer.into_inner().map_err(|error| out.failed(&error))?;
-            out.text().write_all(&row).map_err(|error| out.failed(&error))?;
+            writer.write_record(&cells).map_err(|error| out.write_error(&error))?;
+            row = writer.into_inner().map_err(|error| out.write_error(&error))?;
+            out.text().write_all(&row).map_err(|error| out.write_error(&error))?;
             row.clear();
             Ok::<(), WriteError>(())
         };
-        line(columns.iter().map(Column::header).collect(), out)?;
+        line(columns.iter().map(CsvColumn::header).collect(), out)?;
         for record in samples.records() {
             check_id(&record, out)?;
             line(columns.iter().map(|column| column.cell(&record, &columns, &mut lost)).collect(), out)?;
@@ -50,7 +50,7 @@ impl Writer for Csv {
 
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
-enum Column {
+enum CsvColumn {
     Id,
     Epoch,
     /// The score by one scorer.
@@ -69,32 +69,34 @@ enum Column {
     NullMetadata,
 }
 
-fn columns(samples: &Samples) -> Vec<Column> {
+fn columns(samples: &Samples) -> Vec<CsvColumn> {
     let survey = Survey::of(samples);
-    let mut columns = vec![Column::Id, Column::Epoch];
+    let mut columns = vec![CsvColumn::Id, CsvColumn::Epoch];
     let is_column = |scorer: &&Arc<str>| survey.is_full(scorer) && can_be_column(scorer);
-    columns.extend(survey.scorers.keys().filter(is_column).cloned().map(Column::Score));
+    columns.extend(survey.scorers.keys().filter(is_column).cloned().map(CsvColumn::Score));
     for name in survey.fields.keys().filter(|name| can_be_column(name)) {
-        let header = match Role::of(name) {
-            Role::Number(_) | Role::Flag(_) | Role::Label(_) | Role::Behaviors(_) => name.to_string(),
+        let header = match ColumnRole::of(name) {
+            ColumnRole::Number(_) | ColumnRole::Flag(_) | ColumnRole::Label(_) | ColumnRole::Behaviors(_) => {
+                name.to_string()
+            }
             _ => format!("fields.{name}"),
         };
-        columns.push(Column::Field(name.clone(), header));
+        columns.push(CsvColumn::Field(name.clone(), header));
     }
     let is_fact = |key: &&Arc<str>| can_be_column(key);
-    columns.extend(survey.facts.keys().filter(is_fact).cloned().map(Column::Fact));
-    columns.extend(survey.has_errors.then_some(Column::Error));
+    columns.extend(survey.facts.keys().filter(is_fact).cloned().map(CsvColumn::Fact));
+    columns.extend(survey.has_errors.then_some(CsvColumn::Error));
     // The last ones only where something is left for them, and no column that stays empty.
-    let rest = [Column::Scores, Column::Fields, Column::Metadata, Column::NullMetadata];
+    let rest = [CsvColumn::Scores, CsvColumn::Fields, CsvColumn::Metadata, CsvColumn::NullMetadata];
     let mut needed = rest.clone().map(|_| false);
     let mut filled = vec![false; columns.len()];
     for record in samples.records() {
         for (rest, needed) in rest.iter().zip(&mut needed) {
-            *needed = *needed || !rest.cell(&record, &columns, &mut Lost::default()).is_empty();
+            *needed = *needed || !rest.cell(&record, &columns, &mut LossCounts::default()).is_empty();
         }
         for (column, filled) in columns.iter().zip(&mut filled) {
-            let is_sparse = matches!(column, Column::Field(..) | Column::Fact(_));
-            *filled = *filled || !is_sparse || !column.cell(&record, &columns, &mut Lost::default()).is_empty();
+            let is_sparse = matches!(column, CsvColumn::Field(..) | CsvColumn::Fact(_));
+            *filled = *filled || !is_sparse || !column.cell(&record, &columns, &mut LossCounts::default()).is_empty();
         }
     }
     let mut filled = filled.into_iter();
@@ -103,7 +105,7 @@ fn columns(samples: &Samples) -> Vec<Column> {
     columns
 }
 
-impl Column {
+impl CsvColumn {
     fn header(&self) -> String {
         match self {
             Self::Id => "id".into(),
@@ -120,7 +122,7 @@ impl Column {
     }
 
     /// What stands in this column; nothing where there is nothing to say.
-    fn cell(&self, record: &Record, columns: &[Self], lost: &mut Lost) -> String {
+    fn cell(&self, record: &Record, columns: &[Self], lost: &mut LossCounts) -> String {
         match self {
             Self::Id => id_cell(&record.id),
             Self::Epoch => record.epoch.to_string(),
@@ -161,7 +163,7 @@ impl Column {
 }
 
 /// The text that the reader takes for this value, if there is one.
-fn value_cell(role: &Role, value: &Value) -> Option<String> {
+fn value_cell(role: &ColumnRole, value: &Value) -> Option<String> {
     let plain = match value {
         Value::Null | Value::Missing => return None,
         Value::Bool(b) => b.to_string(),
@@ -181,13 +183,13 @@ fn id_cell(id: &SampleId) -> String {
         SampleId::Int(i) => i.to_string(),
         SampleId::Text(text) => {
             let value = Value::Text(text.clone());
-            value_cell(&Role::Id, &value).unwrap_or_else(|| text.to_string())
+            value_cell(&ColumnRole::Id, &value).unwrap_or_else(|| text.to_string())
         }
     }
 }
 
-fn score_cell(outcome: &Outcome, record: &Record, lost: &mut Lost) -> String {
-    let role = Role::Score("".into());
+fn score_cell(outcome: &Outcome, record: &Record, lost: &mut LossCounts) -> String {
+    let role = ColumnRole::Score("".into());
     match outcome {
         // An empty cell means just this.
         Outcome::Unscored { reason, score: None } if **reason == *"null" && record.error.is_none() => String::new(),
@@ -202,21 +204,21 @@ fn field_cell(name: &str, value: &Value) -> Option<String> {
     if !can_be_column(name) {
         return None;
     }
-    match Role::of(name) {
-        role @ (Role::Number(_) | Role::Flag(_) | Role::Label(_) | Role::Behaviors(_)) => {
+    match ColumnRole::of(name) {
+        role @ (ColumnRole::Number(_) | ColumnRole::Flag(_) | ColumnRole::Label(_) | ColumnRole::Behaviors(_)) => {
             is_at_home(&role, value).then(|| value_cell(&role, value)).flatten()
         }
-        _ => value_cell(&Role::Field(name.into()), value),
+        _ => value_cell(&ColumnRole::Field(name.into()), value),
     }
 }
 
 fn fact_cell(key: &Arc<str>, value: &Value) -> Option<String> {
-    if can_be_column(key) { value_cell(&Role::Fact(key.clone()), value) } else { None }
+    if can_be_column(key) { value_cell(&ColumnRole::Fact(key.clone()), value) } else { None }
 }
 
 fn error_cell(error: &str) -> String {
     if error.trim().is_empty() {
         return text(|out| put_error(out, error));
     }
-    value_cell(&Role::Error, &error.into()).unwrap_or_else(|| error.to_owned())
+    value_cell(&ColumnRole::Error, &error.into()).unwrap_or_else(|| error.to_owned())
 }

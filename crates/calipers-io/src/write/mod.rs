@@ -5,16 +5,15 @@
 
 mod csv;
 pub(crate) mod inspect;
-pub(crate) mod json;
 mod native;
-mod output;
+mod output_file;
 mod parquet;
-mod table;
+mod table_survey;
 
 pub(crate) use inspect::METRICS as INSPECT_METRICS;
-pub use output::Output;
+pub use output_file::OutputFile;
 
-use crate::{Run, printable};
+use crate::{RecordedRun, printable};
 use calipers_core::{Record, Results, SampleId, brief};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +22,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     /// The samples, and what is known of the run. Its recorded scorers and reducers are those of the results.
-    pub run: &'a Run,
+    pub run: &'a RecordedRun,
     /// What was computed, with placeholders as Inspect has them. Only logs of Inspect hold it.
     pub results: Option<&'a Results>,
 }
@@ -40,13 +39,13 @@ pub trait Writer: Sync {
     fn endings(&self) -> &'static [&'static str];
 
     /// Writes everything, and returns notes on what could not be held.
-    fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError>;
+    fn write(&self, contents: &Contents<'_>, out: &mut OutputFile) -> Result<Vec<String>, WriteError>;
 }
 
 /// All writers.
 #[must_use]
 pub fn writers() -> Vec<&'static dyn Writer> {
-    vec![&native::Native, &csv::Csv, &parquet::Parquet, &inspect::Inspect]
+    vec![&native::NativeWriter, &csv::CsvWriter, &parquet::ParquetWriter, &inspect::InspectWriter]
 }
 
 /// The writer of this name, or the one for a file that is called so.
@@ -61,7 +60,7 @@ pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, Write
         });
     }
     if path == "-" {
-        return Ok(&native::Native);
+        return Ok(&native::NativeWriter);
     }
     let name = path.to_lowercase();
     let found = known.iter().find(|writer| writer.endings().iter().any(|ending| name.ends_with(ending))).copied();
@@ -105,9 +104,9 @@ impl std::error::Error for WriteError {}
 
 /// What a form could not hold, counted: a file of a million rows has one note, not a million.
 #[derive(Debug, Default)]
-struct Lost(BTreeMap<&'static str, (u64, String)>);
+struct LossCounts(BTreeMap<&'static str, (u64, String)>);
 
-impl Lost {
+impl LossCounts {
     /// Something of a sample was changed on the way; the first sample is named.
     fn add(&mut self, what: &'static str, id: &SampleId) {
         self.0.entry(what).or_insert_with(|| (0, id.to_string())).0 += 1;
@@ -123,7 +122,7 @@ impl Lost {
 }
 
 /// A record must be readable again: readers refuse a sample without a name.
-fn check_id(record: &Record, out: &Output) -> Result<(), WriteError> {
+fn check_id(record: &Record, out: &OutputFile) -> Result<(), WriteError> {
     match &record.id {
         SampleId::Text(text) if text.trim().is_empty() => {
             let what = format!("the id of a sample is blank: `{text}`");

@@ -1,15 +1,15 @@
 //! Calipers' own records: JSON Lines, or a JSON list in a file that ends in `.json`.
 
-use super::json::{self, Map, Nan};
-use super::{Contents, Lost, Output, WriteError, Writer, check_id};
-use crate::formats::Role;
+use super::{Contents, LossCounts, OutputFile, WriteError, Writer, check_id};
+use crate::formats::ColumnRole;
+use crate::json::json_writer::{self, Map, Nan};
 use calipers_core::{Outcome, Record, SampleId, Score, Value};
 use std::sync::Arc;
 
 /// One record an attempt.
-pub(super) struct Native;
+pub(super) struct NativeWriter;
 
-impl Writer for Native {
+impl Writer for NativeWriter {
     fn name(&self) -> &'static str {
         "native"
     }
@@ -22,10 +22,10 @@ impl Writer for Native {
         &[".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz", ".jsonl.zst", ".ndjson.zst", ".json.zst"]
     }
 
-    fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError> {
+    fn write(&self, contents: &Contents<'_>, out: &mut OutputFile) -> Result<Vec<String>, WriteError> {
         let is_list = out.is_json();
         let [open, between, close] = if is_list { ["[\n", ",\n", "\n]\n"] } else { ["", "\n", "\n"] };
-        let mut lost = Lost::default();
+        let mut lost = LossCounts::default();
         let mut line = Vec::new();
         let mut is_first = true;
         for record in contents.run.samples.records() {
@@ -34,19 +34,19 @@ impl Writer for Native {
             line.extend_from_slice(if is_first { open } else { between }.as_bytes());
             is_first = false;
             put_record(&mut line, &record, &mut lost);
-            out.text().write_all(&line).map_err(|error| out.failed(&error))?;
+            out.text().write_all(&line).map_err(|error| out.write_error(&error))?;
         }
         let end = match (is_first, is_list) {
             (true, true) => "[]\n",
             (true, false) => "",
             _ => close,
         };
-        out.text().write_all(end.as_bytes()).map_err(|error| out.failed(&error))?;
+        out.text().write_all(end.as_bytes()).map_err(|error| out.write_error(&error))?;
         Ok(lost.notes())
     }
 }
 
-fn put_record(out: &mut Vec<u8>, record: &Record, lost: &mut Lost) {
+fn put_record(out: &mut Vec<u8>, record: &Record, lost: &mut LossCounts) {
     let mut map = Map::open(out);
     match &record.id {
         SampleId::Int(i) => map.raw("id", &i.to_string()),
@@ -57,7 +57,7 @@ fn put_record(out: &mut Vec<u8>, record: &Record, lost: &mut Lost) {
         put_scores(map.key("scores"), record.scores.iter(), record, lost);
     }
     let fields = record.fields.iter().map(|(name, value)| (name, value));
-    let (known, other): (Vec<_>, Vec<_>) = fields.partition(|(name, value)| is_at_home(&Role::of(name), value));
+    let (known, other): (Vec<_>, Vec<_>) = fields.partition(|(name, value)| is_at_home(&ColumnRole::of(name), value));
     for (name, value) in known {
         note_infinite(value, record, lost);
         map.value(name, value, Nan::Null);
@@ -79,28 +79,28 @@ fn put_record(out: &mut Vec<u8>, record: &Record, lost: &mut Lost) {
 }
 
 /// An entry of metadata or of fields.
-pub(super) type Entry<'a> = (&'a Arc<str>, &'a Value);
+pub(super) type RecordEntry<'a> = (&'a Arc<str>, &'a Value);
 
 /// The metadata of a record that have a value, and those that are null or NaN.
-pub(super) fn facts(record: &Record) -> (Vec<Entry<'_>>, Vec<Entry<'_>>) {
+pub(super) fn facts(record: &Record) -> (Vec<RecordEntry<'_>>, Vec<RecordEntry<'_>>) {
     record.metadata.iter().partition(|(_, value)| !matches!(value, Value::Null | Value::Missing))
 }
 
 /// The names of facts that are null.
-pub(super) fn put_nulls(out: &mut Vec<u8>, nulls: &[Entry<'_>], record: &Record, lost: &mut Lost) {
+pub(super) fn put_nulls(out: &mut Vec<u8>, nulls: &[RecordEntry<'_>], record: &Record, lost: &mut LossCounts) {
     for (_, value) in nulls {
         note_missing(value, record, lost);
     }
-    json::put_list(out, nulls, |out, (key, _)| json::put_text(out, key));
+    json_writer::put_list(out, nulls, |out, (key, _)| json_writer::put_text(out, key));
 }
 
 /// True when the native reader gives a field of this role back as it is: the rules of `formats/native.rs`.
-pub(super) fn is_at_home(role: &Role, value: &Value) -> bool {
+pub(super) fn is_at_home(role: &ColumnRole, value: &Value) -> bool {
     match role {
-        Role::Number(_) => matches!(value, Value::Float(_)),
-        Role::Flag(_) => matches!(value, Value::Bool(_)),
-        Role::Label(_) => value.is_scalar() && !matches!(value, Value::Null | Value::Missing),
-        Role::Behaviors(_) => {
+        ColumnRole::Number(_) => matches!(value, Value::Float(_)),
+        ColumnRole::Flag(_) => matches!(value, Value::Bool(_)),
+        ColumnRole::Label(_) => value.is_scalar() && !matches!(value, Value::Null | Value::Missing),
+        ColumnRole::Behaviors(_) => {
             matches!(value, Value::List(items) if items.iter().all(|item| matches!(item, Value::Text(_))))
         }
         _ => false,
@@ -109,9 +109,9 @@ pub(super) fn is_at_home(role: &Role, value: &Value) -> bool {
 
 pub(super) fn put_entries<'a>(
     out: &mut Vec<u8>,
-    entries: impl Iterator<Item = Entry<'a>>,
+    entries: impl Iterator<Item = RecordEntry<'a>>,
     record: &Record,
-    lost: &mut Lost,
+    lost: &mut LossCounts,
 ) {
     let mut map = Map::open(out);
     for (key, value) in entries {
@@ -122,14 +122,14 @@ pub(super) fn put_entries<'a>(
     map.close();
 }
 
-fn note_missing(value: &Value, record: &Record, lost: &mut Lost) {
-    if json::has_missing(value) {
+fn note_missing(value: &Value, record: &Record, lost: &mut LossCounts) {
+    if json_writer::has_missing(value) {
         lost.add("a NaN in metadata or fields is written as null", &record.id);
     }
 }
 
-fn note_infinite(value: &Value, record: &Record, lost: &mut Lost) {
-    if json::has_infinite(value) {
+fn note_infinite(value: &Value, record: &Record, lost: &mut LossCounts) {
+    if json_writer::has_infinite(value) {
         lost.add("an infinite number is written as `Infinity`, which strict JSON readers refuse", &record.id);
     }
 }
@@ -137,9 +137,9 @@ fn note_infinite(value: &Value, record: &Record, lost: &mut Lost) {
 /// An error without words is still an error: it is written as a map, because a blank text means none.
 pub(super) fn put_error(out: &mut Vec<u8>, error: &str) {
     if error.trim().is_empty() {
-        json::put_map(out, [("message", error)], json::put_text);
+        json_writer::put_map(out, [("message", error)], json_writer::put_text);
     } else {
-        json::put_text(out, error);
+        json_writer::put_text(out, error);
     }
 }
 
@@ -148,7 +148,7 @@ pub(super) fn put_scores<'a>(
     out: &mut Vec<u8>,
     scores: impl Iterator<Item = &'a (Arc<str>, Outcome)>,
     record: &Record,
-    lost: &mut Lost,
+    lost: &mut LossCounts,
 ) {
     let mut map = Map::open(out);
     for (scorer, outcome) in scores {
@@ -158,7 +158,7 @@ pub(super) fn put_scores<'a>(
 }
 
 /// A score: its value alone where that says everything.
-pub(super) fn put_outcome(out: &mut Vec<u8>, outcome: &Outcome, record: &Record, lost: &mut Lost) {
+pub(super) fn put_outcome(out: &mut Vec<u8>, outcome: &Outcome, record: &Record, lost: &mut LossCounts) {
     match outcome {
         // On an errored attempt a bare null would say nothing.
         Outcome::Unscored { reason, score: None } if **reason == *"null" && record.error.is_none() => {
@@ -172,7 +172,7 @@ pub(super) fn put_outcome(out: &mut Vec<u8>, outcome: &Outcome, record: &Record,
         Outcome::Scored(score) => {
             note_infinite(&score.value, record, lost);
             if is_plain(score) {
-                json::put(out, &score.value, Nan::Null);
+                json_writer::put(out, &score.value, Nan::Null);
             } else {
                 put_parts(out, Some(&score.value), None, Some(score), record, lost);
             }
@@ -183,7 +183,7 @@ pub(super) fn put_outcome(out: &mut Vec<u8>, outcome: &Outcome, record: &Record,
 /// True when the value alone is the score, and cannot be taken for a score in parts.
 fn is_plain(score: &Score) -> bool {
     let has_extras = score.answer.is_some() || score.explanation.is_some() || score.metadata.is_some();
-    !has_extras && score.value.get("value").is_none() && !json::has_missing(&score.value)
+    !has_extras && score.value.get("value").is_none() && !json_writer::has_missing(&score.value)
 }
 
 fn put_parts(
@@ -192,7 +192,7 @@ fn put_parts(
     reason: Option<&str>,
     score: Option<&Score>,
     record: &Record,
-    lost: &mut Lost,
+    lost: &mut LossCounts,
 ) {
     let mut map = Map::open(out);
     map.value("value", value.unwrap_or(&Value::Null), Nan::Null);

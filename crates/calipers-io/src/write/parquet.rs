@@ -4,9 +4,9 @@
 //! is a struct, in which a row that the scorer did not look at is null. Everything else is JSON in `scores`.
 
 use super::native::{facts, is_at_home, put_entries, put_nulls, put_scores};
-use super::table::{Kind, Seen, Survey, can_be_column, json_text, text};
-use super::{Contents, Lost, Output, WriteError, Writer, check_id};
-use crate::formats::Role;
+use super::table_survey::{ColumnSurvey, Survey, ValueKind, can_be_column, json_text, text};
+use super::{Contents, LossCounts, OutputFile, WriteError, Writer, check_id};
+use crate::formats::ColumnRole;
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use ::parquet::errors::Result as ParquetResult;
@@ -17,14 +17,14 @@ use calipers_core::{Outcome, Record, SampleId, Samples, Score, Value};
 use std::sync::Arc;
 
 /// A table with typed columns.
-pub(super) struct Parquet;
+pub(super) struct ParquetWriter;
 
 /// How many rows are written together. They are held in memory.
 const GROUP: usize = 100_000;
 /// Facts that are longer than this on average go into `metadata`: the reader leaves out columns of long text.
 const FACT_BYTES_MAX: u64 = 512;
 
-impl Writer for Parquet {
+impl Writer for ParquetWriter {
     fn name(&self) -> &'static str {
         "parquet"
     }
@@ -37,21 +37,21 @@ impl Writer for Parquet {
         &[".parquet"]
     }
 
-    fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError> {
+    fn write(&self, contents: &Contents<'_>, out: &mut OutputFile) -> Result<Vec<String>, WriteError> {
         let samples = &contents.run.samples;
-        let mut lost = Lost::default();
+        let mut lost = LossCounts::default();
         for record in samples.records() {
             check_id(&record, out)?;
         }
         let written = write_table(samples, out.archive()?, &mut lost);
-        written.map_err(|error| out.failed(&error))?;
+        written.map_err(|error| out.write_error(&error))?;
         Ok(lost.notes())
     }
 }
 
-fn write_table(samples: &Samples, file: impl std::io::Write + Send, lost: &mut Lost) -> ParquetResult<()> {
+fn write_table(samples: &Samples, file: impl std::io::Write + Send, lost: &mut LossCounts) -> ParquetResult<()> {
     let columns = columns(samples);
-    let fields = columns.iter().map(Column::schema).collect::<ParquetResult<Vec<_>>>()?;
+    let fields = columns.iter().map(TypedColumn::schema).collect::<ParquetResult<Vec<_>>>()?;
     let schema = Type::group_type_builder("records").with_fields(fields).build()?;
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
@@ -69,9 +69,9 @@ fn write_table(samples: &Samples, file: impl std::io::Write + Send, lost: &mut L
 }
 
 /// A column, or the columns of a struct.
-struct Column {
+struct TypedColumn {
     name: String,
-    kind: Kind,
+    kind: ValueKind,
     holds: Holds,
 }
 
@@ -91,23 +91,24 @@ enum Holds {
     NullMetadata,
 }
 
-impl Column {
-    fn new(name: impl Into<String>, kind: Kind, holds: Holds) -> Self {
+impl TypedColumn {
+    fn new(name: impl Into<String>, kind: ValueKind, holds: Holds) -> Self {
         Self { name: name.into(), kind, holds }
     }
 }
 
-fn columns(samples: &Samples) -> Vec<Column> {
+fn columns(samples: &Samples) -> Vec<TypedColumn> {
     let survey = Survey::of(samples);
-    let id = if survey.all_ids_are_numbers { Kind::Int } else { Kind::Text };
-    let mut columns = vec![Column::new("id", id, Holds::Id), Column::new("epoch", Kind::Int, Holds::Epoch)];
+    let id = if survey.all_ids_are_numbers { ValueKind::Int } else { ValueKind::Text };
+    let mut columns =
+        vec![TypedColumn::new("id", id, Holds::Id), TypedColumn::new("epoch", ValueKind::Int, Holds::Epoch)];
     for (scorer, seen) in &survey.scorers {
         let name = format!("scores.{scorer}");
         match seen.kind {
             Some(kind) if !seen.is_mixed && can_be_column(scorer) => {
                 let is_plain = !seen.has_parts && survey.is_full(scorer);
                 let holds = if is_plain { Holds::Score } else { Holds::ScoreParts }(scorer.clone());
-                columns.push(Column::new(name, kind, holds));
+                columns.push(TypedColumn::new(name, kind, holds));
             }
             _ => {}
         }
@@ -118,11 +119,11 @@ fn columns(samples: &Samples) -> Vec<Column> {
     for (key, seen) in &survey.facts {
         let is_long = seen.bytes > FACT_BYTES_MAX.saturating_mul(survey.rows.max(1));
         if let Some(kind) = seen.kind.filter(|_| can_be_column(key) && !is_long) {
-            columns.push(Column::new(format!("metadata.{key}"), kind, Holds::Fact(key.clone())));
+            columns.push(TypedColumn::new(format!("metadata.{key}"), kind, Holds::Fact(key.clone())));
         }
     }
     if survey.has_errors {
-        columns.push(Column::new("error", Kind::Text, Holds::Error));
+        columns.push(TypedColumn::new("error", ValueKind::Text, Holds::Error));
     }
     let rest = [
         ("scores", Holds::Scores),
@@ -131,8 +132,8 @@ fn columns(samples: &Samples) -> Vec<Column> {
         ("null_metadata", Holds::NullMetadata),
     ];
     let needed = rest.map(|(name, holds)| {
-        let column = Column::new(name, Kind::Text, holds);
-        let has_some = |record: Record| column.cell(&record, &columns, &mut Lost::default()).is_some();
+        let column = TypedColumn::new(name, ValueKind::Text, holds);
+        let has_some = |record: Record| column.cell(&record, &columns, &mut LossCounts::default()).is_some();
         let is_needed = samples.records().any(has_some);
         (column, is_needed)
     });
@@ -140,40 +141,40 @@ fn columns(samples: &Samples) -> Vec<Column> {
     columns
 }
 
-fn field_column(name: &Arc<str>, seen: &Seen) -> Option<Column> {
+fn field_column(name: &Arc<str>, seen: &ColumnSurvey) -> Option<TypedColumn> {
     let holds = Holds::Field(name.clone());
-    match Role::of(name) {
-        Role::Number(_) => Some(Column::new(&**name, Kind::Float, holds)),
-        Role::Flag(_) => Some(Column::new(&**name, Kind::Bool, holds)),
-        Role::Behaviors(_) => Some(Column::new(&**name, Kind::Text, holds)),
-        Role::Label(_) => Some(Column::new(&**name, seen.kind?, holds)),
+    match ColumnRole::of(name) {
+        ColumnRole::Number(_) => Some(TypedColumn::new(&**name, ValueKind::Float, holds)),
+        ColumnRole::Flag(_) => Some(TypedColumn::new(&**name, ValueKind::Bool, holds)),
+        ColumnRole::Behaviors(_) => Some(TypedColumn::new(&**name, ValueKind::Text, holds)),
+        ColumnRole::Label(_) => Some(TypedColumn::new(&**name, seen.kind?, holds)),
         _ if !can_be_column(name) => None,
-        _ => Some(Column::new(format!("fields.{name}"), seen.kind?, holds)),
+        _ => Some(TypedColumn::new(format!("fields.{name}"), seen.kind?, holds)),
     }
 }
 
 /// True when a field stands in a column of its own, given the kind of that column.
-fn fits_field(name: &str, value: &Value, kind: Kind) -> bool {
-    match Role::of(name) {
-        role @ Role::Behaviors(_) => is_at_home(&role, value),
-        role @ (Role::Number(_) | Role::Flag(_) | Role::Label(_)) => {
-            is_at_home(&role, value) && Kind::of(value) == Some(kind)
+fn fits_field(name: &str, value: &Value, kind: ValueKind) -> bool {
+    match ColumnRole::of(name) {
+        role @ ColumnRole::Behaviors(_) => is_at_home(&role, value),
+        role @ (ColumnRole::Number(_) | ColumnRole::Flag(_) | ColumnRole::Label(_)) => {
+            is_at_home(&role, value) && ValueKind::of(value) == Some(kind)
         }
-        _ => Kind::of(value) == Some(kind),
+        _ => ValueKind::of(value) == Some(kind),
     }
 }
 
 /// The parts of a score in a struct, in the order in which they are written. The value comes first.
 const TEXT_PARTS: [&str; 4] = ["reason", "answer", "explanation", "metadata"];
 
-impl Column {
+impl TypedColumn {
     fn schema(&self) -> ParquetResult<TypePtr> {
         if !matches!(self.holds, Holds::ScoreParts(_)) {
             return leaf(&self.name, self.kind);
         }
         let mut parts = vec![leaf("value", self.kind)?];
         for name in TEXT_PARTS {
-            parts.push(leaf(name, Kind::Text)?);
+            parts.push(leaf(name, ValueKind::Text)?);
         }
         let group = Type::group_type_builder(&self.name).with_repetition(Repetition::OPTIONAL).with_fields(parts);
         Ok(Arc::new(group.build()?))
@@ -184,7 +185,7 @@ impl Column {
         records: &[Record],
         columns: &[Self],
         group: &mut SerializedRowGroupWriter<'_, W>,
-        lost: &mut Lost,
+        lost: &mut LossCounts,
     ) -> ParquetResult<()> {
         let Holds::ScoreParts(scorer) = &self.holds else {
             let cells: Vec<Option<Value>> = records.iter().map(|record| self.cell(record, columns, lost)).collect();
@@ -205,17 +206,17 @@ impl Column {
                 Some(parts) => 1 + i16::from(parts[place].is_some()),
             };
             let levels: Vec<i16> = parts.iter().map(level).collect();
-            let kind = if place == 0 { self.kind } else { Kind::Text };
+            let kind = if place == 0 { self.kind } else { ValueKind::Text };
             write_leaf(group, kind, &levels, parts.iter().filter_map(cell))?;
         }
         Ok(())
     }
 
     /// What a record has in this column.
-    fn cell(&self, record: &Record, columns: &[Self], lost: &mut Lost) -> Option<Value> {
+    fn cell(&self, record: &Record, columns: &[Self], lost: &mut LossCounts) -> Option<Value> {
         match &self.holds {
             Holds::Id => Some(match (&record.id, self.kind) {
-                (SampleId::Int(i), Kind::Int) => Value::Int(*i),
+                (SampleId::Int(i), ValueKind::Int) => Value::Int(*i),
                 (id, _) => Value::from(id.to_string()),
             }),
             Holds::Epoch => Some(Value::Int(i64::from(record.epoch))),
@@ -256,10 +257,12 @@ impl Column {
                 }
                 Value::Text(error.clone())
             }),
-            Holds::Fact(key) => record.metadata.get(key).filter(|value| Kind::of(value) == Some(self.kind)).cloned(),
+            Holds::Fact(key) => {
+                record.metadata.get(key).filter(|value| ValueKind::of(value) == Some(self.kind)).cloned()
+            }
             Holds::Metadata => {
                 let has_cell = |key: &Arc<str>, value: &Value| {
-                    let kind = Kind::of(value);
+                    let kind = ValueKind::of(value);
                     columns.iter().any(|c| matches!(&c.holds, Holds::Fact(k) if k == key) && Some(c.kind) == kind)
                 };
                 let (facts, _) = facts(record);
@@ -276,7 +279,7 @@ impl Column {
 }
 
 /// The value, and then the texts of [`TEXT_PARTS`].
-fn score_parts(outcome: &Outcome, record: &Record, lost: &mut Lost) -> Vec<Option<Value>> {
+fn score_parts(outcome: &Outcome, record: &Record, lost: &mut LossCounts) -> Vec<Option<Value>> {
     let (value, reason, score): (_, _, Option<&Score>) = match outcome {
         Outcome::Scored(score) => (Some(score.value.clone()), None, Some(score)),
         Outcome::Unscored { reason, score } => (None, Some(reason.clone()), score.as_deref()),
@@ -293,12 +296,12 @@ fn score_parts(outcome: &Outcome, record: &Record, lost: &mut Lost) -> Vec<Optio
     ]
 }
 
-fn leaf(name: &str, kind: Kind) -> ParquetResult<TypePtr> {
+fn leaf(name: &str, kind: ValueKind) -> ParquetResult<TypePtr> {
     let (physical, logical) = match kind {
-        Kind::Bool => (Physical::BOOLEAN, None),
-        Kind::Int => (Physical::INT64, None),
-        Kind::Float => (Physical::DOUBLE, None),
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ValueKind::Bool => (Physical::BOOLEAN, None),
+        ValueKind::Int => (Physical::INT64, None),
+        ValueKind::Float => (Physical::DOUBLE, None),
+        ValueKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
     };
     let leaf = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
     Ok(Arc::new(leaf.with_logical_type(logical).build()?))
@@ -307,26 +310,26 @@ fn leaf(name: &str, kind: Kind) -> ParquetResult<TypePtr> {
 /// Writes the values that there are; the levels say which rows have none.
 fn write_leaf<W: std::io::Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    kind: Kind,
+    kind: ValueKind,
     levels: &[i16],
     values: impl Iterator<Item = Value>,
 ) -> ParquetResult<()> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };
     match kind {
-        Kind::Bool => {
+        ValueKind::Bool => {
             let values: Vec<bool> = values.map(|value| value == Value::Bool(true)).collect();
             column.typed::<BoolType>().write_batch(&values, Some(levels), None)?;
         }
-        Kind::Int => {
+        ValueKind::Int => {
             let values: Vec<i64> =
                 values.filter_map(|value| if let Value::Int(i) = value { Some(i) } else { None }).collect();
             column.typed::<Int64Type>().write_batch(&values, Some(levels), None)?;
         }
-        Kind::Float => {
+        ValueKind::Float => {
             let values: Vec<f64> = values.filter_map(|value| value.as_number()).collect();
             column.typed::<DoubleType>().write_batch(&values, Some(levels), None)?;
         }
-        Kind::Text => {
+        ValueKind::Text => {
             let bytes = |value: Value| match value {
                 Value::Text(text) => ByteArray::from(text.as_bytes().to_vec()),
                 other => ByteArray::from(other.to_string().into_bytes()),

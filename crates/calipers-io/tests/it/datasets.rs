@@ -4,38 +4,13 @@ use calipers_core::{
     Dataset, Error, Fields, FileDataset, FileKind, Input, Mapping, Role, Sample, SampleId, Target, Value,
 };
 use calipers_io::{FolderCache, load_dataset};
-use std::path::{Path, PathBuf};
+use calipers_testing::Scratch;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A folder of its own for every test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("calipers-datasets-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn with(name: &str, content: impl AsRef<[u8]>) -> Self {
-        let folder = Self::new();
-        std::fs::write(folder.0.join(name), content).unwrap();
-        folder
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn load(name: &str, kind: FileKind, content: impl AsRef<[u8]>) -> Result<Vec<Arc<Sample>>, String> {
-    let folder = Folder::with(name, content);
-    load_dataset(&FileDataset::new(name, kind).into(), &folder.0).map_err(|error| error.to_string())
+    let folder = Scratch::with(name, content);
+    load_dataset(&FileDataset::new(name, kind).into(), folder.path()).map_err(|error| error.to_string())
 }
 
 fn error(name: &str, kind: FileKind, content: &str) -> String {
@@ -60,8 +35,8 @@ fn questions() -> Dataset {
     file.into()
 }
 
-fn order(dataset: &Dataset, folder: &Folder) -> Vec<String> {
-    let samples = load_dataset(dataset, &folder.0).unwrap();
+fn order(dataset: &Dataset, folder: &Scratch) -> Vec<String> {
+    let samples = load_dataset(dataset, folder.path()).unwrap();
     let shown = |sample: &Arc<Sample>| {
         format!("{} {} {}", sample.id.as_ref().unwrap(), sample.target.text(), sample.choices.join(""))
     };
@@ -70,8 +45,8 @@ fn order(dataset: &Dataset, folder: &Folder) -> Vec<String> {
 
 #[test]
 fn a_table_is_read_with_its_columns_mapped() {
-    let folder = Folder::with("questions.csv", QUESTIONS);
-    let samples = load_dataset(&questions(), &folder.0).unwrap();
+    let folder = Scratch::with("questions.csv", QUESTIONS);
+    let samples = load_dataset(&questions(), folder.path()).unwrap();
     assert_eq!(samples.len(), 4, "the row of blanks is none");
     assert_eq!(samples[0].input, Input::Text("What, exactly?".into()));
     assert_eq!(samples[0].choices, texts(&["one", "two", "three"]));
@@ -85,17 +60,17 @@ fn a_table_is_read_with_its_columns_mapped() {
 
 #[test]
 fn a_function_makes_samples_of_records() {
-    let folder = Folder::with("questions.csv", QUESTIONS);
+    let folder = Scratch::with("questions.csv", QUESTIONS);
     let mut file = FileDataset::new("questions.csv", FileKind::Csv);
     file.mapping = Some(Mapping::new(|record| match record.get("level") {
         Some(Value::Text(level)) if **level == *"2" => Ok(Vec::new()),
         Some(Value::Text(level)) if **level == *"4" => Err(Error::custom("four is too many")),
         _ => Ok(vec![Sample::new("one"), Sample::new("two")]),
     }));
-    let error = load_dataset(&file.clone().into(), &folder.0).unwrap_err().to_string();
+    let error = load_dataset(&file.clone().into(), folder.path()).unwrap_err().to_string();
     assert!(error.starts_with("four is too many\n  in ") && error.contains("line "), "{error}");
-    let folder = Folder::with("questions.csv", &QUESTIONS[..QUESTIONS.find("\"Three").unwrap()]);
-    let samples = load_dataset(&file.into(), &folder.0).unwrap();
+    let folder = Scratch::with("questions.csv", &QUESTIONS[..QUESTIONS.find("\"Three").unwrap()]);
+    let samples = load_dataset(&file.into(), folder.path()).unwrap();
     let shown: Vec<String> =
         samples.iter().map(|sample| format!("{} {}", sample.id.as_ref().unwrap(), sample.input.text())).collect();
     assert_eq!(shown, ["1 one", "2 two"]);
@@ -104,7 +79,7 @@ fn a_function_makes_samples_of_records() {
 #[test]
 fn samples_and_choices_are_shuffled_as_inspect_shuffles_them() {
     // inspect_ai 0.3.285: csv_dataset(…, auto_id=True, shuffle=True, seed=7, shuffle_choices=3)
-    let folder = Folder::with("questions.csv", QUESTIONS);
+    let folder = Scratch::with("questions.csv", QUESTIONS);
     let mut dataset = questions();
     dataset.shuffle = Some(7);
     assert_eq!(order(&dataset, &folder), ["4 D pqrs", "2 A onetwothree", "1 B onetwothree", "3 C pqrs"]);
@@ -213,10 +188,10 @@ fn what_is_wrong_is_said_with_its_place() {
 #[test]
 fn numbers_in_the_place_of_names_are_those_of_the_file() {
     // Whatever the order: the same sample has the same name in every run.
-    let folder = Folder::with("d.jsonl", (0..20).map(|i| format!("{{\"input\": \"{i}\"}}\n")).collect::<String>());
+    let folder = Scratch::with("d.jsonl", (0..20).map(|i| format!("{{\"input\": \"{i}\"}}\n")).collect::<String>());
     let mut dataset: Dataset = FileDataset::new("d.jsonl", FileKind::Json).into();
     dataset.shuffle = Some(1);
-    let samples = load_dataset(&dataset, &folder.0).unwrap();
+    let samples = load_dataset(&dataset, folder.path()).unwrap();
     let number = |sample: &Arc<Sample>| sample.input.text().parse::<i64>().unwrap() + 1;
     assert!(samples.iter().all(|sample| sample.id == Some(SampleId::Int(number(sample)))));
     assert!(!samples.iter().is_sorted_by_key(number), "they are in another order");
@@ -236,10 +211,10 @@ fn a_parquet_table_is_read() {
     let mut writer = parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
-    let folder = Folder::with("d.parquet", bytes);
+    let folder = Scratch::with("d.parquet", bytes);
     let mut file = FileDataset::new("d.parquet", FileKind::Parquet);
     file.fields.metadata = Some(vec!["weight".into()]);
-    let samples = load_dataset(&file.into(), &folder.0).unwrap();
+    let samples = load_dataset(&file.into(), folder.path()).unwrap();
     assert_eq!(samples[0].as_ref().clone(), Sample::new("a").target("x").id(7).metadata("weight", 0.5));
     assert_eq!(samples[1].target, Target::default());
     assert_eq!(samples[1].metadata.get("weight"), Some(&Value::Missing));
@@ -289,16 +264,16 @@ fn regression_tests_are_scenarios() {
 
 #[test]
 fn a_cache_gives_back_what_was_put_and_nothing_that_is_damaged() {
-    let folder = Folder::new();
-    let cache = FolderCache::open(&folder.0.join("cache")).unwrap();
+    let folder = Scratch::new();
+    let cache = FolderCache::open(&folder.path().join("cache")).unwrap();
     cache.put(b"a", b"one").unwrap();
     cache.put(b"a", b"two").unwrap();
     cache.put(b"b", b"").unwrap();
     assert_eq!(cache.get(b"a").as_deref(), Some(&b"two"[..]));
     assert_eq!(cache.get(b"b").as_deref(), Some(&b""[..]));
-    assert_eq!(FolderCache::open(&folder.0.join("cache")).unwrap().get(b"a").as_deref(), Some(&b"two"[..]));
+    assert_eq!(FolderCache::open(&folder.path().join("cache")).unwrap().get(b"a").as_deref(), Some(&b"two"[..]));
     let mut entries = Vec::new();
-    for inner in std::fs::read_dir(folder.0.join("cache")).unwrap() {
+    for inner in std::fs::read_dir(folder.path().join("cache")).unwrap() {
         entries.extend(std::fs::read_dir(inner.unwrap().path()).unwrap().map(|entry| entry.unwrap().path()));
     }
     assert_eq!(entries.len(), 2, "nothing is left over: {entries:?}");
@@ -310,6 +285,6 @@ fn a_cache_gives_back_what_was_put_and_nothing_that_is_damaged() {
     assert_eq!((cache.get(b"a"), cache.get(b"b")), (None, None));
     cache.put(b"a", b"three").unwrap();
     assert_eq!(cache.get(b"a").as_deref(), Some(&b"three"[..]));
-    std::fs::write(folder.0.join("file"), "").unwrap();
-    assert!(FolderCache::open(&folder.0.join("file/cache")).is_err());
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    assert!(FolderCache::open(&folder.path().join("file/cache")).is_err());
 }

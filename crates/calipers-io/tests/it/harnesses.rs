@@ -1,7 +1,7 @@
 //! The result files of other harnesses: what is read from each fixture, value by value, and that no damage panics.
 
 use calipers_core::{Metadata, Outcome, Samples, Score, Value};
-use calipers_io::{Run, Source, formats, read};
+use calipers_io::{RecordedRun, Source, formats, read};
 use std::path::PathBuf;
 
 fn fixture(name: &str) -> PathBuf {
@@ -9,7 +9,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 /// Reads a fixture as whatever it is recognised as, which must be this.
-fn runs(name: &str, format: &str) -> Vec<Run> {
+fn runs(name: &str, format: &str) -> Vec<RecordedRun> {
     let runs = read(&Source::path(fixture(name)), None).unwrap_or_else(|error| panic!("{error}"));
     assert!(runs.iter().all(|run| run.format == format), "{name} is read as {}", runs[0].format);
     runs
@@ -38,7 +38,14 @@ fn whole(samples: &Samples) -> String {
 
 type Figure<'a> = (&'a str, &'a str, Option<f64>);
 
-fn check(run: &Run, task: Option<&str>, model: Option<&str>, want: &Samples, figures: &[Figure<'_>], notes: &[&str]) {
+fn check(
+    run: &RecordedRun,
+    task: Option<&str>,
+    model: Option<&str>,
+    want: &Samples,
+    figures: &[Figure<'_>],
+    notes: &[&str],
+) {
     assert_eq!((run.task.as_deref(), run.model.as_deref()), (task, model));
     let (found, expected) = (whole(&run.samples), whole(want));
     if let Some((line, (a, b))) = found.lines().zip(expected.lines()).enumerate().find(|(_, (a, b))| a != b) {
@@ -332,7 +339,7 @@ mod deepeval {
     }
 
     /// The two samples that share the name `test_refund`: each has a digest of its input behind the name.
-    fn names(run: &Run) -> Vec<String> {
+    fn names(run: &RecordedRun) -> Vec<String> {
         let points = run.samples.points("Relevancy").expect("the fixture has this metric");
         let names: Vec<String> = [0, 2].map(|row| points.sample_id(row).to_string()).into();
         assert!(names.iter().all(|name| name.starts_with("test_refund #")) && names[0] != names[1], "{names:?}");

@@ -2,7 +2,7 @@
 
 use crate::archives::{Entry, Method, archive, deflate};
 use calipers_core::{Metric, MetricSpec, Plan, Reducer, Registry, Results, Value};
-use calipers_io::{ReadError, RecordedMetric, Run, Source, read};
+use calipers_io::{ReadError, RecordedMetric, RecordedRun, Source, read};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(path(name)).unwrap()
 }
 
-fn log(name: &str) -> Run {
+fn log(name: &str) -> RecordedRun {
     let mut runs = read(&Source::path(path(name)), None).unwrap();
     assert_eq!(runs.len(), 1);
     let run = runs.remove(0);
@@ -23,11 +23,11 @@ fn log(name: &str) -> Run {
     run
 }
 
-fn read_as(name: &str, bytes: impl Into<Vec<u8>>) -> Result<Run, ReadError> {
+fn read_as(name: &str, bytes: impl Into<Vec<u8>>) -> Result<RecordedRun, ReadError> {
     read(&Source::bytes(name, bytes.into()), None).map(|mut runs| runs.remove(0))
 }
 
-fn refused(name: &str, bytes: impl Into<Vec<u8>>) -> String {
+fn record_error(name: &str, bytes: impl Into<Vec<u8>>) -> String {
     read_as(name, bytes).unwrap_err().to_string()
 }
 
@@ -50,7 +50,7 @@ fn specs(recorded: &[RecordedMetric]) -> Vec<MetricSpec> {
 }
 
 /// The log measured as it says it was measured.
-fn measure(run: &Run) -> Results {
+fn measure(run: &RecordedRun) -> Results {
     let mut plan = Plan::new();
     for scorer in &run.recorded.scorers {
         plan = plan.scorer(scorer.name.as_str(), specs(&scorer.metrics));
@@ -225,7 +225,7 @@ fn scores_that_inspect_refuses_are_refused_by_name() {
         ("nest.json", "the score of scorer `m` on sample `1` (epoch 1) holds a map inside a map"),
     ] {
         let document = bytes(name);
-        let error = refused(name, document.clone());
+        let error = record_error(name, document.clone());
         assert!(
             error.starts_with(want) && error.contains(&format!("in {name}, at `samples[0]`\n  hint: Inspect")),
             "{error}"
@@ -233,7 +233,7 @@ fn scores_that_inspect_refuses_are_refused_by_name() {
         // The same sample in an archive.
         let document: Json = serde_json::from_slice(&document).unwrap();
         let sample = serde_json::to_vec(&document["samples"][0]).unwrap();
-        let error = refused("x.eval", archive(&[Entry::new("samples/1_epoch_1.json", &sample)]));
+        let error = record_error("x.eval", archive(&[Entry::new("samples/1_epoch_1.json", &sample)]));
         assert!(error.starts_with(want), "{error}");
         assert!(error.contains("in x.eval, member `samples/1_epoch_1.json`\n  hint: Inspect"), "{error}");
     }
@@ -406,7 +406,7 @@ fn a_damaged_member_is_left_out_and_named() {
         ["1 damaged member left out: `samples/2_epoch_1.json` (its checksum is wrong); \
         copy the log again from where it was written"]
     );
-    let error = refused("x.eval", archive(&[bad, header]));
+    let error = record_error("x.eval", archive(&[bad, header]));
     let want =
         "no sample can be read: its checksum is wrong\n  in x.eval, member `samples/2_epoch_1.json`\n  hint: the file";
     assert!(error.starts_with(want), "{error}");
@@ -420,19 +420,19 @@ fn an_archive_that_was_cut_off_gives_what_is_whole() {
     assert!((10..30).contains(&run.samples.attempts()), "{}", run.samples.attempts());
     assert_eq!(run.notes.len(), 2, "{:?}", run.notes);
     assert!(run.notes[1].starts_with("the archive is cut off or its directory is damaged"), "{:?}", run.notes);
-    let error = refused("x.eval", &whole[..700]);
+    let error = record_error("x.eval", &whole[..700]);
     assert!(error.starts_with("not a whole ZIP archive") && error.contains("hint: the file is cut off"), "{error}");
 }
 
 #[test]
 fn archives_of_other_things_are_not_taken_for_logs() {
     let other = archive(&[Entry::new("xl/workbook.xml", b"<x/>")]);
-    assert!(refused("book.xlsx", other.clone()).starts_with("the content is in no known format"));
-    let error = refused("x.eval", other);
+    assert!(record_error("book.xlsx", other.clone()).starts_with("the content is in no known format"));
+    let error = record_error("x.eval", other);
     assert!(error.starts_with("the archive has neither `header.json` nor samples"), "{error}");
-    let error = refused("x.eval", b"\0\0garbage".to_vec());
+    let error = record_error("x.eval", b"\0\0garbage".to_vec());
     assert!(error.starts_with("the content is neither a ZIP archive nor JSON"), "{error}");
-    let error = refused("x.eval", archive(&[]));
+    let error = record_error("x.eval", archive(&[]));
     assert!(error.starts_with("the archive has neither"), "{error}");
 }
 
@@ -469,13 +469,13 @@ fn bombs_are_refused_before_they_go_off() {
             entry
         }),
     ] {
-        let error = refused("x.eval", archive(&[entry]));
+        let error = record_error("x.eval", archive(&[entry]));
         assert!(error.contains("no sample can be read") && error.contains("hint"), "{name}: {error}");
     }
     // Much space that is there in truth is read, and turns out not to be a sample.
     let packed = zstd::bulk::compress(&bomb, 3).unwrap();
     let error =
-        refused("x.eval", archive(&[Entry::new("samples/1_epoch_1.json", &bomb).stored_as(Method::Zstd, packed)]));
+        record_error("x.eval", archive(&[Entry::new("samples/1_epoch_1.json", &bomb).stored_as(Method::Zstd, packed)]));
     assert!(error.starts_with("not a sample: it ends within itself"), "{error}");
     assert!(started.elapsed() < Duration::from_secs(20));
 }
@@ -498,18 +498,18 @@ fn wrong_content_is_refused_with_its_place() {
         (b"{\"id\": 123456789012345678901234567890, \"epoch\": 1}", "the `id` of the sample is a number"),
         (b"", "not a sample: it ends within itself"),
     ] {
-        let error = refused("x.eval", with(member));
+        let error = record_error("x.eval", with(member));
         assert!(error.contains(want), "{error}");
         assert!(error.contains("in x.eval, member `samples/1_epoch_1.json`\n  hint: "), "{error}");
     }
     let deep = format!("{{\"id\": 1, \"epoch\": 1, \"events\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(read_as("x.eval", with(deep.as_bytes())).unwrap().samples.len(), 1);
     let deep = deep.replace("events", "metadata");
-    assert!(refused("x.eval", with(deep.as_bytes())).contains("not a sample"));
+    assert!(record_error("x.eval", with(deep.as_bytes())).contains("not a sample"));
     let huge =
         br#"{"id": 1, "epoch": 4294967295, "scores": {"m": {"value": 1e308}, "n": {"value": 99999999999999999999}}}"#;
     assert_eq!(read_as("x.eval", with(huge)).unwrap().samples.len(), 1);
-    let error = refused("x.eval", archive(&[Entry::new("header.json", b"{\"eval\": 5}")]));
+    let error = record_error("x.eval", archive(&[Entry::new("header.json", b"{\"eval\": 5}")]));
     assert!(error.starts_with("not the header of a log: invalid type: integer `5`"), "{error}");
     assert!(error.contains("in x.eval, member `header.json`\n  hint: "), "{error}");
 }
@@ -523,8 +523,8 @@ fn of_several_wrong_samples_the_first_is_reported() {
     let document =
         format!("{{\"eval\": {{\"task\": \"t\", \"created\": \"now\"}}, \"samples\": [{}]}}", samples.join(","));
     for _ in 0..20 {
-        assert!(refused("x.eval", archive(&entries)).contains("on sample `0` (epoch 1)"));
-        assert!(refused("x.json", document.clone()).contains("on sample `0` (epoch 1)"));
+        assert!(record_error("x.eval", archive(&entries)).contains("on sample `0` (epoch 1)"));
+        assert!(record_error("x.json", document.clone()).contains("on sample `0` (epoch 1)"));
     }
 }
 
@@ -540,10 +540,10 @@ fn wrong_documents_are_refused_with_their_place() {
         (format!("[{one}], \"x\": tru"), "not the header of a log: expected ident"),
         (format!("[{one}"), "a comma or the end of the list is missing before this"),
     ] {
-        let error = refused("x.json", document(&samples));
+        let error = record_error("x.json", document(&samples));
         assert!(error.starts_with(want), "{error}");
     }
-    assert!(refused("x.json", document("[]") + "{}").starts_with("more content follows the log"));
+    assert!(record_error("x.json", document("[]") + "{}").starts_with("more content follows the log"));
     assert_eq!(read_as("x.json", document(&format!("[{one}]")) + "\n ").unwrap().samples.len(), 1);
     for none in ["null", "[]"] {
         let run = read_as("x.json", document(none)).unwrap();

@@ -191,14 +191,14 @@ fn every_key_is_read() {
 }
 
 #[track_caller]
-fn refused(name: &str, text: &str, want: &str) {
+fn record_error(name: &str, text: &str, want: &str) {
     let error = parsed(name, text).expect_err("a mistake");
     assert_eq!(error, want);
 }
 
 #[test]
 fn mistakes_are_underlined_in_every_language() {
-    refused(
+    record_error(
         "policy.json",
         "{\n  \"thresholds\": {\n    \"blockng\": {\"accuracy\": 90}\n  }\n}",
         "there is no `blockng` in `thresholds`
@@ -207,7 +207,7 @@ fn mistakes_are_underlined_in_every_language() {
     ^^^^^^^^^
   hint: did you mean `blocking`? there are description, blocking, warning",
     );
-    refused(
+    record_error(
         "policy.yaml",
         "thresholds:\n  blocking:\n    accuracy: ≥ 8O%\n",
         "`≥ 8O%` is not understood as a threshold
@@ -216,7 +216,7 @@ fn mistakes_are_underlined_in_every_language() {
               ^^^^^
   hint: write a number, or a text such as `\"≥ 80%\"`, `\"< 5000ms\"`, `\"at most 5 s\"`, `\"$0.05\"`",
     );
-    refused(
+    record_error(
         "policy.toml",
         "[composite]\nfinal_score = \"accuracy × 0.3 + × 2\"\n",
         "`×` is not expected here
@@ -225,7 +225,7 @@ fn mistakes_are_underlined_in_every_language() {
                                     ^
   hint: a name, a number or a bracket is missing before it",
     );
-    refused(
+    record_error(
         "policy.json",
         r#"{"composite": "x = a\n\npass = x \u2265 0.85 AND b"}"#,
         r#"`b` is a number, and `AND` wants a condition
@@ -238,12 +238,12 @@ fn mistakes_are_underlined_in_every_language() {
 
 #[test]
 fn a_document_that_is_none_is_a_mistake_with_a_place() {
-    refused(
+    record_error(
         "policy.json",
         "{\n  // why\n  \"confidence\": 0.95\n}",
         "JSON has no comments\n  in policy.json, line 2\n    // why\n    ^^^^^^\n  hint: take it out, or write the policy as YAML or TOML",
     );
-    refused(
+    record_error(
         "policy.json",
         "{\"confidence\": 0.95,}",
         "a comma is left over\n  in policy.json, line 1\n    {\"confidence\": 0.95,}\n                       ^\n  hint: JSON has no comma before a closing bracket",

@@ -6,35 +6,12 @@ use calipers_core::{
 };
 use calipers_io::{
     EarlyStop, EarlyStopping, Ending, EvalLog, InspectLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus,
-    LogStep, Output, RecordedMetric, Resumed, Run, Source, log_name, read, read_attempts, timestamp,
+    LogStep, OutputFile, RecordedMetric, RecordedRun, ResumedLog, Source, log_name, read, read_attempts, timestamp,
 };
+use calipers_testing::Scratch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A folder of its own for every test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("calipers-log-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use std::path::Path;
 
 const BEGUN: i64 = 1_767_225_600_000;
 
@@ -132,7 +109,7 @@ fn attempts() -> Vec<Transcript> {
     vec![attempt(1, 1), attempt(1, 2), tools, fields, unscored, errored(4, 1)]
 }
 
-fn run(path: &Path) -> Result<Run, String> {
+fn run(path: &Path) -> Result<RecordedRun, String> {
     read(&Source::path(path), None).map(|mut runs| runs.remove(0)).map_err(|error| error.to_string())
 }
 
@@ -176,7 +153,7 @@ fn finished(path: &Path, attempts: &[Transcript], status: LogStatus) {
     log.finish(&ending(status)).unwrap();
 }
 
-fn resumed(path: &Path) -> Resumed {
+fn resumed(path: &Path) -> ResumedLog {
     EvalLog::resume(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -206,8 +183,8 @@ fn summaries(members: &BTreeMap<String, String>) -> Vec<String> {
 
 #[test]
 fn a_finished_log_reads_as_what_was_added() {
-    let folder = Folder::new();
-    let path = folder.file(&log_name(&header()));
+    let folder = Scratch::new();
+    let path = folder.join(&log_name(&header()));
     let want = live(&attempts());
     let computed = results(&want);
     let stops = EarlyStopping {
@@ -247,8 +224,8 @@ fn a_finished_log_reads_as_what_was_added() {
 
 #[test]
 fn a_log_is_readable_as_soon_as_it_is_there_and_after_every_flush() {
-    let folder = Folder::new();
-    let path = folder.file("x.eval");
+    let folder = Scratch::new();
+    let path = folder.join("x.eval");
     let mut log = EvalLog::create(&path, &header()).unwrap();
     assert_eq!(run(&path).unwrap().task.as_deref(), Some("colors"));
     for (count, attempt) in attempts().iter().enumerate() {
@@ -271,8 +248,8 @@ fn a_log_is_readable_as_soon_as_it_is_there_and_after_every_flush() {
 
 #[test]
 fn a_kill_at_any_byte_loses_only_the_attempt_being_written() {
-    let folder = Folder::new();
-    let path = folder.file("x.eval");
+    let folder = Scratch::new();
+    let path = folder.join("x.eval");
     let all = attempts();
     let mut log = EvalLog::create(&path, &header()).unwrap();
     let mut stages = Vec::new();
@@ -285,7 +262,7 @@ fn a_kill_at_any_byte_loses_only_the_attempt_being_written() {
     }
     stages.push(std::fs::read(&path).unwrap());
     std::mem::forget(log); // as a kill would
-    let cut_path = folder.file("cut.eval");
+    let cut_path = folder.join("cut.eval");
     let mut gone_on = 0;
     // The first stage has a journal and a directory behind its last attempt; before that, both are alike.
     for (bytes, first) in stages.iter().zip([3, 0]) {
@@ -331,7 +308,7 @@ fn ends(bytes: &[u8]) -> Vec<(String, usize)> {
 
 /// Makes what is missing, and compares with the run that nobody interrupted.
 fn go_on(path: &Path, all: &[Transcript]) {
-    let Resumed { mut log, samples, done, usage, .. } = resumed(path);
+    let ResumedLog { mut log, samples, done, usage, .. } = resumed(path);
     assert_eq!(samples.attempts(), done.len());
     let tokens: u64 = usage.iter().map(|(_, usage)| usage.total_tokens).sum();
     let is_done = |attempt: &&Transcript| done.contains(&(attempt.id.clone(), attempt.epoch));
@@ -350,8 +327,8 @@ fn go_on(path: &Path, all: &[Transcript]) {
 
 #[test]
 fn attempts_that_broke_are_made_again_and_nothing_is_there_twice() {
-    let folder = Folder::new();
-    let path = folder.file("x.eval");
+    let folder = Scratch::new();
+    let path = folder.join("x.eval");
     finished(&path, &[attempt(1, 1), errored(2, 1), attempt(3, 1)], LogStatus::Error);
     let before = std::fs::read(&path).unwrap();
     let first = resumed(&path);
@@ -361,16 +338,16 @@ fn attempts_that_broke_are_made_again_and_nothing_is_there_twice() {
     drop(first);
     assert_eq!(std::fs::read(&path).unwrap(), before, "nothing is changed before there is something to add");
     // Cancelled once more, killed once more, and then finished.
-    let Resumed { mut log, .. } = resumed(&path);
+    let ResumedLog { mut log, .. } = resumed(&path);
     log.add(&errored(2, 1)).unwrap();
     log.finish(&ending(LogStatus::Cancelled)).unwrap();
-    let Resumed { mut log, again, .. } = resumed(&path);
+    let ResumedLog { mut log, again, .. } = resumed(&path);
     assert_eq!(again, [(SampleId::Int(2), 1)]);
     log.add(&attempt(2, 1)).unwrap();
     std::mem::forget(log);
-    std::fs::copy(&path, folder.file("killed.eval")).unwrap();
-    let path = folder.file("killed.eval");
-    let Resumed { log, again, done, .. } = resumed(&path);
+    std::fs::copy(&path, folder.join("killed.eval")).unwrap();
+    let path = folder.join("killed.eval");
+    let ResumedLog { log, again, done, .. } = resumed(&path);
     assert!(again.is_empty());
     assert_eq!(done.len(), 3);
     log.finish(&ending(LogStatus::Success)).unwrap();
@@ -383,13 +360,13 @@ fn attempts_that_broke_are_made_again_and_nothing_is_there_twice() {
 
 #[test]
 fn a_log_with_a_damaged_attempt_makes_it_again() {
-    let folder = Folder::new();
-    let path = folder.file("x.eval");
+    let folder = Scratch::new();
+    let path = folder.join("x.eval");
     finished(&path, &[attempt(1, 1), attempt(2, 1)], LogStatus::Cancelled);
     let mut bytes = std::fs::read(&path).unwrap();
     let (_, end) = ends(&bytes)[1];
     bytes[end - 20] ^= 0xff;
-    let path = folder.file("damaged.eval");
+    let path = folder.join("damaged.eval");
     std::fs::write(&path, bytes).unwrap();
     let found = resumed(&path);
     assert_eq!((found.done.len(), found.again), (1, vec![("1".into(), 1)]));
@@ -397,8 +374,8 @@ fn a_log_with_a_damaged_attempt_makes_it_again() {
 
 #[test]
 fn logs_that_cannot_be_gone_on_with_say_why() {
-    let folder = Folder::new();
-    let path = folder.file("x.eval");
+    let folder = Scratch::new();
+    let path = folder.join("x.eval");
     finished(&path, &[attempt(1, 1)], LogStatus::Success);
     let why = |path: &Path| EvalLog::resume(path).unwrap_err().to_string();
     assert!(why(&path).contains("came to its end: nothing is left to do"), "{}", why(&path));
@@ -407,7 +384,7 @@ fn logs_that_cannot_be_gone_on_with_say_why() {
     for entry in std::fs::read_dir(theirs).unwrap() {
         let found = entry.unwrap().path();
         if found.extension().is_some_and(|ending| ending == "eval") {
-            let copy = folder.file("theirs.eval");
+            let copy = folder.join("theirs.eval");
             std::fs::copy(&found, &copy).unwrap();
             assert!(EvalLog::resume(&copy).is_err(), "{}", found.display());
             assert_eq!(std::fs::read(&copy).unwrap(), std::fs::read(&found).unwrap());
@@ -415,8 +392,8 @@ fn logs_that_cannot_be_gone_on_with_say_why() {
         }
     }
     assert!(tried > 0);
-    assert!(why(&folder.file("gone.eval")).contains("check its name"));
-    let running = folder.file("running.eval");
+    assert!(why(&folder.join("gone.eval")).contains("check its name"));
+    let running = folder.join("running.eval");
     let log = EvalLog::create(&running, &header()).unwrap();
     assert!(why(&running).contains("another process is writing to it"), "{}", why(&running));
     drop(log);
@@ -425,9 +402,9 @@ fn logs_that_cannot_be_gone_on_with_say_why() {
 
 #[test]
 fn a_log_that_cannot_be_written_is_refused_before_anything_is_done() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     let why = |path: &Path, header: &LogHeader| EvalLog::create(path, header).unwrap_err().to_string();
-    let path = folder.file("x.eval");
+    let path = folder.join("x.eval");
     finished(&path, &[attempt(1, 1)], LogStatus::Success);
     let before = std::fs::read(&path).unwrap();
     assert!(why(&path, &header()).contains("a log is never overwritten"));
@@ -435,18 +412,18 @@ fn a_log_that_cannot_be_written_is_refused_before_anything_is_done() {
     assert!(why(&path.join("y.eval"), &header()).contains("check the folder"));
     let mut long = header();
     long.dataset.sample_ids = vec!["x".repeat(70_000).into()];
-    assert!(why(&folder.file("long.eval"), &long).contains("give it a shorter one"));
-    assert!(!folder.file("long.eval").exists());
+    assert!(why(&folder.join("long.eval"), &long).contains("give it a shorter one"));
+    assert!(!folder.join("long.eval").exists());
     let mut unnamed = header();
     unnamed.scorers[0].name.clear();
-    assert!(why(&folder.file("unnamed.eval"), &unnamed).contains("a scorer has no name"));
-    EvalLog::create(&folder.file("new/folder/x.eval"), &header()).unwrap();
+    assert!(why(&folder.join("unnamed.eval"), &unnamed).contains("a scorer has no name"));
+    EvalLog::create(&folder.join("new/folder/x.eval"), &header()).unwrap();
 }
 
 #[test]
 fn what_a_model_or_scorer_says_never_makes_a_log_unreadable() {
-    let folder = Folder::new();
-    let path = folder.file("x.eval");
+    let folder = Scratch::new();
+    let path = folder.join("x.eval");
     let mut deep = Value::Int(1);
     for _ in 0..500 {
         deep = Value::List(vec![deep]);
@@ -474,7 +451,7 @@ fn what_a_model_or_scorer_says_never_makes_a_log_unreadable() {
     assert!(matches!(outcome("null"), Outcome::Unscored { .. }));
     assert!(matches!(outcome("told"), Outcome::Scored(_)));
     assert_eq!(outcome("map"), Outcome::from(Score::new(Value::from([("a", 0.5), ("b", 1.0)]))));
-    let mut log = EvalLog::create(&folder.file("y.eval"), &header()).unwrap();
+    let mut log = EvalLog::create(&folder.join("y.eval"), &header()).unwrap();
     let mut unnamed = attempt(1, 1);
     unnamed.scores[0].0 = "".into();
     assert!(log.add(&unnamed).unwrap_err().to_string().contains("has no name"));
@@ -482,8 +459,8 @@ fn what_a_model_or_scorer_says_never_makes_a_log_unreadable() {
 
 #[test]
 fn many_attempts_are_journalled_in_parts_and_all_found_again() {
-    let folder = Folder::new();
-    let path = folder.file("x.eval");
+    let folder = Scratch::new();
+    let path = folder.join("x.eval");
     let mut log = EvalLog::create(&path, &header()).unwrap();
     let mut attempt = attempt(0, 1);
     // Summaries hold the first 5 kB of a question.
@@ -501,12 +478,12 @@ fn many_attempts_are_journalled_in_parts_and_all_found_again() {
 
 #[test]
 fn what_was_answered_can_be_replayed_from_both_forms() {
-    let folder = Folder::new();
-    let path = folder.file("x.eval");
+    let folder = Scratch::new();
+    let path = folder.join("x.eval");
     let all = attempts();
     finished(&path, &all, LogStatus::Success);
-    let document = folder.file("x.json");
-    let mut out = Output::create(&document, false).unwrap();
+    let document = folder.join("x.json");
+    let mut out = OutputFile::create(&document, false).unwrap();
     InspectLog::open(&Source::path(&path)).unwrap().write(&mut out).unwrap();
     out.finish().unwrap();
     for path in [&path, &document] {

@@ -1,12 +1,12 @@
 //! What is written is read again as the same samples, in every form.
 
 use calipers_core::{Metadata, Outcome, SampleId, Samples, Score, Value};
-use calipers_io::{Contents, InspectLog, Output, Run, Source, WriteError, read, writer};
+use calipers_io::{Contents, InspectLog, OutputFile, RecordedRun, Source, WriteError, read, writer};
+use calipers_testing::Scratch;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The endings, and the form to ask for where the ending does not say it.
 const FORMS: [(&str, Option<&str>); 9] = [
@@ -21,43 +21,15 @@ const FORMS: [(&str, Option<&str>); 9] = [
     ("json.gz", Some("inspect")),
 ];
 
-/// A folder of its own for every test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("calipers-write-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn write(run: &Run, to: Option<&str>, path: &Path) -> Result<Vec<String>, WriteError> {
+fn write(run: &RecordedRun, to: Option<&str>, path: &Path) -> Result<Vec<String>, WriteError> {
     let writer = writer(to, path.to_str().unwrap())?;
-    let mut out = Output::create(path, true)?;
+    let mut out = OutputFile::create(path, true)?;
     let notes = writer.write(&Contents { run, results: None }, &mut out)?;
     out.finish()?;
     Ok(notes)
 }
 
-fn read_one(path: &Path) -> Run {
+fn read_one(path: &Path) -> RecordedRun {
     let mut runs = read(&Source::path(path), None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(runs.len(), 1);
     runs.remove(0)
@@ -105,9 +77,9 @@ fn without_nan(value: &Value) -> Value {
 }
 
 #[track_caller]
-fn check_round_trip(run: &Run, folder: &Folder, what: &str) {
+fn check_round_trip(run: &RecordedRun, folder: &Scratch, what: &str) {
     for (ending, to) in FORMS {
-        let path = folder.file(&format!("out.{ending}"));
+        let path = folder.join(&format!("out.{ending}"));
         write(run, to, &path).unwrap_or_else(|error| panic!("{what} as {ending} {to:?}: {error}"));
         let is_inspect = ending == "eval" || to == Some("inspect");
         let again = read_one(&path);
@@ -141,7 +113,7 @@ fn fixtures() -> Vec<PathBuf> {
 
 #[test]
 fn every_fixture_survives_every_form() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     let mut runs = 0;
     for path in fixtures() {
         // The fixtures that nobody can read are tested where they are refused.
@@ -155,7 +127,7 @@ fn every_fixture_survives_every_form() {
 }
 
 /// Everything at once that is known to be hard.
-fn hard() -> Run {
+fn hard() -> RecordedRun {
     let mut samples = Samples::new();
     let texts =
         ["", " ", "1", "1.0", "true", "True", "null", "NaN", "nan", "\"quoted\"", "{\"value\": 1}", "[1]", "a,b;c\td"];
@@ -236,12 +208,12 @@ fn hard() -> Run {
     {
         samples.push(format!("names {name}")).score(name, 1).metadata(name, "fact").field(name, "field");
     }
-    Run { source: "hard.jsonl".into(), samples, ..Run::default() }
+    RecordedRun { source: "hard.jsonl".into(), samples, ..RecordedRun::default() }
 }
 
 #[test]
 fn what_is_hard_to_write_survives_every_form() {
-    check_round_trip(&hard(), &Folder::new(), "hard");
+    check_round_trip(&hard(), &Scratch::new(), "hard");
 }
 
 #[test]
@@ -249,10 +221,10 @@ fn infinite_numbers_survive_and_are_noted() {
     let mut samples = Samples::new();
     samples.push(1).score("x", f64::INFINITY).metadata("m", f64::NEG_INFINITY).field("latency_ms", f64::INFINITY);
     samples.push(2).score("x", f64::NEG_INFINITY).metadata("m", 0.5).field("latency_ms", 1.0);
-    let run = Run { samples, ..Run::default() };
-    let folder = Folder::new();
+    let run = RecordedRun { samples, ..RecordedRun::default() };
+    let folder = Scratch::new();
     check_round_trip(&run, &folder, "infinite");
-    let notes = write(&run, None, &folder.file("out.jsonl")).unwrap();
+    let notes = write(&run, None, &folder.join("out.jsonl")).unwrap();
     let want =
         "an infinite number is written as `Infinity`, which strict JSON readers refuse (4 times, first in sample `1`)";
     assert_eq!(notes, [want]);
@@ -262,18 +234,18 @@ fn infinite_numbers_survive_and_are_noted() {
 fn nan_in_metadata_becomes_null_and_is_noted() {
     let mut samples = Samples::new();
     samples.push("a").metadata("x", Value::Missing).metadata("y", Value::List(vec![Value::Missing])).score("s", 1);
-    let run = Run { samples, ..Run::default() };
-    let folder = Folder::new();
+    let run = RecordedRun { samples, ..RecordedRun::default() };
+    let folder = Scratch::new();
     check_round_trip(&run, &folder, "NaN");
     for ending in ["jsonl", "csv", "parquet"] {
-        let notes = write(&run, None, &folder.file(&format!("out.{ending}"))).unwrap();
+        let notes = write(&run, None, &folder.join(&format!("out.{ending}"))).unwrap();
         assert_eq!(
             notes,
             ["a NaN in metadata or fields is written as null (2 times, first in sample `a`)"],
             "{ending}"
         );
     }
-    assert_eq!(write(&run, None, &folder.file("out.eval")).unwrap(), [""; 0]);
+    assert_eq!(write(&run, None, &folder.join("out.eval")).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -290,52 +262,52 @@ fn written_records_are_strict_json_with_the_names_of_the_documentation() {
         .field("latency_ms", 812.0)
         .field("steps", 3);
     samples.push(2).error("connection reset");
-    let run = Run { samples, ..Run::default() };
-    let folder = Folder::new();
-    assert_eq!(write(&run, None, &folder.file("out.jsonl")).unwrap(), [""; 0]);
+    let run = RecordedRun { samples, ..RecordedRun::default() };
+    let folder = Scratch::new();
+    assert_eq!(write(&run, None, &folder.join("out.jsonl")).unwrap(), [""; 0]);
     let want = r#"{"id":"SEC-001","epoch":1,"scores":{"judge":0.7,"rubric":{"value":{"tone":1,"facts":null},"unscored":["facts"]},"grader":{"value":null,"reason":"refusal","answer":"no"}},"latency_ms":812.0,"fields":{"steps":3},"metadata":{"category":"adversarial"},"null_metadata":["topic"]}
 {"id":2,"epoch":1,"error":"connection reset"}
 "#;
-    assert_eq!(std::fs::read_to_string(folder.file("out.jsonl")).unwrap(), want);
-    assert_eq!(write(&run, None, &folder.file("out.csv")).unwrap(), [""; 0]);
+    assert_eq!(std::fs::read_to_string(folder.join("out.jsonl")).unwrap(), want);
+    assert_eq!(write(&run, None, &folder.join("out.csv")).unwrap(), [""; 0]);
     let want = "id,epoch,scores.judge,scores.rubric,scores.grader,latency_ms,fields.steps,metadata.category,error,null_metadata
 SEC-001,1,0.7,\"{\"\"value\"\":{\"\"tone\"\":1,\"\"facts\"\":null},\"\"unscored\"\":[\"\"facts\"\"]}\",\"{\"\"value\"\":null,\"\"reason\"\":\"\"refusal\"\",\"\"answer\"\":\"\"no\"\"}\",812.0,3,adversarial,,\"[\"\"topic\"\"]\"
 2,1,,,,,,,connection reset,
 ";
-    assert_eq!(std::fs::read_to_string(folder.file("out.csv")).unwrap(), want);
+    assert_eq!(std::fs::read_to_string(folder.join("out.csv")).unwrap(), want);
 }
 
 #[test]
 fn what_a_form_cannot_hold_is_noted() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     let mut samples = Samples::new();
     samples.push("a").error(" ");
     let grading = Metadata::new([("grading", Value::List(Vec::new())), ("kept", 1.into())]);
     samples.push("b").score("judge", Score::new(1).metadata(grading)).score("none", Score::new(Value::Null));
     samples.push("").score("judge", 1);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let want = [
         "`grading` in the metadata of a score is written, but Calipers does not read it back (in sample `b`)",
         "a score of null is written as unscored: Inspect refuses null (in sample `b`)",
     ];
-    assert_eq!(write(&run, None, &folder.file("out.eval")).unwrap(), want);
+    assert_eq!(write(&run, None, &folder.join("out.eval")).unwrap(), want);
     // A log may have a sample without a name; a record may not.
-    let again = read_one(&folder.file("out.eval"));
+    let again = read_one(&folder.join("out.eval"));
     assert!(again.samples.records().any(|record| record.id.to_string().is_empty()));
-    assert!(write(&run, None, &folder.file("out.parquet")).is_err());
+    assert!(write(&run, None, &folder.join("out.parquet")).is_err());
     let mut samples = Samples::new();
     samples.push("a").error(" ");
     samples.push("b").score("none", Score::new(Value::Null));
-    let run = Run { samples, ..Run::default() };
-    let notes = write(&run, None, &folder.file("out.parquet")).unwrap();
+    let run = RecordedRun { samples, ..RecordedRun::default() };
+    let notes = write(&run, None, &folder.join("out.parquet")).unwrap();
     let want = [
         "a score of null is written as unscored (in sample `b`)",
         "an error without words is written as `error` (in sample `a`)",
     ];
     assert_eq!(notes, want);
-    assert_eq!(read_one(&folder.file("out.parquet")).samples.errored(), 1);
+    assert_eq!(read_one(&folder.join("out.parquet")).samples.errored(), 1);
     for ending in ["jsonl", "csv"] {
-        let file = folder.file(&format!("out.{ending}"));
+        let file = folder.join(&format!("out.{ending}"));
         assert_eq!(write(&run, None, &file).unwrap(), want[..1], "{ending}");
         assert_eq!(read_one(&file).samples.records().find_map(|record| record.error).as_deref(), Some(" "), "{ending}");
     }
@@ -343,22 +315,22 @@ fn what_a_form_cannot_hold_is_noted() {
 
 #[test]
 fn a_file_appears_whole_or_not_at_all() {
-    let folder = Folder::new();
-    let path = folder.file("out.jsonl");
+    let folder = Scratch::new();
+    let path = folder.join("out.jsonl");
     std::fs::write(&path, "before").unwrap();
-    let error = Output::create(&path, false).unwrap_err().to_string();
+    let error = OutputFile::create(&path, false).unwrap_err().to_string();
     assert!(error.starts_with("the file exists\n"), "{error}");
     let mut samples = Samples::new();
     samples.push("fine").score("x", 1);
     samples.push(" ").score("x", 1);
-    let run = Run { samples, ..Run::default() };
+    let run = RecordedRun { samples, ..RecordedRun::default() };
     let error = write(&run, None, &path).unwrap_err().to_string();
     assert!(error.starts_with("the id of a sample is blank"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "before");
     assert_eq!(folder.names(), ["out.jsonl"]);
-    let nowhere = Output::create(folder.file("no/such/folder.csv"), false).unwrap_err().to_string();
+    let nowhere = OutputFile::create(folder.join("no/such/folder.csv"), false).unwrap_err().to_string();
     assert!(nowhere.contains("hint: check the folder"), "{nowhere}");
-    let error = Output::create(&folder.0, true).unwrap_err().to_string();
+    let error = OutputFile::create(folder.path(), true).unwrap_err().to_string();
     assert!(error.starts_with("this is a folder"), "{error}");
 }
 
@@ -366,7 +338,7 @@ fn a_file_appears_whole_or_not_at_all() {
 #[cfg(unix)]
 fn a_device_is_written_to_and_not_replaced() {
     let run = hard();
-    let mut out = Output::create("/dev/null", false).unwrap();
+    let mut out = OutputFile::create("/dev/null", false).unwrap();
     writer(None, "x.csv").unwrap().write(&Contents { run: &run, results: None }, &mut out).unwrap();
     out.finish().unwrap();
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
@@ -387,11 +359,11 @@ fn forms_are_chosen_by_name_and_by_ending() {
 
 #[test]
 fn logs_of_inspect_are_copied_whole_from_one_form_to_the_other() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     for name in ["multi_scorer", "dict_epochs", "edges"] {
         let copy = |from: &Path, to: &str| {
-            let to = folder.file(to);
-            let mut out = Output::create(&to, true).unwrap();
+            let to = folder.join(to);
+            let mut out = OutputFile::create(&to, true).unwrap();
             assert_eq!(InspectLog::open(&Source::path(from)).unwrap().write(&mut out).unwrap(), [""; 0]);
             out.finish().unwrap();
             to
@@ -546,7 +518,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
     )
 }
 
-fn runs() -> impl Strategy<Value = Run> {
+fn runs() -> impl Strategy<Value = RecordedRun> {
     let names = || prop_oneof![3 => "[ab]".prop_map(String::from), 1 => texts()];
     let fields =
         prop::sample::select(vec!["latency_ms", "tokens_used", "passed", "predicted", "violations", "steps", "limit"]);
@@ -589,7 +561,7 @@ fn runs() -> impl Strategy<Value = Run> {
                 attempt.error(error);
             }
         }
-        Run { source: "random.jsonl".into(), samples, ..Run::default() }
+        RecordedRun { source: "random.jsonl".into(), samples, ..RecordedRun::default() }
     })
 }
 
@@ -598,6 +570,6 @@ proptest! {
 
     #[test]
     fn random_samples_survive_every_form(run in runs()) {
-        check_round_trip(&run, &Folder::new(), "random");
+        check_round_trip(&run, &Scratch::new(), "random");
     }
 }

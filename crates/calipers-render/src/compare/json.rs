@@ -1,16 +1,18 @@
 //! A comparison for programs: `calipers.compare/1`.
 
-use crate::gate::json::{list, of_note, unit, with_figure};
+use crate::compare::words::{decision, incomparable, metric_sentence, undefined, verdict_words};
+use crate::gate::json::{list, of_note, unit};
+use crate::outcome_words::shortcoming_sentence;
 use crate::results::json::id_json;
 use calipers_compare::{
-    AttemptCounts, CategoryChange, CompareProvenance, CompareReport, CompareSettings, Discordance, EstimandAnswer,
-    Flakiness, MarginAnswer, MetricComparison, RankedRun, Ranking, RunComparison, RunOrigin, SampleChange,
-    SampleChanges, SamplePair,
+    AttemptCounts, CategoryChange, ChangeScale, CompareProvenance, CompareReport, CompareSettings, Discordance,
+    EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, MetricComparison, RankedRun, Ranking, RunComparison,
+    RunOrigin, SampleChange, SampleChanges, SamplePair, TestMethod,
 };
-use calipers_core::Verdict;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_core::stats::threshold_test::Direction;
+use calipers_core::{Figure, Verdict};
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.
@@ -29,7 +31,7 @@ pub fn compare_json(report: &CompareReport) -> Json {
             Verdict::Pass => "not_regressed",
             Verdict::Undecided => "undecided",
         },
-        "decided_by": report.decided_by,
+        "decided_by": decision(report),
         "settings": of_settings(&report.settings),
         "comparisons": list(&report.comparisons, of_comparison),
         "rankings": list(&report.rankings, of_ranking),
@@ -53,7 +55,7 @@ fn of_settings(settings: &CompareSettings) -> Json {
         "cluster": settings.cluster,
         "margin": settings.margin,
         "correction": correction,
-        "tested": settings.tested,
+        "tested": settings.tests,
     })
 }
 
@@ -69,12 +71,12 @@ fn of_comparison(comparison: &RunComparison) -> Json {
     let matching = &comparison.matching;
     let (samples, unknown) = match &comparison.samples {
         Ok(samples) => (of_samples(samples), Json::Null),
-        Err(why) => (Json::Null, Json::from(why.as_str())),
+        Err(why) => (Json::Null, Json::from(incomparable(why))),
     };
     json!({
         "candidate": comparison.candidate,
         "baseline": comparison.baseline,
-        "problem": comparison.problem,
+        "problem": comparison.problem.as_ref().map(incomparable),
         "matching": {
             "candidate": matching.candidate,
             "baseline": matching.baseline,
@@ -98,15 +100,15 @@ fn of_metric(metric: &MetricComparison) -> Json {
         "metric": metric.metric,
         "unit": unit(metric.unit),
         "better": better,
-        "scale": metric.scale.name(),
-        "verdict": metric.verdict.name().replace(' ', "_"),
-        "sentence": metric.sentence,
+        "scale": scale(metric.scale),
+        "verdict": verdict_words(metric.verdict).replace(' ', "_"),
+        "sentence": metric_sentence(metric),
         "candidate": with_figure(json!({}), &metric.candidate),
         "baseline": with_figure(json!({}), &metric.baseline),
         "matched": metric.matched.map(|(candidate, baseline)| json!({"candidate": candidate, "baseline": baseline})),
         "change": with_figure(json!({}), &metric.change),
         "bounds": metric.bounds.map(|(lower, upper)| json!({"lower": lower, "upper": upper})),
-        "test": metric.test.map(|test| json!({"p": test.p, "adjusted": test.adjusted, "method": test.method})),
+        "test": metric.test.map(|test| json!({"p": test.p, "adjusted": test.adjusted, "method": test_method(test.method)})),
         "paired": metric.paired.map(|paired| json!({
             "mean": paired.mean,
             "stderr": paired.stderr,
@@ -124,6 +126,43 @@ fn of_metric(metric: &MetricComparison) -> Json {
         "categories": list(&metric.categories, of_category),
         "pairs": list(&metric.pairs, of_pair),
     })
+}
+
+fn scale(scale: ChangeScale) -> &'static str {
+    match scale {
+        ChangeScale::Difference => "difference",
+        ChangeScale::Ratio => "ratio",
+    }
+}
+
+fn standing(standing: MarginStanding) -> &'static str {
+    match standing {
+        MarginStanding::Superior => "superior",
+        MarginStanding::Equivalent => "equivalent",
+        MarginStanding::NonInferior => "non_inferior",
+        MarginStanding::Inferior => "inferior",
+        MarginStanding::Unclear => "unclear",
+    }
+}
+
+fn test_method(method: TestMethod) -> &'static str {
+    match method {
+        TestMethod::McNemarExact => "McNemar's exact test",
+        TestMethod::PairedT => "paired t test",
+        TestMethod::ClusterRobustT => "cluster-robust t test (CR2, Satterthwaite)",
+        TestMethod::SignFlip => "sign-flip permutation test",
+        TestMethod::PairedBootstrap => "paired bootstrap",
+        TestMethod::NoDifference => "no sample differs",
+    }
+}
+
+/// An object with the keys of a figure besides its own.
+fn with_figure(json: Json, figure: &Figure) -> Json {
+    let mut json = crate::gate::json::with_figure(json, figure);
+    if let Err(why) = &figure.value {
+        json["undefined"] = Json::from(undefined(why));
+    }
+    json
 }
 
 /// A number that JSON can write.
@@ -151,7 +190,7 @@ fn of_estimand(answer: &EstimandAnswer) -> Json {
 fn of_margin(answer: MarginAnswer) -> Json {
     json!({
         "margin": answer.margin,
-        "standing": answer.standing.name().replace('-', "_"),
+        "standing": standing(answer.standing),
         "noninferiority_p": answer.noninferiority_p,
         "equivalence_p": answer.equivalence_p,
         "inferiority_p": answer.inferiority_p,
@@ -175,7 +214,7 @@ fn of_samples(samples: &SampleChanges) -> Json {
         "flaky": list(&samples.flaky, of_change),
         "still_passing": samples.still_passing,
         "still_failing": samples.still_failing,
-        "not_told": samples.not_told,
+        "not_told": samples.unknown,
         "flaky_candidate": of_flakiness(samples.flaky_candidate),
         "flaky_baseline": of_flakiness(samples.flaky_baseline),
     })
@@ -188,12 +227,12 @@ fn of_change(change: &SampleChange) -> Json {
         "candidate": of_attempts(change.candidate),
         "baseline": of_attempts(change.baseline),
         "flaky": change.is_flaky(),
-        "reason": change.reason,
+        "reason": change.reason.as_ref().map(shortcoming_sentence),
     })
 }
 
 fn of_attempts(attempts: AttemptCounts) -> Json {
-    json!({"passed": attempts.passed, "told": attempts.told})
+    json!({"passed": attempts.passed, "told": attempts.scored})
 }
 
 fn of_flakiness(found: Flakiness) -> Json {
@@ -203,7 +242,7 @@ fn of_flakiness(found: Flakiness) -> Json {
 fn of_ranking(ranking: &Ranking) -> Json {
     let (rows, why) = match &ranking.rows {
         Ok(rows) => (list(rows, of_ranked), Json::Null),
-        Err(why) => (json!([]), Json::from(why.as_str())),
+        Err(why) => (json!([]), Json::from(incomparable(why))),
     };
     json!({"metric": ranking.metric, "unit": unit(ranking.unit), "runs": rows, "undefined": why})
 }

@@ -3,11 +3,13 @@
 //! Text from data is escaped, as in the comment of a verdict, and no block begins with it.
 
 use crate::compare::words::{
-    Words, attempts, category, caveats, flakiness, matching, restriction, settings as made_with,
+    Words, attempts, category, caveats, decision, flakiness, matching, metric_sentence, restriction,
+    settings as made_with,
 };
 use crate::gate::markdown::{LENGTH_MAX, TABLE_MAX, escaped, line, put, table};
 use crate::gate::words::{estimate, first_of, interval};
 use crate::numbers::{Scale as Numbers, count, percent};
+use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{ChangeVerdict, CompareReport, MetricComparison, Ranking, RunComparison, SampleChange};
 use calipers_core::Verdict;
 
@@ -60,10 +62,10 @@ impl Page<'_> {
             Verdict::Pass => ("NOTE", "NO REGRESSION"),
         };
         let told = match metrics().find(|metric| metric.verdict == ChangeVerdict::Improved) {
-            Some(metric) if report.verdict == Verdict::Pass => &metric.sentence,
-            _ => &report.decided_by,
+            Some(metric) if report.verdict == Verdict::Pass => metric_sentence(metric),
+            _ => decision(report),
         };
-        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(told));
+        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(&told));
         if let Some(restriction) = restriction(report) {
             self.text += &format!(">\n> **{}**\n", escaped(&restriction));
         }
@@ -173,7 +175,7 @@ impl Page<'_> {
                 escaped(sample.category.as_deref().unwrap_or_default()),
                 attempts(sample.baseline),
                 attempts(sample.candidate),
-                escaped(sample.reason.as_deref().unwrap_or_default()),
+                escaped(&sample.reason.as_ref().map(shortcoming_sentence).unwrap_or_default()),
             ])
         };
         let only_flaky: Vec<&SampleChange> = samples.only_flaky().collect();

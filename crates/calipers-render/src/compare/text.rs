@@ -1,11 +1,13 @@
 //! What changed between runs, on one screen: a line a metric first, then the samples, then what is worth knowing.
 
 use crate::compare::words::{
-    Words, attempts, category, caveats, change, flakiness, matching, restriction, settings as made_with,
+    Words, attempts, category, caveats, change, decision, flakiness, incomparable, matching, restriction,
+    settings as made_with,
 };
 use crate::gate::text::without_commands;
 use crate::gate::words::first_of;
 use crate::numbers::{Scale as Numbers, count};
+use crate::outcome_words::shortcoming_sentence;
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{abridged, clean, left, right, shortened, wrapped};
@@ -108,7 +110,7 @@ impl Page<'_> {
         let verdict = self.report.verdict;
         let word = verdict.name().to_uppercase();
         let margin = " ".repeat(word.len() + 2);
-        let text = clean(&abridged(&self.report.decided_by, TEXT_MAX));
+        let text = clean(&abridged(&decision(self.report), TEXT_MAX));
         let lines = wrapped(&text, self.screen.width.saturating_sub(margin.len()).max(24));
         let lines: Vec<String> = lines.iter().map(|line| self.bold(line)).collect();
         format!("{}  {}\n", self.screen.style.verdict(verdict, &word), lines.join(&format!("\n{margin}")))
@@ -150,7 +152,7 @@ impl Page<'_> {
         match &comparison.samples {
             Ok(samples) => sections.extend(self.samples(samples)),
             Err(why) if comparison.problem.is_none() => {
-                sections.push(self.hanging("newly failing and fixed: not known, ", why));
+                sections.push(self.hanging("newly failing and fixed: not known, ", &incomparable(why)));
             }
             Err(_) => {}
         }
@@ -232,7 +234,7 @@ impl Page<'_> {
             format!("still passing {}", count(samples.still_passing)),
             format!("still failing {}", count(samples.still_failing)),
         ];
-        still.extend((samples.not_told > 0).then(|| format!("not told in one run {}", count(samples.not_told))));
+        still.extend((samples.unknown > 0).then(|| format!("unknown in one run {}", count(samples.unknown))));
         sections.push(in_rows(&still, self.screen.width).iter().map(|row| format!("{row}\n")).collect());
         sections
     }
@@ -260,7 +262,7 @@ impl Page<'_> {
             let category = sample.category.as_ref().map(ToString::to_string);
             let flaky = (with_reason && sample.is_flaky()).then(|| "flaky".to_owned());
             let about: Vec<String> = category.into_iter().chain(flaky).collect();
-            let reason = sample.reason.clone().filter(|_| with_reason);
+            let reason = sample.reason.as_ref().filter(|_| with_reason).map(shortcoming_sentence);
             let words: Vec<String> =
                 [Some(about.join(", ")), reason].into_iter().flatten().filter(|words| !words.is_empty()).collect();
             let words = words.join(": ");
@@ -364,7 +366,7 @@ impl Page<'_> {
                 parts.push(format!("{title} ({}): {named}", all.len()));
             }
         }
-        parts.extend(comparison.problem.clone());
+        parts.extend(comparison.problem.as_ref().map(incomparable));
         in_rows(&parts, self.screen.width - 2).iter().for_each(|row| text += &format!("  {row}\n"));
         text
     }
@@ -372,7 +374,7 @@ impl Page<'_> {
     fn ranking(&self, ranking: &Ranking) -> String {
         let rows = match &ranking.rows {
             Ok(rows) => rows,
-            Err(why) => return self.hanging(&format!("no ranking by {}: ", name(&ranking.metric)), why),
+            Err(why) => return self.hanging(&format!("no ranking by {}: ", name(&ranking.metric)), &incomparable(why)),
         };
         let mut text = self.title(&format!("ranking by {} over the samples that all have", name(&ranking.metric)));
         let names: Vec<String> = rows.iter().map(|row| name(&row.run)).collect();

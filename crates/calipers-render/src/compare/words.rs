@@ -1,14 +1,16 @@
 //! What the renderers of a comparison share: a metric as words and numbers.
 
 use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_compare::{
-    AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareReport, CompareSettings, Flakiness,
-    MarginStanding, MetricComparison, RunComparison,
+    AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
+    Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison,
 };
 use calipers_core::Note;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{Figure, Unit, counted};
+use calipers_core::{Figure, Incomparable, Reason, RunSide, Undefined, Unit, counted};
+use std::sync::Arc;
 
 /// A metric of two runs, as it is shown.
 pub(crate) struct Words {
@@ -34,18 +36,133 @@ impl Words {
         let (change, interval) = change(&metric.change, metric.scale, metric.unit);
         let verdict = match metric.verdict {
             // The metric stands beside it.
-            ChangeVerdict::Unknown => {
-                metric.sentence.strip_prefix(&*metric.metric).unwrap_or(&metric.sentence).trim().to_owned()
-            }
-            verdict => verdict.name().to_owned(),
+            ChangeVerdict::Unknown => format!("cannot be compared: {}", why_unknown(metric)),
+            verdict => verdict_words(verdict).to_owned(),
         };
         let p = metric.test.map_or_else(String::new, |test| {
             let one = p_value(test.p, alpha);
             // A single test needs no adjustment.
-            if settings.tested > 1 { format!("{one}, adjusted {}", p_digits(test.adjusted, alpha)) } else { one }
+            if settings.tests > 1 { format!("{one}, adjusted {}", p_digits(test.adjusted, alpha)) } else { one }
         });
         let (margin, details) = (margin(metric, settings), details(metric, settings));
         Self { change, interval, verdict, p, sides: sides(metric), margin, details }
+    }
+}
+
+/// A verdict in Criterion's words.
+pub(crate) fn verdict_words(verdict: ChangeVerdict) -> &'static str {
+    match verdict {
+        ChangeVerdict::Improved => "improved",
+        ChangeVerdict::Regressed => "regressed",
+        ChangeVerdict::Changed => "changed",
+        ChangeVerdict::WithinNoise => "within noise",
+        ChangeVerdict::NoChangeDetected => "no change detected",
+        ChangeVerdict::Unknown => "unknown",
+    }
+}
+
+/// The answer for one metric, as a sentence.
+pub(crate) fn metric_sentence(metric: &MetricComparison) -> String {
+    let name = &metric.metric;
+    let by_more = if metric.margin.is_some() { " by more than the margin" } else { "" };
+    match metric.verdict {
+        ChangeVerdict::Improved => format!("{name} has improved{by_more}"),
+        ChangeVerdict::Regressed => format!("{name} has regressed{by_more}"),
+        ChangeVerdict::Changed => format!("{name} has changed{by_more}; neither side is better"),
+        ChangeVerdict::WithinNoise => format!("{name} has changed, within noise: not surely by more than the margin"),
+        ChangeVerdict::NoChangeDetected => {
+            let known = match metric.margin.map(|margin| margin.standing) {
+                Some(MarginStanding::Equivalent) => ": it is the same within the margin",
+                Some(MarginStanding::NonInferior) => ": it is not worse by more than the margin",
+                Some(_) => ", and a change beyond the margin is not ruled out",
+                None => "",
+            };
+            format!("no change in {name} detected{known}")
+        }
+        ChangeVerdict::Unknown => format!("{name} cannot be compared: {}", why_unknown(metric)),
+    }
+}
+
+fn why_unknown(metric: &MetricComparison) -> String {
+    metric.why.as_ref().map_or_else(|| "there is nothing to compare".to_owned(), incomparable)
+}
+
+/// What decided, in one line.
+pub(crate) fn decision(report: &CompareReport) -> String {
+    let sentence = |place: MetricPlace| {
+        let (comparison, metric) = report.metric(place);
+        let against = match report.comparisons.len() {
+            1 => String::new(),
+            _ => format!(" against `{}`", comparison.baseline),
+        };
+        format!("{}{against}", metric_sentence(metric))
+    };
+    match report.decided_by {
+        CompareDecision::Regression(place) | CompareDecision::NothingKnown(place) => sentence(place),
+        CompareDecision::NoRegression => "no metric has surely regressed".to_owned(),
+        CompareDecision::UnknownMetric(place) => format!("no metric has surely regressed, but {}", sentence(place)),
+        CompareDecision::Problem { comparison } => {
+            report.comparisons[comparison].problem.as_ref().map_or_else(String::new, incomparable)
+        }
+    }
+}
+
+/// Why runs, or a metric of them, cannot be compared.
+pub(crate) fn incomparable(why: &Incomparable) -> String {
+    match why {
+        Incomparable::EmptyRun { run } => format!("`{run}` has no samples"),
+        Incomparable::NoSharedSample { candidate, baseline } => format!(
+            "no sample is in both runs: they are different suites, or name their samples differently \
+             (`{baseline}` there, `{candidate}` here)"
+        ),
+        Incomparable::NoSharedScorer { scorers } => {
+            let by = |(run, scorers): &(String, Vec<Arc<str>>)| match &scorers[..] {
+                [] => format!("`{run}` by none"),
+                scorers => format!("`{run}` by {}", scorers.join(", ")),
+            };
+            let runs: Vec<String> = scorers.iter().map(by).collect();
+            format!("the runs are scored by different scorers: {}", runs.join(", "))
+        }
+        Incomparable::NoSharedValue { runs: 2 } => "no sample has a value in both runs".to_owned(),
+        Incomparable::NoSharedValue { .. } => "no sample has a value in all runs".to_owned(),
+        Incomparable::NoSharedOutcome => "no shared sample is known to have passed or failed in both runs".to_owned(),
+        Incomparable::Run { run, error } => format!("in `{run}`, {error}"),
+        Incomparable::Timeouts { run, attempts } => {
+            let attempts = counted(numbers::count(*attempts), "attempt");
+            format!("in `{run}`, {attempts} timed out and have no mean; use `latency_p50`")
+        }
+        Incomparable::Side { side: RunSide::Candidate, reason } => format!("in the candidate, {reason}"),
+        Incomparable::Side { side: RunSide::Baseline, reason } => format!("in the baseline, {reason}"),
+        Incomparable::NotPairable { metric } => {
+            format!("`{metric}` is not a mean, a ratio of sums or a quantile over samples, so samples cannot be paired")
+        }
+        Incomparable::NotMean => "only metrics that are means over samples are ranked".to_owned(),
+        Incomparable::NoBetterSide => "neither side of the metric is better".to_owned(),
+        Incomparable::NotPositive => "a ratio needs a value above 0 in both runs".to_owned(),
+        Incomparable::QuantileNotFinite => {
+            "in one run the quantile is 0 or lies among attempts that timed out".to_owned()
+        }
+        Incomparable::OnePair => "one pair of samples shows no spread; at least 2 are needed".to_owned(),
+        Incomparable::NoSpread => "all samples changed alike, which shows no spread".to_owned(),
+        Incomparable::Statistic(reason) => reason.to_string(),
+        Incomparable::Resampling(reason) => format!("resampled, {reason}"),
+        Incomparable::RerunOfMeansOnly => {
+            "for a rerun of this suite only means over samples can be compared".to_owned()
+        }
+        Incomparable::RerunNeedsMean { reducer } => {
+            format!("a rerun of this suite needs attempts that are averaged, not reduced by `{reducer}`")
+        }
+        Incomparable::RerunNeedsAttempts => {
+            "a rerun of this suite needs at least 2 attempts at every sample in both runs".to_owned()
+        }
+    }
+}
+
+/// Why a figure of a comparison has no value.
+pub(crate) fn undefined(why: &Undefined) -> String {
+    match why.reason() {
+        Reason::Incomparable(why) => incomparable(why),
+        _ => undefined_sentence(why),
     }
 }
 
@@ -153,7 +270,7 @@ pub(crate) fn matching(comparison: &RunComparison) -> Vec<String> {
 
 /// How many attempts passed: `2/3`.
 pub(crate) fn attempts(attempts: AttemptCounts) -> String {
-    format!("{}/{}", attempts.passed, attempts.told)
+    format!("{}/{}", attempts.passed, attempts.scored)
 }
 
 /// `8 of 60 (13.3 %)`
@@ -166,20 +283,20 @@ pub(crate) fn flakiness(found: Flakiness) -> String {
 pub(crate) fn caveats(report: &CompareReport) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> =
         report.caveats.iter().map(|Note { message, next, .. }| (message.clone(), next.clone())).collect();
-    let mut known: Vec<(String, String, Vec<&str>)> = Vec::new();
+    let mut known: Vec<(String, Option<String>, Vec<&str>)> = Vec::new();
     for metric in
         report.comparisons.iter().flat_map(|comparison| comparison.metrics.iter().chain(&comparison.resources))
     {
         for caveat in &metric.change.caveats {
-            let text = caveat.to_string();
+            let text = caveat_sentence(caveat);
             match known.iter_mut().find(|(known, ..)| *known == text) {
                 Some((.., metrics)) if metrics.contains(&&*metric.metric) => {}
                 Some((.., metrics)) => metrics.push(&metric.metric),
-                None => known.push((text, caveat.next_step(), vec![&metric.metric])),
+                None => known.push((text, caveat_next_step(caveat), vec![&metric.metric])),
             }
         }
     }
-    all.extend(known.into_iter().map(|(text, next, metrics)| (format!("{}: {text}", metrics.join(", ")), Some(next))));
+    all.extend(known.into_iter().map(|(text, next, metrics)| (format!("{}: {text}", metrics.join(", ")), next)));
     all
 }
 
@@ -209,7 +326,7 @@ pub(crate) fn settings(report: &CompareReport) -> Vec<String> {
     };
     let mut parts = vec![format!("{} intervals for {}", percent(settings.level), estimand(settings.estimand))];
     parts.extend(settings.cluster.as_ref().map(|key| format!("clustered by {key}")));
-    parts.push(format!("{correction} over {}", counted(settings.tested, "test")));
+    parts.push(format!("{correction} over {}", counted(settings.tests, "test")));
     parts.push(format!("reducer {}", settings.reducer));
     parts.push(format!("seed {}", settings.seed));
     parts.extend((!report.provenance.tool.is_empty()).then(|| report.provenance.tool.clone()));

@@ -1,22 +1,22 @@
 //! What to know about a verdict as a whole, in words.
 
 use super::words::first_of;
-use calipers_core::{Caveat, NameKind, counted};
+use calipers_core::{GateCaveat, NameKind, counted};
 
 /// Scenarios that are named before the rest is counted.
 const NAMES_MAX: usize = 5;
 
-/// A caveat of a verdict with what to do about it; none for a caveat of a figure.
-pub(crate) fn gate_caveat(caveat: &Caveat) -> Option<(String, String)> {
-    let (sentence, next_step) = match caveat {
-        Caveat::NothingBlocks => {
+/// A caveat of a verdict, and what to do about it.
+pub(crate) fn gate_caveat(caveat: &GateCaveat) -> (String, String) {
+    match caveat {
+        GateCaveat::NothingBlocks => {
             ("no gate of the policy blocks".to_owned(), "put what must hold under `thresholds.blocking`".to_owned())
         }
-        Caveat::NoVersion => (
+        GateCaveat::NoVersion => (
             "the policy has thresholds by version, and no version is named".to_owned(),
             "choose one with `--for-version`".to_owned(),
         ),
-        Caveat::FewAttempts { scenarios, wanted } => {
+        GateCaveat::FewAttempts { scenarios, wanted } => {
             let have = if *scenarios == 1 { "has" } else { "have" };
             let scenarios = counted(scenarios, "scenario");
             (
@@ -24,32 +24,36 @@ pub(crate) fn gate_caveat(caveat: &Caveat) -> Option<(String, String)> {
                 "run the missing attempts".to_owned(),
             )
         }
-        Caveat::SimilarNames { kind, spellings } => {
+        GateCaveat::SimilarNames { kind, spellings } => {
             let spellings: Vec<String> = spellings.iter().map(|(name, n)| spelling(name, *n)).collect();
-            let (last, others) = spellings.split_last()?;
-            let sentence = format!("{} and {last} count as different {}", others.join(", "), plural(*kind));
-            (sentence, one_spelling(*kind))
+            (format!("{} count as different {}", all_of(&spellings), plural(*kind)), one_spelling(*kind))
         }
-        Caveat::SeveralNames { kind, scenarios } => several_names(*kind, scenarios),
-        Caveat::StaleBaseline { days } => (
+        GateCaveat::SeveralNames { kind, scenarios } => several_names(*kind, scenarios),
+        GateCaveat::StaleBaseline { days } => (
             format!("the baseline is {} old", counted(days.round(), "day")),
             "record it again with `calipers baseline record`".to_owned(),
         ),
-        Caveat::FutureBaseline { date, days } => (
+        GateCaveat::FutureBaseline { date, days } => (
             format!("the baseline is dated {date}, which is {} ahead", counted(days.round(), "day")),
             "correct its date, or record it again: it will not be found stale when it is".to_owned(),
         ),
-        Caveat::BaselinePolicy => (
+        GateCaveat::BaselinePolicy => (
             "the baseline was recorded under another version of the policy".to_owned(),
             "record it again if what is measured has changed".to_owned(),
         ),
-        Caveat::AboveBaseline => (
+        GateCaveat::AboveBaseline => (
             "an agent that has not changed misses \"above the baseline\" about half the time".to_owned(),
             "use `\"mode\": \"non_inferiority\"` with a margin".to_owned(),
         ),
-        _ => return None,
-    };
-    Some((sentence, next_step))
+    }
+}
+
+/// All names: `a, b and c`.
+fn all_of(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.join(", "),
+    }
 }
 
 fn spelling(name: &str, scenarios: u64) -> String {
@@ -109,19 +113,17 @@ mod tests {
     #[test]
     fn caveats_name_what_they_are_about() {
         let spellings = vec![("edge-case".into(), 0), ("edge_case".into(), 1), ("Edge case".into(), 4)];
-        let (sentence, next) = gate_caveat(&Caveat::SimilarNames { kind: NameKind::Category, spellings }).expect("of a gate");
+        let (sentence, next) = gate_caveat(&GateCaveat::SimilarNames { kind: NameKind::Category, spellings });
         assert_eq!(
             sentence,
             "`edge-case` (in the policy), `edge_case` (1 scenario) and `Edge case` (4 scenarios) count as different categories"
         );
         assert_eq!(next, "spell the category in one way, in the records and in the policy");
         let scenarios = vec![("S-1".into(), vec!["a".into(), "b".into(), "c".into()])];
-        let (sentence, _) =
-            gate_caveat(&Caveat::SeveralNames { kind: NameKind::Capability, scenarios }).expect("of a gate");
+        let (sentence, _) = gate_caveat(&GateCaveat::SeveralNames { kind: NameKind::Capability, scenarios });
         assert_eq!(
             sentence,
             "the attempts of 1 scenario have different capabilities, of which the first counts: S-1 (`a`, then `b`, `c`)"
         );
-        assert_eq!(gate_caveat(&Caveat::NoScores), None);
     }
 }

@@ -3,13 +3,13 @@
 use crate::gate::reason_words::{gate_decision, gate_reason};
 use crate::gate::rule_words::gate_rule;
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
-use crate::words::undefined_sentence;
 use crate::results::json::{caveat_json, details_json, id_json, interval_json};
+use crate::words::undefined_sentence;
 use calipers_core::{Figure, Note, Unit};
 use calipers_gate::policy::{BaselineMode, Comparison, Level, Rule};
 use calipers_gate::{
-    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, ExpectedBy, GateKind, GateReport, GateResult,
-    MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
+    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, ExpectedBy, GateKind, GateReport,
+    GateResult, MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
 };
 use serde_json::{Map, Value as Json, json};
 

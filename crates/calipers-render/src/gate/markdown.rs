@@ -7,8 +7,8 @@
 use crate::gate::cells::Cells;
 use crate::gate::reason_words::gate_decision;
 use crate::gate::words::{
-    baseline, changes, coverage, estimate, interval, interval_header, missing_from, provenance,
-    remarks, restriction, scenarios,
+    baseline, changes, coverage, estimate, interval, interval_header, missing_from, provenance, remarks, restriction,
+    scenarios,
 };
 use crate::numbers::{Scale, number};
 use crate::outcome_words::{outcome_word, shortcoming_sentence};

@@ -17,4 +17,5 @@ pub use json::{GATE_SCHEMA, gate_json};
 pub use junit::{JunitError, gate_junit};
 pub use markdown::{GATE_MARKER, gate_markdown};
 pub use reason_words::{gate_decision, gate_reason};
+pub use rule_words::gate_rule;
 pub use text::gate_text;

@@ -60,8 +60,7 @@ pub fn gate_reason(reason: &GateReason) -> String {
 fn threshold_sentence(reason: &ThresholdReason) -> String {
     let rule = comparison(&reason.rule, reason.unit);
     let beside = |value: f64| value_beside(reason.unit, value, reason.rule.value);
-    let estimate =
-        |value: f64| if value.is_infinite() { "longer than any limit".to_owned() } else { beside(value) };
+    let estimate = |value: f64| if value.is_infinite() { "longer than any limit".to_owned() } else { beside(value) };
     match &reason.finding {
         ThresholdFinding::ScoresOutsideUnit => "scores outside 0 to 1 are no share".to_owned(),
         ThresholdFinding::Undefined(why) => format!("undefined: {}", undefined_sentence(why)),
@@ -90,7 +89,9 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
                 Some(quantile) => {
                     let share = wanted_share(quantile);
                     let within = within(reason);
-                    format!("{have} cannot show that {share} of the attempts are {within}, even if all go well; {need} are needed")
+                    format!(
+                        "{have} cannot show that {share} of the attempts are {within}, even if all go well; {need} are needed"
+                    )
                 }
                 None => format!("even a perfect score on {have} cannot show {rule}; {need} are needed"),
             }

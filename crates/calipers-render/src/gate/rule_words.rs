@@ -10,7 +10,8 @@ use calipers_gate::{GateResult, GateRule};
 const NAMES_MAX: usize = 5;
 
 /// What a gate asks for, with the name of its metric: `safety_rate ≥ 100 % (26 of 26)`.
-pub(crate) fn gate_rule(gate: &GateResult) -> String {
+#[must_use]
+pub fn gate_rule(gate: &GateResult) -> String {
     let metric = &gate.metric;
     match &gate.rule {
         GateRule::Threshold { .. } | GateRule::NotWorse { .. } | GateRule::Above { .. } => {

@@ -3,8 +3,7 @@
 use super::table as gate_table;
 use crate::gate::reason_words::gate_decision;
 use crate::gate::words::{
-    baseline, changes, coverage, estimate, first_of, interval, missing_from, provenance, restriction,
-    scenarios,
+    baseline, changes, coverage, estimate, first_of, interval, missing_from, provenance, restriction, scenarios,
 };
 use crate::numbers::{Scale, number};
 use crate::outcome_words::{error_line, outcome_word, shortcoming_sentence};
@@ -96,8 +95,8 @@ impl Page<'_> {
         let verdict = self.report.verdict;
         let word = verdict.name().to_uppercase();
         let start = format!("{}  ", self.screen.style.verdict(verdict, &word));
-        let mut text =
-            self.hanging_painted(&start, word.len() + 2, &gate_decision(self.report), |line| self.screen.style.bold(line));
+        let mut text = self
+            .hanging_painted(&start, word.len() + 2, &gate_decision(self.report), |line| self.screen.style.bold(line));
         if let Some(restriction) = restriction(self.report) {
             text += &self.hanging(&" ".repeat(word.len() + 2), &restriction);
         }

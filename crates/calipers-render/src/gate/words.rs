@@ -91,12 +91,8 @@ pub(crate) fn coverage(coverage: &Coverage) -> Vec<String> {
 /// Scenarios by outcome, in parts.
 pub(crate) fn outcome_parts(counts: &OutcomeCounts, missing: u64) -> Vec<String> {
     let mut parts = vec![format!("{} passed", counts.passed), format!("{} failed", counts.failed)];
-    let others = [
-        (counts.errored, "errored"),
-        (counts.unscored, "unscored"),
-        (missing, "missing"),
-        (counts.flaky, "flaky"),
-    ];
+    let others =
+        [(counts.errored, "errored"), (counts.unscored, "unscored"), (missing, "missing"), (counts.flaky, "flaky")];
     parts.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     parts
 }
@@ -117,7 +113,9 @@ pub(crate) fn scenarios(coverage: &Coverage) -> String {
 /// Where scenarios are missing that should be there.
 pub(crate) fn missing_from(coverage: &Coverage) -> String {
     let them = if coverage.missing.len() == 1 { "it" } else { "them" };
-    coverage.expected_by.map_or_else(|| "missing".to_owned(), |by| format!("missing, though the {} names {them}", by.name()))
+    coverage
+        .expected_by
+        .map_or_else(|| "missing".to_owned(), |by| format!("missing, though the {} names {them}", by.name()))
 }
 
 /// A baseline with its date and age.

@@ -3,9 +3,12 @@
 use super::gates::{at_zero, names};
 use super::plots::{Axis, Mark, forest, key, no_change, reach};
 use super::{link, name, sentence};
+use crate::compare::words::{incomparable, metric_sentence, undefined, verdict_words};
 use crate::gate::words::{baseline as dated, changes as lists, interval};
 use crate::numbers::{Scale, factor, factors, p_digits};
+use crate::outcome_words::shortcoming_sentence;
 use crate::page::PageReport;
+use crate::words::undefined_sentence;
 use calipers_compare::{
     AttemptCounts, ChangeScale, ChangeVerdict, CompareReport, Flakiness, MetricComparison, Ranking, RunComparison,
     SampleChange, SampleChanges,
@@ -66,7 +69,7 @@ fn difference_row(difference: &MetricDifference) -> Markup {
                     td.num.estimate { b { (of_change.signed(*change)) } }
                     td.num { (interval(figure, of_change)) }
                 }
-                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&why.to_string())) } }
+                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&undefined_sentence(why))) } }
             }
             td.num { (scale.text(difference.baseline)) }
             td.num { (now) }
@@ -84,7 +87,7 @@ fn against_runs(compare: &CompareReport) -> Markup {
         }
         p.quiet {
             "AttemptCounts are reduced by " (name(&compare.settings.reducer)) " and samples paired by name. P-values are adjusted ("
-            (correction(compare.settings.correction)) ") for " (counted(compare.settings.tested, "test")) "."
+            (correction(compare.settings.correction)) ") for " (counted(compare.settings.tests, "test")) "."
         }
     }
 }
@@ -108,7 +111,7 @@ fn against_run(comparison: &RunComparison, alpha: f64) -> Markup {
             @if !matching.only_candidate.is_empty() { ", " (matching.only_candidate.len()) " only in the first" }
             @if !matching.only_baseline.is_empty() { ", " (matching.only_baseline.len()) " only in the second" }
         }
-        @if let Some(problem) = &comparison.problem { p.problem { (sentence(problem)) } }
+        @if let Some(problem) = &comparison.problem { p.problem { (sentence(&incomparable(problem))) } }
         @else {
             table.forest {
                 thead { tr { th { "" } th { "metric" } th.plot { "change" } th.num { "change" } th.num { "interval" } th.num { "before" } th.num { "now" } th.num { "p" } th.num { "pairs" } } }
@@ -123,7 +126,7 @@ fn against_run(comparison: &RunComparison, alpha: f64) -> Markup {
             (by_category(&comparison.metrics))
             @match &comparison.samples {
                 Ok(samples) => (flips(samples)),
-                Err(why) => p.quiet { "Which samples began to fail is not known: " (sentence(why)) },
+                Err(why) => p.quiet { "Which samples began to fail is not known: " (sentence(&incomparable(why))) },
             }
         }
     }
@@ -149,15 +152,15 @@ fn metric_row(metric: &MetricComparison, alpha: f64) -> Markup {
     };
     html! {
         tr {
-            td { span.badge.(class) { (key(class)) (metric.verdict.name()) } }
-            th scope="row" { (name(&metric.metric)) small { (sentence(&metric.sentence)) } }
+            td { span.badge.(class) { (key(class)) (verdict_words(metric.verdict)) } }
+            th scope="row" { (name(&metric.metric)) small { (sentence(&metric_sentence(metric))) } }
             @match &metric.change.value {
                 Ok(change) => {
                     td.plot { (forest(Axis::around(middle, reach(&metric.change)), &metric.change, Some(no_change(middle)), mark)) }
                     td.num.estimate { b { (change_text(metric, *change)) } }
                     td.num { (change_interval(metric)) }
                 }
-                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&why.to_string())) } }
+                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&undefined(why))) } }
             }
             td.num { (side(before)) }
             td.num { (side(now)) }
@@ -235,7 +238,7 @@ fn flips(samples: &SampleChanges) -> Markup {
         }
         p.quiet {
             (samples.still_passing) " pass in both, " (samples.still_failing) " fail in both"
-            @if samples.not_told > 0 { ", of " (samples.not_told) " it is not known" }
+            @if samples.unknown > 0 { ", of " (samples.unknown) " it is not known" }
             (flakiness("the first", samples.flaky_candidate)) (flakiness("the second", samples.flaky_baseline))
         }
     }
@@ -248,11 +251,11 @@ fn flakiness(run: &str, flakiness: Flakiness) -> Markup {
 }
 
 fn flip(change: &SampleChange) -> Markup {
-    let told = |attempts: AttemptCounts| format!("{} of {}", attempts.passed, attempts.told);
+    let told = |attempts: AttemptCounts| format!("{} of {}", attempts.passed, attempts.scored);
     html! {
         li {
             (link(&change.id.to_string())) " " span.quiet { (told(change.baseline)) " → " (told(change.candidate)) }
-            @if let Some(reason) = &change.reason { small { (sentence(reason)) } }
+            @if let Some(reason) = &change.reason { small { (sentence(&shortcoming_sentence(reason))) } }
         }
     }
 }
@@ -261,7 +264,7 @@ fn ranked(ranking: &Ranking) -> Markup {
     html! {
         h3 { "Ranking by " (name(&ranking.metric)) }
         @match &ranking.rows {
-            Err(why) => p.quiet { (sentence(why)) },
+            Err(why) => p.quiet { (sentence(&incomparable(why))) },
             Ok(rows) => {
                 @let axis = Axis::from_zero(rows.iter().flat_map(|row| reach(&row.figure)));
                 table.forest {

@@ -4,9 +4,7 @@ use super::plots::{Axis, Mark, forest, key, no_change, reach, ticks};
 use super::{link, name, sentence};
 use crate::gate::cells::Cells;
 use crate::gate::rule_words::requirement;
-use crate::gate::words::{
-    coverage, estimate, interval, interval_header, missing_from, remarks, scenarios,
-};
+use crate::gate::words::{coverage, estimate, interval, interval_header, missing_from, remarks, scenarios};
 use crate::numbers::{Scale, number};
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use calipers_core::{ScenarioOutcome, Unit, Verdict};

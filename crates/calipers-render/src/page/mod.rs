@@ -13,10 +13,12 @@ mod report;
 
 pub use report::*;
 
-use crate::gate::words::{outcome, provenance};
+use crate::gate::reason_words::gate_decision;
+use crate::gate::words::provenance;
 use crate::numbers::percent;
+use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use crate::text::{abridged, clean};
-use calipers_core::{ScenarioOutcome, Verdict, counted};
+use calipers_core::{OutcomeCounts, ScenarioOutcome, Verdict, counted};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -174,7 +176,7 @@ fn verdict(report: &PageReport) -> Markup {
                 Verdict::Fail => "regression",
                 Verdict::Undecided => "undecided",
             };
-            (compare.verdict.name(), word, compare.decided_by.clone())
+            (compare.verdict.name(), word, crate::compare::words::decision(compare))
         }
         (None, None) => ("none", "", String::new()),
     };
@@ -206,7 +208,7 @@ fn seal(class: &str) -> Markup {
 
 /// What became of the samples of a run, and what the run is.
 fn run_line(run: &PageRun, report: &PageReport) -> Markup {
-    let OutcomeCounts { total, passed, failed, errored, unscored, flaky, attempts } = run.counts;
+    let OutcomeCounts { total, passed, failed, errored, unscored, flaky, attempts, .. } = run.counts;
     let about = &run.report;
     let mut words = vec![counted(total, "sample")];
     if attempts != total {
@@ -265,14 +267,14 @@ fn samples(report: &PageReport) -> Markup {
 
 fn static_row(sample: &PageSample) -> Markup {
     let passed = sample.attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count();
-    let word = outcome(Some(sample.outcome));
+    let word = outcome_word(Some(sample.outcome));
     html! {
         tr {
             td { (plots::key(word)) " " (word) }
             td { (link_in(sample.run, &sample.id.to_string())) }
             td { (sample.category.as_deref().map(name).unwrap_or_default()) }
             td.num { (passed) " of " (sample.attempts.len()) }
-            td { (sample.reason.as_deref().map(sentence).unwrap_or_default()) }
+            td { (sample.reason.as_ref().map(shortcoming_sentence).as_deref().map(sentence).unwrap_or_default()) }
         }
     }
 }
@@ -291,7 +293,7 @@ fn settings(report: &PageReport) -> Vec<String> {
     }
     if let Some(compare) = &report.compare {
         let settings = &compare.settings;
-        parts.push(format!("{} over {}", changes::correction(settings.correction), counted(settings.tested, "test")));
+        parts.push(format!("{} over {}", changes::correction(settings.correction), counted(settings.tests, "test")));
     }
     parts
 }

@@ -1,9 +1,10 @@
 //! A plan for programs: `calipers.plan/1`.
 
 use crate::gate::json::{list, of_note, unit};
+use crate::plan::words::{method, unplannable};
 use calipers_compare::sizing::{
     AttemptsOption, AttemptsPlan, GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint,
-    SizingQuestion, Spread,
+    SizingQuestion, Spread, Unplannable,
 };
 use calipers_core::stats::threshold_test::Direction;
 use serde_json::{Value as Json, json};
@@ -97,17 +98,17 @@ fn of_question(question: &SizingQuestion) -> Json {
 }
 
 /// A number or why there is none, under two keys.
-fn or_why(found: &Result<u64, String>) -> (Json, Json) {
+fn or_why(found: &Result<u64, Unplannable>) -> (Json, Json) {
     match found {
         Ok(n) => (Json::from(*n), Json::Null),
-        Err(why) => (Json::Null, Json::from(why.as_str())),
+        Err(why) => (Json::Null, Json::from(unplannable(why))),
     }
 }
 
 fn of_needed(needed: &SampleNeed) -> Json {
     let (samples, undefined) = or_why(&needed.samples);
     let normal = needed.normal.map(|size| json!({"real": size.real, "whole": size.whole}));
-    json!({"samples": samples, "undefined": undefined, "normal": normal, "method": needed.method})
+    json!({"samples": samples, "undefined": undefined, "normal": normal, "method": method(needed.method)})
 }
 
 fn of_gate(gate: &GateNeed) -> Json {

@@ -1,7 +1,9 @@
 //! The answers of a plan as sentences, and its table as cells.
 
 use crate::numbers::{self, Scale, count, number, percent};
-use calipers_compare::sizing::{GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint};
+use calipers_compare::sizing::{
+    GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint, SizingMethod, Unplannable,
+};
 use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Unit, counted};
 
@@ -88,7 +90,7 @@ impl<'a> PlanWords<'a> {
         let what = format!("±{} at {}", self.size(half), percent(self.report.question.level));
         Some(match &needed.samples {
             Ok(n) => format!("{what} need {}{}", samples(*n), self.each()),
-            Err(why) => format!("{what}: {why}"),
+            Err(why) => format!("{what}: {}", unplannable(why)),
         })
     }
 
@@ -102,7 +104,7 @@ impl<'a> PlanWords<'a> {
         let level = percent(self.report.question.level);
         let perfect = match &gate.perfect {
             Ok(n) => format!("{what} with {level} confidence can pass from {} on, {none}", samples(*n)),
-            Err(why) => format!("{what} with {level} confidence: {why}"),
+            Err(why) => format!("{what} with {level} confidence: {}", unplannable(why)),
         };
         let rate = self.rate().unwrap_or_else(|| "an unknown rate".to_owned());
         let power = percent(self.report.question.power);
@@ -112,7 +114,7 @@ impl<'a> PlanWords<'a> {
                 let stable = stable.map_or_else(String::new, |n| format!(" (and stays so from {} on)", count(n)));
                 format!("at a true rate of {rate} it passes with {power} power from {}{stable}", samples(size.first))
             }
-            Err(why) => format!("at a true rate of {rate} it does not: {why}"),
+            Err(why) => format!("at a true rate of {rate} it does not: {}", unplannable(why)),
         };
         vec![perfect, expected]
     }
@@ -123,7 +125,7 @@ impl<'a> PlanWords<'a> {
         let seen = format!("a difference of {} is seen with {power} power", self.size(delta));
         let told = |needed: &SampleNeed, of: &str| match &needed.samples {
             Ok(n) => format!("{seen} by {of} {}{}", samples(*n), self.each()),
-            Err(why) => format!("{seen} by {of} some number of samples: {why}"),
+            Err(why) => format!("{seen} by {of} some number of samples: {}", unplannable(why)),
         };
         let paired = self.report.sizing.paired.as_ref().filter(|_| self.report.question.pairing.is_some());
         let unpaired = self.report.sizing.unpaired.as_ref();
@@ -139,7 +141,7 @@ impl<'a> PlanWords<'a> {
                 let attempts = counted(best.whole, "attempt");
                 format!("for the mean of one run, {attempts} at each sample are worth their price; then buy samples")
             }
-            Err(why) => format!("how many attempts are worth their price is not known: {why}"),
+            Err(why) => format!("how many attempts are worth their price is not known: {}", unplannable(why)),
         })
     }
 
@@ -224,7 +226,8 @@ impl<'a> PlanWords<'a> {
         let question = &self.report.question;
         let paired = sizing.paired.as_ref().filter(|_| question.pairing.is_some());
         let needed = [sizing.interval.as_ref(), paired, sizing.unpaired.as_ref()];
-        let mut parts: Vec<String> = needed.into_iter().flatten().map(|needed| needed.method.to_owned()).collect();
+        let mut parts: Vec<String> =
+            needed.into_iter().flatten().map(|needed| method(needed.method).to_owned()).collect();
         parts.extend(sizing.gate.as_ref().map(|_| "exact binomial gate".to_owned()));
         parts.extend(question.pairing.map(|pairing| match pairing {
             Pairing::Correlation(x) => format!("correlation {x}"),
@@ -233,6 +236,32 @@ impl<'a> PlanWords<'a> {
         }));
         parts.push(self.report.tool.clone());
         parts
+    }
+}
+
+/// How a number of samples was found.
+pub(crate) fn method(method: SizingMethod) -> &'static str {
+    match method {
+        SizingMethod::Wilson => "Wilson's interval at the assumed rate",
+        SizingMethod::MeanT => "t interval of the mean",
+        SizingMethod::PairedNoncentralT => "noncentral t of paired differences",
+        SizingMethod::TwoShares => "two independent shares",
+        SizingMethod::TwoMeans => "two independent means",
+    }
+}
+
+/// Why a plan has no answer.
+pub(crate) fn unplannable(why: &Unplannable) -> String {
+    match why {
+        Unplannable::NoNumberIsEnough => "no number of samples is enough".to_owned(),
+        Unplannable::Statistic(reason) => reason.to_string(),
+        Unplannable::NeedsRate => "needs the rate that is expected".to_owned(),
+        Unplannable::NeedsPairing => "needs what the two runs share, such as their correlation".to_owned(),
+        Unplannable::NeedsRepeats => "needs how much attempts at one sample vary: a run with repeats".to_owned(),
+        Unplannable::Correlation(x) => format!("a correlation of {x} does not exist"),
+        Unplannable::Disagreement { share, difference } => {
+            format!("runs that disagree on a share of {share} cannot differ by {difference}")
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::cells::title;
 use crate::screen::Screen;
 use crate::text::{clean, listed, wrapped};
+use crate::words::{caveat_next_step, caveat_sentence};
 use calipers_core::{Caveat, Report};
 
 /// A caveat, the runs and the figures that have it.
@@ -73,7 +74,8 @@ impl Known<'_> {
             about.push(listed(&self.names));
         }
         let about = if about.is_empty() { String::new() } else { format!("{}: ", about.join(" · ")) };
-        known_thing(&format!("{about}{}", self.caveat), Some(&self.caveat.next_step()), screen)
+        let next = caveat_next_step(self.caveat);
+        known_thing(&format!("{about}{}", caveat_sentence(self.caveat)), next.as_deref(), screen)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::numbers::number;
 use crate::text::clean;
+use crate::words::undefined_sentence;
 use calipers_core::{Figure, RecordedResult, Results, RunReport, ScoreResult};
 
 #[derive(Clone)]
@@ -26,7 +27,7 @@ impl Cells {
         };
         match results.shown(figure) {
             Ok(value) => cells.estimate = number(value),
-            Err(why) => cells.words = format!("undefined: {}", clean(&why.to_string())),
+            Err(why) => cells.words = format!("undefined: {}", clean(&undefined_sentence(&why))),
         }
         if !cells.words.is_empty() && figure.missing > 0 {
             cells.words += &format!("; {} missing", figure.missing);

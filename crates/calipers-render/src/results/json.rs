@@ -1,5 +1,6 @@
 //! The report for programs: `calipers.results/1`, whose nouns and metric keys are those of an Inspect log.
 
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_core::{Caveat, Figure, MetricResult, Report, Results, RunReport, SampleId, Score, ScoreResult, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -111,7 +112,7 @@ fn metric_json(results: &Results, metric: &MetricResult) -> Json {
         "caveats": figure.caveats.iter().map(caveat_json).collect::<Vec<_>>(),
     });
     if let Err(why) = &figure.value {
-        json["undefined"] = Json::from(why.to_string());
+        json["undefined"] = Json::from(undefined_sentence(why));
     }
     if !figure.details.is_empty() {
         json["details"] = details_json(figure);
@@ -136,7 +137,7 @@ pub(crate) fn interval_json(figure: &Figure) -> Json {
 }
 
 pub(crate) fn caveat_json(caveat: &Caveat) -> Json {
-    json!({"id": caveat.id(), "text": caveat.to_string(), "next_step": caveat.next_step()})
+    json!({"id": caveat.id(), "text": caveat_sentence(caveat), "next_step": caveat_next_step(caveat)})
 }
 
 /// A value; what JSON cannot write is null.

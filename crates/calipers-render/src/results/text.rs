@@ -7,7 +7,8 @@ use super::table::{self, Entry};
 use crate::numbers::percent;
 use crate::screen::Screen;
 use crate::text::{clean, wrapped};
-use calipers_core::{Report, RunReport, Value, counted};
+use crate::words::pluralize;
+use calipers_core::{Report, RunReport, Value};
 use unicode_width::UnicodeWidthStr;
 
 /// The report as text.
@@ -95,8 +96,8 @@ fn about(run: &RunReport) -> String {
     parts.extend(run.model.as_ref().map(|model| clean(model)));
     let attempts = run.results.total_samples;
     let total = run.samples.total;
-    let samples = counted(total, "sample");
-    parts.push(if attempts == total { samples } else { format!("{samples}, {}", counted(attempts, "attempt")) });
+    let samples = pluralize(total, "sample");
+    parts.push(if attempts == total { samples } else { format!("{samples}, {}", pluralize(attempts, "attempt")) });
     let errored = attempts - run.results.completed_samples;
     if errored > 0 {
         parts.push(format!("{errored} errored"));

@@ -1,5 +1,6 @@
 //! What people see: read a changed snapshot as if it were prose.
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
+mod caveats;
 mod gate;
 mod terminal;

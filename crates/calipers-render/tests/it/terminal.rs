@@ -1,9 +1,10 @@
-//! What people see, whole: read a changed snapshot as if it were prose. `BLESS=1 cargo test` writes them anew.
+//! What people see, whole: read a changed snapshot as if it were prose. `BLESS=1 cargo test` rewrites them.
 
 use calipers_core::{
     MetricSpec, Plan, RecordedResult, Report, RunReport, Samples, accuracy, ci, frequency, grouped, mean_of, stderr,
 };
 use calipers_render::{Screen, Style, results_text};
+use calipers_testing::snapshot::assert_file;
 use std::path::Path;
 use unicode_width::UnicodeWidthStr;
 
@@ -41,12 +42,7 @@ fn at(width: usize) -> Screen {
 
 #[track_caller]
 fn snapshot(name: &str, text: &str, width: usize) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let want = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, want, "\n{text}");
+    assert_file(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt")), text);
     for line in text.lines() {
         // A name without blanks is shown whole: it may be all that tells two things apart.
         assert!(line.width() <= width || !line.trim().contains(' '), "{} columns in `{line}`", line.width());

@@ -1,19 +1,28 @@
 //! Makes the attempts of a task: a window of them at a time, each leaving as a transcript when it ends.
 //!
-//! Memory does not grow with the number of attempts. At most [`Options::attempts_at_once`] are under way, and those that
+//! Memory does not grow with the number of attempts. At most [`RunOptions::attempts_at_once`] are under way, and those that
 //! ended wait for room in the channel of transcripts before others begin in their place.
 
-mod attempt;
-mod order;
-mod stop;
+mod attempt_order;
+mod attempt_run;
+pub(crate) mod attempt_scope;
+mod attempt_state;
+mod signals;
+mod stop_request;
+mod stopping_rule;
+pub(crate) mod stopwatch;
 
-pub use stop::Stop;
+pub use attempt_scope::AttemptScope;
+pub use attempt_state::{AttemptState, Choice};
+pub use signals::{on_interrupt, on_terminate};
+pub use stop_request::StopRequest;
+pub use stopping_rule::{SkippedAttempt, StoppingRule};
 
-use crate::scope::{Cast, add_usage};
-use crate::{EarlyStop, FailOnError, Fault, Models, Stopping, Task};
-use attempt::{Attempt, Stage, now_ms};
+use crate::runner::attempt_scope::{Cast, add_usage};
+use crate::{AttemptFault, FailOnError, ModelChannels, Task};
+use attempt_order::{Order, seed_of};
+use attempt_run::{PlannedAttempt, Stage, now_ms};
 use calipers_core::{Sample, SampleId, Transcript, Usage};
-use order::{Order, seed_of};
 use std::collections::HashSet;
 use std::fmt;
 use std::pin::pin;
@@ -28,7 +37,7 @@ const LEAVING_MAX: Duration = Duration::from_secs(5);
 
 /// How a task is run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// How often each sample is tried.
     pub epochs: u32,
     /// What all randomness of the run starts from.
@@ -44,7 +53,7 @@ pub struct Options {
     pub grace: Duration,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
         Self {
             epochs: 1,
@@ -58,35 +67,35 @@ impl Default for Options {
 }
 
 /// Sees a run go on. Calls come from many threads and should return at once.
-pub trait Watch: Send + Sync {
+pub trait RunObserver: Send + Sync {
     /// This many attempts are to be made, those made earlier not among them.
-    fn planned(&self, attempts: u64) {
+    fn on_plan(&self, attempts: u64) {
         let _ = attempts;
     }
 
     /// An attempt began.
-    fn started(&self, id: &SampleId, epoch: u32) {
+    fn on_start(&self, id: &SampleId, epoch: u32) {
         let _ = (id, epoch);
     }
 
     /// An attempt broke and is made again.
-    fn retried(&self, id: &SampleId, epoch: u32, error: &str) {
+    fn on_retry(&self, id: &SampleId, epoch: u32, error: &str) {
         let _ = (id, epoch, error);
     }
 
     /// An attempt was found to be needless.
-    fn stopped_early(&self, stop: &EarlyStop) {
+    fn on_skip(&self, stop: &SkippedAttempt) {
         let _ = stop;
     }
 
     /// An attempt ended, well or with an error.
-    fn finished(&self, transcript: &Transcript) {
+    fn on_finish(&self, transcript: &Transcript) {
         let _ = transcript;
     }
 }
 
 /// Nobody watches.
-impl Watch for () {}
+impl RunObserver for () {}
 
 /// A task with all that it needs to run.
 pub struct Job {
@@ -95,32 +104,32 @@ pub struct Job {
     /// The samples. One without a name is called by its place, from 1.
     pub samples: Vec<Arc<Sample>>,
     /// The models that can be asked.
-    pub models: Arc<Models>,
+    pub models: Arc<ModelChannels>,
     /// The name of the model of the task.
     pub model: String,
     /// How the task is run.
-    pub options: Options,
+    pub options: RunOptions,
     /// Who says which attempts are needless.
-    pub stopping: Option<Arc<dyn Stopping>>,
+    pub stopping: Option<Arc<dyn StoppingRule>>,
     /// Who sees the run go on.
-    pub watch: Arc<dyn Watch>,
+    pub watch: Arc<dyn RunObserver>,
     /// Who may end it.
-    pub stop: Stop,
+    pub stop: StopRequest,
 }
 
 impl Job {
     /// A task on a model, run once in the usual way.
     #[must_use]
-    pub fn new(task: Task, samples: Vec<Arc<Sample>>, models: Arc<Models>, model: impl Into<String>) -> Self {
+    pub fn new(task: Task, samples: Vec<Arc<Sample>>, models: Arc<ModelChannels>, model: impl Into<String>) -> Self {
         Self {
             task,
             samples,
             models,
             model: model.into(),
-            options: Options::default(),
+            options: RunOptions::default(),
             stopping: None,
             watch: Arc::new(()),
-            stop: Stop::new(),
+            stop: StopRequest::new(),
         }
     }
 }
@@ -137,7 +146,7 @@ impl fmt::Debug for Job {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum RunStatus {
     /// Every attempt was made, or found to be needless.
     Success,
     /// More attempts broke than may, or nobody took the transcripts.
@@ -148,9 +157,9 @@ pub enum Status {
 
 /// What came of a run.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct RunSummary {
     /// How it ended.
-    pub status: Status,
+    pub status: RunStatus,
     /// Why it was given up, where it was.
     pub error: Option<String>,
     /// Attempts that ended, with an error or without, and left as transcripts.
@@ -162,7 +171,7 @@ pub struct Ended {
     /// Attempts that an earlier run had made.
     pub skipped: u64,
     /// Attempts that were needless.
-    pub early_stops: Vec<EarlyStop>,
+    pub early_stops: Vec<SkippedAttempt>,
     /// What each model took.
     pub usage: Vec<(Arc<str>, Usage)>,
     /// When it began and ended, in milliseconds after 1970.
@@ -178,7 +187,7 @@ pub struct Ended {
 ///
 /// ```
 /// use calipers_core::{ModelOutput, Sample};
-/// use calipers_run::{ChannelOptions, Job, Model, ModelError, Models, Request, Status, Task, run};
+/// use calipers_run::{ChannelOptions, Job, Model, ModelError, ModelChannels, Request, RunStatus, Task, run};
 /// use std::sync::Arc;
 ///
 /// struct Parrot;
@@ -195,21 +204,21 @@ pub struct Ended {
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), calipers_run::Fault> {
+/// # async fn main() -> Result<(), calipers_run::AttemptFault> {
 /// let others = Arc::new(|name: &str| Err(format!("there is no `{name}`")));
-/// let models = Models::new(others, ChannelOptions::default()).with(Arc::new(Parrot));
+/// let models = ModelChannels::new(others, ChannelOptions::default()).with(Arc::new(Parrot));
 /// let samples = vec![Arc::new(Sample::new("Hello!"))];
 /// let (sender, mut transcripts) = tokio::sync::mpsc::channel(8);
 /// let job = Job::new(Task::builder("greeting").build(), samples, Arc::new(models), "local/parrot");
 /// let running = tokio::spawn(run(job, sender));
 /// let transcript = transcripts.recv().await.expect("one attempt");
 /// assert_eq!(transcript.output.expect("an answer").completion(), "Hello!");
-/// assert_eq!(running.await.expect("no panic")?.status, Status::Success);
+/// assert_eq!(running.await.expect("no panic")?.status, RunStatus::Success);
 /// # Ok(())
 /// # }
 /// ```
-pub async fn run(job: Job, transcripts: mpsc::Sender<Transcript>) -> Result<Ended, Fault> {
-    let mut run = Run::new(job, transcripts)?;
+pub async fn run(job: Job, transcripts: mpsc::Sender<Transcript>) -> Result<RunSummary, AttemptFault> {
+    let mut run = RunState::new(job, transcripts)?;
     let wind_down = Arc::new(Notify::new());
     let (stop, receiver) = (run.stop.clone(), run.transcripts.clone());
     let mut over = pin!(over(&stop, &wind_down, &receiver, run.options.grace));
@@ -240,32 +249,32 @@ pub async fn run(job: Job, transcripts: mpsc::Sender<Transcript>) -> Result<Ende
         }
     }
     run.end(leaving).await;
-    Ok(run.ended())
+    Ok(run.summarize())
 }
 
 /// Returns when nothing can be waited for any longer.
-async fn over(stop: &Stop, wind_down: &Notify, receiver: &mpsc::Sender<Transcript>, grace: Duration) {
+async fn over(stop: &StopRequest, wind_down: &Notify, receiver: &mpsc::Sender<Transcript>, grace: Duration) {
     let winding_down = async {
         tokio::select! {
-            () = stop.requested(1) => {}
+            () = stop.wait_for(1) => {}
             () = wind_down.notified() => {}
         }
         sleep(grace).await;
     };
     tokio::select! {
         () = receiver.closed() => {}
-        () = stop.requested(2) => {}
+        () = stop.wait_for(2) => {}
         () = winding_down => {}
     }
 }
 
 /// A run under way.
-struct Run {
+struct RunState {
     stage: Arc<Stage>,
     samples: Vec<Arc<Sample>>,
-    options: Options,
-    stopping: Option<Arc<dyn Stopping>>,
-    stop: Stop,
+    options: RunOptions,
+    stopping: Option<Arc<dyn StoppingRule>>,
+    stop: StopRequest,
     transcripts: mpsc::Sender<Transcript>,
     order: Order,
     window: usize,
@@ -275,18 +284,18 @@ struct Run {
     errored: u64,
     cut_off: u64,
     skipped: u64,
-    early_stops: Vec<EarlyStop>,
+    early_stops: Vec<SkippedAttempt>,
     usage: Vec<(Arc<str>, Usage)>,
     started_ms: i64,
 }
 
-impl Run {
-    fn new(job: Job, transcripts: mpsc::Sender<Transcript>) -> Result<Self, Fault> {
+impl RunState {
+    fn new(job: Job, transcripts: mpsc::Sender<Transcript>) -> Result<Self, AttemptFault> {
         let Job { task, samples, models, model, options, stopping, watch, stop } = job;
         let started_ms = now_ms();
         check_names(&samples)?;
         let cast = cast(&task, models, &model)?;
-        let count = u32::try_from(samples.len()).map_err(|_| Fault::new("more than 4294967295 samples"))?;
+        let count = u32::try_from(samples.len()).map_err(|_| AttemptFault::new("more than 4294967295 samples"))?;
         let run = Self {
             order: Order::new(count, options.epochs, options.shuffle.then_some(options.seed)),
             window: options.attempts_at_once.unwrap_or_else(|| cast.model.connections()).max(1),
@@ -306,7 +315,7 @@ impl Run {
             usage: Vec::new(),
             started_ms,
         };
-        run.stage.watch.planned(run.to_make());
+        run.stage.watch.on_plan(run.to_make());
         Ok(run)
     }
 
@@ -332,13 +341,13 @@ impl Run {
             if self.is_done(&id, epoch) {
                 self.skipped += 1;
             } else if let Some(reason) = self.stopping.as_ref().and_then(|stopping| stopping.schedule(&id, epoch)) {
-                let stop = EarlyStop { id, epoch, reason };
-                self.stage.watch.stopped_early(&stop);
+                let stop = SkippedAttempt { id, epoch, reason };
+                self.stage.watch.on_skip(&stop);
                 self.early_stops.push(stop);
             } else {
-                self.stage.watch.started(&id, epoch);
+                self.stage.watch.on_start(&id, epoch);
                 let seed = seed_of(self.options.seed, &id, epoch);
-                let attempt = Attempt { sample: self.samples[place].clone(), id, epoch, seed };
+                let attempt = PlannedAttempt { sample: self.samples[place].clone(), id, epoch, seed };
                 self.under_way.spawn(attempt.make(self.stage.clone()));
             }
         }
@@ -363,13 +372,14 @@ impl Run {
             self.errored += 1;
             if self.error.is_none() && self.is_too_much() {
                 let Transcript { id, epoch, .. } = &transcript;
-                self.error = Some(format!("attempt {epoch} of sample `{id}` broke: {error}{}", self.allowed()));
+                self.error =
+                    Some(format!("attempt {epoch} of sample `{id}` broke: {error}{}", self.describe_allowance()));
             }
         }
         if let Some(stopping) = &self.stopping {
-            stopping.completed(&transcript);
+            stopping.on_finish(&transcript);
         }
-        self.stage.watch.finished(&transcript);
+        self.stage.watch.on_finish(&transcript);
         Some(transcript)
     }
 
@@ -384,7 +394,7 @@ impl Run {
     }
 
     /// How many end the run, for the message that says that they did.
-    fn allowed(&self) -> String {
+    fn describe_allowance(&self) -> String {
         let errored = self.errored;
         match self.stage.task.fail_on_error {
             FailOnError::First | FailOnError::Never => String::new(),
@@ -417,18 +427,18 @@ impl Run {
         let _ = timeout(LEAVING_MAX, rest).await;
     }
 
-    fn ended(mut self) -> Ended {
+    fn summarize(mut self) -> RunSummary {
         self.cut_off += self.under_way.len() as u64;
         if self.error.is_none() && self.transcripts.is_closed() {
             self.error = Some("nobody takes the transcripts any longer".into());
         }
         let is_unfinished = self.is_unfinished();
         let status = match self.error {
-            Some(_) => Status::Error,
-            None if is_unfinished || self.cut_off > 0 => Status::Cancelled,
-            None => Status::Success,
+            Some(_) => RunStatus::Error,
+            None if is_unfinished || self.cut_off > 0 => RunStatus::Cancelled,
+            None => RunStatus::Success,
         };
-        Ended {
+        RunSummary {
             status,
             error: self.error,
             finished: self.finished,
@@ -456,8 +466,8 @@ impl Run {
 }
 
 /// The models of a task by the parts they play.
-fn cast(task: &Task, models: Arc<Models>, model: &str) -> Result<Cast, Fault> {
-    let find = |name: &str| models.get(name).map_err(|why| Fault::Other(format!("model `{name}`: {why}")));
+fn cast(task: &Task, models: Arc<ModelChannels>, model: &str) -> Result<Cast, AttemptFault> {
+    let find = |name: &str| models.get(name).map_err(|why| AttemptFault::Other(format!("model `{name}`: {why}")));
     let mut roles = Vec::new();
     for (role, name) in &task.model_roles {
         roles.push((role.clone(), find(name)?));
@@ -471,12 +481,12 @@ fn name_of(sample: &Sample, place: usize) -> SampleId {
 }
 
 /// Two samples of one name would be one sample to everybody who reads the log.
-fn check_names(samples: &[Arc<Sample>]) -> Result<(), Fault> {
+fn check_names(samples: &[Arc<Sample>]) -> Result<(), AttemptFault> {
     let mut names = HashSet::with_capacity(samples.len());
     for (place, sample) in samples.iter().enumerate() {
         let name = name_of(sample, place);
         if let Some(name) = names.replace(name) {
-            return Err(Fault::Other(format!(
+            return Err(AttemptFault::Other(format!(
                 "two samples are called `{name}`; give each a name of its own, or number them with `auto_id`"
             )));
         }

@@ -2,15 +2,15 @@
 
 use super::no_target;
 use super::pattern::{judge, not_found};
-use crate::fold::is_space;
-use crate::pattern::ours;
-use crate::registry::Entry;
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::catalog::CatalogEntry;
+use crate::text::python_regex::ours;
+use crate::text::python_text::is_space;
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use regex::Regex;
 use std::sync::{Arc, LazyLock};
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "answer",
     about: "is the letter, word or line after the last `ANSWER:` the target?",
     params: &["pattern"],
@@ -23,20 +23,20 @@ pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
             Some(_) => line,
             None => return Err(params.absent("pattern")),
         };
-        Ok(Arc::new(Answer(form)))
+        Ok(Arc::new(AnswerLine(form)))
     },
 };
 
 /// Where the answer is, in which form.
-struct Answer(fn(&str) -> Option<&str>);
+struct AnswerLine(fn(&str) -> Option<&str>);
 
 #[async_trait]
-impl Scorer for Answer {
+impl Scorer for AnswerLine {
     fn name(&self) -> &str {
         ENTRY.name
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         if state.target.0.is_empty() {
             return Ok(no_target());
         }

@@ -1,19 +1,19 @@
 //! `behaviors`: what a scenario expects is seen, and what must not be is not.
 
 use super::model_graded::neutral;
-use super::unscored;
-use crate::fold::casefold;
-use crate::pattern::{Pattern, last_group, ours};
-use crate::registry::{Entry, Params, argument, texts};
+use super::unscored_outcome;
+use crate::catalog::{CatalogEntry, CatalogParams, argument, texts};
 use crate::scorers::blocking;
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::text::python_regex::{Pattern, last_group, ours};
+use crate::text::python_text::casefold;
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, Message, MetricSpec, Outcome, Score, Value, mean, parse_number, stderr};
 use regex::Regex;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "behaviors",
     about: "which expected behaviours are seen, and are none that must not be? each checked by text, regex, tool call or a judge",
     params: &["model", "checks", "trust_agent"],
@@ -22,10 +22,10 @@ pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
     make,
 };
 
-fn make(params: &Params<'_>) -> Result<Arc<dyn Scorer>, Error> {
+fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Scorer>, Error> {
     let check = |(name, given): &(Arc<str>, Value)| {
         let check = match given {
-            Value::Text(text) => Ok(Check::Contains(vec![text.clone()])),
+            Value::Text(text) => Ok(BehaviorCheck::Contains(vec![text.clone()])),
             other => written_check(other).and_then(|check| check.ok_or_else(|| "has no check".into())),
         };
         let hint = "give a text that is contained, or a map with contains, regex, tool_called or judge";
@@ -33,24 +33,24 @@ fn make(params: &Params<'_>) -> Result<Arc<dyn Scorer>, Error> {
             .map(|check| (name.clone(), check))
             .map_err(|why: String| argument(format!("the check of `{name}` in `checks` {why}"), hint))
     };
-    Ok(Arc::new(Behaviors {
+    Ok(Arc::new(BehaviorScorer {
         judge: params.text("model")?,
         checks: params.map("checks")?.iter().map(check).collect::<Result<_, _>>()?,
         trust_agent: params.flag("trust_agent", false)?,
     }))
 }
 
-struct Behaviors {
+struct BehaviorScorer {
     /// The model that judges what only a reader can tell, by its name or part.
     judge: Option<Arc<str>>,
     /// Checks for behaviours that scenarios name only.
-    checks: Vec<(Arc<str>, Check)>,
+    checks: Vec<(Arc<str>, BehaviorCheck)>,
     trust_agent: bool,
 }
 
 /// How a behaviour is recognised.
 #[derive(Debug)]
-enum Check {
+enum BehaviorCheck {
     /// All of these texts are in the answer, in any case.
     Contains(Vec<Arc<str>>),
     /// The answer is one of these texts.
@@ -66,26 +66,26 @@ enum Check {
 struct Behavior {
     name: Arc<str>,
     /// How to recognise it; none where the scenario has only its name.
-    check: Option<Check>,
+    check: Option<BehaviorCheck>,
     /// The share that will do, where a check can be met in part.
     threshold: Option<f64>,
 }
 
 /// What became of a behaviour.
-struct Seen {
+struct BehaviorOutcome {
     name: Arc<str>,
     is_seen: bool,
     how: String,
 }
 
 /// Why a scenario cannot be judged: it is not the model's fault.
-enum Stop {
+enum UnjudgedScenario {
     Unscored(String),
-    Fault(Fault),
+    Fault(AttemptFault),
 }
 
 #[async_trait]
-impl Scorer for Behaviors {
+impl Scorer for BehaviorScorer {
     fn name(&self) -> &str {
         ENTRY.name
     }
@@ -94,20 +94,26 @@ impl Scorer for Behaviors {
         vec![mean().into(), stderr().into()]
     }
 
-    async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         match self.look(state, scope).await {
-            Ok((expected, forbidden)) => Ok(judged(state, &expected, &forbidden)),
-            Err(Stop::Unscored(why)) => Ok(unscored(why.as_str(), state.completion(), why.as_str()).into()),
-            Err(Stop::Fault(fault)) => Err(fault),
+            Ok((expected, forbidden)) => Ok(summarize(state, &expected, &forbidden)),
+            Err(UnjudgedScenario::Unscored(why)) => {
+                Ok(unscored_outcome(why.as_str(), state.completion(), why.as_str()).into())
+            }
+            Err(UnjudgedScenario::Fault(fault)) => Err(fault),
         }
     }
 }
 
-impl Behaviors {
-    async fn look(&self, state: &State, scope: &Scope) -> Result<(Vec<Seen>, Vec<Seen>), Stop> {
-        let broken = |why: String| Stop::Fault(Fault::new(why));
-        let mut expected = listed(state, "expected_behaviors").map_err(broken)?;
-        let forbidden = listed(state, "must_not").map_err(broken)?;
+impl BehaviorScorer {
+    async fn look(
+        &self,
+        state: &AttemptState,
+        scope: &AttemptScope,
+    ) -> Result<(Vec<BehaviorOutcome>, Vec<BehaviorOutcome>), UnjudgedScenario> {
+        let broken = |why: String| UnjudgedScenario::Fault(AttemptFault::new(why));
+        let mut expected = read_behaviors(state, "expected_behaviors").map_err(broken)?;
+        let forbidden = read_behaviors(state, "must_not").map_err(broken)?;
         expected.extend(criterion(state)?);
         let seen = self.check_all(&expected, "observed_behaviors", state, scope).await?;
         let violated = self.check_all(&forbidden, "violations", state, scope).await?;
@@ -118,13 +124,13 @@ impl Behaviors {
         &self,
         behaviors: &[Behavior],
         reported: &str,
-        state: &State,
-        scope: &Scope,
-    ) -> Result<Vec<Seen>, Stop> {
+        state: &AttemptState,
+        scope: &AttemptScope,
+    ) -> Result<Vec<BehaviorOutcome>, UnjudgedScenario> {
         let mut seen = Vec::with_capacity(behaviors.len());
         for behavior in behaviors {
             let (is_seen, how) = self.check(behavior, reported, state, scope).await?;
-            seen.push(Seen { name: behavior.name.clone(), is_seen, how });
+            seen.push(BehaviorOutcome { name: behavior.name.clone(), is_seen, how });
         }
         Ok(seen)
     }
@@ -133,13 +139,13 @@ impl Behaviors {
         &self,
         behavior: &Behavior,
         reported: &str,
-        state: &State,
-        scope: &Scope,
-    ) -> Result<(bool, String), Stop> {
+        state: &AttemptState,
+        scope: &AttemptScope,
+    ) -> Result<(bool, String), UnjudgedScenario> {
         let named = self.checks.iter().find(|(name, _)| *name == behavior.name).map(|(_, check)| check);
         if let Some(check) = behavior.check.as_ref().or(named) {
             return match check {
-                Check::Judge(question) => self.ask(question, behavior, state, scope).await,
+                BehaviorCheck::Judge(question) => self.ask(question, behavior, state, scope).await,
                 other => other.apply(behavior.threshold, state),
             };
         }
@@ -155,26 +161,30 @@ impl Behaviors {
         &self,
         question: &str,
         behavior: &Behavior,
-        state: &State,
-        scope: &Scope,
-    ) -> Result<(bool, String), Stop> {
+        state: &AttemptState,
+        scope: &AttemptScope,
+    ) -> Result<(bool, String), UnjudgedScenario> {
         let Some(judge) = &self.judge else {
             let why = format!("`{}` can only be told by a reader, and no judge is named", behavior.name);
-            return Err(Stop::Unscored(why));
+            return Err(UnjudgedScenario::Unscored(why));
         };
         let asked = [Message::user(judge_prompt(question, behavior.threshold.is_some(), state))];
-        let answer = scope.generate_as(judge, &asked, &GenerateConfig::default()).await.map_err(Stop::Fault)?;
+        let answer =
+            scope.generate_as(judge, &asked, &GenerateConfig::default()).await.map_err(UnjudgedScenario::Fault)?;
         let said = answer.completion();
         let share = verdict(said).ok_or_else(|| {
-            Stop::Unscored(format!("grader_failed: no verdict on `{}` in what the judge says", behavior.name))
+            UnjudgedScenario::Unscored(format!(
+                "grader_failed: no verdict on `{}` in what the judge says",
+                behavior.name
+            ))
         })?;
         Ok((share >= behavior.threshold.unwrap_or(1.0), format!("the judge says: {said}")))
     }
 }
 
-impl Check {
+impl BehaviorCheck {
     /// Applies a check that needs no reader.
-    fn apply(&self, threshold: Option<f64>, state: &State) -> Result<(bool, String), Stop> {
+    fn apply(&self, threshold: Option<f64>, state: &AttemptState) -> Result<(bool, String), UnjudgedScenario> {
         let completion = state.completion();
         let is_seen = match self {
             Self::Contains(parts) => {
@@ -183,7 +193,9 @@ impl Check {
                 found as f64 >= threshold.unwrap_or(1.0) * parts.len() as f64
             }
             Self::Equals(texts) => texts.iter().any(|text| text.trim() == completion.trim()),
-            Self::Regex(pattern) => blocking(|| pattern.search(completion)).map_err(Stop::Unscored)?.is_some(),
+            Self::Regex(pattern) => {
+                blocking(|| pattern.search(completion)).map_err(UnjudgedScenario::Unscored)?.is_some()
+            }
             Self::ToolCalled(tool) => is_called(state, tool),
             Self::Judge(_) => false,
         };
@@ -201,14 +213,14 @@ impl Check {
     }
 }
 
-fn is_called(state: &State, tool: &str) -> bool {
+fn is_called(state: &AttemptState, tool: &str) -> bool {
     let answer = state.output.as_ref().map(|output| &output.message);
     let calls = state.messages.iter().chain(answer).flat_map(|message| &message.tool_calls);
     calls.into_iter().any(|call| *call.function == *tool)
 }
 
 /// The behaviours under a key of the metadata: texts, or objects with a name and a check.
-fn listed(state: &State, key: &str) -> Result<Vec<Behavior>, String> {
+fn read_behaviors(state: &AttemptState, key: &str) -> Result<Vec<Behavior>, String> {
     match state.metadata.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::List(items)) => items.iter().map(|item| behavior(item, key)).collect(),
@@ -224,14 +236,14 @@ fn behavior(item: &Value, key: &str) -> Result<Behavior, String> {
     let check = written_check(item).map_err(|why| format!("a behaviour in `{key}` {why}"))?;
     let name = match (item.get("name"), &check) {
         (Some(Value::Text(name)), _) => name.clone(),
-        (None, Some(Check::Judge(question))) => question.clone(),
+        (None, Some(BehaviorCheck::Judge(question))) => question.clone(),
         _ => return Err(format!("a behaviour in `{key}` is neither text nor a map with `name`")),
     };
     Ok(Behavior { name, check, threshold: threshold(item)? })
 }
 
 /// The check of `{"contains": …}`, `{"regex": …}`, `{"tool_called": …}` or `{"judge": …}`, if there is one.
-fn written_check(item: &Value) -> Result<Option<Check>, String> {
+fn written_check(item: &Value) -> Result<Option<BehaviorCheck>, String> {
     if !matches!(item, Value::Map(_)) {
         return Err(format!("is a {}, not a map", item.kind()));
     }
@@ -243,19 +255,19 @@ fn written_check(item: &Value) -> Result<Option<Check>, String> {
     Ok(None)
 }
 
-fn check_of(kind: &str, given: &Value) -> Result<Check, String> {
+fn check_of(kind: &str, given: &Value) -> Result<BehaviorCheck, String> {
     let given =
         texts(given).filter(|texts| !texts.is_empty()).ok_or_else(|| format!("has a `{kind}` that is not text"))?;
     let first = given[0].clone();
     Ok(match kind {
-        "contains" => Check::Contains(given),
-        "exact_match" => Check::Equals(given),
+        "contains" => BehaviorCheck::Contains(given),
+        "exact_match" => BehaviorCheck::Equals(given),
         "regex" => {
             let pattern = Pattern::new(&first, false);
-            Check::Regex(Box::new(pattern.map_err(|why| format!("has a `regex` that is none: {why}"))?))
+            BehaviorCheck::Regex(Box::new(pattern.map_err(|why| format!("has a `regex` that is none: {why}"))?))
         }
-        "tool_called" => Check::ToolCalled(first),
-        _ => Check::Judge(given.join("\n").into()),
+        "tool_called" => BehaviorCheck::ToolCalled(first),
+        _ => BehaviorCheck::Judge(given.join("\n").into()),
     })
 }
 
@@ -276,8 +288,8 @@ fn threshold(item: &Value) -> Result<Option<f64>, String> {
 }
 
 /// The criterion of a scenario, which counts as one more thing that is expected.
-fn criterion(state: &State) -> Result<Option<Behavior>, Stop> {
-    let broken = |why: String| Stop::Fault(Fault::new(why));
+fn criterion(state: &AttemptState) -> Result<Option<Behavior>, UnjudgedScenario> {
+    let broken = |why: String| UnjudgedScenario::Fault(AttemptFault::new(why));
     let Some(criteria) = state.metadata.get("evaluation_criteria") else { return Ok(None) };
     let kind = match criteria.get("type") {
         Some(Value::Text(kind)) => kind.clone(),
@@ -287,7 +299,9 @@ fn criterion(state: &State) -> Result<Option<Behavior>, Stop> {
     let check = criteria.get("check").filter(|check| !matches!(check, Value::Null)).cloned();
     let targets = || Value::List(state.target.0.iter().cloned().map(Value::Text).collect());
     let given = match (&*kind, check) {
-        ("human_review", _) => return Err(Stop::Unscored("human_review: a person has to look at it".into())),
+        ("human_review", _) => {
+            return Err(UnjudgedScenario::Unscored("human_review: a person has to look at it".into()));
+        }
         // Without a question of its own it only says who judges the behaviours.
         ("llm_judge", None) => return Ok(None),
         (_, Some(check)) => check,
@@ -311,7 +325,7 @@ fn criterion(state: &State) -> Result<Option<Behavior>, Stop> {
 }
 
 /// The names that an agent reported: a list of them, or a map of names to true or false.
-fn reported_names(state: &State, key: &str) -> Option<Vec<Arc<str>>> {
+fn reported_names(state: &AttemptState, key: &str) -> Option<Vec<Arc<str>>> {
     let (_, reported) = state.store.iter().find(|(name, _)| &**name == key)?;
     match reported {
         Value::Map(entries) => {
@@ -322,7 +336,7 @@ fn reported_names(state: &State, key: &str) -> Option<Vec<Arc<str>>> {
     }
 }
 
-fn judge_prompt(question: &str, in_part: bool, state: &State) -> String {
+fn judge_prompt(question: &str, in_part: bool, state: &AttemptState) -> String {
     let form = match in_part {
         true => "VERDICT: $NUMBER' (without the quotes), where NUMBER says from 0 to 100 how far it does",
         false => "VERDICT: $WORD' (without the quotes), where WORD is YES if it does, and NO if it does not",
@@ -355,9 +369,10 @@ fn verdict(said: &str) -> Option<f64> {
 }
 
 /// The score as the guide to metrics has it: nothing for any violation, else the share of what was expected.
-fn judged(state: &State, expected: &[Seen], forbidden: &[Seen]) -> Judged {
-    let names =
-        |seen: &mut dyn Iterator<Item = &Seen>| Value::List(seen.map(|seen| Value::Text(seen.name.clone())).collect());
+fn summarize(state: &AttemptState, expected: &[BehaviorOutcome], forbidden: &[BehaviorOutcome]) -> ScorerResult {
+    let names = |seen: &mut dyn Iterator<Item = &BehaviorOutcome>| {
+        Value::List(seen.map(|seen| Value::Text(seen.name.clone())).collect())
+    };
     let observed = expected.iter().filter(|seen| seen.is_seen).count();
     let violations = forbidden.iter().filter(|seen| seen.is_seen).count();
     let share = if expected.is_empty() { 1.0 } else { observed as f64 / expected.len() as f64 };
@@ -371,14 +386,14 @@ fn judged(state: &State, expected: &[Seen], forbidden: &[Seen]) -> Judged {
         ("violations", names(&mut forbidden.iter().filter(|seen| seen.is_seen))),
         ("passed", passed.into()),
     ];
-    Judged {
+    ScorerResult {
         outcome: Outcome::from(score),
         fields: fields.into_iter().map(|(name, value)| (name.into(), value)).collect(),
     }
 }
 
-fn explanation(expected: &[Seen], forbidden: &[Seen]) -> String {
-    let told = |seen: &Seen, yes: &str, no: &str| {
+fn explanation(expected: &[BehaviorOutcome], forbidden: &[BehaviorOutcome]) -> String {
+    let told = |seen: &BehaviorOutcome, yes: &str, no: &str| {
         format!("{}: {} ({})", if seen.is_seen { yes } else { no }, seen.name, seen.how)
     };
     let wanted = expected.iter().map(|seen| told(seen, "observed", "not observed"));

@@ -1,15 +1,15 @@
 //! `choice`: the choices that `multiple_choice` marked are those of the target.
 
 use super::{because, grade};
-use crate::fold::is_blank;
-use crate::letters::{letter, listed, place, unshuffled};
-use crate::registry::Entry;
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::catalog::CatalogEntry;
+use crate::text::choice_letters::{letter, list_choices, original_order, place};
+use crate::text::python_text::is_blank;
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{Score, Target};
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "choice",
     about: "are the choices that the model picked those of the target? for `multiple_choice`",
     params: &[],
@@ -26,12 +26,12 @@ impl Scorer for ByChoice {
         ENTRY.name
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         if state.choices.is_empty() {
-            return Err(Fault::new("`choice` needs samples with choices, and this one has none"));
+            return Err(AttemptFault::new("`choice` needs samples with choices, and this one has none"));
         }
-        let wanted = wanted(&state.target, state.choices.len())?;
-        let ordered = unshuffled(&state.choices);
+        let wanted = target_places(&state.target, state.choices.len())?;
+        let ordered = original_order(&state.choices);
         let picked = ordered.iter().enumerate().filter(|(_, choice)| choice.correct == Some(true));
         let picked: Vec<usize> = picked.map(|(at, _)| at).collect();
         let letters: Vec<String> = picked.iter().map(|at| letter(*at)).collect();
@@ -47,14 +47,14 @@ impl Scorer for ByChoice {
 }
 
 /// The places of the right choices. A target may be a letter, several letters in a row, or several texts.
-fn wanted(target: &Target, choices: usize) -> Result<Vec<usize>, Fault> {
+fn target_places(target: &Target, choices: usize) -> Result<Vec<usize>, AttemptFault> {
     let mut places = Vec::new();
     for word in target.0.iter().flat_map(|text| text.split(|c: char| c == ',' || c.is_whitespace())) {
         let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
         let letters = if number { vec![word.to_owned()] } else { word.chars().map(String::from).collect() };
         for letter in letters {
             let at = place(&letter).filter(|at| *at < choices).ok_or_else(|| {
-                Fault::new(format!(
+                AttemptFault::new(format!(
                     "the target `{letter}` is none of the {choices} choices, which are letters from `A`"
                 ))
             })?;
@@ -65,7 +65,7 @@ fn wanted(target: &Target, choices: usize) -> Result<Vec<usize>, Fault> {
     Ok(places)
 }
 
-fn explanation(state: &State) -> String {
+fn explanation(state: &AttemptState) -> String {
     if state.choices.iter().enumerate().all(|(at, choice)| choice.original == at) {
         return state.completion().to_owned();
     }
@@ -74,7 +74,7 @@ fn explanation(state: &State) -> String {
     format!(
         "Choices were shuffled before generating a response, the following was sent to the model:\n\n{}\nShuffled \
          answer:\nANSWER: {}",
-        listed(&state.choices),
+        list_choices(&state.choices),
         letters.join(", ")
     )
 }

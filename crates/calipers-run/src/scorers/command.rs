@@ -1,15 +1,15 @@
 //! `command`: a program in any language scores.
 
-use crate::command::{PARAMS, Program};
-use crate::json::{kind, scored_attempt_to_json, text_at};
-use crate::registry::Entry;
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::catalog::CatalogEntry;
+use crate::child_program::{PARAMS, Program};
+use crate::message_json::{kind, scored_attempt_to_json, text_at};
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{Metadata, MetricSpec, Outcome, Score, Value, mean, stderr};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "command",
     about: "runs a program that is told the attempt as JSON and says a score: a number, a word, or JSON that has `value`",
     params: PARAMS,
@@ -30,17 +30,19 @@ impl Scorer for ByProgram {
         vec![mean().into(), stderr().into()]
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
-        let program = self.0.shown();
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
+        let program = self.0.display_name();
         let told = scored_attempt_to_json(state).to_string();
         let ran = self.0.run(told.as_bytes()).await.map_err(|fault| match fault {
             // A scorer that is too slow says nothing about the attempt.
-            Fault::Limit(limit) => Fault::new(format!("`{program}` had no score within {} s", limit.limit)),
+            AttemptFault::Limit(limit) => {
+                AttemptFault::new(format!("`{program}` had no score within {} s", limit.limit))
+            }
             other => other,
         })?;
         let said = String::from_utf8_lossy(&ran.stdout);
         let outcome = outcome(said.trim());
-        Ok(outcome.map_err(|why| Fault::new(format!("`{program}` said what is not a score: {why}")))?.into())
+        Ok(outcome.map_err(|why| AttemptFault::new(format!("`{program}` said what is not a score: {why}")))?.into())
     }
 }
 

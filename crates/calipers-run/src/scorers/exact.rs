@@ -1,14 +1,14 @@
 //! `exact`: the answer is the target, but for case, punctuation and articles.
 
-use super::words::words;
+use super::bag_of_words::words;
 use super::{grade, no_target, noting_silence};
-use crate::registry::Entry;
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::catalog::CatalogEntry;
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{MetricSpec, Score, mean, stderr};
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "exact",
     about: "is the answer the target, but for case, punctuation and articles?",
     params: &[],
@@ -29,7 +29,7 @@ impl Scorer for Exact {
         vec![mean().into(), stderr().into()]
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         if state.target.0.is_empty() {
             return Ok(no_target());
         }

@@ -1,15 +1,15 @@
 //! `f1`: how many words the answer and the target share.
 
-use super::words::{normal_token, words};
+use super::bag_of_words::{normal_token, words};
 use super::{no_target, noting_silence};
-use crate::registry::{Entry, Params};
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::catalog::{CatalogEntry, CatalogParams};
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{Error, MetricSpec, Score, mean, stderr};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "f1",
     about: "how many words do the answer and the target share? the harmonic mean of precision and recall",
     params: &["stop_words"],
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
     make,
 };
 
-fn make(params: &Params<'_>) -> Result<Arc<dyn Scorer>, Error> {
+fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Scorer>, Error> {
     let stop_words = params.texts("stop_words")?.unwrap_or_default();
     Ok(Arc::new(F1 { stop_words: stop_words.iter().map(|word| normal_token(word)).collect() }))
 }
@@ -37,7 +37,7 @@ impl Scorer for F1 {
         vec![mean().into(), stderr().into()]
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         if state.target.0.is_empty() {
             return Ok(no_target());
         }

@@ -1,13 +1,13 @@
 //! `includes`: the target is somewhere in the answer.
 
 use super::first_match;
-use crate::fold::casefold;
-use crate::registry::Entry;
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::catalog::CatalogEntry;
+use crate::text::python_text::casefold;
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "includes",
     about: "is the target somewhere in the answer?",
     params: &["ignore_case"],
@@ -26,7 +26,7 @@ impl Scorer for Includes {
         ENTRY.name
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         let fold = |text: &str| if self.ignore_case { casefold(text) } else { text.to_owned() };
         Ok(first_match(state, |completion, target| {
             let said = fold(completion);

@@ -2,14 +2,14 @@
 
 use super::first_match;
 use super::numerals::{is_number, normal_number, parse, plain_number};
-use crate::fold::{casefold, is_space, strip_punctuation};
-use crate::registry::{Entry, Params};
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::catalog::{CatalogEntry, CatalogParams};
+use crate::text::python_text::{casefold, is_space, strip_punctuation};
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{Error, decimal_digit};
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "match",
     about: "is the target at the end of the answer, at its begin, anywhere, or exactly the answer? as text or as a number",
     params: &["location", "ignore_case", "numeric"],
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
     make,
 };
 
-fn make(params: &Params<'_>) -> Result<Arc<dyn Scorer>, Error> {
+fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Scorer>, Error> {
     let location = match params.word("location", &["begin", "end", "any", "exact"])? {
         Some("begin") => Location::Begin,
         Some("any") => Location::Any,
@@ -49,7 +49,7 @@ impl Scorer for Match {
         ENTRY.name
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         Ok(first_match(state, |completion, target| self.check(completion, target)))
     }
 }

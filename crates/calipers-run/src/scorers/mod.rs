@@ -1,30 +1,30 @@
 //! What can be thought of an answer: a file each, and a line here.
 
 mod answer;
+mod bag_of_words;
 mod behaviors;
 mod choice;
 mod command;
 mod exact;
 mod f1;
-mod function;
 mod includes;
 mod matches;
 mod model_graded;
 mod numerals;
 mod pattern;
-mod words;
+mod scorer_fn;
 
-pub(crate) use function::blocking;
-pub use function::{ScorerFn, scorer_fn};
+pub(crate) use scorer_fn::blocking;
+pub use scorer_fn::{ScorerFn, scorer_fn};
 
-use crate::fold::is_blank;
-use crate::registry::Entry;
-use crate::{Judged, Scorer, State};
+use crate::catalog::CatalogEntry;
+use crate::text::python_text::is_blank;
+use crate::{AttemptState, Scorer, ScorerResult};
 use calipers_core::{Metadata, Outcome, Score, Value};
 use std::sync::Arc;
 
 /// All of them.
-pub(crate) static ALL: &[Entry<dyn Scorer>] = &[
+pub(crate) static ALL: &[CatalogEntry<dyn Scorer>] = &[
     matches::ENTRY,
     includes::ENTRY,
     exact::ENTRY,
@@ -50,12 +50,12 @@ fn because(mut score: Score, reason: &str) -> Score {
 }
 
 /// The score, which says so where the model said nothing at all.
-fn noting_silence(score: Score, state: &State) -> Judged {
+fn noting_silence(score: Score, state: &AttemptState) -> ScorerResult {
     if is_blank(state.completion()) { because(score, "no_response").into() } else { score.into() }
 }
 
 /// Tries each target until one matches. Without any there is nothing to compare with.
-fn first_match(state: &State, check: impl Fn(&str, &str) -> (String, bool)) -> Judged {
+fn first_match(state: &AttemptState, check: impl Fn(&str, &str) -> (String, bool)) -> ScorerResult {
     let completion = state.completion();
     let mut last = None;
     for target in &state.target.0 {
@@ -70,12 +70,12 @@ fn first_match(state: &State, check: impl Fn(&str, &str) -> (String, bool)) -> J
 }
 
 /// Not scored, because there is nothing to compare with.
-fn no_target() -> Judged {
+fn no_target() -> ScorerResult {
     Outcome::unscored("the sample has no target").into()
 }
 
 /// Not scored, with what there is to say all the same.
-fn unscored(reason: impl Into<Arc<str>>, answer: &str, explanation: impl Into<Arc<str>>) -> Outcome {
+fn unscored_outcome(reason: impl Into<Arc<str>>, answer: &str, explanation: impl Into<Arc<str>>) -> Outcome {
     let score = Score::new(Value::Missing).answer(answer).explanation(explanation);
     Outcome::Unscored { reason: reason.into(), score: Some(Box::new(score)) }
 }

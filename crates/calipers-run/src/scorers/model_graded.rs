@@ -1,12 +1,12 @@
 //! `model_graded_qa` and `model_graded_fact`: a model grades the answer.
 
-use super::unscored;
-use crate::json::message_to_json;
-use crate::pattern::{Pattern, last_group, ours};
-use crate::registry::{Entry, Params, argument};
+use super::unscored_outcome;
+use crate::catalog::{CatalogEntry, CatalogParams, argument};
+use crate::message_json::message_to_json;
 use crate::scorers::blocking;
-use crate::template::fill;
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::text::python_regex::{Pattern, last_group, ours};
+use crate::text::template::fill;
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, Message, Metadata, ModelOutput, Outcome, Role, Score, Value};
 use futures_util::future::try_join_all;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-pub(super) const QA: Entry<dyn Scorer> = Entry {
+pub(super) const QA: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "model_graded_qa",
     about: "a model, or the majority of several, grades whether the answer meets the criterion in the target",
     params: &["template", "instructions", "grade_pattern", "include_history", "partial_credit", "model", "model_role"],
@@ -24,7 +24,7 @@ pub(super) const QA: Entry<dyn Scorer> = Entry {
     make: |params| make(params, "model_graded_qa", CRITERION),
 };
 
-pub(super) const FACT: Entry<dyn Scorer> = Entry {
+pub(super) const FACT: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "model_graded_fact",
     about: "a model, or the majority of several, grades whether the answer contains the fact in the target",
     make: |params| make(params, "model_graded_fact", EXPERT),
@@ -77,13 +77,13 @@ fn usual_instructions(partial_credit: bool) -> String {
     )
 }
 
-fn make(params: &Params<'_>, name: &'static str, template: &str) -> Result<Arc<dyn Scorer>, Error> {
+fn make(params: &CatalogParams<'_>, name: &'static str, template: &str) -> Result<Arc<dyn Scorer>, Error> {
     let partial_credit = params.flag("partial_credit", false)?;
     let instructions = params.text("instructions")?;
     let verdict = match params.text("grade_pattern")? {
-        Some(text) => Verdict::Pattern(grade_pattern(&text)?),
-        None if instructions.is_some() => Verdict::AnyGrade,
-        None => Verdict::Offered { partial_credit },
+        Some(text) => GradeRule::Pattern(grade_pattern(&text)?),
+        None if instructions.is_some() => GradeRule::AnyGrade,
+        None => GradeRule::Offered { partial_credit },
     };
     let role = params.text("model_role")?.unwrap_or_else(|| "grader".into());
     let graders = params.texts("model")?.unwrap_or_else(|| vec![role]);
@@ -111,13 +111,13 @@ struct ModelGraded {
     template: Arc<str>,
     instructions: Arc<str>,
     include_history: bool,
-    verdict: Verdict,
+    verdict: GradeRule,
     /// Models by name or part.
     graders: Vec<Arc<str>>,
 }
 
 /// How a grade is found in what a grader says.
-enum Verdict {
+enum GradeRule {
     /// The last `GRADE:`, which must be one of those that our instructions offer.
     Offered { partial_credit: bool },
     /// The last `GRADE:` with a grade, since the instructions are not ours.
@@ -139,7 +139,7 @@ impl Scorer for ModelGraded {
         self.name
     }
 
-    async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         let prompt = Message::user(self.prompt(state));
         let asked = self.graders.iter().map(|grader| self.vote(scope, grader, &prompt));
         let votes = try_join_all(asked).await?;
@@ -152,7 +152,7 @@ impl Scorer for ModelGraded {
 }
 
 impl ModelGraded {
-    fn prompt(&self, state: &State) -> String {
+    fn prompt(&self, state: &AttemptState) -> String {
         let question = match self.include_history {
             true => history(&state.messages),
             false => state.sample.input.text().to_owned(),
@@ -169,7 +169,7 @@ impl ModelGraded {
         })
     }
 
-    async fn vote(&self, scope: &Scope, grader: &str, prompt: &Message) -> Result<Vote, Fault> {
+    async fn vote(&self, scope: &AttemptScope, grader: &str, prompt: &Message) -> Result<Vote, AttemptFault> {
         let asked = std::slice::from_ref(prompt);
         let ModelOutput { message, .. } = scope.generate_as(grader, asked, &GenerateConfig::default()).await?;
         let grade = self.verdict.read(&message.content);
@@ -177,7 +177,7 @@ impl ModelGraded {
     }
 
     /// The grade of more than half of all graders. One that gives none withholds its vote and does not make the panel smaller.
-    fn majority(&self, state: &State, prompt: &Message, votes: &[Vote]) -> Outcome {
+    fn majority(&self, state: &AttemptState, prompt: &Message, votes: &[Vote]) -> Outcome {
         let grades = || votes.iter().filter_map(|vote| vote.grade.as_ref().ok());
         let count = |grade: &Value| grades().filter(|other| *other == grade).count();
         let winner = grades().find(|grade| count(grade) * 2 > votes.len());
@@ -194,19 +194,19 @@ impl ModelGraded {
             Some(grade) => {
                 Score::new(grade.clone()).answer(state.completion()).explanation(said).metadata(grading).into()
             }
-            None => with_metadata(unscored("no majority among the graders", state.completion(), said), grading),
+            None => with_metadata(unscored_outcome("no majority among the graders", state.completion(), said), grading),
         }
     }
 }
 
-fn alone(state: &State, prompt: &Message, vote: &Vote) -> Outcome {
+fn alone(state: &AttemptState, prompt: &Message, vote: &Vote) -> Outcome {
     let grading = grading(prompt, std::slice::from_ref(vote));
     let said = vote.said.content.clone();
     match &vote.grade {
         Ok(grade) => Score::new(grade.clone()).answer(state.completion()).explanation(said).metadata(grading).into(),
         Err(why) => {
             let explanation = format!("{why}: {said}");
-            with_metadata(unscored("grader_failed", state.completion(), explanation), grading)
+            with_metadata(unscored_outcome("grader_failed", state.completion(), explanation), grading)
         }
     }
 }
@@ -230,7 +230,7 @@ fn grading(prompt: &Message, votes: &[Vote]) -> Metadata {
 /// Spaces and marks without width, which models put around a verdict.
 const SPACING: &str = r"[\s\x{200b}\x{200c}\x{200d}\x{200e}\x{200f}\x{2060}\x{2063}\x{feff}]*";
 
-impl Verdict {
+impl GradeRule {
     fn read(&self, said: &str) -> Result<Value, String> {
         static WORD: LazyLock<Regex> = LazyLock::new(|| verdict(r"(\w*)"));
         static LETTER: LazyLock<Regex> = LazyLock::new(|| verdict("([CPI])"));
@@ -303,9 +303,9 @@ mod tests {
 
     #[test]
     fn the_last_verdict_counts_if_it_is_one() {
-        let two = Verdict::Offered { partial_credit: false };
-        let three = Verdict::Offered { partial_credit: true };
-        let theirs = Verdict::Pattern(grade_pattern(r"score=(\d)").expect("it has a group"));
+        let two = GradeRule::Offered { partial_credit: false };
+        let three = GradeRule::Offered { partial_credit: true };
+        let theirs = GradeRule::Pattern(grade_pattern(r"score=(\d)").expect("it has a group"));
         for (verdict, said, want) in [
             (&two, "GRADE: C", Some("C")),
             (&two, "Maybe GRADE: C.\nNo.\ngrade : incorrect", Some("I")),
@@ -316,7 +316,7 @@ mod tests {
             (&two, "**GRADE:\u{200b} C**", Some("C")),
             (&two, "", None),
             (&three, "GRADE: partial", Some("P")),
-            (&Verdict::AnyGrade, "GRADE: P\nGRADE: ?", Some("P")),
+            (&GradeRule::AnyGrade, "GRADE: P\nGRADE: ?", Some("P")),
             (&theirs, "score=7", Some("7")),
             (&theirs, "score=x", None),
         ] {

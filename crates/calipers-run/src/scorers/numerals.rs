@@ -3,7 +3,7 @@
 //! What is a number here is a number to Inspect, so that numeric matches agree. Characters of scripts that nobody has written
 //! for a thousand years (cuneiform, Aegean) are left out.
 
-use crate::fold::is_space;
+use crate::text::python_text::is_space;
 use calipers_core::{decimal_digit, parse_number};
 
 /// Signs that cling to a number in a sentence. Not those that make it another one, such as `<`, `~` and `%`.

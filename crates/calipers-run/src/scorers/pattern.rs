@@ -1,16 +1,16 @@
 //! `pattern`: what a regular expression finds in the answer is the target.
 
-use super::{because, grade, no_target, noting_silence, unscored};
-use crate::fold::is_blank;
-use crate::pattern::Pattern;
-use crate::registry::{Entry, Params, argument};
+use super::{because, grade, no_target, noting_silence, unscored_outcome};
+use crate::catalog::{CatalogEntry, CatalogParams, argument};
 use crate::scorers::blocking;
-use crate::{Fault, Judged, Scope, Scorer, State};
+use crate::text::python_regex::Pattern;
+use crate::text::python_text::is_blank;
+use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult};
 use async_trait::async_trait;
 use calipers_core::{Error, Score, Target};
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "pattern",
     about: "is what the groups of a regular expression find in the answer the target? without groups: the whole match",
     params: &["pattern", "ignore_case", "match_all"],
@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry<dyn Scorer> = Entry {
     make,
 };
 
-fn make(params: &Params<'_>) -> Result<Arc<dyn Scorer>, Error> {
+fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Scorer>, Error> {
     let text = params.needed_text("pattern")?;
     let ignore_case = params.flag("ignore_case", true)?;
     let pattern = Pattern::new(&text, ignore_case).map_err(|error| {
@@ -43,7 +43,7 @@ impl Scorer for ByPattern {
         ENTRY.name
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         if state.target.0.is_empty() {
             return Ok(no_target());
         }
@@ -51,7 +51,7 @@ impl Scorer for ByPattern {
         let found = match blocking(|| self.pattern.search(completion)) {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(not_found(state)),
-            Err(why) => return Ok(unscored(why, completion, completion).into()),
+            Err(why) => return Ok(unscored_outcome(why, completion, completion).into()),
         };
         let mut groups: Vec<Option<&str>> = found.iter().skip(1).map(|group| Some(group?.as_str())).collect();
         if groups.is_empty() {
@@ -62,14 +62,14 @@ impl Scorer for ByPattern {
 }
 
 /// The score of an answer in which the form that was asked for is not found.
-pub(super) fn not_found(state: &State) -> Judged {
+pub(super) fn not_found(state: &AttemptState) -> ScorerResult {
     let completion = state.completion();
     let score = Score::new("I").explanation(format!("Scoring pattern not matched in output: {completion}"));
     because(score, if is_blank(completion) { "no_response" } else { "invalid_response_format" }).into()
 }
 
 /// The score of the groups that were found.
-pub(super) fn judge(state: &State, groups: &[Option<&str>], ignore_case: bool, match_all: bool) -> Judged {
+pub(super) fn judge(state: &AttemptState, groups: &[Option<&str>], ignore_case: bool, match_all: bool) -> ScorerResult {
     let is_target = |group: &str| is_among(group, &state.target, ignore_case);
     let present: Vec<&str> = groups.iter().flatten().copied().collect();
     let found: Option<String> = if match_all {

@@ -1,18 +1,18 @@
 //! `command`: an agent in any language answers.
 
-use crate::command::{PARAMS, Program};
-use crate::json::{
+use crate::catalog::CatalogEntry;
+use crate::child_program::{PARAMS, Program};
+use crate::message_json::{
     attempt_to_json, count_at, kind, message_from_json, number_at, text_at, tool_calls_from_json, usage_from_json,
 };
-use crate::registry::Entry;
-use crate::{Fault, Scope, Solver, State};
+use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
 use async_trait::async_trait;
 use calipers_core::{Message, ModelOutput, Role, StopReason, Usage, Value};
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) const ENTRY: Entry<dyn Solver> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "command",
     about: "runs a program that is told the sample as JSON and answers with text, or with JSON that has `output`",
     params: PARAMS,
@@ -33,15 +33,16 @@ impl Solver for Agent {
         false
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         let told = attempt_to_json(state).to_string();
         let ran = self.0.run(told.as_bytes()).await?;
         let said = String::from_utf8_lossy(&ran.stdout);
-        let fault = |why: String| Fault::new(format!("`{}` answered what cannot be used: {why}", self.0.shown()));
-        match structured(&said) {
+        let fault =
+            |why: String| AttemptFault::new(format!("`{}` answered what cannot be used: {why}", self.0.display_name()));
+        match parse_structured(&said) {
             Some(json) => {
                 if let Some(error) = text_at(&json, "error").map_err(fault)?.filter(|error| !error.is_empty()) {
-                    return Err(Fault::new(format!("`{}` reports: {error}", self.0.shown())));
+                    return Err(AttemptFault::new(format!("`{}` reports: {error}", self.0.display_name())));
                 }
                 take(state, &json, ran.time).map_err(fault)?;
                 match state.output.as_ref().and_then(|output| Some((&output.model, output.usage?))) {
@@ -58,12 +59,12 @@ impl Solver for Agent {
 }
 
 /// The answer of an agent that speaks our language. Any other JSON is the text of an answer, since agents may be asked for JSON.
-fn structured(said: &str) -> Option<Json> {
+fn parse_structured(said: &str) -> Option<Json> {
     let json: Json = serde_json::from_str(said).ok()?;
     ["output", "messages", "error"].iter().any(|key| json.get(key).is_some()).then_some(json)
 }
 
-fn take(state: &mut State, json: &Json, ran: Duration) -> Result<(), String> {
+fn take(state: &mut AttemptState, json: &Json, ran: Duration) -> Result<(), String> {
     let messages = messages(json)?;
     let last_said = || messages.iter().rev().flatten().find(|message| message.role == Role::Assistant);
     let text: Arc<str> = match json.get("output") {
@@ -107,7 +108,7 @@ fn usage(json: &Json) -> Result<Option<Usage>, String> {
 }
 
 /// What the agent measured itself: it knows its tokens and its money, and how much of the time was its own.
-fn measure(state: &mut State, json: &Json, usage: Option<&Usage>) -> Result<(), String> {
+fn measure(state: &mut AttemptState, json: &Json, usage: Option<&Usage>) -> Result<(), String> {
     if let Some(latency) = number_at(json, "latency_ms")? {
         set(&mut state.fields, "latency_ms", latency.into());
     }
@@ -128,7 +129,7 @@ fn set(entries: &mut Vec<(Arc<str>, Value)>, name: &str, value: Value) {
 }
 
 /// Adds what was said to the conversation. An agent may repeat the conversation that it was given, or tell only what is new.
-fn answer(state: &mut State, mut output: ModelOutput, ran: Duration, messages: Option<Vec<Message>>) {
+fn answer(state: &mut AttemptState, mut output: ModelOutput, ran: Duration, messages: Option<Vec<Message>>) {
     output.time_s = Some(ran.as_secs_f64());
     let messages = messages.unwrap_or_default();
     let same = |(one, other): (&Message, &Message)| one.role == other.role && one.content == other.content;

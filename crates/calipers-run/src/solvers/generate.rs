@@ -1,13 +1,13 @@
 //! `generate`: the model answers.
 
 use super::ask;
-use crate::registry::{Entry, Params};
-use crate::{Fault, Scope, Solver, State};
+use crate::catalog::{CatalogEntry, CatalogParams};
+use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig};
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Solver> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "generate",
     about: "asks the model and adds its answer to the conversation",
     params: &["temperature", "top_p", "max_tokens", "stop_seqs", "seed", "reasoning_effort"],
@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry<dyn Solver> = Entry {
     make,
 };
 
-fn make(params: &Params<'_>) -> Result<Arc<dyn Solver>, Error> {
+fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Solver>, Error> {
     let stop = params.texts("stop_seqs")?.unwrap_or_default();
     Ok(Arc::new(Generate {
         config: GenerateConfig {
@@ -49,7 +49,7 @@ impl Solver for Generate {
         ENTRY.name
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         ask(state, scope, &self.config).await
     }
 }

@@ -1,14 +1,14 @@
 //! `system_message`, `user_message` and `assistant_message`: something is said before the model answers.
 
-use super::known;
-use crate::registry::{Entry, Params};
-use crate::template::fill;
-use crate::{Fault, Scope, Solver, State};
+use super::look_up;
+use crate::catalog::{CatalogEntry, CatalogParams};
+use crate::text::template::fill;
+use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
 use async_trait::async_trait;
 use calipers_core::{Error, Message, Role, Value};
 use std::sync::Arc;
 
-pub(super) const SYSTEM: Entry<dyn Solver> = Entry {
+pub(super) const SYSTEM: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "system_message",
     about: "adds a system message after those that there are; {names} come from its parameters and the sample's metadata",
     params: &["template"],
@@ -17,21 +17,21 @@ pub(super) const SYSTEM: Entry<dyn Solver> = Entry {
     make: |params| make(params, Role::System),
 };
 
-pub(super) const USER: Entry<dyn Solver> = Entry {
+pub(super) const USER: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "user_message",
     about: "adds a message of the user at the end; {names} come from its parameters and the sample's metadata",
     make: |params| make(params, Role::User),
     ..SYSTEM
 };
 
-pub(super) const ASSISTANT: Entry<dyn Solver> = Entry {
+pub(super) const ASSISTANT: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "assistant_message",
     about: "adds a message of the assistant at the end; {names} come from its parameters and the sample's metadata",
     make: |params| make(params, Role::Assistant),
     ..SYSTEM
 };
 
-fn make(params: &Params<'_>, role: Role) -> Result<Arc<dyn Solver>, Error> {
+fn make(params: &CatalogParams<'_>, role: Role) -> Result<Arc<dyn Solver>, Error> {
     Ok(Arc::new(Say { role, template: params.needed_text("template")?, params: params.all_but("template") }))
 }
 
@@ -55,8 +55,8 @@ impl Solver for Say {
         false
     }
 
-    async fn solve(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
-        let text = fill(&self.template, |name| known(&self.params, state, name));
+    async fn solve(&self, state: &mut AttemptState, _: &AttemptScope) -> Result<(), AttemptFault> {
+        let text = fill(&self.template, |name| look_up(&self.params, state, name));
         let after_rules = |message: &Message| message.role == Role::System;
         let place = match self.role {
             Role::System => state.messages.iter().rposition(after_rules).map_or(0, |last| last + 1),

@@ -9,14 +9,14 @@ mod self_critique;
 
 pub use generate::{Generate, generate};
 
-use crate::registry::Entry;
-use crate::{Fault, Scope, Solver, State};
+use crate::catalog::CatalogEntry;
+use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
 use calipers_core::{GenerateConfig, Message, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// All of them.
-pub(crate) static ALL: &[Entry<dyn Solver>] = &[
+pub(crate) static ALL: &[CatalogEntry<dyn Solver>] = &[
     generate::ENTRY,
     messages::SYSTEM,
     messages::USER,
@@ -29,7 +29,7 @@ pub(crate) static ALL: &[Entry<dyn Solver>] = &[
 ];
 
 /// Asks the model of the task and adds its answer to the conversation.
-async fn ask(state: &mut State, scope: &Scope, config: &GenerateConfig) -> Result<(), Fault> {
+async fn ask(state: &mut AttemptState, scope: &AttemptScope, config: &GenerateConfig) -> Result<(), AttemptFault> {
     let output = scope.generate(&state.messages, config).await?;
     state.messages.push(output.message.clone());
     state.output = Some(output);
@@ -37,12 +37,12 @@ async fn ask(state: &mut State, scope: &Scope, config: &GenerateConfig) -> Resul
 }
 
 /// The question, for solvers that reword it.
-fn question(state: &mut State) -> Result<&mut Message, Fault> {
-    state.user_prompt().ok_or_else(|| Fault::new("the conversation has no message of a user to reword"))
+fn question(state: &mut AttemptState) -> Result<&mut Message, AttemptFault> {
+    state.user_prompt().ok_or_else(|| AttemptFault::new("the conversation has no message of a user to reword"))
 }
 
 /// What a template may name: parameters, then what solvers left, then the facts about the sample.
-fn known<'a>(params: &'a [(Arc<str>, Value)], state: &'a State, name: &str) -> Option<Cow<'a, Value>> {
+fn look_up<'a>(params: &'a [(Arc<str>, Value)], state: &'a AttemptState, name: &str) -> Option<Cow<'a, Value>> {
     let among =
         |entries: &'a [(Arc<str>, Value)]| entries.iter().find(|(key, _)| **key == *name).map(|(_, value)| value);
     among(params).or_else(|| among(&state.store)).or_else(|| state.metadata.get(name)).map(Cow::Borrowed)

@@ -1,11 +1,11 @@
 //! `multiple_choice`: the model picks among lettered answers.
 
 use super::{ask, question};
-use crate::letters::{letter, listed, place, unshuffled};
-use crate::pattern::{last_group, ours};
-use crate::registry::{Entry, Params, argument};
-use crate::template::fill;
-use crate::{Choice, Fault, Scope, Solver, State};
+use crate::catalog::{CatalogEntry, CatalogParams, argument};
+use crate::text::choice_letters::{letter, list_choices, original_order, place};
+use crate::text::python_regex::{last_group, ours};
+use crate::text::template::fill;
+use crate::{AttemptFault, AttemptScope, AttemptState, Choice, Solver};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, SampleId, Value};
 use regex::{Captures, Regex};
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-pub(super) const ENTRY: Entry<dyn Solver> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "multiple_choice",
     about: "shows the choices with letters, asks the model, and marks what it chose; scored by `choice`",
     params: &["template", "cot", "multiple_correct", "max_tokens", "shuffle"],
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry<dyn Solver> = Entry {
     make,
 };
 
-fn make(params: &Params<'_>) -> Result<Arc<dyn Solver>, Error> {
+fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Solver>, Error> {
     let multiple_correct = params.flag("multiple_correct", false)?;
     let template = match params.text("template")? {
         Some(template) if template.contains("{question}") && template.contains("{choices}") => template,
@@ -80,9 +80,9 @@ impl Solver for MultipleChoice {
         ENTRY.name
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         if state.choices.is_empty() {
-            return Err(Fault::new("`multiple_choice` needs samples with choices, and this one has none"));
+            return Err(AttemptFault::new("`multiple_choice` needs samples with choices, and this one has none"));
         }
         if let Some(shuffle) = self.shuffle {
             let seed = shuffle.of_attempt(scope.seed(), &state.id, state.epoch);
@@ -92,7 +92,7 @@ impl Solver for MultipleChoice {
         let prompt = self.prompt(&asked, &state.choices.iter().collect::<Vec<_>>());
         question(state)?.content = prompt.into();
         ask(state, scope, &self.config).await?;
-        let chosen = chosen(state.completion(), state.choices.len(), self.multiple_correct);
+        let chosen = find_choices(state.completion(), state.choices.len(), self.multiple_correct);
         if chosen.is_empty() {
             return Ok(());
         }
@@ -109,7 +109,7 @@ impl MultipleChoice {
         fill(&self.template, |name| {
             let text = match name {
                 "question" => asked.to_owned(),
-                "choices" => listed(choices.iter().copied()),
+                "choices" => list_choices(choices.iter().copied()),
                 "letters" => letters.join(","),
                 _ => return None,
             };
@@ -119,8 +119,8 @@ impl MultipleChoice {
 
     /// Rewrites the conversation as if nothing had been shuffled, so that its letters are those of the dataset and its target.
     /// The choices stay in the order that was shown; the scorer says so.
-    fn tell_unshuffled(&self, state: &mut State, asked: &str) -> Result<(), Fault> {
-        let ordered = unshuffled(&state.choices);
+    fn tell_unshuffled(&self, state: &mut AttemptState, asked: &str) -> Result<(), AttemptFault> {
+        let ordered = original_order(&state.choices);
         let prompt = self.prompt(asked, &ordered);
         let picked = ordered.iter().filter(|choice| choice.correct == Some(true));
         let mut letters: Vec<String> = picked.map(|choice| letter(choice.original)).collect();
@@ -138,7 +138,7 @@ impl MultipleChoice {
 }
 
 /// The places of the answers that a model chose; none where it did not say so in a form that we know.
-fn chosen(completion: &str, choices: usize, several: bool) -> BTreeSet<usize> {
+fn find_choices(completion: &str, choices: usize, several: bool) -> BTreeSet<usize> {
     let Some(letters) = answer_letters(completion) else { return BTreeSet::new() };
     let places = |words: Vec<String>| -> Option<BTreeSet<usize>> {
         let known = |word: &String| place(word).filter(|at| *at < choices && letter(*at) == *word);
@@ -227,7 +227,7 @@ mod tests {
             ("ANSWER: 1", false, vec![]),
             ("ANSWER:", false, vec![]),
         ] {
-            assert_eq!(chosen(completion, 4, several).into_iter().collect::<Vec<_>>(), want, "{completion}");
+            assert_eq!(find_choices(completion, 4, several).into_iter().collect::<Vec<_>>(), want, "{completion}");
         }
     }
 

@@ -1,15 +1,15 @@
 //! `prompt_template` and `chain_of_thought`: the question in other words.
 
-use super::{known, question};
-use crate::registry::{Entry, Params};
-use crate::template::fill;
-use crate::{Fault, Scope, Solver, State};
+use super::{look_up, question};
+use crate::catalog::{CatalogEntry, CatalogParams};
+use crate::text::template::fill;
+use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
 use async_trait::async_trait;
 use calipers_core::{Error, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(super) const PROMPT_TEMPLATE: Entry<dyn Solver> = Entry {
+pub(super) const PROMPT_TEMPLATE: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "prompt_template",
     about: "puts the question into a template as {prompt}; other {names} come from its parameters and the sample's metadata",
     params: &["template"],
@@ -21,7 +21,7 @@ pub(super) const PROMPT_TEMPLATE: Entry<dyn Solver> = Entry {
     },
 };
 
-pub(super) const CHAIN_OF_THOUGHT: Entry<dyn Solver> = Entry {
+pub(super) const CHAIN_OF_THOUGHT: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "chain_of_thought",
     about: "asks the model to reason first and to end with a line `ANSWER: …`; a template of your own has {prompt}",
     params: &["template"],
@@ -36,7 +36,7 @@ Think it through step by step before you answer. Then give the answer on a line 
 \"ANSWER: $ANSWER\" (without the quotes), where $ANSWER is your answer to the question.
 ";
 
-fn chain_of_thought(params: &Params<'_>) -> Result<Arc<dyn Solver>, Error> {
+fn chain_of_thought(params: &CatalogParams<'_>) -> Result<Arc<dyn Solver>, Error> {
     let template = params.text("template")?.unwrap_or_else(|| STEP_BY_STEP.into());
     Ok(Arc::new(Reword { name: "chain_of_thought", template, params: Vec::new(), knows_sample: false }))
 }
@@ -59,13 +59,13 @@ impl Solver for Reword {
         false
     }
 
-    async fn solve(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, _: &AttemptScope) -> Result<(), AttemptFault> {
         let prompt = question(state)?.content.clone();
         let text = fill(&self.template, |name| match name {
             "prompt" if self.params.iter().all(|(key, _)| &**key != name) => {
                 Some(Cow::Owned(Value::Text(prompt.clone())))
             }
-            _ if self.knows_sample => known(&self.params, state, name),
+            _ if self.knows_sample => look_up(&self.params, state, name),
             _ => None,
         });
         question(state)?.content = text.into();

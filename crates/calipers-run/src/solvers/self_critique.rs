@@ -1,14 +1,14 @@
 //! `self_critique`: a model finds fault with an answer, and the model of the task answers again.
 
-use super::{ask, known};
-use crate::registry::{Entry, Params};
-use crate::template::fill;
-use crate::{Fault, Scope, Solver, State};
+use super::{ask, look_up};
+use crate::catalog::{CatalogEntry, CatalogParams};
+use crate::text::template::fill;
+use crate::{AttemptFault, AttemptScope, AttemptState, Solver};
 use async_trait::async_trait;
 use calipers_core::{Error, GenerateConfig, Message, Value};
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn Solver> = Entry {
+pub(super) const ENTRY: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "self_critique",
     about: "has the answer criticised, by the same model or another, and asks for a better one",
     params: &["critique_template", "completion_template", "model"],
@@ -48,7 +48,7 @@ If the first answer is right as it stands, repeat it exactly. Give the answer on
 \"ANSWER: $ANSWER\" (without the quotes), where $ANSWER is the answer to the question.
 ";
 
-fn make(params: &Params<'_>) -> Result<Arc<dyn Solver>, Error> {
+fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Solver>, Error> {
     Ok(Arc::new(SelfCritique {
         critique: params.text("critique_template")?.unwrap_or_else(|| CRITIQUE.into()),
         completion: params.text("completion_template")?.unwrap_or_else(|| COMPLETION.into()),
@@ -68,19 +68,19 @@ impl Solver for SelfCritique {
         ENTRY.name
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         let mut names: Vec<(Arc<str>, Value)> = vec![
             ("question".into(), state.sample.input.text().into()),
             ("completion".into(), state.completion().into()),
         ];
-        let asked = [Message::user(fill(&self.critique, |name| known(&names, state, name)))];
+        let asked = [Message::user(fill(&self.critique, |name| look_up(&names, state, name)))];
         let config = GenerateConfig::default();
         let critique = match &self.model {
             Some(model) => scope.generate_as(model, &asked, &config).await?,
             None => scope.generate(&asked, &config).await?,
         };
         names.push(("critique".into(), critique.completion().into()));
-        let again = fill(&self.completion, |name| known(&names, state, name));
+        let again = fill(&self.completion, |name| look_up(&names, state, name));
         state.messages.push(Message::user(again));
         ask(state, scope, &config).await
     }

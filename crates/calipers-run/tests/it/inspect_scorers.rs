@@ -2,7 +2,7 @@
 
 use crate::scripted::{Scripted, answered, none, score, solve, state};
 use calipers_core::{Outcome, Sample, Score, Value};
-use calipers_run::{Fault, Judged, value_to_json};
+use calipers_run::{AttemptFault, ScorerResult, value_to_json};
 use serde_json::{Value as Json, json};
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -14,7 +14,7 @@ fn sample(target: &Json) -> Sample {
     targets.iter().fold(Sample::new("question"), |sample, target| sample.target(target.as_str().unwrap()))
 }
 
-fn scored(judged: Result<Judged, Fault>) -> Result<Score, String> {
+fn scored(judged: Result<ScorerResult, AttemptFault>) -> Result<Score, String> {
     match judged.map_err(|fault| fault.to_string())?.outcome {
         Outcome::Scored(score) => Ok(score),
         unscored => panic!("{unscored:?}"),
@@ -23,7 +23,7 @@ fn scored(judged: Result<Judged, Fault>) -> Result<Score, String> {
 
 #[test]
 fn scorers_agree_with_inspect() {
-    crate::inspect::check("scorer", |vector| {
+    calipers_testing::inspect::check("scorer", |vector| {
         let state = answered(sample(&vector.input["target"]), vector.input["completion"].as_str().unwrap());
         let judged = run(score(&vector.name, vector.params.clone().into(), &state, &Scripted::new(&[])));
         let score = scored(judged)?;
@@ -33,7 +33,7 @@ fn scorers_agree_with_inspect() {
 
 #[test]
 fn choices_agree_with_inspect() {
-    crate::inspect::check("choice", |vector| {
+    calipers_testing::inspect::check("choice", |vector| {
         let texts = (1..=vector.params["n_choices"].as_u64().unwrap()).map(|n| format!("choice {n}"));
         let mut state = state(sample(&vector.input["target"]).choices(texts));
         let model = Scripted::new(&[vector.input["completion"].as_str().unwrap()]);

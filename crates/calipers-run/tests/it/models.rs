@@ -1,9 +1,9 @@
 //! Models by name: the mock, replayed outputs, and providers behind a server that misbehaves.
 
-use crate::server::{Reply, Server};
 use calipers_core::{GenerateConfig, Message, ModelOutput, Role, SampleId, StopReason, ToolCall, Usage, Value};
-use calipers_run::models::{MockModel, MockOutputs, Price, ProviderOptions, Replay, resolve};
+use calipers_run::providers::{MockModel, MockOutputs, Price, ProviderOptions, Replay, resolve};
 use calipers_run::{Model, ModelError, ModelFault, Request};
+use calipers_testing::server::{Reply, Server};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ async fn openai_is_asked_in_its_format_and_understood() {
     assert_eq!(output.usage, Some(want));
     assert!(output.time_s.is_some_and(|time| time > 0.0 && time < 20.0));
 
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert!(seen.head.starts_with("POST /chat/completions HTTP/1.1"), "{}", seen.head);
     assert!(seen.head.to_ascii_lowercase().contains(&format!("authorization: bearer {KEY}")));
     let want = json!({
@@ -137,7 +137,7 @@ async fn anthropic_is_asked_in_its_format_and_understood() {
     let want = Usage { cache_read_tokens: Some(8), cache_write_tokens: Some(2), ..Usage::new(20, 7) };
     assert_eq!(output.usage, Some(want));
 
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert!(seen.head.starts_with("POST /v1/messages HTTP/1.1"), "{}", seen.head);
     assert!(seen.head.contains(&format!("x-api-key: {KEY}")) && seen.head.contains("anthropic-version: 2023-06-01"));
     let text = |text: &str| json!({"type": "text", "text": text});
@@ -183,7 +183,7 @@ async fn google_is_asked_in_its_format_and_understood() {
     let want = Usage { cache_read_tokens: Some(8), reasoning_tokens: Some(3), ..Usage::new(20, 7) };
     assert_eq!(output.usage, Some(want));
 
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert!(seen.head.starts_with("POST /v1beta/models/gemini-test:generateContent HTTP/1.1"), "{}", seen.head);
     assert!(seen.head.contains(&format!("x-goog-api-key: {KEY}")));
     let want = json!({
@@ -203,7 +203,7 @@ async fn ollama_is_asked_without_a_key() {
     let server = Server::start([Reply::json(200, openai_answer())]).await;
     let output = model("ollama/llama3:8b-low", &at(&server)).generate(&question()).await.expect("an answer");
     assert_eq!(output.completion(), " An answer.\n");
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert!(seen.head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{}", seen.head);
     assert!(!seen.head.to_ascii_lowercase().contains("authorization"));
     assert_eq!(seen.json()["model"], "llama3:8b-low");
@@ -221,7 +221,7 @@ async fn effort_is_said_as_each_provider_wants_to_hear_it() {
         asked.config.reasoning_effort = Some("high".into());
         asked.config.max_tokens = Some(20_000);
         model(name, &at(&server)).generate(&asked).await.expect("an answer");
-        let body = server.seen()[0].json();
+        let body = server.requests()[0].json();
         assert_eq!(body.pointer(place), Some(&want), "{name}: {body}");
         let tokens = if name == "openai/o3" { "max_completion_tokens" } else { "max_tokens" };
         assert_eq!(body[tokens], 20_000, "{name}");
@@ -454,7 +454,7 @@ async fn a_redirect_is_not_followed_with_the_key() {
             let want = format!("the server redirects ({status}) to `{}`", elsewhere.url);
             assert!(error.message.starts_with(&want), "{error}");
         }
-        assert!(elsewhere.seen().is_empty());
+        assert!(elsewhere.requests().is_empty());
     }
 }
 

@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use calipers_core::{GenerateConfig, Message, ModelOutput, Sample, SampleId, Score, Transcript, Usage, Value};
 use calipers_run::{
-    Cache, ChannelOptions, EarlyStop, Ended, FailOnError, Fault, Job, Judged, Limits, Model, ModelError, ModelFault,
-    Models, Options, Request, Scope, Scorer, Solver, State, Status, Stop, Stopping, Task, TaskBuilder, Watch, run,
+    AnswerCache, AttemptFault, AttemptLimits, AttemptScope, AttemptState, ChannelOptions, FailOnError, Job, Model,
+    ModelChannels, ModelError, ModelFault, Request, RunObserver, RunOptions, RunStatus, RunSummary, Scorer,
+    ScorerResult, SkippedAttempt, Solver, StopRequest, StoppingRule, Task, TaskBuilder, run,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,7 +98,7 @@ impl Scorer for Echoed {
         "echoed"
     }
 
-    async fn score(&self, state: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         let right = state.completion() == format!("{}?", state.sample.input.text());
         Ok(Score::new(right).into())
     }
@@ -112,14 +113,14 @@ impl<F: AsyncStep> Solver for Step<F> {
         "step"
     }
 
-    async fn solve(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         self.0.step(state, scope).await
     }
 }
 
 #[async_trait]
 trait AsyncStep: Send + Sync {
-    async fn step(&self, state: &mut State, scope: &Scope) -> Result<(), Fault>;
+    async fn step(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault>;
 }
 
 /// Asks the model again and again.
@@ -127,7 +128,7 @@ struct AskForEver;
 
 #[async_trait]
 impl AsyncStep for AskForEver {
-    async fn step(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn step(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         loop {
             let output = scope.generate(&state.messages, &GenerateConfig::default()).await?;
             state.messages.push(output.message.clone());
@@ -141,7 +142,7 @@ struct PanicOn(&'static str);
 
 #[async_trait]
 impl AsyncStep for PanicOn {
-    async fn step(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+    async fn step(&self, state: &mut AttemptState, _: &AttemptScope) -> Result<(), AttemptFault> {
         assert!(state.id != SampleId::from(self.0), "not this one");
         state.output = Some(ModelOutput::new("none", format!("{}?", state.sample.input.text())));
         Ok(())
@@ -156,8 +157,8 @@ fn task() -> TaskBuilder {
     Task::builder("test").scorer(Echoed)
 }
 
-fn models(model: Arc<dyn Model>, options: ChannelOptions) -> Arc<Models> {
-    Arc::new(Models::new(Arc::new(|_| Err("no such model".into())), options).with(model))
+fn models(model: Arc<dyn Model>, options: ChannelOptions) -> Arc<ModelChannels> {
+    Arc::new(ModelChannels::new(Arc::new(|_| Err("no such model".into())), options).with(model))
 }
 
 fn job(task: TaskBuilder, count: usize, model: Arc<dyn Model>) -> Job {
@@ -165,7 +166,7 @@ fn job(task: TaskBuilder, count: usize, model: Arc<dyn Model>) -> Job {
 }
 
 /// Runs a job and takes its transcripts as they come.
-async fn go(job: Job) -> (Ended, Vec<Transcript>) {
+async fn go(job: Job) -> (RunSummary, Vec<Transcript>) {
     let (sender, mut receiver) = mpsc::channel(4);
     let taking = tokio::spawn(async move {
         let mut taken = Vec::new();
@@ -202,9 +203,10 @@ async fn answers_do_not_depend_on_what_runs_beside_them_nor_on_the_order() {
     for (at_once, shuffle) in [(1, false), (3, false), (64, false), (7, true)] {
         let model = Arc::new(Scripted::new(|request, _| Ok(echo(request))));
         let mut job = job(task().solver(Step(Seeded)), 40, model);
-        job.options = Options { epochs: 3, seed: 9, shuffle, attempts_at_once: Some(at_once), ..Options::default() };
+        job.options =
+            RunOptions { epochs: 3, seed: 9, shuffle, attempts_at_once: Some(at_once), ..RunOptions::default() };
         let (ended, transcripts) = go(job).await;
-        assert_eq!((ended.status, ended.finished, ended.errored), (Status::Success, 120, 0));
+        assert_eq!((ended.status, ended.finished, ended.errored), (RunStatus::Success, 120, 0));
         runs.push(timeless(transcripts));
     }
     assert_eq!(runs[0].len(), 120);
@@ -218,7 +220,7 @@ struct Seeded;
 
 #[async_trait]
 impl AsyncStep for Seeded {
-    async fn step(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn step(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         tokio::task::yield_now().await;
         state.messages.push(Message::user(scope.seed().to_string()));
         state.output = Some(scope.generate(&state.messages, &GenerateConfig::default()).await?);
@@ -254,11 +256,11 @@ async fn a_resumed_run_makes_only_what_is_missing() {
         let mut job = job(task(), 5, model.clone());
         let done: HashSet<(SampleId, u32)> =
             [("s0", 1), ("s3", 2), ("s4", 1), ("gone", 1)].map(|(id, e)| (id.into(), e)).into();
-        job.options = Options { epochs: 2, done: done.clone(), shuffle, ..Options::default() };
+        job.options = RunOptions { epochs: 2, done: done.clone(), shuffle, ..RunOptions::default() };
         let planned = Arc::new(Count::default());
         job.watch = planned.clone();
         let (ended, transcripts) = go(job).await;
-        assert_eq!((ended.status, ended.finished, ended.skipped, model.calls()), (Status::Success, 7, 3, 7));
+        assert_eq!((ended.status, ended.finished, ended.skipped, model.calls()), (RunStatus::Success, 7, 3, 7));
         assert_eq!(planned.planned.load(Ordering::SeqCst), 7);
         let missing: Vec<_> = whole.iter().filter(|t| !done.contains(&(t.id.clone(), t.epoch))).cloned().collect();
         assert_eq!(timeless(transcripts), missing);
@@ -275,25 +277,25 @@ struct Count {
     stopped: AtomicUsize,
 }
 
-impl Watch for Count {
-    fn planned(&self, attempts: u64) {
+impl RunObserver for Count {
+    fn on_plan(&self, attempts: u64) {
         self.planned.store(attempts as usize, Ordering::SeqCst);
     }
 
-    fn started(&self, _: &SampleId, _: u32) {
+    fn on_start(&self, _: &SampleId, _: u32) {
         self.started.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn retried(&self, _: &SampleId, _: u32, error: &str) {
+    fn on_retry(&self, _: &SampleId, _: u32, error: &str) {
         assert!(error.contains("it failed"), "{error}");
         self.retried.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn stopped_early(&self, _: &EarlyStop) {
+    fn on_skip(&self, _: &SkippedAttempt) {
         self.stopped.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn finished(&self, _: &Transcript) {
+    fn on_finish(&self, _: &Transcript) {
         self.finished.fetch_add(1, Ordering::SeqCst);
     }
 }
@@ -319,9 +321,9 @@ async fn as_many_attempts_may_break_as_the_task_says() {
         assert_eq!((ended.finished, ended.errored), (finished, errored), "{rule:?}");
         assert_eq!(transcripts.len() as u64, finished);
         match error {
-            None => assert_eq!((ended.status, ended.error), (Status::Success, None)),
+            None => assert_eq!((ended.status, ended.error), (RunStatus::Success, None)),
             Some(error) => {
-                assert_eq!(ended.status, Status::Error);
+                assert_eq!(ended.status, RunStatus::Error);
                 assert!(ended.error.as_ref().is_some_and(|said| said.ends_with(error)), "{:?}", ended.error);
             }
         }
@@ -393,7 +395,7 @@ struct Done;
 
 #[async_trait]
 impl AsyncStep for Done {
-    async fn step(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+    async fn step(&self, state: &mut AttemptState, _: &AttemptScope) -> Result<(), AttemptFault> {
         state.completed = true;
         Ok(())
     }
@@ -411,10 +413,10 @@ async fn a_solver_that_is_done_for_good_is_the_last() {
 async fn a_run_that_is_given_up_does_not_wait_long_for_the_rest() {
     let model = Arc::new(Slow);
     let mut job = job(task(), 20, model);
-    job.options = Options { attempts_at_once: Some(4), grace: Duration::from_secs(3), ..Options::default() };
+    job.options = RunOptions { attempts_at_once: Some(4), grace: Duration::from_secs(3), ..RunOptions::default() };
     let start = Instant::now();
     let (ended, transcripts) = go(job).await;
-    assert_eq!((ended.status, ended.errored, ended.finished, ended.cut_off), (Status::Error, 1, 2, 2));
+    assert_eq!((ended.status, ended.errored, ended.finished, ended.cut_off), (RunStatus::Error, 1, 2, 2));
     assert_eq!((transcripts.len(), start.elapsed().as_secs()), (2, 3));
 }
 
@@ -442,7 +444,7 @@ struct Stubborn;
 
 #[async_trait]
 impl AsyncStep for Stubborn {
-    async fn step(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn step(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         for _ in 0..9 {
             let _ = scope.generate(&state.messages, &GenerateConfig::default()).await;
         }
@@ -453,7 +455,7 @@ impl AsyncStep for Stubborn {
 #[tokio::test]
 async fn a_solver_that_overlooks_a_limit_does_not_get_beyond_it() {
     let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
-    let limits = Limits { tokens: Some(15), ..Limits::default() };
+    let limits = AttemptLimits { tokens: Some(15), ..AttemptLimits::default() };
     let (_, transcripts) = go(job(task().solver(Step(Stubborn)).limits(limits), 1, model.clone())).await;
     assert_eq!((model.calls(), transcripts[0].limit.as_ref().map(|limit| limit.kind)), (2, Some("token")));
 }
@@ -463,7 +465,7 @@ struct Chatty;
 
 #[async_trait]
 impl AsyncStep for Chatty {
-    async fn step(&self, state: &mut State, _: &Scope) -> Result<(), Fault> {
+    async fn step(&self, state: &mut AttemptState, _: &AttemptScope) -> Result<(), AttemptFault> {
         state.messages.push(Message::assistant("and another thing"));
         Ok(())
     }
@@ -473,7 +475,7 @@ impl AsyncStep for Chatty {
 async fn messages_count_whoever_adds_them() {
     for (messages, reached) in [(3, None), (2, Some("message"))] {
         let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
-        let limits = Limits { messages: Some(messages), ..Limits::default() };
+        let limits = AttemptLimits { messages: Some(messages), ..AttemptLimits::default() };
         let task = task().solver(Step(Chatty)).solver(Step(Chatty)).limits(limits);
         let (_, transcripts) = go(job(task, 1, model)).await;
         assert_eq!(transcripts[0].limit.as_ref().map(|limit| limit.kind), reached);
@@ -485,7 +487,7 @@ struct Agent;
 
 #[async_trait]
 impl AsyncStep for Agent {
-    async fn step(&self, state: &mut State, scope: &Scope) -> Result<(), Fault> {
+    async fn step(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         let usage = Usage { cost_usd: Some(2.0), ..Usage::new(100, 20) };
         scope.record("agent", &usage)?;
         state.fields.push(("latency_ms".into(), 7.into()));
@@ -497,7 +499,7 @@ impl AsyncStep for Agent {
 async fn what_a_program_says_that_it_took_counts_as_if_we_had_asked() {
     let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
     for (limit, reached) in [(3.0, None), (1.0, Some("cost"))] {
-        let limits = Limits { cost_usd: Some(limit), ..Limits::default() };
+        let limits = AttemptLimits { cost_usd: Some(limit), ..AttemptLimits::default() };
         let (ended, transcripts) = go(job(task().solver(Step(Agent)).limits(limits), 1, model.clone())).await;
         assert_eq!(transcripts[0].limit.as_ref().map(|limit| limit.kind), reached);
         assert_eq!(ended.usage, [("agent".into(), Usage { cost_usd: Some(2.0), ..Usage::new(100, 20) })]);
@@ -516,7 +518,7 @@ async fn calls_are_counted_for_each_model_and_attempt() {
         noted.lock().expect("nobody panics here").push((request.sample.to_string(), request.call));
         Ok(echo(request))
     }));
-    let limits = Limits { messages: Some(3), ..Limits::default() };
+    let limits = AttemptLimits { messages: Some(3), ..AttemptLimits::default() };
     let mut job = job(task().solver(Step(AskForEver)).limits(limits), 2, model);
     job.options.attempts_at_once = Some(1);
     go(job).await;
@@ -551,7 +553,7 @@ async fn what_may_pass_is_tried_again_with_longer_and_longer_waits() {
 async fn a_wait_beyond_what_is_left_is_an_error_at_once() {
     for (limit, retry_after) in [(Some(10), 30), (Some(3600), 601), (None, 601)] {
         let model = Arc::new(Scripted::new(move |_: &Request, _| Err(busy(Some(retry_after)))));
-        let limits = Limits { time: limit.map(Duration::from_secs), ..Limits::default() };
+        let limits = AttemptLimits { time: limit.map(Duration::from_secs), ..AttemptLimits::default() };
         let start = Instant::now();
         let (ended, transcripts) = go(job(task().limits(limits), 1, model.clone())).await;
         assert_eq!((ended.errored, model.calls()), (1, 1));
@@ -620,10 +622,10 @@ impl Model for Server {
 async fn what_reaches_a_limit_is_scored_as_it_stands() {
     let cases = [
         // Each call takes 10 tokens, half a dollar and 2 s, and adds a message to the first.
-        (Limits { tokens: Some(25), ..Limits::default() }, "token", 25.0, 3, 3),
-        (Limits { cost_usd: Some(1.0), ..Limits::default() }, "cost", 1.0, 3, 3),
-        (Limits { messages: Some(4), ..Limits::default() }, "message", 4.0, 3, 4),
-        (Limits { time: Some(Duration::from_secs(5)), ..Limits::default() }, "time", 5.0, 3, 3),
+        (AttemptLimits { tokens: Some(25), ..AttemptLimits::default() }, "token", 25.0, 3, 3),
+        (AttemptLimits { cost_usd: Some(1.0), ..AttemptLimits::default() }, "cost", 1.0, 3, 3),
+        (AttemptLimits { messages: Some(4), ..AttemptLimits::default() }, "message", 4.0, 3, 4),
+        (AttemptLimits { time: Some(Duration::from_secs(5)), ..AttemptLimits::default() }, "time", 5.0, 3, 3),
     ];
     for (limits, kind, limit, calls, messages) in cases {
         let mut model = Scripted::new(|request: &Request, _| Ok(echo(request)));
@@ -631,7 +633,7 @@ async fn what_reaches_a_limit_is_scored_as_it_stands() {
         let model = Arc::new(model);
         let (ended, transcripts) = go(job(task().solver(Step(AskForEver)).limits(limits), 1, model.clone())).await;
         let transcript = &transcripts[0];
-        assert_eq!((ended.status, &transcript.error), (Status::Success, &None), "{kind}");
+        assert_eq!((ended.status, &transcript.error), (RunStatus::Success, &None), "{kind}");
         let reached = transcript.limit.as_ref().expect("a limit is reached");
         assert_eq!((reached.kind, reached.limit), (kind, limit));
         assert_eq!((model.calls(), transcript.messages.len()), (calls, messages), "{kind}");
@@ -646,8 +648,8 @@ async fn what_reaches_a_limit_is_scored_as_it_stands() {
 async fn a_limit_that_cannot_be_kept_is_an_error() {
     let silent = |_: &Request, _| Ok(ModelOutput::new("model", "yes"));
     for (limits, kind) in [
-        (Limits { tokens: Some(25), ..Limits::default() }, "token"),
-        (Limits { cost_usd: Some(1.0), ..Limits::default() }, "cost"),
+        (AttemptLimits { tokens: Some(25), ..AttemptLimits::default() }, "token"),
+        (AttemptLimits { cost_usd: Some(1.0), ..AttemptLimits::default() }, "cost"),
     ] {
         let (_, transcripts) = go(job(task().limits(limits), 1, Arc::new(Scripted::new(silent)))).await;
         let error = transcripts[0].error.as_deref().unwrap();
@@ -664,14 +666,14 @@ impl Scorer for Hangs {
         "hangs"
     }
 
-    async fn score(&self, _: &State, _: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, _: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         std::future::pending().await
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn scoring_has_half_of_the_time_and_then_it_is_an_error() {
-    let limits = Limits { time: Some(Duration::from_secs(10)), ..Limits::default() };
+    let limits = AttemptLimits { time: Some(Duration::from_secs(10)), ..AttemptLimits::default() };
     let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
     let start = Instant::now();
     let (_, transcripts) = go(job(task().scorer(Hangs).limits(limits), 1, model)).await;
@@ -685,7 +687,7 @@ async fn a_panic_breaks_one_attempt_and_nothing_else() {
     let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
     let (ended, transcripts) =
         go(job(task().solver(Step(PanicOn("s1"))).fail_on_error(FailOnError::Never), 4, model)).await;
-    assert_eq!((ended.status, ended.finished, ended.errored), (Status::Success, 4, 1));
+    assert_eq!((ended.status, ended.finished, ended.errored), (RunStatus::Success, 4, 1));
     let broken = transcripts.iter().find(|t| t.error.is_some()).expect("one broke");
     assert_eq!(broken.id, "s1".into());
     assert!(broken.error.as_deref().unwrap().ends_with("panicked: not this one"), "{:?}", broken.error);
@@ -699,8 +701,9 @@ async fn asking_once_lets_attempts_finish_and_asking_twice_does_not() {
         let mut model = Scripted::new(|request: &Request, _| Ok(echo(request)));
         model.takes = Duration::from_secs(10);
         let mut job = job(task(), 20, Arc::new(model));
-        job.options = Options { attempts_at_once: Some(4), grace: Duration::from_secs(grace), ..Options::default() };
-        let stop = Stop::new();
+        job.options =
+            RunOptions { attempts_at_once: Some(4), grace: Duration::from_secs(grace), ..RunOptions::default() };
+        let stop = StopRequest::new();
         job.stop = stop.clone();
         tokio::spawn(async move {
             sleep(Duration::from_secs(1)).await;
@@ -708,7 +711,7 @@ async fn asking_once_lets_attempts_finish_and_asking_twice_does_not() {
         });
         let start = Instant::now();
         let (ended, transcripts) = go(job).await;
-        assert_eq!((ended.status, ended.error), (Status::Cancelled, None));
+        assert_eq!((ended.status, ended.error), (RunStatus::Cancelled, None));
         assert_eq!((ended.finished, ended.cut_off, transcripts.len() as u64), (finished, cut_off, finished));
         assert_eq!(start.elapsed().as_secs(), seconds);
     }
@@ -720,13 +723,13 @@ async fn stopping_when_all_is_under_way_is_no_loss() {
     model.takes = Duration::from_secs(10);
     let mut job = job(task(), 4, Arc::new(model));
     job.options.attempts_at_once = Some(4);
-    let stop = Stop::new();
+    let stop = StopRequest::new();
     job.stop = stop.clone();
     tokio::spawn(async move {
         sleep(Duration::from_secs(1)).await;
         stop.request();
     });
-    assert_eq!(go(job).await.0.status, Status::Success);
+    assert_eq!(go(job).await.0.status, RunStatus::Success);
 }
 
 #[tokio::test(start_paused = true)]
@@ -743,7 +746,7 @@ async fn a_run_whose_transcripts_nobody_takes_ends() {
     });
     let start = Instant::now();
     let ended = run(job, sender).await.expect("the run begins");
-    assert_eq!((ended.status, model.calls(), start.elapsed().as_secs()), (Status::Error, 2, 5));
+    assert_eq!((ended.status, model.calls(), start.elapsed().as_secs()), (RunStatus::Error, 2, 5));
     assert_eq!(ended.error.as_deref(), Some("nobody takes the transcripts any longer"));
 }
 
@@ -764,7 +767,7 @@ async fn a_slow_reader_holds_new_attempts_back() {
         assert!(model.calls() <= taken + 4 + 1 + 8, "{} calls when {taken} were taken", model.calls());
     }
     assert_eq!((taken, model.most.load(Ordering::SeqCst)), (1000, 8));
-    assert_eq!(running.await.expect("no panic").expect("the run begins").status, Status::Success);
+    assert_eq!(running.await.expect("no panic").expect("the run begins").status, RunStatus::Success);
 }
 
 #[tokio::test(start_paused = true)]
@@ -772,7 +775,7 @@ async fn what_had_finished_when_a_run_is_ended_still_leaves() {
     let mut model = Scripted::new(|request: &Request, _| Ok(echo(request)));
     model.takes = Duration::from_millis(1);
     let mut job = job(task(), 1000, Arc::new(model));
-    job.options = Options { attempts_at_once: Some(8), grace: Duration::from_millis(10), ..Options::default() };
+    job.options = RunOptions { attempts_at_once: Some(8), grace: Duration::from_millis(10), ..RunOptions::default() };
     let stop = job.stop.clone();
     let (sender, mut receiver) = mpsc::channel(1);
     let running = tokio::spawn(run(job, sender));
@@ -785,7 +788,7 @@ async fn what_had_finished_when_a_run_is_ended_still_leaves() {
         sleep(Duration::from_millis(100)).await;
     }
     let ended = running.await.expect("no panic").expect("the run begins");
-    assert_eq!((ended.status, ended.finished, ended.cut_off), (Status::Cancelled, taken, 0));
+    assert_eq!((ended.status, ended.finished, ended.cut_off), (RunStatus::Cancelled, taken, 0));
     assert!((10..=20).contains(&taken), "{taken} were taken");
 }
 
@@ -797,7 +800,7 @@ async fn a_scope_can_be_had_without_a_run() {
         Arc::new(model)
     };
     let (own, grader) = (named(NAME), named("test/grader"));
-    let scope = Scope::alone(own.clone()).role("grader", grader.clone());
+    let scope = AttemptScope::alone(own.clone()).role("grader", grader.clone());
     let (asked, config) = ([Message::user("a")], GenerateConfig::default());
     assert_eq!(scope.generate(&asked, &config).await.expect("an answer").completion(), "a?");
     for model in ["grader", "judge", NAME] {
@@ -810,7 +813,7 @@ async fn a_scope_can_be_had_without_a_run() {
 #[derive(Default)]
 struct Memory(Mutex<HashMap<String, ModelOutput>>);
 
-impl Cache for Memory {
+impl AnswerCache for Memory {
     fn get(&self, key: &str) -> Option<ModelOutput> {
         self.0.lock().expect("nobody panics here").get(key).cloned()
     }
@@ -837,7 +840,7 @@ async fn answers_from_the_cache_are_the_same_and_not_paid_for_again() {
         let options = ChannelOptions { cache: Some(cache.clone()), ..ChannelOptions::default() };
         let task = task().fail_on_error(FailOnError::Never).build();
         let mut job = Job::new(task, samples(4), models(model.clone(), options), NAME);
-        job.options = Options { epochs: 2, attempts_at_once: Some(1), ..Options::default() };
+        job.options = RunOptions { epochs: 2, attempts_at_once: Some(1), ..RunOptions::default() };
         let (ended, transcripts) = go(job).await;
         assert_eq!((model.calls(), ended.errored), (calls, 1));
         let tokens: u64 = ended.usage.iter().map(|(_, usage)| usage.total_tokens).sum();
@@ -855,12 +858,12 @@ async fn answers_from_the_cache_are_the_same_and_not_paid_for_again() {
 #[derive(Default)]
 struct Enough(Mutex<HashMap<SampleId, u32>>);
 
-impl Stopping for Enough {
+impl StoppingRule for Enough {
     fn schedule(&self, id: &SampleId, _: u32) -> Option<Arc<str>> {
         (self.0.lock().expect("nobody panics here").get(id).copied().unwrap_or(0) >= 2).then(|| "two are enough".into())
     }
 
-    fn completed(&self, transcript: &Transcript) {
+    fn on_finish(&self, transcript: &Transcript) {
         *self.0.lock().expect("nobody panics here").entry(transcript.id.clone()).or_default() += 1;
     }
 }
@@ -869,14 +872,14 @@ impl Stopping for Enough {
 async fn attempts_that_are_no_longer_needed_are_not_made() {
     let model = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
     let mut job = job(task(), 3, model.clone());
-    job.options = Options { epochs: 5, attempts_at_once: Some(1), ..Options::default() };
+    job.options = RunOptions { epochs: 5, attempts_at_once: Some(1), ..RunOptions::default() };
     job.stopping = Some(Arc::new(Enough::default()));
     let seen = Arc::new(Count::default());
     job.watch = seen.clone();
     let (ended, transcripts) = go(job).await;
-    assert_eq!((ended.status, ended.finished, model.calls()), (Status::Success, 6, 6));
+    assert_eq!((ended.status, ended.finished, model.calls()), (RunStatus::Success, 6, 6));
     assert_eq!((ended.early_stops.len(), seen.stopped.load(Ordering::SeqCst)), (9, 9));
-    assert_eq!(ended.early_stops[0], EarlyStop { id: "s0".into(), epoch: 3, reason: "two are enough".into() });
+    assert_eq!(ended.early_stops[0], SkippedAttempt { id: "s0".into(), epoch: 3, reason: "two are enough".into() });
     assert_eq!(names(&transcripts), ["s0/1", "s1/1", "s2/1", "s0/2", "s1/2", "s2/2"]);
 }
 
@@ -889,13 +892,13 @@ impl Scorer for Graded {
         "graded"
     }
 
-    async fn score(&self, state: &State, scope: &Scope) -> Result<Judged, Fault> {
+    async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         let config = GenerateConfig::default();
         for model in ["grader", "test/other", "red_team"] {
             scope.generate_as(model, &state.messages, &config).await?;
         }
         match scope.generate_as("test/nobody", &state.messages, &config).await {
-            Err(Fault::Other(why)) => assert_eq!(why, "model `test/nobody`: no such model"),
+            Err(AttemptFault::Other(why)) => assert_eq!(why, "model `test/nobody`: no such model"),
             other => panic!("{other:?}"),
         }
         Ok(Score::new(true).into())
@@ -910,15 +913,15 @@ async fn each_part_is_played_by_its_model_and_counted_under_its_name() {
         Arc::new(model)
     };
     let (own, grader, other) = (named(NAME), named("test/grader"), named("test/other"));
-    let models = Models::new(Arc::new(|_| Err("no such model".into())), ChannelOptions::default())
+    let models = ModelChannels::new(Arc::new(|_| Err("no such model".into())), ChannelOptions::default())
         .with(own.clone())
         .with(grader.clone())
         .with(other.clone());
     // The limit would be reached by a grader, if graders had limits.
-    let limits = Limits { tokens: Some(10), ..Limits::default() };
+    let limits = AttemptLimits { tokens: Some(10), ..AttemptLimits::default() };
     let task = Task::builder("test").scorer(Graded).model_role("grader", "test/grader").limits(limits).build();
     let (ended, transcripts) = go(Job::new(task, samples(3), Arc::new(models), NAME)).await;
-    assert_eq!((ended.status, ended.errored, transcripts[0].limit.as_ref()), (Status::Success, 0, None));
+    assert_eq!((ended.status, ended.errored, transcripts[0].limit.as_ref()), (RunStatus::Success, 0, None));
     assert_eq!((own.calls(), grader.calls(), other.calls()), (6, 3, 3));
     let mut tokens: Vec<_> = ended.usage.iter().map(|(name, usage)| (&**name, usage.total_tokens)).collect();
     tokens.sort_unstable();

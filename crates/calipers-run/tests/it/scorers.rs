@@ -2,7 +2,7 @@
 
 use crate::scripted::{Scripted, answered, none, scope, score};
 use calipers_core::{Message, Outcome, Sample, Score, ToolCall, Value, mean};
-use calipers_run::{Fault, Judged, Scorer, Scorers, State, scorer_fn};
+use calipers_run::{AttemptFault, AttemptState, Scorer, ScorerResult, Scorers, scorer_fn};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-fn scored(judged: Judged) -> Score {
+fn scored(judged: ScorerResult) -> Score {
     match judged.outcome {
         Outcome::Scored(score) => score,
         unscored => panic!("{unscored:?}"),
     }
 }
 
-fn reason(judged: &Judged) -> &str {
+fn reason(judged: &ScorerResult) -> &str {
     match &judged.outcome {
         Outcome::Unscored { reason, .. } => reason,
         scored => panic!("{scored:?}"),
@@ -229,7 +229,7 @@ fn scenario(expected: Value, must_not: Value) -> Sample {
     Sample::new("do it").metadata("expected_behaviors", expected).metadata("must_not", must_not)
 }
 
-fn fields(judged: &Judged) -> Json {
+fn fields(judged: &ScorerResult) -> Json {
     judged.fields.iter().map(|(name, value)| (name.to_string(), json(value))).collect()
 }
 
@@ -243,7 +243,7 @@ fn behaviours_are_checked_by_text_pattern_and_tool() {
     ]));
     let must_not = Value::from(json!([{"name": "leaks the key", "contains": "sk-"}]));
     let mut attempt = answered(scenario(expected, must_not), "Hello, so sorry: T-12");
-    let look = |attempt: &State| run(score("behaviors", none(), attempt, &Scripted::new(&[]))).unwrap();
+    let look = |attempt: &AttemptState| run(score("behaviors", none(), attempt, &Scripted::new(&[]))).unwrap();
     let judged = look(&attempt);
     assert_eq!(
         fields(&judged),
@@ -333,6 +333,7 @@ fn a_judge_may_be_asked_how_far() {
     assert_eq!((look("VERDICT: 80"), look("VERDICT: 79.5")), (Value::from(1.0), Value::from(0.0)));
 }
 
+#[cfg(unix)] // the programs are shell scripts
 #[test]
 fn a_program_scores() {
     let attempt = answered(Sample::new("q").target("4").metadata("category", "maths"), "four");
@@ -372,10 +373,10 @@ fn a_program_scores() {
 
 #[test]
 fn a_function_scores_without_stalling_the_runtime() {
-    let slow = Arc::new(scorer_fn("slow", [mean()], |state: &State| {
+    let slow = Arc::new(scorer_fn("slow", [mean()], |state: &AttemptState| {
         std::thread::sleep(std::time::Duration::from_millis(300));
         match state.completion() {
-            "" => Err(Fault::new("no answer")),
+            "" => Err(AttemptFault::new("no answer")),
             text => Ok(Score::new(text.len() as f64).into()),
         }
     }));

@@ -2,11 +2,11 @@
 
 use crate::scripted::{Scripted, answered, none, scope, score, solve, state};
 use calipers_core::{Message, Role, Sample, Value};
-use calipers_run::{Fault, Solvers, State};
+use calipers_run::{AttemptFault, AttemptState, Solvers};
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
 
-fn said(state: &State) -> Vec<String> {
+fn said(state: &AttemptState) -> Vec<String> {
     state.messages.iter().map(|message| format!("{}: {}", message.role.name(), message.content)).collect()
 }
 
@@ -160,11 +160,11 @@ async fn wrong_parameters_of_solvers_are_errors() {
     assert!(solvers.is_open("prompt_template") && !solvers.is_open("generate"));
 }
 
-async fn run_agent(params: Json, state: &mut State) -> Result<(), Fault> {
+async fn run_agent(params: Json, state: &mut AttemptState) -> Result<(), AttemptFault> {
     solve("command", params.into(), state, &Scripted::new(&[])).await
 }
 
-async fn agent(script: &str) -> Result<State, String> {
+async fn agent(script: &str) -> Result<AttemptState, String> {
     let mut state = state(Sample::new("question").target("SECRET"));
     run_agent(json!({"cmd": script, "timeout": 20}), &mut state)
         .await
@@ -172,6 +172,7 @@ async fn agent(script: &str) -> Result<State, String> {
         .map_err(|fault| fault.to_string())
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn an_agent_is_told_the_sample_but_not_the_answer() {
     let sample = Sample::new("q \"quoted\" ü")
@@ -190,6 +191,7 @@ async fn an_agent_is_told_the_sample_but_not_the_answer() {
     assert_eq!(told, want);
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn an_agent_answers_with_text_or_json() {
     let plain = agent("echo '  forty two '").await.unwrap();
@@ -239,6 +241,7 @@ async fn an_agent_that_fails_is_an_error_with_its_last_words() {
     assert!(error.starts_with("cannot start `/no/such/program`: "), "{error}");
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn an_agent_has_its_environment_and_its_folder() {
     let mut state = state(Sample::new("q"));
@@ -247,6 +250,7 @@ async fn an_agent_has_its_environment_and_its_folder() {
     assert_eq!(state.completion(), "Ada /");
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn much_in_and_much_out_does_not_deadlock() {
     let text = "x".repeat(2_000_000);
@@ -264,6 +268,7 @@ async fn much_in_and_much_out_does_not_deadlock() {
     assert_eq!(deaf.completion(), "ok");
 }
 
+#[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn endless_output_is_cut_off() {
     let mut state = state(Sample::new("q"));
@@ -319,7 +324,7 @@ async fn an_agent_out_of_time_is_killed_with_its_children() {
     let script = format!("sh -c 'echo $$ > {}; sleep 600' & wait", pids.0.display());
     let mut state = state(Sample::new("q"));
     let fault = run_agent(json!({"cmd": script, "timeout": 1}), &mut state).await.unwrap_err();
-    assert!(matches!(&fault, Fault::Limit(limit) if limit.kind == "time" && limit.limit == 1.0), "{fault}");
+    assert!(matches!(&fault, AttemptFault::Limit(limit) if limit.kind == "time" && limit.limit == 1.0), "{fault}");
     assert!(dies(&pids.read()));
 }
 

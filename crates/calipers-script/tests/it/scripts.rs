@@ -1,7 +1,7 @@
 //! Expressions, definitions and their mistakes.
 
 use calipers_core::{Labels, MetricSpec, Plan, Registry, Results, Samples, Value};
-use calipers_script::{Library, Limits};
+use calipers_script::{Library, ScriptLimits};
 use std::time::Duration;
 
 const DEFINITIONS: &str = r#"
@@ -201,7 +201,7 @@ fn labels_of_the_user_count_in_scripts_too() {
     let mut samples = Samples::new();
     samples.push(1).score("judge", "maybe");
     let labels = Labels::default().with("maybe", 0.75);
-    let mut library = Library::new(Registry::builtin(), labels.clone(), Limits::default());
+    let mut library = Library::new(Registry::builtin(), labels.clone(), ScriptLimits::default());
     library.load("m.star", "def own(scores):\n    return mean([s.score.as_float() for s in scores])\n").unwrap();
     let plan = Plan::new().metrics(library.metrics("own").unwrap()).labels(labels);
     assert_eq!(figure(&plan.measure(&samples).unwrap(), "own"), 0.75);
@@ -369,7 +369,8 @@ fn files_load_files_beside_them() {
 
 #[test]
 fn runaway_scripts_are_stopped() {
-    let limits = Limits { steps: 1_000_000, time: Duration::from_secs(2), memory: 1 << 26, ..Limits::default() };
+    let limits =
+        ScriptLimits { steps: 1_000_000, time: Duration::from_secs(2), memory: 1 << 26, ..ScriptLimits::default() };
     let fresh = || Library::new(Registry::builtin(), Labels::default(), limits);
     let mut library = fresh();
     library

@@ -3,18 +3,18 @@
 use calipers_core::{
     Dataset, FileKind, Message, MetricSpec, ModelOutput, Origin, Outcome, Plan, Sample, SampleId, Samples, Score, Value,
 };
-use calipers_run::models::MockModel;
-use calipers_run::{Catalog, FailOnError, Judged, Scope, Scorer, State, Task};
-use calipers_script::{Library, Limits, TaskFile, Vocabulary, literal};
+use calipers_run::providers::MockModel;
+use calipers_run::{AttemptScope, AttemptState, Catalog, FailOnError, Scorer, ScorerResult, Task};
+use calipers_script::{Library, ScriptLimits, TaskFile, Vocabulary, literal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn parsed(source: &str) -> TaskFile {
-    parsed_with(source, Limits::default())
+    parsed_with(source, ScriptLimits::default())
 }
 
-fn parsed_with(source: &str, limits: Limits) -> TaskFile {
+fn parsed_with(source: &str, limits: ScriptLimits) -> TaskFile {
     TaskFile::parse("tasks/task.star", source, Vocabulary::builtin(), limits).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -32,23 +32,23 @@ fn mistake(arguments: &str) -> String {
     file.task("t", &[]).unwrap_err().to_string()
 }
 
-fn state(sample: Sample, completion: &str) -> State {
-    let mut state = State::new(Arc::new(sample), SampleId::from("q1"), 2);
+fn state(sample: Sample, completion: &str) -> AttemptState {
+    let mut state = AttemptState::new(Arc::new(sample), SampleId::from("q1"), 2);
     let output = ModelOutput::new("mockllm/model", completion);
     state.messages.push(output.message.clone());
     state.output = Some(output);
     state
 }
 
-fn judged(scorer: &dyn Scorer, state: &State) -> Result<Judged, String> {
+fn judged(scorer: &dyn Scorer, state: &AttemptState) -> Result<ScorerResult, String> {
     let model = Arc::new(MockModel::new("unused"));
-    let scope = Scope::new(model, Default::default(), state.id.clone(), state.epoch, Default::default(), 0);
+    let scope = AttemptScope::new(model, Default::default(), state.id.clone(), state.epoch, Default::default(), 0);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     runtime.block_on(scorer.score(state, &scope)).map_err(|fault| fault.to_string())
 }
 
 #[track_caller]
-fn scored(scorer: &dyn Scorer, state: &State) -> Score {
+fn scored(scorer: &dyn Scorer, state: &AttemptState) -> Score {
     match judged(scorer, state).unwrap_or_else(|fault| panic!("{fault}")).outcome {
         Outcome::Scored(score) => score,
         unscored => panic!("{unscored:?}"),
@@ -222,7 +222,7 @@ second = lambda: Task(helper(), name = "other")
     let folder = folder("functions");
     std::fs::write(folder.join("task.star"), source.replace("nothing_like_it", "[][0]")).unwrap();
     std::fs::write(folder.join("parts.star"), "def imported():\n    return Task([Sample(\"y\")])\n").unwrap();
-    let file = TaskFile::load(folder.join("task.star"), Vocabulary::builtin(), Limits::default()).unwrap();
+    let file = TaskFile::load(folder.join("task.star"), Vocabulary::builtin(), ScriptLimits::default()).unwrap();
     assert_eq!(file.names(), ["first", "broken", "second"]);
     assert_eq!(file.task("second", &[]).unwrap().name, "other");
     let made = file.task("first", &[("n".into(), literal("2")), ("category".into(), literal("biology"))]).unwrap();
@@ -488,7 +488,7 @@ fn mistakes_are_underlined() {
         assert_eq!(mistake(arguments), want);
     }
     let parse = |source: &str| {
-        let error = TaskFile::parse("task.star", source, Vocabulary::builtin(), Limits::default()).unwrap_err();
+        let error = TaskFile::parse("task.star", source, Vocabulary::builtin(), ScriptLimits::default()).unwrap_err();
         error.to_string()
     };
     assert!(parse("@task\ndef t():\n    pass\n").contains("hint: leave the decorator out; a function that returns"));
@@ -517,7 +517,9 @@ fn files_outside_the_folder_are_not_read() {
         let path = tasks.join("task.star");
         std::fs::write(&path, format!("load(\"{name}\", \"y\")\ndef t():\n    return Task([Sample(str(y))])\n"))
             .unwrap();
-        TaskFile::load(&path, Vocabulary::builtin(), Limits::default()).map(|_| ()).map_err(|error| error.to_string())
+        TaskFile::load(&path, Vocabulary::builtin(), ScriptLimits::default())
+            .map(|_| ())
+            .map_err(|error| error.to_string())
     };
     assert_eq!(load("below/parts.star"), Ok(()));
     let absolute = folder.join("secret.star").display().to_string();
@@ -539,11 +541,11 @@ fn files_outside_the_folder_are_not_read() {
 
 #[test]
 fn each_call_of_a_scorer_has_its_own_time() {
-    let limits = Limits {
+    let limits = ScriptLimits {
         steps: u64::MAX / 2,
         time: Duration::from_secs(2),
         time_per_call: Duration::from_millis(200),
-        ..Limits::default()
+        ..ScriptLimits::default()
     };
     let source = "def slow(state, target):\n    for i in range(2000000000):\n        pass\n\
                   def quick(state, target):\n    n = 0\n    for i in range(20000):\n        n += i\n    return n\n\
@@ -570,7 +572,7 @@ fn each_call_of_a_scorer_has_its_own_time() {
 
 #[test]
 fn a_call_that_does_not_stop_is_overdue_whatever_else_ends() {
-    let limits = Limits { time_per_call: Duration::from_millis(20), ..Limits::default() };
+    let limits = ScriptLimits { time_per_call: Duration::from_millis(20), ..ScriptLimits::default() };
     // One long step does not hear that its time is up.
     let source = "def long(state, target):\n    return len(sorted(range(3000000), reverse = True))\n\
                   def short(state, target):\n    return 1\n\
@@ -592,7 +594,8 @@ fn a_call_that_does_not_stop_is_overdue_whatever_else_ends() {
 
 #[test]
 fn runaway_task_files_are_stopped() {
-    let limits = Limits { steps: 100_000, time: Duration::from_secs(5), memory: 1 << 26, ..Limits::default() };
+    let limits =
+        ScriptLimits { steps: 100_000, time: Duration::from_secs(5), memory: 1 << 26, ..ScriptLimits::default() };
     let parse = |source: &str| {
         TaskFile::parse("task.star", source, Vocabulary::builtin(), limits).map(|_| ()).map_err(|e| e.to_string())
     };
@@ -609,7 +612,7 @@ fn runaway_task_files_are_stopped() {
 
 #[test]
 fn expressions_name_solvers_and_scorers() {
-    let library = Library::for_tasks(Vocabulary::builtin(), Limits::default());
+    let library = Library::for_tasks(Vocabulary::builtin(), ScriptLimits::default());
     let solvers = library.solvers("[system_message(\"x\"), generate]").unwrap();
     assert_eq!(solvers.iter().map(|s| s.name()).collect::<Vec<_>>(), ["system_message", "generate"]);
     assert_eq!(library.scorers("match(\"any\")").unwrap()[0].params(), Value::from([("location", "any")]));
@@ -629,7 +632,7 @@ fn expressions_name_solvers_and_scorers() {
 
 fn example(name: &str) -> TaskFile {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/tasks").join(name);
-    TaskFile::load(path, Vocabulary::builtin(), Limits::default()).unwrap_or_else(|error| panic!("{error}"))
+    TaskFile::load(path, Vocabulary::builtin(), ScriptLimits::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::mean::{MeanResampler, Tally, tally};
 use super::{Bootstrap, BootstrapInterval, Kind, Resampling, few_units};
-use crate::{Confidence, Method, Undefined, special};
+use crate::{Allowed, Confidence, Method, Quantity, Undefined, special};
 
 /// Resamples as multisets of at most this many are enumerated: a tenth of a second.
 const MOST_CELLS: u64 = 1_000_000;
@@ -36,7 +36,7 @@ pub fn mean_interval(
     let tallies = tally(values)?;
     let resampler = MeanResampler::from_tallies(&tallies, resampling.seed)?;
     if resampler.units() > 1 && tallies.len() == 1 {
-        return Err(Undefined::NoSpread { what: "values" });
+        return Err(Undefined::NoSpread { what: Quantity::Values });
     }
     match exact_ends(&tallies, confidence.tail()) {
         Some(ends) if resampler.units() > 1 => Ok(exact_interval(&resampler, ends, confidence)?),
@@ -47,7 +47,7 @@ pub fn mean_interval(
 /// The exact percentile bootstrap interval of a mean of zeros and ones: quantiles of Binomial(n, k/n).
 ///
 /// It is what the bootstrap of such a mean tends to. At 0 and n successes it has no width and comes with
-/// [`Caveat::NoSpread`]: shown for comparison, not to be believed. Undefined without trials.
+/// [`StatisticCaveat::NoSpread`]: shown for comparison, not to be believed. Undefined without trials.
 ///
 /// ```
 /// use calipers_stats::bootstrap::binary_mean_interval;
@@ -58,20 +58,20 @@ pub fn mean_interval(
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 ///
-/// [`Caveat::NoSpread`]: crate::Caveat::NoSpread
+/// [`StatisticCaveat::NoSpread`]: crate::StatisticCaveat::NoSpread
 pub fn binary_mean_interval(successes: u64, n: u64, confidence: Confidence) -> Result<BootstrapInterval, Undefined> {
     let value = successes as f64;
     let failures = n.checked_sub(successes).ok_or(Undefined::OutOfRange {
-        what: "successes",
+        what: Quantity::Successes,
         value,
-        allowed: "at most the number of trials",
+        allowed: Allowed::AtMostTrials,
     })?;
     let resampler = MeanResampler::from_counts(&[(0.0, failures), (1.0, successes)], crate::Seed(0))?;
     let estimate = resampler.estimate()?;
     let ends = exact_ends(&[(0.0, failures), (1.0, successes)], confidence.tail());
     let mut answer = exact_interval(&resampler, ends.unwrap_or((estimate, estimate)), confidence)?;
     if failures == 0 || successes == 0 {
-        answer.caveats.push(crate::Caveat::NoSpread { n });
+        answer.caveats.push(crate::StatisticCaveat::NoSpread { n });
     }
     Ok(answer)
 }

@@ -4,7 +4,7 @@ use super::{Bootstrap, acceleration_of, skewness_of};
 use crate::seed::Stream;
 use crate::sum::ExactSum;
 use crate::weighted::cluster_totals;
-use crate::{Moments, Seed, Undefined};
+use crate::{Allowed, Moments, Quantity, Seed, Undefined};
 
 /// Resamples the mean of values.
 ///
@@ -146,7 +146,11 @@ pub(super) fn merge_tallies(mut counts: Vec<(f64, u64)>) -> Result<Vec<Tally>, U
     // Counts become doubles below, which hold every whole number up to here.
     let few_enough = times_of(&counts).is_some_and(|n| n <= 1 << 53);
     if !few_enough {
-        return Err(Undefined::OutOfRange { what: "count", value: f64::INFINITY, allowed: "at most 2^53 in all" });
+        return Err(Undefined::OutOfRange {
+            what: Quantity::Count,
+            value: f64::INFINITY,
+            allowed: Allowed::AtMost(1 << 53),
+        });
     }
     let tally = |equal: &[Tally]| (equal[0].0, times_of(equal).unwrap_or(0));
     Ok(counts.chunk_by(|a, b| a.0 == b.0).map(tally).collect())

@@ -2,7 +2,7 @@
 
 use super::{Bootstrap, acceleration_of};
 use crate::seed::Stream;
-use crate::{Seed, Undefined};
+use crate::{Allowed, Quantity, Seed, Undefined};
 
 /// Resamples any function of the values, alone or in whole clusters.
 ///
@@ -48,7 +48,7 @@ impl<F: Fn(&[f64]) -> f64 + Sync> Resampler<F> {
     /// A resampler in which all values with the same code are a unit. Undefined without values, and when
     /// one is not finite.
     pub fn clustered(values: &[f64], clusters: &[u32], statistic: F, seed: Seed) -> Result<Self, Undefined> {
-        Undefined::check_lengths("values and clusters", values.len(), clusters.len())?;
+        Undefined::check_lengths(Quantity::ValuesAndClusters, values.len(), clusters.len())?;
         check_count(values.len())?;
         let (values, unit_of) = canonical(values, clusters)?;
         let units = unit_of.iter().max().map_or(0, |last| last + 1);
@@ -67,7 +67,11 @@ impl<F: Fn(&[f64]) -> f64 + Sync> Resampler<F> {
 
 fn check_count(count: usize) -> Result<u32, Undefined> {
     let value = count as f64;
-    u32::try_from(count).map_err(|_| Undefined::OutOfRange { what: "number of values", value, allowed: "below 2^32" })
+    u32::try_from(count).map_err(|_| Undefined::OutOfRange {
+        what: Quantity::ValueCount,
+        value,
+        allowed: Allowed::BelowPowerOfTwo(32),
+    })
 }
 
 /// The values in ascending order, each with its unit; units are numbered by what they hold, not by code.

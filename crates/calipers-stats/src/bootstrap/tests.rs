@@ -60,19 +60,19 @@ fn zero_and_one_have_the_exact_binomial_quantiles() {
 fn nothing_to_vary_is_no_certainty() {
     let resampling = Resampling { resamples: 100, seed: Seed(1) };
     let same = mean_interval(&[0.7; 9], resampling, two_sided(0.95));
-    assert_eq!(same, Err(Undefined::NoSpread { what: "values" }));
+    assert_eq!(same, Err(Undefined::NoSpread { what: Quantity::Values }));
     assert!(mean_interval(&[0.7], resampling, two_sided(0.95)).is_err());
     assert_eq!(mean_interval(&[], resampling, two_sided(0.95)), Err(Undefined::Empty));
     let all = binary_mean_interval(5, 5, two_sided(0.95)).unwrap();
     assert_eq!((all.interval.lower, all.interval.upper), (Some(1.0), Some(1.0)));
-    assert!(all.caveats.contains(&Caveat::NoSpread { n: 5 }));
+    assert!(all.caveats.contains(&StatisticCaveat::NoSpread { n: 5 }));
     assert!(binary_mean_interval(6, 5, two_sided(0.95)).is_err());
     assert!(binary_mean_interval(0, 0, two_sided(0.95)).is_err());
     let median = Resampler::new(&[0.7; 30], |sorted| sorted[15], Seed(1)).unwrap();
     let replicates = median.replicates(100).unwrap();
     assert_eq!(
         median.interval(Kind::Bca, &replicates, two_sided(0.95)),
-        Err(Undefined::NoSpread { what: "resamples" })
+        Err(Undefined::NoSpread { what: Quantity::Resamples })
     );
 }
 
@@ -101,7 +101,7 @@ fn too_many_multisets_are_drawn() {
     let resampling = Resampling { resamples: 500, seed: Seed(1) };
     let answer = mean_interval(&continuous(40), resampling, two_sided(0.95)).unwrap();
     assert_eq!(answer.resamples, Some(500));
-    assert!(answer.caveats.contains(&Caveat::FewResamples { resamples: 500, need: 10_000 }));
+    assert!(answer.caveats.contains(&StatisticCaveat::FewResamples { resamples: 500, need: 10_000 }));
     assert!(answer.monte_carlo_error > 0.0);
 }
 
@@ -136,7 +136,7 @@ fn bca_without_acceleration_falls_back_to_percentiles() {
     let median = Resampler::new(&values, |sorted| quantile::linear(sorted, 0.5), Seed(1)).unwrap();
     let answer = median.interval(Kind::Bca, &median.replicates(1000).unwrap(), two_sided(0.95)).unwrap();
     assert_eq!(answer.interval.method, Method::BootstrapPercentile);
-    assert!(answer.caveats.contains(&Caveat::NoAcceleration));
+    assert!(answer.caveats.contains(&StatisticCaveat::NoAcceleration));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn impossible_requests_are_errors_not_panics() {
     assert!(ClusterMeanResampler::from_totals(&[(f64::MAX, 1), (f64::MAX, 1)], Seed(1)).is_err());
     assert!(UnitResampler::new(0, |_| 0.0, Seed(1)).is_err());
     let one = ClusterMeanResampler::new(&[1.0, 2.0], &[4, 4], Seed(1)).unwrap();
-    let want = Undefined::TooFew { what: "clusters", need: 2, have: 1 };
+    let want = Undefined::TooFew { what: Quantity::Clusters, need: 2, have: 1 };
     assert_eq!(one.interval(Kind::Percentile, &one.replicates(10).unwrap(), two_sided(0.9)), Err(want));
 }
 

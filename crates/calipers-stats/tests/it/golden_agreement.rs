@@ -1,8 +1,8 @@
 //! Kappa and alpha against scikit-learn, statsmodels and the krippendorff package.
 
-use crate::golden::{check, json};
 use calipers_stats::Undefined;
 use calipers_stats::agreement::{PairedRatings, Scale, Weights, krippendorff_alpha};
+use calipers_testing::golden::{check, json};
 use serde_json::{Value, json};
 
 #[test]

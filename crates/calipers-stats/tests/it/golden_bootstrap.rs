@@ -1,10 +1,10 @@
 //! The bootstrap against numpy, scipy and Inspect.
 
-use crate::golden::{Vector, check, json};
 use calipers_stats::bootstrap::{
     Bootstrap, ClusterMeanResampler, Kind, MeanResampler, Resampler, binary_mean_interval,
 };
 use calipers_stats::{Confidence, Interval, Moments, Seed};
+use calipers_testing::golden::{Vector, check, json};
 use serde_json::{Value, json};
 
 fn confidence(v: &Vector) -> Confidence {

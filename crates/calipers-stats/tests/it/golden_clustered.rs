@@ -1,8 +1,8 @@
 //! Cluster-robust errors and intervals against statsmodels, clubSandwich and Inspect.
 
-use crate::golden::{Vector, check, json};
 use calipers_stats::cluster::{ClusterEstimate, clustered, wilson_clustered_inspect};
 use calipers_stats::{Confidence, Moments, Undefined};
+use calipers_testing::golden::{Vector, check, json};
 use serde_json::json;
 
 fn estimate(v: &Vector) -> Result<ClusterEstimate, Undefined> {

@@ -1,8 +1,8 @@
 //! Precision, recall and their kin against scikit-learn and statsmodels.
 
-use crate::golden::{Vector, check, json};
 use calipers_stats::confusion::{Average, ClassMetric, Confusion, Multiclass, Share, ZeroDivision};
 use calipers_stats::{Confidence, Undefined};
+use calipers_testing::golden::{Vector, check, json};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Gates and e-processes against scipy's exact test and quadrature.
 
-use crate::golden::check;
 use calipers_stats::Verdict;
 use calipers_stats::eprocess::BinaryEprocess;
 use calipers_stats::proportion::Proportion;
 use calipers_stats::threshold_test::ThresholdTest;
+use calipers_testing::golden::check;
 use serde_json::{Value, json};
 
 #[test]

@@ -1,7 +1,7 @@
 //! Mean, variance, standard error and t intervals against numpy and scipy.
 
-use crate::golden::{check, json};
 use calipers_stats::{Confidence, Moments, special};
+use calipers_testing::golden::{check, json};
 use serde_json::json;
 
 #[test]

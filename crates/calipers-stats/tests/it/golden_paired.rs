@@ -1,10 +1,10 @@
 //! Paired comparisons and variance components against scipy, statsmodels, clubSandwich and pingouin.
 
-use crate::golden::{Vector, check, json};
 use calipers_stats::Confidence;
 use calipers_stats::Verdict;
 use calipers_stats::components::UnitMoments;
 use calipers_stats::paired::{Difference, paired, paired_clustered};
+use calipers_testing::golden::{Vector, check, json};
 use serde_json::json;
 
 fn confidence(v: &Vector) -> Confidence {

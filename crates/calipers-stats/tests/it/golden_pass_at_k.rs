@@ -1,7 +1,7 @@
 //! pass@k and pass^k against Inspect and scipy.
 
-use crate::golden::{check, json};
 use calipers_stats::pass_at_k::{Rule, Suite};
+use calipers_testing::golden::{check, json};
 use serde_json::{Value, json};
 
 /// The estimate of each problem, and of the suite unless one of them has none.

@@ -1,11 +1,11 @@
 //! Power and sample sizes against statsmodels, R and brute force.
 
-use crate::golden::{Vector, check};
 use calipers_stats::power::{
     Effect, Epochs, PairedDesign, Test, Variances, gate_power, gate_sample_size, paired_t_power, paired_t_sample_size,
     sample_size_z, two_proportions_sample_size,
 };
 use calipers_stats::threshold_test::ThresholdTest;
+use calipers_testing::golden::{Vector, check};
 use serde_json::json;
 
 fn test(v: &Vector) -> Test {

@@ -1,7 +1,7 @@
 //! Distribution functions against scipy.
 
-use crate::golden::check;
 use calipers_stats::special;
+use calipers_testing::golden::check;
 use serde_json::json;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Intervals for proportions against statsmodels and scipy.
 
-use crate::golden::check;
 use calipers_stats::{Confidence, Interval, proportion::Proportion};
+use calipers_testing::golden::check;
 use serde_json::{Map, Value, json};
 
 #[test]

@@ -1,7 +1,7 @@
 //! Quantiles and their intervals against numpy, scipy and R.
 
-use crate::golden::{Vector, check, json};
 use calipers_stats::{Confidence, quantile::Sorted};
+use calipers_testing::golden::{Vector, check, json};
 use serde_json::{Value, json};
 
 fn sorted(v: &Vector) -> Sorted {

@@ -1,11 +1,11 @@
 //! McNemar, sign, permutation, Welch and Newcombe against scipy, statsmodels and R, and adjusted p-values.
 
-use crate::golden::{Vector, check, json};
 use calipers_stats::exact::{mcnemar, sign_flip, sign_test};
 use calipers_stats::multiplicity::{Correction, adjust, rejected};
 use calipers_stats::proportion::Proportion;
 use calipers_stats::two_sample::{newcombe, welch};
 use calipers_stats::{Confidence, Moments, Seed};
+use calipers_testing::golden::{Vector, check, json};
 use serde_json::json;
 
 fn confidence(v: &Vector) -> Confidence {

@@ -1,8 +1,8 @@
 //! Weighted and stratified means and ratios against R's survey package.
 
-use crate::golden::{Vector, check, json};
 use calipers_stats::ratio::{mean_of_ratios, ratio_of_sums};
 use calipers_stats::weighted::{Stratified, weighted_mean};
+use calipers_testing::golden::{Vector, check, json};
 use serde_json::{Map, Value, json};
 
 fn clusters(v: &Vector) -> Option<Vec<u32>> {

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
 mod calibration;
-mod golden;
 mod golden_agreement;
 mod golden_bootstrap;
 mod golden_clustered;

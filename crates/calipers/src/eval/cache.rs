@@ -2,7 +2,7 @@
 
 use calipers_core::ModelOutput;
 use calipers_io::{FolderCache, WriteError};
-use calipers_run::{Cache, output_from_json, output_to_json};
+use calipers_run::{AnswerCache, output_from_json, output_to_json};
 use std::path::Path;
 
 /// Answers of models, kept in a folder. One that cannot be read or written is asked for again.
@@ -16,7 +16,7 @@ impl DiskCache {
     }
 }
 
-impl Cache for DiskCache {
+impl AnswerCache for DiskCache {
     fn get(&self, key: &str) -> Option<ModelOutput> {
         let bytes = self.0.get(key.as_bytes())?;
         output_from_json(&serde_json::from_slice(&bytes).ok()?).ok()

@@ -20,9 +20,11 @@ use calipers_core::{
     nearest,
 };
 use calipers_io::{
-    EarlyStopping, Ending, EvalLog, LogStatus, ReadError, Resumed, WriteError, load_dataset, sample_place,
+    EarlyStopping, Ending, EvalLog, LogStatus, ReadError, ResumedLog, WriteError, load_dataset, sample_place,
 };
-use calipers_run::{ChannelOptions, Ended, Fault, Job, Models, Resolver, Status, Stop, Stopping, Task};
+use calipers_run::{
+    AttemptFault, ChannelOptions, Job, ModelChannels, Resolver, RunStatus, RunSummary, StopRequest, StoppingRule, Task,
+};
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -79,7 +81,7 @@ pub struct Setup {
     /// How far it has come.
     pub progress: Arc<Progress>,
     /// To stop it from outside.
-    pub stop: Stop,
+    pub stop: StopRequest,
 }
 
 impl Setup {
@@ -105,7 +107,7 @@ impl Setup {
             arguments: Vec::new(),
             keep_texts: false,
             progress: Arc::default(),
-            stop: Stop::new(),
+            stop: StopRequest::new(),
         }
     }
 
@@ -182,8 +184,8 @@ impl From<WriteError> for Failure {
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<AttemptFault> for Failure {
+    fn from(fault: AttemptFault) -> Self {
         Self::Setup(fault.to_string())
     }
 }
@@ -198,7 +200,7 @@ pub struct Evaluation {
     /// Where the log is.
     pub log: PathBuf,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: RunSummary,
 }
 
 /// Runs a task. `look` is shown the results now and then, and may say why no more of them are needed.
@@ -243,7 +245,7 @@ pub fn eval(setup: Setup, look: &mut dyn FnMut(&Samples) -> Option<String>) -> R
 /// Finishes the run of a log that broke off.
 pub fn resume(
     setup: Setup,
-    log: Resumed,
+    log: ResumedLog,
     look: &mut dyn FnMut(&Samples) -> Option<String>,
 ) -> Result<Evaluation, Failure> {
     let samples = choose(&setup)?;
@@ -287,8 +289,8 @@ fn choose(setup: &Setup) -> Result<Vec<Arc<Sample>>, Failure> {
     Ok(samples)
 }
 
-fn models(setup: &Setup) -> Arc<Models> {
-    let models = Models::new(setup.resolver.clone(), setup.channel.clone());
+fn models(setup: &Setup) -> Arc<ModelChannels> {
+    let models = ModelChannels::new(setup.resolver.clone(), setup.channel.clone());
     let models = models.with(Arc::new(NoModel));
     let models = Arc::new(setup.task.models.iter().fold(models, |models, own| models.with(own.clone())));
     setup.progress.watch_models(&models);
@@ -325,12 +327,12 @@ impl calipers_run::Model for NoModel {
 #[derive(Default)]
 struct Enough(OnceLock<Arc<str>>);
 
-impl Stopping for Enough {
+impl StoppingRule for Enough {
     fn schedule(&self, _: &SampleId, _: u32) -> Option<Arc<str>> {
         self.0.get().cloned()
     }
 
-    fn completed(&self, _: &Transcript) {}
+    fn on_finish(&self, _: &Transcript) {}
 }
 
 /// From attempts to the log and the report.
@@ -338,7 +340,7 @@ struct Line {
     setup: Setup,
     samples: Vec<Arc<Sample>>,
     model: String,
-    models: Arc<Models>,
+    models: Arc<ModelChannels>,
     log: EvalLog,
     /// What is known before the first attempt is made.
     known: Samples,
@@ -415,7 +417,7 @@ impl Line {
         }
     }
 
-    fn finish(mut self, ended: Ended) -> Result<Evaluation, Failure> {
+    fn finish(mut self, ended: RunSummary) -> Result<Evaluation, Failure> {
         // Which attempt was the quickest says nothing, and a log is read in this order.
         self.known = self.known.sorted_by_key(sample_place);
         let path = self.log.path().to_owned();
@@ -463,16 +465,16 @@ impl Line {
     }
 }
 
-fn status(status: Status) -> LogStatus {
+fn status(status: RunStatus) -> LogStatus {
     match status {
-        Status::Success => LogStatus::Success,
-        Status::Error => LogStatus::Error,
-        Status::Cancelled => LogStatus::Cancelled,
+        RunStatus::Success => LogStatus::Success,
+        RunStatus::Error => LogStatus::Error,
+        RunStatus::Cancelled => LogStatus::Cancelled,
     }
 }
 
-fn early_stopping(ended: &Ended) -> Option<EarlyStopping> {
-    let stop = |stop: &calipers_run::EarlyStop| calipers_io::EarlyStop {
+fn early_stopping(ended: &RunSummary) -> Option<EarlyStopping> {
+    let stop = |stop: &calipers_run::SkippedAttempt| calipers_io::EarlyStop {
         id: stop.id.clone(),
         epoch: stop.epoch,
         reason: stop.reason.to_string(),

@@ -1,7 +1,7 @@
 //! How far a run has come, for whoever shows it.
 
 use calipers_core::{Labels, Outcome, SampleId, Transcript};
-use calipers_run::{EarlyStop, Models, Watch};
+use calipers_run::{ModelChannels, RunObserver, SkippedAttempt};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,7 +14,7 @@ pub struct Progress {
     attempts_retried: AtomicU64,
     tokens: AtomicU64,
     sums: Mutex<Sums>,
-    models: OnceLock<Arc<Models>>,
+    models: OnceLock<Arc<ModelChannels>>,
 }
 
 #[derive(Debug, Default)]
@@ -69,25 +69,25 @@ impl Progress {
         (sums.scored > 0).then(|| sums.score / sums.scored as f64)
     }
 
-    pub(super) fn watch_models(&self, models: &Arc<Models>) {
+    pub(super) fn watch_models(&self, models: &Arc<ModelChannels>) {
         let _ = self.models.set(models.clone());
     }
 }
 
-impl Watch for Progress {
-    fn planned(&self, attempts: u64) {
+impl RunObserver for Progress {
+    fn on_plan(&self, attempts: u64) {
         self.total.store(attempts, Relaxed);
     }
 
-    fn retried(&self, _: &SampleId, _: u32, _: &str) {
+    fn on_retry(&self, _: &SampleId, _: u32, _: &str) {
         self.attempts_retried.fetch_add(1, Relaxed);
     }
 
-    fn stopped_early(&self, _: &EarlyStop) {
+    fn on_skip(&self, _: &SkippedAttempt) {
         self.done.fetch_add(1, Relaxed);
     }
 
-    fn finished(&self, transcript: &Transcript) {
+    fn on_finish(&self, transcript: &Transcript) {
         self.done.fetch_add(1, Relaxed);
         self.errors.fetch_add(u64::from(transcript.error.is_some()), Relaxed);
         let tokens = transcript.usage.iter().map(|(_, usage)| usage.total_tokens).sum::<u64>();

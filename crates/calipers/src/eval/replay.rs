@@ -3,7 +3,7 @@
 use super::Failure;
 use calipers_core::{ModelOutput, Sample, SampleId};
 use calipers_io::{Source, read_attempts};
-use calipers_run::models::Replay;
+use calipers_run::providers::Replay;
 use std::collections::HashSet;
 
 /// What a log has to score again.

@@ -13,7 +13,7 @@ use crate::score::{Failure, Options, score};
 use calipers_compare::CompareReport;
 use calipers_core::{Context, Error, SampleId, Shards};
 use calipers_gate::GateReport;
-use calipers_io::{Run, Source};
+use calipers_io::{RecordedRun, Source};
 pub use calipers_render::page::*;
 use std::collections::{BTreeSet, HashMap};
 use texts::Room;
@@ -67,7 +67,7 @@ pub fn page(
 fn add_run(
     report: &mut PageReport,
     source: &Source,
-    run: Run,
+    run: RecordedRun,
     options: &Options,
     room: &mut Room,
 ) -> Result<(), Error> {
@@ -97,7 +97,7 @@ fn add_run(
 }
 
 /// A run with the scorers and samples that are asked for.
-fn kept(run: Run, options: &Options) -> Result<Run, Error> {
+fn kept(run: RecordedRun, options: &Options) -> Result<RecordedRun, Error> {
     if options.scorers.is_empty() && options.filter.is_empty() {
         return Ok(run);
     }

@@ -1,7 +1,7 @@
 //! The texts of a page: found in logs and records, and kept within bounds.
 
 use calipers_core::{Message, SampleId, Samples};
-use calipers_io::{ReadError, Run, Source, Texts, read_texts};
+use calipers_io::{AttemptTexts, ReadError, RecordedRun, Source, read_texts};
 use calipers_render::page::{LeftOut, PageText};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ pub const TEXTS_MAX: usize = 50 * 1024 * 1024;
 const BEGINNING: usize = 400;
 
 /// The texts of attempts by sample and epoch.
-pub(super) type ByAttempt = HashMap<(SampleId, u32), Texts>;
+pub(super) type ByAttempt = HashMap<(SampleId, u32), AttemptTexts>;
 
 /// The texts that the samples of a run do not hold.
-pub(super) fn of_run(source: &Source, run: &Run) -> Result<ByAttempt, ReadError> {
+pub(super) fn of_run(source: &Source, run: &RecordedRun) -> Result<ByAttempt, ReadError> {
     let mut texts = HashMap::new();
     if run.format == "inspect" || (run.format == "native" && differs_by_attempt(&run.samples)) {
         let mut room = TEXTS_MAX;
@@ -35,16 +35,16 @@ pub(super) fn of_run(source: &Source, run: &Run) -> Result<ByAttempt, ReadError>
 
 /// True when there are texts of attempts, and samples that have several.
 fn differs_by_attempt(samples: &Samples) -> bool {
-    samples.attempts() > samples.len() && samples.columns().any(|name| Texts::is_told_by_attempt(name))
+    samples.attempts() > samples.len() && samples.columns().any(|name| AttemptTexts::is_told_by_attempt(name))
 }
 
-fn size(texts: &Texts) -> usize {
+fn size(texts: &AttemptTexts) -> usize {
     let of = |text: &Option<Arc<str>>| text.as_ref().map_or(0, |text| text.len());
     let messages: usize = texts.messages.iter().map(|message| message.content.len()).sum();
     of(&texts.input) + of(&texts.target) + of(&texts.output) + messages
 }
 
-fn shorten(texts: &mut Texts) {
+fn shorten(texts: &mut AttemptTexts) {
     let shorten = |text: &mut Arc<str>| {
         let end = boundary(text, 4 * BEGINNING);
         if end < text.len() {

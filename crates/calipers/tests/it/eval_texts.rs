@@ -3,21 +3,13 @@
 
 use calipers::eval::{Evaluation, Setup, eval};
 use calipers::io::{Source, read};
-use calipers::run::{Task, models::MockModel, scorer_fn};
+use calipers::run::{Task, providers::MockModel, scorer_fn};
 use calipers::{Metric, MetricSpec, Plan, Sample, Score, mean, metric};
-use std::path::PathBuf;
+use calipers_testing::Scratch;
 
 const LONG: usize = 10_000;
 
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn run(folder: &Folder, metrics: Vec<MetricSpec>) -> Evaluation {
+fn run(folder: &Scratch, metrics: Vec<MetricSpec>) -> Evaluation {
     let scorer = scorer_fn("judge", metrics, |_| {
         Ok(Score::new(1.0).answer("B").explanation("because ".repeat(LONG / 8)).into())
     });
@@ -26,7 +18,7 @@ fn run(folder: &Folder, metrics: Vec<MetricSpec>) -> Evaluation {
         .scorer(scorer)
         .own_model(MockModel::new("an answer").named("mockllm/long"))
         .build();
-    eval(Setup { log_dir: folder.0.clone(), ..Setup::new(task) }, &mut |_| None).unwrap()
+    eval(Setup { log_dir: folder.path().to_path_buf(), ..Setup::new(task) }, &mut |_| None).unwrap()
 }
 
 /// The explanations that the samples of a run still have, by their length.
@@ -39,7 +31,7 @@ fn kept(done: &Evaluation) -> Vec<Option<usize>> {
 
 #[test]
 fn what_was_said_is_in_the_log_and_not_in_memory() {
-    let folder = Folder(std::env::temp_dir().join(format!("calipers-texts-{}", std::process::id())));
+    let folder = Scratch::new();
     let done = run(&folder, vec![mean().into()]);
     assert_eq!(kept(&done), [None, None]);
     let logged = read(&Source::path(&done.log), None).unwrap();
@@ -50,7 +42,7 @@ fn what_was_said_is_in_the_log_and_not_in_memory() {
 
 #[test]
 fn a_metric_of_ones_own_sees_everything() {
-    let folder = Folder(std::env::temp_dir().join(format!("calipers-own-texts-{}", std::process::id())));
+    let folder = Scratch::new();
     let longest: Metric = metric("longest", |scores| {
         let lengths = scores.iter().filter_map(|score| score.score.explanation.as_ref()).map(|text| text.len());
         Ok(lengths.max().unwrap_or(0) as f64)

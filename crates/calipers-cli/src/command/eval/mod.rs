@@ -12,9 +12,9 @@ use crate::expressions::Expressions;
 use crate::{guard, score};
 use calipers::eval::{Evaluation, Looks, decided_early};
 use calipers::gate::{Evaluated, Options};
-use calipers::io::{EvalLog, LoadedPolicy, Resumed, load_policy, printable};
+use calipers::io::{EvalLog, LoadedPolicy, ResumedLog, load_policy, printable};
 use calipers::render::{gate_json, gate_text, results_json, results_text};
-use calipers::run::{Status, on_interrupt, on_terminate};
+use calipers::run::{RunStatus, on_interrupt, on_terminate};
 use calipers::{GateReport, Labels, Mode, Provenance, Report, Samples, Seed, Value, Verdict, eval};
 use clap::Parser;
 use setup::Prepared;
@@ -72,7 +72,7 @@ fn tell_what_broke(done: &Evaluation) {
 }
 
 /// A log to go on with, and what it was begun with. Paths start where they started then.
-fn resume(path: &str) -> Result<(Box<Eval>, Resumed), Failure> {
+fn resume(path: &str) -> Result<(Box<Eval>, ResumedLog), Failure> {
     // The folder changes below, and the log stays where it is.
     let place = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let log = EvalLog::resume(&place)?;
@@ -95,7 +95,7 @@ fn evaluate(
     arguments: &Eval,
     prepared: Prepared,
     policy: Option<&LoadedPolicy>,
-    resumed: Option<Resumed>,
+    resumed: Option<ResumedLog>,
 ) -> Result<Evaluation, Failure> {
     let Prepared { setup, watched } = prepared;
     let stop = setup.stop.clone();
@@ -212,9 +212,9 @@ fn show(json: bool, done: &Evaluation) -> Result<(), Failure> {
 fn ended(done: &Evaluation) -> Result<(), Failure> {
     let log: PathBuf = done.log.clone();
     let how = match done.ended.status {
-        Status::Success => return Ok(()),
-        Status::Cancelled => "it was stopped".to_owned(),
-        Status::Error => done.ended.error.clone().unwrap_or_else(|| "an attempt broke".to_owned()),
+        RunStatus::Success => return Ok(()),
+        RunStatus::Cancelled => "it was stopped".to_owned(),
+        RunStatus::Error => done.ended.error.clone().unwrap_or_else(|| "an attempt broke".to_owned()),
     };
     let hint = format!("go on with `calipers eval --resume {}`", log.display());
     Err(Failure::Input(format!("the run did not come to its end: {how}\n  hint: {hint}")))

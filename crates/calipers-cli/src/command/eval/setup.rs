@@ -4,9 +4,9 @@ use super::Eval;
 use crate::exit::Failure;
 use crate::guard;
 use calipers::eval::{DiskCache, Replayed, Setup, replay};
-use calipers::run::models::{Price, ProviderOptions, resolve};
-use calipers::run::{Cache, ChannelOptions, FailOnError, Limits as Bounds, Resolver, Scorer, Task, TaskBuilder};
-use calipers::script::{Library, Limits, TaskFile, Vocabulary, Watch, literal};
+use calipers::run::providers::{Price, ProviderOptions, resolve};
+use calipers::run::{AnswerCache, AttemptLimits, ChannelOptions, FailOnError, Resolver, Scorer, Task, TaskBuilder};
+use calipers::script::{Library, ScriptLimits, ScriptWatchdog, TaskFile, Vocabulary, literal};
 use calipers::{Dataset, FileDataset, FileKind, GenerateConfig, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(super) struct Prepared {
     pub(super) setup: Setup,
     /// The scripts of the task, so that somebody sees to it that they end.
-    pub(super) watched: Option<Watch>,
+    pub(super) watched: Option<ScriptWatchdog>,
 }
 
 /// The file of `gpqa.star@name`, and the name. A file whose name has an `@` is meant as it stands.
@@ -70,7 +70,7 @@ fn told(failure: calipers::eval::Failure) -> Failure {
 /// The task, the names that expressions may use, and the folder that paths start from.
 fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library, PathBuf), Failure> {
     let time = Duration::from_secs(arguments.script_time.max(1));
-    let limits = Limits { time, time_per_call: time, ..Limits::default() };
+    let limits = ScriptLimits { time, time_per_call: time, ..ScriptLimits::default() };
     let _limited = guard::limit_memory();
     let Some(given) = &arguments.task else {
         let samples = replayed.map(|log| log.samples.clone()).unwrap_or_default();
@@ -195,13 +195,13 @@ fn bound(task: &mut Task, arguments: &Eval) -> Result<(), Failure> {
         Duration::try_from_secs_f64(seconds)
             .map_err(|_| Failure::Input(format!("`--time-limit {seconds}` is no number of seconds")))
     };
-    let limits = Bounds {
+    let limits = AttemptLimits {
         time: given.time_limit.map(seconds).transpose()?,
         tokens: given.token_limit,
         cost_usd: given.cost_limit,
         messages: given.message_limit,
     };
-    task.limits = Bounds {
+    task.limits = AttemptLimits {
         time: limits.time.or(task.limits.time),
         tokens: limits.tokens.or(task.limits.tokens),
         cost_usd: limits.cost_usd.or(task.limits.cost_usd),
@@ -276,7 +276,7 @@ fn channel(arguments: &Eval) -> Result<ChannelOptions, Failure> {
         connections: arguments.generate.max_connections,
         retries_max: arguments.generate.max_retries,
         timeout: Duration::from_secs(arguments.generate.timeout.max(1)),
-        cache: cache.map(|cache| Arc::new(cache) as Arc<dyn Cache>),
+        cache: cache.map(|cache| Arc::new(cache) as Arc<dyn AnswerCache>),
         ..ChannelOptions::default()
     })
 }

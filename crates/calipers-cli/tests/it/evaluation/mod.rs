@@ -1,15 +1,17 @@
 //! A folder to run evaluations in, and what the program makes of them.
 #![allow(dead_code)] // every test file uses a part of it
 
+use crate::program;
+use calipers_testing::Scratch;
 use serde_json::Value;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 
-/// An empty folder, which goes away with its contents.
-pub(crate) struct Folder(PathBuf);
+/// A folder to run evaluations in.
+pub(crate) struct Folder(Scratch);
 
 /// What a command did.
 #[derive(Debug)]
@@ -21,21 +23,12 @@ pub(crate) struct Done {
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("eval-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
+        Self(Scratch::new())
     }
 
     /// A folder with the files of an example.
     pub(crate) fn of(example: &str) -> Self {
-        let folder = Self::new();
-        for file in std::fs::read_dir(Path::new(EXAMPLES).join(example)).unwrap() {
-            let file = file.unwrap();
-            std::fs::copy(file.path(), folder.path(file.file_name().to_str().unwrap())).unwrap();
-        }
-        folder
+        Self(Scratch::copy_of(&Path::new(EXAMPLES).join(example)))
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -43,12 +36,12 @@ impl Folder {
     }
 
     pub(crate) fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
-        std::fs::write(self.path(name), text).unwrap();
+        self.0.write(name, text);
         self
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        let mut command = program::calipers().command();
         command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         for key in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "COLUMNS"] {
@@ -101,9 +94,11 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+impl Deref for Folder {
+    type Target = Scratch;
+
+    fn deref(&self) -> &Scratch {
+        &self.0
     }
 }
 

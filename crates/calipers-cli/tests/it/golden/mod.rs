@@ -1,15 +1,14 @@
-//! The golden vectors, the program that is to reproduce them, and a folder to do it in.
-#![allow(dead_code)] // each test file uses its own part
+//! The golden vectors, the program that must reproduce them, and a folder to do it in.
 
+use crate::program::calipers;
+use calipers_testing::{Scratch, text, vectors};
 use serde_json::Value as Json;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::ops::Deref;
+use std::process::Output;
 
 /// The vectors of a family with this statistic.
 pub(crate) fn vectors(family: &str, statistic: &str) -> Vec<Json> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/vectors/golden").join(family);
-    let file: Json = serde_json::from_slice(&fs::read(path.with_extension("json")).unwrap()).unwrap();
+    let file = vectors::read(vectors::folder().join("golden").join(family).with_extension("json"));
     let is_asked = |v: &&Json| v["statistic"] == statistic;
     let vectors: Vec<Json> = file["vectors"].as_array().unwrap().iter().filter(is_asked).cloned().collect();
     assert!(!vectors.is_empty(), "no vector of {statistic}");
@@ -28,37 +27,16 @@ pub(crate) fn same(vector: &Json, key: &str, got: &Json) {
     assert!(is_same, "{} {key}: got {got}, want {want:?}", vector["name"]);
 }
 
-/// A folder of its own, gone when the test ends.
-pub(crate) struct Folder(PathBuf);
+/// A folder in which the program runs.
+pub(crate) struct Folder(Scratch);
 
 impl Folder {
-    pub(crate) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("calipers-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn write(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).unwrap();
-    }
-
-    pub(crate) fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap()
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.join(name).exists()
+    pub(crate) fn new() -> Self {
+        Self(Scratch::new())
     }
 
     pub(crate) fn calipers(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
-        command.current_dir(&self.0).args(arguments).env("LC_ALL", "C.UTF-8");
-        command.output().unwrap()
+        calipers().run_in(&self.0, arguments)
     }
 
     /// What the program prints as JSON, whatever its verdict.
@@ -73,15 +51,17 @@ impl Folder {
     #[track_caller]
     pub(crate) fn refuses(&self, arguments: &[&str], message: &str) {
         let output = self.calipers(arguments);
-        let errors = String::from_utf8(output.stderr).unwrap();
+        let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{errors}");
         assert!(errors.contains(message), "{errors}");
         assert!(output.stdout.is_empty());
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+impl Deref for Folder {
+    type Target = Scratch;
+
+    fn deref(&self) -> &Scratch {
+        &self.0
     }
 }

@@ -1,9 +1,10 @@
 //! What pages and files show of the program, compared with what it does. `BLESS=1` writes what it does into them.
 
+use calipers_testing::snapshot::assert_file;
 use std::path::Path;
 use std::process::{Command, Output};
 
-pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) use calipers_testing::ROOT;
 
 /// What a shell makes of these lines in a folder, where `calipers` is the program under test.
 pub(crate) fn shell_in(folder: &Path, shell: &[&str], lines: &str) -> Output {
@@ -47,22 +48,10 @@ pub(crate) fn printed(lines: &str) -> String {
     text
 }
 
-/// True when files are to be written instead of compared.
-fn is_blessing() -> bool {
-    std::env::var_os("BLESS").is_some()
-}
-
 /// A file of the repository has this content.
 #[track_caller]
 pub(crate) fn assert_shown(path: &str, found: &str) {
-    let file = Path::new(ROOT).join(path);
-    if is_blessing() {
-        return std::fs::write(file, found).unwrap();
-    }
-    let shown = std::fs::read_to_string(file).unwrap();
-    let differs = shown.lines().zip(found.lines()).position(|(shown, found)| shown != found);
-    let line = differs.unwrap_or(shown.lines().count().min(found.lines().count())) + 1;
-    assert!(shown == found, "{path} differs from line {line} on (BLESS=1 writes it anew); now it is:\n{found}");
+    assert_file(Path::new(ROOT).join(path), found);
 }
 
 /// A page with every output in it replaced by what its command prints now: a block `text` right after a block `sh`. The

@@ -1,31 +1,30 @@
 //! Inspect AI's logs: `.eval` archives and `.json` documents.
 
-mod archive;
-mod container;
-mod copy;
-mod directory;
-mod eval;
-mod header;
-mod json;
-mod pool;
-mod sample;
-mod skim;
+mod copy_log;
+mod message_pool;
+mod read_eval;
+mod read_header;
+mod read_json;
+mod read_sample;
+mod write_log;
+mod zip_archive;
+mod zip_directory;
 
-pub(crate) use archive::{Archive, Member, MemberReader};
-pub(crate) use container::{SampleText, member_name, summary, write_archive, write_document};
-pub use copy::InspectLog;
-pub(crate) use directory::{Packer, local_header, open_member};
-pub(crate) use eval::SampleMember;
-pub(crate) use header::metrics;
-pub(crate) use json::Cutter;
-pub use sample::sample_place;
-pub(crate) use sample::{Names, Sample};
-pub(crate) use skim::Skim;
+pub(crate) use crate::json::skim::Skim;
+pub use copy_log::InspectLog;
+pub(crate) use read_eval::SampleMember;
+pub(crate) use read_header::metrics;
+pub(crate) use read_json::Cutter;
+pub use read_sample::sample_place;
+pub(crate) use read_sample::{LoggedSample, SampleNames};
+pub(crate) use write_log::{SampleText, member_name, summary, write_archive, write_document};
+pub(crate) use zip_archive::{Archive, Member, MemberReader};
+pub(crate) use zip_directory::{Packer, local_header, open_member};
 
 use super::Format;
-use crate::{ReadError, Run, Shape, Source, Wanted};
+use crate::{Projection, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Samples, Shards, counted};
-use header::Header;
+use read_header::Header;
 use std::io::Read as _;
 
 /// Logs of Inspect AI, both kinds, of all ages.
@@ -57,31 +56,31 @@ impl Format for Inspect {
         shape.has_inner("eval", "task") && (shape.has_inner("eval", "created") || shape.has_inner("eval", "model"))
     }
 
-    fn read(&self, source: &Source) -> Result<Vec<Run>, ReadError> {
-        Ok(vec![read(source, &Wanted::everything())?])
+    fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
+        Ok(vec![read(source, &Projection::everything())?])
     }
 
-    fn read_shards(&self, source: &Source, wanted: &Wanted) -> Result<Vec<Run<Shards>>, ReadError> {
+    fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let run = read(source, wanted)?;
         let is_missing =
             wanted.missing(|column| run.samples.columns().any(|known| **known == *column)).next().is_some();
         // Whoever asked for a column that is not there will want to know which are.
-        let run = if is_missing { read(source, &Wanted::everything())? } else { run };
+        let run = if is_missing { read(source, &Projection::everything())? } else { run };
         Ok(vec![run.map_samples(Shards::from)])
     }
 }
 
-fn read(source: &Source, wanted: &Wanted) -> Result<Run, ReadError> {
+fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> {
     let head = source.head()?;
     let start = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&head);
     if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-        return json::read(source, wanted);
+        return read_json::read(source, wanted);
     }
     if !is_archive(&head) {
         let hint = "an Inspect log is a ZIP archive or a JSON document; copy it again from where it was written";
         return Err(source.error("the content is neither a ZIP archive nor JSON").hint(hint));
     }
-    eval::read(&seekable(source)?, wanted)
+    read_eval::read(&seekable(source)?, wanted)
 }
 
 /// The archive itself: one within gzip or zstd cannot be sought in, so it is taken out first.
@@ -100,15 +99,15 @@ pub(crate) fn is_archive(head: &[u8]) -> bool {
 }
 
 /// A log as far as it was read.
-struct Log {
+struct LogReading {
     header: Header,
-    samples: Vec<Sample>,
+    samples: Vec<LoggedSample>,
     notes: Vec<String>,
 }
 
-impl Log {
-    fn finish(mut self, source: &Source) -> Run {
-        self.samples.sort_by_cached_key(Sample::place);
+impl LogReading {
+    fn finish(mut self, source: &Source) -> RecordedRun {
+        self.samples.sort_by_cached_key(LoggedSample::place);
         self.drop_repeated();
         let read = self.samples.len();
         let unnamed = self.header.only_scorer();
@@ -125,14 +124,14 @@ impl Log {
             _ if read == 0 => notes.push("the log has no samples: only its own figures can be shown".to_owned()),
             _ => {}
         }
-        Run {
+        RecordedRun {
             source: source.name.clone(),
             task: self.header.task(),
             model: self.header.model(),
-            recorded: self.header.recorded(&samples),
+            recorded: self.header.recorded_results(&samples),
             samples,
             notes,
-            ..Run::default()
+            ..RecordedRun::default()
         }
     }
 

@@ -5,30 +5,30 @@
 //! our reader finds it again. The same run always gives the same bytes: times and ids that are not known are fixed or
 //! made from the content.
 
-mod figures;
 mod fingerprint;
-mod parts;
+mod results_json;
+mod sample_json;
 
-pub(crate) use figures::{METRICS, put_metrics, put_results, reductions};
 pub(crate) use fingerprint::Fingerprint;
-pub(crate) use parts::{put_error, put_id, put_outcome, put_values};
+pub(crate) use results_json::{METRICS, put_metrics, put_results, reductions};
+pub(crate) use sample_json::{put_error, put_id, put_outcome, put_values};
 
-use super::json::{self, Map, Nan};
-use super::{Contents, Lost, Output, WriteError, Writer};
-use crate::Run;
+use super::{Contents, LossCounts, OutputFile, WriteError, Writer};
+use crate::RecordedRun;
 use crate::formats::{SampleText, sample_place, write_archive, write_document};
+use crate::json::json_writer::{self, Map, Nan};
 use crate::log::{Ending, LogDataset, LogHeader, LogScorer, LogStatus, finished_header, timestamp};
 use calipers_core::{Outcome, Record, SampleId, Value};
 use std::path::Path;
 use std::sync::Arc;
 
 /// A log that Inspect reads as its own.
-pub(super) struct Inspect;
+pub(super) struct InspectWriter;
 
 /// What Inspect itself calls a model that there is none of.
 const NO_MODEL: &str = "none/none";
 
-impl Writer for Inspect {
+impl Writer for InspectWriter {
     fn name(&self) -> &'static str {
         "inspect"
     }
@@ -41,9 +41,9 @@ impl Writer for Inspect {
         &[".eval"]
     }
 
-    fn write(&self, contents: &Contents<'_>, out: &mut Output) -> Result<Vec<String>, WriteError> {
+    fn write(&self, contents: &Contents<'_>, out: &mut OutputFile) -> Result<Vec<String>, WriteError> {
         let run = contents.run;
-        let mut lost = Lost::default();
+        let mut lost = LossCounts::default();
         let mut key = Fingerprint::default();
         let mut records: Vec<Record> = run.samples.records().collect();
         records.sort_by_cached_key(|record| sample_place(&record.id, record.epoch));
@@ -67,7 +67,7 @@ impl Writer for Inspect {
     }
 }
 
-fn check(record: &Record, out: &Output) -> Result<(), WriteError> {
+fn check(record: &Record, out: &OutputFile) -> Result<(), WriteError> {
     match record.scores.iter().any(|(scorer, _)| scorer.is_empty()) {
         true => Err(WriteError::new(out.name(), format!("a scorer of sample `{}` has no name", record.id))
             .hint("Inspect has scores only under a name; give the scorer one")),
@@ -75,7 +75,7 @@ fn check(record: &Record, out: &Output) -> Result<(), WriteError> {
     }
 }
 
-fn note_lost(record: &Record, lost: &mut Lost) {
+fn note_lost(record: &Record, lost: &mut LossCounts) {
     for (_, outcome) in &record.scores {
         let score = match outcome {
             Outcome::Scored(score) => Some(score),
@@ -90,12 +90,12 @@ fn note_lost(record: &Record, lost: &mut Lost) {
     }
 }
 
-fn model(run: &Run) -> &str {
+fn model(run: &RecordedRun) -> &str {
     run.model.as_deref().unwrap_or(NO_MODEL)
 }
 
 /// What is known of the run. Runs from elsewhere do not say when they were made, and Inspect needs a time.
-fn header(run: &Run, key: &str) -> LogHeader {
+fn header(run: &RecordedRun, key: &str) -> LogHeader {
     let stem =
         Path::new(&run.source).file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next());
     let task = run.task.as_deref().or(stem.filter(|stem| !stem.is_empty() && *stem != "-")).unwrap_or("results");
@@ -159,7 +159,7 @@ impl<'a> Own<'a> {
 }
 
 /// One attempt as Inspect writes it.
-fn sample(record: &Record, run: &Run, key: &str) -> SampleText {
+fn sample(record: &Record, run: &RecordedRun, key: &str) -> SampleText {
     let own = Own::of(record);
     let empty: Value = "".into();
     let mut out = Vec::new();
@@ -171,12 +171,16 @@ fn sample(record: &Record, run: &Run, key: &str) -> SampleText {
         map.value("choices", choices, Nan::Bare);
     }
     let target = own.target.or_else(|| record.metadata.get("target"));
-    map.value("target", &shown(target.unwrap_or(&empty)), Nan::Bare);
+    map.value("target", &target_texts(target.unwrap_or(&empty)), Nan::Bare);
     let said = [("user", own.input), ("assistant", own.completion)];
     let said = said.into_iter().filter_map(|(role, content)| Some((role, content?)));
-    json::put_list(map.key("messages"), said, |out, (role, content)| put_message(out, role, content));
+    json_writer::put_list(map.key("messages"), said, |out, (role, content)| put_message(out, role, content));
     put_output(map.key("output"), own.completion, model(run));
-    json::put_map(map.key("scores"), record.scores.iter().map(|(name, outcome)| (&**name, outcome)), put_outcome);
+    json_writer::put_map(
+        map.key("scores"),
+        record.scores.iter().map(|(name, outcome)| (&**name, outcome)),
+        put_outcome,
+    );
     put_values(map.key("metadata"), record.metadata.iter().filter(|(key, _)| !own.names.contains(&&***key)));
     let rest = put_fields(&mut map, record, model(run));
     put_store(map.key("store"), &own, &rest);
@@ -191,7 +195,7 @@ fn sample(record: &Record, run: &Run, key: &str) -> SampleText {
 }
 
 /// A target of Inspect's is text or texts.
-fn shown(target: &Value) -> Value {
+fn target_texts(target: &Value) -> Value {
     match target {
         Value::Text(_) => target.clone(),
         Value::List(items) => Value::List(items.iter().map(|item| Value::from(item.to_string())).collect()),
@@ -209,7 +213,7 @@ fn put_message(out: &mut Vec<u8>, role: &str, content: &Value) {
 fn put_output(out: &mut Vec<u8>, completion: Option<&Value>, model: &str) {
     let mut map = Map::open(out);
     map.text("model", model);
-    json::put_list(map.key("choices"), completion, |out, completion| {
+    json_writer::put_list(map.key("choices"), completion, |out, completion| {
         let mut map = Map::open(out);
         put_message(map.key("message"), "assistant", completion);
         map.text("stop_reason", "stop");
@@ -234,14 +238,14 @@ fn put_fields<'a>(map: &mut Map<'_>, record: &'a Record, model: &str) -> Vec<(&'
             used.raw("total_tokens", &(tokens as i64).to_string());
         }
         if let Some(cost) = cost {
-            json::put_float(used.key("total_cost"), cost);
+            json_writer::put_float(used.key("total_cost"), cost);
         }
         used.close();
     }
     usage.close();
     for (name, key) in [("latency_ms", "total_time"), ("working_time_ms", "working_time")] {
         if let Some(ms) = number(name) {
-            json::put_float(map.key(key), ms / 1000.0);
+            json_writer::put_float(map.key(key), ms / 1000.0);
         }
     }
     let read_back = |name: &str| match name {
@@ -260,7 +264,7 @@ fn put_store(out: &mut Vec<u8>, own: &Own<'_>, fields: &[(&Arc<str>, &Value)]) {
     if !own.names.is_empty() || !fields.is_empty() {
         let mut ours = Map::open(store.key("calipers"));
         if !own.names.is_empty() {
-            json::put_list(ours.key("own"), &own.names, |out, name| json::put_text(out, name));
+            json_writer::put_list(ours.key("own"), &own.names, |out, name| json_writer::put_text(out, name));
         }
         if !fields.is_empty() {
             put_values(ours.key("fields"), fields.iter().copied());

@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use calipers_core::{Plan, mean_of};
-use calipers_io::{ReadError, Run, Source, read};
+use calipers_io::{ReadError, RecordedRun, Source, read};
 use std::path::PathBuf;
 
 pub fn fixture(name: &str) -> PathBuf {
@@ -15,7 +15,7 @@ pub fn bytes(name: &str) -> Vec<u8> {
 }
 
 /// The only run in a fixture, which must be read the same from a file and from memory.
-pub fn run(name: &str) -> Run {
+pub fn run(name: &str) -> RecordedRun {
     let mut runs = read(&Source::path(fixture(name)), None).unwrap();
     let again = read(&Source::bytes("memory", bytes(name)), None).unwrap();
     assert_eq!(runs.len(), 1);
@@ -24,7 +24,7 @@ pub fn run(name: &str) -> Run {
     runs.remove(0)
 }
 
-pub fn text(content: &str) -> Result<Run, ReadError> {
+pub fn text(content: &str) -> Result<RecordedRun, ReadError> {
     read(&Source::bytes("x", content.as_bytes().to_vec()), None).map(|mut runs| runs.remove(0))
 }
 
@@ -37,27 +37,27 @@ pub fn error(content: &str) -> String {
 }
 
 /// The scores by one scorer: `sample=value`, attempt by attempt.
-pub fn scores(run: &Run, scorer: &str) -> String {
+pub fn scores(run: &RecordedRun, scorer: &str) -> String {
     let points = run.samples.points(scorer).unwrap();
     let rows = (0..points.len()).map(|row| format!("{}={}", points.sample_id(row), points.get(row).score.value));
     rows.collect::<Vec<_>>().join(" ")
 }
 
 /// A fact about the sample of a row.
-pub fn fact(run: &Run, scorer: &str, row: usize, key: &str) -> String {
+pub fn fact(run: &RecordedRun, scorer: &str, row: usize, key: &str) -> String {
     let point = run.samples.points(scorer).unwrap().get(row);
     point.sample_metadata.get(key).map_or("-".into(), ToString::to_string)
 }
 
 /// The mean of a field over samples.
-pub fn mean(run: &Run, field: &str) -> f64 {
+pub fn mean(run: &RecordedRun, field: &str) -> f64 {
     let results = Plan::new().metrics([mean_of(field)]).measure(&run.samples).unwrap();
     let figure = results.figure("run", "mean").unwrap_or_else(|| panic!("no field {field}")).value.clone();
     figure.unwrap()
 }
 
 /// (samples, attempts, errored)
-pub fn counts(run: &Run) -> (usize, usize, usize) {
+pub fn counts(run: &RecordedRun) -> (usize, usize, usize) {
     (run.samples.len(), run.samples.attempts(), run.samples.errored())
 }
 

@@ -1,4 +1,4 @@
-//! A verdict in every form. `BLESS=1 cargo test` writes the snapshots anew; read a changed one as if it were prose.
+//! A verdict in every form. `BLESS=1 cargo test` rewrites the snapshots; read a changed one as prose.
 
 mod annotations;
 mod json;
@@ -7,16 +7,12 @@ mod markdown;
 mod reports;
 mod terminal;
 
+use calipers_testing::snapshot::assert_file;
 use std::path::Path;
 
 #[track_caller]
 fn snapshot(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/gate").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let want = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, want, "\n{text}");
+    assert_file(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/gate").join(name), text);
 }
 
 /// True for characters that steer a terminal or the direction of writing.

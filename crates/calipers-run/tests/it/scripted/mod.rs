@@ -3,7 +3,9 @@
 
 use async_trait::async_trait;
 use calipers_core::{GenerateConfig, Message, ModelOutput, Sample, SampleId, Value};
-use calipers_run::{Fault, Judged, Limits, Model, ModelError, Request, Scope, Scorers, Solvers, State};
+use calipers_run::{
+    AttemptFault, AttemptLimits, AttemptScope, AttemptState, Model, ModelError, Request, ScorerResult, Scorers, Solvers,
+};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -53,16 +55,16 @@ impl Model for Scripted {
 }
 
 /// What an attempt with this model, whatever it is asked as, may use.
-pub fn scope(model: &Arc<Scripted>) -> Scope {
-    Scope::new(model.clone(), GenerateConfig::default(), SampleId::from(1), 1, Limits::default(), 7)
+pub fn scope(model: &Arc<Scripted>) -> AttemptScope {
+    AttemptScope::new(model.clone(), GenerateConfig::default(), SampleId::from(1), 1, AttemptLimits::default(), 7)
 }
 
-pub fn state(sample: Sample) -> State {
-    State::new(Arc::new(sample), SampleId::from(1), 1)
+pub fn state(sample: Sample) -> AttemptState {
+    AttemptState::new(Arc::new(sample), SampleId::from(1), 1)
 }
 
 /// An attempt whose model has answered.
-pub fn answered(sample: Sample, completion: &str) -> State {
+pub fn answered(sample: Sample, completion: &str) -> AttemptState {
     let mut state = state(sample);
     state.messages.push(Message::assistant(completion));
     state.output = Some(ModelOutput::new("scripted/model", completion));
@@ -70,12 +72,22 @@ pub fn answered(sample: Sample, completion: &str) -> State {
 }
 
 /// Solves with a solver by name.
-pub async fn solve(name: &str, params: Value, state: &mut State, model: &Arc<Scripted>) -> Result<(), Fault> {
+pub async fn solve(
+    name: &str,
+    params: Value,
+    state: &mut AttemptState,
+    model: &Arc<Scripted>,
+) -> Result<(), AttemptFault> {
     Solvers::builtin().make(name, &params).unwrap().solve(state, &scope(model)).await
 }
 
 /// Scores with a scorer by name.
-pub async fn score(name: &str, params: Value, state: &State, model: &Arc<Scripted>) -> Result<Judged, Fault> {
+pub async fn score(
+    name: &str,
+    params: Value,
+    state: &AttemptState,
+    model: &Arc<Scripted>,
+) -> Result<ScorerResult, AttemptFault> {
     Scorers::builtin().make(name, &params).unwrap().score(state, &scope(model)).await
 }
 

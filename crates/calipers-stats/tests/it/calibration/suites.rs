@@ -5,7 +5,7 @@ use super::sim::{Claim, Draws, Table, count, count_each};
 use calipers_stats::pass_at_k::{Rule, Suite};
 use calipers_stats::ratio::ratio_of_sums;
 use calipers_stats::weighted::{Stratified, weighted_mean};
-use calipers_stats::{Caveat, Moments};
+use calipers_stats::{Moments, StatisticCaveat};
 
 /// 1 − E(1 − p)², or E p², for p from Beta(a, b).
 fn truth(rule: Rule, a: f64, b: f64) -> f64 {
@@ -84,7 +84,7 @@ fn weighted_and_stratified_means_cover_or_come_with_a_caveat() {
             let values: Vec<f64> = (0..n).map(|_| grade(draws)).collect();
             let weights: Vec<f64> = (0..n).map(|_| draws.exponential()).collect();
             let answer = weighted_mean(&values, &weights, None).expect("weights are positive");
-            let few = answer.caveats().iter().any(|caveat| matches!(caveat, Caveat::SmallSample { .. }));
+            let few = answer.caveats().iter().any(|caveat| matches!(caveat, StatisticCaveat::SmallSample { .. }));
             [answer.mean.interval(level()).expect("two or more").contains(0.5), few]
         });
         let what =

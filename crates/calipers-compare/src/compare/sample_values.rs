@@ -1,0 +1,151 @@
+//! The values of a metric, sample by sample: one value, two sums, or the values of attempts.
+
+use super::matching::MatchedSample;
+use super::run_metric::RunMetric;
+use calipers_core::Evidence;
+use calipers_stats::Moments;
+
+/// What a metric knows of a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum SampleValue {
+    /// The metric is not about it, or the run does not have it.
+    Outside,
+    /// It has no value.
+    Missing,
+    Value(f64),
+}
+
+impl SampleValue {
+    pub(super) fn value(self) -> Option<f64> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+}
+
+/// The value of each sample of a run, by its place.
+pub(super) struct SampleValues(Vec<SampleValue>);
+
+impl SampleValues {
+    /// The values that a mean is made of. Several of one sample are averaged first; one that did not run has none.
+    pub(super) fn of(evidence: &Evidence, measured: &RunMetric) -> Self {
+        let mut cells = vec![SampleValue::Outside; measured.errored.len()];
+        let Evidence::Mean { samples, values, missing } = evidence else { return Self(cells) };
+        missing.iter().for_each(|&sample| cells[sample as usize] = SampleValue::Missing);
+        let mut sums = vec![Moments::default(); cells.len()];
+        samples.iter().zip(values).for_each(|(&sample, &value)| sums[sample as usize].add(value));
+        for (cell, sum) in cells.iter_mut().zip(&sums) {
+            if let Ok(mean) = sum.mean() {
+                *cell = SampleValue::Value(mean);
+            }
+        }
+        for (cell, errored) in cells.iter_mut().zip(&measured.errored) {
+            if *errored && *cell != SampleValue::Outside {
+                *cell = SampleValue::Missing;
+            }
+        }
+        Self(cells)
+    }
+
+    pub(super) fn get(&self, place: u32) -> SampleValue {
+        self.0.get(place as usize).copied().unwrap_or(SampleValue::Outside)
+    }
+
+    pub(super) fn value(&self, place: u32) -> Option<f64> {
+        self.get(place).value()
+    }
+}
+
+/// The sums of each sample of a run, by its place; none for one without.
+pub(super) struct SampleSums(Vec<Option<(f64, f64)>>);
+
+impl SampleSums {
+    pub(super) fn of(measured: &RunMetric) -> Self {
+        let Some(Evidence::Ratio { samples, numerators, denominators, missing, .. }) = &measured.evidence else {
+            return Self(Vec::new());
+        };
+        // A sample that adds nothing to either sum is not listed.
+        let mut sums = vec![Some((0.0, 0.0)); measured.errored.len()];
+        missing.iter().for_each(|&sample| sums[sample as usize] = None);
+        for ((&sample, &y), &x) in samples.iter().zip(numerators).zip(denominators) {
+            sums[sample as usize] = Some((y, x));
+        }
+        Self(sums)
+    }
+
+    pub(super) fn get(&self, place: u32) -> Option<(f64, f64)> {
+        self.0.get(place as usize).copied().flatten()
+    }
+}
+
+/// The values of the attempts at each sample of a run, by its place.
+pub(super) struct AttemptValues(Vec<Vec<f64>>);
+
+impl AttemptValues {
+    pub(super) fn of(measured: &RunMetric) -> Self {
+        let mut lists = vec![Vec::new(); measured.errored.len()];
+        if let Some(Evidence::Quantile { samples, values, .. }) = &measured.evidence {
+            samples.iter().zip(values).for_each(|(&sample, &value)| lists[sample as usize].push(value));
+        }
+        Self(lists)
+    }
+
+    pub(super) fn get(&self, place: u32) -> &[f64] {
+        self.0.get(place as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Values in ascending order, of which each counts as often as its unit occurs.
+pub(super) struct WeightedValues {
+    pub(super) values: Vec<(f64, u32)>,
+    /// The number of values of each unit.
+    pub(super) sizes: Vec<u64>,
+}
+
+impl WeightedValues {
+    pub(super) fn new<'l>(
+        known: &[&MatchedSample],
+        unit_of: &[u32],
+        list: impl Fn(&MatchedSample) -> &'l [f64],
+    ) -> Self {
+        let mut sizes = vec![0; unit_of.iter().max().map_or(0, |&last| last as usize + 1)];
+        let mut values = Vec::new();
+        for (pair, &unit) in known.iter().zip(unit_of) {
+            let list = list(pair);
+            sizes[unit as usize] += list.len() as u64;
+            values.extend(list.iter().map(|&value| (value, unit)));
+        }
+        values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        Self { values, sizes }
+    }
+
+    /// Type 7 of the values when unit `u` occurs `times[u]` times; no number for none.
+    pub(super) fn quantile(&self, times: &[u32], p: f64) -> f64 {
+        let total: u64 = self.sizes.iter().zip(times).map(|(size, &times)| size * u64::from(times)).sum();
+        if total == 0 {
+            return f64::NAN;
+        }
+        let place = (total - 1) as f64 * p;
+        let rank = place as u64;
+        let share = place - rank as f64;
+        let low = self.at(rank, total, times);
+        let high = if share > 0.0 { self.at((rank + 1).min(total - 1), total, times) } else { low };
+        // Between equal ends there is nothing to add, and of two infinite ones no difference to take.
+        if low == high { low } else { low + share * (high - low) }
+    }
+
+    /// The value of a rank, looked for from the nearer end.
+    fn at(&self, rank: u64, total: u64, times: &[u32]) -> f64 {
+        let mut left = if 2 * rank < total { rank } else { total - 1 - rank };
+        let mut passes = |&&(_, unit): &&(f64, u32)| {
+            let times = u64::from(times[unit as usize]);
+            let is_it = left < times;
+            left = left.saturating_sub(times);
+            is_it
+        };
+        let found = if 2 * rank < total {
+            self.values.iter().find(&mut passes)
+        } else {
+            self.values.iter().rev().find(&mut passes)
+        };
+        found.map_or(f64::NAN, |&(value, _)| value)
+    }
+}

@@ -1,0 +1,582 @@
+//! The quick way to read native JSON Lines: flat records, straight into columns.
+//!
+//! Most files hold nothing but names, numbers and labels, the same keys on every line. This reads such a block of lines
+//! without making a record of each. Whatever is unusual (lists, scores with explanations, two names for one column) and
+//! whatever is wrong makes it give up, and the block is read again line by line in [`native`](super::native), which
+//! knows all rules and explains mistakes. So this file has no messages, and must accept nothing that the other refuses,
+//! nor read it differently; the tests compare the two.
+
+use super::native::ColumnRole;
+use crate::Projection;
+use crate::json::find;
+use calipers_core::{Cells, Samples, Table, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Columns being filled from blocks of lines.
+pub(super) struct FlatRecords<'w> {
+    wanted: &'w Projection,
+    /// The row being read.
+    row: u32,
+    /// The names of the rows so far.
+    table: Table,
+    epochs: Vec<u32>,
+    errors: Vec<(u32, String)>,
+    columns: Vec<RecordColumn>,
+}
+
+struct RecordColumn {
+    within: Within,
+    key: RecordKey,
+    slot: ColumnSlot,
+}
+
+/// A key, with its first eight bytes as a number: most keys are told apart by those.
+struct RecordKey {
+    first: u64,
+    text: Box<str>,
+}
+
+impl RecordKey {
+    fn new(text: &str) -> Self {
+        Self { first: first_bytes(text), text: text.into() }
+    }
+
+    fn is(&self, first: u64, text: &str) -> bool {
+        self.first == first && self.text.len() == text.len() && (text.len() <= 8 || *self.text == *text)
+    }
+}
+
+fn first_bytes(text: &str) -> u64 {
+    text.bytes().take(8).fold(0, |packed, byte| (packed << 8) | u64::from(byte))
+}
+
+/// The map that a key stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    Record,
+    Scores,
+    Metadata,
+}
+
+/// Where the values of a column go.
+enum ColumnSlot {
+    /// Nobody asked for them.
+    Nowhere,
+    Id,
+    Epoch,
+    Error,
+    Map(Within),
+    /// They are not flat.
+    Unusual,
+    Score(ScoreColumn),
+    Fact(Arc<str>, Cells),
+    Number(Arc<str>, Cells),
+    Flag(Arc<str>, Cells),
+    Label(Arc<str>, Cells),
+}
+
+struct ScoreColumn {
+    scorer: Arc<str>,
+    /// The rows that have a score.
+    rows: Vec<u32>,
+    cells: Cells,
+    /// The cells that are null.
+    nulls: Vec<u32>,
+}
+
+/// A value that is not skipped.
+enum Token<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(Cow<'a, str>),
+    Map,
+}
+
+impl Token<'_> {
+    fn push_to(self, cells: &mut Cells) -> Option<()> {
+        match self {
+            Self::Bool(b) => cells.push(Value::Bool(b)),
+            Self::Int(i) => cells.push(Value::Int(i)),
+            Self::Float(x) => cells.push(Value::Float(x)),
+            Self::Text(text) => cells.push_text(&text),
+            Self::Null | Self::Map => return None,
+        }
+        Some(())
+    }
+}
+
+/// Keys are looked for one by one, so there may not be many.
+const COLUMNS_MAX: usize = 256;
+const DEPTH_MAX: u32 = 100;
+const EPOCH_MAX: i64 = 1_000_000_000;
+
+impl<'w> FlatRecords<'w> {
+    pub(super) fn new(wanted: &'w Projection) -> Self {
+        Self { wanted, row: 0, table: Table::default(), epochs: Vec::new(), errors: Vec::new(), columns: Vec::new() }
+    }
+
+    /// Adds the records of whole lines, or, if one of them is not flat, none of them.
+    pub(super) fn add(&mut self, block: &[u8]) -> bool {
+        let (before, epochs_before) = (self.row, self.epochs.len());
+        let Ok(text) = std::str::from_utf8(block) else { return false };
+        let mut lines = Lines { text, at: 0, next: 0, flat: self };
+        let mut read = || {
+            while lines.skip_blank_lines() {
+                lines.record()?;
+            }
+            Some(())
+        };
+        let is_flat = read().is_some();
+        if !is_flat {
+            self.go_back(before);
+            self.epochs.truncate(epochs_before);
+        }
+        is_flat
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.row as usize
+    }
+
+    /// Forgets all rows from this one on.
+    fn go_back(&mut self, row: u32) {
+        let rows = row as usize;
+        self.row = row;
+        self.table.truncate(rows);
+        self.errors.retain(|(at, _)| *at < row);
+        for column in &mut self.columns {
+            match &mut column.slot {
+                ColumnSlot::Score(score) => score.go_back(row),
+                ColumnSlot::Fact(_, cells)
+                | ColumnSlot::Number(_, cells)
+                | ColumnSlot::Flag(_, cells)
+                | ColumnSlot::Label(_, cells) => {
+                    cells.truncate(rows);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Where the values under a new key go; nothing if two keys lead to the same place.
+    fn slot(&self, within: Within, key: &str) -> Option<ColumnSlot> {
+        let role = match within {
+            Within::Record => ColumnRole::of(key),
+            Within::Scores => ColumnRole::Score(key.into()),
+            Within::Metadata => ColumnRole::Fact(key.into()),
+        };
+        let cells = Cells::default;
+        let slot = match role {
+            ColumnRole::Id | ColumnRole::SampleId => ColumnSlot::Id,
+            ColumnRole::Epoch => ColumnSlot::Epoch,
+            ColumnRole::Error => ColumnSlot::Error,
+            ColumnRole::Scores => ColumnSlot::Map(Within::Scores),
+            ColumnRole::Metadata => ColumnSlot::Map(Within::Metadata),
+            ColumnRole::Score(scorer) => ColumnSlot::Score(ScoreColumn::new(scorer)),
+            ColumnRole::Fact(name) if self.wanted.has(&name) => ColumnSlot::Fact(name, Cells::labels()),
+            ColumnRole::Number(name) if self.wanted.has(&name) => ColumnSlot::Number(name, cells()),
+            ColumnRole::Flag(name) if self.wanted.has(&name) => ColumnSlot::Flag(name, cells()),
+            ColumnRole::Label(name) if self.wanted.has(&name) => ColumnSlot::Label(name, cells()),
+            ColumnRole::Behaviors(list) if self.wanted.has(list.name()) => ColumnSlot::Unusual,
+            ColumnRole::Fields | ColumnRole::Field(_) | ColumnRole::NullMetadata => ColumnSlot::Unusual,
+            ColumnRole::Fact(_)
+            | ColumnRole::Number(_)
+            | ColumnRole::Flag(_)
+            | ColumnRole::Label(_)
+            | ColumnRole::Behaviors(_) => ColumnSlot::Nowhere,
+        };
+        let is_taken = self.columns.iter().any(|column| column.slot.is_same_place(&slot));
+        (!is_taken).then_some(slot)
+    }
+
+    /// Where the attempt did not run, an empty score says nothing more.
+    fn drop_empty_scores(&mut self) {
+        for column in &mut self.columns {
+            if let ColumnSlot::Score(score) = &mut column.slot
+                && score.rows.last() == Some(&self.row)
+                && score.nulls.last() == Some(&(score.rows.len() as u32 - 1))
+            {
+                score.go_back(self.row);
+            }
+        }
+    }
+
+    /// The columns as samples.
+    pub(super) fn finish(self) -> Samples {
+        let rows = self.rows();
+        let mut table = self.table;
+        if !self.epochs.is_empty() {
+            table.epochs(self.epochs);
+        }
+        for (row, message) in self.errors {
+            table.error(row, message);
+        }
+        for column in self.columns {
+            match column.slot {
+                ColumnSlot::Score(score) => score.add_to(&mut table, rows),
+                ColumnSlot::Fact(name, cells) => {
+                    if let Some(cells) = pad_cells(cells, rows) {
+                        table.metadata(name, cells);
+                    }
+                }
+                ColumnSlot::Number(name, cells) | ColumnSlot::Flag(name, cells) | ColumnSlot::Label(name, cells) => {
+                    if let Some(cells) = pad_cells(cells, rows) {
+                        table.field(name, cells);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Samples::from(table)
+    }
+}
+
+/// The cells of all rows, if any row has one.
+fn pad_cells(mut cells: Cells, rows: usize) -> Option<Cells> {
+    let is_empty = cells.is_empty();
+    cells.pad(rows);
+    (!is_empty).then_some(cells)
+}
+
+impl ColumnSlot {
+    /// True when the values of both would go to one place.
+    fn is_same_place(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Score(a), Self::Score(b)) => a.scorer == b.scorer,
+            (Self::Fact(a, _), Self::Fact(b, _)) => a == b,
+            (Self::Id, Self::Id) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A block of lines being read.
+struct Lines<'a, 'f, 'w> {
+    text: &'a str,
+    at: usize,
+    /// The column that most likely comes next: lines list their keys in the same order.
+    next: usize,
+    flat: &'f mut FlatRecords<'w>,
+}
+
+impl<'a> Lines<'a, '_, '_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Skips blanks within a line.
+    fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// False at the end.
+    fn skip_blank_lines(&mut self) -> bool {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+        self.at < self.text.len()
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.skip_blanks();
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found.then_some(())
+    }
+
+    /// One line.
+    fn record(&mut self) -> Option<()> {
+        let errors = self.flat.errors.len();
+        self.next = 0;
+        self.entries(Within::Record)?;
+        self.skip_blanks();
+        let is_end = matches!(self.peek(), Some(b'\n') | None);
+        let flat = &mut *self.flat;
+        if flat.errors.len() > errors {
+            flat.drop_empty_scores();
+        }
+        flat.row += 1;
+        let is_numbered = flat.epochs.len() == flat.rows() || flat.epochs.is_empty();
+        (is_end && flat.table.rows() == flat.rows() && is_numbered).then_some(())
+    }
+
+    /// The entries of a map.
+    fn entries(&mut self, within: Within) -> Option<()> {
+        self.expect(b'{')?;
+        if self.expect(b'}').is_some() {
+            return Some(());
+        }
+        loop {
+            self.skip_blanks();
+            let Cow::Borrowed(key) = self.string()? else { return None };
+            self.expect(b':')?;
+            self.skip_blanks();
+            let place = self.column(within, key)?;
+            self.next = place + 1;
+            self.value(place)?;
+            if self.expect(b',').is_none() {
+                return self.expect(b'}');
+            }
+        }
+    }
+
+    fn column(&mut self, within: Within, key: &str) -> Option<usize> {
+        let first = first_bytes(key);
+        let is_it = |column: &RecordColumn| column.within == within && column.key.is(first, key);
+        let columns = &mut self.flat.columns;
+        if columns.get(self.next).is_some_and(is_it) {
+            return Some(self.next);
+        }
+        if let Some(place) = columns.iter().position(is_it) {
+            return Some(place);
+        }
+        if columns.len() == COLUMNS_MAX {
+            return None;
+        }
+        let slot = self.flat.slot(within, key)?;
+        self.flat.columns.push(RecordColumn { within, key: RecordKey::new(key), slot });
+        Some(self.flat.columns.len() - 1)
+    }
+
+    fn value(&mut self, place: usize) -> Option<()> {
+        if matches!(self.flat.columns[place].slot, ColumnSlot::Nowhere) {
+            return self.skip(0);
+        }
+        let token = self.token()?;
+        let flat = &mut *self.flat;
+        let row = flat.row;
+        match (&mut flat.columns[place].slot, token) {
+            (ColumnSlot::Map(within), Token::Map) => {
+                let within = *within;
+                return self.entries(within);
+            }
+            (ColumnSlot::Score(score), token) => return score.push(row, token),
+            (ColumnSlot::Id, Token::Int(id)) => flat.table.push_number(id),
+            (ColumnSlot::Id, Token::Text(id)) if !id.trim().is_empty() => flat.table.push_text(&id),
+            (ColumnSlot::Id, _) => return None,
+            (_, Token::Null) => {}
+            (ColumnSlot::Epoch, Token::Int(epoch @ 0..=EPOCH_MAX)) => flat.epochs.push(epoch as u32),
+            (ColumnSlot::Error, Token::Text(text)) if flat.errors.last().is_none_or(|(last, _)| *last < row) => {
+                if !text.trim().is_empty() {
+                    flat.errors.push((row, text.into_owned()));
+                }
+            }
+            (ColumnSlot::Error, Token::Bool(false)) => {}
+            (ColumnSlot::Fact(_, cells) | ColumnSlot::Label(_, cells), token) => push(cells, row, token)?,
+            (ColumnSlot::Number(_, cells), Token::Int(i)) => push(cells, row, Token::Float(i as f64))?,
+            (ColumnSlot::Number(_, cells), token @ Token::Float(_)) => push(cells, row, token)?,
+            (ColumnSlot::Flag(_, cells), token @ Token::Bool(_)) => push(cells, row, token)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn token(&mut self) -> Option<Token<'a>> {
+        match self.peek()? {
+            b'"' => self.string().map(Token::Text),
+            b'{' => Some(Token::Map),
+            b't' => self.literal("true").map(|()| Token::Bool(true)),
+            b'f' => self.literal("false").map(|()| Token::Bool(false)),
+            b'n' => self.literal("null").map(|()| Token::Null),
+            b'-' | b'0'..=b'9' => self.number(),
+            _ => None,
+        }
+    }
+
+    fn literal(&mut self, literal: &str) -> Option<()> {
+        let found = self.text[self.at..].starts_with(literal);
+        self.at += literal.len();
+        found.then_some(())
+    }
+
+    /// A string, its quotes left out. It is borrowed unless it has escapes.
+    fn string(&mut self) -> Option<Cow<'a, str>> {
+        let start = self.at;
+        let has_escapes = self.skip_string()?;
+        let whole = &self.text[start..self.at];
+        let inner = &whole[1..whole.len() - 1];
+        if has_escapes {
+            return serde_json::from_str::<String>(whole).ok().map(Cow::Owned);
+        }
+        // JSON has no control characters in strings.
+        (!inner.bytes().fold(false, |found, byte| found | (byte < 0x20))).then_some(Cow::Borrowed(inner))
+    }
+
+    /// Goes behind a string, and says whether it has escapes.
+    fn skip_string(&mut self) -> Option<bool> {
+        if self.peek() != Some(b'"') {
+            return None;
+        }
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + 1;
+        let mut has_escapes = false;
+        loop {
+            at += find([b'"', b'\\', b'\n'], bytes.get(at..)?)?;
+            match bytes[at] {
+                b'"' => break,
+                b'\\' => at += 2,
+                _ => return None,
+            }
+            has_escapes = true;
+        }
+        self.at = at + 1;
+        Some(has_escapes)
+    }
+
+    fn number(&mut self) -> Option<Token<'a>> {
+        let start = self.at;
+        let shape = self.skip_number()?;
+        let text = &self.text[start..self.at];
+        if !shape.is_whole {
+            // Up to here the division is exact, and so is the result (Clinger 1990).
+            if shape.digits <= 15 && shape.decimals <= 22 && !shape.has_exponent {
+                let number = shape.mantissa as f64 / TENS[shape.decimals];
+                return Some(Token::Float(if text.starts_with('-') { -number } else { number }));
+            }
+        } else if shape.digits <= 18 && shape.mantissa > 0 {
+            let number = shape.mantissa as i64;
+            return Some(Token::Int(if text.starts_with('-') { -number } else { number }));
+        } else if let Some(number) = text.parse::<i64>().ok().filter(|_| text != "-0") {
+            return Some(Token::Int(number));
+        }
+        text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Token::Float)
+    }
+
+    /// Goes behind a number that is written as JSON has it.
+    fn skip_number(&mut self) -> Option<NumberShape> {
+        let bytes = self.text.as_bytes();
+        let mut shape = NumberShape { is_whole: true, has_exponent: false, digits: 0, decimals: 0, mantissa: 0 };
+        let mut at = self.at + usize::from(bytes[self.at] == b'-');
+        let digits = |at: &mut usize, shape: &mut NumberShape| {
+            let start = *at;
+            while let Some(digit @ b'0'..=b'9') = bytes.get(*at) {
+                shape.mantissa = shape.mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+                *at += 1;
+            }
+            shape.digits += *at - start;
+            *at - start
+        };
+        let leads_with_zero = bytes.get(at) == Some(&b'0');
+        let whole = digits(&mut at, &mut shape);
+        if whole == 0 || (leads_with_zero && whole > 1) {
+            return None;
+        }
+        if bytes.get(at) == Some(&b'.') {
+            at += 1;
+            shape.is_whole = false;
+            shape.decimals = digits(&mut at, &mut shape);
+            if shape.decimals == 0 {
+                return None;
+            }
+        }
+        if matches!(bytes.get(at), Some(b'e' | b'E')) {
+            at += 1;
+            at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+            (shape.is_whole, shape.has_exponent) = (false, true);
+            if digits(&mut at, &mut shape) == 0 {
+                return None;
+            }
+        }
+        self.at = at;
+        Some(shape)
+    }
+
+    /// Goes behind a value that nobody asked for.
+    fn skip(&mut self, depth: u32) -> Option<()> {
+        match self.peek()? {
+            b'"' => self.skip_string().map(|_| ()),
+            b'-' | b'0'..=b'9' => self.skip_number().map(|_| ()),
+            open @ (b'{' | b'[') if depth < DEPTH_MAX => self.skip_items(open == b'{', depth),
+            _ => self.token().map(|_| ()),
+        }
+    }
+
+    fn skip_items(&mut self, is_map: bool, depth: u32) -> Option<()> {
+        let end = if is_map { b'}' } else { b']' };
+        self.at += 1;
+        if self.expect(end).is_some() {
+            return Some(());
+        }
+        loop {
+            self.skip_blanks();
+            if is_map {
+                self.skip_string()?;
+                self.expect(b':')?;
+                self.skip_blanks();
+            }
+            self.skip(depth + 1)?;
+            if self.expect(b',').is_none() {
+                return self.expect(end);
+            }
+        }
+    }
+}
+
+fn push(cells: &mut Cells, row: u32, token: Token<'_>) -> Option<()> {
+    if cells.len() > row as usize {
+        return None; // the key stands twice in one record
+    }
+    if cells.len() < row as usize {
+        cells.pad(row as usize);
+    }
+    token.push_to(cells)
+}
+
+impl ScoreColumn {
+    fn new(scorer: Arc<str>) -> Self {
+        Self { scorer, rows: Vec::new(), cells: Cells::default(), nulls: Vec::new() }
+    }
+
+    /// Forgets all rows from this one on.
+    fn go_back(&mut self, row: u32) {
+        let kept = self.rows.partition_point(|at| *at < row);
+        self.rows.truncate(kept);
+        self.cells.truncate(kept);
+        self.nulls.retain(|cell| (*cell as usize) < kept);
+    }
+
+    fn push(&mut self, row: u32, token: Token<'_>) -> Option<()> {
+        if self.rows.last() == Some(&row) {
+            return None;
+        }
+        self.rows.push(row);
+        if let Token::Null = token {
+            self.nulls.push(self.cells.len() as u32);
+            self.cells.push(Value::Missing);
+            return Some(());
+        }
+        token.push_to(&mut self.cells)
+    }
+
+    fn add_to(self, table: &mut Table, rows: usize) {
+        if self.rows.is_empty() {
+            return;
+        }
+        let some = (self.rows.len() < rows).then_some(self.rows);
+        table.score(self.scorer.clone(), some, self.cells);
+        for cell in self.nulls {
+            table.unscored(self.scorer.clone(), cell, "null");
+        }
+    }
+}
+
+/// How a number is written.
+struct NumberShape {
+    is_whole: bool,
+    has_exponent: bool,
+    digits: usize,
+    decimals: usize,
+    /// All digits as one number, if they are few.
+    mantissa: u64,
+}
+
+/// Powers of ten that floats hold exactly.
+const TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];

@@ -1,0 +1,88 @@
+//! What a reader makes of a file.
+
+use calipers_core::{Samples, Value};
+
+/// The results of one evaluation, as they were found.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedRun<S = Samples> {
+    /// The file, or `-` for standard input.
+    pub source: String,
+    /// The format that the file was read as.
+    pub format: &'static str,
+    /// The task, if the file names it.
+    pub task: Option<String>,
+    /// The model, if the file names it.
+    pub model: Option<String>,
+    /// The samples with their attempts, scores, fields and metadata.
+    pub samples: S,
+    /// The metrics that the file itself records.
+    pub recorded: RecordedResults,
+    /// What was not read, and why. A partly readable file says what it lost.
+    pub notes: Vec<String>,
+}
+
+impl<S> RecordedRun<S> {
+    /// The same run with its samples in another form.
+    pub fn map_samples<T>(self, form: impl FnOnce(S) -> T) -> RecordedRun<T> {
+        RecordedRun {
+            source: self.source,
+            format: self.format,
+            task: self.task,
+            model: self.model,
+            samples: form(self.samples),
+            recorded: self.recorded,
+            notes: self.notes,
+        }
+    }
+}
+
+/// What a log says was computed when it was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedResults {
+    /// The scorers with their metrics, in order.
+    pub scorers: Vec<RecordedScorer>,
+    /// The reducers of attempts; `None` if the log does not say, empty if reduction was turned off.
+    pub reducers: Option<Vec<String>>,
+    /// The figures in the log.
+    pub figures: Vec<RecordedFigure>,
+}
+
+/// A scorer as a log records it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedScorer {
+    /// The scorer.
+    pub name: String,
+    /// Its metrics.
+    pub metrics: Vec<RecordedMetric>,
+}
+
+/// A metric as a log records it: a name with parameters, or metrics by the keys of map scores.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordedMetric {
+    /// A metric with its parameters (a map, or null).
+    Named {
+        /// The name, without the package it comes from.
+        name: String,
+        /// The parameters.
+        params: Value,
+    },
+    /// A metric of somebody's own code, by its name. Ours of the same name may be another one.
+    Custom(String),
+    /// Metrics by key or pattern. One without keys says that there is a list, which may be empty or hold one map.
+    Keyed(Vec<(String, Vec<RecordedMetric>)>),
+}
+
+/// A figure as a log records it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedFigure {
+    /// The scorer.
+    pub scorer: String,
+    /// The name of the score: the scorer, or a key of its maps.
+    pub score: String,
+    /// The reducer, if it is named.
+    pub reducer: Option<String>,
+    /// The key of the metric.
+    pub metric: String,
+    /// The number; `None` where the log has none.
+    pub value: Option<f64>,
+}

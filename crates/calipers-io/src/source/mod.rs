@@ -1,0 +1,328 @@
+//! Where bytes come from: files, folders, patterns, standard input; plain, gzip or zstd.
+
+mod shape;
+
+pub use shape::{JsonShape, Root, Shape};
+
+use crate::ReadError;
+use crate::error::explain_io_error;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A file to read, or standard input.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// How it is named in messages and results.
+    pub name: String,
+    origin: SourceOrigin,
+    /// Where the bytes that are read are counted.
+    counter: Option<Arc<AtomicU64>>,
+}
+
+#[derive(Clone, Debug)]
+enum SourceOrigin {
+    Path(PathBuf),
+    /// Standard input and tests: read once, kept.
+    Bytes(Arc<[u8]>),
+}
+
+/// How many bytes formats are told apart by.
+const HEAD: usize = 64 * 1024;
+/// A compressed stream may not grow beyond this many times its size, nor past the limit below.
+const EXPANSION_MAX: u64 = 1_000;
+const EXPANSION_FLOOR: u64 = 64 << 20;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Less than this is not worth a thread.
+const PART_MIN: u64 = 4 << 20;
+
+/// From one place in the content to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SourcePart {
+    start: u64,
+    end: u64,
+}
+
+fn is_compressed(magic: &[u8]) -> bool {
+    magic.starts_with(&GZIP) || magic.starts_with(&ZSTD)
+}
+
+impl Source {
+    /// A file.
+    pub fn path(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { name: path.display().to_string(), origin: SourceOrigin::Path(path), counter: None }
+    }
+
+    /// Bytes that are already here, under this name.
+    pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self { name: name.into(), origin: SourceOrigin::Bytes(bytes.into()), counter: None }
+    }
+
+    /// The same source, which adds the bytes that it reads to a counter, for those who watch. What is read twice
+    /// counts twice.
+    #[must_use]
+    pub fn with_counter(mut self, counter: Arc<AtomicU64>) -> Self {
+        self.counter = Some(counter);
+        self
+    }
+
+    /// The counter, for those who read the file in a way of their own.
+    pub(crate) fn counter(&self) -> Option<Arc<AtomicU64>> {
+        self.counter.clone()
+    }
+
+    /// All of standard input, under the name `-`.
+    pub fn stdin() -> Result<Self, ReadError> {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map_err(|error| ReadError::new("-", error.to_string()))?;
+        Ok(Self::bytes("-", bytes))
+    }
+
+    /// The sources that an argument names: `-`, a file, a folder (its result files), or a pattern.
+    pub fn resolve(argument: &str) -> Result<Vec<Self>, ReadError> {
+        if argument == "-" {
+            return Ok(vec![Self::stdin()?]);
+        }
+        let path = Path::new(argument);
+        if path.is_dir() {
+            return Self::folder(path);
+        }
+        // A pipe, as `<(zcat log.gz)` is one, can be read once only.
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let bytes = std::fs::read(path).map_err(|error| ReadError::new(argument, explain_io_error(&error)))?;
+            return Ok(vec![Self::bytes(argument, bytes)]);
+        }
+        if path.exists() || !argument.contains(['*', '?', '[']) {
+            return Ok(vec![Self::path(path)]);
+        }
+        let pattern = glob::glob(argument).map_err(|error| ReadError::new(argument, error.to_string()))?;
+        let mut found: Vec<PathBuf> = pattern.filter_map(Result::ok).filter(|path| path.is_file()).collect();
+        found.sort();
+        if found.is_empty() {
+            return Err(
+                ReadError::new(argument, "no file matches the pattern").hint("check the folder and the pattern")
+            );
+        }
+        Ok(found.into_iter().map(Self::path).collect())
+    }
+
+    /// Every file below a folder whose name ends like a result file, by name.
+    fn folder(folder: &Path) -> Result<Vec<Self>, ReadError> {
+        let mut found = Vec::new();
+        let mut folders = vec![folder.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            let entries = std::fs::read_dir(&folder)
+                .map_err(|error| ReadError::new(folder.display().to_string(), error.to_string()))?;
+            for entry in entries.filter_map(Result::ok) {
+                let path = entry.path();
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && !is_hidden(&path) => folders.push(path),
+                    Ok(kind) if kind.is_file() && is_result(&path) => found.push(path),
+                    _ => {}
+                }
+            }
+        }
+        found.sort();
+        if found.is_empty() {
+            let name = folder.display().to_string();
+            let hint = "name a folder with .eval, .json, .jsonl, .csv, .parquet or .xml files";
+            return Err(ReadError::new(name, "the folder has no result files").hint(hint));
+        }
+        Ok(found.into_iter().map(Self::path).collect())
+    }
+
+    /// The name of the file without its folder.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        Path::new(&self.name).file_name().and_then(|name| name.to_str()).unwrap_or(&self.name)
+    }
+
+    /// The path, if it is a file.
+    #[must_use]
+    pub fn as_path(&self) -> Option<&Path> {
+        match &self.origin {
+            SourceOrigin::Path(path) => Some(path),
+            SourceOrigin::Bytes(_) => None,
+        }
+    }
+
+    /// True when there is nothing in it but white space.
+    pub fn is_blank(&self) -> Result<bool, ReadError> {
+        Ok(self.head()?.iter().all(u8::is_ascii_whitespace))
+    }
+
+    pub(crate) fn error(&self, what: impl Into<String>) -> ReadError {
+        ReadError::new(self.name.clone(), what)
+    }
+
+    fn raw(&self) -> Result<Box<dyn Raw>, ReadError> {
+        match &self.origin {
+            SourceOrigin::Path(path) => {
+                let file = File::open(path).map_err(|error| {
+                    let hint = if error.kind() == io::ErrorKind::NotFound {
+                        "check the name of the file"
+                    } else {
+                        "check that the file may be read"
+                    };
+                    self.error(explain_io_error(&error)).hint(hint)
+                })?;
+                Ok(self.count_reads(file))
+            }
+            SourceOrigin::Bytes(bytes) => Ok(self.count_reads(Cursor::new(bytes.clone()))),
+        }
+    }
+
+    fn count_reads(&self, raw: impl Raw + 'static) -> Box<dyn Raw> {
+        match &self.counter {
+            Some(counter) => Box::new(CountingReader { raw, counter: counter.clone() }),
+            None => Box::new(raw),
+        }
+    }
+
+    /// The stored bytes as something that can be sought in: for archives and tables.
+    pub(crate) fn seekable(&self) -> Result<Box<dyn Raw>, ReadError> {
+        self.raw()
+    }
+
+    /// The number of stored bytes.
+    pub fn stored_len(&self) -> Result<u64, ReadError> {
+        self.raw()?.length().map_err(|error| self.error(error.to_string()))
+    }
+
+    /// A buffered reader of the content, decompressed if it is gzip or zstd.
+    pub(crate) fn open(&self) -> Result<Box<dyn BufRead>, ReadError> {
+        let stored = self.stored_len()?;
+        let limit = stored.saturating_mul(EXPANSION_MAX).max(EXPANSION_FLOOR);
+        let mut raw = BufReader::with_capacity(1 << 16, self.raw()?);
+        let magic = raw.fill_buf().map_err(|error| self.error(error.to_string()))?;
+        if magic.starts_with(&GZIP) {
+            return Ok(Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(raw).take(limit))));
+        }
+        if magic.starts_with(&ZSTD) {
+            let decoder =
+                zstd::stream::read::Decoder::with_buffer(raw).map_err(|error| self.error(error.to_string()))?;
+            return Ok(Box::new(BufReader::new(decoder.take(limit))));
+        }
+        Ok(Box::new(raw))
+    }
+
+    /// The parts of the content, each of whole lines, that can be read side by side: one unless the content is large and
+    /// stored as it is. A part is what [`open_part`](Self::open_part) takes.
+    pub(crate) fn parts(&self, parts_max: usize) -> Result<Vec<SourcePart>, ReadError> {
+        let stored = self.stored_len()?;
+        let parts = (stored / PART_MIN).clamp(1, parts_max.max(1) as u64);
+        let mut magic = [0; 4];
+        let read = self.raw()?.read(&mut magic).map_err(|error| self.unreadable(&error))?;
+        if parts == 1 || is_compressed(&magic[..read]) {
+            return Ok(vec![SourcePart { start: 0, end: u64::MAX }]);
+        }
+        let cut = |part: u64| if part == parts { u64::MAX } else { stored / parts * part };
+        Ok((0..parts).map(|part| SourcePart { start: cut(part), end: cut(part + 1) }).collect())
+    }
+
+    /// A reader of a part: of the lines that begin in it.
+    pub(crate) fn open_part(&self, part: SourcePart) -> Result<Box<dyn BufRead>, ReadError> {
+        if part.start == 0 && part.end == u64::MAX {
+            return self.open();
+        }
+        let unreadable = |error: io::Error| self.unreadable(&error);
+        let line_after = |place: u64| -> Result<u64, ReadError> {
+            if place == 0 || place == u64::MAX {
+                return Ok(place);
+            }
+            // A line that begins right here has its end of line before it.
+            let mut raw = self.raw()?;
+            raw.seek(io::SeekFrom::Start(place - 1)).map_err(unreadable)?;
+            Ok(place - 1 + BufReader::new(raw).skip_until(b'\n').map_err(unreadable)? as u64)
+        };
+        let (start, end) = (line_after(part.start)?, line_after(part.end)?);
+        let mut raw = self.raw()?;
+        raw.seek(io::SeekFrom::Start(start)).map_err(unreadable)?;
+        Ok(Box::new(BufReader::with_capacity(1 << 16, raw.take(end.saturating_sub(start)))))
+    }
+
+    /// The whole content.
+    pub(crate) fn read_all(&self) -> Result<Vec<u8>, ReadError> {
+        let mut bytes = Vec::new();
+        self.open()?.read_to_end(&mut bytes).map_err(|error| self.unreadable(&error))?;
+        Ok(bytes)
+    }
+
+    /// The beginning of the content, by which its format is told.
+    pub(crate) fn head(&self) -> Result<Vec<u8>, ReadError> {
+        let mut bytes = Vec::with_capacity(HEAD);
+        self.open()?.take(HEAD as u64).read_to_end(&mut bytes).map_err(|error| self.unreadable(&error))?;
+        Ok(bytes)
+    }
+
+    pub(crate) fn unreadable(&self, error: &io::Error) -> ReadError {
+        self.error(format!("the content cannot be read: {error}")).hint("the file may be cut off; copy it again")
+    }
+}
+
+/// Bytes that can be sought in.
+pub(crate) trait Raw: Read + io::Seek + Send {
+    fn length(&mut self) -> io::Result<u64> {
+        let length = self.seek(io::SeekFrom::End(0))?;
+        self.rewind()?;
+        Ok(length)
+    }
+}
+
+impl Raw for File {}
+impl Raw for Cursor<Arc<[u8]>> {}
+
+/// Adds what is read to a counter.
+struct CountingReader<R> {
+    raw: R,
+    counter: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for CountingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.raw.read(buffer)?;
+        self.counter.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+impl<R: io::Seek> io::Seek for CountingReader<R> {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.raw.seek(to)
+    }
+}
+
+impl<R: Raw> Raw for CountingReader<R> {}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
+/// Files that a folder is searched for. A file named by hand may end in anything.
+fn is_result(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    !is_hidden(path)
+        && [".eval", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".xml"].iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counted_source_counts_the_bytes_it_reads() {
+        let counter = Arc::new(AtomicU64::new(0));
+        let source = Source::bytes("records.jsonl", vec![b' '; 100_000]).with_counter(counter.clone());
+        assert_eq!(source.stored_len(), Ok(100_000));
+        assert_eq!(counter.load(Ordering::Relaxed), 0, "asking for the length reads nothing");
+        source.read_all().expect("nothing is wrong with it");
+        assert_eq!(counter.load(Ordering::Relaxed), 100_000);
+    }
+}

@@ -1,0 +1,223 @@
+//! Programs of others: JSON in on standard input, whatever they say out on standard output.
+
+use crate::AttemptFault;
+use crate::catalog::{CatalogParams, argument, texts};
+use crate::platform::{keep_together, shell};
+use calipers_core::{Error, LimitReached, Value};
+use futures_util::future::try_join3;
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
+use std::io;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// The most that a program may write.
+const STDOUT_BYTES_MAX: usize = 64 << 20;
+/// The end of what it says on standard error, kept for errors.
+const STDERR_BYTES_KEPT: usize = 16 << 10;
+/// The last lines of it that an error shows.
+const STDERR_LINES_SHOWN: usize = 10;
+/// How long we go on reading after a program has ended, should something it started hold its output open.
+const AFTER_THE_END: Duration = Duration::from_secs(1);
+
+/// The parameters of everything that runs a program.
+pub(crate) const PARAMS: &[&str] = &["cmd", "timeout", "env", "cwd"];
+
+/// A program and how it is run.
+#[derive(Debug)]
+pub(crate) struct Program {
+    invocation: Invocation,
+    shown: String,
+    env: Vec<(String, String)>,
+    cwd: Option<String>,
+    timeout: Option<Duration>,
+}
+
+/// How a program is named.
+#[derive(Debug)]
+enum Invocation {
+    /// A line for the shell.
+    Line(String),
+    /// A program and its arguments.
+    Words(Vec<String>),
+}
+
+/// What a program that ended well wrote, and how long it ran.
+pub(crate) struct ProgramOutput {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) time: Duration,
+}
+
+impl Program {
+    /// A program from the parameters of a solver or scorer: a line for the shell, or a list of a program and its arguments.
+    pub(crate) fn new(params: &CatalogParams<'_>) -> Result<Self, Error> {
+        let cmd = params.get("cmd").ok_or_else(|| params.absent("cmd"))?;
+        let words = texts(cmd).filter(|words| words.first().is_some_and(|program| !program.trim().is_empty()));
+        let words = words
+            .ok_or_else(|| params.wrong("cmd", "a command line, or a list of a program and its arguments", cmd))?;
+        let invocation = match cmd {
+            Value::Text(line) => Invocation::Line(line.to_string()),
+            _ => Invocation::Words(words.iter().map(ToString::to_string).collect()),
+        };
+        let seconds = params.number("timeout")?;
+        let limit = seconds.map(|seconds| Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero()));
+        if limit == Some(None) {
+            return Err(argument("the `timeout` of a command is not a time", "give seconds above 0"));
+        }
+        let variable = |(name, value): &(_, Value)| (ToString::to_string(name), value.to_string());
+        Ok(Self {
+            shown: words.join(" "),
+            invocation,
+            env: params.map("env")?.iter().map(variable).collect(),
+            cwd: params.text("cwd")?.map(|cwd| cwd.to_string()),
+            timeout: limit.flatten(),
+        })
+    }
+
+    /// What it is called in messages and logs.
+    pub(crate) fn display_name(&self) -> &str {
+        &self.shown
+    }
+
+    /// Runs it to its end. Whatever happens, nothing that it started stays behind: it has a process group of its own, which is
+    /// killed when it ends, when its time is over, and when whoever waits here is gone.
+    pub(crate) async fn run(&self, stdin: &[u8]) -> Result<ProgramOutput, AttemptFault> {
+        let started = Instant::now();
+        let ran = self.run_unlimited(stdin);
+        let stdout = match self.timeout {
+            None => ran.await?,
+            Some(limit) => timeout(limit, ran)
+                .await
+                .map_err(|_| AttemptFault::Limit(LimitReached { kind: "time", limit: limit.as_secs_f64() }))??,
+        };
+        Ok(ProgramOutput { stdout, time: started.elapsed() })
+    }
+
+    async fn run_unlimited(&self, stdin: &[u8]) -> Result<Vec<u8>, AttemptFault> {
+        let mut running = ProcessGroup::start(self)?;
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let status = running.wait(stdin, &mut stdout, &mut stderr).await;
+        let status = status.map_err(|error| AttemptFault::new(format!("`{}`: {error}", self.shown)))?;
+        if !status.success() {
+            return Err(AttemptFault::new(format!("`{}` ended with {status}{}", self.shown, last_lines(&stderr))));
+        }
+        Ok(stdout)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = match &self.invocation {
+            Invocation::Line(line) => shell(line),
+            Invocation::Words(words) => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
+                command
+            }
+        };
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        command
+    }
+}
+
+/// A process group under way.
+struct ProcessGroup {
+    child: Box<dyn ChildWrapper>,
+    ended: bool,
+}
+
+impl ProcessGroup {
+    fn start(program: &Program) -> Result<Self, AttemptFault> {
+        let command = program.command();
+        let name = command.as_std().get_program().to_string_lossy().into_owned();
+        let mut command = CommandWrap::from(command);
+        command.wrap(KillOnDrop);
+        keep_together(&mut command);
+        let child = command.spawn().map_err(|error| {
+            let place = program.cwd.as_ref().map_or_else(String::new, |cwd| format!(" in `{cwd}`"));
+            AttemptFault::new(format!("cannot start `{name}`{place}: {error}"))
+        })?;
+        Ok(Self { child, ended: false })
+    }
+
+    /// Writes and reads until the program has ended.
+    async fn wait(&mut self, stdin: &[u8], stdout: &mut Vec<u8>, stderr: &mut Vec<u8>) -> io::Result<ExitStatus> {
+        let (to, from, errors) = (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take());
+        let mut talk = pin!(try_join3(write(to, stdin), read(from, stdout), read_end(errors, stderr)));
+        let status = tokio::select! {
+            said = &mut talk => {
+                said?;
+                self.child.wait().await?
+            }
+            status = self.child.wait() => {
+                let status = status?;
+                self.kill();
+                // A child that has left the group may still hold the pipe: what was read by then is what there is.
+                if let Ok(said) = timeout(AFTER_THE_END, talk).await {
+                    said?;
+                }
+                status
+            }
+        };
+        self.kill();
+        self.ended = true;
+        Ok(status)
+    }
+
+    fn kill(&mut self) {
+        // Nobody is left to be killed more often than not.
+        let _ = self.child.start_kill();
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.kill();
+        }
+    }
+}
+
+/// Writes while others read, so that neither side waits for the other. A program need not read what it is told.
+async fn write(to: Option<impl AsyncWrite + Unpin>, bytes: &[u8]) -> io::Result<()> {
+    let Some(mut to) = to else { return Ok(()) };
+    match to.write_all(bytes).await {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
+    }
+}
+
+async fn read(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> io::Result<()> {
+    let Some(mut from) = from else { return Ok(()) };
+    while from.read_buf(into).await? > 0 {
+        if into.len() > STDOUT_BYTES_MAX {
+            return Err(io::Error::other(format!("it wrote more than {} MiB", STDOUT_BYTES_MAX >> 20)));
+        }
+    }
+    Ok(())
+}
+
+/// Reads to the end and keeps the end.
+async fn read_end(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> io::Result<()> {
+    let Some(mut from) = from else { return Ok(()) };
+    while from.read_buf(into).await? > 0 {
+        if into.len() > 2 * STDERR_BYTES_KEPT {
+            into.drain(..into.len() - STDERR_BYTES_KEPT);
+        }
+    }
+    Ok(())
+}
+
+/// The last lines of what a program said, without what would move a cursor.
+fn last_lines(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(STDERR_LINES_SHOWN)..].join("\n  ");
+    let clean: String = last.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect();
+    if clean.is_empty() { clean } else { format!(":\n  {clean}") }
+}

@@ -1,0 +1,212 @@
+//! The way to a model: turns, time limits, retries and a cache.
+
+use super::answer_cache;
+use super::rate_limit::RateLimit;
+use crate::runner::stopwatch::Stopwatch;
+use crate::{AnswerCache, Model, ModelError, ModelFault, Request};
+use calipers_core::ModelOutput;
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+/// An answer that cannot be understood is seldom understood later.
+const UNREADABLE_RETRIES_MAX: u32 = 2;
+
+/// How models are called.
+#[derive(Clone)]
+pub struct ChannelOptions {
+    /// How many calls may be under way at once; `None` leaves it to the model.
+    pub connections: Option<usize>,
+    /// How often a call that failed is tried again.
+    pub retries_max: u32,
+    /// The longest first wait before a retry. Each further one may take twice as long.
+    pub wait_first: Duration,
+    /// The longest wait that we choose ourselves.
+    pub wait_max: Duration,
+    /// How long one call may take, and how long a server may ask us to wait.
+    pub timeout: Duration,
+    /// Where answers are kept.
+    pub cache: Option<Arc<dyn AnswerCache>>,
+}
+
+impl Default for ChannelOptions {
+    fn default() -> Self {
+        Self {
+            connections: None,
+            retries_max: 8,
+            wait_first: Duration::from_secs(1),
+            wait_max: Duration::from_secs(60),
+            timeout: Duration::from_secs(600),
+            cache: None,
+        }
+    }
+}
+
+impl fmt::Debug for ChannelOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChannelOptions")
+            .field("connections", &self.connections)
+            .field("retries_max", &self.retries_max)
+            .field("wait_first", &self.wait_first)
+            .field("wait_max", &self.wait_max)
+            .field("timeout", &self.timeout)
+            .field("cache", &self.cache.is_some())
+            .finish()
+    }
+}
+
+/// A model and the way to it, which all attempts share.
+///
+/// No more calls are under way than there are turns. A busy model gets fewer of them for a while, and no call at all for
+/// as long as it asks. What failed for a reason that may pass is tried again.
+pub struct Channel {
+    model: Arc<dyn Model>,
+    name: Arc<str>,
+    options: ChannelOptions,
+    turns: RateLimit,
+    retries: AtomicU64,
+}
+
+/// What came through a channel.
+pub(crate) struct Reply {
+    pub(crate) output: ModelOutput,
+    /// True for an answer that was paid for earlier.
+    pub(crate) is_cached: bool,
+}
+
+impl Channel {
+    /// The way to a model.
+    #[must_use]
+    pub fn new(model: Arc<dyn Model>, options: ChannelOptions) -> Self {
+        let connections = options.connections.unwrap_or_else(|| model.connections());
+        Self {
+            name: model.name().into(),
+            turns: RateLimit::new(connections),
+            model,
+            options,
+            retries: AtomicU64::new(0),
+        }
+    }
+
+    /// The name of the model.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// How many calls may be under way now.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.turns.limit()
+    }
+
+    /// How many calls were tried again so far.
+    #[must_use]
+    pub fn retries(&self) -> u64 {
+        self.retries.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_free(&self) -> bool {
+        self.model.is_free()
+    }
+
+    /// An answer, from the cache or from the model.
+    pub(crate) async fn ask(&self, request: &Request, stopwatch: &Stopwatch) -> Result<Reply, ModelError> {
+        let Some(cache) = self.options.cache.as_ref().filter(|_| !self.model.is_free()) else {
+            return Ok(Reply { output: self.call(request, stopwatch).await?, is_cached: false });
+        };
+        let key = answer_cache::key(&self.name, request);
+        if let Some(output) = cache.get(&key) {
+            return Ok(Reply { output, is_cached: true });
+        }
+        let output = self.call(request, stopwatch).await?;
+        cache.put(&key, &output);
+        Ok(Reply { output, is_cached: false })
+    }
+
+    /// An answer of the model, however often it must be asked.
+    async fn call(&self, request: &Request, stopwatch: &Stopwatch) -> Result<ModelOutput, ModelError> {
+        let mut retries = 0;
+        loop {
+            let turn = stopwatch.wait(self.turns.take(stopwatch.deadline)).await;
+            let turn = turn.map_err(|until| self.paused_too_long(until))?;
+            let error = match self.call_once(request).await {
+                Ok(output) => {
+                    turn.note_answer();
+                    return Ok(output);
+                }
+                Err(error) => error,
+            };
+            // A server that says when to come back says so to everybody.
+            if error.fault == ModelFault::Busy || error.retry_after.is_some() {
+                turn.note_refusal(error.retry_after.filter(|&wait| wait <= self.options.timeout));
+            } else {
+                drop(turn);
+            }
+            let wait = self.wait_before_retry(error, retries, stopwatch.deadline)?;
+            retries += 1;
+            self.retries.fetch_add(1, Ordering::Relaxed);
+            stopwatch.wait(sleep(wait)).await;
+        }
+    }
+
+    async fn call_once(&self, request: &Request) -> Result<ModelOutput, ModelError> {
+        let limit = self.options.timeout;
+        timeout(limit, self.model.generate(request)).await.unwrap_or_else(|_| {
+            let message = format!("no answer within {} s", limit.as_secs_f64());
+            Err(ModelError::new(self.name.clone(), ModelFault::Timeout, message))
+        })
+    }
+
+    /// How long to wait before the next try; the error where there is none.
+    fn wait_before_retry(
+        &self,
+        mut error: ModelError,
+        retries: u32,
+        deadline: Option<Instant>,
+    ) -> Result<Duration, ModelError> {
+        let retries_max = match error.fault {
+            ModelFault::Unreadable => self.options.retries_max.min(UNREADABLE_RETRIES_MAX),
+            _ => self.options.retries_max,
+        };
+        if !error.is_transient() || retries >= retries_max {
+            if retries > 0 {
+                error.message = format!("{} (after {retries} retries)", error.message);
+            }
+            return Err(error);
+        }
+        let Some(asked) = error.retry_after else { return Ok(self.draw_backoff(retries)) };
+        let left = deadline.map_or(self.options.timeout, |deadline| deadline.duration_since(Instant::now()));
+        if asked > left.min(self.options.timeout) {
+            let asked = asked.as_secs_f64();
+            error.message = format!("{} (it asks to be left alone for {asked} s, which is too long)", error.message);
+            return Err(error);
+        }
+        // The turns are paused for as long as the server asked, for this call as for all others.
+        Ok(self.draw_backoff(retries))
+    }
+
+    /// A wait anywhere between nothing and the bound, which doubles with each retry: callers that failed together do not
+    /// come back together.
+    fn draw_backoff(&self, retries: u32) -> Duration {
+        let bound = self.options.wait_first.saturating_mul(2_u32.saturating_pow(retries)).min(self.options.wait_max);
+        // The keys of a hash map are random, and no answer depends on how long we wait.
+        let random = RandomState::new().hash_one(retries);
+        bound.mul_f64((random >> 11) as f64 / (1_u64 << 53) as f64)
+    }
+
+    fn paused_too_long(&self, until: Instant) -> ModelError {
+        let left = until.duration_since(Instant::now()).as_secs_f64();
+        let message = format!("it asks to be left alone for {left:.1} s more, beyond the time limit of the attempt");
+        ModelError::new(self.name.clone(), ModelFault::Busy, message)
+    }
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Channel").field("name", &self.name).field("options", &self.options).finish_non_exhaustive()
+    }
+}

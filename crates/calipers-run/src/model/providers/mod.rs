@@ -1,0 +1,81 @@
+//! Models by name.
+//!
+//! | name | what answers | key | another address |
+//! |---|---|---|---|
+//! | `mockllm/…` | what a script says | | |
+//! | `openai/…` | OpenAI, or any server that speaks its chat completions | `OPENAI_API_KEY` | `OPENAI_BASE_URL` |
+//! | `anthropic/…` | Anthropic | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL` |
+//! | `google/…` | Gemini | `GOOGLE_API_KEY` or `GEMINI_API_KEY` | `GOOGLE_BASE_URL` |
+//! | `ollama/…` | a local Ollama | | `OLLAMA_BASE_URL` or `OLLAMA_HOST` |
+//!
+//! [`Replay`] answers from an earlier log. A model of your own is a type that implements [`Model`].
+
+mod mock_model;
+mod provider_options;
+mod replay_model;
+
+#[cfg(feature = "remote")]
+mod provider;
+#[cfg(feature = "remote")]
+mod provider_fault;
+#[cfg(feature = "remote")]
+mod remote_model;
+#[cfg(feature = "remote")]
+mod wire;
+
+pub use mock_model::{MockModel, MockOutput, MockOutputs};
+pub use provider_options::{Price, ProviderOptions};
+pub use replay_model::Replay;
+
+use crate::Model;
+use calipers_core::nearest;
+use std::sync::Arc;
+
+const PROVIDERS: [&str; 5] = ["anthropic", "google", "mockllm", "ollama", "openai"];
+
+/// The model of a name: a provider, a slash and whatever the provider calls it.
+///
+/// Nothing is asked yet. What can be known before the first question is an error here: an unknown provider, a missing
+/// key, an address that is none.
+///
+/// ```
+/// use calipers_run::providers::{ProviderOptions, resolve};
+///
+/// let model = resolve("mockllm/model", &ProviderOptions::default())?;
+/// assert_eq!(model.name(), "mockllm/model");
+/// # Ok::<(), String>(())
+/// ```
+pub fn resolve(name: &str, options: &ProviderOptions) -> Result<Arc<dyn Model>, String> {
+    let parts = name.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
+    let (provider, model) = parts.ok_or_else(|| {
+        format!("`{name}` is not the name of a model: write a provider, a slash and a model, such as `openai/gpt-4o`")
+    })?;
+    if provider == "mockllm" {
+        let outputs = options.mock_outputs.clone().unwrap_or_default();
+        return Ok(Arc::new(MockModel::new(outputs).named(name).with_price(options.price(name))));
+    }
+    if !PROVIDERS.contains(&provider) {
+        return Err(unknown(provider, name));
+    }
+    remote(provider, model, options)
+}
+
+fn unknown(provider: &str, name: &str) -> String {
+    let hint = match nearest(provider, &PROVIDERS) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "a server that speaks OpenAI's chat completions is `openai/…` with a base URL.".into(),
+    };
+    let all = PROVIDERS.map(|known| format!("`{known}`")).join(", ");
+    format!("there is no provider `{provider}` (for model `{name}`)\n  hint: {hint} There are {all}")
+}
+
+#[cfg(feature = "remote")]
+fn remote(provider: &str, model: &str, options: &ProviderOptions) -> Result<Arc<dyn Model>, String> {
+    let provider = provider::Provider::find(provider).expect("every provider but the mock has a row in the table");
+    Ok(Arc::new(remote_model::Remote::new(provider, model, options)?))
+}
+
+#[cfg(not(feature = "remote"))]
+fn remote(provider: &str, model: &str, _options: &ProviderOptions) -> Result<Arc<dyn Model>, String> {
+    Err(format!("`{provider}/{model}` is behind HTTP, and this program is built without the feature `remote`"))
+}

@@ -1,0 +1,293 @@
+//! What an attempt may use: models, and how much of them is left.
+
+use crate::model::channel::Reply;
+use crate::runner::stopwatch::Stopwatch;
+use crate::{AttemptFault, AttemptLimits, Channel, ChannelOptions, Model, ModelChannels, Request};
+use calipers_core::{GenerateConfig, LimitReached, Message, ModelOutput, SampleId, Usage};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The models of a task and the parts they play, which all its attempts share.
+#[derive(Clone)]
+pub(crate) struct Cast {
+    pub(crate) model: Arc<Channel>,
+    pub(crate) roles: Vec<(String, Arc<Channel>)>,
+    pub(crate) models: Arc<ModelChannels>,
+    pub(crate) config: GenerateConfig,
+    pub(crate) limits: AttemptLimits,
+}
+
+/// What an attempt may use.
+///
+/// Solvers and scorers ask models through it, and it counts what they take. Limits bind solvers only: what is reached
+/// ends the attempt, and then it is scored as it stands.
+pub struct AttemptScope {
+    cast: Arc<Cast>,
+    sample: SampleId,
+    epoch: u32,
+    seed: u64,
+    stopwatch: Stopwatch,
+    /// False while the attempt is scored.
+    is_limited: bool,
+    ledger: Mutex<Ledger>,
+}
+
+/// What an attempt took.
+#[derive(Clone, Default)]
+struct Ledger {
+    /// Calls by model, whatever came of them.
+    calls: Vec<(Arc<str>, u32)>,
+    /// By model, without what came from the cache.
+    spent: Vec<(Arc<str>, Usage)>,
+    /// All answers together, wherever they came from.
+    all: Usage,
+    answers: u32,
+    /// Answers that do not say how many tokens, or how much money, they took.
+    without_tokens: u32,
+    without_cost: u32,
+    cached: u32,
+}
+
+impl Ledger {
+    /// The number of the next call of a model, from 0.
+    fn next_call(&mut self, model: &Arc<str>) -> u32 {
+        let Some((_, calls)) = self.calls.iter_mut().find(|(name, _)| name == model) else {
+            self.calls.push((model.clone(), 1));
+            return 0;
+        };
+        *calls = calls.saturating_add(1);
+        *calls - 1
+    }
+}
+
+/// What an attempt is measured by.
+#[derive(Default)]
+pub(crate) struct AttemptUsage {
+    pub(crate) latency_ms: Option<f64>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost_usd: Option<f64>,
+}
+
+impl AttemptScope {
+    /// What an attempt of this sample may use, where no runner shares a model among many.
+    #[must_use]
+    pub fn new(
+        model: Arc<dyn Model>,
+        config: GenerateConfig,
+        sample: SampleId,
+        epoch: u32,
+        limits: AttemptLimits,
+        seed: u64,
+    ) -> Self {
+        let nobody: crate::Resolver = Arc::new(|_| Err("only models that were given can be asked here".into()));
+        let models = ModelChannels::new(nobody, ChannelOptions::default());
+        let model = Arc::new(Channel::new(model, ChannelOptions::default()));
+        let cast = Cast { model, roles: Vec::new(), models: Arc::new(models), config, limits };
+        Self::within(Arc::new(cast), sample, epoch, seed)
+    }
+
+    /// A scope for one attempt by hand, without limits: to try a solver or a scorer.
+    #[must_use]
+    pub fn alone(model: Arc<dyn Model>) -> Self {
+        Self::new(model, GenerateConfig::default(), SampleId::Int(1), 1, AttemptLimits::default(), 0)
+    }
+
+    /// With a model for a part, such as `grader`, or under a name.
+    #[must_use]
+    pub fn role(mut self, role: impl Into<String>, model: Arc<dyn Model>) -> Self {
+        let mut cast = (*self.cast).clone();
+        cast.roles.push((role.into(), Arc::new(Channel::new(model, ChannelOptions::default()))));
+        self.cast = Arc::new(cast);
+        self
+    }
+
+    /// The scope of one attempt of a run.
+    pub(crate) fn within(cast: Arc<Cast>, sample: SampleId, epoch: u32, seed: u64) -> Self {
+        Self {
+            stopwatch: Stopwatch::start(cast.limits.time),
+            cast,
+            sample,
+            epoch,
+            seed,
+            is_limited: true,
+            ledger: Mutex::default(),
+        }
+    }
+
+    /// Asks the model of the task.
+    pub async fn generate(&self, messages: &[Message], config: &GenerateConfig) -> Result<ModelOutput, AttemptFault> {
+        self.ask(&self.cast.model, messages, config).await
+    }
+
+    /// Asks another model, by its name or by the part it plays (`grader`). Where nobody has that part, the model of the
+    /// task has it.
+    pub async fn generate_as(
+        &self,
+        model: &str,
+        messages: &[Message],
+        config: &GenerateConfig,
+    ) -> Result<ModelOutput, AttemptFault> {
+        let channel = self.channel(model)?;
+        self.ask(&channel, messages, config).await
+    }
+
+    /// Counts what was used without asking a model here, by a program that asks for itself.
+    pub fn record(&self, model: &str, usage: &Usage) -> Result<(), AttemptFault> {
+        self.account(&model.into(), Some(usage), false)?;
+        self.check_known(model, Some(usage))?;
+        self.check_used()
+    }
+
+    /// A seed of this attempt's own, the same in every run with the same seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// What the attempt may use.
+    #[must_use]
+    pub fn limits(&self) -> &AttemptLimits {
+        &self.cast.limits
+    }
+
+    fn channel(&self, model: &str) -> Result<Arc<Channel>, AttemptFault> {
+        let Cast { model: own, roles, models, .. } = &*self.cast;
+        if let Some((_, channel)) = roles.iter().find(|(role, _)| role == model) {
+            return Ok(channel.clone());
+        }
+        // A name has a slash, a part that nobody plays has none.
+        if **own.name() == *model || !(model.contains('/') || models.has(model)) {
+            return Ok(own.clone());
+        }
+        models.get(model).map_err(|why| AttemptFault::Other(format!("model `{model}`: {why}")))
+    }
+
+    async fn ask(
+        &self,
+        channel: &Channel,
+        messages: &[Message],
+        config: &GenerateConfig,
+    ) -> Result<ModelOutput, AttemptFault> {
+        // A solver that overlooks a limit does not get beyond it. An answer would be one message more.
+        self.check_used()?;
+        self.check_messages(messages.len().saturating_add(1))?;
+        let request = Request {
+            messages: messages.to_vec(),
+            config: config.or(&self.cast.config),
+            sample: self.sample.clone(),
+            epoch: self.epoch,
+            call: self.ledger().next_call(channel.name()),
+        };
+        let Reply { output, is_cached } = channel.ask(&request, &self.stopwatch).await?;
+        self.account(channel.name(), output.usage.as_ref(), is_cached)?;
+        if !channel.is_free() {
+            self.check_known(channel.name(), output.usage.as_ref())?;
+        }
+        self.check_used()?;
+        Ok(output)
+    }
+
+    fn account(&self, model: &Arc<str>, usage: Option<&Usage>, is_cached: bool) -> Result<(), AttemptFault> {
+        let mut ledger = self.ledger();
+        ledger.answers = ledger.answers.saturating_add(1);
+        ledger.cached += u32::from(is_cached);
+        ledger.without_tokens += u32::from(usage.is_none());
+        ledger.without_cost += u32::from(usage.is_none_or(|usage| usage.cost_usd.is_none()));
+        let Some(usage) = usage else { return Ok(()) };
+        if usage.cost_usd.is_some_and(|cost| !cost.is_finite() || cost < 0.0) {
+            return Err(AttemptFault::Other(format!("model `{model}` says that it cost {:?} dollars", usage.cost_usd)));
+        }
+        ledger.all.add(usage);
+        if !is_cached {
+            add_usage(&mut ledger.spent, model, usage);
+        }
+        Ok(())
+    }
+
+    /// A limit that cannot be kept is not left unkept in silence.
+    fn check_known(&self, model: &str, usage: Option<&Usage>) -> Result<(), AttemptFault> {
+        let AttemptLimits { tokens, cost_usd, .. } = &self.cast.limits;
+        if !self.is_limited {
+            return Ok(());
+        }
+        let unknown = match usage {
+            None if tokens.is_some() => "token",
+            _ if cost_usd.is_some() && usage.is_none_or(|usage| usage.cost_usd.is_none()) => "cost",
+            _ => return Ok(()),
+        };
+        Err(AttemptFault::Other(format!(
+            "the {unknown} limit cannot be kept: model `{model}` does not say what it took; run without this limit"
+        )))
+    }
+
+    fn check_used(&self) -> Result<(), AttemptFault> {
+        let AttemptLimits { tokens, cost_usd, .. } = &self.cast.limits;
+        if !self.is_limited || (tokens.is_none() && cost_usd.is_none()) {
+            return Ok(());
+        }
+        let used = self.ledger().all;
+        if let Some(limit) = tokens.filter(|&limit| used.total_tokens > limit) {
+            return Err(AttemptFault::Limit(LimitReached { kind: "token", limit: limit as f64 }));
+        }
+        if let Some(limit) = cost_usd.filter(|&limit| used.cost_usd.is_some_and(|cost| cost > limit)) {
+            return Err(AttemptFault::Limit(LimitReached { kind: "cost", limit }));
+        }
+        Ok(())
+    }
+
+    /// That a conversation of this many messages is not too long.
+    pub(crate) fn check_messages(&self, messages: usize) -> Result<(), AttemptFault> {
+        match self.cast.limits.messages {
+            Some(limit) if self.is_limited && messages > limit => {
+                Err(AttemptFault::Limit(LimitReached { kind: "message", limit: limit as f64 }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// From here on the attempt is scored, within this time and without other limits.
+    pub(crate) fn begin_scoring(&mut self, time: Option<Duration>) {
+        self.is_limited = false;
+        self.stopwatch.deadline = time.and_then(|time| tokio::time::Instant::now().checked_add(time));
+    }
+
+    pub(crate) fn working_time(&self) -> Duration {
+        self.stopwatch.working_time()
+    }
+
+    /// The measurements so far. What is known only in part is not known.
+    pub(crate) fn usage_so_far(&self) -> AttemptUsage {
+        let ledger = self.ledger();
+        let asked = ledger.answers > 0;
+        AttemptUsage {
+            // An answer from the cache takes no time, so there is nothing to measure.
+            latency_ms: (ledger.cached == 0).then(|| self.working_time().as_secs_f64() * 1000.0),
+            tokens: (asked && ledger.without_tokens == 0).then_some(ledger.all.total_tokens),
+            cost_usd: ledger.all.cost_usd.filter(|_| ledger.without_cost == 0),
+        }
+    }
+
+    /// What each model took, without what came from the cache.
+    pub(crate) fn usage_by_model(&self) -> Vec<(Arc<str>, Usage)> {
+        self.ledger().spent.clone()
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for AttemptScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("sample", &self.sample).field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+/// Adds what a model took to what models took.
+pub(crate) fn add_usage(sums: &mut Vec<(Arc<str>, Usage)>, model: &Arc<str>, usage: &Usage) {
+    match sums.iter_mut().find(|(name, _)| name == model) {
+        Some((_, sum)) => sum.add(usage),
+        None => sums.push((model.clone(), *usage)),
+    }
+}

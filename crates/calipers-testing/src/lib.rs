@@ -1,0 +1,23 @@
+//! What the tests of several crates share. It is used only in `[dev-dependencies]`, and depends on no crate of the workspace.
+//!
+//! - [`Scratch`]: an empty folder that is removed when the test ends
+//! - [`Program`]: the `calipers` binary, run without the variables that change what it does
+//! - [`snapshot`]: files of expected output, which `BLESS=1` rewrites
+//! - [`golden`] and [`inspect`]: the reference answers in `testdata/vectors`
+//! - `server` (feature `server`): a local HTTP server that misbehaves on request
+#![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
+
+pub mod golden;
+pub mod inspect;
+mod program;
+mod scratch;
+#[cfg(feature = "server")]
+pub mod server;
+pub mod snapshot;
+pub mod vectors;
+
+pub use program::{Program, text};
+pub use scratch::Scratch;
+
+/// The root of the repository.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
