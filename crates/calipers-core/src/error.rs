@@ -24,12 +24,12 @@ use std::sync::Arc;
 /// );
 /// ```
 #[derive(Clone, PartialEq)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorInner>);
 
 #[derive(Clone, Debug, PartialEq)]
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
-    place: Place,
+    place: ErrorPlace,
 }
 
 /// The kinds of error, for programs.
@@ -165,7 +165,7 @@ pub enum ErrorKind {
 /// Where an error happened.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Place {
+pub struct ErrorPlace {
     /// The scorer.
     pub scorer: Option<Arc<str>>,
     /// The sample.
@@ -196,7 +196,7 @@ impl Error {
 
     /// Where it went wrong.
     #[must_use]
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &ErrorPlace {
         &self.0.place
     }
 
@@ -260,7 +260,7 @@ impl Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, place: Place::default() }))
+        Self(Box::new(ErrorInner { kind, place: ErrorPlace::default() }))
     }
 }
 
@@ -278,7 +278,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl fmt::Display for Place {
+impl fmt::Display for ErrorPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             self.metric.as_ref().map(|metric| format!("`{metric}`")),

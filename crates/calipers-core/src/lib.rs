@@ -8,7 +8,7 @@
 //! neither is ever 0.
 
 mod caveat;
-mod data;
+pub mod data;
 mod error;
 mod excerpt;
 mod gate_caveat;
@@ -18,14 +18,13 @@ pub mod metric;
 pub mod plan;
 pub mod reduce;
 mod span;
-mod task;
-mod verdict;
+pub mod task;
 mod words;
 
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed, Verdict};
 pub use caveat::Caveat;
 pub use data::*;
-pub use error::{Error, ErrorKind, Place};
+pub use error::{Error, ErrorKind, ErrorPlace};
 pub use excerpt::{Excerpt, printable};
 pub use gate_caveat::{GateCaveat, NameKind};
 pub use incomparable::{Incomparable, RunSide};
@@ -38,9 +37,8 @@ pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
     score_reducer,
 };
-pub use span::{Mistake, Span, Spanned, Text, quoted};
+pub use span::{Mistake, SourceText, Span, Spanned, quoted};
 pub use task::*;
-pub use verdict::Note;
 pub use words::{brief, counted};
 
 /// The known name nearest to what was written, if one is near enough to be meant.

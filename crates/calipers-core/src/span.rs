@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A file as it was read.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct SourceText {
     /// What it is called.
     pub name: String,
     /// What it says.
@@ -19,7 +19,7 @@ pub struct Text {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The file.
-    pub text: Arc<Text>,
+    pub text: Arc<SourceText>,
     /// The part.
     pub range: Range<usize>,
 }
@@ -69,7 +69,7 @@ impl Span {
     /// No place in particular, for what no file says.
     #[must_use]
     pub fn nowhere() -> Self {
-        Self { text: Arc::new(Text { name: String::new(), text: String::new() }), range: 0..0 }
+        Self { text: Arc::new(SourceText { name: String::new(), text: String::new() }), range: 0..0 }
     }
 
     /// The line it begins in, from 1.
@@ -232,7 +232,7 @@ mod tests {
     #[track_caller]
     fn check(raw: &str, value: &str, part: &str, want: &str) {
         let text = format!("key: {raw}\nmore");
-        let span = Span { text: Arc::new(Text { name: "f".into(), text }), range: 5..5 + raw.len() };
+        let span = Span { text: Arc::new(SourceText { name: "f".into(), text }), range: 5..5 + raw.len() };
         let start = value.find(part).expect("a part of the value");
         assert_eq!(span.within(value, start..start + part.len()).raw(), want);
     }

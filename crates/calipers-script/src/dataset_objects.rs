@@ -1,4 +1,4 @@
-//! Samples, and the files that they come from.
+//! Samples and dataset files.
 
 use crate::attempt_objects::{MessageObject, input_value};
 use crate::error::ArgumentError;
@@ -9,8 +9,8 @@ use crate::score_objects::{id_value, items, metadata_in, metadata_value, short_t
 use crate::script_call::{Callee, FunctionSlot, session};
 use allocative::Allocative;
 use calipers_core::{
-    Dataset, Error, Fields, FileDataset, FileKind, Input, Mapping, Message, Metadata, Origin, Role, Sample, SampleId,
-    Target, Value as CoreValue,
+    Dataset, DatasetOrigin, Error, FileDataset, FileKind, Input, Message, Metadata, RecordMapping, Role, SampleFields,
+    SampleId, Target, TaskSample, Value as CoreValue,
 };
 use starlark::any::ProvidesStaticType;
 use starlark::collections::SmallMap;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// A sample.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
-pub(crate) struct SampleObject(#[allocative(skip)] Sample);
+pub(crate) struct SampleObject(#[allocative(skip)] TaskSample);
 
 starlark_simple_value!(SampleObject);
 
@@ -80,7 +80,7 @@ impl<'v> StarlarkValue<'v> for SampleObject {
 
 /// Which columns of a file mean what.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
-pub(crate) struct FieldsObject(#[allocative(skip)] Fields);
+pub(crate) struct FieldsObject(#[allocative(skip)] SampleFields);
 
 starlark_simple_value!(FieldsObject);
 
@@ -102,8 +102,8 @@ starlark_simple_value!(DatasetObject);
 impl fmt::Display for DatasetObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.origin {
-            Origin::Samples(samples) => write!(f, "MemoryDataset({})", samples.len()),
-            Origin::File(file) => write!(f, "Dataset({})", file.path.display()),
+            DatasetOrigin::Samples(samples) => write!(f, "MemoryDataset({})", samples.len()),
+            DatasetOrigin::File(file) => write!(f, "Dataset({})", file.path.display()),
         }
     }
 }
@@ -111,7 +111,7 @@ impl fmt::Display for DatasetObject {
 #[starlark_value(type = "Dataset")]
 impl<'v> StarlarkValue<'v> for DatasetObject {}
 
-/// The dataset that a value stands for: one that was made, or a list of samples.
+/// The dataset of a value: a dataset, or a list of samples.
 pub(crate) fn dataset(value: Value<'_>) -> Result<Dataset, ArgumentError> {
     if let Some(dataset) = value.downcast_ref::<DatasetObject>() {
         return Ok(dataset.0.clone());
@@ -127,7 +127,7 @@ pub(crate) fn dataset(value: Value<'_>) -> Result<Dataset, ArgumentError> {
 }
 
 /// The samples of a list.
-fn samples(value: Value<'_>) -> Result<Vec<Sample>, ArgumentError> {
+fn samples(value: Value<'_>) -> Result<Vec<TaskSample>, ArgumentError> {
     let items =
         items(value).ok_or_else(|| ArgumentError::new(format!("{} is not a list of samples", short_text(value))))?;
     let sample = |(index, item): (usize, &Value<'_>)| match item.downcast_ref::<SampleObject>() {
@@ -186,7 +186,7 @@ fn several(name: &str, value: NoneOr<Value<'_>>) -> Result<Vec<Arc<str>>, Argume
     Ok(found.into_iter().map(Into::into).collect())
 }
 
-/// A file of samples, with all that can be said about it.
+/// A file of samples, with its options.
 fn file<'v>(
     function: &'static str,
     kind: FileKind,
@@ -231,8 +231,7 @@ fn one_character(delimiter: &str) -> Result<char, ArgumentError> {
     }
 }
 
-/// The name, order and number of samples. What is shuffled has a seed, 0 where none is given: the order is the same
-/// in every run.
+/// The name, order and number of samples. Shuffling has a seed, 0 by default, so the order is the same in every run.
 fn arrange(dataset: &mut Dataset, options: &NamedArguments<'_>) -> Result<(), ArgumentError> {
     dataset.name = options.text("name")?;
     let seed = options.count("seed", 0)?.unwrap_or(0);
@@ -251,17 +250,17 @@ fn arrange(dataset: &mut Dataset, options: &NamedArguments<'_>) -> Result<(), Ar
 }
 
 /// A function from a record to its samples.
-fn mapping<'v>(by: &'static str, function: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<Mapping> {
+fn mapping<'v>(by: &'static str, function: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<RecordMapping> {
     if !function.parameters_spec().is_some_and(|parameters| parameters.can_fill_with_args(1, &[])) {
         let wanted = "a `FieldSpec` or a function from a record to a `Sample`";
         return Err(wrong(by, "sample_fields", function, wanted).into());
     }
     let session = session(eval)?;
     let (slot, shared) = (session.keep(function, eval), session.shared.clone());
-    Ok(Mapping::new(move |record| map_record(&shared, &slot, record)))
+    Ok(RecordMapping::new(move |record| map_record(&shared, &slot, record)))
 }
 
-fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreValue) -> Result<Vec<Sample>, Error> {
+fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreValue) -> Result<Vec<TaskSample>, Error> {
     let callee = Callee { shared, slot, scores: 1, time: Time::PerCall };
     let made = callee.call(
         |heap| vec![to_starlark(record, heap)],
@@ -281,9 +280,9 @@ fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreVal
 
 #[starlark_module]
 pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
-    /// A question, with the right answers and whatever else is known of it.
+    /// A question with its right answers and metadata.
     #[starlark(as_type = SampleObject)]
-    fn Sample<'v>(
+    fn TaskSample<'v>(
         input: Value<'v>,
         #[starlark(default = NoneOr::None)] choices: NoneOr<Value<'v>>,
         #[starlark(default = NoneOr::None)] target: NoneOr<Value<'v>>,
@@ -291,7 +290,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         #[starlark(default = NoneOr::None)] metadata: NoneOr<Value<'v>>,
     ) -> starlark::Result<SampleObject> {
         let metadata = metadata.into_option().map_or(Ok(None), metadata_in)?;
-        Ok(SampleObject(self::Sample {
+        Ok(SampleObject(self::TaskSample {
             id: id.into_option().map(sample_id).transpose()?,
             input: self::input(input)?,
             choices: several("choices", choices)?,
@@ -310,7 +309,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         #[starlark(default = NoneOr::None)] metadata: NoneOr<Value<'v>>,
     ) -> starlark::Result<FieldsObject> {
         let columns = |value| texts(value).ok_or_else(|| wrong("FieldSpec", "metadata", value, "a list of columns"));
-        Ok(FieldsObject(Fields {
+        Ok(FieldsObject(SampleFields {
             input: input.to_owned(),
             target: target.to_owned(),
             choices: choices.to_owned(),
@@ -319,7 +318,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         }))
     }
 
-    /// Samples that are written in the task file.
+    /// Samples listed in the task file.
     fn MemoryDataset<'v>(
         samples: Value<'v>,
         #[starlark(kwargs)] others: SmallMap<String, Value<'v>>,
@@ -370,7 +369,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         file("scenarios", FileKind::Scenarios, path, NoneOr::None, others, eval)
     }
 
-    /// A message that sets rules.
+    /// A system message.
     fn ChatMessageSystem(content: &str) -> anyhow::Result<MessageObject> {
         Ok(MessageObject(Message::system(content)))
     }

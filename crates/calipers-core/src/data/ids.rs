@@ -15,21 +15,30 @@ pub enum SampleId {
     Text(Arc<str>),
 }
 
+impl From<&SampleId> for serde_json::Value {
+    fn from(id: &SampleId) -> Self {
+        match id {
+            SampleId::Int(number) => Self::from(*number),
+            SampleId::Text(name) => Self::from(&**name),
+        }
+    }
+}
+
 /// What a name is compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Rank<'a> {
+enum IdRank<'a> {
     Int(i64),
     Text(&'a str),
 }
 
-impl<'a> Rank<'a> {
+impl<'a> IdRank<'a> {
     /// Text that is a number ranks with the number that it equals.
     fn of_text(text: &'a str) -> Self {
         as_printed(text).map_or(Self::Text(text), Self::Int)
     }
 }
 
-impl Ord for Rank<'_> {
+impl Ord for IdRank<'_> {
     /// Numbers first, by size, then text, the shorter first, so that `q9` comes before `q10`.
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
@@ -41,17 +50,17 @@ impl Ord for Rank<'_> {
     }
 }
 
-impl PartialOrd for Rank<'_> {
+impl PartialOrd for IdRank<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl SampleId {
-    fn rank(&self) -> Rank<'_> {
+    fn rank(&self) -> IdRank<'_> {
         match self {
-            Self::Int(i) => Rank::Int(*i),
-            Self::Text(text) => Rank::of_text(text),
+            Self::Int(i) => IdRank::Int(*i),
+            Self::Text(text) => IdRank::of_text(text),
         }
     }
 }
@@ -127,8 +136,8 @@ impl From<String> for SampleId {
 
 /// The names of the samples of a run, each once, in the order of their first appearance.
 #[derive(Clone, Default)]
-pub(crate) struct Ids {
-    names: Names,
+pub(crate) struct SampleIds {
+    names: IdStorage,
     /// Where each name is. Made when a name comes that is not after all others: in a file that is in order none does,
     /// and then no name is ever looked up.
     index: Option<HashTable<u32>>,
@@ -136,23 +145,23 @@ pub(crate) struct Ids {
 }
 
 #[derive(Clone, Debug)]
-enum Names {
+enum IdStorage {
     /// Numbers only: eight bytes a name.
     Ints(Vec<i64>),
     /// Texts only, one after the other, and where each ends.
     Texts(String, Vec<usize>),
-    /// Short texts only, as [`Ids::ascending_short`] takes them.
+    /// Short texts only, as [`SampleIds::ascending_short`] takes them.
     Short(Vec<[u8; 16]>),
     Any(Vec<SampleId>),
 }
 
-impl Default for Names {
+impl Default for IdStorage {
     fn default() -> Self {
         Self::Ints(Vec::new())
     }
 }
 
-impl Names {
+impl IdStorage {
     fn len(&self) -> usize {
         match self {
             Self::Ints(ints) => ints.len(),
@@ -171,22 +180,22 @@ impl Names {
         }
     }
 
-    fn rank(&self, place: usize) -> Rank<'_> {
+    fn rank(&self, place: usize) -> IdRank<'_> {
         match self {
-            Self::Ints(ints) => Rank::Int(ints[place]),
-            Self::Texts(texts, ends) => Rank::of_text(text_at(texts, ends, place)),
-            Self::Short(views) => Rank::of_text(short_text(&views[place])),
+            Self::Ints(ints) => IdRank::Int(ints[place]),
+            Self::Texts(texts, ends) => IdRank::of_text(text_at(texts, ends, place)),
+            Self::Short(views) => IdRank::of_text(short_text(&views[place])),
             Self::Any(names) => names[place].rank(),
         }
     }
 
-    fn push(&mut self, name: Name<'_>) {
+    fn push(&mut self, name: IdRef<'_>) {
         match (&mut *self, name) {
-            (Self::Ints(ints), Name::Int(i)) => ints.push(i),
-            (Self::Ints(ints), Name::Text(text)) if ints.is_empty() => {
+            (Self::Ints(ints), IdRef::Int(i)) => ints.push(i),
+            (Self::Ints(ints), IdRef::Text(text)) if ints.is_empty() => {
                 *self = Self::Texts(text.into(), vec![text.len()]);
             }
-            (Self::Texts(texts, ends), Name::Text(text)) => {
+            (Self::Texts(texts, ends), IdRef::Text(text)) => {
                 texts.push_str(text);
                 ends.push(texts.len());
             }
@@ -211,30 +220,30 @@ fn text_at<'t>(texts: &'t str, ends: &[usize], place: usize) -> &'t str {
 
 /// A name that is not kept yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Name<'a> {
+pub(crate) enum IdRef<'a> {
     Int(i64),
     Text(&'a str),
 }
 
-impl<'a> Name<'a> {
-    fn rank(self) -> Rank<'a> {
+impl<'a> IdRef<'a> {
+    fn rank(self) -> IdRank<'a> {
         match self {
-            Self::Int(i) => Rank::Int(i),
-            Self::Text(text) => Rank::of_text(text),
+            Self::Int(i) => IdRank::Int(i),
+            Self::Text(text) => IdRank::of_text(text),
         }
     }
 }
 
-impl From<Name<'_>> for SampleId {
-    fn from(name: Name<'_>) -> Self {
+impl From<IdRef<'_>> for SampleId {
+    fn from(name: IdRef<'_>) -> Self {
         match name {
-            Name::Int(i) => Self::Int(i),
-            Name::Text(text) => Self::from(text),
+            IdRef::Int(i) => Self::Int(i),
+            IdRef::Text(text) => Self::from(text),
         }
     }
 }
 
-impl<'a> From<&'a SampleId> for Name<'a> {
+impl<'a> From<&'a SampleId> for IdRef<'a> {
     fn from(id: &'a SampleId) -> Self {
         match id {
             SampleId::Int(i) => Self::Int(*i),
@@ -243,11 +252,11 @@ impl<'a> From<&'a SampleId> for Name<'a> {
     }
 }
 
-impl Ids {
+impl SampleIds {
     /// Numbers that are in order, each once. Gives them back if they are not.
     pub(crate) fn ascending(ints: Vec<i64>) -> Result<Self, Vec<i64>> {
         if ints.is_sorted_by(|a, b| a < b) {
-            Ok(Self { names: Names::Ints(ints), ..Self::default() })
+            Ok(Self { names: IdStorage::Ints(ints), ..Self::default() })
         } else {
             Err(ints)
         }
@@ -272,7 +281,8 @@ impl Ids {
         let views: Vec<[u8; 16]> = views.iter().map(|view| view.to_le_bytes()).collect();
         let is_utf8 = |view: &[u8; 16]| std::str::from_utf8(&view[4..4 + usize::from(view[0])]).is_ok();
         // Bytes without the highest bit are ASCII, and need no second look.
-        (high & HIGH == 0 || views.iter().all(is_utf8)).then(|| Self { names: Names::Short(views), ..Self::default() })
+        (high & HIGH == 0 || views.iter().all(is_utf8))
+            .then(|| Self { names: IdStorage::Short(views), ..Self::default() })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -288,7 +298,7 @@ impl Ids {
     }
 
     /// Where a name is; it is added if it is new.
-    pub(crate) fn place(&mut self, name: Name<'_>) -> u32 {
+    pub(crate) fn place(&mut self, name: IdRef<'_>) -> u32 {
         let rank = name.rank();
         let Some(index) = &mut self.index else { return self.place_in_order(name, rank) };
         let hash = self.hasher.hash_one(rank);
@@ -301,7 +311,7 @@ impl Ids {
         place
     }
 
-    fn place_in_order(&mut self, name: Name<'_>, rank: Rank<'_>) -> u32 {
+    fn place_in_order(&mut self, name: IdRef<'_>, rank: IdRank<'_>) -> u32 {
         let last = self.len().checked_sub(1);
         match last.map(|last| (last, rank.cmp(&self.names.rank(last)))) {
             Some((last, Ordering::Equal)) => return last as u32,
@@ -318,13 +328,13 @@ impl Ids {
     /// Leaves out the names from this place on.
     pub(crate) fn truncate(&mut self, names: usize) {
         match &mut self.names {
-            Names::Ints(ints) => ints.truncate(names),
-            Names::Texts(texts, ends) => {
+            IdStorage::Ints(ints) => ints.truncate(names),
+            IdStorage::Texts(texts, ends) => {
                 ends.truncate(names);
                 texts.truncate(ends.last().copied().unwrap_or(0));
             }
-            Names::Short(views) => views.truncate(names),
-            Names::Any(any) => any.truncate(names),
+            IdStorage::Short(views) => views.truncate(names),
+            IdStorage::Any(any) => any.truncate(names),
         }
         if self.index.is_some() {
             self.make_index();
@@ -348,7 +358,7 @@ impl Ids {
 
     /// True when no name of these is in two of them. May be false where that is so: names are compared by their hashes.
     pub(crate) fn are_apart<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> bool {
-        let mut end: Option<Rank<'_>> = None;
+        let mut end: Option<IdRank<'_>> = None;
         let mut follows = |ids: &'a Self| {
             let Some(last) = ids.len().checked_sub(1) else { return true };
             let is_after = end.is_none_or(|end| end < ids.names.rank(0));
@@ -373,13 +383,13 @@ impl Ids {
     }
 }
 
-impl fmt::Debug for Ids {
+impl fmt::Debug for SampleIds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl FromIterator<SampleId> for Ids {
+impl FromIterator<SampleId> for SampleIds {
     fn from_iter<I: IntoIterator<Item = SampleId>>(names: I) -> Self {
         let mut ids = Self::default();
         for name in names {
@@ -400,13 +410,13 @@ mod tests {
         }
         for text in ["00", "-0", "+1", "01", "1.0", " 1", "1e3", "", "-", "9223372036854775808"] {
             let id = SampleId::from(text);
-            assert!(matches!(id.rank(), Rank::Text(_)), "{text}");
+            assert!(matches!(id.rank(), IdRank::Text(_)), "{text}");
         }
     }
 
     #[test]
     fn names_are_found_in_any_order_and_of_any_kind() {
-        let mut ids = Ids::default();
+        let mut ids = SampleIds::default();
         let given: [SampleId; 8] =
             [1.into(), 2.into(), 2.into(), "b".into(), "1".into(), "a".into(), 3.into(), "b".into()];
         let places: Vec<u32> = given.iter().map(|id| ids.place(id.into())).collect();
@@ -423,7 +433,7 @@ mod tests {
             view[4..4 + kept].copy_from_slice(&name.as_bytes()[..kept]);
             u128::from_le_bytes(view)
         };
-        let ids = |names: &[&str]| Ids::ascending_short(&names.iter().map(view).collect::<Vec<_>>());
+        let ids = |names: &[&str]| SampleIds::ascending_short(&names.iter().map(view).collect::<Vec<_>>());
         for names in [&["q1", "q2", "q9", "q10"][..], &["sample-00001", "sample-00002"], &["a", "zz", "é"], &[]] {
             let found: Vec<String> = ids(names).expect("in order").iter().map(|id| id.to_string()).collect();
             assert_eq!(found, names);
@@ -445,8 +455,8 @@ mod tests {
 
     #[test]
     fn parts_that_share_a_name_are_not_apart() {
-        let ids = |names: &[&str]| names.iter().map(|&name| SampleId::from(name)).collect::<Ids>();
-        let apart = |parts: &[Ids]| Ids::are_apart(parts.iter());
+        let ids = |names: &[&str]| names.iter().map(|&name| SampleId::from(name)).collect::<SampleIds>();
+        let apart = |parts: &[SampleIds]| SampleIds::are_apart(parts.iter());
         assert!(apart(&[ids(&["1", "2"]), ids(&[]), ids(&["3", "b"]), ids(&["c"])]));
         assert!(apart(&[ids(&["q1", "q9"]), ids(&["q10", "q11"])]));
         assert!(apart(&[ids(&["q10", "q11"]), ids(&["q1", "q9"])]), "not in order, but apart");

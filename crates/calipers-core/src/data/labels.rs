@@ -75,7 +75,7 @@ impl Labels {
     }
 
     /// The labels of your own, with what they count.
-    pub fn mapped(&self) -> impl Iterator<Item = (&Value, f64)> {
+    pub fn own_labels(&self) -> impl Iterator<Item = (&Value, f64)> {
         self.mapped.iter().map(|(label, number)| (label, *number))
     }
 

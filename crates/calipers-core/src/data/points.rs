@@ -1,8 +1,8 @@
 //! The rows that a metric folds in.
 
 use crate::data::column::{ABSENT, Coded, Column, Lineage};
-use crate::data::scores::{Row, Scores, Values};
-use crate::reduce::Attempts;
+use crate::data::scores::{ScoreRow, Scores, Values};
+use crate::reduce::AttemptGroups;
 use crate::{Context, Error, ErrorKind, Labels, Metadata, Outcome, Reducer, SampleId, SampleScore, Samples, Value};
 use calipers_stats::Moments;
 use std::borrow::Cow;
@@ -28,23 +28,23 @@ use std::sync::{Arc, OnceLock};
 pub struct Points<'a> {
     samples: &'a Samples,
     scorer: Arc<str>,
-    rows: Rows<'a>,
+    rows: PointRows<'a>,
 }
 
 /// Where the rows are. Points are passed on by value, so none of these copies them.
 #[derive(Clone, Debug)]
-enum Rows<'a> {
+enum PointRows<'a> {
     /// Those of a run, as they were delivered.
     Delivered(&'a Scores),
     /// Those of a reduction.
     Reduced(Arc<Scores>),
     /// Some of the rows of other points, or all of them with other values.
-    Picked(Arc<Picked<'a>>),
+    RowSelection(Arc<RowSelection<'a>>),
 }
 
 /// Rows picked from others. Most metrics look at nothing but values, so the rest is picked when it is asked for.
 #[derive(Debug)]
-struct Picked<'a> {
+struct RowSelection<'a> {
     from: Points<'a>,
     /// The rows picked; all if none are given.
     rows: Option<Vec<u32>>,
@@ -52,7 +52,7 @@ struct Picked<'a> {
     scores: OnceLock<Scores>,
 }
 
-impl Picked<'_> {
+impl RowSelection<'_> {
     fn scores(&self) -> &Scores {
         self.scores.get_or_init(|| {
             let from = self.from.scores();
@@ -69,14 +69,14 @@ impl Samples {
             let known = self.scorers().map(ToString::to_string).collect();
             return Err(ErrorKind::NoField { field: scorer.to_owned(), known }.into());
         };
-        Ok(Points { samples: self, scorer: scorer.into(), rows: Rows::Delivered(scores) })
+        Ok(Points { samples: self, scorer: scorer.into(), rows: PointRows::Delivered(scores) })
     }
 }
 
 impl Samples {
     /// Every attempt, scored or not, for metrics over fields.
     pub fn attempt_points(&self) -> Points<'_> {
-        Points { samples: self, scorer: "run".into(), rows: Rows::Reduced(Arc::new(self.all_attempts())) }
+        Points { samples: self, scorer: "run".into(), rows: PointRows::Reduced(Arc::new(self.all_attempts())) }
     }
 }
 
@@ -95,9 +95,9 @@ impl<'a> Points<'a> {
 
     pub(crate) fn values(&self) -> &Values {
         match &self.rows {
-            Rows::Delivered(scores) => &scores.values,
-            Rows::Reduced(scores) => &scores.values,
-            Rows::Picked(picked) => &picked.values,
+            PointRows::Delivered(scores) => &scores.values,
+            PointRows::Reduced(scores) => &scores.values,
+            PointRows::RowSelection(picked) => &picked.values,
         }
     }
 
@@ -107,9 +107,9 @@ impl<'a> Points<'a> {
 
     pub(crate) fn scores(&self) -> &Scores {
         match &self.rows {
-            Rows::Delivered(scores) => scores,
-            Rows::Reduced(scores) => scores,
-            Rows::Picked(picked) => picked.scores(),
+            PointRows::Delivered(scores) => scores,
+            PointRows::Reduced(scores) => scores,
+            PointRows::RowSelection(picked) => picked.scores(),
         }
     }
 
@@ -206,7 +206,7 @@ impl<'a> Points<'a> {
         let (samples, epochs) = self.samples.attempt_places();
         for (attempt, (&sample, &epoch)) in samples.iter().zip(epochs).enumerate() {
             if !std::mem::replace(&mut has_row[sample as usize], true) {
-                let row = Row { sample, epoch, attempt: attempt as u32 };
+                let row = ScoreRow { sample, epoch, attempt: attempt as u32 };
                 scores.push(row, Outcome::unscored("the scorer did not look at it"));
             }
         }
@@ -226,7 +226,7 @@ impl<'a> Points<'a> {
 
     /// Each attempt once, in the order of samples and epochs.
     pub(crate) fn unique(&self) -> Result<Points<'a>, Error> {
-        let attempts = Attempts::of(self.scores())
+        let attempts = AttemptGroups::of(self.scores())
             .map_err(|(sample, error)| error.at_sample(&self.samples.id(sample)).at_scorer(&self.scorer))?;
         if attempts.rows().len() == self.len() { Ok(self.clone()) } else { Ok(self.gather(attempts.rows())) }
     }
@@ -251,7 +251,7 @@ impl<'a> Points<'a> {
 
     fn pick(&self, rows: Vec<u32>) -> Points<'a> {
         let values = self.values().gather(&rows);
-        self.with(Rows::Picked(Arc::new(Picked {
+        self.with(PointRows::RowSelection(Arc::new(RowSelection {
             from: self.clone(),
             rows: Some(rows),
             values,
@@ -260,14 +260,19 @@ impl<'a> Points<'a> {
     }
 
     pub(crate) fn with_scores(&self, scores: Scores) -> Points<'a> {
-        self.with(Rows::Reduced(Arc::new(scores)))
+        self.with(PointRows::Reduced(Arc::new(scores)))
     }
 
     pub(crate) fn with_values(&self, values: Values) -> Points<'a> {
-        self.with(Rows::Picked(Arc::new(Picked { from: self.clone(), rows: None, values, scores: OnceLock::new() })))
+        self.with(PointRows::RowSelection(Arc::new(RowSelection {
+            from: self.clone(),
+            rows: None,
+            values,
+            scores: OnceLock::new(),
+        })))
     }
 
-    fn with(&self, rows: Rows<'a>) -> Points<'a> {
+    fn with(&self, rows: PointRows<'a>) -> Points<'a> {
         Points { samples: self.samples, scorer: self.scorer.clone(), rows }
     }
 
@@ -392,9 +397,9 @@ impl<'a> Points<'a> {
     }
 
     /// The cluster of each row as a dense code, and the clusters' names.
-    pub(crate) fn clusters(&self, key: &str, metric: &str) -> Result<Keys<'a>, Error> {
-        let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(Keys::default()) };
-        Ok(Keys::new(codes, column, cluster_name))
+    pub(crate) fn clusters(&self, key: &str, metric: &str) -> Result<RowKeys<'a>, Error> {
+        let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(RowKeys::default()) };
+        Ok(RowKeys::new(codes, column, cluster_name))
     }
 
     /// The cluster of each row as the place that its name is given, unless the place is known.
@@ -402,7 +407,7 @@ impl<'a> Points<'a> {
         &self,
         key: &str,
         metric: &str,
-        known: &mut Places,
+        known: &mut CodePlaces,
         mut place_of: impl FnMut(&Value) -> u32,
     ) -> Result<Vec<u32>, Error> {
         let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(Vec::new()) };
@@ -436,12 +441,12 @@ impl<'a> Points<'a> {
     }
 
     /// The group of each row as a dense code, and the groups' names.
-    pub(crate) fn groups(&self, key: &str, metric: &str) -> Result<Keys<'a>, Error> {
+    pub(crate) fn groups(&self, key: &str, metric: &str) -> Result<RowKeys<'a>, Error> {
         let column = self.samples.metadata_column(key);
         let missing = || ErrorKind::MissingMetadata { purpose: "group", key: key.to_owned() };
         let codes = self.metadata_codes(column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
-        let Some(column) = column else { return Ok(Keys::default()) };
-        Ok(Keys::new(codes, column, |value| Value::from(value.to_string())))
+        let Some(column) = column else { return Ok(RowKeys::default()) };
+        Ok(RowKeys::new(codes, column, |value| Value::from(value.to_string())))
     }
 
     /// The error for a row without a key: a key that no sample has is most likely a slip, so it says which there are.
@@ -499,12 +504,12 @@ type Codes<'a> = (Cow<'a, [u32]>, &'a Coded);
 
 /// Keys of rows: dense codes, and what each stands for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Keys<'a> {
+pub(crate) struct RowKeys<'a> {
     pub(crate) codes: Cow<'a, [u32]>,
     pub(crate) names: Vec<Value>,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> RowKeys<'a> {
     /// Keeps only the names that occur, in the order of their first row, and joins those that are the same.
     fn new(codes: Cow<'a, [u32]>, column: &Coded, name: impl Fn(&Value) -> Value) -> Self {
         let dictionary = column.dictionary();
@@ -534,12 +539,12 @@ impl<'a> Keys<'a> {
 
 /// The places that the codes of a dictionary were given, for as long as rows of the same dictionary come.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct CodePlaces {
     lineage: Lineage,
     places: Vec<u32>,
 }
 
-impl Places {
+impl CodePlaces {
     fn of(&mut self, column: &Coded) -> &mut [u32] {
         if !self.lineage.is(column.lineage()) {
             self.lineage = column.lineage().keep();

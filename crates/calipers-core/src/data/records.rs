@@ -42,10 +42,10 @@ impl Samples {
     pub fn records(&self) -> impl Iterator<Item = Record> {
         let (sample, epoch) = self.attempt_places();
         let rows = by_place(sample, epoch);
-        let scorers: Vec<(Arc<str>, Cursor<'_>)> = self
+        let scorers: Vec<(Arc<str>, RecordCursor<'_>)> = self
             .scorers()
             .filter_map(|name| Some((name.clone(), self.scores(name)?)))
-            .map(|(name, scores)| (name, Cursor { rows: by_place(&scores.sample, &scores.epoch), at: 0, scores }))
+            .map(|(name, scores)| (name, RecordCursor { rows: by_place(&scores.sample, &scores.epoch), at: 0, scores }))
             .collect();
         Records { samples: self, rows, at: 0, scorers, metadata: None }
     }
@@ -65,19 +65,19 @@ struct Records<'a> {
     samples: &'a Samples,
     rows: Vec<u32>,
     at: usize,
-    scorers: Vec<(Arc<str>, Cursor<'a>)>,
+    scorers: Vec<(Arc<str>, RecordCursor<'a>)>,
     /// The metadata of the sample met last: its attempts follow one another.
     metadata: Option<(u32, Arc<Metadata>)>,
 }
 
 /// A scorer's rows, of which those before `at` have been given out.
-struct Cursor<'a> {
+struct RecordCursor<'a> {
     scores: &'a Scores,
     rows: Vec<u32>,
     at: usize,
 }
 
-impl Cursor<'_> {
+impl RecordCursor<'_> {
     fn take(&mut self, place: (u32, u32)) -> Option<Outcome> {
         let mut found = None;
         while let Some(&row) = self.rows.get(self.at) {

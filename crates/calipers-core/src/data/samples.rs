@@ -2,8 +2,8 @@
 
 use crate::data::column::{ABSENT, Coded, Column};
 use crate::data::cow_indices::CowIndices;
-use crate::data::ids::Ids;
-use crate::data::scores::{Row, Scores, Values};
+use crate::data::ids::SampleIds;
+use crate::data::scores::{ScoreRow, Scores, Values};
 use crate::{Error, ErrorKind, Outcome, SampleId, Value};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,7 @@ impl Metadata {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    pub(crate) ids: Ids,
+    pub(crate) ids: SampleIds,
     /// The last epoch seen of each sample.
     pub(crate) epochs: CowIndices,
     /// One row a sample.
@@ -71,12 +71,12 @@ pub struct Samples {
     pub(crate) errors: BTreeMap<u32, Arc<str>>,
     pub(crate) scores: IndexMap<Arc<str>, Scores>,
     /// Facts that records after the first told otherwise, by key: the sample and the code of the other value. Kept for the
-    /// [facts](TOLD_ONCE) that decide how a sample is counted.
-    pub(crate) told_otherwise: BTreeMap<Arc<str>, BTreeSet<(u32, u32)>>,
+    /// [facts](SINGLE_VALUE_KEYS) that decide how a sample is counted.
+    pub(crate) contradicting_values: BTreeMap<Arc<str>, BTreeSet<(u32, u32)>>,
 }
 
 /// The facts of which it matters that all records of a sample tell the same.
-pub(crate) const TOLD_ONCE: [&str; 5] = ["category", "capability", "failure_type", "failure_types", "failures"];
+pub(crate) const SINGLE_VALUE_KEYS: [&str; 5] = ["category", "capability", "failure_type", "failure_types", "failures"];
 
 impl Samples {
     /// No samples yet.
@@ -114,7 +114,7 @@ impl Samples {
         self.attempt_epoch.push(epoch);
         self.attempt_counted.push(is_counted);
         let attempt = self.attempt_sample.len() as u32 - 1;
-        Attempt { row: Row { sample, epoch, attempt }, samples: self }
+        Attempt { row: ScoreRow { sample, epoch, attempt }, samples: self }
     }
 
     /// Adds the samples of another part of the same run, as if its attempts had been pushed here one by one.
@@ -134,7 +134,7 @@ impl Samples {
         }
         self.may_repeat |= other.may_repeat;
         for (key, theirs) in &other.metadata {
-            self.append_metadata(key, theirs, other.told_otherwise.get(key), &place);
+            self.append_metadata(key, theirs, other.contradicting_values.get(key), &place);
         }
         for (name, mut theirs) in other.fields {
             theirs.pad(other.attempt_sample.len());
@@ -147,7 +147,7 @@ impl Samples {
             let (samples, epochs) = (&self.attempt_sample, &self.attempt_epoch);
             self.scores.entry(scorer).or_default().append(theirs, |attempt| {
                 let attempt = first + attempt;
-                Row { sample: samples[attempt as usize], epoch: epochs[attempt as usize], attempt }
+                ScoreRow { sample: samples[attempt as usize], epoch: epochs[attempt as usize], attempt }
             });
         }
     }
@@ -177,23 +177,23 @@ impl Samples {
         let others = otherwise.into_iter().flatten();
         told.extend(others.filter_map(|(sample, code)| Some((place[*sample as usize], *codes.get(*code as usize)?))));
         for (sample, code) in told {
-            self.tell_otherwise(key, sample, code);
+            self.add_contradiction(key, sample, code);
         }
     }
 
     /// Remembers that a later record tells another value of a fact, where that matters.
-    fn tell_otherwise(&mut self, key: &Arc<str>, sample: u32, code: u32) {
+    fn add_contradiction(&mut self, key: &Arc<str>, sample: u32, code: u32) {
         let known = self.metadata.get(key).and_then(|column| column.codes.get(sample as usize));
-        if TOLD_ONCE.contains(&&**key) && known.is_some_and(|known| *known != code) {
-            self.told_otherwise.entry(key.clone()).or_default().insert((sample, code));
+        if SINGLE_VALUE_KEYS.contains(&&**key) && known.is_some_and(|known| *known != code) {
+            self.contradicting_values.entry(key.clone()).or_default().insert((sample, code));
         }
     }
 
     /// The values of a fact that records after the first told of these samples, with the sample of each.
-    pub fn told_otherwise(&self, key: &str, samples: Range<u32>) -> impl Iterator<Item = (u32, &Value)> {
+    pub fn contradicting_values(&self, key: &str, samples: Range<u32>) -> impl Iterator<Item = (u32, &Value)> {
         let column = self.metadata.get(key);
         let told = self
-            .told_otherwise
+            .contradicting_values
             .get(key)
             .into_iter()
             .flat_map(move |told| told.range((samples.start, 0)..(samples.end, 0)));
@@ -225,9 +225,15 @@ impl Samples {
         if self.may_repeat { self.attempt_rows().len() } else { self.attempt_sample.len() }
     }
 
+    /// True when an attempt was delivered more than once.
+    #[must_use]
+    pub fn has_repeats(&self) -> bool {
+        self.may_repeat && self.attempt_rows().len() < self.attempt_sample.len()
+    }
+
     /// The number of attempts that ended in an error.
     #[must_use]
-    pub fn errored(&self) -> usize {
+    pub fn errored_attempts(&self) -> usize {
         let attempt = |row: &u32| (self.attempt_sample[*row as usize], self.attempt_epoch[*row as usize]);
         self.errors.keys().map(attempt).collect::<std::collections::BTreeSet<_>>().len()
     }
@@ -457,14 +463,14 @@ impl Samples {
                 .map(|(row, message)| (attempt_place[*row as usize], message.clone()))
                 .collect(),
             scores: scores.collect(),
-            told_otherwise: self.select_told(&place),
+            contradicting_values: self.select_contradictions(&place),
         }
     }
 
-    fn select_told(&self, place: &[u32]) -> BTreeMap<Arc<str>, BTreeSet<(u32, u32)>> {
+    fn select_contradictions(&self, place: &[u32]) -> BTreeMap<Arc<str>, BTreeSet<(u32, u32)>> {
         let moved =
             |(sample, code): &(u32, u32)| Some((place[*sample as usize], *code)).filter(|told| told.0 != ABSENT);
-        let told = self.told_otherwise.iter();
+        let told = self.contradicting_values.iter();
         told.map(|(key, told)| (key.clone(), told.iter().filter_map(moved).collect())).collect()
     }
 
@@ -493,7 +499,7 @@ impl Samples {
 /// One attempt of a sample, being described.
 #[derive(Debug)]
 pub struct Attempt<'a> {
-    row: Row,
+    row: ScoreRow,
     samples: &'a mut Samples,
 }
 
@@ -516,10 +522,10 @@ impl Attempt<'_> {
         } else if column.codes[sample] == ABSENT {
             column.push(value.into());
             column.codes[sample] = column.codes.pop().unwrap_or(ABSENT);
-        } else if TOLD_ONCE.contains(&&*key) {
+        } else if SINGLE_VALUE_KEYS.contains(&&*key) {
             column.push(value.into());
             let code = column.codes.pop().unwrap_or(ABSENT);
-            self.samples.tell_otherwise(&key, self.row.sample, code);
+            self.samples.add_contradiction(&key, self.row.sample, code);
         }
         self
     }
@@ -546,7 +552,10 @@ mod tests {
 
     /// The facts that later records told otherwise, as they print.
     fn otherwise(samples: &Samples) -> Vec<(u32, String)> {
-        samples.told_otherwise("category", 0..samples.len() as u32).map(|(at, value)| (at, value.to_string())).collect()
+        samples
+            .contradicting_values("category", 0..samples.len() as u32)
+            .map(|(at, value)| (at, value.to_string()))
+            .collect()
     }
 
     #[test]
@@ -558,7 +567,7 @@ mod tests {
         samples.push("b").metadata("category", "x");
         assert_eq!(otherwise(&samples), [(0, "y".to_owned())]);
         // What does not decide how a sample is counted may differ.
-        assert_eq!(samples.told_otherwise("source", 0..2).count(), 0);
+        assert_eq!(samples.contradicting_values("source", 0..2).count(), 0);
         let mut more = Samples::new();
         more.push("b").metadata("category", "z");
         more.push("c").metadata("category", "z");

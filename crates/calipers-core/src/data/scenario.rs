@@ -111,12 +111,12 @@ pub struct Scenarios<'a> {
     grades: Vec<f64>,
     threshold: f64,
     rests_on_score: bool,
-    complaint: Option<Complaint>,
+    unusable: Option<UnusableScore>,
 }
 
 /// Why a score that should decide cannot.
 #[derive(Clone, Debug)]
-enum Complaint {
+enum UnusableScore {
     /// There are several scorers, and none was chosen.
     SeveralScorers,
     /// It is no number.
@@ -148,14 +148,14 @@ impl Behaviors {
     fn new([expected, observed, must_not, violations]: [Option<&Value>; 4]) -> Self {
         let is_given = expected.is_some() || !names(must_not).is_empty() || !names(violations).is_empty();
         let observed: HashSet<Arc<str>> = names(observed).into_iter().collect();
-        let expected = once(names(expected));
+        let expected = distinct(names(expected));
         let missed: Vec<Arc<str>> = expected.iter().filter(|name| !observed.contains(*name)).cloned().collect();
         Self {
             is_given,
             expected: expected.len() as u32,
             observed: (expected.len() - missed.len()) as u32,
             missed,
-            violations: once(names(violations)),
+            violations: distinct(names(violations)),
         }
     }
 
@@ -188,7 +188,7 @@ fn names(list: Option<&Value>) -> Vec<Arc<str>> {
 }
 
 /// Each name once, in the order of the first.
-fn once(mut names: Vec<Arc<str>>) -> Vec<Arc<str>> {
+fn distinct(mut names: Vec<Arc<str>>) -> Vec<Arc<str>> {
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names
@@ -210,7 +210,7 @@ impl<'a> Scenarios<'a> {
 
     /// The scenarios of these attempts.
     pub(crate) fn of(points: &Points<'a>, rule: &PassRule, context: &Context) -> Result<Self, Error> {
-        let mut scenarios = Self::unjudged(points, rule);
+        let mut scenarios = Self::before_judging(points, rule);
         let passed = points.field("passed", &context.labels)?;
         let mut open = Vec::new();
         for (row, passed) in passed.iter().enumerate() {
@@ -233,7 +233,7 @@ impl<'a> Scenarios<'a> {
     }
 
     /// The behaviours of attempts, of which only those that did not run are told apart.
-    pub(crate) fn unjudged(points: &Points<'a>, rule: &PassRule) -> Self {
+    pub(crate) fn before_judging(points: &Points<'a>, rule: &PassRule) -> Self {
         let (behaviors, distinct) = behaviors(points);
         let told = |row: usize| match points.is_errored(row) {
             true => ScenarioOutcome::Errored,
@@ -247,20 +247,20 @@ impl<'a> Scenarios<'a> {
             grades: Vec::new(),
             threshold: rule.threshold,
             rests_on_score: false,
-            complaint: None,
+            unusable: None,
         }
     }
 
     /// Attempts of which nothing else says whether they passed.
     fn judge_by_score(&mut self, open: &[usize], rule: &PassRule, context: &Context) {
         let mut grades = vec![f64::NAN; self.points.len()];
-        let (is_used, complaint) = self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
+        let (is_used, unusable) = self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
         for &row in open.iter().filter(|&&row| !grades[row].is_nan()) {
             self.outcomes[row] = outcome(grades[row] >= rule.threshold);
         }
         self.grades = grades;
         self.rests_on_score = is_used && rule.scorer.is_none();
-        self.complaint = complaint;
+        self.unusable = unusable;
     }
 
     /// The only score of each of these attempts. True if there is one for any of them.
@@ -272,8 +272,8 @@ impl<'a> Scenarios<'a> {
     ) -> Result<bool, Error> {
         match self.look_up(open, None, context, each) {
             // Whoever asks has to know how many scorers the other shards have, and complains then.
-            (is_used, None | Some(Complaint::SeveralScorers)) => Ok(is_used),
-            (_, Some(Complaint::NotANumber(error))) => Err(error),
+            (is_used, None | Some(UnusableScore::SeveralScorers)) => Ok(is_used),
+            (_, Some(UnusableScore::NotANumber(error))) => Err(error),
         }
     }
 
@@ -285,12 +285,12 @@ impl<'a> Scenarios<'a> {
         scorer: Option<&Arc<str>>,
         context: &Context,
         mut each: impl FnMut(usize, f64),
-    ) -> (bool, Option<Complaint>) {
+    ) -> (bool, Option<UnusableScore>) {
         let samples = self.points.samples();
         let scorers: Vec<&Arc<str>> = scorer.map_or_else(|| samples.scorers().collect(), |scorer| vec![scorer]);
         let scores = scorers.iter().filter_map(|scorer| samples.scores(scorer));
-        let found: Vec<(&Scores, Rows)> = scores.map(|scores| (scores, Rows::new(scores, samples))).collect();
-        let (mut is_used, mut complaint) = (false, None);
+        let found: Vec<(&Scores, ScoreRows)> = scores.map(|scores| (scores, ScoreRows::new(scores, samples))).collect();
+        let (mut is_used, mut unusable) = (false, None);
         for &row in open {
             let value = found.iter().find_map(|(scores, rows)| {
                 let at = rows.of(&self.points, row)?;
@@ -299,27 +299,27 @@ impl<'a> Scenarios<'a> {
             let Some(value) = value else { continue };
             is_used = true;
             if scorers.len() > 1 {
-                return (true, Some(Complaint::SeveralScorers));
+                return (true, Some(UnusableScore::SeveralScorers));
             }
             match context.labels.to_float(&value) {
                 Some(grade) => each(row, grade),
                 None => {
                     let error =
                         || self.points.at(row, Error::from(ErrorKind::UnknownLabel(value)).at_scorer(scorers[0]));
-                    complaint.get_or_insert_with(|| Complaint::NotANumber(error()));
+                    unusable.get_or_insert_with(|| UnusableScore::NotANumber(error()));
                 }
             }
         }
-        (is_used, complaint)
+        (is_used, unusable)
     }
 
     /// An error if an attempt has a score that should say whether it passed and cannot: there are several scorers and
     /// none was chosen, or the score is no number. The metric is the one that is asked for, as in the hint it gives.
     pub fn check(&self, metric: &str) -> Result<(), Error> {
-        match &self.complaint {
+        match &self.unusable {
             None => Ok(()),
-            Some(Complaint::SeveralScorers) => Err(several_scorers(self.points.samples().scorers(), metric)),
-            Some(Complaint::NotANumber(error)) => Err(error.clone()),
+            Some(UnusableScore::SeveralScorers) => Err(several_scorers(self.points.samples().scorers(), metric)),
+            Some(UnusableScore::NotANumber(error)) => Err(error.clone()),
         }
     }
 
@@ -366,13 +366,13 @@ impl<'a> Scenarios<'a> {
     /// observed, which is 1 where none is expected. None where nothing is known of behaviours, or the attempt did not run.
     #[must_use]
     pub fn score(&self, attempt: usize) -> Option<f64> {
-        if self.outcomes[attempt] == ScenarioOutcome::Errored { None } else { self.judged(attempt).score() }
+        if self.outcomes[attempt] == ScenarioOutcome::Errored { None } else { self.behaviors_of(attempt).score() }
     }
 
     /// How many of the expected behaviours were observed, and how many were expected. None as for [`score`](Self::score).
     #[must_use]
-    pub fn observed(&self, attempt: usize) -> Option<(u32, u32)> {
-        let behaviors = self.judged(attempt);
+    pub fn observed_counts(&self, attempt: usize) -> Option<(u32, u32)> {
+        let behaviors = self.behaviors_of(attempt);
         let is_known = behaviors.is_given && self.outcomes[attempt] != ScenarioOutcome::Errored;
         is_known.then_some((behaviors.observed, behaviors.expected))
     }
@@ -380,16 +380,16 @@ impl<'a> Scenarios<'a> {
     /// The violations of an attempt, by name.
     #[must_use]
     pub fn violations(&self, attempt: usize) -> &[Arc<str>] {
-        &self.judged(attempt).violations
+        &self.behaviors_of(attempt).violations
     }
 
     /// The expected behaviours that were not observed, by name.
     #[must_use]
-    pub fn missed(&self, attempt: usize) -> &[Arc<str>] {
-        &self.judged(attempt).missed
+    pub fn missed_behaviors(&self, attempt: usize) -> &[Arc<str>] {
+        &self.behaviors_of(attempt).missed
     }
 
-    fn judged(&self, attempt: usize) -> &Behaviors {
+    fn behaviors_of(&self, attempt: usize) -> &Behaviors {
         &self.distinct[self.behaviors[attempt] as usize]
     }
 
@@ -411,7 +411,7 @@ impl<'a> Scenarios<'a> {
         if let Some(score) = self.grades.get(attempt).filter(|grade| !grade.is_nan()) {
             return Shortcoming::ScoreBelow { score: *score, threshold: self.threshold };
         }
-        let Behaviors { violations, missed, .. } = self.judged(attempt);
+        let Behaviors { violations, missed, .. } = self.behaviors_of(attempt);
         if violations.is_empty() && missed.is_empty() {
             return Shortcoming::Recorded;
         }
@@ -419,7 +419,7 @@ impl<'a> Scenarios<'a> {
     }
 
     /// What the records say under a name, attempt by attempt.
-    pub fn said(&self, name: &str) -> Column {
+    pub fn field_values(&self, name: &str) -> Column {
         self.points.field_values(name)
     }
 
@@ -507,14 +507,14 @@ fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
 }
 
 /// Where the score of an attempt stands among those of a scorer.
-enum Rows {
+enum ScoreRows {
     /// By the attempt's place in the run.
     ByAttempt(Vec<u32>),
     /// By sample and epoch: an attempt that was delivered in several records may have its score in any of them.
     ByEpoch(HashMap<(u32, u32), u32>),
 }
 
-impl Rows {
+impl ScoreRows {
     fn new(scores: &Scores, samples: &Samples) -> Self {
         if samples.may_repeat {
             let keys = scores.sample.iter().copied().zip(scores.epoch.iter().copied());
@@ -548,12 +548,12 @@ pub fn several_scorers<'n>(scorers: impl Iterator<Item = &'n Arc<str>>, metric: 
 
 /// The scores that a scenario metric fell back on must all be by one scorer, whichever shards they were in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fallback {
+pub(crate) struct ScoreFallback {
     scorers: BTreeSet<Arc<str>>,
     is_used: bool,
 }
 
-impl Fallback {
+impl ScoreFallback {
     pub(crate) fn note(&mut self, samples: &Samples, is_used: bool) {
         self.scorers.extend(samples.scorers().cloned());
         self.is_used |= is_used;

@@ -17,12 +17,12 @@ pub(crate) struct Scores {
     /// Why rows without a value have none.
     pub(crate) reasons: BTreeMap<u32, Arc<str>>,
     /// Empty when no score has any.
-    pub(crate) extras: Vec<Option<Box<Extras>>>,
+    pub(crate) extras: Vec<Option<Box<ScoreExtras>>>,
 }
 
 /// Where a row belongs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct ScoreRow {
     pub(crate) sample: u32,
     pub(crate) epoch: u32,
     pub(crate) attempt: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Row {
 
 /// The rarer parts of a score.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Extras {
+pub(crate) struct ScoreExtras {
     answer: Option<Arc<str>>,
     explanation: Option<Arc<str>>,
     metadata: Option<Arc<Metadata>>,
@@ -41,7 +41,7 @@ impl Scores {
         self.sample.len()
     }
 
-    pub(crate) fn push(&mut self, row: Row, outcome: Outcome) {
+    pub(crate) fn push(&mut self, row: ScoreRow, outcome: Outcome) {
         match outcome {
             Outcome::Scored(score) => self.push_score(row, score),
             Outcome::Unscored { reason, score } => {
@@ -53,7 +53,7 @@ impl Scores {
         }
     }
 
-    fn push_score(&mut self, row: Row, score: Score) {
+    fn push_score(&mut self, row: ScoreRow, score: Score) {
         if score.has_extras() && self.extras.is_empty() {
             self.extras.resize(self.len(), None);
         }
@@ -63,7 +63,7 @@ impl Scores {
         if score.has_extras() || !self.extras.is_empty() {
             let Score { answer, explanation, metadata, .. } = &score;
             self.extras.push(score.has_extras().then(|| {
-                Box::new(Extras {
+                Box::new(ScoreExtras {
                     answer: answer.clone(),
                     explanation: explanation.clone(),
                     metadata: metadata.clone(),
@@ -74,7 +74,7 @@ impl Scores {
     }
 
     /// Adds the rows of another part, each at its new place.
-    pub(crate) fn append(&mut self, other: Self, place: impl Fn(u32) -> Row) {
+    pub(crate) fn append(&mut self, other: Self, place: impl Fn(u32) -> ScoreRow) {
         let first = self.len();
         if !self.extras.is_empty() || !other.extras.is_empty() {
             self.extras.resize(first, None);

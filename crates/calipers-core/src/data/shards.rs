@@ -1,6 +1,6 @@
 //! The samples of a run in parts that can be folded side by side.
 
-use crate::data::ids::Ids;
+use crate::data::ids::SampleIds;
 use crate::{Error, ErrorKind, SampleCounts, Samples};
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl Shards {
     pub fn new(parts: impl IntoIterator<Item = Samples>) -> Self {
         let parts: Vec<Samples> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let shards = Self(parts);
-        if Ids::are_apart(shards.0.iter().map(|part| &part.ids)) { shards } else { shards.into_whole().into() }
+        if SampleIds::are_apart(shards.0.iter().map(|part| &part.ids)) { shards } else { shards.into_whole().into() }
     }
 
     /// The parts.
@@ -97,8 +97,8 @@ impl Shards {
 
     /// The number of attempts that ended in an error.
     #[must_use]
-    pub fn errored(&self) -> usize {
-        self.0.iter().map(Samples::errored).sum()
+    pub fn errored_attempts(&self) -> usize {
+        self.0.iter().map(Samples::errored_attempts).sum()
     }
 }
 

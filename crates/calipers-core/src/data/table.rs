@@ -2,8 +2,8 @@
 
 use crate::data::column::{ABSENT, Coded, Column};
 use crate::data::cow_indices::CowIndices;
-use crate::data::ids::{Ids, Name};
-use crate::data::samples::TOLD_ONCE;
+use crate::data::ids::{IdRef, SampleIds};
+use crate::data::samples::SINGLE_VALUE_KEYS;
 use crate::data::scores::{Scores, Values};
 use crate::{SampleId, Samples, Value};
 use indexmap::IndexMap;
@@ -128,7 +128,7 @@ impl Cells {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    ids: Ids,
+    ids: SampleIds,
     /// The sample of each row.
     sample: CowIndices,
     epochs: Option<Vec<u32>>,
@@ -143,7 +143,7 @@ impl Table {
     /// Rows of samples with these names.
     #[must_use]
     pub fn new(names: impl IntoIterator<Item = SampleId>) -> Self {
-        let mut ids = Ids::default();
+        let mut ids = SampleIds::default();
         let sample: Vec<u32> = names.into_iter().map(|name| ids.place((&name).into())).collect();
         Self::with(ids, sample)
     }
@@ -151,7 +151,7 @@ impl Table {
     /// Rows of samples with these numbers.
     #[must_use]
     pub fn with_numbers(numbers: Vec<i64>) -> Self {
-        match Ids::ascending(numbers) {
+        match SampleIds::ascending(numbers) {
             Ok(ids) => {
                 let sample: Vec<u32> = (0..ids.len() as u32).collect();
                 Self::with(ids, sample)
@@ -165,24 +165,24 @@ impl Table {
     /// they have to be pushed one by one.
     #[must_use]
     pub fn with_short_texts(views: &[u128]) -> Option<Self> {
-        let ids = Ids::ascending_short(views)?;
+        let ids = SampleIds::ascending_short(views)?;
         let sample = (0..ids.len() as u32).collect();
         Some(Self::with(ids, sample))
     }
 
     /// Adds a row of a sample that has a number for a name.
     pub fn push_number(&mut self, number: i64) {
-        let sample = self.ids.place(Name::Int(number));
+        let sample = self.ids.place(IdRef::Int(number));
         self.sample.push(sample);
     }
 
     /// Adds a row of a sample that has text for a name.
     pub fn push_text(&mut self, text: &str) {
-        let sample = self.ids.place(Name::Text(text));
+        let sample = self.ids.place(IdRef::Text(text));
         self.sample.push(sample);
     }
 
-    fn with(ids: Ids, sample: Vec<u32>) -> Self {
+    fn with(ids: SampleIds, sample: Vec<u32>) -> Self {
         Self { ids, sample: sample.into(), ..Self::default() }
     }
 
@@ -259,7 +259,7 @@ impl Table {
         if self.is_one_a_sample() {
             return (by_row, otherwise);
         }
-        let is_told_once = TOLD_ONCE.contains(&key);
+        let is_told_once = SINGLE_VALUE_KEYS.contains(&key);
         let mut codes = vec![ABSENT; self.ids.len()];
         for (&code, &sample) in by_row.codes.iter().zip(&*self.sample) {
             let known = &mut codes[sample as usize];
@@ -276,11 +276,11 @@ impl Table {
 impl From<Table> for Samples {
     fn from(mut table: Table) -> Self {
         let (attempt_epoch, epochs) = table.count_epochs();
-        let (mut metadata, mut told_otherwise) = (IndexMap::new(), BTreeMap::new());
+        let (mut metadata, mut contradicting_values) = (IndexMap::new(), BTreeMap::new());
         for (key, cells) in std::mem::take(&mut table.metadata) {
             let (facts, otherwise) = table.by_sample(&key, cells);
             if !otherwise.is_empty() {
-                told_otherwise.insert(key.clone(), otherwise);
+                contradicting_values.insert(key.clone(), otherwise);
             }
             metadata.insert(key, facts);
         }
@@ -299,7 +299,7 @@ impl From<Table> for Samples {
             fields: table.fields.into_iter().map(|(name, cells)| (name, cells.0)).collect(),
             errors: table.errors.into_iter().collect(),
             scores: Default::default(),
-            told_otherwise,
+            contradicting_values,
             ids: table.ids,
             attempt_sample: table.sample,
             attempt_epoch,

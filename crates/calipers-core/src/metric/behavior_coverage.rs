@@ -83,7 +83,7 @@ impl Averaged for Coverage {
     }
 
     fn values(&self, points: &Points<'_>, _: &Context) -> Result<Known<f64>, Error> {
-        let scenarios = Scenarios::unjudged(points, &PassRule::default());
+        let scenarios = Scenarios::before_judging(points, &PassRule::default());
         Ok((0..points.len()).map(|attempt| scenarios.score(attempt)).collect::<Vec<_>>().into())
     }
 }
@@ -97,8 +97,8 @@ impl Pairs for Coverage {
     }
 
     fn pairs(&self, points: &Points<'_>, _: &Context) -> Result<Known<(f64, f64)>, Error> {
-        let scenarios = Scenarios::unjudged(points, &PassRule::default());
-        let pair = |attempt: usize| scenarios.observed(attempt).map(|(y, x)| (f64::from(y), f64::from(x)));
+        let scenarios = Scenarios::before_judging(points, &PassRule::default());
+        let pair = |attempt: usize| scenarios.observed_counts(attempt).map(|(y, x)| (f64::from(y), f64::from(x)));
         Ok((0..points.len()).map(pair).collect::<Vec<_>>().into())
     }
 }

@@ -146,7 +146,7 @@ impl Metric {
         let known: BTreeSet<&Arc<str>> = samples.columns().collect();
         let scorers: Vec<&Arc<str>> = samples.scorers().collect();
         // As in a plan: an attempt that did not run says nothing about names.
-        if samples.attempts() > samples.errored() {
+        if samples.attempts() > samples.errored_attempts() {
             self.check_fields(&known)?;
             self.check_scorer(&scorers)?;
         }

@@ -2,7 +2,7 @@
 
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
-use crate::data::scenario::Fallback;
+use crate::data::scenario::ScoreFallback;
 use crate::metric::evidence::{by_sample, sums_of_given};
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit};
 use calipers_stats::ratio::ratio_of_sums;
@@ -99,7 +99,7 @@ pub(super) struct Seen {
     denominators: Vec<f64>,
     n: u64,
     missing: u64,
-    fallback: Fallback,
+    fallback: ScoreFallback,
 }
 
 impl<P: Pairs> Measure for OfSums<P> {
@@ -151,7 +151,7 @@ impl<P: Pairs> Measure for OfSums<P> {
 
     fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
         let known = self.0.pairs(points, context)?;
-        let mut fallback = Fallback::default();
+        let mut fallback = ScoreFallback::default();
         fallback.note(points.samples(), known.rests_on_score);
         fallback.check(self.0.name())?;
         Ok(Some(Evidence::ratio(points.sample_codes(), &known.values, P::IS_SHARE)))

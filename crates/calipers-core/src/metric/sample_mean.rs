@@ -2,7 +2,7 @@
 
 use super::mean::mean_figure;
 use super::{Context, Measure, Tally};
-use crate::data::scenario::Fallback;
+use crate::data::scenario::ScoreFallback;
 use crate::metric::evidence::{by_sample, mean_of_given};
 use crate::{Answer, Error, Evidence, Points, Reason, Score, Undefined};
 use calipers_stats::Moments;
@@ -44,7 +44,7 @@ pub(super) struct Seen {
     missing: u64,
     /// The most attempts that a sample has of which the reducer made no value.
     unreduced: u64,
-    fallback: Fallback,
+    fallback: ScoreFallback,
 }
 
 impl<A: Averaged> SampleMean<A> {
@@ -104,7 +104,7 @@ impl<A: Averaged> Measure for SampleMean<A> {
 
     fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
         let known = self.0.values(points, context)?;
-        let mut fallback = Fallback::default();
+        let mut fallback = ScoreFallback::default();
         fallback.note(points.samples(), known.rests_on_score);
         fallback.check(self.0.name())?;
         // An error of the reducer has shown when the figure was made.

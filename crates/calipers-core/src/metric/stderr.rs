@@ -3,7 +3,7 @@
 use super::interval::perfect_score;
 use super::moments::of_moments;
 use super::{Context, Measure, Metric, Tally};
-use crate::data::points::{Keys, Places};
+use crate::data::points::{CodePlaces, RowKeys};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
 use calipers_stats::threshold_test::Direction;
@@ -139,7 +139,7 @@ pub(super) struct Clusters {
     names: Vec<Value>,
     /// Filled only when a second shard arrives.
     places: HashMap<Value, u32>,
-    known: Places,
+    known: CodePlaces,
 }
 
 impl Clusters {
@@ -152,7 +152,7 @@ impl Clusters {
     ) -> Result<(), Error> {
         let one_each = "one cluster a value, by construction";
         if self.names.is_empty() {
-            let Keys { codes, names } = points.clusters(key, metric)?;
+            let RowKeys { codes, names } = points.clusters(key, metric)?;
             self.all = points.moments(context)?;
             self.sums.extend(&codes, &points.floats(context)?).expect(one_each);
             self.names = names;

@@ -69,7 +69,7 @@ impl Pairs for Efficiency {
     fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
         let tokens = finite_field(points, "tokens_used", context)?;
         let mut quality = finite_field(points, "quality_score", context)?;
-        let scenarios = Scenarios::unjudged(points, &PassRule::default());
+        let scenarios = Scenarios::before_judging(points, &PassRule::default());
         let mut open = Vec::new();
         for (row, quality) in quality.iter_mut().enumerate() {
             *quality = quality.or_else(|| scenarios.score(row));

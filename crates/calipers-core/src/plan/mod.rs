@@ -361,7 +361,7 @@ impl Partial<'_> {
         let counts = samples.counts();
         self.ran += counts.total - counts.errored;
         self.attempts += samples.attempts() as u64;
-        self.errored += samples.errored() as u64;
+        self.errored += samples.errored_attempts() as u64;
         self.fields.extend(samples.columns().cloned());
         // Once there is a score, nothing stands in for scores any more.
         let stand_ins = if self.looked_at.is_empty() { &mut self.stand_ins[..] } else { &mut [] };

@@ -3,7 +3,7 @@
 use super::glob;
 use crate::data::scores::Values;
 use crate::metric::{Split, State};
-use crate::reduce::{Attempts, Rule};
+use crate::reduce::{AttemptGroups, ReduceRule};
 use crate::{
     Answer, Caveat, Context, Error, ErrorKind, Figure, Metric, Points, Reason, Reducer, SampleId, Score, Seed,
     Undefined, Value,
@@ -304,17 +304,19 @@ impl Notes {
         if reducer.attempts_needed().is_some() {
             self.too_few += (rows.len() - rows.scored().len()) as u64;
         }
-        if let Some(k) = reducer.attempts_needed().filter(|_| reducer.is_rule(|r| matches!(r, Rule::AtLeast { .. }))) {
+        if let Some(k) =
+            reducer.attempts_needed().filter(|_| reducer.is_rule(|r| matches!(r, ReduceRule::AtLeast { .. })))
+        {
             self.too_few += short_of(k, attempts);
         }
         if attempts.len() == rows.len() {
             self.attempts_max = self.attempts_max.max(1);
             return;
         }
-        let Ok(grouped) = Attempts::of(attempts.scores()) else { return };
+        let Ok(grouped) = AttemptGroups::of(attempts.scores()) else { return };
         self.attempts_max = grouped.iter().map(|(_, rows)| rows.len() as u64).max().unwrap_or(0).max(self.attempts_max);
         self.varied = self.varied || grouped.iter().any(|(_, rows)| attempts.values().differ(rows));
-        if reducer.is_rule(|rule| matches!(rule, Rule::Mode)) {
+        if reducer.is_rule(|rule| matches!(rule, ReduceRule::Mode)) {
             self.ties += ties(attempts, &grouped);
         }
     }
@@ -349,7 +351,7 @@ impl Notes {
         if self.attempts_max > 1 && !self.varied {
             caveats.push(Statistic::IdenticalAttempts.into());
         }
-        let estimates_k = reducer.is_rule(|rule| matches!(rule, Rule::PassAt { .. } | Rule::PassK { .. }));
+        let estimates_k = reducer.is_rule(|rule| matches!(rule, ReduceRule::PassAt { .. } | ReduceRule::PassK { .. }));
         if let Some(k) =
             reducer.attempts_needed().filter(|&k| estimates_k && k > 1 && self.attempts_max < k.saturating_mul(2))
         {
@@ -674,14 +676,14 @@ pub(crate) fn unique_key<'a>(key: &str, taken: impl Iterator<Item = &'a String>)
 
 /// How many samples have scored attempts, but fewer than k: they cannot have k successes.
 fn short_of(k: u64, attempts: &Points<'_>) -> u64 {
-    let Ok(grouped) = Attempts::of(attempts.scores()) else { return 0 };
+    let Ok(grouped) = AttemptGroups::of(attempts.scores()) else { return 0 };
     let scored =
         |rows: &[u32]| rows.iter().filter(|&&row| !attempts.values().is_root_missing(row as usize)).count() as u64;
     grouped.iter().filter(|(_, rows)| (1..k).contains(&scored(rows))).count() as u64
 }
 
 /// How many samples have more than one commonest score.
-fn ties(attempts: &Points<'_>, grouped: &Attempts) -> u64 {
+fn ties(attempts: &Points<'_>, grouped: &AttemptGroups) -> u64 {
     let mut tied = 0;
     let mut counts: Vec<(Value, usize)> = Vec::new();
     for (_, rows) in grouped.iter().filter(|(_, rows)| rows.len() > 1) {

@@ -81,7 +81,7 @@ impl Samples {
             }
         }
         let mut errored = vec![false; self.len()];
-        if self.errored() > 0 {
+        if self.errored_attempts() > 0 {
             let attempts = self.attempt_points();
             for (row, &sample) in attempts.sample_codes().iter().enumerate() {
                 errored[sample as usize] |= attempts.is_errored(row);

@@ -4,7 +4,7 @@ use crate::data::scores::{Scores, Values};
 use crate::{Error, ErrorKind};
 
 /// Rows grouped by sample.
-pub(crate) struct Attempts {
+pub(crate) struct AttemptGroups {
     /// Rows, sample after sample.
     rows: Vec<u32>,
     /// Samples in the order of their first row.
@@ -15,12 +15,12 @@ pub(crate) struct Attempts {
     has_repeats: bool,
 }
 
-impl Attempts {
+impl AttemptGroups {
     /// Groups the rows. An attempt delivered twice counts once; if the two disagree it is an error, given with
     /// the sample that it belongs to.
     pub(crate) fn of(scores: &Scores) -> Result<Self, (u32, Error)> {
         let is_grouped = scores.sample.is_sorted();
-        let mut attempts = if is_grouped { Self::in_order(&scores.sample) } else { Self::grouped(&scores.sample) };
+        let mut attempts = if is_grouped { Self::in_order(&scores.sample) } else { Self::group(&scores.sample) };
         attempts.order_epochs(scores)?;
         Ok(attempts)
     }
@@ -38,7 +38,7 @@ impl Attempts {
     }
 
     /// Counting sort by sample, samples in the order of their first row.
-    fn grouped(sample: &[u32]) -> Self {
+    fn group(sample: &[u32]) -> Self {
         let highest = sample.iter().copied().max().map_or(0, |highest| highest as usize + 1);
         let mut place = vec![u32::MAX; highest];
         let mut samples = Vec::new();
@@ -127,7 +127,7 @@ impl Attempts {
     }
 
     /// Scores with one row a sample.
-    pub(crate) fn reduced(self, scores: &Scores, values: Values) -> Scores {
+    pub(crate) fn into_scores(self, scores: &Scores, values: Values) -> Scores {
         let attempt = self.iter().map(|(_, rows)| scores.attempt[rows[0] as usize]).collect();
         let epoch = vec![0; self.samples.len()].into();
         Scores { sample: self.samples.into(), epoch, attempt, values, ..Scores::default() }

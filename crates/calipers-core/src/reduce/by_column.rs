@@ -1,17 +1,17 @@
 //! Reducing a whole column of plain values at once.
 
-use super::Attempts;
+use super::AttemptGroups;
 use super::by_value::number;
-use super::rule::{Class, Pick, Rule};
+use super::rule::{Pick, ReduceRule, ScoreClass};
 use crate::data::column::{ABSENT, Coded, Column};
 use crate::{Error, ErrorKind, Labels, Value};
 
-impl Rule {
+impl ReduceRule {
     /// One value a sample. An error is given the sample it belongs to by `name`.
     pub(super) fn reduce_column(
         &self,
         column: &Column,
-        attempts: &Attempts,
+        attempts: &AttemptGroups,
         labels: &Labels,
         name: &impl Fn(u32, Error) -> Error,
     ) -> Result<Column, Error> {
@@ -28,7 +28,7 @@ impl Rule {
             }
             Column::Coded(coded) => coded,
         };
-        let table = Table::new(coded, if self.only_counts() { None } else { Some(labels) });
+        let table = ValueClasses::new(coded, if self.only_counts() { None } else { Some(labels) });
         if let Some((sample, error)) = table.first_bad(coded, attempts) {
             return Err(name(sample, error));
         }
@@ -38,9 +38,9 @@ impl Rule {
         Ok(self.reduce_rows(attempts, &CodedRows { coded, table: &table }))
     }
 
-    fn reduce_rows(&self, attempts: &Attempts, column: &impl Rows) -> Column {
-        let mut output = Output::default();
-        let mut scored: Vec<Class> = Vec::new();
+    fn reduce_rows(&self, attempts: &AttemptGroups, column: &impl ColumnRows) -> Column {
+        let mut output = ReducedColumn::default();
+        let mut scored: Vec<ScoreClass> = Vec::new();
         let mut places: Vec<u32> = Vec::new();
         let mut sorted = Vec::new();
         for (_, rows) in attempts.iter() {
@@ -59,7 +59,7 @@ impl Rule {
 }
 
 /// The first sample with an infinite attempt.
-fn first_infinite(floats: &[f64], attempts: &Attempts) -> Option<(u32, f64)> {
+fn first_infinite(floats: &[f64], attempts: &AttemptGroups) -> Option<(u32, f64)> {
     if !floats.iter().any(|x| x.is_infinite()) {
         return None;
     }
@@ -68,11 +68,11 @@ fn first_infinite(floats: &[f64], attempts: &Attempts) -> Option<(u32, f64)> {
 }
 
 /// A column as the rules see it.
-trait Rows {
+trait ColumnRows {
     /// The class of a row, the same as that of an equal one among the `earlier` rows; `None` if it has no value.
-    fn class(&self, row: u32, earlier: &[u32]) -> Option<Class>;
+    fn class(&self, row: u32, earlier: &[u32]) -> Option<ScoreClass>;
     /// The given rows of the column; `None` is missing.
-    fn picked(&self, rows: &[Option<u32>]) -> Column;
+    fn pick(&self, rows: &[Option<u32>]) -> Column;
 }
 
 struct FloatRows<'a> {
@@ -83,8 +83,8 @@ struct FloatRows<'a> {
     labels: Option<&'a Labels>,
 }
 
-impl Rows for FloatRows<'_> {
-    fn class(&self, row: u32, earlier: &[u32]) -> Option<Class> {
+impl ColumnRows for FloatRows<'_> {
+    fn class(&self, row: u32, earlier: &[u32]) -> Option<ScoreClass> {
         let value = self.floats[row as usize];
         if value.is_nan() {
             return None;
@@ -92,25 +92,25 @@ impl Rows for FloatRows<'_> {
         let same = |earlier: &&u32| self.compared && self.floats[**earlier as usize] == value;
         let class = earlier.iter().find(same).copied().unwrap_or(row);
         let number = self.labels.map_or(value, |labels| labels.number(value));
-        Some(Class { number, class })
+        Some(ScoreClass { number, class })
     }
 
-    fn picked(&self, rows: &[Option<u32>]) -> Column {
+    fn pick(&self, rows: &[Option<u32>]) -> Column {
         Column::Floats(rows.iter().map(|row| row.map_or(f64::NAN, |row| self.floats[row as usize])).collect())
     }
 }
 
 struct CodedRows<'a> {
     coded: &'a Coded,
-    table: &'a Table,
+    table: &'a ValueClasses,
 }
 
-impl Rows for CodedRows<'_> {
-    fn class(&self, row: u32, _: &[u32]) -> Option<Class> {
+impl ColumnRows for CodedRows<'_> {
+    fn class(&self, row: u32, _: &[u32]) -> Option<ScoreClass> {
         *self.table.classes.get(self.coded.codes[row as usize] as usize)?
     }
 
-    fn picked(&self, rows: &[Option<u32>]) -> Column {
+    fn pick(&self, rows: &[Option<u32>]) -> Column {
         let code = |row: &Option<u32>| row.map_or(ABSENT, |row| self.coded.codes[row as usize]);
         Column::Coded(self.coded.with_codes(rows.iter().map(code).collect()))
     }
@@ -118,14 +118,14 @@ impl Rows for CodedRows<'_> {
 
 /// The picks of one column; a rule makes all of one sort.
 #[derive(Default)]
-struct Output {
+struct ReducedColumn {
     numbers: Vec<f64>,
     flags: Option<Coded>,
     rows: Vec<Option<u32>>,
     nothing: usize,
 }
 
-impl Output {
+impl ReducedColumn {
     fn push(&mut self, pick: Pick, places: &[u32]) {
         match pick {
             Pick::Nothing => {
@@ -150,23 +150,23 @@ impl Output {
         }
     }
 
-    fn finish(self, column: &impl Rows) -> Column {
+    fn finish(self, column: &impl ColumnRows) -> Column {
         match self.flags {
             Some(flags) => Column::Coded(flags),
-            None if self.rows.len() > self.nothing => column.picked(&self.rows),
+            None if self.rows.len() > self.nothing => column.pick(&self.rows),
             None => Column::Floats(self.numbers),
         }
     }
 }
 
 /// What each distinct value of a column means.
-struct Table {
-    classes: Vec<Option<Class>>,
+struct ValueClasses {
+    classes: Vec<Option<ScoreClass>>,
     /// Values without a number, and why.
     bad: Vec<(u32, Error)>,
 }
 
-impl Table {
+impl ValueClasses {
     /// Numbers are looked up only when there are labels to look them up with.
     fn new(coded: &Coded, labels: Option<&Labels>) -> Self {
         let dictionary = coded.dictionary();
@@ -182,13 +182,13 @@ impl Table {
             // Only numbers of different kinds can be equal without being the same.
             let twin = |other: &Value| value.as_number().is_some() && value.equals(other);
             let class = dictionary[..code].iter().position(twin).unwrap_or(code) as u32;
-            Some(Class { number, class })
+            Some(ScoreClass { number, class })
         });
         let classes = classes.collect();
         Self { classes, bad }
     }
 
-    fn first_bad(&self, coded: &Coded, attempts: &Attempts) -> Option<(u32, Error)> {
+    fn first_bad(&self, coded: &Coded, attempts: &AttemptGroups) -> Option<(u32, Error)> {
         if self.bad.is_empty() {
             return None;
         }

@@ -1,10 +1,10 @@
 //! Reducing the values of one sample, whatever their shape: plain, maps key by key, lists place by place.
 
-use super::rule::{Class, Pick, Rule};
+use super::rule::{Pick, ReduceRule, ScoreClass};
 use crate::{Error, ErrorKind, Labels, Value};
 use std::sync::Arc;
 
-impl Rule {
+impl ReduceRule {
     /// Reduces the values of one sample, whatever their shape.
     pub(crate) fn reduce_values(&self, values: &[&Value], labels: &Labels, by: &str) -> Result<Value, Error> {
         let scored: Vec<&Value> = values.iter().copied().filter(|value| !value.is_missing()).collect();
@@ -25,11 +25,11 @@ impl Rule {
 
     fn reduce_scalars(&self, values: &[&Value], total: usize, labels: &Labels) -> Result<Value, Error> {
         let scored: Vec<&Value> = values.iter().copied().filter(|value| !value.is_missing()).collect();
-        let mut attempts: Vec<Class> = Vec::with_capacity(scored.len());
+        let mut attempts: Vec<ScoreClass> = Vec::with_capacity(scored.len());
         for (place, value) in scored.iter().enumerate() {
             let number = if self.only_counts() { 0.0 } else { number(value, labels)? };
             let earlier = scored[..place].iter().position(|earlier| earlier.equals(value));
-            attempts.push(Class { number, class: earlier.unwrap_or(place) as u32 });
+            attempts.push(ScoreClass { number, class: earlier.unwrap_or(place) as u32 });
         }
         Ok(match self.decide(&attempts, total, &mut Vec::new()) {
             Pick::Nothing => Value::Missing,

@@ -9,11 +9,11 @@ mod by_column;
 mod by_value;
 mod rule;
 
-pub(crate) use attempts::Attempts;
-pub(crate) use rule::Rule;
+pub(crate) use attempts::AttemptGroups;
+pub(crate) use rule::ReduceRule;
 
 use crate::data::column::Column;
-use crate::data::scores::{Maps, Row, Scores, Values};
+use crate::data::scores::{Maps, ScoreRow, Scores, Values};
 use crate::{Error, ErrorKind, Labels, Reason, Score, Value};
 use std::fmt;
 use std::sync::Arc;
@@ -36,12 +36,12 @@ type Custom = dyn Fn(&[Score]) -> Result<Score, Error> + Send + Sync;
 pub struct Reducer {
     name: String,
     labels: Option<Labels>,
-    how: How,
+    how: ReducerKind,
 }
 
 #[derive(Clone)]
-enum How {
-    Rule(Rule),
+enum ReducerKind {
+    Rule(ReduceRule),
     Collect,
     Custom(Arc<Custom>),
 }
@@ -49,13 +49,13 @@ enum How {
 /// The average of the attempts.
 #[must_use]
 pub fn mean_score() -> Reducer {
-    Reducer::rule("mean", Rule::Mean)
+    Reducer::rule("mean", ReduceRule::Mean)
 }
 
 /// The middle attempt, or the average of the middle two.
 #[must_use]
 pub fn median_score() -> Reducer {
-    Reducer::rule("median", Rule::Median)
+    Reducer::rule("median", ReduceRule::Median)
 }
 
 /// The commonest value; of equally common ones, that seen first.
@@ -63,13 +63,13 @@ pub fn median_score() -> Reducer {
 /// With an even number of attempts the first of a tie wins; [`majority`] leaves a tie unscored.
 #[must_use]
 pub fn mode_score() -> Reducer {
-    Reducer::rule("mode", Rule::Mode)
+    Reducer::rule("mode", ReduceRule::Mode)
 }
 
 /// The largest value, as it was.
 #[must_use]
 pub fn max_score() -> Reducer {
-    Reducer::rule("max", Rule::Max)
+    Reducer::rule("max", ReduceRule::Max)
 }
 
 /// The value that more than half of all attempts have, unscored ones included; else unscored.
@@ -77,13 +77,13 @@ pub fn max_score() -> Reducer {
 /// The votes are kept under `panel` in the metadata.
 #[must_use]
 pub fn majority() -> Reducer {
-    Reducer::rule("majority", Rule::Majority)
+    Reducer::rule("majority", ReduceRule::Majority)
 }
 
 /// All values in a list, for measures of agreement.
 #[must_use]
 pub fn collect() -> Reducer {
-    Reducer { name: "collect".into(), labels: None, how: How::Collect }
+    Reducer { name: "collect".into(), labels: None, how: ReducerKind::Collect }
 }
 
 /// The probability that at least one of `k` attempts succeeds (Chen et al. 2021), without bias.
@@ -91,7 +91,7 @@ pub fn collect() -> Reducer {
 /// A sample with fewer than `k` scored attempts is unscored.
 #[must_use]
 pub fn pass_at(k: u64) -> Reducer {
-    Reducer::rule(&format!("pass_at_{k}"), Rule::PassAt { k, value: 1.0 })
+    Reducer::rule(&format!("pass_at_{k}"), ReduceRule::PassAt { k, value: 1.0 })
 }
 
 /// The probability that all of `k` attempts succeed (Yao et al. 2024), without bias.
@@ -99,13 +99,13 @@ pub fn pass_at(k: u64) -> Reducer {
 /// A sample with fewer than `k` scored attempts is unscored.
 #[must_use]
 pub fn pass_k(k: u64) -> Reducer {
-    Reducer::rule(&format!("pass_k_{k}"), Rule::PassK { k, value: 1.0 })
+    Reducer::rule(&format!("pass_k_{k}"), ReduceRule::PassK { k, value: 1.0 })
 }
 
 /// 1 if at least `k` attempts succeed, else 0. It depends on how many attempts there were.
 #[must_use]
 pub fn at_least(k: u64) -> Reducer {
-    Reducer::rule(&format!("at_least_{k}"), Rule::AtLeast { k, value: 1.0 })
+    Reducer::rule(&format!("at_least_{k}"), ReduceRule::AtLeast { k, value: 1.0 })
 }
 
 /// A reducer of your own, from the scores of one sample in the order of its epochs.
@@ -127,14 +127,14 @@ pub fn score_reducer(
     name: impl Into<String>,
     reduce: impl Fn(&[Score]) -> Result<Score, Error> + Send + Sync + 'static,
 ) -> Reducer {
-    Reducer { name: name.into(), labels: None, how: How::Custom(Arc::new(reduce)) }
+    Reducer { name: name.into(), labels: None, how: ReducerKind::Custom(Arc::new(reduce)) }
 }
 
 const NAMES: [&str; 9] = ["mean", "median", "mode", "max", "majority", "collect", "pass_at", "pass_k", "at_least"];
 
 impl Reducer {
-    fn rule(name: &str, rule: Rule) -> Self {
-        Self { name: name.into(), labels: None, how: How::Rule(rule) }
+    fn rule(name: &str, rule: ReduceRule) -> Self {
+        Self { name: name.into(), labels: None, how: ReducerKind::Rule(rule) }
     }
 
     /// The reducer of a name: `mean`, `median`, `mode`, `max`, `majority`, `collect`, `pass_at_{k}`, `pass_k_{k}`
@@ -174,7 +174,7 @@ impl Reducer {
     /// What counts as a success, for `pass_at`, `pass_k` and `at_least`: a score of at least this. 1 unless set.
     #[must_use]
     pub fn value(mut self, threshold: f64) -> Self {
-        if let How::Rule(rule) = &mut self.how {
+        if let ReducerKind::Rule(rule) = &mut self.how {
             rule.set_threshold(threshold);
         }
         self
@@ -196,21 +196,21 @@ impl Reducer {
     /// True for a function of somebody's own.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        matches!(self.how, How::Custom(_))
+        matches!(self.how, ReducerKind::Custom(_))
     }
 
     /// The number of attempts that the reducer needs, if it needs some.
     #[must_use]
     pub fn attempts_needed(&self) -> Option<u64> {
         match &self.how {
-            How::Rule(rule) => rule.k(),
+            ReducerKind::Rule(rule) => rule.k(),
             _ => None,
         }
     }
 
     /// True for the plain mean.
     pub fn is_mean(&self) -> bool {
-        self.is_rule(|rule| matches!(rule, Rule::Mean))
+        self.is_rule(|rule| matches!(rule, ReduceRule::Mean))
     }
 
     /// Why it makes no value of samples that have at most this many scored attempts.
@@ -222,8 +222,8 @@ impl Reducer {
         }
     }
 
-    pub(crate) fn is_rule(&self, wanted: fn(&Rule) -> bool) -> bool {
-        matches!(&self.how, How::Rule(rule) if wanted(rule))
+    pub(crate) fn is_rule(&self, wanted: fn(&ReduceRule) -> bool) -> bool {
+        matches!(&self.how, ReducerKind::Rule(rule) if wanted(rule))
     }
 
     /// One score from the scores of one sample, in the order of its epochs.
@@ -235,12 +235,12 @@ impl Reducer {
     pub fn reduce_with(&self, scores: &[Score], labels: &Labels) -> Result<Score, Error> {
         let labels = self.labels.as_ref().unwrap_or(labels);
         match &self.how {
-            How::Custom(reduce) => reduce(scores).map_err(|error| error.at_metric(&self.name)),
-            How::Rule(rule) => {
+            ReducerKind::Custom(reduce) => reduce(scores).map_err(|error| error.at_metric(&self.name)),
+            ReducerKind::Rule(rule) => {
                 let values: Vec<&Value> = scores.iter().map(|score| &score.value).collect();
                 Ok(self.kept_fields(rule.reduce_values(&values, labels, &self.name)?, scores))
             }
-            How::Collect => Ok(self.kept_fields(collected(scores, &self.name)?, scores)),
+            ReducerKind::Collect => Ok(self.kept_fields(collect_values(scores, &self.name)?, scores)),
         }
     }
 
@@ -252,7 +252,7 @@ impl Reducer {
             if scores.iter().all(|score| part(score) == first) { first.clone() } else { None }
         };
         let mut metadata = first.and_then(|score| score.metadata.clone());
-        if self.is_rule(|rule| matches!(rule, Rule::Majority)) {
+        if self.is_rule(|rule| matches!(rule, ReduceRule::Majority)) {
             let mut with_panel = metadata.map(|m| (*m).clone()).unwrap_or_default();
             with_panel.set("panel", panel(scores));
             metadata = Some(Arc::new(with_panel));
@@ -266,7 +266,7 @@ impl Reducer {
         match &scores.values {
             Values::Scalars(Column::Floats(floats)) => {
                 let is_finite = || !floats.iter().fold(false, |found, x| found | x.is_infinite());
-                self.is_rule(|rule| matches!(rule, Rule::Mean | Rule::Median))
+                self.is_rule(|rule| matches!(rule, ReduceRule::Mean | ReduceRule::Median))
                     && !scores.has_extras()
                     && !labels.map_numbers()
                     && is_finite()
@@ -284,22 +284,22 @@ impl Reducer {
         labels: &Labels,
         name: impl Fn(u32, Error) -> Error,
     ) -> Result<Scores, Error> {
-        let attempts = Attempts::of(scores).map_err(|(sample, error)| name(sample, error))?;
+        let attempts = AttemptGroups::of(scores).map_err(|(sample, error)| name(sample, error))?;
         let labels = self.labels.as_ref().unwrap_or(labels);
-        if let How::Rule(rule) = &self.how
+        if let ReducerKind::Rule(rule) = &self.how
             && !scores.has_extras()
-            && !matches!(rule, Rule::Majority)
+            && !matches!(rule, ReduceRule::Majority)
             && let Some(values) = rule.reduce_columns(scores, &attempts, labels, &name)?
         {
-            return Ok(attempts.reduced(scores, values));
+            return Ok(attempts.into_scores(scores, values));
         }
-        if let (How::Collect, Values::Scalars(column)) = (&self.how, &scores.values)
+        if let (ReducerKind::Collect, Values::Scalars(column)) = (&self.how, &scores.values)
             && !scores.has_extras()
             && !column.has_missing()
         {
             let list = |rows: &[u32]| Value::List(rows.iter().map(|&row| column.get(row as usize)).collect());
             let values = attempts.iter().map(|(_, rows)| list(rows)).collect();
-            return Ok(attempts.reduced(scores, values));
+            return Ok(attempts.into_scores(scores, values));
         }
         let mut reduced = Scores::default();
         for (sample, rows) in attempts.iter() {
@@ -307,7 +307,7 @@ impl Reducer {
             let score = self.reduce_with(&whole, labels).map_err(|error| name(sample, error))?;
             let reason = score.value.is_missing().then(|| self.why_unscored(scores, rows));
             let attempt = scores.attempt[rows[0] as usize];
-            reduced.push(Row { sample, epoch: 0, attempt }, score.into());
+            reduced.push(ScoreRow { sample, epoch: 0, attempt }, score.into());
             if let Some(reason) = reason {
                 reduced.reasons.insert(reduced.len() as u32 - 1, reason);
             }
@@ -326,7 +326,7 @@ fn takes_k(name: &str) -> bool {
     matches!(name, "pass_at" | "pass_k" | "at_least")
 }
 
-fn collected(scores: &[Score], by: &str) -> Result<Value, Error> {
+fn collect_values(scores: &[Score], by: &str) -> Result<Value, Error> {
     if let Some(score) = scores.iter().find(|score| !score.value.is_scalar()) {
         return Err(ErrorKind::NotScalar { by: by.to_owned(), found: score.value.kind() }.into());
     }
@@ -352,12 +352,12 @@ fn panel(scores: &[Score]) -> Value {
     ])
 }
 
-impl Rule {
+impl ReduceRule {
     /// Column by column, where the values allow it.
     fn reduce_columns(
         &self,
         scores: &Scores,
-        attempts: &Attempts,
+        attempts: &AttemptGroups,
         labels: &Labels,
         name: &impl Fn(u32, Error) -> Error,
     ) -> Result<Option<Values>, Error> {

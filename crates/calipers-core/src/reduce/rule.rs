@@ -4,7 +4,7 @@ use calipers_stats::{ExactSum, Undefined, pass_at_k};
 
 /// A built-in way to reduce plain values.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rule {
+pub(crate) enum ReduceRule {
     Mean,
     Median,
     Mode,
@@ -17,7 +17,7 @@ pub(crate) enum Rule {
 
 /// One attempt's plain value as the rules see it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Class {
+pub(crate) struct ScoreClass {
     /// Its number; meaningless for the rules that only count.
     pub(crate) number: f64,
     /// The same for values that are equal.
@@ -37,7 +37,7 @@ pub(crate) enum Pick {
     Attempt(usize),
 }
 
-impl Rule {
+impl ReduceRule {
     pub(crate) fn k(&self) -> Option<u64> {
         match self {
             Self::PassAt { k, .. } | Self::PassK { k, .. } | Self::AtLeast { k, .. } => Some(*k),
@@ -62,7 +62,7 @@ impl Rule {
     }
 
     /// Decides between the scored attempts of one sample; `total` counts the unscored ones too.
-    pub(super) fn decide(&self, attempts: &[Class], total: usize, sorted: &mut Vec<f64>) -> Pick {
+    pub(super) fn decide(&self, attempts: &[ScoreClass], total: usize, sorted: &mut Vec<f64>) -> Pick {
         if attempts.is_empty() {
             return Pick::Nothing;
         }
@@ -85,7 +85,7 @@ impl Rule {
     }
 }
 
-fn mean(attempts: &[Class]) -> f64 {
+fn mean(attempts: &[ScoreClass]) -> f64 {
     let mut sum = ExactSum::default();
     attempts.iter().for_each(|attempt| sum.add(attempt.number));
     let (total, n) = (sum.value(), attempts.len() as f64);
@@ -96,7 +96,7 @@ fn mean(attempts: &[Class]) -> f64 {
     attempts.iter().map(|attempt| attempt.number / n).sum()
 }
 
-fn median(attempts: &[Class], sorted: &mut Vec<f64>) -> f64 {
+fn median(attempts: &[ScoreClass], sorted: &mut Vec<f64>) -> f64 {
     sorted.clear();
     sorted.extend(attempts.iter().map(|attempt| attempt.number));
     sorted.sort_by(f64::total_cmp);
@@ -105,10 +105,10 @@ fn median(attempts: &[Class], sorted: &mut Vec<f64>) -> f64 {
 }
 
 /// The place of the first attempt with the commonest value, and how common it is.
-fn most_common(attempts: &[Class]) -> (usize, usize) {
+fn most_common(attempts: &[ScoreClass]) -> (usize, usize) {
     let mut best = (0, 0);
     for (place, attempt) in attempts.iter().enumerate() {
-        let same = |other: &&Class| other.class == attempt.class;
+        let same = |other: &&ScoreClass| other.class == attempt.class;
         if attempts[..place].iter().any(|earlier| same(&earlier)) {
             continue;
         }
@@ -121,7 +121,7 @@ fn most_common(attempts: &[Class]) -> (usize, usize) {
 }
 
 /// The place of the first of the largest.
-fn largest(attempts: &[Class]) -> usize {
+fn largest(attempts: &[ScoreClass]) -> usize {
     let mut best = 0;
     for (place, attempt) in attempts.iter().enumerate() {
         if attempt.number > attempts[best].number {
@@ -131,10 +131,10 @@ fn largest(attempts: &[Class]) -> usize {
     best
 }
 
-fn successes(attempts: &[Class], value: f64) -> u64 {
+fn successes(attempts: &[ScoreClass], value: f64) -> u64 {
     attempts.iter().filter(|attempt| attempt.number >= value).count() as u64
 }
 
-fn share(estimate: fn(u64, u64, u64) -> Result<f64, Undefined>, attempts: &[Class], k: u64, value: f64) -> Pick {
+fn share(estimate: fn(u64, u64, u64) -> Result<f64, Undefined>, attempts: &[ScoreClass], k: u64, value: f64) -> Pick {
     estimate(attempts.len() as u64, successes(attempts, value), k).map_or(Pick::Nothing, Pick::Number)
 }

@@ -52,13 +52,13 @@ impl Target {
 /// One question of a dataset.
 ///
 /// ```
-/// use calipers_core::Sample;
+/// use calipers_core::TaskSample;
 ///
-/// let sample = Sample::new("Name three primary colors.").target("red green blue").metadata("category", "art");
+/// let sample = TaskSample::new("Name three primary colors.").target("red green blue").metadata("category", "art");
 /// assert_eq!(sample.target.text(), "red green blue");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
+pub struct TaskSample {
     /// Its name; a dataset without names counts from 1.
     pub id: Option<SampleId>,
     /// What is asked.
@@ -71,7 +71,7 @@ pub struct Sample {
     pub metadata: Metadata,
 }
 
-impl Sample {
+impl TaskSample {
     /// A question.
     #[must_use]
     pub fn new(input: impl Into<Arc<str>>) -> Self {
@@ -115,7 +115,7 @@ impl Sample {
 
 /// Which columns of a file are the parts of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fields {
+pub struct SampleFields {
     /// The column of the question.
     pub input: String,
     /// The column of the right answer, or of a list of them.
@@ -128,7 +128,7 @@ pub struct Fields {
     pub metadata: Option<Vec<String>>,
 }
 
-impl Default for Fields {
+impl Default for SampleFields {
     fn default() -> Self {
         Self {
             input: "input".into(),
@@ -141,32 +141,32 @@ impl Default for Fields {
 }
 
 /// What makes samples of a record, which is a map.
-type MakeSamples = dyn Fn(&Value) -> Result<Vec<Sample>, Error> + Send + Sync;
+type MakeSamples = dyn Fn(&Value) -> Result<Vec<TaskSample>, Error> + Send + Sync;
 
 /// A function that makes samples of each record of a file, where naming columns is not enough.
 #[derive(Clone)]
-pub struct Mapping(Arc<MakeSamples>);
+pub struct RecordMapping(Arc<MakeSamples>);
 
-impl Mapping {
+impl RecordMapping {
     /// Samples by this function: one, several or none of a record.
-    pub fn new(make: impl Fn(&Value) -> Result<Vec<Sample>, Error> + Send + Sync + 'static) -> Self {
+    pub fn new(make: impl Fn(&Value) -> Result<Vec<TaskSample>, Error> + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
 
     /// The samples of a record.
-    pub fn samples(&self, record: &Value) -> Result<Vec<Sample>, Error> {
+    pub fn samples(&self, record: &Value) -> Result<Vec<TaskSample>, Error> {
         (self.0)(record)
     }
 }
 
-impl fmt::Debug for Mapping {
+impl fmt::Debug for RecordMapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Mapping")
     }
 }
 
 /// A function equals only itself.
-impl PartialEq for Mapping {
+impl PartialEq for RecordMapping {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -193,9 +193,9 @@ pub struct FileDataset {
     /// What it is.
     pub kind: FileKind,
     /// Which columns mean what.
-    pub fields: Fields,
+    pub fields: SampleFields,
     /// What makes samples of its records, in place of `fields`.
-    pub mapping: Option<Mapping>,
+    pub mapping: Option<RecordMapping>,
     /// True to number samples from 1 whatever names they have.
     pub auto_id: bool,
     /// The sign between the cells of a row of CSV.
@@ -206,15 +206,15 @@ impl FileDataset {
     /// A file with the usual columns.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, kind: FileKind) -> Self {
-        Self { path: path.into(), kind, fields: Fields::default(), mapping: None, auto_id: false, delimiter: ',' }
+        Self { path: path.into(), kind, fields: SampleFields::default(), mapping: None, auto_id: false, delimiter: ',' }
     }
 }
 
 /// Where samples come from.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Origin {
+pub enum DatasetOrigin {
     /// They are here.
-    Samples(Vec<Sample>),
+    Samples(Vec<TaskSample>),
     /// They are in a file.
     File(FileDataset),
 }
@@ -225,7 +225,7 @@ pub struct Dataset {
     /// What logs call it.
     pub name: Option<String>,
     /// Where the samples come from.
-    pub origin: Origin,
+    pub origin: DatasetOrigin,
     /// The seed of their order; `None` leaves it as it is.
     pub shuffle: Option<u64>,
     /// The seed of the order of their choices; `None` leaves it as it is. Targets that are letters follow.
@@ -237,19 +237,19 @@ pub struct Dataset {
 impl Dataset {
     /// Samples as they come.
     #[must_use]
-    pub fn new(origin: Origin) -> Self {
+    pub fn new(origin: DatasetOrigin) -> Self {
         Self { name: None, origin, shuffle: None, shuffle_choices: None, limit: None }
     }
 }
 
-impl From<Vec<Sample>> for Dataset {
-    fn from(samples: Vec<Sample>) -> Self {
-        Self::new(Origin::Samples(samples))
+impl From<Vec<TaskSample>> for Dataset {
+    fn from(samples: Vec<TaskSample>) -> Self {
+        Self::new(DatasetOrigin::Samples(samples))
     }
 }
 
 impl From<FileDataset> for Dataset {
     fn from(file: FileDataset) -> Self {
-        Self::new(Origin::File(file))
+        Self::new(DatasetOrigin::File(file))
     }
 }

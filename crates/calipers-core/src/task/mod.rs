@@ -5,5 +5,7 @@ mod dataset;
 mod transcript;
 
 pub use conversation::{GenerateConfig, Message, ModelOutput, Role, StopReason, ToolCall, Usage};
-pub use dataset::{Dataset, Fields, FileDataset, FileKind, Input, Mapping, Origin, Sample, Target};
+pub use dataset::{
+    Dataset, DatasetOrigin, FileDataset, FileKind, Input, RecordMapping, SampleFields, Target, TaskSample,
+};
 pub use transcript::{LimitReached, Transcript};

@@ -56,7 +56,7 @@ impl Transcript {
     ///
     /// A log of the attempt reads as the same measurements.
     #[must_use]
-    pub fn measured(&self) -> Vec<(Arc<str>, Value)> {
+    pub fn measurements(&self) -> Vec<(Arc<str>, Value)> {
         let mut measured = self.fields.clone();
         let mut add = |name: &str, value: Option<Value>| {
             if let Some(value) = value.filter(|value| !value.is_missing())
@@ -82,7 +82,7 @@ impl Transcript {
         for (key, value) in self.metadata.iter() {
             attempt = attempt.metadata(key.clone(), value.clone());
         }
-        for (name, value) in self.measured() {
+        for (name, value) in self.measurements() {
             attempt = attempt.field(name, value);
         }
         for (scorer, outcome) in &self.scores {

@@ -11,7 +11,7 @@ impl Judge<'_> {
     pub(super) fn coverage(&self) -> Coverage {
         let mut counts: OutcomeCounts = self.summaries.iter().map(|scenario| scenario.outcome).collect();
         counts.attempts = self.samples.attempts() as u64;
-        counts.errored_attempts = self.samples.errored() as u64;
+        counts.errored_attempts = self.samples.errored_attempts() as u64;
         let is_flaky = |scenario: &&ScenarioSummary| {
             let has = |wanted| self.outcomes(scenario).contains(&wanted);
             has(ScenarioOutcome::Passed) && has(ScenarioOutcome::Failed)

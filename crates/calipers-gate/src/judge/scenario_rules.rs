@@ -189,7 +189,7 @@ impl Judge<'_> {
 
     /// What records say of failures, attempt by attempt.
     pub(super) fn failure_columns(&self) -> [Column; FAILURES.len()] {
-        FAILURES.map(|name| self.scenarios.said(name))
+        FAILURES.map(|name| self.scenarios.field_values(name))
     }
 
     /// The violations of a scenario, and what its records call its failures: those of every attempt.
@@ -202,8 +202,9 @@ impl Judge<'_> {
     fn failure_types(&self, scenario: &ScenarioSummary, said: &[Column]) -> Vec<String> {
         let first = self.samples.metadata_of(scenario.sample);
         let first = FAILURES.iter().filter_map(|key| first.get(key).cloned());
-        let later =
-            FAILURES.iter().flat_map(|key| self.samples.told_otherwise(key, scenario.sample..scenario.sample + 1));
+        let later = FAILURES
+            .iter()
+            .flat_map(|key| self.samples.contradicting_values(key, scenario.sample..scenario.sample + 1));
         let of_attempts =
             scenario.attempts.clone().flat_map(|attempt| said.iter().map(move |column| column.get(attempt)));
         first

@@ -54,7 +54,7 @@ impl Judge<'_> {
     /// Scenarios whose attempts have different values of a metadata key.
     fn several_names(&self, key: &str, kind: NameKind) -> Option<GateCaveat> {
         let mut others: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-        for (sample, value) in self.samples.told_otherwise(key, 0..self.samples.len() as u32) {
+        for (sample, value) in self.samples.contradicting_values(key, 0..self.samples.len() as u32) {
             others.entry(sample).or_default().push(value.to_string());
         }
         let one = |(sample, others): (u32, Vec<String>)| {

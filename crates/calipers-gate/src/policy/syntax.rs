@@ -511,11 +511,11 @@ fn joined(node: impl FnOnce(Box<Expression>, Box<Expression>) -> Node, x: Expres
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Text;
+    use crate::policy::SourceText;
     use std::sync::Arc;
 
     fn span(text: &str) -> Span {
-        Span { text: Arc::new(Text { name: "policy.json".into(), text: text.into() }), range: 0..text.len() }
+        Span { text: Arc::new(SourceText { name: "policy.json".into(), text: text.into() }), range: 0..text.len() }
     }
 
     fn read(text: &str) -> Formula {

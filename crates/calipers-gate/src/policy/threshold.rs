@@ -401,7 +401,7 @@ fn not_understood(text: &str, rest: &str, span: &Span) -> Mistake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Text;
+    use crate::policy::SourceText;
     use std::sync::Arc;
 
     const ABOUT: About = About {
@@ -424,7 +424,7 @@ mod tests {
         About { name: "latency_p95", unit: Unit::Milliseconds, direction: Some(Direction::AtMost), ..ABOUT };
 
     fn span(text: &str) -> Span {
-        Span { text: Arc::new(Text { name: "policy.json".into(), text: text.into() }), range: 0..text.len() }
+        Span { text: Arc::new(SourceText { name: "policy.json".into(), text: text.into() }), range: 0..text.len() }
     }
 
     fn read(text: &str) -> Result<Threshold, Mistake> {

@@ -1,4 +1,4 @@
-//! The samples of a task, from a file or from the task itself: named, shuffled and cut to length.
+//! Loads the samples of a task, from a file or from the task itself, then names, shuffles and limits them.
 
 mod choice_order;
 mod python_random;
@@ -7,7 +7,7 @@ mod sample_fields;
 mod scenario_samples;
 
 use crate::{FilePlace, ReadError, Source};
-use calipers_core::{Dataset, FileDataset, FileKind, Origin, Sample, SampleId, Value};
+use calipers_core::{Dataset, DatasetOrigin, FileDataset, FileKind, SampleId, TaskSample, Value};
 use python_random::PythonRandom;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 /// The samples of a dataset, in the order in which they are asked. Relative paths start at `base`.
 ///
-/// Every sample has a name: its own, or its number in the file. Shuffling is that of Python's `random` with the same seed,
-/// as in Inspect; the limit counts after it.
-pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<Sample>>, ReadError> {
+/// Every sample has a name: its own, or its number in the file. Shuffling matches Python's `random` with the same seed,
+/// as in Inspect; the limit applies after it.
+pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<TaskSample>>, ReadError> {
     let (source, mut samples) = match &dataset.origin {
-        Origin::Samples(samples) => {
+        DatasetOrigin::Samples(samples) => {
             let name = dataset.name.clone().unwrap_or_else(|| "the samples of the task".to_owned());
             let place = |place: usize| FilePlace::Path(format!("samples[{place}]"));
             let samples = samples.iter().enumerate().map(|(at, sample)| (place(at), sample.clone())).collect();
             (Source::bytes(name, *b""), samples)
         }
-        Origin::File(file) => {
+        DatasetOrigin::File(file) => {
             let source = Source::path(base.join(&file.path));
             let samples = read_file(&source, file)?;
             (source, samples)
@@ -47,7 +47,7 @@ pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<Sample>>, 
 }
 
 /// A sample with its place in the file.
-type PlacedSample = (FilePlace, Sample);
+type PlacedSample = (FilePlace, TaskSample);
 
 fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<PlacedSample>, ReadError> {
     let records = match file.kind {
@@ -59,7 +59,7 @@ fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<PlacedSample>, R
     let mut samples = Vec::with_capacity(records.len());
     for (place, record) in records {
         let made = match &file.mapping {
-            // What it says has a hint of its own.
+            // Its message already has a hint.
             Some(mapping) => mapping.samples(&record).map_err(|error| source.error(error.to_string())),
             None => samples_of(&record, file).map_err(|wrong| source.error(wrong.what).hint(wrong.hint)),
         };
@@ -85,7 +85,7 @@ impl RecordProblem {
 }
 
 /// The samples that a record stands for.
-fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<Sample>, RecordProblem> {
+fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<TaskSample>, RecordProblem> {
     let sample = match file.kind {
         FileKind::Scenarios => scenario_samples::sample(record),
         _ => sample_fields::sample(record, &file.fields),
@@ -93,7 +93,7 @@ fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<Sample>, RecordP
     Ok(vec![sample?])
 }
 
-/// Names samples that have no name by their number, and refuses two of one name. `1` and `"1"` are one name: logs have
+/// Numbers samples that have no name, and refuses duplicate names. `1` and `"1"` are the same name, because logs store
 /// names as text.
 fn name(source: &Source, samples: &mut [PlacedSample]) -> Result<(), ReadError> {
     let mut first: HashMap<SampleId, FilePlace> = HashMap::with_capacity(samples.len());

@@ -3,20 +3,20 @@
 use super::{RecordProblem, sample_fields};
 use crate::json::JsonParts;
 use crate::json::json_writer as text;
-use calipers_core::{Input, Metadata, Sample, Target, Value};
+use calipers_core::{Input, Metadata, Target, TaskSample, Value};
 use std::sync::Arc;
 
 /// The sample in a scenario. What is not its name, question or right answer is metadata, under the names of the file.
-pub(super) fn sample(scenario: &Value) -> Result<Sample, RecordProblem> {
+pub(super) fn sample(scenario: &Value) -> Result<TaskSample, RecordProblem> {
     let Value::Map(entries) = scenario else {
-        return Err(RecordProblem::new("this is no scenario", "a scenario is a map"));
+        return Err(RecordProblem::new("this is not a scenario", "a scenario is a map"));
     };
     let (input, parts) = input(scenario)?;
     let target = ["target", "expected_output"].into_iter().find_map(|key| Some((key, scenario.part(key)?)));
     let target = target.filter(|(_, value)| matches!(value, Value::Text(_) | Value::List(_)));
     let used = |key: &str| matches!(key, "id" | "input") || target.is_some_and(|(used, _)| used == key);
     let facts = entries.iter().filter(|(key, _)| !used(key)).cloned();
-    Ok(Sample {
+    Ok(TaskSample {
         id: sample_fields::id(scenario.get("id"))?,
         input: Input::Text(input.into()),
         choices: Vec::new(),
@@ -29,7 +29,7 @@ pub(super) fn sample(scenario: &Value) -> Result<Sample, RecordProblem> {
     })
 }
 
-/// What is asked, and the parts of it that an agent may want on their own.
+/// The prompt, and the parts of it that an agent may want separately.
 type ScenarioPrompt = (String, Vec<(Arc<str>, Value)>);
 
 fn input(scenario: &Value) -> Result<ScenarioPrompt, RecordProblem> {

@@ -1,19 +1,19 @@
-//! What was asked and answered in an earlier log, attempt by attempt: rescoring is running on these.
+//! The questions and answers of an earlier log, attempt by attempt. Rescoring replays them.
 
 use super::resume::{entry, read_usage};
 use crate::formats::inspect::{Archive, Cutter, Member, MemberReader, SampleMember, Skim, is_archive, seekable};
 use crate::json::{self, JsonParts};
 use crate::{FilePlace, ReadError, Source};
 use calipers_core::{
-    Input, Message, Metadata, ModelOutput, Role, Sample, SampleId, StopReason, Target, ToolCall, Value,
+    Input, Message, Metadata, ModelOutput, Role, SampleId, StopReason, Target, TaskSample, ToolCall, Value,
 };
 use std::sync::Arc;
 
-/// What was asked and answered in one attempt of a log.
+/// The question and the answers of one attempt in a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedAttempt {
     /// The sample, under its id.
-    pub sample: Sample,
+    pub sample: TaskSample,
     /// Which attempt of it.
     pub epoch: u32,
     /// The conversation.
@@ -171,7 +171,7 @@ fn attempt(bytes: &[u8]) -> Result<LoggedAttempt, String> {
     };
     let error = parts.part("error").map(|error| error.part("message").unwrap_or(error).to_string().into());
     Ok(LoggedAttempt {
-        sample: Sample {
+        sample: TaskSample {
             id: Some(id),
             input,
             choices: parts.items("choices").iter().map(share_text).collect(),

@@ -5,7 +5,7 @@
 
 use crate::catch_panic::catch_panic;
 use calipers_gate::policy::document::{Data, Item};
-use calipers_gate::policy::{Mistake, Span, Spanned, Text};
+use calipers_gate::policy::{Mistake, SourceText, Span, Spanned};
 use jsonc_parser::ast::{ObjectPropName, Value as Json};
 use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
@@ -28,7 +28,7 @@ const DEPTH_MAX: usize = 64;
 /// be either.
 pub fn read_document(name: &str, bytes: &[u8]) -> Result<Item, Mistake> {
     let text = decode(name, bytes)?;
-    let text = Arc::new(Text { name: name.to_owned(), text });
+    let text = Arc::new(SourceText { name: name.to_owned(), text });
     let language = Language::of(&text);
     let read = catch_panic(|| match language {
         Language::Json => json(&text),
@@ -76,7 +76,7 @@ impl Language {
     }
 
     /// The language of a text, from its first line that says something.
-    fn of(text: &Text) -> Self {
+    fn of(text: &SourceText) -> Self {
         let ending = text.name.rsplit('.').next().map(str::to_ascii_lowercase).unwrap_or_default();
         let lines = text.text.lines().map(str::trim);
         let first = lines.clone().find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
@@ -130,7 +130,7 @@ fn is_assignment(line: &str) -> bool {
 
 // What the three have in common.
 
-fn span(text: &Arc<Text>, range: Range<usize>) -> Span {
+fn span(text: &Arc<SourceText>, range: Range<usize>) -> Span {
     let whole = &text.text;
     let is_boundary = |at: &usize| whole.is_char_boundary(*at);
     let start = (0..=range.start.min(whole.len())).rev().find(is_boundary).unwrap_or(0);
@@ -175,7 +175,7 @@ const STRICT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-fn json(text: &Arc<Text>) -> Result<Item, Mistake> {
+fn json(text: &Arc<SourceText>) -> Result<Item, Mistake> {
     // The library calls itself for each level, so depth is looked at before.
     if let Some(place) = deep_json(text.text.as_bytes()) {
         return Err(too_deep(&span(text, place..place + 1)));
@@ -232,7 +232,7 @@ fn json_mistake(kind: &ParseErrorKind) -> Mistake {
     Mistake::new(message).hint(hint)
 }
 
-fn json_item(text: &Arc<Text>, value: Json<'_>) -> Result<Item, Mistake> {
+fn json_item(text: &Arc<SourceText>, value: Json<'_>) -> Result<Item, Mistake> {
     let at = |range: jsonc_parser::common::Range| span(text, range.start..range.end);
     Ok(match value {
         Json::NullKeyword(null) => Item { value: Data::Null, span: at(null.range) },
@@ -262,7 +262,7 @@ fn json_item(text: &Arc<Text>, value: Json<'_>) -> Result<Item, Mistake> {
 
 // YAML.
 
-fn yaml(text: &Arc<Text>) -> Result<Item, Mistake> {
+fn yaml(text: &Arc<SourceText>) -> Result<Item, Mistake> {
     let mut reader = Yaml {
         text,
         places: ByteOffsets::new(&text.text),
@@ -319,7 +319,7 @@ enum OpenKind {
 }
 
 struct Yaml<'t> {
-    text: &'t Arc<Text>,
+    text: &'t Arc<SourceText>,
     places: ByteOffsets,
     open: Vec<Open>,
     root: Option<Item>,
@@ -485,7 +485,7 @@ fn number(value: &str) -> Option<f64> {
 
 // TOML.
 
-fn toml(text: &Arc<Text>) -> Result<Item, Mistake> {
+fn toml(text: &Arc<SourceText>) -> Result<Item, Mistake> {
     let table = DeTable::parse(&text.text).map_err(|error| {
         let range = error.span().unwrap_or(0..1);
         let at = span(text, range.start..range.end.max(range.start + 1));
@@ -495,7 +495,7 @@ fn toml(text: &Arc<Text>) -> Result<Item, Mistake> {
     toml_table(text, table.into_inner(), span(text, 0..text.text.len()), 0)
 }
 
-fn toml_table(text: &Arc<Text>, table: DeTable<'_>, at: Span, depth: usize) -> Result<Item, Mistake> {
+fn toml_table(text: &Arc<SourceText>, table: DeTable<'_>, at: Span, depth: usize) -> Result<Item, Mistake> {
     if depth > DEPTH_MAX {
         return Err(too_deep(&at));
     }
@@ -510,7 +510,7 @@ fn toml_table(text: &Arc<Text>, table: DeTable<'_>, at: Span, depth: usize) -> R
     Item::map(entries, at)
 }
 
-fn toml_item(text: &Arc<Text>, value: DeValue<'_>, at: Span, depth: usize) -> Result<Item, Mistake> {
+fn toml_item(text: &Arc<SourceText>, value: DeValue<'_>, at: Span, depth: usize) -> Result<Item, Mistake> {
     let value = match value {
         DeValue::String(string) => Data::Text(string.into_owned()),
         DeValue::Boolean(bool) => Data::Bool(bool),

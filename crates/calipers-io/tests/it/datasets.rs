@@ -1,14 +1,15 @@
 //! The samples of a dataset: from every kind of file, in Inspect's order, and with errors that name the place.
 
 use calipers_core::{
-    Dataset, Error, Fields, FileDataset, FileKind, Input, Mapping, Role, Sample, SampleId, Target, Value,
+    Dataset, Error, FileDataset, FileKind, Input, RecordMapping, Role, SampleFields, SampleId, Target, TaskSample,
+    Value,
 };
 use calipers_io::{FolderCache, load_dataset};
 use calipers_testing::Scratch;
 use std::path::Path;
 use std::sync::Arc;
 
-fn load(name: &str, kind: FileKind, content: impl AsRef<[u8]>) -> Result<Vec<Arc<Sample>>, String> {
+fn load(name: &str, kind: FileKind, content: impl AsRef<[u8]>) -> Result<Vec<Arc<TaskSample>>, String> {
     let folder = Scratch::with(name, content);
     load_dataset(&FileDataset::new(name, kind).into(), folder.path()).map_err(|error| error.to_string())
 }
@@ -25,19 +26,19 @@ const QUESTIONS: &str = "question,answer,options,level\n\"What, exactly?\",B,\"o
 
 fn questions() -> Dataset {
     let mut file = FileDataset::new("questions.csv", FileKind::Csv);
-    file.fields = Fields {
+    file.fields = SampleFields {
         input: "question".into(),
         target: "answer".into(),
         choices: "options".into(),
         metadata: Some(vec!["level".into(), "gone".into()]),
-        ..Fields::default()
+        ..SampleFields::default()
     };
     file.into()
 }
 
 fn order(dataset: &Dataset, folder: &Scratch) -> Vec<String> {
     let samples = load_dataset(dataset, folder.path()).unwrap();
-    let shown = |sample: &Arc<Sample>| {
+    let shown = |sample: &Arc<TaskSample>| {
         format!("{} {} {}", sample.id.as_ref().unwrap(), sample.target.text(), sample.choices.join(""))
     };
     samples.iter().map(shown).collect()
@@ -62,10 +63,10 @@ fn a_table_is_read_with_its_columns_mapped() {
 fn a_function_makes_samples_of_records() {
     let folder = Scratch::with("questions.csv", QUESTIONS);
     let mut file = FileDataset::new("questions.csv", FileKind::Csv);
-    file.mapping = Some(Mapping::new(|record| match record.get("level") {
+    file.mapping = Some(RecordMapping::new(|record| match record.get("level") {
         Some(Value::Text(level)) if **level == *"2" => Ok(Vec::new()),
         Some(Value::Text(level)) if **level == *"4" => Err(Error::custom("four is too many")),
-        _ => Ok(vec![Sample::new("one"), Sample::new("two")]),
+        _ => Ok(vec![TaskSample::new("one"), TaskSample::new("two")]),
     }));
     let error = load_dataset(&file.clone().into(), folder.path()).unwrap_err().to_string();
     assert!(error.starts_with("four is too many\n  in ") && error.contains("line "), "{error}");
@@ -92,7 +93,7 @@ fn samples_and_choices_are_shuffled_as_inspect_shuffles_them() {
 
 #[test]
 fn a_target_that_is_no_letter_cannot_follow_its_choices() {
-    let sample = Sample::new("Q?").choices(["x", "y"]).target("yes");
+    let sample = TaskSample::new("Q?").choices(["x", "y"]).target("yes");
     let mut dataset = Dataset::from(vec![sample]);
     dataset.shuffle_choices = Some(1);
     let error = load_dataset(&dataset, Path::new(".")).unwrap_err().to_string();
@@ -192,7 +193,7 @@ fn numbers_in_the_place_of_names_are_those_of_the_file() {
     let mut dataset: Dataset = FileDataset::new("d.jsonl", FileKind::Json).into();
     dataset.shuffle = Some(1);
     let samples = load_dataset(&dataset, folder.path()).unwrap();
-    let number = |sample: &Arc<Sample>| sample.input.text().parse::<i64>().unwrap() + 1;
+    let number = |sample: &Arc<TaskSample>| sample.input.text().parse::<i64>().unwrap() + 1;
     assert!(samples.iter().all(|sample| sample.id == Some(SampleId::Int(number(sample)))));
     assert!(!samples.iter().is_sorted_by_key(number), "they are in another order");
 }
@@ -215,7 +216,7 @@ fn a_parquet_table_is_read() {
     let mut file = FileDataset::new("d.parquet", FileKind::Parquet);
     file.fields.metadata = Some(vec!["weight".into()]);
     let samples = load_dataset(&file.into(), folder.path()).unwrap();
-    assert_eq!(samples[0].as_ref().clone(), Sample::new("a").target("x").id(7).metadata("weight", 0.5));
+    assert_eq!(samples[0].as_ref().clone(), TaskSample::new("a").target("x").id(7).metadata("weight", 0.5));
     assert_eq!(samples[1].target, Target::default());
     assert_eq!(samples[1].metadata.get("weight"), Some(&Value::Missing));
 }

@@ -106,7 +106,7 @@ fn every_figure_of_inspect_comes_out_again() {
 fn unscored_errored_clustered_and_grouped_figures_come_out_again() {
     for name in ["edges.eval", "edges.json"] {
         let run = log(name);
-        assert_eq!((run.samples.len(), run.samples.attempts(), run.samples.errored()), (8, 24, 1), "{name}");
+        assert_eq!((run.samples.len(), run.samples.attempts(), run.samples.errored_attempts()), (8, 24, 1), "{name}");
         assert_eq!(run.notes, Vec::<String>::new());
         let results = measure(&run);
         let mut found = results.scores.iter().flat_map(|score| {
@@ -155,7 +155,7 @@ fn several_scorers_are_read_with_what_they_said() {
     for ending in ["eval", "json"] {
         let run = log(&format!("multi_scorer.{ending}"));
         assert_eq!((run.task.as_deref(), run.model.as_deref()), (Some("multi_scorer"), Some("mockllm/model")));
-        assert_eq!((run.samples.len(), run.samples.attempts(), run.samples.errored()), (6, 6, 0));
+        assert_eq!((run.samples.len(), run.samples.attempts(), run.samples.errored_attempts()), (6, 6, 0));
         let scorers: Vec<&str> = run.samples.scorers().map(|name| &**name).collect();
         assert_eq!(scorers, ["match", "match1", "includes", "pattern", "exact", "f1"]);
         let recorded: Vec<&str> = run.recorded.scorers.iter().map(|scorer| &*scorer.name).collect();
@@ -387,7 +387,7 @@ fn errored_samples_count_as_errored_and_keep_their_scores() {
     let document = json!({"status": "error", "error": {"message": "boom\n"}, "eval": {"task": "t", "created": "now"},
         "results": {"total_samples": 4}, "samples": [one]});
     let run = read_as("x.json", document.to_string()).unwrap();
-    assert_eq!((run.samples.errored(), run.samples.points("m").unwrap().len()), (1, 1));
+    assert_eq!((run.samples.errored_attempts(), run.samples.points("m").unwrap().len()), (1, 1));
     assert_eq!(run.samples.fields().map(|name| &**name).collect::<Vec<_>>(), ["limit"]);
     assert_eq!(run.notes, ["the evaluation ended in an error: boom", "the log counts 4 attempts and holds 1 of them",]);
 }
@@ -427,7 +427,7 @@ fn an_archive_that_was_cut_off_gives_what_is_whole() {
 #[test]
 fn archives_of_other_things_are_not_taken_for_logs() {
     let other = archive(&[Entry::new("xl/workbook.xml", b"<x/>")]);
-    assert!(record_error("book.xlsx", other.clone()).starts_with("the content is in no known format"));
+    assert!(record_error("book.xlsx", other.clone()).starts_with("the format of the content is unknown"));
     let error = record_error("x.eval", other);
     assert!(error.starts_with("the archive has neither `header.json` nor samples"), "{error}");
     let error = record_error("x.eval", b"\0\0garbage".to_vec());

@@ -305,7 +305,7 @@ fn what_a_form_cannot_hold_is_noted() {
         "an error without words is written as `error` (in sample `a`)",
     ];
     assert_eq!(notes, want);
-    assert_eq!(read_one(&folder.join("out.parquet")).samples.errored(), 1);
+    assert_eq!(read_one(&folder.join("out.parquet")).samples.errored_attempts(), 1);
     for ending in ["jsonl", "csv"] {
         let file = folder.join(&format!("out.{ending}"));
         assert_eq!(write(&run, None, &file).unwrap(), want[..1], "{ending}");

@@ -1,11 +1,11 @@
 //! A verdict for programs: `calipers.gate/1`. Everything that the report has, and no number rounded.
 
+use crate::document::{caveat_json, details_json, id_json, interval_json};
 use crate::gate::reason_words::{gate_decision, gate_reason};
 use crate::gate::rule_words::gate_rule;
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
-use crate::results::json::{caveat_json, details_json, id_json, interval_json};
 use crate::words::undefined_sentence;
-use calipers_core::{Figure, Note, Unit};
+use calipers_core::{Figure, Unit};
 use calipers_gate::policy::{BaselineMode, Comparison, Level, Rule};
 use calipers_gate::{
     AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, ExpectedBy, GateKind, GateReport,
@@ -267,8 +267,4 @@ fn of_provenance(provenance: &Provenance) -> Json {
         "reducer": provenance.reducer,
         "tool": provenance.tool,
     })
-}
-
-pub(crate) fn of_note(note: &Note) -> Json {
-    json!({"id": &*note.id, "text": note.message, "next_step": note.next})
 }

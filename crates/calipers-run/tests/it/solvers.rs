@@ -1,7 +1,7 @@
 //! Every solver, by name.
 
 use crate::scripted::{Scripted, answered, none, scope, score, solve, state};
-use calipers_core::{Message, Role, Sample, Value};
+use calipers_core::{Message, Role, TaskSample, Value};
 use calipers_run::{AttemptFault, AttemptState, Solvers};
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ fn said(state: &AttemptState) -> Vec<String> {
 #[tokio::test]
 async fn the_model_answers_as_it_is_told() {
     let model = Scripted::new(&["fine"]);
-    let mut state = state(Sample::new("how are you?"));
+    let mut state = state(TaskSample::new("how are you?"));
     let params = json!({"temperature": 0.5, "max_tokens": 10, "stop_seqs": ["\n"], "seed": 3});
     solve("generate", params.into(), &mut state, &model).await.unwrap();
     assert_eq!(
@@ -39,7 +39,7 @@ fn only_those_who_ask_the_model_say_so() {
 #[tokio::test]
 async fn messages_are_added_where_they_belong() {
     let model = Scripted::new(&[]);
-    let mut state = state(Sample::new("q").metadata("topic", "birds"));
+    let mut state = state(TaskSample::new("q").metadata("topic", "birds"));
     let template = |text: &str| Value::from([("template", text), ("tone", "kind")]);
     solve("system_message", template("Be {tone}."), &mut state, &model).await.unwrap();
     solve("assistant_message", template("About {topic}? {unknown}"), &mut state, &model).await.unwrap();
@@ -58,7 +58,7 @@ async fn messages_are_added_where_they_belong() {
 #[tokio::test]
 async fn questions_are_reworded() {
     let model = Scripted::new(&[]);
-    let mut state = state(Sample::new("Why {x}?").metadata("prompt", "not this").metadata("name", "Ada"));
+    let mut state = state(TaskSample::new("Why {x}?").metadata("prompt", "not this").metadata("name", "Ada"));
     let params = Value::from([("template", "Dear {name}: {prompt} ({place})"), ("place", "here")]);
     solve("prompt_template", params, &mut state, &model).await.unwrap();
     assert_eq!(said(&state), ["user: Dear Ada: Why {x}? (here)"]);
@@ -74,7 +74,7 @@ async fn questions_are_reworded() {
 #[tokio::test]
 async fn an_answer_is_criticised_and_given_again() {
     let model = Scripted::new(&["too {question} short", "better"]);
-    let mut state = answered(Sample::new("why?").metadata("style", "terse"), "because");
+    let mut state = answered(TaskSample::new("why?").metadata("style", "terse"), "because");
     let params = Value::from([
         ("critique_template", "{question} {completion} {style}"),
         ("completion_template", "{question}|{completion}|{critique}"),
@@ -95,7 +95,7 @@ async fn choices_are_shown_with_letters() {
         (true, true, ["LETTERS is one or more of A,B", "Think step by step"]),
     ] {
         let model = Scripted::new(&["ANSWER: A"]);
-        let mut state = state(Sample::new("{letters}?").choices(["red", "blue"]).target("A"));
+        let mut state = state(TaskSample::new("{letters}?").choices(["red", "blue"]).target("A"));
         let params = Value::from([("cot", cot), ("multiple_correct", several)]);
         solve("multiple_choice", params, &mut state, &model).await.unwrap();
         let prompt = model.prompt();
@@ -108,7 +108,7 @@ async fn choices_are_shown_with_letters() {
 #[tokio::test]
 async fn shuffled_choices_are_told_in_the_order_of_the_dataset() {
     let texts = ["w", "x", "y", "z"];
-    let sample = || Sample::new("q").choices(texts).target("C");
+    let sample = || TaskSample::new("q").choices(texts).target("C");
     let params = || Value::from([("shuffle", 3)]);
     let model = Scripted::new(&["I say\nANSWER: B"]);
     let mut attempt = state(sample());
@@ -153,7 +153,7 @@ async fn wrong_parameters_of_solvers_are_errors() {
     }
     assert!(wrong("multiple_choice", Value::from([("template", "{question}")])).contains("{choices}"));
     assert!(wrong("command", json!({"cmd": "x", "timeout": 0}).into()).contains("seconds above 0"));
-    let mut without = state(Sample::new("q"));
+    let mut without = state(TaskSample::new("q"));
     assert!(solve("multiple_choice", none(), &mut without, &Scripted::new(&[])).await.is_err());
     let solvers = Solvers::builtin();
     assert_eq!(solvers.names().count(), 9);
@@ -165,7 +165,7 @@ async fn run_agent(params: Json, state: &mut AttemptState) -> Result<(), Attempt
 }
 
 async fn agent(script: &str) -> Result<AttemptState, String> {
-    let mut state = state(Sample::new("question").target("SECRET"));
+    let mut state = state(TaskSample::new("question").target("SECRET"));
     run_agent(json!({"cmd": script, "timeout": 20}), &mut state)
         .await
         .map(|()| state)
@@ -175,7 +175,7 @@ async fn agent(script: &str) -> Result<AttemptState, String> {
 #[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn an_agent_is_told_the_sample_but_not_the_answer() {
-    let sample = Sample::new("q \"quoted\" ü")
+    let sample = TaskSample::new("q \"quoted\" ü")
         .target("SECRET")
         .choices(["a", "b"])
         .metadata("category", "edge")
@@ -236,7 +236,7 @@ async fn an_agent_that_fails_is_an_error_with_its_last_words() {
         let error = agent(script).await.unwrap_err();
         assert!(want.iter().all(|part| error.contains(part)), "{script}: {error}");
     }
-    let mut state = state(Sample::new("q"));
+    let mut state = state(TaskSample::new("q"));
     let error = run_agent(json!({"cmd": ["/no/such/program", "x"]}), &mut state).await.unwrap_err().to_string();
     assert!(error.starts_with("cannot start `/no/such/program`: "), "{error}");
 }
@@ -244,7 +244,7 @@ async fn an_agent_that_fails_is_an_error_with_its_last_words() {
 #[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn an_agent_has_its_environment_and_its_folder() {
-    let mut state = state(Sample::new("q"));
+    let mut state = state(TaskSample::new("q"));
     let params = json!({"cmd": "echo $NAME $PWD", "env": {"NAME": "Ada"}, "cwd": "/"});
     run_agent(params, &mut state).await.unwrap();
     assert_eq!(state.completion(), "Ada /");
@@ -254,7 +254,7 @@ async fn an_agent_has_its_environment_and_its_folder() {
 #[tokio::test]
 async fn much_in_and_much_out_does_not_deadlock() {
     let text = "x".repeat(2_000_000);
-    let mut state = state(Sample::new(text.as_str()));
+    let mut state = state(TaskSample::new(text.as_str()));
     // It writes before it reads, and again after.
     run_agent(
         json!({"cmd": "head -c 300000 /dev/zero | tr '\\0' a; cat >/dev/null; echo b", "timeout": 60}),
@@ -263,7 +263,7 @@ async fn much_in_and_much_out_does_not_deadlock() {
     .await
     .unwrap();
     assert_eq!(state.completion().len(), 300_001);
-    let mut deaf = crate::scripted::state(Sample::new(text.as_str()));
+    let mut deaf = crate::scripted::state(TaskSample::new(text.as_str()));
     run_agent(json!({"cmd": "echo ok", "timeout": 60}), &mut deaf).await.unwrap();
     assert_eq!(deaf.completion(), "ok");
 }
@@ -271,7 +271,7 @@ async fn much_in_and_much_out_does_not_deadlock() {
 #[cfg(unix)] // the agent is a shell script
 #[tokio::test]
 async fn endless_output_is_cut_off() {
-    let mut state = state(Sample::new("q"));
+    let mut state = state(TaskSample::new("q"));
     let error = run_agent(json!({"cmd": "yes", "timeout": 120}), &mut state).await.unwrap_err().to_string();
     assert!(error.ends_with("it wrote more than 64 MiB"), "{error}");
 }
@@ -322,7 +322,7 @@ impl Drop for Pids {
 async fn an_agent_out_of_time_is_killed_with_its_children() {
     let pids = Pids::new("timeout");
     let script = format!("sh -c 'echo $$ > {}; sleep 600' & wait", pids.0.display());
-    let mut state = state(Sample::new("q"));
+    let mut state = state(TaskSample::new("q"));
     let fault = run_agent(json!({"cmd": script, "timeout": 1}), &mut state).await.unwrap_err();
     assert!(matches!(&fault, AttemptFault::Limit(limit) if limit.kind == "time" && limit.limit == 1.0), "{fault}");
     assert!(dies(&pids.read()));
@@ -346,7 +346,7 @@ async fn an_agent_whose_attempt_is_cancelled_is_killed() {
     let pids = Pids::new("cancelled");
     let script = format!("echo $$ > {}; sleep 600; echo never", pids.0.display());
     let attempt = tokio::spawn(async move {
-        let mut state = state(Sample::new("q"));
+        let mut state = state(TaskSample::new("q"));
         run_agent(json!({"cmd": script}), &mut state).await
     });
     let path = pids.0.clone();
@@ -364,7 +364,7 @@ async fn an_agent_whose_attempt_is_cancelled_is_killed() {
 async fn a_seed_of_the_run_orders_choices_too() {
     let order = |shuffle: Value| async move {
         let model = Scripted::new(&["ANSWER: A"]);
-        let mut attempt = state(Sample::new("q").choices(["1", "2", "3", "4", "5", "6"]).target("A"));
+        let mut attempt = state(TaskSample::new("q").choices(["1", "2", "3", "4", "5", "6"]).target("A"));
         let solver = Solvers::builtin().make("multiple_choice", &Value::from([("shuffle", shuffle)])).unwrap();
         solver.solve(&mut attempt, &scope(&model)).await.unwrap();
         attempt.choices.iter().map(|choice| choice.original).collect::<Vec<_>>()

@@ -1,7 +1,8 @@
 //! Task files: what they may say, what their functions see, and what they may not do.
 
 use calipers_core::{
-    Dataset, FileKind, Message, MetricSpec, ModelOutput, Origin, Outcome, Plan, Sample, SampleId, Samples, Score, Value,
+    Dataset, DatasetOrigin, FileKind, Message, MetricSpec, ModelOutput, Outcome, Plan, SampleId, Samples, Score,
+    TaskSample, Value,
 };
 use calipers_run::providers::MockModel;
 use calipers_run::{AttemptScope, AttemptState, Catalog, FailOnError, Scorer, ScorerResult, Task};
@@ -32,7 +33,7 @@ fn mistake(arguments: &str) -> String {
     file.task("t", &[]).unwrap_err().to_string()
 }
 
-fn state(sample: Sample, completion: &str) -> AttemptState {
+fn state(sample: TaskSample, completion: &str) -> AttemptState {
     let mut state = AttemptState::new(Arc::new(sample), SampleId::from("q1"), 2);
     let output = ModelOutput::new("mockllm/model", completion);
     state.messages.push(output.message.clone());
@@ -61,10 +62,10 @@ fn with_scorer(definitions: &str, scorer: &str) -> Task {
     parsed(&source).task("t", &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn samples_of(dataset: &Dataset) -> &[Sample] {
+fn samples_of(dataset: &Dataset) -> &[TaskSample] {
     match &dataset.origin {
-        Origin::Samples(samples) => samples,
-        Origin::File(file) => panic!("{file:?}"),
+        DatasetOrigin::Samples(samples) => samples,
+        DatasetOrigin::File(file) => panic!("{file:?}"),
     }
 }
 
@@ -149,7 +150,7 @@ fn datasets_are_files_beside_the_task() {
     let dataset = task("csv_dataset(\"data/q.csv\", FieldSpec(input = \"question\", metadata = [\"category\"]), auto_id = True, delimiter = \";\", shuffle = True, shuffle_choices = 3, limit = 10, name = \"q\")").dataset;
     assert_eq!((dataset.shuffle, dataset.shuffle_choices, dataset.limit), (Some(0), Some(3), Some(10)));
     assert_eq!(dataset.name.as_deref(), Some("q"));
-    let Origin::File(file) = dataset.origin else { panic!("a file") };
+    let DatasetOrigin::File(file) = dataset.origin else { panic!("a file") };
     assert_eq!((file.path, file.kind), (PathBuf::from("data/q.csv"), FileKind::Csv));
     assert_eq!((file.auto_id, file.delimiter), (true, ';'));
     assert_eq!((&*file.fields.input, &*file.fields.target), ("question", "target"));
@@ -159,7 +160,7 @@ fn datasets_are_files_beside_the_task() {
         ("parquet_dataset(\"q.parquet\")", FileKind::Parquet),
         ("scenarios(\"s.json\")", FileKind::Scenarios),
     ] {
-        let Origin::File(file) = task(written).dataset.origin else { panic!("{written}") };
+        let DatasetOrigin::File(file) = task(written).dataset.origin else { panic!("{written}") };
         assert_eq!(file.kind, kind, "{written}");
     }
     assert!(mistake("csv_dataset(\"https://example.org/q.csv\")").contains("is an address, not a file"));
@@ -182,14 +183,14 @@ def sample(record):
 def t():
     return Task(json_dataset("q.json", sample))
 "#;
-    let Origin::File(file) = parsed(source).task("t", &[]).unwrap().dataset.origin else { panic!("a file") };
+    let DatasetOrigin::File(file) = parsed(source).task("t", &[]).unwrap().dataset.origin else { panic!("a file") };
     let mapping = file.mapping.unwrap();
     let record = |kind: &str| {
         let parts = [("kind", Value::from(kind)), ("q", Value::from("Why?")), ("n", Value::Int(4))];
         mapping.samples(&Value::Map(parts.map(|(key, value)| (key.into(), value)).into()))
     };
-    assert_eq!(record("one").unwrap(), [Sample::new("Why?").metadata("n", 4)]);
-    assert_eq!(record("two").unwrap(), [Sample::new("Why?"), Sample::new("Why?").target("4")]);
+    assert_eq!(record("one").unwrap(), [TaskSample::new("Why?").metadata("n", 4)]);
+    assert_eq!(record("two").unwrap(), [TaskSample::new("Why?"), TaskSample::new("Why?").target("4")]);
     assert_eq!(record("skip").unwrap(), []);
     let error = record("none").unwrap_err().to_string();
     assert!(error.contains("a record gives `None`") && error.contains("return `[]`"), "{error}");
@@ -226,7 +227,7 @@ second = lambda: Task(helper(), name = "other")
     assert_eq!(file.names(), ["first", "broken", "second"]);
     assert_eq!(file.task("second", &[]).unwrap().name, "other");
     let made = file.task("first", &[("n".into(), literal("2")), ("category".into(), literal("biology"))]).unwrap();
-    assert_eq!(samples_of(&made.dataset), [Sample::new("biology"), Sample::new("biology")]);
+    assert_eq!(samples_of(&made.dataset), [TaskSample::new("biology"), TaskSample::new("biology")]);
     assert!(file.task("needs", &[("path".into(), literal("q.csv"))]).is_ok());
     let error = |name: &str, parameters: &[(&str, &str)]| {
         let parameters: Vec<(String, Value)> =
@@ -287,7 +288,7 @@ fn scorers_and_metrics_of_ones_own() {
     let task = with_scorer(COLORS, "word_overlap()");
     let scorer = &task.scorers[0];
     assert_eq!(scorer.name(), "word_overlap");
-    let sample = Sample::new("Name three primary colors.").target("red green blue");
+    let sample = TaskSample::new("Name three primary colors.").target("red green blue");
     let score = scored(&**scorer, &state(sample, "Red and GREEN"));
     assert_eq!(score, Score::new(2.0 / 3.0).answer("red and green").explanation("Name three primary colors."));
     let mut samples = Samples::new();
@@ -302,7 +303,7 @@ fn scorers_and_metrics_of_ones_own() {
     let bare = with_scorer("def length(state, target):\n    return len(state.output.completion)\n", "length");
     assert_eq!(bare.scorers[0].name(), "length");
     assert_eq!(names_of(&bare.scorers[0].metrics()), ["accuracy", "stderr"]);
-    assert_eq!(scored(&*bare.scorers[0], &state(Sample::new("x"), "four")).value, Value::Int(4));
+    assert_eq!(scored(&*bare.scorers[0], &state(TaskSample::new("x"), "four")).value, Value::Int(4));
 }
 
 #[test]
@@ -330,7 +331,8 @@ def look(state, target):
     }
 "#;
     let task = with_scorer(definitions, "look");
-    let sample = Sample::new("Which?").target("a").target("b").choices(["red", "blue"]).metadata("category", "physics");
+    let sample =
+        TaskSample::new("Which?").target("a").target("b").choices(["red", "blue"]).metadata("category", "physics");
     let score = scored(&*task.scorers[0], &state(sample, "B"));
     for (key, want) in [
         ("completion", Value::from("B")),
@@ -354,7 +356,7 @@ def look(state, target):
         assert_eq!(score.value.get(key), Some(&want), "{key}");
     }
     // An attempt without an answer has an empty one.
-    let mut silent = state(Sample::new("x"), "");
+    let mut silent = state(TaskSample::new("x"), "");
     silent.output = None;
     let task = with_scorer("def s(state, target):\n    return state.output.completion == \"\"\n", "s");
     assert_eq!(scored(&*task.scorers[0], &silent).value, Value::Bool(true));
@@ -364,7 +366,7 @@ def look(state, target):
 fn a_scorer_that_cannot_tell_gives_no_score() {
     let judge = |body: &str| {
         let task = with_scorer(&format!("def s(state, target):\n    {body}\n"), "s");
-        judged(&*task.scorers[0], &state(Sample::new("x"), "y"))
+        judged(&*task.scorers[0], &state(TaskSample::new("x"), "y"))
     };
     assert_eq!(judge("return None").unwrap().outcome, Outcome::unscored("the scorer gave no score"));
     assert_eq!(judge("pass").unwrap().outcome, Outcome::unscored("the scorer gave no score"));
@@ -390,9 +392,9 @@ fn a_scorer_that_cannot_tell_gives_no_score() {
 #[test]
 fn what_a_model_said_does_not_steer_a_terminal() {
     let task = with_scorer("def s(state, target):\n    fail(state.output.completion)\n", "s");
-    let error = judged(&*task.scorers[0], &state(Sample::new("x"), "\u{1b}[2Jred\u{202e}")).unwrap_err();
+    let error = judged(&*task.scorers[0], &state(TaskSample::new("x"), "\u{1b}[2Jred\u{202e}")).unwrap_err();
     assert!(error.starts_with("\\u{1b}[2Jred\\u{202e}\n"), "{error:?}");
-    let long = judged(&*task.scorers[0], &state(Sample::new("x"), &"x".repeat(1_000_000))).unwrap_err();
+    let long = judged(&*task.scorers[0], &state(TaskSample::new("x"), &"x".repeat(1_000_000))).unwrap_err();
     assert!(long.len() < 3000, "{}", long.len());
 }
 
@@ -552,7 +554,7 @@ fn each_call_of_a_scorer_has_its_own_time() {
                   def t():\n    return Task([Sample(\"x\")], scorer = [slow, quick])\n";
     let task = parsed_with(source, limits).task("t", &[]).unwrap();
     let (slow, quick) = (&task.scorers[0], &task.scorers[1]);
-    let state = state(Sample::new("x"), "y");
+    let state = state(TaskSample::new("x"), "y");
     let start = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -579,7 +581,7 @@ fn a_call_that_does_not_stop_is_overdue_whatever_else_ends() {
                   def t():\n    return Task([Sample(\"x\")], scorer = [long, short])\n";
     let file = parsed_with(source, limits);
     let task = file.task("t", &[]).unwrap();
-    let (watch, state) = (file.library().watch(), state(Sample::new("x"), "y"));
+    let (watch, state) = (file.library().watch(), state(TaskSample::new("x"), "y"));
     std::thread::scope(|scope| {
         let long = scope.spawn(|| judged(&*task.scorers[0], &state));
         let mut was_overdue = false;
@@ -658,7 +660,7 @@ fn the_examples_are_tasks() {
         let task = gpqa.task(name, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(task.name, name);
         assert_eq!(task.model.as_deref(), Some("mockllm/model"));
-        let Origin::File(file) = &task.dataset.origin else { panic!("a file") };
+        let DatasetOrigin::File(file) = &task.dataset.origin else { panic!("a file") };
         assert!(gpqa.folder().join(&file.path).is_file(), "{}", file.path.display());
     }
     let custom = gpqa.task("gpqa_custom", &[("letter".into(), literal("A"))]).unwrap();

@@ -1,14 +1,14 @@
 //! What the log says of an evaluation before it begins.
 
 use super::Setup;
-use calipers_core::{Metric, MetricSpec, Origin, Registry, Sample, Value};
+use calipers_core::{DatasetOrigin, Metric, MetricSpec, Registry, TaskSample, Value};
 use calipers_io::{LogDataset, LogHeader, LogLimits, LogScorer, LogStep, RecordedMetric, log_id, timestamp};
 use calipers_run::{FailOnError, Scorer, Task};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(super) fn header(setup: &Setup, samples: &[Arc<Sample>], model: &str) -> LogHeader {
+pub(super) fn header(setup: &Setup, samples: &[Arc<TaskSample>], model: &str) -> LogHeader {
     let task = &setup.task;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
     let created = timestamp(i64::try_from(now).unwrap_or(0));
@@ -57,10 +57,10 @@ pub(super) fn header(setup: &Setup, samples: &[Arc<Sample>], model: &str) -> Log
     }
 }
 
-fn dataset(task: &Task, samples: &[Arc<Sample>]) -> LogDataset {
+fn dataset(task: &Task, samples: &[Arc<TaskSample>]) -> LogDataset {
     let location = match &task.dataset.origin {
-        Origin::File(file) => Some(file.path.display().to_string()),
-        Origin::Samples(_) => None,
+        DatasetOrigin::File(file) => Some(file.path.display().to_string()),
+        DatasetOrigin::Samples(_) => None,
     };
     let stem = location.as_deref().and_then(|path| std::path::Path::new(path).file_stem()?.to_str());
     LogDataset {

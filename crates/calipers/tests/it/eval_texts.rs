@@ -3,8 +3,11 @@
 
 use calipers::eval::{Evaluation, Setup, eval};
 use calipers::io::{Source, read};
+use calipers::metric::{mean, metric};
+use calipers::plan::MetricSpec;
 use calipers::run::{Task, providers::MockModel, scorer_fn};
-use calipers::{Metric, MetricSpec, Plan, Sample, Score, mean, metric};
+use calipers::task::TaskSample;
+use calipers::{Metric, Plan, Score};
 use calipers_testing::Scratch;
 
 const LONG: usize = 10_000;
@@ -14,7 +17,7 @@ fn run(folder: &Scratch, metrics: Vec<MetricSpec>) -> Evaluation {
         Ok(Score::new(1.0).answer("B").explanation("because ".repeat(LONG / 8)).into())
     });
     let task = Task::builder("texts")
-        .samples([Sample::new("one"), Sample::new("two")])
+        .samples([TaskSample::new("one"), TaskSample::new("two")])
         .scorer(scorer)
         .own_model(MockModel::new("an answer").named("mockllm/long"))
         .build();

@@ -58,7 +58,7 @@ pub fn mean(run: &RecordedRun, field: &str) -> f64 {
 
 /// (samples, attempts, errored)
 pub fn counts(run: &RecordedRun) -> (usize, usize, usize) {
-    (run.samples.len(), run.samples.attempts(), run.samples.errored())
+    (run.samples.len(), run.samples.attempts(), run.samples.errored_attempts())
 }
 
 /// Reads what is left of a file that was cut off or had bytes changed, at many places. Any answer will do but a panic,

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each test file uses its own part
 
 use async_trait::async_trait;
-use calipers_core::{GenerateConfig, Message, ModelOutput, Sample, SampleId, Value};
+use calipers_core::{GenerateConfig, Message, ModelOutput, SampleId, TaskSample, Value};
 use calipers_run::{
     AttemptFault, AttemptLimits, AttemptScope, AttemptState, Model, ModelError, Request, ScorerResult, Scorers, Solvers,
 };
@@ -59,12 +59,12 @@ pub fn scope(model: &Arc<Scripted>) -> AttemptScope {
     AttemptScope::new(model.clone(), GenerateConfig::default(), SampleId::from(1), 1, AttemptLimits::default(), 7)
 }
 
-pub fn state(sample: Sample) -> AttemptState {
+pub fn state(sample: TaskSample) -> AttemptState {
     AttemptState::new(Arc::new(sample), SampleId::from(1), 1)
 }
 
 /// An attempt whose model has answered.
-pub fn answered(sample: Sample, completion: &str) -> AttemptState {
+pub fn answered(sample: TaskSample, completion: &str) -> AttemptState {
     let mut state = state(sample);
     state.messages.push(Message::assistant(completion));
     state.output = Some(ModelOutput::new("scripted/model", completion));

@@ -1,0 +1,26 @@
+//! Hints that can be followed on a command line, in place of those that the libraries give to programs.
+
+use calipers::SetupError;
+use calipers::data::Value;
+use calipers::error::ErrorKind;
+
+/// What to do about an error of the libraries.
+pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
+    let ErrorKind::UnknownLabel(Value::Text(label)) = kind else { return kind.hint() };
+    let is_plain = label.chars().count() <= 40 && label.chars().all(|c| !c.is_control() && c != '\'');
+    let label = if is_plain { format!("'{label}=0.5'") } else { "LABEL=NUMBER".to_owned() };
+    Some(format!("say what it counts with `--label {label}`, or score it C, I, P or N"))
+}
+
+/// What to do about a run that cannot begin.
+pub(crate) fn of_setup(error: &SetupError) -> Option<String> {
+    match error {
+        SetupError::NoModel => {
+            let hint =
+                "give one with `--model openai/gpt-4o`, or `model=` in the task; `mockllm/model` answers without one";
+            Some(hint.to_owned())
+        }
+        SetupError::NoSamples => Some("check its dataset and `--limit`".to_owned()),
+        error => error.hint(),
+    }
+}
