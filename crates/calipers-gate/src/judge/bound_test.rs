@@ -4,11 +4,11 @@ use super::measurement::worth;
 use crate::policy::{Comparison, Rule};
 use crate::{QuantileShare, Unbounded};
 use calipers_core::Verdict;
-use calipers_stats::cluster::{ClusterEstimate, clustered};
+use calipers_stats::cluster::{ClusterEstimate, estimate_clustered};
 use calipers_stats::proportion::Proportion;
 use calipers_stats::ratio::ratio_of_sums;
 use calipers_stats::threshold_test::{Direction, SamplesMore, ThresholdTest};
-use calipers_stats::weighted::{Linearised, WeightedMean, weighted_mean};
+use calipers_stats::weighted::{Linearisation, WeightedMean, weighted_mean};
 use calipers_stats::{Confidence, Moments};
 
 /// Beyond this many further samples, a number of them is no help.
@@ -19,7 +19,7 @@ pub(super) enum Basis {
     Exact(Proportion),
     Graded(Moments),
     Weighted(WeightedMean),
-    Linear(Linearised),
+    Linear(Linearisation),
     Clustered(ClusterEstimate),
 }
 
@@ -238,5 +238,5 @@ pub(super) fn within_basis(mut rows: Vec<(u32, f64)>, rule: Rule) -> Result<Basi
         let distinct = samples.chunk_by(|a, b| a == b).count() as u64;
         return exact(if each.sum() > 0.0 { distinct } else { 0 }, distinct);
     }
-    clustered(&values, &samples).map(Basis::Clustered).map_err(Unbounded::Statistic)
+    estimate_clustered(&values, &samples).map(Basis::Clustered).map_err(Unbounded::Statistic)
 }

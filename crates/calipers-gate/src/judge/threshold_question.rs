@@ -5,7 +5,7 @@ use super::bound_test::{BoundTest, filled_in, mean_basis, ratio_basis, within_ba
 use crate::policy::{Comparison, OnMissingValues, Rule};
 use crate::{ConfidenceBound, GateReason, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded};
 use calipers_core::{Evidence, Figure, Unit, Verdict};
-use calipers_stats::quantile::Sorted;
+use calipers_stats::quantile::SortedValues;
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::weighted::weighted_mean;
 
@@ -159,7 +159,7 @@ impl ThresholdQuestion<'_> {
             Evidence::Quantile { p, values, missing, .. } if !missing.is_empty() => {
                 let end = if is_low { f64::NEG_INFINITY } else { f64::INFINITY };
                 let all = values.iter().copied().chain(missing.iter().map(|_| end)).collect();
-                let quantile = Sorted::new(all).and_then(|sorted| sorted.linear(*p));
+                let quantile = SortedValues::new(all).and_then(|sorted| sorted.linear(*p));
                 // It lies among the missing ones.
                 Some(quantile.unwrap_or(end))
             }
