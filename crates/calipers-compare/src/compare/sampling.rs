@@ -382,6 +382,12 @@ pub(super) fn estimate_rerun(like: &ChangeEstimate, found: Difference, confidenc
 mod tests {
     use super::*;
 
+    fn student_t(mean: f64, stderr: f64, df: f64) -> SamplingDistribution {
+        let mut difference = pair(&[0.9, 0.4], &[0.1, 0.2]).unwrap().difference().unwrap();
+        (difference.mean, difference.stderr, difference.df) = (mean, stderr, df);
+        SamplingDistribution::T(difference)
+    }
+
     fn check(distribution: &SamplingDistribution, null: f64, below: f64, above: f64) {
         let got = (distribution.below(null).unwrap(), distribution.above(null).unwrap());
         assert!((got.0 - below).abs() < 1e-6 && (got.1 - above).abs() < 1e-6, "{distribution:?} at {null}: {got:?}");
@@ -390,7 +396,7 @@ mod tests {
     #[test]
     fn each_side_of_a_value_has_its_p_value() {
         // t of 2 with 10 degrees of freedom: R 4.3, pt(-2, 10) = 0.03669402.
-        let t = SamplingDistribution::T(Difference { mean: 2.0, stderr: 1.0, df: 10.0, method: Method::T });
+        let t = student_t(2.0, 1.0, 10.0);
         check(&t, 0.0, 1.0 - 0.036_694_02, 0.036_694_02);
         check(&t, 2.0, 0.5, 0.5);
         let replicates = SamplingDistribution::Replicates(vec![-1.0, 0.0, 1.0, 2.0]);
@@ -404,11 +410,8 @@ mod tests {
     #[test]
     fn no_change_has_twice_the_smaller_side_and_at_most_1() {
         for (distribution, want) in [
-            (
-                SamplingDistribution::T(Difference { mean: 2.0, stderr: 1.0, df: 10.0, method: Method::T }),
-                Some(0.073_388_04),
-            ),
-            (SamplingDistribution::T(Difference { mean: 2.0, stderr: 0.0, df: 10.0, method: Method::T }), None),
+            (student_t(2.0, 1.0, 10.0), Some(0.073_388_04)),
+            (student_t(2.0, 0.0, 10.0), None),
             (SamplingDistribution::Replicates(vec![-1.0, 1.0]), Some(1.0)),
             (SamplingDistribution::Replicates(vec![1.0; 99]), Some(0.02)),
             (SamplingDistribution::Identical { units: 5 }, Some(1.0)),

@@ -543,7 +543,7 @@ mod tests {
         let repeated = rate.with_within(0.5).unwrap();
         let scores = Spread::of_sd(0.3).unwrap();
         let gate = Some((0.9, Direction::AtLeast));
-        let clusters = Some(Clusters { size: 3.0, design_effect: 2.0 });
+        let clusters = Some(ClusterDesign { size: 3.0, design_effect: 2.0 });
         let disagreement = Some(Pairing::Disagreement(0.2));
         for (question, want) in [
             (question(rate), vec![]),

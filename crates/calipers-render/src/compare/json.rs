@@ -5,6 +5,7 @@ use crate::document::{
     CaveatDocument, ConditionDocument, EstimateDocument, LabelDocument, SampleIdDocument, UnitDocument,
     caveat_documents, schema_text, to_json,
 };
+use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareProvenance, CompareReport,
     CompareSettings, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, Matching, MetricComparison,
@@ -635,7 +636,7 @@ impl From<&SampleChange> for SampleChangeDocument {
             candidate: AttemptsDocument::from(change.candidate),
             baseline: AttemptsDocument::from(change.baseline),
             flaky: change.is_flaky(),
-            reason: change.reason.clone(),
+            reason: change.reason.as_ref().map(shortcoming_sentence),
         }
     }
 }

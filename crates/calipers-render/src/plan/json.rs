@@ -6,7 +6,7 @@ use calipers_compare::sizing::{
     AttemptsOption, AttemptsPlan, GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint,
     SizingQuestion, Spread,
 };
-use calipers_core::stats::power::{Clusters, Costs, SampleSize};
+use calipers_core::stats::power::{ClusterDesign, Costs, SampleSize};
 use calipers_core::stats::threshold_test::Direction;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -143,8 +143,8 @@ struct ClustersDocument {
     design_effect: f64,
 }
 
-impl From<Clusters> for ClustersDocument {
-    fn from(clusters: Clusters) -> Self {
+impl From<ClusterDesign> for ClustersDocument {
+    fn from(clusters: ClusterDesign) -> Self {
         Self { size: clusters.size, design_effect: clusters.design_effect }
     }
 }
