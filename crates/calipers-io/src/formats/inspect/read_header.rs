@@ -1,9 +1,8 @@
 //! What a log says of itself: the task, the scorers with their metrics, the figures.
 
 use crate::json::{self, Json, JsonParts};
-use crate::write::INSPECT_METRICS;
 use crate::{Projection, ReadError, RecordedFigure, RecordedMetric, RecordedResults, RecordedScorer, Source};
-use calipers_core::{Samples, Value};
+use calipers_core::{Samples, Value, is_inspect_metric};
 use serde::Deserialize;
 
 /// The parts of a header that are needed. All else is stepped over.
@@ -276,7 +275,7 @@ fn strip_package(name: &str) -> &str {
 /// A metric by its name: Inspect's, with its package before it or, in old logs, without, or somebody's own.
 fn find_metric(name: &str, params: &Value) -> RecordedMetric {
     let short = name.strip_prefix("inspect_ai/").unwrap_or(name);
-    if INSPECT_METRICS.contains(&short) {
+    if is_inspect_metric(short) {
         RecordedMetric::Named { name: short.to_owned(), params: plain(params) }
     } else {
         RecordedMetric::Custom(strip_package(name).to_owned())
