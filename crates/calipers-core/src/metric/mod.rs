@@ -15,7 +15,6 @@ mod moments;
 mod registry;
 mod sample_mean;
 mod undefined;
-mod unit_text;
 
 /// The files of the metrics that Calipers brings. Each has a list `METRICS` of what it defines; its public functions and
 /// types are those of this crate and of the prelude.
@@ -64,7 +63,7 @@ pub use evidence_query::RunRows;
 pub use figure::{Answer, Figure};
 pub use interval::{mean_figure, perfect_score_of};
 pub use registry::{Registry, is_inspect_metric};
-pub use undefined::{Reason, Undefined, UnmetCondition};
+pub use undefined::{Reason, Undefined, UndefinedOperation, UnmetCondition};
 
 use crate::{Error, ErrorKind, Labels, Points, Reducer, Value, mean_score};
 use calipers_stats::{Confidence, Seed};

@@ -1,12 +1,11 @@
 //! What the renderers of a comparison share: a metric as words and numbers.
 
 use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
-use crate::words::{caveat_next_step, caveat_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
     Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison,
 };
-use calipers_core::Note;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_core::{Figure, Incomparable, Reason, RunSide, Undefined, Unit, counted};
@@ -162,7 +161,7 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
 pub(crate) fn undefined(why: &Undefined) -> String {
     match why.reason() {
         Reason::Incomparable(why) => incomparable(why),
-        _ => why.to_string(),
+        _ => undefined_sentence(why),
     }
 }
 
@@ -282,7 +281,7 @@ pub(crate) fn flakiness(found: Flakiness) -> String {
 /// The caveats of the whole and of its metrics, with the metrics that they are about.
 pub(crate) fn caveats(report: &CompareReport) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> =
-        report.caveats.iter().map(|Note { message, next, .. }| (message.clone(), next.clone())).collect();
+        report.caveats.iter().map(|caveat| (caveat_sentence(caveat), caveat_next_step(caveat))).collect();
     let mut known: Vec<(String, Option<String>, Vec<&str>)> = Vec::new();
     for metric in
         report.comparisons.iter().flat_map(|comparison| comparison.metrics.iter().chain(&comparison.resources))
