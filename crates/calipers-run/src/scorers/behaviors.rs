@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "behaviors",
-    about: "which expected behaviours are seen, and are none that must not be? each checked by text, regex, tool call or a judge",
+    about: "are the expected behaviours seen, and no forbidden ones? each checked by text, regex, tool call or a judge",
     params: &["model", "checks", "trust_agent"],
     places: 1,
     open: false,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "command",
-    about: "runs a program that is told the attempt as JSON and says a score: a number, a word, or JSON that has `value`",
+    about: "runs a program that receives the attempt as JSON and prints a score: a number, a word, or JSON with `value`",
     params: PARAMS,
     places: 1,
     open: false,

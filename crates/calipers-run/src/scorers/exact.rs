@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "exact",
-    about: "is the answer the target, but for case, punctuation and articles?",
+    about: "is the answer the target, ignoring case, punctuation and articles?",
     params: &[],
     places: 0,
     open: false,

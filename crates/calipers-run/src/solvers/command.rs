@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(super) const ENTRY: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "command",
-    about: "runs a program that is told the sample as JSON and answers with text, or with JSON that has `output`",
+    about: "runs a program that receives the sample as JSON and answers with text, or with JSON that has `output`",
     params: PARAMS,
     places: 1,
     open: false,
