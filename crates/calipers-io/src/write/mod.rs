@@ -23,7 +23,7 @@ use std::fmt;
 pub struct Contents<'a> {
     /// The samples, and what is known of the run. Its recorded scorers and reducers are those of the results.
     pub run: &'a RecordedRun,
-    /// What was computed, with placeholders as Inspect has them. Only logs of Inspect hold it.
+    /// The computed results, with Inspect's placeholders. Only logs of Inspect hold it.
     pub results: Option<&'a Results>,
 }
 

@@ -32,8 +32,8 @@ impl Scorer for ByProgram {
 
     async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         let program = self.0.display_name();
-        let told = scored_attempt_to_json(state).to_string();
-        let ran = self.0.run(told.as_bytes()).await.map_err(|fault| match fault {
+        let input = scored_attempt_to_json(state).to_string();
+        let ran = self.0.run(input.as_bytes()).await.map_err(|fault| match fault {
             // A slow scorer says nothing about the attempt.
             AttemptFault::Limit(limit) => {
                 AttemptFault::new(format!("`{program}` had no score within {} s", limit.limit))

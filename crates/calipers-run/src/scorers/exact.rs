@@ -1,4 +1,4 @@
-//! `exact`: the answer is the target, but for case, punctuation and articles.
+//! `exact`: the answer is the target, ignoring case, punctuation and articles.
 
 use super::bag_of_words::words;
 use super::{grade, no_target, noting_silence};
