@@ -4,6 +4,7 @@ use crate::exit::Outcome;
 use crate::failure::Failure;
 use crate::terminal::print_text;
 use clap::{Args, ValueEnum};
+use std::borrow::Cow;
 
 /// `calipers schema`
 #[derive(Args, Debug)]
@@ -36,17 +37,17 @@ enum SchemaName {
 
 impl Schema {
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
-        let schema = match self.name {
-            SchemaName::Results => calipers::render::RESULTS_SCHEMA,
-            SchemaName::Gate => calipers::render::GATE_SCHEMA,
-            SchemaName::Policy => calipers::policy::SCHEMA,
-            SchemaName::Baseline => calipers::io::BASELINE_SCHEMA,
-            SchemaName::Findings => calipers::render::FINDINGS_SCHEMA,
-            SchemaName::Raise => calipers::render::RAISE_SCHEMA,
-            SchemaName::Compare => calipers::render::COMPARE_SCHEMA,
-            SchemaName::Plan => calipers::render::PLAN_SCHEMA,
+        let schema: Cow<'static, str> = match self.name {
+            SchemaName::Results => calipers::render::results_schema().into(),
+            SchemaName::Gate => calipers::render::GATE_SCHEMA.into(),
+            SchemaName::Policy => calipers::policy::SCHEMA.into(),
+            SchemaName::Baseline => calipers::io::BASELINE_SCHEMA.into(),
+            SchemaName::Findings => calipers::render::FINDINGS_SCHEMA.into(),
+            SchemaName::Raise => calipers::render::RAISE_SCHEMA.into(),
+            SchemaName::Compare => calipers::render::COMPARE_SCHEMA.into(),
+            SchemaName::Plan => calipers::render::PLAN_SCHEMA.into(),
         };
-        print_text(schema)?;
+        print_text(&schema)?;
         Ok(Outcome::Done)
     }
 }

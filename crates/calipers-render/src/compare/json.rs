@@ -1,8 +1,8 @@
 //! A comparison for programs: `calipers.compare/1`.
 
 use crate::compare::words::{decision, incomparable, metric_sentence, undefined, verdict_words};
+use crate::document::id_json;
 use crate::gate::json::{list, of_note, unit};
-use crate::results::json::id_json;
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, CompareProvenance, CompareReport, CompareSettings, Discordance,
     EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, MetricComparison, RankedRun, Ranking, RunComparison,
