@@ -71,7 +71,7 @@ impl PilotOptions {
 /// ```
 pub fn plan(spread: Spread, wanted: &PlanQuestion) -> Result<PlanReport, Error> {
     let unit = if spread.is_share { Unit::Rate } else { Unit::Plain };
-    answered(question(spread, wanted), PlanBasis::Assumed, unit, Vec::new())
+    answer(question(spread, wanted), PlanBasis::Assumed, unit, Vec::new())
 }
 
 /// A plan by a run, and by a second one on the same samples if there is one.
@@ -115,7 +115,7 @@ pub fn plan_by_run(
         filter: selection.filter.clone(),
         scorers: selection.scorers.clone(),
     };
-    answered(asked, PlanBasis::Run(Box::new(pilot)), unit, notes)
+    answer(asked, PlanBasis::Run(Box::new(pilot)), unit, notes)
 }
 
 /// The first of several metrics, and a word about the others.
@@ -147,7 +147,7 @@ fn question(spread: Spread, wanted: &PlanQuestion) -> SizingQuestion {
     }
 }
 
-fn answered(question: SizingQuestion, basis: PlanBasis, unit: Unit, notes: Vec<Note>) -> Result<PlanReport, Error> {
+fn answer(question: SizingQuestion, basis: PlanBasis, unit: Unit, notes: Vec<Note>) -> Result<PlanReport, Error> {
     let mut sizing = size(&question)?;
     sizing.caveats.splice(0..0, notes);
     Ok(PlanReport { question, basis, unit, sizing, tool: TOOL.to_owned() })
