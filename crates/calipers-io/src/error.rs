@@ -59,7 +59,7 @@ impl ReadError {
         self.at(FilePlace::Line(line))
     }
 
-    /// With the line that it is about, and a part of it underlined that is given in bytes.
+    /// Adds the line in question, with a range of its bytes underlined.
     #[must_use]
     pub(crate) fn with_excerpt(mut self, line: &[u8], part: Range<usize>) -> Self {
         let characters = |bytes: usize| String::from_utf8_lossy(&line[..bytes.min(line.len())]).chars().count();
@@ -69,7 +69,7 @@ impl ReadError {
         self
     }
 
-    /// The same error in a part that begins this many lines further down.
+    /// Shifts the error by this many lines, for a part that begins further down the file.
     #[must_use]
     pub(crate) fn move_down(mut self, lines: u64) -> Self {
         if let Some(FilePlace::Line(line)) = &mut self.place {
@@ -140,14 +140,13 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// What the system says of a file, in the words of our messages.
+/// The system's error about a file, worded like our other messages.
 pub(crate) fn explain_io_error(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
-/// Text from a file with its control characters made visible, and the marks that change the direction of writing: what a
-/// model wrote must not steer a terminal.
+/// Makes control characters and text-direction marks visible: what a model wrote must not steer a terminal.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let steers = |c: char| {

@@ -154,19 +154,7 @@ pub(crate) struct ValueDocument(Json);
 
 impl From<&Value> for ValueDocument {
     fn from(value: &Value) -> Self {
-        Self(value_json(value))
-    }
-}
-
-fn value_json(value: &Value) -> Json {
-    match value {
-        Value::Null | Value::Missing => Json::Null,
-        Value::Bool(b) => Json::from(*b),
-        Value::Int(i) => Json::from(*i),
-        Value::Float(x) => Json::from(*x),
-        Value::Text(text) => Json::from(&**text),
-        Value::List(items) => items.iter().map(value_json).collect(),
-        Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), value_json(value))).collect(),
+        Self(Json::from(value))
     }
 }
 

@@ -6,7 +6,7 @@ pub use calipers_compare::*;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_core::{
-    Context, Error, ErrorKind, Metric, Note, PassRule, Reducer, Registry, Samples, accuracy, mean_score,
+    Caveat, Context, Error, ErrorKind, Metric, PassRule, Reducer, Registry, Samples, accuracy, mean_score,
 };
 use calipers_io::{RecordedMetric, RecordedResults};
 use std::collections::BTreeSet;
@@ -70,13 +70,13 @@ impl CompareOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptions) -> Result<CompareReport, Error> {
-    let mut notes = Vec::new();
+    let mut caveats = Vec::new();
     let all: Vec<&LoadedRun> = runs.iter().collect();
-    let reducer = reducer_of(&all, selection.reducer(), &mut notes);
+    let reducer = reducer_of(&all, selection.reducer(), &mut caveats);
     let context = selection.context()?;
     let metrics = match &options.metrics {
         Some(metrics) => metrics.clone(),
-        None => metrics_of(&all, &reducer, &context, &options.registry, &mut notes)?,
+        None => metrics_of(&all, &reducer, &context, &options.registry, &mut caveats)?,
     };
     let question = CompareQuestion {
         metrics: &metrics,
@@ -92,7 +92,7 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
     let named: Vec<ComparedRun<'_>> =
         runs.iter().map(|run| ComparedRun { name: run.name.clone(), samples: &run.samples }).collect();
     let mut report = calipers_compare::compare(&named, &question)?;
-    report.caveats.splice(0..0, notes);
+    report.caveats.splice(0..0, caveats);
     report.provenance = CompareProvenance {
         runs: runs.iter().map(origin).collect(),
         filter: selection.filter.clone(),
@@ -108,23 +108,17 @@ fn origin(run: &LoadedRun) -> RunOrigin {
     RunOrigin { name: run.name.clone(), files: run.files.clone(), task: run.task.clone(), model: run.model.clone() }
 }
 
-fn note(id: &str, message: String, next: &str) -> Note {
-    Note { id: id.into(), message, next: Some(next.into()) }
-}
-
 /// The reducer that is asked for, or the first that the candidate's log names, or the mean.
-pub(crate) fn reducer_of(runs: &[&LoadedRun], asked: Option<&Reducer>, notes: &mut Vec<Note>) -> Reducer {
+pub(crate) fn reducer_of(runs: &[&LoadedRun], asked: Option<&Reducer>, caveats: &mut Vec<Caveat>) -> Reducer {
     if let Some(reducer) = asked {
         return reducer.clone();
     }
     let mut unknown = Vec::new();
     let recorded = runs.first().and_then(|run| recorded_reducers(&run.recorded, &mut unknown)).unwrap_or_default();
-    let hint = "choose one with `--reducer`";
-    notes.extend(unknown.into_iter().map(|message| note("unknown-reducer", message, hint)));
+    caveats.extend(unknown.into_iter().map(|reducer| Caveat::UnknownReducer { reducer }));
     if recorded.len() > 1 {
-        let names: Vec<&str> = recorded.iter().map(Reducer::name).collect();
-        let message = format!("the log reduces attempts by {}; the first is used", names.join(", "));
-        notes.push(note("several-reducers", message, hint));
+        let reducers = recorded.iter().map(|reducer| reducer.name().to_owned()).collect();
+        caveats.push(Caveat::SeveralReducers { reducers });
     }
     recorded.into_iter().next().unwrap_or_else(mean_score)
 }
@@ -137,7 +131,7 @@ pub(crate) fn metrics_of(
     reducer: &Reducer,
     context: &Context,
     registry: &Registry,
-    notes: &mut Vec<Note>,
+    caveats: &mut Vec<Caveat>,
 ) -> Result<Vec<Metric>, Error> {
     // An empty run says nothing; the comparison reports it.
     let held: Vec<&Samples> = runs.iter().map(|run| &run.samples).filter(|samples| !samples.is_empty()).collect();
@@ -153,8 +147,7 @@ pub(crate) fn metrics_of(
     if !common.is_empty() && !left_out.is_empty() {
         left_out.sort_unstable();
         left_out.dedup();
-        let message = format!("only scorers that all runs have are compared, without {}", left_out.join(", "));
-        notes.push(note("unshared-scorer", message, "score both runs with the same scorers"));
+        caveats.push(Caveat::UnsharedScorers { scorers: left_out.into_iter().map(str::to_owned).collect() });
     }
     let (maps, plain): (Vec<&Arc<str>>, Vec<&Arc<str>>) =
         common.iter().copied().partition(|scorer| held.iter().any(|samples| samples.has_maps(scorer)));
@@ -168,9 +161,7 @@ pub(crate) fn metrics_of(
         return Err(ErrorKind::Argument { message, hint }.into());
     }
     if !maps.is_empty() {
-        let names: Vec<&str> = maps.iter().map(|scorer| &***scorer).collect();
-        let message = format!("scores that are maps of several numbers are not compared: {}", names.join(", "));
-        notes.push(note("map-scores", message, "record the number that matters as a scorer of its own"));
+        caveats.push(Caveat::MapScores { scorers: maps.iter().map(ToString::to_string).collect() });
     }
     let is_only = common.len() == 1;
     let mut metrics = Vec::new();

@@ -234,8 +234,13 @@ fn plan(
     }
     if let Some(reducers) = &selection.reducers {
         plan = plan.reducers(reducers.clone());
-    } else if let Some(reducers) = recorded_reducers(recorded, notes) {
-        plan = plan.reducers(reducers);
+    } else {
+        let mut unknown = Vec::new();
+        if let Some(reducers) = recorded_reducers(recorded, &mut unknown) {
+            plan = plan.reducers(reducers);
+        }
+        let note = |name| format!("the log's reducer `{name}` is not known here; its results are left out");
+        notes.extend(unknown.iter().map(note));
     }
     if let Some(metrics) = &options.metrics {
         return Ok((plan.metrics(metrics.clone()), Vec::new()));
@@ -262,13 +267,11 @@ fn plan(
     Ok((plan, figures.collect()))
 }
 
-/// The reducers that a log names, but for those that only its own code knows.
-pub(crate) fn recorded_reducers(recorded: &RecordedResults, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
+/// The reducers that a log names; the names of those that only its own code knows are added to `unknown`.
+pub(crate) fn recorded_reducers(recorded: &RecordedResults, unknown: &mut Vec<String>) -> Option<Vec<Reducer>> {
     let names = recorded.reducers.as_ref()?;
     let known: Vec<Reducer> = names.iter().filter_map(|name| Reducer::parse(name).ok()).collect();
-    for name in names.iter().filter(|name| Reducer::parse(name).is_err()) {
-        notes.push(format!("the log's reducer `{name}` is not known here; its results are left out"));
-    }
+    unknown.extend(names.iter().filter(|name| Reducer::parse(name).is_err()).cloned());
     (names.is_empty() || !known.is_empty()).then_some(known)
 }
 

@@ -5,7 +5,7 @@ use crate::{LoadedRun, Needs, Selection, TOOL};
 pub use calipers_compare::sizing::*;
 use calipers_core::stats::power::{Costs, Variances};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Error, Metric, Note, Registry, Unit};
+use calipers_core::{Caveat, Error, Metric, Registry, Unit};
 
 /// What a plan is to answer, whatever it rests on.
 #[derive(Clone, Copy, Debug)]
@@ -85,12 +85,12 @@ pub fn plan_by_run(
     wanted: &PlanQuestion,
 ) -> Result<PlanReport, Error> {
     let all: Vec<&LoadedRun> = [Some(run), against].into_iter().flatten().collect();
-    let mut notes = Vec::new();
-    let reducer = reducer_of(&all, selection.reducer(), &mut notes);
+    let mut caveats = Vec::new();
+    let reducer = reducer_of(&all, selection.reducer(), &mut caveats);
     let context = selection.context()?;
     let metric = match &options.metric {
         Some(metric) => metric.clone(),
-        None => first(metrics_of(&all, &reducer, &context, &options.registry, &mut notes)?, &mut notes),
+        None => first(metrics_of(&all, &reducer, &context, &options.registry, &mut caveats)?, &mut caveats),
     };
     let cluster = options.cluster.as_deref();
     let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster };
@@ -115,18 +115,14 @@ pub fn plan_by_run(
         filter: selection.filter.clone(),
         scorers: selection.scorers.clone(),
     };
-    answer(asked, PlanBasis::Run(Box::new(pilot)), unit, notes)
+    answer(asked, PlanBasis::Run(Box::new(pilot)), unit, caveats)
 }
 
 /// The first of several metrics, and a word about the others.
-fn first(metrics: Vec<Metric>, notes: &mut Vec<Note>) -> Metric {
+fn first(metrics: Vec<Metric>, caveats: &mut Vec<Caveat>) -> Metric {
     if metrics.len() > 1 {
-        let others: Vec<String> = metrics[1..].iter().map(|metric| format!("`{}`", metric.name())).collect();
-        notes.push(Note {
-            id: "first-metric".into(),
-            message: format!("planned by `{}`, the first of what the records speak of", metrics[0].name()),
-            next: Some(format!("choose another with `-m`: {}", others.join(", "))),
-        });
+        let others = metrics[1..].iter().map(|metric| metric.name().to_owned()).collect();
+        caveats.push(Caveat::FirstMetric { metric: metrics[0].name().to_owned(), others });
     }
     metrics.into_iter().next().expect("records speak of at least one metric")
 }
@@ -147,8 +143,8 @@ fn question(spread: Spread, wanted: &PlanQuestion) -> SizingQuestion {
     }
 }
 
-fn answer(question: SizingQuestion, basis: PlanBasis, unit: Unit, notes: Vec<Note>) -> Result<PlanReport, Error> {
+fn answer(question: SizingQuestion, basis: PlanBasis, unit: Unit, caveats: Vec<Caveat>) -> Result<PlanReport, Error> {
     let mut sizing = size(&question)?;
-    sizing.caveats.splice(0..0, notes);
+    sizing.caveats.splice(0..0, caveats);
     Ok(PlanReport { question, basis, unit, sizing, tool: TOOL.to_owned() })
 }

@@ -7,11 +7,11 @@ use calipers_compare::{
 use calipers_core::stats::Moments;
 use calipers_core::stats::components::{Estimand, UnitMoments};
 use calipers_core::stats::multiplicity::{Correction, adjust};
-use calipers_core::stats::paired::paired;
+use calipers_core::stats::paired::pair;
 use calipers_core::stats::two_sample::welch;
 use calipers_core::{
-    Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Verdict, accuracy, ci,
-    cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
+    Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Verdict,
+    accuracy, ci, cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
 };
 use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
@@ -542,7 +542,13 @@ fn what_is_unmatched_is_counted_and_bounded() {
     assert_eq!((got.change.value.clone(), got.change.n, got.change.missing), (Ok(0.0), 3, 2));
     assert_eq!(got.bounds, Some((0.0, 0.4)));
     assert_eq!(got.candidate.value, Ok(0.75));
-    assert_eq!(report.caveats[0].message, "samples of one run alone are in no change: 1 of `new`, 1 of `old`");
+    let unmatched = Caveat::Unmatched {
+        candidate: "new".into(),
+        candidate_samples: 1,
+        baseline: "old".into(),
+        baseline_samples: 1,
+    };
+    assert_eq!(report.caveats, [unmatched]);
 }
 
 #[test]
@@ -708,7 +714,7 @@ fn a_comparison_says_what_it_could_have_found() {
     let values = |samples: &[f64]| samples.to_vec();
     let left: Vec<f64> = (0..60).map(|i| f64::from(i % 7) / 7.0 + 0.01 * f64::from(i % 5)).collect();
     let right: Vec<f64> = (0..60).map(|i| f64::from(i % 7) / 7.0).collect();
-    let error = paired(&values(&left), &values(&right)).unwrap().difference().unwrap().stderr;
+    let error = pair(&values(&left), &values(&right)).unwrap().difference().unwrap().stderr;
     // t with 59 degrees of freedom at 0.975 and 0.8.
     assert!((got.detectable.unwrap() - error * (2.000_995 + 0.847_8)).abs() < error * 1e-3, "{:?}", got.detectable);
 }

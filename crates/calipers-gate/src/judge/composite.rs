@@ -9,7 +9,7 @@ use crate::policy::{
 };
 use crate::{CompositeResult, Mode, Term};
 use calipers_core::{Caveat, Figure, Tally, Unit, Verdict};
-use calipers_stats::weighted::Linearised;
+use calipers_stats::weighted::Linearisation;
 use calipers_stats::{Interval, Method};
 use indexmap::IndexMap;
 use std::cell::RefCell;
@@ -151,7 +151,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
             _ => "formula, exact bounds of metrics that do not vary",
         };
         let mut figure = Figure::new(value, Tally { n, missing: 0 }, method);
-        figure.caveats.extend(linear.iter().flat_map(Linearised::caveats).map(Caveat::from));
+        figure.caveats.extend(linear.iter().flat_map(Linearisation::caveats).map(Caveat::from));
         figure.interval = self.interval(expression, !exact.is_empty());
         figure
     }

@@ -4,12 +4,12 @@ use super::Mode;
 use super::measured::worth;
 use crate::policy::{Comparison, OnMissingValues, Rule, rule_text};
 use calipers_core::{Evidence, Figure, Unit, Verdict, counted};
-use calipers_stats::cluster::{ClusterEstimate, clustered};
+use calipers_stats::cluster::{ClusterEstimate, estimate_clustered};
 use calipers_stats::proportion::Proportion;
-use calipers_stats::quantile::Sorted;
+use calipers_stats::quantile::SortedValues;
 use calipers_stats::ratio::ratio_of_sums;
 use calipers_stats::threshold_test::{SamplesMore, ThresholdTest};
-use calipers_stats::weighted::{Linearised, WeightedMean, weighted_mean};
+use calipers_stats::weighted::{Linearisation, WeightedMean, weighted_mean};
 use calipers_stats::{Confidence, Moments};
 
 /// A threshold asked of a figure, with all that the answer may depend on.
@@ -73,7 +73,7 @@ enum Basis {
     Exact(Proportion),
     Graded(Moments),
     Weighted(WeightedMean),
-    Linear(Linearised),
+    Linear(Linearisation),
     Clustered(ClusterEstimate),
 }
 
@@ -173,7 +173,7 @@ impl Asked<'_> {
             Evidence::Quantile { p, values, missing, .. } if !missing.is_empty() => {
                 let end = if is_low { f64::NEG_INFINITY } else { f64::INFINITY };
                 let all = values.iter().copied().chain(missing.iter().map(|_| end)).collect();
-                let quantile = Sorted::new(all).and_then(|sorted| sorted.linear(*p));
+                let quantile = SortedValues::new(all).and_then(|sorted| sorted.linear(*p));
                 // It lies among the missing ones.
                 Some(quantile.unwrap_or(end))
             }
@@ -658,5 +658,5 @@ fn within_basis(mut rows: Vec<(u32, f64)>, rule: Rule) -> Result<Basis, String> 
         let distinct = samples.chunk_by(|a, b| a == b).count() as u64;
         return exact(if each.sum() > 0.0 { distinct } else { 0 }, distinct);
     }
-    clustered(&values, &samples).map(Basis::Clustered).map_err(|why| format!("undefined: {why}"))
+    estimate_clustered(&values, &samples).map(Basis::Clustered).map_err(|why| format!("undefined: {why}"))
 }

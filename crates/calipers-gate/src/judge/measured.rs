@@ -4,9 +4,9 @@ use super::{Fault, Judge};
 use crate::policy::{Mistake, Span, Spanned};
 use calipers_core::metric::{mean_figure, perfect_score_of};
 use calipers_core::{Caveat, Error, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
-use calipers_stats::cluster::clustered;
+use calipers_stats::cluster::estimate_clustered;
 use calipers_stats::proportion::wilson_mean;
-use calipers_stats::quantile::{Sorted, clustered_interval};
+use calipers_stats::quantile::{SortedValues, clustered_interval};
 use calipers_stats::ratio::ratio_influences;
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::weighted::{WeightedMean, mean_influences, weighted_influences, weighted_mean};
@@ -211,7 +211,7 @@ impl Measured {
 /// How far each value moves a quantile: up if it is above, down if it is below, by as much as makes the error of their
 /// sum that of the quantile's own interval.
 fn quantile_influences(p: f64, samples: &[u32], values: &[f64]) -> Option<Vec<f64>> {
-    let sorted = Sorted::new(values.to_vec()).ok()?;
+    let sorted = SortedValues::new(values.to_vec()).ok()?;
     let quantile = sorted.linear(p).ok()?;
     let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
     let confidence = Confidence::two_sided(0.95).ok()?;
@@ -228,7 +228,7 @@ fn quantile_influences(p: f64, samples: &[u32], values: &[f64]) -> Option<Vec<f6
         (None, Some(upper)) => upper - quantile,
         (None, None) => return None,
     };
-    let share_error = clustered(&below, samples).ok()?.cr1;
+    let share_error = estimate_clustered(&below, samples).ok()?.cr1;
     if share_error <= 0.0 || !half.is_finite() {
         return None;
     }

@@ -28,7 +28,7 @@ impl Format for Lighteval {
     }
 
     fn recognises(&self, shape: &Shape) -> bool {
-        // Details are Parquet and are told by their columns.
+        // Details are Parquet and are recognised by their columns.
         shape.has_keys(&["config_general", "results"])
     }
 
@@ -39,7 +39,7 @@ impl Format for Lighteval {
         let results = json::parse(&source.name, &source.read_all()?)?;
         if !matches!(results.get("results"), Some(Value::Map(_))) {
             let what = "`results` is not a map of tasks to metrics";
-            return Err(source.error(what).at(FilePlace::Path("results".into())).hint("choose another `--format`"));
+            return Err(source.error(what).at(FilePlace::Path("results".into())).hint("choose another format"));
         }
         let mut notes = vec!["the file holds figures only; read the details (Parquet) for samples".to_owned()];
         let mut figures = Vec::new();

@@ -1,7 +1,7 @@
-//! Results out: the same record in four forms.
+//! Writes results: the same records in four forms.
 //!
 //! A [`Writer`] is to writing what a [`Format`](crate::Format) is to reading: a value in a list, one file each. What is
-//! written is read again as the same samples; where a form cannot hold something, the writer returns a note.
+//! written reads back as the same samples; if a form cannot hold something, the writer returns a note.
 
 mod csv;
 pub(crate) mod inspect;
@@ -29,13 +29,13 @@ pub struct Contents<'a> {
 
 /// A form in which results can be written.
 pub trait Writer: Sync {
-    /// The short name, for `--to`; that of the reader.
+    /// The short name, the same as that of the reader.
     fn name(&self) -> &'static str;
 
     /// What it is, in one line.
     fn about(&self) -> &'static str;
 
-    /// The endings of the files that are written in this form unless another one is asked for.
+    /// The file extensions that select this form by default.
     fn endings(&self) -> &'static [&'static str];
 
     /// Writes everything, and returns notes on what could not be held.
@@ -48,7 +48,7 @@ pub fn writers() -> Vec<&'static dyn Writer> {
     vec![&native::NativeWriter, &csv::CsvWriter, &parquet::ParquetWriter, &inspect::InspectWriter]
 }
 
-/// The writer of this name, or the one for a file that is called so.
+/// The writer of this name, or the one for this file name.
 pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, WriteError> {
     let known = writers();
     if let Some(name) = to {
@@ -66,8 +66,8 @@ pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, Write
     let found = known.iter().find(|writer| writer.endings().iter().any(|ending| name.ends_with(ending))).copied();
     found.ok_or_else(|| {
         let endings: Vec<&str> = known.iter().flat_map(|writer| writer.endings()).copied().collect();
-        WriteError::new(path, "the ending of the name does not say how to write")
-            .hint(format!("end it in {}, or name a form with `--to`", endings.join(", ")))
+        WriteError::new(path, "the extension of the file name does not select a form")
+            .hint(format!("end it in {}, or name the form", endings.join(", ")))
     })
 }
 
@@ -125,7 +125,7 @@ impl std::error::Error for WriteError {}
 struct LossCounts(BTreeMap<&'static str, (u64, String)>);
 
 impl LossCounts {
-    /// Something of a sample was changed on the way; the first sample is named.
+    /// Counts a loss; the note names the first sample.
     fn add(&mut self, what: &'static str, id: &SampleId) {
         self.0.entry(what).or_insert_with(|| (0, id.to_string())).0 += 1;
     }

@@ -1,7 +1,7 @@
 //! The samples of a run as rows of a page, and what they come to together.
 
 use super::texts::{ByAttempt, Room};
-use calipers_core::stats::quantile::Sorted;
+use calipers_core::stats::quantile::SortedValues;
 use calipers_core::{
     Context, Error, Outcome, PassRule, Record, SampleId, Samples, ScenarioOutcome, Scenarios, Unit, Value,
 };
@@ -346,7 +346,7 @@ fn spending((what, unit): &(&'static str, Unit), values: &[Option<f64>]) -> Opti
     let known: Vec<f64> = values.iter().flatten().copied().filter(|value| value.is_finite()).collect();
     let total: f64 = known.iter().sum();
     let n = known.len();
-    let sorted = Sorted::new(known).ok()?;
+    let sorted = SortedValues::new(known).ok()?;
     Some(Spending {
         what,
         unit: *unit,
