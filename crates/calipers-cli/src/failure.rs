@@ -145,14 +145,16 @@ impl From<ReadError> for Failure {
         let place = error.place().map(|place| format!(", {place}")).unwrap_or_default();
         let mut places = vec![Place::Words(format!("in {}{place}", error.source_name()))];
         places.extend(error.excerpt().cloned().map(Place::LineOnly));
-        Problem { what: error.what().to_owned(), places, hint: error.advice().map(str::to_owned) }.into()
+        let hint = flag_hints::of_file(error.advice(), error.remedy());
+        Problem { what: error.what().to_owned(), places, hint }.into()
     }
 }
 
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
         let places = vec![Place::Words(format!("writing {}", error.target()))];
-        Problem { what: error.what().to_owned(), places, hint: error.advice().map(str::to_owned) }.into()
+        let hint = flag_hints::of_file(error.advice(), error.remedy());
+        Problem { what: error.what().to_owned(), places, hint }.into()
     }
 }
 

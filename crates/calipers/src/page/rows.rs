@@ -3,12 +3,13 @@
 use super::texts::{ByAttempt, Room};
 use calipers_core::stats::quantile::SortedValues;
 use calipers_core::{
-    Context, Error, Outcome, PassRule, Record, SampleId, Samples, ScenarioOutcome, Scenarios, Unit, Value,
+    Context, Error, Outcome, OutcomeCounts, PassRule, Record, SampleId, Samples, ScenarioOutcome, Scenarios,
+    Shortcoming, Unit, Value,
 };
 use calipers_core::{Distribution, DistributionOf};
 use calipers_gate::{GateReport, ScenarioResult};
 use calipers_io::AttemptTexts;
-use calipers_render::page::{OutcomeCounts, PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending};
+use calipers_render::page::{PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub(super) fn of_run(
     for scenario in scenarios.iter() {
         let judged = scenario.attempts.clone().map(|attempt| AttemptOutcome {
             outcome: scenarios.outcome(attempt),
-            reason: scenarios.reason(attempt),
+            reason: scenarios.shortcoming(attempt),
             latency_ms: latencies[attempt],
         });
         let attempts: Vec<(Record, AttemptOutcome)> =
@@ -96,7 +97,7 @@ fn decide_outcomes<'a>(samples: &'a Samples, context: &Context) -> Result<(Scena
 /// An attempt with its outcome.
 struct AttemptOutcome {
     outcome: ScenarioOutcome,
-    reason: Option<String>,
+    reason: Option<Shortcoming>,
     /// Infinite for one that ran out of time.
     latency_ms: Option<f64>,
 }
@@ -284,16 +285,12 @@ fn overall(attempts: &[PageAttempt]) -> ScenarioOutcome {
 }
 
 fn counts(rows: &[PageSample]) -> OutcomeCounts {
-    let count = |wanted| rows.iter().filter(|row| row.outcome == wanted).count() as u64;
-    OutcomeCounts {
-        total: rows.len() as u64,
-        passed: count(ScenarioOutcome::Passed),
-        failed: count(ScenarioOutcome::Failed),
-        errored: count(ScenarioOutcome::Errored),
-        unscored: count(ScenarioOutcome::Unscored),
-        flaky: rows.iter().filter(|row| row.is_flaky).count() as u64,
-        attempts: rows.iter().map(|row| row.attempts.len() as u64).sum(),
-    }
+    let mut counts: OutcomeCounts = rows.iter().map(|row| row.outcome).collect();
+    counts.flaky = rows.iter().filter(|row| row.is_flaky).count() as u64;
+    let attempts = || rows.iter().flat_map(|row| &row.attempts);
+    counts.attempts = attempts().count() as u64;
+    counts.errored_attempts = attempts().filter(|attempt| attempt.outcome == ScenarioOutcome::Errored).count() as u64;
+    counts
 }
 
 /// How often samples passed; none where no sample has two attempts that passed or failed.
