@@ -72,14 +72,14 @@ pub enum ErrorKind {
     },
     /// The reducer or metric takes only plain values.
     NotScalar {
-        /// Who takes only plain values.
+        /// The reducer or metric.
         by: String,
         /// What it was given.
         found: &'static str,
     },
     /// A metric for maps was given another value.
     NotMap {
-        /// Who takes only maps.
+        /// The metric.
         by: String,
         /// What it was given.
         found: &'static str,
@@ -105,14 +105,14 @@ pub enum ErrorKind {
         /// True when the key is there with the value null.
         null: bool,
     },
-    /// A field or score needed by a metric is nowhere in the run.
+    /// A field that a metric needs, and that no sample has.
     NoField {
         /// The field.
         field: String,
         /// What there is.
         known: Vec<String>,
     },
-    /// A scorer that has not scored anything in the run.
+    /// A scorer without a score in the run.
     NoScorer {
         /// The scorer.
         scorer: String,
@@ -200,7 +200,7 @@ impl Error {
         &self.0.place
     }
 
-    /// The place in a policy of what is wrong, where all that is said there is this: for an expression, the part of it.
+    /// The place in a policy, given the place of the expression that the error is about.
     pub fn place_within(&self, span: &Span) -> Span {
         match self.kind() {
             ErrorKind::Script { part: Some((expression, part)), .. } => span.within(expression, part.clone()),
@@ -208,7 +208,7 @@ impl Error {
         }
     }
 
-    /// The whole message, but for what is too long.
+    /// The whole message, before it is shortened.
     fn whole(&self) -> String {
         let mut text = match self.kind() {
             // The excerpt says where.
@@ -242,7 +242,7 @@ impl Error {
         self
     }
 
-    /// Names the metric when a plain reading of the error would leave it open.
+    /// Names the metric where the error itself does not.
     pub(crate) fn at_metric_if_unnamed(self, metric: &str) -> Self {
         match self.kind() {
             ErrorKind::Custom(_) | ErrorKind::Script { .. } | ErrorKind::NoField { .. } | ErrorKind::OutsideUnit(_) => {
@@ -340,7 +340,7 @@ impl ErrorKind {
         Some(match self {
             Self::UnknownLabel(Value::Null) => "mark it as unscored, or give it a value".into(),
             Self::UnknownLabel(Value::Map(_)) => "name metrics for its keys, or pick one key with `aggregate`".into(),
-            Self::UnknownLabel(Value::List(_)) => "use a metric of lists, or score one number".into(),
+            Self::UnknownLabel(Value::List(_)) => "use a metric for lists, or score a single number".into(),
             Self::NotNumeric { .. } => "record a number or a label there, or name another field".into(),
             Self::UnknownLabel(_) => "map it to a number with `Labels::with`, or score it C, I, P or N".into(),
             Self::NotFinite(_) => "mark the attempt as unscored, or clip the score where it is made".into(),

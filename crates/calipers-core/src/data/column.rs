@@ -1,7 +1,7 @@
 //! Values side by side: the form in which they are folded.
 //!
 //! Scores are mostly one of a few labels, or floats. A column holds either codes into a dictionary of
-//! distinct values or plain floats, four or eight bytes a row, so that a metric over a million scores reads
+//! distinct values or plain floats, four or eight bytes per row, so that a metric over a million scores reads
 //! a few megabytes and looks each label up once.
 
 use crate::Value;
@@ -10,10 +10,10 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// A code that stands for "nothing was said here".
+/// The code of a row without a value.
 pub(crate) const ABSENT: u32 = u32::MAX;
 
-/// Values, one a row.
+/// Values, one per row.
 #[derive(Clone, Debug)]
 pub enum Column {
     /// Floats; inside a column, and nowhere else, a NaN stands for [`Value::Missing`].
@@ -37,13 +37,13 @@ struct Dictionary {
     values: Vec<Value>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The codes of short texts that were looked up: one look instead of three, and nothing to compare.
+    /// The codes of short texts that were looked up before: one lookup instead of three, and nothing to compare.
     short: HashMap<ShortText, u32>,
     lineage: Lineage,
 }
 
-/// What a dictionary is known by. A dictionary only grows, so a code means the same for as long as this is the same; a
-/// copy may grow otherwise and has one of its own.
+/// The identity of a dictionary. A dictionary only grows, so a code keeps its meaning while the lineage is the same; a
+/// copy may grow differently, and has another lineage.
 #[derive(Debug, Default)]
 pub struct Lineage(Arc<()>);
 
@@ -54,7 +54,7 @@ impl Clone for Lineage {
 }
 
 impl Lineage {
-    /// The same one, to be kept: while it is, no other dictionary can be taken for this.
+    /// A handle on the same lineage: while it exists, no other dictionary can be mistaken for this one.
     pub fn keep(&self) -> Self {
         Self(self.0.clone())
     }
@@ -99,7 +99,7 @@ impl Coded {
         self.codes.push(code);
     }
 
-    /// Adds texts by codes of their own; a code beyond the texts is a gap.
+    /// Adds texts by their codes; a code beyond the texts is a gap.
     pub fn extend_coded<'t>(&mut self, codes: impl Iterator<Item = u32>, texts: impl IntoIterator<Item = &'t str>) {
         let own: Vec<u32> = texts.into_iter().map(|text| self.text_code(text)).collect();
         let first = self.codes.len();
@@ -173,13 +173,13 @@ impl Coded {
         other.dictionary().iter().map(|value| self.code(value.clone())).collect()
     }
 
-    /// Rows up to `rows` that nothing was said about.
+    /// Adds gaps up to this many rows.
     pub fn pad(&mut self, rows: usize) {
         self.has_gaps |= rows > self.codes.len();
         self.codes.resize(rows, ABSENT);
     }
 
-    /// The first row that nothing was said about.
+    /// The first gap.
     pub fn first_gap(&self) -> Option<usize> {
         // `contains` uses vector instructions, which `position` does not.
         let has_gap = self.has_gaps && self.codes.contains(&ABSENT);
@@ -232,7 +232,7 @@ impl Dictionary {
     }
 }
 
-/// Text is hashed as such, so that it can be looked up before it is a value.
+/// Text is hashed as text, so that it can be looked up before it becomes a value.
 fn hash_with(hasher: &DefaultHashBuilder, value: &Value) -> u64 {
     match value {
         Value::Text(text) => hasher.hash_one(&**text),
@@ -309,7 +309,7 @@ impl Column {
         }
     }
 
-    /// Rows up to `rows` that nothing was said about.
+    /// Adds gaps up to this many rows.
     pub fn pad(&mut self, rows: usize) {
         match self {
             Self::Floats(floats) => floats.resize(rows, f64::NAN),

@@ -139,7 +139,7 @@ impl Scores {
 pub(crate) enum Values {
     /// Plain values.
     Scalars(Column),
-    /// Maps that all have the same keys, a column a key.
+    /// Maps that all have the same keys, one column per key.
     Maps(Maps),
     /// Lists, maps with differing keys, or a mixture.
     Mixed(Vec<Value>),

@@ -87,7 +87,7 @@ impl Shards {
         self.0.iter().map(Samples::attempts).sum()
     }
 
-    /// What became of the samples.
+    /// The counts of samples and attempts.
     #[must_use]
     pub fn counts(&self) -> SampleCounts {
         let mut counts = SampleCounts::default();

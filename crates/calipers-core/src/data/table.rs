@@ -10,14 +10,14 @@ use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Plain values, one a row, being filled.
+/// A column of plain values, while it is being filled.
 ///
 /// ```
 /// use calipers_core::{Cells, Value};
 ///
 /// let mut category = Cells::default();
 /// category.push_text("math");
-/// category.pad(2); // nothing is said of the second row
+/// category.pad(2); // the second row has no value
 /// category.push_text("math");
 /// assert_eq!(category.len(), 3);
 /// assert_eq!(Cells::coded(vec![0, 1, 0], vec![Value::from("C"), Value::from("I")]).len(), 3);
@@ -32,7 +32,7 @@ impl Cells {
         Self(Column::Floats(floats))
     }
 
-    /// Values that come again and again, none yet.
+    /// An empty column for values that repeat.
     #[must_use]
     pub fn labels() -> Self {
         Self(Column::Coded(Coded::default()))
@@ -72,7 +72,7 @@ impl Cells {
         }
     }
 
-    /// Takes the rows out. Values that were seen stay known, so that the next rows share them.
+    /// Takes the rows out. The dictionary stays, so that the next rows share it.
     #[must_use]
     pub fn take_rows(&mut self) -> Self {
         match &mut self.0 {
@@ -81,7 +81,7 @@ impl Cells {
         }
     }
 
-    /// Adds gaps up to so many rows.
+    /// Adds gaps up to this many rows.
     pub fn pad(&mut self, rows: usize) {
         self.0.pad(rows);
     }
@@ -115,7 +115,7 @@ impl Cells {
     }
 }
 
-/// Attempts, one a row. All that is said about them stands in columns.
+/// Attempts, one per row, column by column.
 ///
 /// ```
 /// use calipers_core::{Cells, Plan, Samples, Table};
@@ -170,13 +170,13 @@ impl Table {
         Some(Self::with(ids, sample))
     }
 
-    /// Adds a row of a sample that has a number for a name.
+    /// Adds a row of a sample whose id is a number.
     pub fn push_number(&mut self, number: i64) {
         let sample = self.ids.place(IdRef::Int(number));
         self.sample.push(sample);
     }
 
-    /// Adds a row of a sample that has text for a name.
+    /// Adds a row of a sample whose id is text.
     pub fn push_text(&mut self, text: &str) {
         let sample = self.ids.place(IdRef::Text(text));
         self.sample.push(sample);
@@ -186,7 +186,7 @@ impl Table {
         Self { ids, sample: sample.into(), ..Self::default() }
     }
 
-    /// Leaves out the rows from this one on, before anything else is said about them.
+    /// Leaves out the rows from this one on, before other columns are added.
     pub fn truncate(&mut self, rows: usize) {
         self.sample.own().truncate(rows);
         // Samples are numbered in the order of their first rows.
@@ -200,13 +200,13 @@ impl Table {
         self.sample.len()
     }
 
-    /// The epoch of each row. Without them a name seen before counts up.
+    /// The epoch of each row. Without this, further rows of a sample get the next epoch.
     pub fn epochs(&mut self, epochs: Vec<u32>) {
         debug_assert_eq!(epochs.len(), self.rows());
         self.epochs = Some(epochs);
     }
 
-    /// What a scorer said of these rows, or of all. A gap means that it could not tell.
+    /// The scores of a scorer for these rows, or for all. A gap means that the scorer could not decide.
     pub fn score(&mut self, scorer: impl Into<Arc<str>>, rows: Option<Vec<u32>>, cells: Cells) {
         debug_assert_eq!(cells.len(), rows.as_ref().map_or(self.rows(), Vec::len));
         self.scores.push((scorer.into(), rows, cells));
@@ -222,7 +222,7 @@ impl Table {
         self.fields.push((name.into(), cells));
     }
 
-    /// Facts about the samples. Of several attempts of a sample the first that has one counts.
+    /// Metadata of the samples. Of several attempts of a sample, the first that has a value counts.
     pub fn metadata(&mut self, key: impl Into<Arc<str>>, cells: Cells) {
         self.metadata.push((key.into(), cells));
     }
@@ -252,7 +252,7 @@ impl Table {
         (CowIndices::shared(epochs.collect()), last.into())
     }
 
-    /// Facts by sample, from facts by row, and what later rows told otherwise.
+    /// Metadata by sample from values by row, and the values of later rows that contradict it.
     fn by_sample(&self, key: &str, cells: Cells) -> (Coded, BTreeSet<(u32, u32)>) {
         let by_row = cells.0.into_coded();
         let mut otherwise = BTreeSet::new();
@@ -285,7 +285,7 @@ impl From<Table> for Samples {
             metadata.insert(key, facts);
         }
         table.sample.share();
-        // With one attempt a sample the two are numbered alike.
+        // With one attempt per sample, samples and attempts have the same numbers.
         let attempt = if table.is_one_a_sample() && table.sample.is_sorted() {
             table.sample.clone()
         } else {

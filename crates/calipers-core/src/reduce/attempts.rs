@@ -126,7 +126,7 @@ impl AttemptGroups {
         is_one_each && self.rows.iter().enumerate().all(|(place, &row)| place == row as usize)
     }
 
-    /// Scores with one row a sample.
+    /// Scores with one row per sample.
     pub(crate) fn into_scores(self, scores: &Scores, values: Values) -> Scores {
         let attempt = self.iter().map(|(_, rows)| scores.attempt[rows[0] as usize]).collect();
         let epoch = vec![0; self.samples.len()].into();

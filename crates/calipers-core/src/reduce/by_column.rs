@@ -7,7 +7,7 @@ use crate::data::column::{ABSENT, Coded, Column};
 use crate::{Error, ErrorKind, Labels, Value};
 
 impl ReduceRule {
-    /// One value a sample. An error is given the sample it belongs to by `name`.
+    /// One value per sample. `name` adds the sample to an error.
     pub(super) fn reduce_column(
         &self,
         column: &Column,

@@ -1,11 +1,11 @@
-//! Reducing the values of one sample, whatever their shape: plain, maps key by key, lists place by place.
+//! Reducing the values of one sample: plain values, maps key by key, lists place by place.
 
 use super::rule::{Pick, ReduceRule, ScoreClass};
 use crate::{Error, ErrorKind, Labels, Value};
 use std::sync::Arc;
 
 impl ReduceRule {
-    /// Reduces the values of one sample, whatever their shape.
+    /// Reduces the values of one sample, of any shape.
     pub(crate) fn reduce_values(&self, values: &[&Value], labels: &Labels, by: &str) -> Result<Value, Error> {
         let scored: Vec<&Value> = values.iter().copied().filter(|value| !value.is_missing()).collect();
         match scored.first() {
@@ -95,7 +95,7 @@ impl ReduceRule {
     }
 }
 
-/// The number of a value. Infinity is an error, unless all is read as Inspect reads it.
+/// The number of a value. Infinity is an error, except when reading as Inspect does.
 pub(super) fn number(value: &Value, labels: &Labels) -> Result<f64, Error> {
     match labels.to_float(value) {
         None => Err(ErrorKind::UnknownLabel(value.clone()).into()),

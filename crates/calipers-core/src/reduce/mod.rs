@@ -1,4 +1,4 @@
-//! Many attempts of a sample, one score.
+//! From the attempts of a sample to one score.
 //!
 //! A reducer takes the scores of one sample's attempts, in the order of their epochs, and gives one. Plain
 //! values are reduced as they are, maps key by key, lists place by place. The answer and the explanation are
@@ -193,7 +193,7 @@ impl Reducer {
         &self.name
     }
 
-    /// True for a function of somebody's own.
+    /// True for a custom function.
     #[must_use]
     pub fn is_own(&self) -> bool {
         matches!(self.how, ReducerKind::Custom(_))
@@ -285,9 +285,9 @@ impl Reducer {
         }
     }
 
-    /// One score a sample, from the scores of all attempts.
+    /// One score per sample, from the scores of all attempts.
     ///
-    /// Samples come out in the order in which they first went in.
+    /// Samples keep the order of their first appearance.
     pub(crate) fn reduce_all(
         &self,
         scores: &Scores,

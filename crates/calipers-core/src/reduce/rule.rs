@@ -29,7 +29,7 @@ pub(crate) struct ScoreClass {
 pub(crate) enum Pick {
     /// No value: too few, or no majority.
     Nothing,
-    /// A number of its own.
+    /// A new number.
     Number(f64),
     /// 0 or 1.
     Flag(bool),
@@ -76,7 +76,7 @@ impl ReduceRule {
             },
             Self::Max => Pick::Attempt(largest(attempts)),
             Self::AtLeast { k, value } => Pick::Flag(successes(attempts, value) >= k),
-            // Of no attempts, none passes, and all do.
+            // With no attempts, it is true that none passes and that all do.
             Self::PassAt { k: 0, .. } => Pick::Number(0.0),
             Self::PassK { k: 0, .. } => Pick::Number(1.0),
             Self::PassAt { k, value } => share(pass_at_k::pass_at_k, attempts, k, value),

@@ -1,4 +1,4 @@
-//! An attempt with all that happened in it: what a runner gives and a log keeps.
+//! An attempt with everything that happened in it: what a runner returns and a log keeps.
 
 use crate::{Input, Message, Metadata, ModelOutput, Outcome, SampleId, Samples, Target, Usage, Value};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub struct LimitReached {
     pub limit: f64,
 }
 
-/// An attempt with all that happened in it.
+/// An attempt with everything that happened in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transcript {
     /// The sample.
@@ -29,19 +29,19 @@ pub struct Transcript {
     pub metadata: Metadata,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// What was answered in the end; an attempt that broke before has no answer.
+    /// The final answer; an attempt that failed before it has none.
     pub output: Option<ModelOutput>,
-    /// What each scorer said.
+    /// The outcome of each scorer.
     pub scores: Vec<(Arc<str>, Outcome)>,
     /// Measurements by the names of native records: `latency_ms`, `tokens_used`, `cost_usd`, behaviours.
     pub fields: Vec<(Arc<str>, Value)>,
-    /// What each model took.
+    /// The usage of each model.
     pub usage: Vec<(Arc<str>, Usage)>,
     /// When it began and ended, in milliseconds after 1970.
     pub started_ms: i64,
     /// See `started_ms`.
     pub completed_ms: i64,
-    /// Seconds from beginning to end without those spent waiting for a turn or for a retry.
+    /// Seconds from beginning to end, without waiting for the rate limit or for a retry.
     pub working_s: f64,
     /// Why it did not run to its end, if it did not.
     pub error: Option<Arc<str>>,
@@ -52,17 +52,17 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// What was measured: the fields, and, where no field says it, what follows from the clock, the usage and the limit.
+    /// All measurements: the fields, and those that follow from the clock, the usage and the limit where no field has them.
     ///
     /// A log of the attempt reads as the same measurements.
     #[must_use]
     pub fn measurements(&self) -> Vec<(Arc<str>, Value)> {
-        let mut measured = self.fields.clone();
+        let mut measurements = self.fields.clone();
         let mut add = |name: &str, value: Option<Value>| {
             if let Some(value) = value.filter(|value| !value.is_missing())
                 && !self.fields.iter().any(|(known, _)| **known == *name)
             {
-                measured.push((name.into(), value));
+                measurements.push((name.into(), value));
             }
         };
         let latency = self.completed_ms.checked_sub(self.started_ms).map(|ms| ms as f64);
@@ -73,7 +73,7 @@ impl Transcript {
         add("tokens_used", sum(&mut self.usage.iter().map(|(_, usage)| usage.total_tokens as f64)).map(Value::from));
         add("cost_usd", sum(&mut self.usage.iter().filter_map(|(_, usage)| usage.cost_usd)).and_then(finite));
         add("limit", self.limit.as_ref().map(|limit| limit.kind.into()));
-        measured
+        measurements
     }
 
     /// Adds the attempt to a run: its scores, measurements and metadata, not what was said.
