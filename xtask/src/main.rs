@@ -28,6 +28,7 @@ usage: cargo xtask COMMAND [ARGS]
 
 commands:
   test              the whole gate: format, lints, docs, tests, repository checks
+  checks            only the repository checks of `test`, in a second
   vectors [DIR]     compare with reference answers, ours or those in DIR
   calibrate [NAME]  simulate known truths and count how often the intervals and gates keep their promise
   bench [ARGS]      compare speed with peers on the same data
@@ -44,8 +45,9 @@ struct Command {
     run: fn(&Path, &[String]) -> Result<(), Failure>,
 }
 
-const COMMANDS: [Command; 7] = [
+const COMMANDS: [Command; 8] = [
     Command { name: "test", help: test::HELP, run: test::run },
+    Command { name: "checks", help: test::CHECKS_HELP, run: test::run_checks },
     Command { name: "vectors", help: vectors::HELP, run: vectors::run },
     Command { name: "calibrate", help: calibrate::HELP, run: calibrate::run },
     Command { name: "bench", help: bench::HELP, run: bench::run },

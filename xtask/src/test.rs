@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
-use crate::checks::{self, Repository};
+use crate::checks::{self, Check, Repository};
 use crate::{Failure, dependencies, page, process, python, suites};
 use std::path::Path;
 use std::process::Command;
@@ -27,12 +27,18 @@ steps:
   page          the page of `calipers report` in a headless Chromium; skipped without Chromium or Python
   dependencies  licences and sources of all dependencies by deny.toml, with cargo-deny where it is installed
   advisories    no dependency has a known vulnerability; skipped without cargo-deny or its database
-  paths         no file names a folder of somebody's machine
+  paths         no file names a folder of one machine
   unfinished    no placeholder macros in Rust code
   code-map      ARCHITECTURE.md names every crate
   layers        the inner crates depend on no outer crate
   links         relative links in Markdown lead to a file
   summary       docs/SUMMARY.md lists every page of docs/ once
+";
+
+pub(crate) const CHECKS_HELP: &str = "\
+The checks of the repository itself, which are the last steps of `cargo xtask test`. They compile nothing and take a second.
+
+usage: cargo xtask checks
 ";
 
 /// The version whose numbers ours are held against.
@@ -77,14 +83,32 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
         Err(missing) => gate.skip("advisories", &missing),
     }
 
+    check_repository(root, &mut gate, &[&checks::ALL])?;
+    gate.finish()
+}
+
+/// `cargo xtask checks`: the last steps of the gate alone.
+pub(crate) fn run_checks(root: &Path, args: &[String]) -> Result<(), Failure> {
+    if let Some(arg) = args.first() {
+        return Err(Failure::Usage(format!("`checks` takes no arguments, but got `{arg}`")));
+    }
+    let mut gate = Gate::default();
+    check_repository(root, &mut gate, &[&checks::ALL, &checks::PENDING])?;
+    gate.finish()
+}
+
+fn check_repository(root: &Path, gate: &mut Gate, checks: &[&[Check]]) -> Result<(), Failure> {
     let repository = Repository::read(root).map_err(|cause| Failure::Failed(format!("reading the files: {cause}")))?;
-    for check in checks::ALL {
-        gate.step(check.name, check.claim, || match (check.problems)(&repository) {
-            problems if problems.is_empty() => Ok(()),
-            problems => Err(problems.join("\n  ")),
+    for check in checks.iter().copied().flatten() {
+        gate.step(check.name, check.claim, || {
+            (check.figures)(&repository).lines().for_each(|line| eprintln!("  {line}"));
+            match (check.problems)(&repository) {
+                problems if problems.is_empty() => Ok(()),
+                problems => Err(problems.join("\n  ")),
+            }
         });
     }
-    gate.finish()
+    Ok(())
 }
 
 fn has_nextest(root: &Path) -> bool {

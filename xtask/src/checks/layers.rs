@@ -40,8 +40,10 @@ pub(super) fn problems(repository: &Repository) -> Vec<String> {
 
 /// The support of tests stands in `[dev-dependencies]` alone, and depends on no member of the workspace.
 fn testing_problems(path: &str, manifest: &str, members: &[&str]) -> Vec<String> {
+    // The root of the workspace names versions and depends on nothing.
+    let Some(name) = package_name(manifest) else { return Vec::new() };
     let dependencies = dependencies(manifest);
-    if package_name(manifest) == Some(TESTING) {
+    if name == TESTING {
         let inner = dependencies.into_iter().filter(|(_, other)| members.contains(other));
         return inner.map(|(_, other)| format!("{path}: `{TESTING}` must not depend on `{other}`")).collect();
     }
