@@ -378,3 +378,70 @@ fn names(keys: &[Arc<str>]) -> String {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     if quoted.is_empty() { "none".into() } else { quoted.join(" ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_where_and_what_to_do() {
+        let keys = |keys: &[&str]| keys.iter().map(|key| Arc::from(*key)).collect::<Vec<Arc<str>>>();
+        for (kind, what, hint) in [
+            (ErrorKind::UnknownLabel(Value::Null), "a score is null", Some("mark it as unscored, or give it a value")),
+            (
+                ErrorKind::NotFinite(f64::INFINITY),
+                "score `inf` is infinite",
+                Some("mark the attempt as unscored, or clip"),
+            ),
+            (ErrorKind::OutsideUnit(1.5), "score 1.5 is outside [0, 1]", Some("use `ci()`")),
+            (
+                ErrorKind::MismatchedKeys { first: keys(&["a"]), other: keys(&[]) },
+                "attempts have scores with different keys, `a` and none",
+                Some("score the same things in every attempt"),
+            ),
+            (
+                ErrorKind::NoField { field: "cost".into(), known: vec!["latency_ms".into()] },
+                "no sample has the field `cost`",
+                Some("the run has latency_ms"),
+            ),
+            (
+                ErrorKind::NoScorer { scorer: "x".into(), known: vec![] },
+                "no score is by the scorer `x`",
+                Some("the run has no scores"),
+            ),
+            (
+                ErrorKind::UnknownName { what: "metric", name: "acuracy".into(), nearest: Some("accuracy".into()) },
+                "there is no metric `acuracy`",
+                Some("did you mean `accuracy`?"),
+            ),
+            (
+                ErrorKind::UnknownName { what: "metric", name: "x".into(), nearest: None },
+                "there is no metric `x`",
+                None,
+            ),
+            (ErrorKind::Custom("broken".into()), "broken", None),
+        ] {
+            assert_eq!(kind.to_string(), what);
+            let found = kind.hint();
+            assert_eq!(found.is_some(), hint.is_some(), "{what}");
+            assert!(found.unwrap_or_default().starts_with(hint.unwrap_or_default()), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_first_place_that_is_given_stays() {
+        let error = Error::custom("broken").at_sample(&"a".into()).at_sample(&"b".into()).at_epoch(2).at_epoch(3);
+        let error = error.at_scorer(&"judge".into()).at_metric_if_unnamed("accuracy");
+        assert_eq!(error.to_string(), "broken\n  at `accuracy`, scorer `judge`, sample `a`, epoch 2");
+        let named = Error::from(ErrorKind::UnknownLabel("x".into())).at_metric_if_unnamed("accuracy");
+        assert_eq!(named.place().metric, None, "the kind says enough");
+    }
+
+    #[test]
+    fn a_long_literal_is_shortened_and_a_hint_is_not_lost() {
+        let error = Error::from(ErrorKind::NoField { field: "x".repeat(100_000), known: vec!["latency_ms".into()] });
+        let text = error.to_string();
+        assert!(text.len() < 1000, "{}", text.len());
+        assert!(text.ends_with("\n  hint: the run has latency_ms"), "{text}");
+    }
+}

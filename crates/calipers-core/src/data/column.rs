@@ -362,3 +362,101 @@ impl FromIterator<Value> for Column {
         column
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(values: &[Value]) -> Column {
+        values.iter().cloned().collect()
+    }
+
+    fn rows(column: &Column) -> Vec<Value> {
+        (0..column.len()).map(|row| column.get(row)).collect()
+    }
+
+    fn text(text: &str) -> Value {
+        Value::from(text)
+    }
+
+    /// Floats, labels, whole numbers and gaps in different orders: some columns stay floats, some become codes.
+    fn columns() -> Vec<Vec<Value>> {
+        let (x, y, gap) = (Value::Float(0.5), Value::Float(1.0), Value::Missing);
+        vec![
+            vec![],
+            vec![x.clone(), y.clone(), gap.clone()],
+            vec![gap.clone(), gap.clone()],
+            vec![text("C"), text("I"), text("C"), gap.clone()],
+            vec![x.clone(), text("C"), y.clone()],
+            vec![gap, text("longer than sixteen bytes"), text("longer than sixteen bytes!")],
+            vec![Value::Int(1), Value::Bool(true), y, Value::Null],
+        ]
+    }
+
+    #[test]
+    fn a_column_returns_the_values_that_were_pushed() {
+        for values in columns() {
+            let column = column(&values);
+            assert_eq!(rows(&column), values);
+            let is_missing: Vec<bool> = (0..column.len()).map(|row| column.is_missing(row)).collect();
+            assert_eq!(is_missing, values.iter().map(Value::is_missing).collect::<Vec<_>>(), "{values:?}");
+            assert_eq!(column.has_missing(), values.iter().any(Value::is_missing), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn appended_columns_equal_the_column_of_all_values() {
+        for first in columns() {
+            for second in columns() {
+                let mut joined = column(&first);
+                joined.append(&column(&second));
+                let all: Vec<Value> = first.iter().chain(&second).cloned().collect();
+                assert_eq!(rows(&joined), all);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_gathered_padded_and_coded_without_a_change_of_values() {
+        for values in columns().into_iter().filter(|values| values.len() >= 2) {
+            let mut column = column(&values);
+            let last = values.len() as u32 - 1;
+            let gathered = column.gather(&[last, 0, 0]);
+            let want = [last, 0, 0].map(|row| values[row as usize].clone());
+            assert_eq!(rows(&gathered), want);
+            column.pad(values.len() + 2);
+            assert!(column.is_missing(values.len()) && column.is_missing(values.len() + 1));
+            assert_eq!(rows(&Column::Coded(column.clone().into_coded())), rows(&column));
+        }
+    }
+
+    #[test]
+    fn codes_beyond_the_values_are_gaps_and_equal_values_share_a_code() {
+        let coded = Coded::from_parts(vec![0, 1, 2, 9], vec![text("C"), text("I"), text("C")]);
+        assert_eq!(coded.codes[..3], [0, 1, 0]);
+        assert_eq!((coded.first_gap(), coded.value(3)), (Some(3), None));
+        assert_eq!(Coded::from_parts(vec![0, 1], vec![text("C"), text("I")]).first_gap(), None);
+    }
+
+    #[test]
+    fn rows_that_are_taken_out_leave_the_dictionary() {
+        let mut coded = Coded::default();
+        coded.push_text("C");
+        coded.push_text("I");
+        let first = coded.take_rows();
+        coded.push_text("I");
+        assert_eq!((&first.codes[..], &coded.codes[..]), (&[0, 1][..], &[1][..]));
+        assert!(coded.lineage().is(&first.dictionary.lineage));
+    }
+
+    #[test]
+    fn a_dictionary_that_grows_after_a_copy_has_another_lineage() {
+        let mut first = Coded::default();
+        first.push_text("C");
+        let kept = first.lineage().keep();
+        assert!(kept.is(first.clone().lineage()));
+        let mut second = first.clone();
+        second.push_text("I");
+        assert!(!kept.is(second.lineage()), "a code of the copy may mean something else");
+    }
+}

@@ -66,3 +66,18 @@ impl FromIterator<u32> for CowIndices {
         Self::Own(places.into_iter().collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_a_shared_list_is_not_seen_by_others() {
+        let mut first = CowIndices::from(vec![1, 2]);
+        first.share();
+        let mut second = first.clone();
+        second.push(3);
+        assert_eq!((&first[..], &second[..]), (&[1, 2][..], &[1, 2, 3][..]));
+        assert!(matches!((&first, &second), (CowIndices::Shared(_), CowIndices::Own(_))));
+    }
+}

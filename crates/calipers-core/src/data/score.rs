@@ -184,3 +184,34 @@ pub struct SampleScore {
     /// The sample's metadata.
     pub sample_metadata: Arc<Metadata>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_value_is_an_outcome_without_a_score() {
+        let reason = Metadata::new([("unscored_reason", "refused")]);
+        let refused = Score { metadata: Some(Arc::new(reason)), ..Score::unscored() };
+        for (score, want) in [(Score::unscored(), "no value"), (refused, "refused")] {
+            let Outcome::Unscored { reason, .. } = Outcome::from(score) else { panic!("there is no value") };
+            assert_eq!(&*reason, want);
+        }
+        assert_eq!(Outcome::from(0.0), Outcome::Scored(Score::new(0.0)));
+    }
+
+    #[test]
+    fn values_are_read_as_what_they_are_asked_for() {
+        for (value, float, text, is_true) in [
+            (Value::from("C"), 1.0, "C", true),
+            (Value::from("0"), 0.0, "0", false),
+            (Value::Bool(true), 1.0, "True", true),
+        ] {
+            let score = Score::new(value);
+            assert_eq!((score.as_float().ok(), score.as_str()), (Some(float), text.to_owned()));
+            assert_eq!(score.as_bool().ok(), Some(is_true));
+        }
+        assert!(Score::new("maybe").as_float().is_err());
+        assert!(Score::new("C").as_list().is_err() && Score::new("C").as_map().is_err());
+    }
+}

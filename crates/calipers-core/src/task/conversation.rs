@@ -232,3 +232,28 @@ impl GenerateConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_roles_and_reasons_are_read_back() {
+        for role in [Role::System, Role::User, Role::Assistant, Role::Tool] {
+            assert_eq!(Role::parse(role.name()), Some(role));
+        }
+        assert_eq!(Role::parse("narrator"), None);
+        for reason in StopReason::ALL {
+            assert_eq!(StopReason::parse(reason.name()), reason);
+        }
+        assert_eq!(StopReason::parse("bored"), StopReason::Unknown);
+    }
+
+    #[test]
+    fn settings_that_are_given_win() {
+        let own = GenerateConfig { temperature: Some(0.0), ..GenerateConfig::default() };
+        let other = GenerateConfig { temperature: Some(1.0), max_tokens: Some(100), ..GenerateConfig::default() };
+        let joined = own.or(&other);
+        assert_eq!((joined.temperature, joined.max_tokens, joined.seed), (Some(0.0), Some(100), None));
+    }
+}

@@ -253,3 +253,30 @@ impl From<FileDataset> for Dataset {
         Self::new(DatasetOrigin::File(file))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_question_is_what_the_user_said_last() {
+        let messages =
+            vec![Message::system("be brief"), Message::user("one"), Message::assistant("1"), Message::user("two")];
+        for (input, want, length) in [
+            (Input::Text("one".into()), "one", 1),
+            (Input::Messages(messages), "two", 4),
+            (Input::Messages(vec![Message::system("be brief")]), "", 1),
+        ] {
+            assert_eq!((input.text(), input.messages().len()), (want, length));
+        }
+    }
+
+    #[test]
+    fn a_mapping_equals_only_itself() {
+        let mapping = || RecordMapping::new(|_| Ok(vec![TaskSample::new("q")]));
+        let (one, other) = (mapping(), mapping());
+        assert_eq!(one, one.clone());
+        assert_ne!(one, other);
+        assert_eq!(one.samples(&Value::Null).expect("a sample").len(), 1);
+    }
+}

@@ -93,3 +93,60 @@ impl Transcript {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transcript() -> Transcript {
+        let usage = |tokens: u64, cost_usd: Option<f64>| Usage { total_tokens: tokens, cost_usd, ..Usage::default() };
+        Transcript {
+            id: "a".into(),
+            epoch: 2,
+            input: Input::Text("q".into()),
+            choices: vec![],
+            target: Target::default(),
+            metadata: Metadata::new([("category", "x")]),
+            messages: vec![],
+            output: None,
+            scores: vec![("judge".into(), Outcome::from(1.0))],
+            fields: vec![("latency_ms".into(), Value::Float(5.0))],
+            usage: vec![("m".into(), usage(10, Some(0.5))), ("n".into(), usage(5, None))],
+            started_ms: 1000,
+            completed_ms: 3000,
+            working_s: 1.5,
+            error: None,
+            error_retries: vec![],
+            limit: Some(LimitReached { kind: "token", limit: 15.0 }),
+        }
+    }
+
+    #[test]
+    fn measurements_follow_from_clock_and_usage_unless_a_field_has_them() {
+        let measurements = transcript().measurements();
+        for (name, want) in [
+            ("latency_ms", Value::Float(5.0)),
+            ("working_time_ms", Value::Float(1500.0)),
+            ("tokens_used", Value::Float(15.0)),
+            ("cost_usd", Value::Float(0.5)),
+            ("limit", Value::from("token")),
+        ] {
+            let found: Vec<&Value> =
+                measurements.iter().filter(|(known, _)| **known == *name).map(|(_, x)| x).collect();
+            assert_eq!(found, [&want], "{name}");
+        }
+        let silent = Transcript { usage: vec![], working_s: f64::NAN, limit: None, ..transcript() };
+        assert_eq!(silent.measurements().len(), 1, "nothing is known but the latency");
+    }
+
+    #[test]
+    fn an_attempt_is_added_with_its_epoch_scores_and_error() {
+        let mut samples = Samples::new();
+        transcript().add_to(&mut samples);
+        Transcript { epoch: 1, error: Some("timeout".into()), scores: vec![], ..transcript() }.add_to(&mut samples);
+        let records: Vec<_> = samples.records().collect();
+        assert_eq!(records.iter().map(|record| record.epoch).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((records[0].error.as_deref(), records[1].scores.len()), (Some("timeout"), 1));
+        assert_eq!(records[1].metadata.get("category"), Some(&Value::from("x")));
+    }
+}
