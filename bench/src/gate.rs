@@ -1,9 +1,9 @@
 //! The time that a verdict takes beyond reading.
 
-use calipers::gate::{Options, gate, read};
+use calipers::gate::{GateOptions, GateReport, gate};
 use calipers::io::{Source, read_document};
 use calipers::policy::Policy;
-use calipers::{GateReport, Provenance};
+use calipers::{LoadedRun, Selection};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const MILLISECONDS_MAX: f64 = 100.0;
 /// Measures, and prints what was found.
 pub(crate) fn run() -> Result<bool, String> {
     let lines = results();
-    let options = Options::default();
+    let options = GateOptions::default();
     println!(
         "{SCENARIOS} scenarios × {ATTEMPTS} attempts, {:.1} MB of JSON Lines; least of {RUNS} runs, wall time",
         lines.len() as f64 / 1e6
@@ -33,10 +33,12 @@ pub(crate) fn run() -> Result<bool, String> {
         for _ in 0..RUNS {
             let start = Instant::now();
             let source = Source::bytes("results.jsonl", lines.as_bytes());
-            let run = read([source], Some("native"), &options).map_err(|failure| failure.to_string())?;
+            let selection = Selection { format: Some("native".to_owned()), ..Selection::of([source]) };
+            let needs = options.needs(&selection, &policy);
+            let run = LoadedRun::load("results.jsonl", &selection, &needs).map_err(|error| error.to_string())?;
             reading = reading.min(start.elapsed());
             let start = Instant::now();
-            last = Some(gate(&run, &policy, Provenance::default(), &options).map_err(|failure| failure.to_string())?);
+            last = Some(gate(&run, &policy, &selection, &options).map_err(|error| error.to_string())?);
             judging = judging.min(start.elapsed());
         }
         let report = last.ok_or("nothing was run")?;

@@ -1,7 +1,8 @@
 //! What the targets share. Whatever the bytes, reading and scoring end in an answer or an error, never in a panic.
 
 use calipers::io::{RecordedRun, Source, panic_is_caught, read};
-use calipers::score::{Options, score};
+use calipers::Selection;
+use calipers::score::{ScoreOptions, score_run};
 use std::sync::Once;
 
 /// Reads bytes in a format, or in the one that recognises them.
@@ -20,8 +21,8 @@ pub fn read_as(name: &str, bytes: &[u8], format: Option<&str>) -> Vec<RecordedRu
 pub fn score_all(runs: Vec<RecordedRun>) {
     for run in runs {
         for inspect in [false, true] {
-            let options = Options { inspect, keep_reductions: true, ..Options::default() };
-            if let Err(error) = score(run.clone(), &options) {
+            let options = ScoreOptions { inspect, keep_reductions: true, ..ScoreOptions::default() };
+            if let Err(error) = score_run(run.clone(), &Selection::default(), &options) {
                 assert!(!error.to_string().is_empty());
             }
         }

@@ -1,6 +1,6 @@
 //! Days, in UTC.
 
-use crate::exit::Failure;
+use crate::failure::Failure;
 use jiff::civil::Date;
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -13,11 +13,11 @@ fn now() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
-/// A day that somebody wrote, as in `2026-11-16`.
-pub(crate) fn parsed(day: &str) -> Result<String, Failure> {
+/// A day in the form `2026-11-16`.
+pub(crate) fn parse(day: &str) -> Result<String, Failure> {
     let date: Result<Date, _> = day.trim().parse();
     date.map(|date| date.to_string())
-        .map_err(|_| Failure::Input(format!("`--date {day}` is no day\n  hint: write `--date 2026-11-16`")))
+        .map_err(|_| Failure::new(format!("`--date {day}` is no day")).hint("write `--date 2026-11-16`"))
 }
 
 /// How many days ago a date was, if it is one.

@@ -1,6 +1,6 @@
-//! How far reading has come, for those who wait.
+//! How far reading has come.
 //!
-//! The bar is drawn on standard error by a thread of its own, from a count of bytes that the readers keep. It appears
+//! The bar is drawn on standard error by a separate thread, from a count of bytes that the readers keep. It appears
 //! after a second and is wiped away at the end, so that short runs show nothing.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
 
 /// A bar that goes away when it is dropped.
-pub(crate) struct Progress {
+pub(crate) struct ReadingProgress {
     /// The bytes read so far.
     pub(crate) read: Arc<AtomicU64>,
     drawing: Option<Drawing>,
@@ -29,7 +29,7 @@ struct Drawing {
     thread: JoinHandle<()>,
 }
 
-impl Progress {
+impl ReadingProgress {
     /// A bar for so many bytes, drawn only if standard error is a terminal.
     pub(crate) fn start(total: u64) -> Self {
         Self::start_on(std::io::stderr().is_terminal().then(ProgressDrawTarget::stderr), total, PATIENCE)
@@ -62,7 +62,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ReadingProgress {
     fn drop(&mut self) {
         if let Some(Drawing { stop, thread }) = self.drawing.take() {
             drop(stop);
@@ -86,7 +86,7 @@ mod tests {
     fn watch(patience: Duration, work: Duration) -> (String, String) {
         let term = InMemoryTerm::new(4, 80);
         let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
-        let progress = Progress::start_on(Some(target), 2048, patience);
+        let progress = ReadingProgress::start_on(Some(target), 2048, patience);
         progress.read.store(1024, Ordering::Relaxed);
         std::thread::sleep(work);
         let during = term.contents();
@@ -105,6 +105,6 @@ mod tests {
 
     #[test]
     fn without_a_terminal_there_is_no_thread() {
-        assert!(Progress::start_on(None, 1, PATIENCE).drawing.is_none());
+        assert!(ReadingProgress::start_on(None, 1, PATIENCE).drawing.is_none());
     }
 }

@@ -1,16 +1,16 @@
 //! Reports in files: `--output FORM=FILE`.
 
-use crate::exit::Failure;
+use crate::failure::Failure;
 use calipers::io::OutputFile;
 use std::path::{Path, PathBuf};
 
 /// A form that a report can be written in, by its names: the first is the one that hints use.
-pub(crate) type Form<T> = (&'static [&'static str], T);
+pub(crate) type NamedForm<T> = (&'static [&'static str], T);
 
-/// What is asked for besides, or in place of, what is printed.
-pub(crate) struct Asked<'a, T: 'static> {
+/// The reports to write besides, or in place of, what is printed.
+pub(crate) struct ReportFiles<'a, T: 'static> {
     /// The forms that there are.
-    pub(crate) forms: &'static [Form<T>],
+    pub(crate) forms: &'static [NamedForm<T>],
     /// `FORM=FILE`, as they were given.
     pub(crate) options: &'a [String],
     /// The form of `--json`, if that is given too.
@@ -19,8 +19,8 @@ pub(crate) struct Asked<'a, T: 'static> {
     pub(crate) inputs: Vec<&'a str>,
 }
 
-/// A report that is asked for.
-struct Wanted<'a, T> {
+/// One report to write.
+struct ReportFile<'a, T> {
     /// As it was asked for.
     option: String,
     form: T,
@@ -28,66 +28,71 @@ struct Wanted<'a, T> {
     file: &'a str,
 }
 
-impl<'a, T: Copy> Asked<'a, T> {
-    /// The reports to write, opened. Those of an earlier run are gone: without a verdict there is none to read.
+impl<'a, T: Copy> ReportFiles<'a, T> {
+    /// Opens the reports to write, and removes those of an earlier run: without a verdict there is none to read.
     pub(crate) fn open(&self) -> Result<Vec<(T, OutputFile)>, Failure> {
-        let wanted = self.wanted()?;
-        let open = |one: &Wanted<'_, T>| match one.file {
+        let files = self.resolve()?;
+        let open = |one: &ReportFile<'_, T>| match one.file {
             "-" => Ok((one.form, OutputFile::stdout())),
             file => OutputFile::create(file, true).map(|output| (one.form, output)),
         };
-        let opened: Vec<_> = wanted.iter().map(open).collect();
+        let opened: Vec<_> = files.iter().map(open).collect();
         for (_, output) in opened.iter().flatten() {
             output.clear()?;
         }
         Ok(opened.into_iter().collect::<Result<_, _>>()?)
     }
 
-    /// No file is read here or written twice.
-    fn wanted(&self) -> Result<Vec<Wanted<'a, T>>, Failure> {
+    /// The reports by file. No file is an input too, or written twice.
+    fn resolve(&self) -> Result<Vec<ReportFile<'a, T>>, Failure> {
         let inputs: Vec<PathBuf> = self.inputs.iter().map(|file| identity(file)).collect();
-        let mut all: Vec<Wanted<'a, T>> = Vec::new();
+        let mut all: Vec<ReportFile<'a, T>> = Vec::new();
         for option in self.options {
-            let one = self.parsed(option)?;
+            let one = self.parse(option)?;
             if one.file != "-" && inputs.contains(&identity(one.file)) {
-                let hint = "write the report to another file";
-                return Err(Failure::Input(format!("`{}` would replace what is judged\n  hint: {hint}", one.option)));
+                let what = format!("`{}` would replace what is judged", one.option);
+                return Err(Failure::new(what).hint("write the report to another file"));
             }
             all.push(one);
         }
         if let Some(form) = self.json {
-            all.push(Wanted { option: "--json".to_owned(), form, file: "-" });
+            all.push(ReportFile { option: "--json".to_owned(), form, file: "-" });
         }
         for (place, one) in all.iter().enumerate() {
             if let Some(other) = all[..place].iter().find(|other| is_one_file(one.file, other.file)) {
                 let target = if one.file == "-" { "standard output" } else { one.file };
                 let what = format!("`{}` and `{}` both write to `{target}`", other.option, one.option);
-                return Err(Failure::Input(format!("{what}\n  hint: give each report a file of its own")));
+                return Err(Failure::new(what).hint("give each report its own file"));
             }
         }
         Ok(all)
     }
 
-    fn parsed(&self, option: &'a str) -> Result<Wanted<'a, T>, Failure> {
-        let known = self.known();
+    fn parse(&self, option: &'a str) -> Result<ReportFile<'a, T>, Failure> {
+        let refuse = |what: String| Failure::new(what).hint(self.known_forms());
         let Some((form, file)) = option.split_once('=') else {
-            return Err(Failure::Input(format!("`--output {option}` names no form\n  hint: {known}")));
+            return Err(refuse(format!("`--output {option}` names no form")));
         };
         let (form, file) = (form.trim(), file.trim());
         let Some((_, form)) = self.forms.iter().find(|(names, _)| names.contains(&form)) else {
-            return Err(Failure::Input(format!("there is no form `{form}`\n  hint: {known}")));
+            return Err(refuse(format!("there is no form `{form}`")));
         };
         if file.is_empty() || Path::new(file).is_dir() {
-            return Err(Failure::Input(format!("`--output {option}` names no file\n  hint: {known}")));
+            return Err(refuse(format!("`--output {option}` names no file")));
         }
-        Ok(Wanted { option: format!("--output {option}"), form: *form, file })
+        Ok(ReportFile { option: format!("--output {option}"), form: *form, file })
     }
 
-    fn known(&self) -> String {
+    fn known_forms(&self) -> String {
         let names: Vec<&str> = self.forms.iter().map(|(names, _)| names[0]).collect();
         let (last, first) = names.split_last().expect("there are forms");
         format!("write `--output markdown=comment.md`; the forms are {} and {last}", first.join(", "))
     }
+}
+
+/// True when a report goes to standard output, in place of what is printed there otherwise.
+pub(crate) fn takes_stdout<T>(outputs: &[(T, OutputFile)]) -> bool {
+    outputs.iter().any(|(_, output)| output.name() == "-")
 }
 
 /// What a path leads to, whether it is there yet or not.

@@ -1,10 +1,11 @@
 //! Scripts run in a child process.
 //!
-//! A script can ask for more memory than there is with a single operation, and then the process ends there and then:
-//! no error can be returned. So whoever asks for a script gets a parent that waits and a child that does the work, and
-//! when the child is ended the parent says what happened. The child has the same arguments, input and output.
+//! A script can ask for more memory than there is with a single operation, and then the process ends at once: no error can
+//! be returned. So a command that runs scripts gets a parent that waits and a child that does the work, and when the child
+//! ends early, the parent says what happened. The child has the same arguments, input and output.
 
-use crate::exit::{self, Failure, INPUT};
+use crate::exit::{self, INPUT};
+use crate::failure::Failure;
 use calipers::Registry;
 use calipers::script::{ScriptWatchdog, is_about_memory};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
@@ -68,8 +69,8 @@ fn is_harmless(expression: &str, metrics: &[&str]) -> bool {
     true
 }
 
-/// Does the work in a child, and says what happened to it. Who draws on the terminal needs it for itself: then the last
-/// words of the child are seen, too.
+/// Does the work in a child, and says what happened to it. A child that draws needs the terminal to itself: then its last
+/// words are seen, too.
 pub(crate) fn run_in_child(draws: bool) -> ExitCode {
     let started = std::env::current_exe().and_then(|program| {
         let arguments = std::env::args_os().skip(1);
@@ -87,7 +88,7 @@ pub(crate) fn run_in_child(draws: bool) -> ExitCode {
     });
     match ended {
         Ok(status) => exit_code(status),
-        Err(error) => exit::code(Err(Failure::Input(format!("the script's process cannot be started: {error}")))),
+        Err(error) => exit::code(Err(Failure::new(format!("the script's process cannot be started: {error}")))),
     }
 }
 
@@ -107,7 +108,7 @@ fn forward_messages(child: &mut Child) -> io::Result<()> {
             || text.starts_with("fatal runtime error: stack overflow")
             || text.starts_with("note: run with `RUST_BACKTRACE");
         if !is_last_word {
-            // Nobody may be listening, which is no reason to stop.
+            // The reader may be gone, which is no reason to stop.
             let _ = io::stderr().write_all(&line);
         }
         line.clear();
@@ -118,16 +119,16 @@ fn forward_messages(child: &mut Child) -> io::Result<()> {
 fn exit_code(status: ExitStatus) -> ExitCode {
     match status.code().map(u8::try_from) {
         Some(Ok(code)) => ExitCode::from(code),
-        _ if was_killed(status) => exit::code(Err(Failure::Input(
-            "the process that does the work was killed\n  hint: somebody did that, or the system had no memory left; a run \
-             goes on with `calipers eval --resume LOG`"
-                .into(),
-        ))),
-        _ => exit::code(Err(Failure::Input(
-            "the script ran out of memory\n  hint: look for a list, a text or a number that grows or nests \
-             without end; scripts may use about 1 GiB"
-                .into(),
-        ))),
+        _ if was_killed(status) => {
+            let hint = "it was ended from outside, or the system had no memory left; a run goes on with \
+                        `calipers eval --resume LOG`";
+            exit::code(Err(Failure::new("the process that does the work was killed").hint(hint)))
+        }
+        _ => {
+            let hint =
+                "look for a list, a text or a number that grows or nests without end; scripts may use about 1 GiB";
+            exit::code(Err(Failure::new("the script ran out of memory").hint(hint)))
+        }
     }
 }
 
@@ -144,12 +145,12 @@ fn was_killed(_: ExitStatus) -> bool {
     false
 }
 
-/// Ends the process when a script does not stop by itself, or when nobody waits for the answer any more.
+/// Ends the process when a script does not stop by itself, or when the parent that waits for the answer is gone.
 pub(crate) fn watch(watch: ScriptWatchdog, seconds: u64) {
     watch_and(watch, seconds, || {});
 }
 
-/// The same, with something to do first when nobody waits any more.
+/// The same, with something to do first when the parent is gone.
 pub(crate) fn watch_and(watch: ScriptWatchdog, seconds: u64, when_alone: impl Fn() + Send + 'static) {
     if !is_child() {
         return;
@@ -184,7 +185,7 @@ fn parent() -> u32 {
     0
 }
 
-/// A failed allocation is reported as an error; the panic on the way there is nobody's business.
+/// A failed allocation is reported as an error; the panic on the way there would only be noise.
 fn silence_memory_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -197,20 +198,20 @@ fn silence_memory_panics() {
 }
 
 /// A limit on the memory of this process, which ends when it is dropped.
-pub(crate) struct Limited {
+pub(crate) struct MemoryLimit {
     #[cfg(unix)]
     before: (u64, u64),
 }
 
 /// Limits what the child may use from here on. None where the system cannot say what is used already.
 #[cfg(unix)]
-pub(crate) fn limit_memory() -> Option<Limited> {
+pub(crate) fn limit_memory() -> Option<MemoryLimit> {
     limit_memory_by(BUDGET)
 }
 
 /// The same with another budget.
 #[cfg(unix)]
-pub(crate) fn limit_memory_by(budget: u64) -> Option<Limited> {
+pub(crate) fn limit_memory_by(budget: u64) -> Option<MemoryLimit> {
     use rlimit::Resource;
     if !is_child() {
         return None;
@@ -219,23 +220,23 @@ pub(crate) fn limit_memory_by(budget: u64) -> Option<Limited> {
     let used = address_space()?;
     let limit = used.saturating_add(budget.max(used)).min(before.1);
     Resource::AS.set(limit, before.1).ok()?;
-    Some(Limited { before })
+    Some(MemoryLimit { before })
 }
 
 /// The same where there is no such limit.
 #[cfg(not(unix))]
-pub(crate) fn limit_memory() -> Option<Limited> {
+pub(crate) fn limit_memory() -> Option<MemoryLimit> {
     None
 }
 
 /// The same where there is no such limit.
 #[cfg(not(unix))]
-pub(crate) fn limit_memory_by(_: u64) -> Option<Limited> {
+pub(crate) fn limit_memory_by(_: u64) -> Option<MemoryLimit> {
     None
 }
 
 #[cfg(unix)]
-impl Drop for Limited {
+impl Drop for MemoryLimit {
     fn drop(&mut self) {
         let _ = rlimit::Resource::AS.set(self.before.0, self.before.1);
     }

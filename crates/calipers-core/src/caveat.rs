@@ -111,6 +111,60 @@ pub enum Caveat {
         /// How many.
         attempts: u64,
     },
+    // Of comparisons and plans.
+    /// Samples that only one of two runs has are in no change.
+    Unmatched {
+        /// The run that is judged.
+        candidate: String,
+        /// The number of samples that only it has.
+        candidate_samples: u64,
+        /// The run that it is compared with.
+        baseline: String,
+        /// The number of samples that only it has.
+        baseline_samples: u64,
+    },
+    /// Two runs share fewer than half of their samples.
+    FewMatched {
+        /// The number of samples that they share.
+        matched: u64,
+    },
+    /// A log names a reducer that is not known here.
+    UnknownReducer {
+        /// The reducer.
+        reducer: String,
+    },
+    /// A log names several reducers, of which the first is used.
+    SeveralReducers {
+        /// All of them.
+        reducers: Vec<String>,
+    },
+    /// Scorers that not all runs have are not compared.
+    UnsharedScorers {
+        /// Those that are left out.
+        scorers: Vec<String>,
+    },
+    /// Scores that are maps of several numbers are not compared.
+    MapScores {
+        /// Their scorers.
+        scorers: Vec<String>,
+    },
+    /// A plan rests on the first of several metrics.
+    FirstMetric {
+        /// That metric.
+        metric: String,
+        /// The others.
+        others: Vec<String>,
+    },
+    /// How much attempts at one sample vary is not known, so that a plan gains nothing from more of them.
+    UnknownAttempts,
+    /// What two runs share is not known, so that only runs on different samples are planned.
+    UnknownPairing,
+    /// A share of samples that disagree is about single attempts, and the plan has several.
+    DisagreementOfAttempts,
+    /// A gate is planned for samples that pass or fail, and these have scores.
+    GateOfScores,
+    /// The exact size of a gate was multiplied by the design effect of clusters, an approximation.
+    GateOfClusters,
     // Caveats of gates follow here, then those of comparisons and plans. Each has an id below and its words in
     // `calipers-render/src/words.rs`.
 }
@@ -136,6 +190,18 @@ impl Caveat {
             Self::NotLookedAt { .. } => "not-looked-at",
             Self::NoScores => "no-scores",
             Self::Errored { .. } => "errored",
+            Self::Unmatched { .. } => "unmatched",
+            Self::FewMatched { .. } => "few-matched",
+            Self::UnknownReducer { .. } => "unknown-reducer",
+            Self::SeveralReducers { .. } => "several-reducers",
+            Self::UnsharedScorers { .. } => "unshared-scorer",
+            Self::MapScores { .. } => "map-scores",
+            Self::FirstMetric { .. } => "first-metric",
+            Self::UnknownAttempts => "unknown-attempts",
+            Self::UnknownPairing => "unknown-pairing",
+            Self::DisagreementOfAttempts => "disagreement-of-attempts",
+            Self::GateOfScores => "gate-of-scores",
+            Self::GateOfClusters => "gate-of-clusters",
         }
     }
 }

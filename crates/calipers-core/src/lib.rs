@@ -8,7 +8,7 @@
 //! neither is ever 0.
 
 mod caveat;
-mod data;
+pub mod data;
 mod error;
 mod excerpt;
 mod incomparable;
@@ -17,7 +17,7 @@ pub mod metric;
 pub mod plan;
 pub mod reduce;
 mod span;
-mod task;
+pub mod task;
 mod verdict;
 mod words;
 

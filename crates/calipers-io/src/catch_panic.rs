@@ -1,4 +1,4 @@
-//! Damaged data that makes a library panic is an error like any other.
+//! Turns a panic of a library, caused by damaged data, into an ordinary error.
 
 use crate::{ReadError, Source};
 use std::cell::Cell;
@@ -11,8 +11,8 @@ thread_local! {
 /// True while this thread reads with a library that may panic on damaged data, and the panic will be caught and
 /// become an error.
 ///
-/// A panic is reported by the program's hook before it is caught. A program that installs a hook asks here whether
-/// there is anything to report:
+/// The panic hook runs before the panic is caught, so a program that installs a hook should ask here whether to report
+/// it:
 ///
 /// ```
 /// let report = std::panic::take_hook();
@@ -27,7 +27,7 @@ pub fn panic_is_caught() -> bool {
     GUARDED.get()
 }
 
-/// Reads, and makes an error of a panic. `what` names the data, as in `the Parquet data`.
+/// Reads, and turns a panic into an error. `what` names the data, as in `the Parquet data`.
 pub(crate) fn read_catching_panic<T>(
     source: &Source,
     what: &str,
@@ -38,7 +38,7 @@ pub(crate) fn read_catching_panic<T>(
     })
 }
 
-/// Does something with a library that may panic, and gives the text of its panic.
+/// Calls a library that may panic, and returns the text of the panic.
 pub(crate) fn catch_panic<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     let before = GUARDED.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(read));

@@ -14,6 +14,21 @@ pub struct ReadError {
     place: Option<FilePlace>,
     excerpt: Option<Box<Excerpt>>,
     hint: Option<String>,
+    remedy: Option<Remedy>,
+}
+
+/// Something that a caller can do about a file that cannot be read or written.
+///
+/// A hint says what to do; this says which option does it, so that an interface can add what the option is called there,
+/// such as the flag of a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Name the format of the file.
+    Format,
+    /// Name the form to write.
+    OutputForm,
+    /// Allow an existing file to be replaced.
+    Overwrite,
 }
 
 /// Where in a file.
@@ -43,7 +58,7 @@ impl fmt::Display for FilePlace {
 impl ReadError {
     /// An error in this file.
     pub fn new(source: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { what: what.into(), source: source.into(), place: None, excerpt: None, hint: None }
+        Self { what: what.into(), source: source.into(), place: None, excerpt: None, hint: None, remedy: None }
     }
 
     /// At this place.
@@ -59,7 +74,7 @@ impl ReadError {
         self.at(FilePlace::Line(line))
     }
 
-    /// With the line that it is about, and a part of it underlined that is given in bytes.
+    /// Adds the line in question, with a range of its bytes underlined.
     #[must_use]
     pub(crate) fn with_excerpt(mut self, line: &[u8], part: Range<usize>) -> Self {
         let characters = |bytes: usize| String::from_utf8_lossy(&line[..bytes.min(line.len())]).chars().count();
@@ -69,7 +84,7 @@ impl ReadError {
         self
     }
 
-    /// The same error in a part that begins this many lines further down.
+    /// Shifts the error by this many lines, for a part that begins further down the file.
     #[must_use]
     pub(crate) fn move_down(mut self, lines: u64) -> Self {
         if let Some(FilePlace::Line(line)) = &mut self.place {
@@ -91,6 +106,19 @@ impl ReadError {
         self
     }
 
+    /// With the option that helps.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy.get_or_insert(remedy);
+        self
+    }
+
+    /// The option that helps, if one does.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.remedy
+    }
+
     /// What is wrong.
     #[must_use]
     pub fn what(&self) -> &str {
@@ -101,6 +129,18 @@ impl ReadError {
     #[must_use]
     pub fn source_name(&self) -> &str {
         &self.source
+    }
+
+    /// The line that it is about, with a part underlined.
+    #[must_use]
+    pub fn excerpt(&self) -> Option<&Excerpt> {
+        self.excerpt.as_deref()
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     /// The place in the file, if it is known.
@@ -128,14 +168,13 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// What the system says of a file, in the words of our messages.
+/// The system's error about a file, worded like our other messages.
 pub(crate) fn explain_io_error(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
-/// Text from a file with its control characters made visible, and the marks that change the direction of writing: what a
-/// model wrote must not steer a terminal.
+/// Makes control characters and text-direction marks visible: what a model wrote must not steer a terminal.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let steers = |c: char| {

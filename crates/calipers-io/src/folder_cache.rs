@@ -1,4 +1,4 @@
-//! Bytes by key in a folder: what a model answered once need not be paid for twice.
+//! A cache of bytes by key in a folder, so that no answer of a model is paid for twice.
 
 use crate::WriteError;
 use sha2::{Digest, Sha256};
@@ -7,13 +7,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What an entry begins with; another number would be another layout.
+/// The first bytes of an entry. The number is the version of the layout.
 const MAGIC: &[u8; 8] = b"caliper1";
 const SUM: usize = 32;
 
 /// Bytes by key in a folder. Several threads and processes may share it.
 ///
-/// An entry is written beside its place and put there whole. One that is damaged counts as not there.
+/// An entry is written to a temporary file and renamed, so it is always whole. A damaged entry counts as absent.
 ///
 /// ```
 /// let folder = std::env::temp_dir().join(format!("calipers-cache-doc-{}", std::process::id()));
@@ -30,10 +30,10 @@ pub struct FolderCache {
 }
 
 impl FolderCache {
-    /// The cache in a folder, which is made if it is not there.
+    /// Opens the cache in a folder, which is created if needed.
     pub fn open(folder: &Path) -> Result<Self, WriteError> {
         fs::create_dir_all(folder).map_err(|error| {
-            let what = format!("the folder of the cache cannot be made: {error}");
+            let what = format!("the folder of the cache cannot be created: {error}");
             WriteError::new(folder.display().to_string(), what).hint("name another folder, or do without a cache")
         })?;
         Ok(Self { folder: folder.to_owned() })
@@ -47,7 +47,7 @@ impl FolderCache {
         (Sha256::digest(bytes)[..] == *sum).then(|| bytes.to_vec())
     }
 
-    /// Puts bytes under a key, in the place of those that are there.
+    /// Stores bytes under a key, replacing any that are there.
     pub fn put(&self, key: &[u8], bytes: &[u8]) -> Result<(), WriteError> {
         let place = self.place(key);
         self.write(&place, bytes).map_err(|error| {
@@ -74,7 +74,7 @@ impl FolderCache {
         })
     }
 
-    /// Where the entry of a key is: folders of 256 keep listings short.
+    /// The path of an entry. 256 subfolders keep listings short.
     fn place(&self, key: &[u8]) -> PathBuf {
         let name: String = Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect();
         self.folder.join(&name[..2]).join(&name[2..])

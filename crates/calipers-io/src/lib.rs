@@ -1,12 +1,12 @@
-//! The world at rest: the results of every evaluation harness, in and out; the samples of an evaluation to be made, and
-//! the log of one in motion.
+//! Files: reads and writes the results of every evaluation harness, reads datasets, and writes the log of a running
+//! evaluation.
 //!
 //! A [`Source`] is a file, a folder's files or standard input. A [`Format`] recognises content by its [`Shape`], not by
 //! the name of the file, and reads it into a [`RecordedRun`]. Formats are values in a list, one file each.
 //!
-//! Readers keep four states apart: scored (whatever the score), failed as the harness saw it, errored (the attempt did
-//! not run), and unscored (it ran and could not be judged). Nothing is dropped in silence: what could not be read is an
-//! error, or a note with the run.
+//! Readers distinguish four states: scored (whatever the score), failed according to the harness, errored (the attempt
+//! did not run), and unscored (it ran and could not be judged). Nothing is dropped silently: whatever could not be read
+//! is an error, or a note with the run.
 
 mod catch_panic;
 mod dataset;
@@ -21,11 +21,11 @@ mod write;
 
 pub use catch_panic::panic_is_caught;
 pub use dataset::load_dataset;
-pub use error::{FilePlace, ReadError, printable};
+pub use error::{FilePlace, ReadError, Remedy, printable};
 pub use folder_cache::FolderCache;
 pub use formats::{
     AttemptTexts, Format, InspectLog, Projection, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun,
-    RecordedScorer, ShardSink, choose, formats, read, read_shards, read_texts, sample_place,
+    RecordedScorer, ShardSink, choose, formats, read, read_as, read_shards, read_texts, sample_place,
 };
 pub use log::{
     EarlyStop, EarlyStopping, Ending, EvalLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep,

@@ -13,6 +13,7 @@
 //! terminal, and what has a meaning in Markdown, XML, HTML or a workflow's log is escaped there.
 
 mod compare;
+mod document;
 mod forest;
 mod gate;
 mod numbers;
@@ -33,10 +34,10 @@ pub use numbers::number;
 pub use page::page_html;
 pub use plan::{PLAN_SCHEMA, plan_json, plan_text};
 pub use policy::{
-    FINDINGS_SCHEMA, Findings, RAISE_SCHEMA, Raised, baseline_text, finding_fix, finding_message, findings_json,
+    Findings, RAISE_SCHEMA, Raised, baseline_text, finding_fix, finding_message, findings_json, findings_schema,
     findings_text, raise_json, raise_text,
 };
-pub use results::{RESULTS_SCHEMA, SCHEMA, results_json, results_text};
+pub use results::{SCHEMA, results_json, results_schema, results_text};
 pub use screen::{Screen, Style};
 pub use words::{
     caveat_next_step, caveat_sentence, pluralize, reason_sentence, statistic_reason_sentence, undefined_sentence,

@@ -78,6 +78,37 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::NoScores => "no attempt has a score".into(),
         Caveat::Errored { attempts: 1 } => "one attempt ended in an error".into(),
         Caveat::Errored { attempts } => format!("{attempts} attempts ended in an error"),
+        Caveat::Unmatched { candidate, candidate_samples, baseline, baseline_samples } => format!(
+            "samples that only one run has are in no change: {candidate_samples} of `{candidate}`, \
+             {baseline_samples} of `{baseline}`"
+        ),
+        Caveat::FewMatched { matched } => format!("the runs share fewer than half of their samples: {matched}"),
+        Caveat::UnknownReducer { reducer } => {
+            format!("the log's reducer `{reducer}` is not known here; its results are left out")
+        }
+        Caveat::SeveralReducers { reducers } => {
+            format!("the log reduces attempts by {}; the first is used", reducers.join(", "))
+        }
+        Caveat::UnsharedScorers { scorers } => {
+            format!("only scorers that all runs have are compared, without {}", scorers.join(", "))
+        }
+        Caveat::MapScores { scorers } => {
+            format!("scores that are maps of several numbers are not compared: {}", scorers.join(", "))
+        }
+        Caveat::FirstMetric { metric, .. } => {
+            format!("planned by `{metric}`, the first metric that the records support")
+        }
+        Caveat::UnknownAttempts => {
+            "how much attempts at one sample vary is not known, so the plan gains nothing from more of them".into()
+        }
+        Caveat::UnknownPairing => {
+            "what the two runs share is not known, so only runs on different samples are planned".into()
+        }
+        Caveat::DisagreementOfAttempts => "a share of samples that disagree is about single attempts".into(),
+        Caveat::GateOfScores => "gates are planned for samples that pass or fail".into(),
+        Caveat::GateOfClusters => {
+            "the exact size of the gate was multiplied by the design effect, which is an approximation".into()
+        }
     }
 }
 
@@ -107,6 +138,20 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::NoScores => "check that the run is the right one, and that it was scored",
         Caveat::Errored { attempts: 1 } => "rerun it; an attempt that did not run is neither right nor wrong",
         Caveat::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong",
+        Caveat::Unmatched { .. } => "run both on the same samples, or judge by the bounds",
+        Caveat::FewMatched { .. } => "check that both are runs of the same suite",
+        Caveat::UnknownReducer { .. } | Caveat::SeveralReducers { .. } => "choose a reducer",
+        Caveat::UnsharedScorers { .. } => "score both runs with the same scorers",
+        Caveat::MapScores { .. } => "record the number that matters as a separate scorer",
+        Caveat::FirstMetric { others, .. } => {
+            let others: Vec<String> = others.iter().map(|metric| format!("`{metric}`")).collect();
+            return Some(format!("or choose another metric: {}", others.join(", ")));
+        }
+        Caveat::UnknownAttempts => "plan from a run with repeats",
+        Caveat::UnknownPairing => "give their correlation, or plan from two runs",
+        Caveat::DisagreementOfAttempts => "plan with one attempt, or by the correlation",
+        Caveat::GateOfScores => "plan with the rate at which samples pass",
+        Caveat::GateOfClusters => "plan for a few more samples",
     };
     Some(step.to_owned())
 }

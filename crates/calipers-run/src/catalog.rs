@@ -1,11 +1,11 @@
-//! Solvers and scorers by name, as task files and command lines call them.
+//! The catalogue of solvers and scorers, by the names that task files and command lines use.
 
 use crate::{AttemptFault, AttemptScope, AttemptState, Scorer, ScorerResult, Solver, scorers, solvers};
 use async_trait::async_trait;
 use calipers_core::{Error, ErrorKind, MetricSpec, Value, nearest};
 use std::sync::Arc;
 
-/// What can be made by a name: the solvers or the scorers that come with this crate.
+/// What can be created by name: the solvers or the scorers that come with this crate.
 ///
 /// ```
 /// use calipers_core::Value;
@@ -30,7 +30,7 @@ pub type Solvers = Catalog<dyn Solver>;
 /// The scorers by name.
 pub type Scorers = Catalog<dyn Scorer>;
 
-/// One solver or scorer: what a catalogue knows of it.
+/// The catalogue entry of one solver or scorer.
 pub(crate) struct CatalogEntry<T: ?Sized + 'static> {
     pub(crate) name: &'static str,
     /// One line on what it does.
@@ -39,7 +39,7 @@ pub(crate) struct CatalogEntry<T: ?Sized + 'static> {
     pub(crate) params: &'static [&'static str],
     /// How many of them may be given by position.
     pub(crate) places: usize,
-    /// True where any other parameter is welcome, to fill in templates.
+    /// True if it accepts further parameters, to fill in templates.
     pub(crate) open: bool,
     pub(crate) make: fn(&CatalogParams<'_>) -> Result<Arc<T>, Error>,
 }
@@ -56,19 +56,19 @@ impl<T: ?Sized> Catalog<T> {
         self.find(name).map(|entry| entry.about)
     }
 
-    /// The parameters, those that may be given by position first; none for a name that nothing has.
+    /// The parameters, those that may be given by position first; empty for an unknown name.
     #[must_use]
     pub fn params(&self, name: &str) -> &'static [&'static str] {
         self.find(name).map_or(&[], |entry| entry.params)
     }
 
-    /// The parameters that may be given by position, in order; none for a name that nothing has.
+    /// The parameters that may be given by position, in order; empty for an unknown name.
     #[must_use]
     pub fn places(&self, name: &str) -> &'static [&'static str] {
         self.find(name).map_or(&[], |entry| &entry.params[..entry.places])
     }
 
-    /// True where parameters beside the known ones are welcome, to fill in templates.
+    /// True if it accepts further parameters, to fill in templates.
     #[must_use]
     pub fn is_open(&self, name: &str) -> bool {
         self.find(name).is_some_and(|entry| entry.open)
@@ -133,7 +133,7 @@ impl Scorers {
     }
 }
 
-/// What was made, with the parameters that it was given.
+/// A solver or scorer with the parameters it was created with.
 struct CatalogItem<T: ?Sized> {
     inner: Arc<T>,
     params: Value,
@@ -177,7 +177,8 @@ impl Scorer for CatalogItem<dyn Scorer> {
     }
 }
 
-/// The parameters as logs keep them: of an environment only the names, because its values are often keys.
+/// The parameters as logs record them. Of environment variables only the names are kept, because the values are often
+/// keys.
 fn redact_environment(params: &Value) -> Value {
     let Value::Map(entries) = params else { return Value::Map(Vec::new()) };
     let kept = entries.iter().filter(|(_, value)| !matches!(value, Value::Null));
@@ -204,7 +205,7 @@ fn unknown_param(owner: &str, name: &str, known: &[&str]) -> Error {
     argument(format!("`{owner}` has no parameter `{name}`"), hint)
 }
 
-/// The parameters that something is made from, asked for by name and kind. What is null counts as not given.
+/// Parameters, read by name and type. Null counts as not given.
 pub(crate) struct CatalogParams<'a> {
     owner: &'static str,
     given: &'a [(Arc<str>, Value)],

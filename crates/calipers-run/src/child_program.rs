@@ -1,4 +1,4 @@
-//! Programs of others: JSON in on standard input, whatever they say out on standard output.
+//! Runs external programs: JSON on standard input, their answer on standard output.
 
 use crate::AttemptFault;
 use crate::catalog::{CatalogParams, argument, texts};
@@ -16,11 +16,11 @@ use tokio::time::timeout;
 
 /// The most that a program may write.
 const STDOUT_BYTES_MAX: usize = 64 << 20;
-/// The end of what it says on standard error, kept for errors.
+/// How much of the end of standard error is kept for error messages.
 const STDERR_BYTES_KEPT: usize = 16 << 10;
 /// The last lines of it that an error shows.
 const STDERR_LINES_SHOWN: usize = 10;
-/// How long we go on reading after a program has ended, should something it started hold its output open.
+/// How long to keep reading after a program has exited, in case a child process still holds its output open.
 const AFTER_THE_END: Duration = Duration::from_secs(1);
 
 /// The parameters of everything that runs a program.
@@ -82,8 +82,8 @@ impl Program {
         &self.shown
     }
 
-    /// Runs it to its end. Whatever happens, nothing that it started stays behind: it has a process group of its own, which is
-    /// killed when it ends, when its time is over, and when whoever waits here is gone.
+    /// Runs it to its end. Nothing that it started stays behind: its process group is killed when it exits, when its
+    /// time is up, and when this future is dropped.
     pub(crate) async fn run(&self, stdin: &[u8]) -> Result<ProgramOutput, AttemptFault> {
         let started = Instant::now();
         let ran = self.run_unlimited(stdin);
@@ -157,7 +157,7 @@ impl ProcessGroup {
             status = self.child.wait() => {
                 let status = status?;
                 self.kill();
-                // A child that has left the group may still hold the pipe: what was read by then is what there is.
+                // A child that has left the group may still hold the pipe; what was read until now must do.
                 if let Ok(said) = timeout(AFTER_THE_END, talk).await {
                     said?;
                 }
@@ -170,7 +170,7 @@ impl ProcessGroup {
     }
 
     fn kill(&mut self) {
-        // Nobody is left to be killed more often than not.
+        // Usually there is nothing left to kill.
         let _ = self.child.start_kill();
     }
 }
@@ -183,7 +183,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Writes while others read, so that neither side waits for the other. A program need not read what it is told.
+/// Writes while the output is read, so that neither side blocks. A program need not read its input.
 async fn write(to: Option<impl AsyncWrite + Unpin>, bytes: &[u8]) -> io::Result<()> {
     let Some(mut to) = to else { return Ok(()) };
     match to.write_all(bytes).await {
@@ -202,7 +202,7 @@ async fn read(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> io::R
     Ok(())
 }
 
-/// Reads to the end and keeps the end.
+/// Reads to the end, and keeps only the last bytes.
 async fn read_end(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> io::Result<()> {
     let Some(mut from) = from else { return Ok(()) };
     while from.read_buf(into).await? > 0 {
@@ -213,7 +213,7 @@ async fn read_end(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> i
     Ok(())
 }
 
-/// The last lines of what a program said, without what would move a cursor.
+/// The last lines of a program's output, without control characters.
 fn last_lines(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

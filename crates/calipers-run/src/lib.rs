@@ -1,8 +1,8 @@
-//! Evaluations in motion: a [`Task`] puts the samples of a dataset to a model through [`Solver`]s, [`Scorer`]s look at
-//! what came of it, and every finished attempt leaves as a [`Transcript`](calipers_core::Transcript).
+//! Runs evaluations: a [`Task`] puts the samples of a dataset to a model through [`Solver`]s, [`Scorer`]s score the
+//! results, and every finished attempt is sent as a [`Transcript`](calipers_core::Transcript).
 //!
-//! Nothing here reads or writes files: whoever runs a task gives it samples and takes its transcripts. This is the only
-//! crate that waits for something, so the only one that is async.
+//! Nothing here reads or writes files: the caller provides the samples and receives the transcripts. This is the only
+//! crate that waits for anything, and so the only async one.
 
 mod catalog;
 mod child_program;
@@ -18,9 +18,7 @@ mod task;
 mod text;
 
 pub use catalog::{Catalog, Scorers, Solvers};
-pub use message_json::{
-    id_to_json, message_from_json, message_to_json, output_from_json, output_to_json, usage_from_json, value_to_json,
-};
+pub use message_json::{message_from_json, message_to_json, output_from_json, output_to_json, usage_from_json};
 pub use model::{
     AnswerCache, Channel, ChannelOptions, Model, ModelChannels, ModelError, ModelFault, Request, Resolver, providers,
 };
@@ -37,19 +35,19 @@ pub use task::{AttemptLimits, FailOnError, Task, TaskBuilder};
 use calipers_core::LimitReached;
 use std::fmt;
 
-/// Why an attempt cannot go on.
+/// Why an attempt cannot continue.
 #[derive(Clone, Debug)]
 pub enum AttemptFault {
     /// A model did not answer.
     Model(ModelError),
-    /// The attempt used up what it may use. It is scored as it stands.
+    /// The attempt reached a limit. It is scored as it is.
     Limit(LimitReached),
-    /// Anything else, in words: a program that ended badly, a script with a mistake, a sample that does not fit.
+    /// Anything else, as a message: a program that failed, a mistake in a script, an unsuitable sample.
     Other(String),
 }
 
 impl AttemptFault {
-    /// A fault in words.
+    /// A fault with this message.
     #[must_use]
     pub fn new(why: impl fmt::Display) -> Self {
         Self::Other(why.to_string())

@@ -1,32 +1,9 @@
-//! Values, messages and answers as JSON: what programs are given and give back, and what caches keep.
+//! Messages and answers as JSON, for external programs and for caches.
 
 use crate::AttemptState;
-use calipers_core::{Message, ModelOutput, Role, SampleId, StopReason, ToolCall, Usage, Value};
+use calipers_core::{Message, ModelOutput, Role, StopReason, ToolCall, Usage};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
-
-/// A value as JSON. What is missing or not finite is null.
-#[must_use]
-pub fn value_to_json(value: &Value) -> Json {
-    match value {
-        Value::Null | Value::Missing => Json::Null,
-        Value::Bool(flag) => Json::from(*flag),
-        Value::Int(whole) => Json::from(*whole),
-        Value::Float(number) => Json::from(*number),
-        Value::Text(text) => Json::from(&**text),
-        Value::List(items) => items.iter().map(value_to_json).collect(),
-        Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), value_to_json(value))).collect(),
-    }
-}
-
-/// The name of a sample as JSON.
-#[must_use]
-pub fn id_to_json(id: &SampleId) -> Json {
-    match id {
-        SampleId::Int(number) => Json::from(*number),
-        SampleId::Text(name) => Json::from(&**name),
-    }
-}
 
 /// A message as chat formats write it.
 #[must_use]
@@ -42,10 +19,10 @@ pub fn message_to_json(message: &Message) -> Json {
 }
 
 fn tool_call_to_json(call: &ToolCall) -> Json {
-    json!({"id": &*call.id, "function": &*call.function, "arguments": value_to_json(&call.arguments)})
+    json!({"id": &*call.id, "function": &*call.function, "arguments": Json::from(&call.arguments)})
 }
 
-/// A message from what chat formats write; in words what is wrong with one that cannot be read.
+/// Reads a message in a chat format. The error says what is wrong with it.
 pub fn message_from_json(json: &Json) -> Result<Message, String> {
     let role = text_at(json, "role")?.ok_or("a message has no `role`")?;
     let role = Role::parse(role)
@@ -114,7 +91,7 @@ pub fn output_to_json(output: &ModelOutput) -> Json {
     json
 }
 
-/// An answer from JSON; in words what is wrong with one that cannot be read.
+/// Reads an answer from JSON. The error says what is wrong with it.
 pub fn output_from_json(json: &Json) -> Result<ModelOutput, String> {
     Ok(ModelOutput {
         model: text_at(json, "model")?.unwrap_or_default().into(),
@@ -157,7 +134,7 @@ pub fn usage_from_json(json: &Json) -> Result<Usage, String> {
     })
 }
 
-/// What a program is told of an attempt: never the right answers, nor what a scenario expects.
+/// The attempt as JSON for a program that answers: without the right answers and the expectations of a scenario.
 pub(crate) fn attempt_to_json(state: &AttemptState) -> Json {
     const ANSWERS: [&str; 3] = ["expected_behaviors", "must_not", "evaluation_criteria"];
     let mut json = attempt(state);
@@ -167,7 +144,7 @@ pub(crate) fn attempt_to_json(state: &AttemptState) -> Json {
     json
 }
 
-/// What a program that scores is told of an attempt: all of it.
+/// The attempt as JSON for a program that scores: all of it.
 pub(crate) fn scored_attempt_to_json(state: &AttemptState) -> Json {
     let mut json = attempt(state);
     json["output"] = Json::from(state.completion());
@@ -176,9 +153,9 @@ pub(crate) fn scored_attempt_to_json(state: &AttemptState) -> Json {
 }
 
 fn attempt(state: &AttemptState) -> Json {
-    let metadata = state.metadata.iter().map(|(key, value)| (key.to_string(), value_to_json(value)));
+    let metadata = state.metadata.iter().map(|(key, value)| (key.to_string(), Json::from(value)));
     json!({
-        "id": id_to_json(&state.id),
+        "id": Json::from(&state.id),
         "epoch": state.epoch,
         "input": state.sample.input.text(),
         "messages": state.messages.iter().map(message_to_json).collect::<Vec<_>>(),
@@ -235,6 +212,7 @@ pub(crate) fn kind(json: &Json) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use calipers_core::Value;
 
     #[test]
     fn an_answer_comes_back_as_it_went() {

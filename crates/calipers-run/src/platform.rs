@@ -1,4 +1,4 @@
-//! What differs between systems when a program is run: the shell, and how everything it started is ended with it.
+//! Platform differences in running a program: the shell, and how to end everything that the program started.
 //!
 //! Both halves have the same functions. `cargo xtask platforms` compiles the half that this machine does not run.
 
@@ -9,7 +9,7 @@ mod system {
     use process_wrap::tokio::{CommandWrap, ProcessGroup};
     use tokio::process::Command;
 
-    /// A line as a command.
+    /// A command that runs a line in the shell.
     pub(crate) fn shell(line: &str) -> Command {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(line);
@@ -27,7 +27,7 @@ mod system {
     use process_wrap::tokio::{CommandWrap, JobObject};
     use tokio::process::Command;
 
-    /// A line as a command.
+    /// A command that runs a line in the shell.
     pub(crate) fn shell(line: &str) -> Command {
         let mut command = Command::new("cmd");
         // The shell reads its line as it is: quotes that are escaped for other programs would reach it as text. Of the quotes

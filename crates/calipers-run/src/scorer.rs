@@ -1,16 +1,16 @@
-//! What is thought of an answer.
+//! Scorers: they judge the result of an attempt.
 
 use crate::{AttemptFault, AttemptScope, AttemptState};
 use async_trait::async_trait;
 use calipers_core::{MetricSpec, Outcome, Score, Value, accuracy, stderr};
 use std::sync::Arc;
 
-/// What a scorer says.
+/// The result of a scorer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScorerResult {
     /// The score, or why there is none.
     pub outcome: Outcome,
-    /// What else it measured, by the names of native records, such as `observed_behaviors`.
+    /// Further measurements under the names of native records, such as `observed_behaviors`.
     pub fields: Vec<(Arc<str>, Value)>,
 }
 
@@ -26,7 +26,7 @@ impl From<Score> for ScorerResult {
     }
 }
 
-/// Looks at what came of an attempt.
+/// Scores the result of an attempt.
 #[async_trait]
 pub trait Scorer: Send + Sync {
     /// The name in task files and logs.
@@ -37,12 +37,13 @@ pub trait Scorer: Send + Sync {
         Value::Map(Vec::new())
     }
 
-    /// The metrics of its scores where a task names none.
+    /// The metrics of its scores if the task names none.
     fn metrics(&self) -> Vec<MetricSpec> {
         vec![accuracy().into(), stderr().into()]
     }
 
-    /// Scores the attempt against [`AttemptState::target`]. What cannot be told is unscored; a fault is an error of the attempt.
+    /// Scores the attempt against [`AttemptState::target`]. If it cannot decide, the outcome is unscored; a fault is an
+    /// error of the attempt.
     async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault>;
 }
 

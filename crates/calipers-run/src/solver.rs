@@ -1,4 +1,4 @@
-//! What is done with a sample before it is scored.
+//! Solvers: the steps before an attempt is scored.
 
 use crate::{AttemptFault, AttemptScope, AttemptState};
 use async_trait::async_trait;
@@ -16,12 +16,12 @@ pub trait Solver: Send + Sync {
         Value::Map(Vec::new())
     }
 
-    /// True where it asks the model of the task.
+    /// True if it calls the model of the task.
     fn asks_model(&self) -> bool {
         true
     }
 
-    /// Takes the attempt a step further. A solver that is done for good sets [`AttemptState::completed`].
+    /// Performs one step of the attempt. A solver that ends it sets [`AttemptState::completed`].
     async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault>;
 }
 

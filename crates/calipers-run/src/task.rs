@@ -1,11 +1,11 @@
-//! What is to be run.
+//! Tasks: what a run evaluates.
 
 use crate::{Model, Scorer, Solver};
 use calipers_core::{Dataset, Epochs, GenerateConfig, Metadata, MetricSpec, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What one attempt may use.
+/// The limits of one attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttemptLimits {
     /// From its beginning to its end.
@@ -18,13 +18,13 @@ pub struct AttemptLimits {
     pub messages: Option<usize>,
 }
 
-/// How many attempts break before the run is given up, counted as Inspect does.
+/// How many attempts may fail before the run ends, counted as in Inspect.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum FailOnError {
-    /// One: the first that breaks ends the run.
+    /// The first failure ends the run.
     #[default]
     First,
-    /// No number ends it.
+    /// No number of failures ends the run.
     Never,
     /// This many.
     Count(u64),
@@ -47,33 +47,33 @@ pub struct Task {
     pub name: String,
     /// The samples, or where they are.
     pub dataset: Dataset,
-    /// What is done with each, in order.
+    /// The solvers, in order.
     pub solver: Vec<Arc<dyn Solver>>,
-    /// Who looks at the answers.
+    /// The scorers.
     pub scorers: Vec<Arc<dyn Scorer>>,
-    /// Metrics in place of those that scorers bring.
+    /// Metrics instead of those of the scorers.
     pub metrics: Option<Vec<MetricSpec>>,
     /// How often each sample is tried, and how its attempts become one score.
     pub epochs: Option<Epochs>,
-    /// The model, unless another is asked for.
+    /// The default model.
     pub model: Option<String>,
-    /// Models by the part they play, such as `grader`.
+    /// Models by role, such as `grader`.
     pub model_roles: Vec<(String, String)>,
-    /// Models that the task brings itself. A name above that one of these has means that one.
+    /// Models that the task defines. They take precedence over models of the same name.
     pub models: Vec<Arc<dyn Model>>,
-    /// How models answer.
+    /// The generation options.
     pub config: GenerateConfig,
-    /// What one attempt may use.
+    /// The limits of one attempt.
     pub limits: AttemptLimits,
-    /// How many attempts may break.
+    /// How many attempts may fail.
     pub fail_on_error: FailOnError,
-    /// How often an attempt that broke is tried again.
+    /// How often a failed attempt is retried.
     pub retry_on_error: u32,
     /// Which version of the task it is.
     pub version: Value,
-    /// Words to find it by.
+    /// Tags.
     pub tags: Vec<String>,
-    /// Whatever else is known of it.
+    /// Other metadata.
     pub metadata: Metadata,
 }
 
@@ -103,7 +103,7 @@ impl Task {
 }
 
 impl Task {
-    /// True where some step asks the model of the task.
+    /// True if some solver calls the model of the task.
     #[must_use]
     pub fn asks_model(&self) -> bool {
         self.solver.is_empty() || self.solver.iter().any(Solver::asks_model)
@@ -130,61 +130,61 @@ impl std::fmt::Debug for Task {
     }
 }
 
-/// Puts a task together.
+/// Builds a task.
 #[derive(Debug)]
 pub struct TaskBuilder(Task);
 
 impl TaskBuilder {
-    /// With samples that are here.
+    /// Sets the samples.
     #[must_use]
     pub fn samples(mut self, samples: impl IntoIterator<Item = calipers_core::TaskSample>) -> Self {
         self.0.dataset = samples.into_iter().collect::<Vec<_>>().into();
         self
     }
 
-    /// With a dataset.
+    /// Sets the dataset.
     #[must_use]
     pub fn dataset(mut self, dataset: impl Into<Dataset>) -> Self {
         self.0.dataset = dataset.into();
         self
     }
 
-    /// With a step after those that it has. Without any, the model is asked and that is all.
+    /// Appends a solver. Without any, the task only calls the model.
     #[must_use]
     pub fn solver(mut self, solver: impl Solver + 'static) -> Self {
         self.0.solver.push(Arc::new(solver));
         self
     }
 
-    /// With a scorer beside those that it has.
+    /// Adds a scorer.
     #[must_use]
     pub fn scorer(mut self, scorer: impl Scorer + 'static) -> Self {
         self.0.scorers.push(Arc::new(scorer));
         self
     }
 
-    /// With metrics in place of those that scorers bring.
+    /// Sets metrics that replace those of the scorers.
     #[must_use]
     pub fn metrics<M: Into<MetricSpec>>(mut self, metrics: impl IntoIterator<Item = M>) -> Self {
         self.0.metrics = Some(metrics.into_iter().map(Into::into).collect());
         self
     }
 
-    /// With several attempts for each sample.
+    /// Sets the number of attempts per sample.
     #[must_use]
     pub fn epochs(mut self, epochs: Epochs) -> Self {
         self.0.epochs = Some(epochs);
         self
     }
 
-    /// With a model, by its name.
+    /// Sets the model, by name.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.0.model = Some(model.into());
         self
     }
 
-    /// With a model that it brings itself, which it asks.
+    /// Sets the model to one that the task defines.
     #[must_use]
     pub fn own_model(mut self, model: impl Model + 'static) -> Self {
         self.0.model = Some(model.name().to_owned());
@@ -192,35 +192,35 @@ impl TaskBuilder {
         self
     }
 
-    /// With settings for the model.
+    /// Sets the generation options.
     #[must_use]
     pub fn config(mut self, config: GenerateConfig) -> Self {
         self.0.config = config;
         self
     }
 
-    /// With bounds for each attempt.
+    /// Sets the limits of each attempt.
     #[must_use]
     pub fn limits(mut self, limits: AttemptLimits) -> Self {
         self.0.limits = limits;
         self
     }
 
-    /// With a number of attempts that may break.
+    /// Sets how many attempts may fail.
     #[must_use]
     pub fn fail_on_error(mut self, fail_on_error: FailOnError) -> Self {
         self.0.fail_on_error = fail_on_error;
         self
     }
 
-    /// With further tries for attempts that break.
+    /// Sets how often failed attempts are retried.
     #[must_use]
     pub fn retry_on_error(mut self, retry_on_error: u32) -> Self {
         self.0.retry_on_error = retry_on_error;
         self
     }
 
-    /// With a model, by its name, for a part such as `grader`.
+    /// Sets a model, by name, for a role such as `grader`.
     #[must_use]
     pub fn model_role(mut self, role: impl Into<String>, model: impl Into<String>) -> Self {
         self.0.model_roles.push((role.into(), model.into()));

@@ -1,4 +1,4 @@
-//! What scorers of scripts see of an attempt, with the attributes that Inspect gives it.
+//! An attempt as script scorers see it, with Inspect's attributes.
 
 use crate::score_objects::{id_value, metadata_value, optional, to_starlark};
 use allocative::Allocative;
@@ -15,7 +15,7 @@ use starlark::values::{
 use starlark::{starlark_module, starlark_simple_value};
 use std::fmt;
 
-/// An attempt with what came of it.
+/// An attempt with its result.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct StateObject(#[allocative(skip)] pub(crate) AttemptState);
 
@@ -108,7 +108,7 @@ fn messages_value<'v>(messages: &[Message], heap: Heap<'v>) -> Value<'v> {
     heap.alloc(AllocList(messages.iter().map(|message| MessageObject(message.clone())).collect::<Vec<_>>()))
 }
 
-/// What a model answered; an attempt that broke before has an empty answer.
+/// The model's output; empty if the attempt failed before.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct OutputObject(#[allocative(skip)] Option<ModelOutput>);
 

@@ -1,4 +1,4 @@
-//! Solvers, scorers and models that task files name, and scorers of their own.
+//! Solvers, scorers and models for task files, and scorers that task files define.
 
 use crate::attempt_objects::{StateObject, TargetObject};
 use crate::builtin::{Builtin, bound, own_name, strip_name, takes_nothing};
@@ -23,7 +23,7 @@ use starlark::{starlark_module, starlark_simple_value};
 use std::fmt;
 use std::sync::Arc;
 
-/// What task files may name: metrics, solvers and scorers, and how labels become numbers.
+/// The names available to task files: metrics, solvers and scorers, and the numbers of labels.
 #[derive(Debug)]
 pub struct Vocabulary {
     /// The metrics.
@@ -37,7 +37,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// All that Calipers brings.
+    /// Everything that comes with Calipers.
     #[must_use]
     pub fn builtin() -> Self {
         Self {
@@ -50,14 +50,14 @@ impl Vocabulary {
 }
 
 /// Every solver and scorer under its name. One name may stand for several things: `f1` is a metric and a scorer,
-/// `command` a solver and a scorer. Where it stands says which is meant.
+/// `command` a solver and a scorer. The context decides which is meant.
 pub(crate) fn add_parts(builder: &mut GlobalsBuilder, vocabulary: &Vocabulary) {
     for name in vocabulary.solvers.names().chain(vocabulary.scorers.names()) {
         builder.set(name, PartFunction { name: name.to_owned() });
     }
 }
 
-/// A solver or scorer by its name: called, it gives the one with these parameters.
+/// A solver or scorer as a function: a call returns the one with these parameters.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct PartFunction {
     name: String,
@@ -89,11 +89,11 @@ impl<'v> StarlarkValue<'v> for PartFunction {
     }
 }
 
-/// Made, or not made because of this; `None` where nothing of that kind has the name.
+/// The part or the error of creating it; `None` if no part of that kind has the name.
 type PartResult<T> = Option<Result<T, ArgumentError>>;
 
 impl PartFunction {
-    /// What a call without arguments gives.
+    /// The result of a call without arguments.
     pub(crate) fn make_default<'v>(&self, eval: &mut Evaluator<'v, '_, '_>) -> starlark::Result<PartObject> {
         self.call_with(&[], &SmallMap::new(), eval)
     }
@@ -159,7 +159,7 @@ fn named_models(value: Value<'_>, models: &mut Vec<Arc<dyn Model>>) -> Option<Co
     items.iter().map(name).collect::<Option<Vec<_>>>().map(CoreValue::List)
 }
 
-/// What a call of a solver's or a scorer's name gave.
+/// The result of calling a solver or scorer by name.
 #[derive(Clone, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct PartObject {
     name: String,
@@ -197,7 +197,7 @@ impl PartObject {
         Self { name, metric: None, solver: None, scorer: Some(Ok(scorer)), models: Vec::new() }
     }
 
-    /// What is wrong, where it is good for nothing.
+    /// The error, if it could not be created.
     fn mistake(&self) -> Option<ArgumentError> {
         fn wrong<T>(made: &PartResult<T>) -> Option<&ArgumentError> {
             made.as_ref().and_then(|made| made.as_ref().err())
@@ -230,7 +230,7 @@ fn such_as(kind: &str) -> &'static str {
     }
 }
 
-/// Solvers or scorers, and the models that they bring.
+/// Solvers or scorers, and the models that they use.
 pub(crate) struct PartList<P: ?Sized> {
     pub(crate) parts: Vec<Arc<P>>,
     pub(crate) models: Vec<Arc<dyn Model>>,
@@ -242,11 +242,11 @@ impl<P: ?Sized> PartList<P> {
     }
 }
 
-/// What is looked for: solvers or scorers.
+/// The kind of part: solver or scorer.
 struct PartKind<P: ?Sized> {
     kind: &'static str,
     of: fn(&PartObject) -> &PartResult<Arc<P>>,
-    /// True where a function can be one.
+    /// True if a function can be one.
     takes_functions: bool,
 }
 
@@ -270,7 +270,7 @@ pub(crate) fn scorers<'v>(
     Ok(chosen)
 }
 
-/// Lists in lists, and functions that give functions, are followed this far.
+/// How deep nested lists, and functions that return functions, are followed.
 const DEPTH_MAX: usize = 8;
 
 impl<P: ?Sized> PartKind<P> {
@@ -340,7 +340,7 @@ fn judge(shared: &Arc<SharedContext>, slot: &FunctionSlot, state: &AttemptState)
     judged.map(ScorerResult::from).map_err(AttemptFault::new)
 }
 
-/// What a scorer of a script gives: a score, a plain value, or `None`, which says that it cannot tell.
+/// The result of a script scorer: a score, a plain value, or `None` if it cannot decide.
 fn outcome(answer: Value<'_>) -> Result<Outcome, ArgumentError> {
     if answer.is_none() {
         return Ok(Outcome::unscored("the scorer gave no score"));
@@ -395,7 +395,7 @@ pub(crate) fn part_names(builder: &mut GlobalsBuilder) {
         own_scorer(function, &name, metrics, eval)
     }
 
-    /// A model that says what it is told to say: always the same, in turn, or by the sample.
+    /// A mock model: one answer, several in turn, or answers by sample.
     fn mockllm<'v>(
         #[starlark(default = NoneOr::None)] outputs: NoneOr<Value<'v>>,
         #[starlark(default = "model")] name: &str,

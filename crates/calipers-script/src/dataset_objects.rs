@@ -1,4 +1,4 @@
-//! Samples, and the files that they come from.
+//! Samples and dataset files.
 
 use crate::attempt_objects::{MessageObject, input_value};
 use crate::error::ArgumentError;
@@ -111,7 +111,7 @@ impl fmt::Display for DatasetObject {
 #[starlark_value(type = "Dataset")]
 impl<'v> StarlarkValue<'v> for DatasetObject {}
 
-/// The dataset that a value stands for: one that was made, or a list of samples.
+/// The dataset of a value: a dataset, or a list of samples.
 pub(crate) fn dataset(value: Value<'_>) -> Result<Dataset, ArgumentError> {
     if let Some(dataset) = value.downcast_ref::<DatasetObject>() {
         return Ok(dataset.0.clone());
@@ -186,7 +186,7 @@ fn several(name: &str, value: NoneOr<Value<'_>>) -> Result<Vec<Arc<str>>, Argume
     Ok(found.into_iter().map(Into::into).collect())
 }
 
-/// A file of samples, with all that can be said about it.
+/// A file of samples, with its options.
 fn file<'v>(
     function: &'static str,
     kind: FileKind,
@@ -231,8 +231,7 @@ fn one_character(delimiter: &str) -> Result<char, ArgumentError> {
     }
 }
 
-/// The name, order and number of samples. What is shuffled has a seed, 0 where none is given: the order is the same
-/// in every run.
+/// The name, order and number of samples. Shuffling has a seed, 0 by default, so the order is the same in every run.
 fn arrange(dataset: &mut Dataset, options: &NamedArguments<'_>) -> Result<(), ArgumentError> {
     dataset.name = options.text("name")?;
     let seed = options.count("seed", 0)?.unwrap_or(0);
@@ -281,7 +280,7 @@ fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreVal
 
 #[starlark_module]
 pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
-    /// A question, with the right answers and whatever else is known of it.
+    /// A question with its right answers and metadata.
     #[starlark(as_type = SampleObject)]
     fn TaskSample<'v>(
         input: Value<'v>,
@@ -319,7 +318,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         }))
     }
 
-    /// Samples that are written in the task file.
+    /// Samples listed in the task file.
     fn MemoryDataset<'v>(
         samples: Value<'v>,
         #[starlark(kwargs)] others: SmallMap<String, Value<'v>>,
@@ -370,7 +369,7 @@ pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
         file("scenarios", FileKind::Scenarios, path, NoneOr::None, others, eval)
     }
 
-    /// A message that sets rules.
+    /// A system message.
     fn ChatMessageSystem(content: &str) -> anyhow::Result<MessageObject> {
         Ok(MessageObject(Message::system(content)))
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a script, and where.
+//! Errors of scripts, with their place.
 
 use calipers_core::{Excerpt, brief};
 use starlark::ErrorKind;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is wrong with a script, with the place underlined and, where it can be guessed, what was meant.
+/// An error of a script, with the place underlined and, if it can be guessed, what was meant.
 ///
 /// ```
 /// use calipers_script::Library;
@@ -31,7 +31,7 @@ pub struct ScriptError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SourcePlace {
     excerpt: Excerpt,
-    /// The expression and the bytes of it that are meant; none for files.
+    /// The expression and the range of bytes in it; `None` for files.
     part: Option<(Arc<str>, Range<usize>)>,
 }
 
@@ -69,7 +69,7 @@ impl ScriptError {
         self
     }
 
-    /// What Starlark says, in our words where they are clearer. `parameters` knows the parameters of a function.
+    /// Starlark's error, reworded where that is clearer. `parameters` knows the parameters of a function.
     pub(crate) fn of(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> Self {
         let said = complaint(error.kind()).unwrap_or_else(|| reword(error, parameters));
         let place = error.span().map(|span| Box::new(place(span, said.focus.as_deref())));
@@ -81,7 +81,7 @@ impl ScriptError {
     }
 }
 
-/// A message may quote what a model said: what would steer a terminal or turn the direction of writing is written out.
+/// A message may quote a model: control characters and text-direction marks are escaped.
 pub(crate) fn visible(text: &str) -> String {
     let steers = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
@@ -94,7 +94,7 @@ pub(crate) fn visible(text: &str) -> String {
     clean
 }
 
-/// Messages longer than this are cut: nobody reads on.
+/// Longer messages are cut.
 const LONG: usize = 2000;
 
 fn shorten(message: &str) -> String {
@@ -167,7 +167,7 @@ impl From<ScriptError> for calipers_core::Error {
     }
 }
 
-/// What a function of ours says of its arguments. It travels through Starlark, which adds the place.
+/// An error about the arguments of one of our functions. Starlark passes it on and adds the place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ArgumentError {
     pub(crate) message: String,
@@ -188,7 +188,7 @@ impl ArgumentError {
 }
 
 impl ArgumentError {
-    /// What an error of Starlark says, as far as it is ours.
+    /// Our error inside one of Starlark's, if there is one.
     pub(crate) fn of(error: &starlark::Error) -> Self {
         complaint(error.kind()).unwrap_or_else(|| reword(error, |_| Vec::new()))
     }
@@ -218,7 +218,7 @@ impl From<ArgumentError> for starlark::Error {
 impl From<calipers_core::Error> for ArgumentError {
     fn from(error: calipers_core::Error) -> Self {
         let message = error.kind().to_string();
-        // The parameter that is wrong is worth more than the call that it stands in.
+        // Underlining the wrong parameter helps more than underlining the call.
         let focus = message.split("has no parameter `").nth(1).and_then(|rest| rest.split('`').next());
         Self { focus: focus.map(str::to_owned), hint: error.kind().hint(), message }
     }
@@ -236,7 +236,7 @@ fn complaint(kind: &ErrorKind) -> Option<ArgumentError> {
     error.downcast_ref::<calipers_core::Error>().map(|error| error.clone().into())
 }
 
-/// What Starlark says, as this project says it: lower case, the suggestion as a hint.
+/// Starlark's message in our style: lower case, with the suggestion as a hint.
 fn reword(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> ArgumentError {
     if let ErrorKind::Fail(error) = error.kind() {
         return ArgumentError::new(error.to_string().trim());
@@ -248,7 +248,7 @@ fn reword(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> 
         return ArgumentError::new("the script takes too many steps").hint(hint);
     }
     if said.starts_with("Heap memory limit") {
-        return ArgumentError::new("the script makes too many values").hint("keep sums and counts in place of lists");
+        return ArgumentError::new("the script makes too many values").hint("keep sums and counts instead of lists");
     }
     if said.starts_with("Evaluation cancelled") {
         return too_slow();
@@ -279,7 +279,7 @@ fn reword(error: &starlark::Error, parameters: impl Fn(&str) -> Vec<String>) -> 
         None => (said, None),
     };
     let unknown = said.strip_prefix("Variable `").and_then(|rest| rest.strip_suffix("` not found"));
-    // The end of a source is a new line to the parser, which nobody has written.
+    // The parser reports the end of a source as a new line, which is not there.
     let said = said.replace("unexpected new line", "unexpected end of line");
     let message = unknown.map_or_else(|| lower_case(&said), |name| format!("there is no `{name}`"));
     let attribute = said.split("has no attribute `").nth(1).and_then(|rest| rest.strip_suffix('`'));
@@ -296,7 +296,7 @@ fn lower_case(text: &str) -> String {
     (first + characters.as_str()).trim_end_matches('.').to_owned()
 }
 
-/// What Python has and Starlark has not, and what to write in its place.
+/// Python features that Starlark lacks, and what to write instead.
 fn lacking(span: &FileSpan) -> Option<String> {
     let line = span.file.source_line(span.resolve_span().begin.line).trim();
     let word = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '@')).next().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Metric expressions in Starlark: `grouped(accuracy(), "category", all="groups")`, metrics and reducers of your own from a
-//! file, and files whose functions are tasks.
+//! Metric expressions in Starlark: `grouped(accuracy(), "category", all="groups")`, custom metrics and reducers from
+//! files, and task files.
 //!
-//! A script is data from outside. It has [`ScriptLimits`] of steps, of call depth, of memory and of time, and one that goes
-//! wrong is a [`ScriptError`] that underlines the place. One thing cannot be caught from within a process: a single
-//! operation that asks for more memory than there is ends it. A program that runs scripts it does not trust runs them
-//! in a child process with a limit on its memory, as the command line does.
+//! Scripts are untrusted. They have [`ScriptLimits`] on steps, call depth, memory and time, and a mistake is a
+//! [`ScriptError`] that underlines the place. One thing cannot be caught within a process: a single operation that asks
+//! for more memory than is available ends it. Run untrusted scripts in a child process with a memory limit, as the
+//! command line does.
 
 mod attempt_objects;
 mod builtin;

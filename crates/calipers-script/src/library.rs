@@ -22,15 +22,14 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// Larger sources are no definitions of metrics. Parsing takes stack for every level of nesting: an expression nests no
-/// deeper than it is long, so statements have a limit of their own.
+/// Larger sources are not definitions of metrics. Parsing takes stack for every level of nesting: an expression nests
+/// no deeper than it is long, so statements have a separate limit.
 const SOURCE_MAX: usize = 1 << 18;
 const STATEMENT_MAX: usize = 1 << 15;
 const EXPRESSION_MAX: usize = 1 << 14;
 const NESTING_MAX: usize = 200;
 
-/// Reading a source takes this much stack at most: up to 2 KiB a level were measured. It is only used as far as it is
-/// needed.
+/// The stack for parsing a source: up to 2 KiB per level were measured. Only what is needed is used.
 const STACK: usize = 1 << 28;
 
 /// The names that expressions may use: the built-in metrics, and those of files that were loaded.
@@ -61,13 +60,13 @@ const STACK: usize = 1 << 28;
 #[derive(Clone)]
 pub struct Library {
     pub(crate) shared: Arc<SharedContext>,
-    /// What was loaded, in order; of two definitions the later one counts.
+    /// The loaded definitions, in order; later ones replace earlier ones.
     loaded: Vec<FrozenModule>,
-    /// Files by their path, so that one that is loaded twice is read once.
+    /// Files by path, so that each is read only once.
     files: HashMap<PathBuf, FrozenModule>,
 }
 
-/// What evaluations share, wherever and whenever they run.
+/// What all evaluations of a library share.
 pub(crate) struct SharedContext {
     globals: Globals,
     pub(crate) vocabulary: Vocabulary,
@@ -93,7 +92,7 @@ fn dialect() -> Dialect {
         enable_f_strings: true,
         enable_keyword_only_arguments: true,
         enable_top_level_stmt: true,
-        // Annotations may stay where a function is copied from Python; nothing looks at them.
+        // Type annotations may stay in functions copied from Python; they are ignored.
         enable_types: DialectTypes::ParseOnly,
         ..Dialect::Standard
     }
@@ -112,7 +111,7 @@ fn measuring(registry: &Registry) -> GlobalsBuilder {
     let mut builder = GlobalsBuilder::extended_by(&extensions).with(mathematics).with(own_functions);
     add_metrics(&mut builder, registry.names().map(str::to_owned));
     add_to_float(&mut builder);
-    // Names that annotations use where a function is copied from Python. Nothing looks at them.
+    // Names that type annotations of functions copied from Python use. They are ignored.
     for name in ["Metric", "SampleScore", "ScoreReducer", "Value", "Any"] {
         builder.set(name, NoneType);
     }
@@ -155,7 +154,7 @@ impl Library {
         Self { shared: Arc::new(shared), loaded: Vec::new(), files: HashMap::new() }
     }
 
-    /// Says whether a script of this library runs longer than it may.
+    /// A watchdog that tells whether a script of this library runs too long.
     #[must_use]
     pub fn watch(&self) -> ScriptWatchdog {
         ScriptWatchdog(self.shared.clock.clone())
@@ -168,8 +167,7 @@ impl Library {
         self.load(&path.display().to_string(), &source)
     }
 
-    /// Reads definitions from a text. What it loads is looked for beside the file of that name: `.star` files in its
-    /// folder or below.
+    /// Reads definitions from a text. It may load `.star` files from the folder of the file with that name, or below.
     pub fn load(&mut self, name: &str, source: &str) -> Result<(), ScriptError> {
         self.load_own(Path::new(name), source).map(|_| ())
     }
@@ -184,7 +182,7 @@ impl Library {
         Ok((module, own))
     }
 
-    /// A file and, before it, all that it loads; and the names that are from there.
+    /// Loads a file and first everything that it loads, and returns the imported names.
     fn file(
         &mut self,
         path: &Path,
@@ -211,7 +209,7 @@ impl Library {
         Ok((module, foreign))
     }
 
-    /// The file that another one loads under this name.
+    /// The file that another file loads under this name.
     fn other(&mut self, by: &Path, id: &str, loading: &mut Loading) -> Result<FrozenModule, ScriptError> {
         let path = loading.permit(by, id)?;
         let known = identity(&path);
@@ -235,7 +233,7 @@ impl Library {
         }
     }
 
-    /// Does some work in a module of its own, and freezes what it makes.
+    /// Evaluates in a new module, and freezes the result.
     pub(crate) fn within<T>(
         &self,
         modules: &HashMap<&str, &FrozenModule>,
@@ -264,18 +262,18 @@ impl Library {
         })
     }
 
-    /// The metrics that an expression stands for: one, a list of them, or a map of keys to lists.
+    /// The metrics of an expression: one, a list of them, or a map of keys to lists.
     pub fn metrics(&self, expression: &str) -> Result<Vec<MetricSpec>, ScriptError> {
         on_large_stack(|| self.expression(expression, |value, eval| specs(value, eval, 0)))
     }
 
-    /// The solvers that an expression stands for: one, or a list of them. Only for a library of tasks.
+    /// The solvers of an expression: one, or a list of them. Only for a library of tasks.
     pub fn solvers(&self, expression: &str) -> Result<Vec<Arc<dyn Solver>>, ScriptError> {
         let read = || self.expression(expression, |value, eval| Ok(solvers(value, eval)?.parts));
         on_large_stack(read).map_err(|error| error.in_expression(expression))
     }
 
-    /// The scorers that an expression stands for: one, or a list of them. Only for a library of tasks.
+    /// The scorers of an expression: one, or a list of them. Only for a library of tasks.
     pub fn scorers(&self, expression: &str) -> Result<Vec<Arc<dyn Scorer>>, ScriptError> {
         let read = || self.expression(expression, |value, eval| Ok(scorers(value, eval)?.parts));
         on_large_stack(read).map_err(|error| error.in_expression(expression))
@@ -294,7 +292,7 @@ impl Library {
         let ast = parse(EXPRESSION, text).map_err(|error| self.shared.explain(&error))?;
         if !ast.loads().is_empty() {
             let error = ScriptError::new("an expression cannot load files").in_expression(text);
-            return Err(error.hint("load them with `--load FILE`"));
+            return Err(error.hint("load them before the expression is evaluated"));
         }
         let globals = &self.shared.globals;
         let evaluated = self.within(&HashMap::new(), import_named, |eval| {
@@ -318,7 +316,7 @@ impl Library {
         on_large_stack(|| library.expression(text, |value, _| Ok(from_starlark(value)))).ok().flatten()
     }
 
-    /// The reducer that a name or a call stands for: one of those that Calipers brings, or of a loaded file.
+    /// The reducer of a name or a call: a built-in one, or one of a loaded file.
     pub fn reducer(&self, expression: &str) -> Result<Reducer, ScriptError> {
         let unknown = match Reducer::parse(expression) {
             Ok(reducer) => return Ok(reducer),
@@ -349,15 +347,15 @@ impl std::fmt::Debug for Library {
 
 /// Files that are being loaded.
 struct Loading {
-    /// The folder of the first: no other is read from elsewhere.
+    /// The folder of the first file. Files outside it are not read.
     root: PathBuf,
     /// From the first to the latest.
     within: Vec<PathBuf>,
 }
 
 impl Loading {
-    /// The file that another one means by a name. Files from elsewhere are refused before anything is asked of the
-    /// system, so that a script learns nothing about them, not even from a message that quotes them.
+    /// The file that another one means by a name. Files outside the folder are refused before the file system is asked,
+    /// so that a script learns nothing about them, not even from an error message.
     fn permit(&self, by: &Path, id: &str) -> Result<PathBuf, ScriptError> {
         let path = by.parent().unwrap_or(Path::new("")).join(id);
         if path.extension().is_none_or(|extension| extension != "star") {
@@ -377,7 +375,7 @@ impl Loading {
 fn leads_outside(path: &Path, root: &Path) -> bool {
     match (std::fs::canonicalize(path), std::fs::canonicalize(folder(root))) {
         (Ok(path), Ok(root)) => !path.starts_with(root),
-        // What is not there leads nowhere.
+        // A missing file is not a link.
         _ => false,
     }
 }
@@ -387,7 +385,7 @@ fn folder(path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() }
 }
 
-/// A path from the root without detours, as far as its text tells.
+/// An absolute path without `.` and `..`.
 fn straight(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
     for part in std::path::absolute(folder(path)).unwrap_or_else(|_| path.to_owned()).components() {
@@ -405,8 +403,8 @@ fn name_of(expression: &str) -> &str {
     expression.split('(').next().unwrap_or(expression).trim()
 }
 
-/// Takes over what a file defines, for an expression: what its functions make has their names. Other files get the
-/// functions as they are.
+/// Imports the definitions of a file into an expression: metrics made by its functions get the functions' names. Other
+/// files get the functions unchanged.
 fn import_named(into: &Module<'_>, from: &FrozenModule) {
     into.import_public_symbols(from);
     for name in from.names() {
@@ -418,7 +416,7 @@ fn import_named(into: &Module<'_>, from: &FrozenModule) {
     }
 }
 
-/// Gives the metrics that were made of functions those functions, now that they are there for good.
+/// Connects metrics made from functions with those functions, once these are frozen.
 fn fill(module: &FrozenModule, slots: &[FunctionSlot]) -> Result<(), ScriptError> {
     for (index, slot) in slots.iter().enumerate() {
         let function = module.get(&slot_name(index)).map_err(|error| ScriptError::new(error.to_string()))?;
@@ -427,7 +425,7 @@ fn fill(module: &FrozenModule, slots: &[FunctionSlot]) -> Result<(), ScriptError
     Ok(())
 }
 
-/// Metrics listed in lists in lists are one list.
+/// Nested lists of metrics are flattened.
 const LISTS_MAX: usize = 8;
 
 pub(crate) fn specs<'v>(
@@ -449,7 +447,7 @@ pub(crate) fn specs<'v>(
     let mut keys: Vec<(String, Vec<Metric>)> = Vec::new();
     for (key, metrics) in entries {
         let Some(key) = key.unpack_str() else {
-            let complaint = ArgumentError::new(format!("{} is no key of a score", short_text(key)));
+            let complaint = ArgumentError::new(format!("{} is not a key of a score", short_text(key)));
             return Err(complaint.hint("a map of metrics has texts as keys; `\"*\"` stands for every key").into());
         };
         let metrics = match items(metrics) {
@@ -465,7 +463,7 @@ fn parse(name: &str, source: &str) -> starlark::Result<AstModule> {
     AstModule::parse(name, source.to_owned(), &dialect())
 }
 
-/// What a path leads to, so that two ways of writing it are one.
+/// The canonical path, so that two spellings of a path are one.
 fn identity(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -473,7 +471,7 @@ fn identity(path: &Path) -> PathBuf {
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     let name = path.display();
     let about = std::fs::metadata(path).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
-    // Anything else may keep us waiting for ever.
+    // Reading anything else, such as a pipe, might block.
     if !about.is_file() {
         return Err(format!("`{name}` is not a file"));
     }
@@ -488,7 +486,7 @@ fn too_long(name: &str, most: usize) -> String {
     format!("{name} is longer than {} KiB, which no definitions of metrics are", most >> 10)
 }
 
-/// Refuses what would take the parser or the compiler too deep, before they look at it.
+/// Refuses sources that would overflow the stack of the parser or compiler.
 fn check_source(name: &str, source: &str, most: usize) -> Result<(), ScriptError> {
     if source.len() > most {
         return Err(ScriptError::new(too_long(name, most)));

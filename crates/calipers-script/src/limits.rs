@@ -1,4 +1,4 @@
-//! How much a script may use.
+//! Limits of scripts.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,12 +14,12 @@ pub struct ScriptLimits {
     pub steps_per_score: u64,
     /// Calls within calls.
     pub depth: usize,
-    /// Bytes of values in one evaluation. Looked at now and then, so that a single operation can go beyond it.
+    /// Bytes of values in one evaluation. Checked from time to time, so a single operation may exceed it.
     pub memory: usize,
     /// Time of all definitions, expressions, metrics and reducers of a library together.
     pub time: Duration,
-    /// Time of one call of a scorer, or of a function that makes samples. There are as many calls as attempts, so these
-    /// do not count towards `time`.
+    /// Time of one call of a scorer, or of a function that makes samples. There is one call per attempt, so these do
+    /// not count towards `time`.
     pub time_per_call: Duration,
 }
 
@@ -36,22 +36,22 @@ impl Default for ScriptLimits {
     }
 }
 
-/// Which time an evaluation takes.
+/// Which time budget an evaluation uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
-    /// That of all evaluations of a library together.
+    /// The budget shared by all evaluations of a library.
     Shared,
-    /// Its own, because there are as many like it as there are attempts.
+    /// A separate one, because there is one such evaluation per attempt.
     PerCall,
 }
 
-/// The time that scripts have taken.
+/// The time that scripts have used.
 #[derive(Debug)]
 pub(crate) struct Clock {
     zero: Instant,
-    /// Nanoseconds of evaluations that are over, but for those with a time of their own.
+    /// Nanoseconds of finished evaluations on the shared budget.
     spent: AtomicU64,
-    /// When each evaluation that runs has to be over, in nanoseconds after `zero`, by the number that it has.
+    /// The deadline of each running evaluation, in nanoseconds after `zero`, by its number.
     deadlines: Mutex<BTreeMap<u64, u64>>,
     numbers: AtomicU64,
 }
@@ -92,7 +92,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// An evaluation that runs.
+/// A running evaluation.
 pub(crate) struct RunningScript {
     clock: Arc<Clock>,
     start: u64,
@@ -102,7 +102,7 @@ pub(crate) struct RunningScript {
 }
 
 impl RunningScript {
-    /// Says whether the time is up, from within the evaluation.
+    /// Whether the time is up, asked from within the evaluation.
     pub(crate) fn late(&self) -> impl Fn() -> bool + 'static {
         let (clock, deadline) = (self.clock.clone(), self.deadline);
         move || clock.now() > deadline
@@ -118,10 +118,10 @@ impl Drop for RunningScript {
     }
 }
 
-/// Says from another thread whether a script has not stopped when it should have.
+/// Tells from another thread whether a script has failed to stop in time.
 ///
-/// A script is asked to stop between its steps. One long step, such as the product of two enormous numbers, does not
-/// hear that; whoever watches can end the process.
+/// A script is asked to stop between its steps. One long step, such as the product of two enormous numbers, cannot be
+/// interrupted, so the watchdog's owner can end the process.
 #[derive(Clone, Debug)]
 pub struct ScriptWatchdog(pub(crate) Arc<Clock>);
 

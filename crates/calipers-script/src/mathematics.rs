@@ -18,7 +18,7 @@ use std::fmt;
 /// The float of a value: what `value_to_float()` gives, and `to_float` is.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct ToFloat {
-    /// The labels that it has of its own, by their role.
+    /// Its own labels, by role.
     #[allocative(skip)]
     roles: Vec<(&'static str, CoreValue)>,
 }
@@ -71,10 +71,10 @@ impl<'v> StarlarkValue<'v> for ToFloat {
     }
 }
 
-/// How many numbers are taken between looks at the clock.
+/// How many numbers are processed between checks of the time.
 const BETWEEN_LOOKS: usize = 1 << 14;
 
-/// Hands over the numbers of a list or of whatever else can be gone through.
+/// Passes on the numbers of a list or another iterable.
 fn each_number<'v>(
     values: Value<'v>,
     eval: &Evaluator<'v, '_, '_>,
@@ -94,7 +94,7 @@ fn each_number<'v>(
     Ok(count)
 }
 
-/// The mean of numbers, of which there must be some.
+/// The mean of at least one number.
 pub(crate) fn mean_of_numbers<'v>(values: Value<'v>, eval: &Evaluator<'v, '_, '_>) -> starlark::Result<f64> {
     let mut sum = ExactSum::default();
     let count = each_number(values, eval, |_, x| sum.add(x))?;

@@ -52,7 +52,7 @@ impl fmt::Display for EpochsObject {
 #[starlark_value(type = "Epochs")]
 impl<'v> StarlarkValue<'v> for EpochsObject {}
 
-/// How models answer.
+/// The generation options.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct ConfigObject(#[allocative(skip)] GenerateConfig);
 
@@ -238,7 +238,7 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
         Ok(EpochsObject(self::Epochs::new(count, reducers).map_err(ArgumentError::from)?))
     }
 
-    /// How models answer. What is not given is left to the model.
+    /// The generation options. What is not given is left to the model.
     #[starlark(as_type = ConfigObject)]
     fn GenerateConfig<'v>(#[starlark(kwargs)] others: SmallMap<String, Value<'v>>) -> starlark::Result<ConfigObject> {
         let options = NamedArguments::new("GenerateConfig", &[], others);

@@ -5,21 +5,24 @@
 //! ```
 
 use async_trait::async_trait;
-use calipers::eval::{Failure, Setup, eval};
+use calipers::eval::{Setup, eval};
+use calipers::metric::{mean, metric, stderr};
+use calipers::plan::Report;
 use calipers::render::{Screen, results_text};
 use calipers::run::{
     AttemptFault, AttemptScope, AttemptState, Model, ModelError, Request, Solver, Task, generate, scorer_fn,
 };
-use calipers::{GenerateConfig, Message, Metric, ModelOutput, Report, Score, TaskSample, mean, metric, stderr};
+use calipers::task::{GenerateConfig, Message, ModelOutput, TaskSample};
+use calipers::{Metric, RunError, Score};
 use std::path::Path;
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), RunError> {
     print!("{}", report(Path::new("logs"))?);
     Ok(())
 }
 
 /// What the example prints, but for the place of the log.
-pub fn report(log_dir: &Path) -> Result<String, Failure> {
+pub fn report(log_dir: &Path) -> Result<String, RunError> {
     let sums = [(17, 25), (48, 37), (91, 14), (96, 17)];
     let task = Task::builder("sums")
         .samples(

@@ -1,29 +1,29 @@
 //! What may be wrong with a policy, before it is used.
 
-use crate::gate::{Options, resolve};
+use crate::gate::{GateOptions, resolve};
 use calipers_core::Samples;
 use calipers_gate::policy::Policy;
 use calipers_gate::{Draft, Finding, lint};
 
-/// Checks a policy: findings in the order of the file. Samples of the kind that the policy will judge tell more, if there
-/// are some, and so do the suite and the baseline of the options.
+/// What may be wrong with a policy, in the order of the file. Samples of the kind that it will judge say more, and so do the
+/// suite and the baseline of the options.
 ///
 /// ```
 /// use calipers::check::check;
-/// use calipers::gate::Options;
+/// use calipers::gate::GateOptions;
 /// use calipers::io::read_document;
 /// use calipers::policy::Policy;
 ///
 /// let policy = read_document("policy.json", br#"{"thresholds": {"blocking": {"accuracy": 95}}, "confidence": 0.95}"#)?;
 /// let policy = Policy::parse(&policy).expect("no mistakes");
-/// let findings = check(&policy, None, &Options::default());
+/// let findings = check(&policy, None, &GateOptions::default());
 /// assert_eq!(findings[0].id(), "undecidable-gate");
 /// let message = calipers::render::finding_message(&findings[0]);
 /// assert_eq!(message, "`accuracy ≥ 95 %` needs at least 59 samples to pass at 95 % confidence");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn check(policy: &Policy, samples: Option<&Samples>, options: &Options<'_>) -> Vec<Finding> {
+pub fn check(policy: &Policy, samples: Option<&Samples>, options: &GateOptions<'_>) -> Vec<Finding> {
     lint(&Draft {
         policy,
         registry: &options.registry,

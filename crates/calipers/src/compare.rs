@@ -1,41 +1,22 @@
-//! From the files of two runs or more to what changed between them.
+//! From two runs or more to what changed between them.
 
-use crate::gate::{self, Evaluated};
 use crate::score::{metrics_by_fields, recorded_reducers};
+use crate::{LoadedRun, Needs, Selection, TOOL};
 pub use calipers_compare::*;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_core::{
-    Context, Error, ErrorKind, Labels, Metric, Note, PassRule, Reducer, Registry, Samples, Seed, accuracy, mean_score,
+    Caveat, Context, Error, ErrorKind, Metric, PassRule, Reducer, Registry, Samples, accuracy, mean_score,
 };
-use calipers_io::{RecordedMetric, RecordedResults, Source};
+use calipers_io::{RecordedMetric, RecordedResults};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What of runs is looked at.
-#[derive(Clone, Debug, Default)]
-pub struct Chosen {
-    /// Only these scorers; all if empty.
-    pub scorers: Vec<String>,
-    /// Only samples whose metadata has these values.
-    pub filter: Vec<(String, String)>,
-}
-
-/// What a comparison depends on besides the runs.
+/// What a comparison depends on besides the runs and their selection.
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// What of the runs was looked at, as they were read.
-    pub chosen: Chosen,
+pub struct CompareOptions {
     /// Metrics in place of those that the candidate records.
     pub metrics: Option<Vec<Metric>>,
-    /// How attempts are reduced, in place of what the candidate records.
-    pub reducer: Option<Reducer>,
-    /// How labels become numbers.
-    pub labels: Labels,
-    /// The level of intervals; 1 − level is the error that tests are allowed.
-    pub level: f64,
-    /// The seed of all that is random.
-    pub seed: Seed,
     /// What errors speak of.
     pub estimand: Estimand,
     /// The metadata by which samples go together.
@@ -44,77 +25,58 @@ pub struct Options {
     pub margin: Option<f64>,
     /// How p-values are adjusted.
     pub correction: Correction,
-    /// Files that metrics and reducers were loaded from.
-    pub scripts: Vec<String>,
     /// The metrics that names stand for.
     pub registry: Registry,
 }
 
-impl Default for Options {
+impl Default for CompareOptions {
     fn default() -> Self {
         Self {
-            chosen: Chosen::default(),
             metrics: None,
-            reducer: None,
-            labels: Labels::default(),
-            level: 0.95,
-            seed: Seed(0),
             estimand: Estimand::Population,
             cluster: None,
             margin: None,
             correction: Correction::Holm,
-            scripts: Vec::new(),
             registry: Registry::builtin(),
         }
     }
 }
 
-/// Reads all of these sources as one run, with this name.
-pub fn read(
-    name: &str,
-    sources: impl IntoIterator<Item = Source>,
-    format: Option<&str>,
-    chosen: &Chosen,
-) -> Result<Loaded, gate::Failure> {
-    let Chosen { scorers, filter } = chosen.clone();
-    let options = gate::Options { scorers, filter, ..gate::Options::default() };
-    Ok(Loaded { name: name.to_owned(), run: gate::read(sources, format, &options)? })
-}
-
-/// A run that was read, by the name that reports use.
-#[derive(Debug, Default)]
-pub struct Loaded {
-    /// The name.
-    pub name: String,
-    /// The run.
-    pub run: Evaluated,
+impl CompareOptions {
+    /// The columns that are read for this comparison.
+    #[must_use]
+    pub fn needs(&self, selection: &Selection) -> Needs {
+        Needs::of_comparison(selection, self.metrics.as_deref(), self.cluster.as_deref())
+    }
 }
 
 /// Compares the first run with every other one, by the metrics that are asked for or those that the records speak of.
 ///
 /// ```
-/// use calipers::compare::{ChangeVerdict, Options, compare, read};
+/// use calipers::compare::{ChangeVerdict, CompareOptions, compare};
 /// use calipers::io::Source;
+/// use calipers::{LoadedRun, Selection};
 ///
-/// let options = Options::default();
+/// let (selection, options) = (Selection::default(), CompareOptions::default());
 /// let run = |name: &str, failures: usize| {
 ///     let lines: String =
 ///         (0..40).map(|id| format!("{{\"id\": {id}, \"score\": {}}}\n", u8::from(id >= failures))).collect();
-///     read(name, [Source::bytes(name, lines.as_bytes())], None, &options.chosen)
+///     let selection = selection.with_sources([Source::bytes(name, lines.as_bytes())]);
+///     LoadedRun::load(name, &selection, &options.needs(&selection))
 /// };
-/// let report = compare(&[run("new.jsonl", 20)?, run("old.jsonl", 10)?], &options)?;
+/// let report = compare(&[run("new.jsonl", 20)?, run("old.jsonl", 10)?], &selection, &options)?;
 /// let accuracy = &report.comparisons[0].metrics[0];
 /// assert_eq!((accuracy.metric.as_str(), accuracy.verdict), ("accuracy", ChangeVerdict::Regressed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn compare(runs: &[Loaded], options: &Options) -> Result<CompareReport, Error> {
-    let mut notes = Vec::new();
-    let all: Vec<&Evaluated> = runs.iter().map(|loaded| &loaded.run).collect();
-    let reducer = reducer_of(&all, options.reducer.as_ref(), &mut notes);
-    let context = Context::new(options.level, options.seed, options.labels.clone())?;
+pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptions) -> Result<CompareReport, Error> {
+    let mut caveats = Vec::new();
+    let all: Vec<&LoadedRun> = runs.iter().collect();
+    let reducer = reducer_of(&all, selection.reducer(), &mut caveats);
+    let context = selection.context()?;
     let metrics = match &options.metrics {
         Some(metrics) => metrics.clone(),
-        None => metrics_of(&all, &reducer, &context, &options.registry, &mut notes)?,
+        None => metrics_of(&all, &reducer, &context, &options.registry, &mut caveats)?,
     };
     let question = CompareQuestion {
         metrics: &metrics,
@@ -128,44 +90,35 @@ pub fn compare(runs: &[Loaded], options: &Options) -> Result<CompareReport, Erro
         pass_rule: PassRule::default(),
     };
     let named: Vec<ComparedRun<'_>> =
-        runs.iter().map(|loaded| ComparedRun { name: loaded.name.clone(), samples: &loaded.run.samples }).collect();
+        runs.iter().map(|run| ComparedRun { name: run.name.clone(), samples: &run.samples }).collect();
     let mut report = calipers_compare::compare(&named, &question)?;
-    report.caveats.splice(0..0, notes);
+    report.caveats.splice(0..0, caveats);
     report.provenance = CompareProvenance {
         runs: runs.iter().map(origin).collect(),
-        filter: options.chosen.filter.clone(),
-        scorers: options.chosen.scorers.clone(),
-        labels: options.labels.own_labels().map(|(label, number)| (label.to_string(), number)).collect(),
-        scripts: options.scripts.clone(),
+        filter: selection.filter.clone(),
+        scorers: selection.scorers.clone(),
+        labels: selection.mapped_labels(),
+        scripts: selection.scripts.clone(),
         tool: TOOL.to_owned(),
     };
     Ok(report)
 }
 
-pub(crate) const TOOL: &str = concat!("calipers ", env!("CARGO_PKG_VERSION"));
-
-fn origin(loaded: &Loaded) -> RunOrigin {
-    let run = &loaded.run;
-    RunOrigin { name: loaded.name.clone(), files: run.files.clone(), task: run.task.clone(), model: run.model.clone() }
-}
-
-fn note(id: &str, message: String, next: &str) -> Note {
-    Note { id: id.into(), message, next: Some(next.into()) }
+fn origin(run: &LoadedRun) -> RunOrigin {
+    RunOrigin { name: run.name.clone(), files: run.files.clone(), task: run.task.clone(), model: run.model.clone() }
 }
 
 /// The reducer that is asked for, or the first that the candidate's log names, or the mean.
-pub(crate) fn reducer_of(runs: &[&Evaluated], asked: Option<&Reducer>, notes: &mut Vec<Note>) -> Reducer {
+pub(crate) fn reducer_of(runs: &[&LoadedRun], asked: Option<&Reducer>, caveats: &mut Vec<Caveat>) -> Reducer {
     if let Some(reducer) = asked {
         return reducer.clone();
     }
     let mut unknown = Vec::new();
     let recorded = runs.first().and_then(|run| recorded_reducers(&run.recorded, &mut unknown)).unwrap_or_default();
-    let hint = "choose one with `--reducer`";
-    notes.extend(unknown.into_iter().map(|message| note("unknown-reducer", message, hint)));
+    caveats.extend(unknown.into_iter().map(|reducer| Caveat::UnknownReducer { reducer }));
     if recorded.len() > 1 {
-        let names: Vec<&str> = recorded.iter().map(Reducer::name).collect();
-        let message = format!("the log reduces attempts by {}; the first is used", names.join(", "));
-        notes.push(note("several-reducers", message, hint));
+        let reducers = recorded.iter().map(|reducer| reducer.name().to_owned()).collect();
+        caveats.push(Caveat::SeveralReducers { reducers });
     }
     recorded.into_iter().next().unwrap_or_else(mean_score)
 }
@@ -174,11 +127,11 @@ pub(crate) fn reducer_of(runs: &[&Evaluated], asked: Option<&Reducer>, notes: &m
 ///
 /// Fails if there are scores, and none of them is one number.
 pub(crate) fn metrics_of(
-    runs: &[&Evaluated],
+    runs: &[&LoadedRun],
     reducer: &Reducer,
     context: &Context,
     registry: &Registry,
-    notes: &mut Vec<Note>,
+    caveats: &mut Vec<Caveat>,
 ) -> Result<Vec<Metric>, Error> {
     // An empty run says nothing, and is told as such when it is compared.
     let held: Vec<&Samples> = runs.iter().map(|run| &run.samples).filter(|samples| !samples.is_empty()).collect();
@@ -194,8 +147,7 @@ pub(crate) fn metrics_of(
     if !common.is_empty() && !left_out.is_empty() {
         left_out.sort_unstable();
         left_out.dedup();
-        let message = format!("only scorers that all runs have are compared, without {}", left_out.join(", "));
-        notes.push(note("unshared-scorer", message, "score both runs with the same scorers"));
+        caveats.push(Caveat::UnsharedScorers { scorers: left_out.into_iter().map(str::to_owned).collect() });
     }
     let (maps, plain): (Vec<&Arc<str>>, Vec<&Arc<str>>) =
         common.iter().copied().partition(|scorer| held.iter().any(|samples| samples.has_maps(scorer)));
@@ -209,9 +161,7 @@ pub(crate) fn metrics_of(
         return Err(ErrorKind::Argument { message, hint }.into());
     }
     if !maps.is_empty() {
-        let names: Vec<&str> = maps.iter().map(|scorer| &***scorer).collect();
-        let message = format!("scores that are maps of several numbers are not compared: {}", names.join(", "));
-        notes.push(note("map-scores", message, "record the number that matters as a scorer of its own"));
+        caveats.push(Caveat::MapScores { scorers: maps.iter().map(ToString::to_string).collect() });
     }
     let is_only = common.len() == 1;
     let mut metrics = Vec::new();

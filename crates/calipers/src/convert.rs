@@ -1,48 +1,16 @@
 //! From one form of results to another.
 
-use crate::score::{Options, score};
+use crate::score::{ScoreOptions, score_run};
+use crate::{RunError, Selection};
 use calipers_core::{Outcome, Reducer, Results, Samples, Value};
 use calipers_io::{
-    Contents, InspectLog, OutputFile, ReadError, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source,
-    WriteError, Writer,
+    Contents, InspectLog, OutputFile, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source, Writer,
 };
-
-/// What cannot be converted.
-#[derive(Debug)]
-pub enum ConvertError {
-    /// The source cannot be read.
-    Read(ReadError),
-    /// The target cannot be written.
-    Write(WriteError),
-}
-
-impl std::fmt::Display for ConvertError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Write(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ConvertError {}
-
-impl From<ReadError> for ConvertError {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<WriteError> for ConvertError {
-    fn from(error: WriteError) -> Self {
-        Self::Write(error)
-    }
-}
 
 /// Writes a run that was read from a source, and returns notes on what was not read and what the form cannot hold.
 ///
-/// A log of Inspect's that stays one is copied, transcripts and all. Everything else goes through samples. A log of
-/// Inspect's that is made here gets results: the metrics that the file records, or else accuracy and its standard error,
+/// An Inspect log that stays one is copied, transcripts and all. Everything else goes through samples. An Inspect log
+/// that is made here gets results: the metrics that the file records, or else accuracy and its standard error,
 /// by key where scores are maps.
 ///
 /// ```no_run
@@ -64,7 +32,7 @@ pub fn convert(
     writer: &dyn Writer,
     reducers: Option<Vec<Reducer>>,
     out: &mut OutputFile,
-) -> Result<Vec<String>, ConvertError> {
+) -> Result<Vec<String>, RunError> {
     let mut notes = std::mem::take(&mut run.notes);
     if writer.name() != "inspect" {
         notes.extend(writer.write(&Contents { run: &run, results: None }, out)?);
@@ -75,7 +43,7 @@ pub fn convert(
         return Ok(notes);
     }
     if run.format == "inspect" {
-        notes.push("the log is made anew for other reducers: its messages and events are left out".to_owned());
+        notes.push("the log is written again for other reducers: its messages and events are left out".to_owned());
     }
     run.recorded = recorded(&run, reducers.as_deref());
     let results = match results(&run, reducers) {
@@ -93,8 +61,9 @@ pub fn convert(
 
 /// The results as Inspect would compute them.
 fn results(run: &RecordedRun, reducers: Option<Vec<Reducer>>) -> Result<Results, calipers_core::Error> {
-    let options = Options { inspect: true, keep_reductions: true, reducers, ..Options::default() };
-    Ok(score(run.clone(), &options)?.results)
+    let selection = Selection { reducers, ..Selection::default() };
+    let options = ScoreOptions { inspect: true, keep_reductions: true, ..ScoreOptions::default() };
+    Ok(score_run(run.clone(), &selection, &options)?.results)
 }
 
 /// The scorers and reducers that a log names. A scorer without metrics gets those that fit its scores.

@@ -1,31 +1,20 @@
 //! From results and a policy to a verdict, a baseline, or higher thresholds.
 
-use calipers_core::{Context, Error, Labels, Metric, Reducer, Registry, Samples, Seed, Value};
+use crate::{LoadedRun, Needs, RunError, Selection};
+use calipers_core::{Error, Metric, Reducer, Registry, Value};
 use calipers_gate::policy::Policy;
-use calipers_gate::{Baseline, Case, Fault, GateReport, Provenance, Raise, Raising, judge};
-use calipers_io::{ReadError, RecordedResults, Source};
-use std::fmt;
+pub use calipers_gate::*;
 
-/// What a verdict depends on besides results and policy.
-pub struct Options<'a> {
-    /// How attempts are reduced, in place of what the policy says.
-    pub reducer: Option<Reducer>,
-    /// Only these scorers; all if empty.
-    pub scorers: Vec<String>,
-    /// Only samples whose metadata has these values.
-    pub filter: Vec<(String, String)>,
-    /// How labels become numbers.
-    pub labels: Labels,
-    /// The level of the intervals shown.
-    pub level: f64,
-    /// The seed of all that is random.
-    pub seed: Seed,
+/// What a verdict depends on besides the run, the policy and the selection.
+pub struct GateOptions<'a> {
     /// The scenarios that there should be.
     pub suite: Option<Vec<String>>,
     /// A run to compare with, and its age in days.
     pub baseline: Option<(Baseline, Option<f64>)>,
     /// The version that thresholds are chosen for.
     pub version: Option<String>,
+    /// Where the policy comes from; the rest is filled in here.
+    pub provenance: Provenance,
     /// The metrics that names stand for.
     pub registry: Registry,
     /// The metric of an expression that is not a plain name.
@@ -43,18 +32,13 @@ fn parse_reducer(name: &str) -> Result<Reducer, Error> {
     Reducer::parse(name)
 }
 
-impl Default for Options<'_> {
+impl Default for GateOptions<'_> {
     fn default() -> Self {
         Self {
-            reducer: None,
-            scorers: Vec::new(),
-            filter: Vec::new(),
-            labels: Labels::default(),
-            level: 0.95,
-            seed: Seed(0),
             suite: None,
             baseline: None,
             version: None,
+            provenance: Provenance::default(),
             registry: Registry::builtin(),
             expression: &no_expressions,
             reducers: &parse_reducer,
@@ -62,198 +46,113 @@ impl Default for Options<'_> {
     }
 }
 
-/// Why there is no verdict.
-#[derive(Debug)]
-pub enum Failure {
-    /// A file cannot be read.
-    Read(ReadError),
-    /// The run cannot be judged.
-    Judge(Fault),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Judge(fault) => fault.fmt(f),
-        }
+impl GateOptions<'_> {
+    /// The columns that are read to judge by this policy.
+    #[must_use]
+    pub fn needs(&self, selection: &Selection, policy: &Policy) -> Needs {
+        Needs::of_policy(selection, policy, |name| resolve(self, name).ok())
     }
 }
 
-impl std::error::Error for Failure {}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
-        Self::Judge(fault)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Judge(error.into())
-    }
-}
-
-/// What there is to judge: all runs of all sources as one.
-#[derive(Debug, Default)]
-pub struct Evaluated {
-    /// The samples of all runs.
-    pub samples: Samples,
-    /// The sources by name.
-    pub files: Vec<String>,
-    /// The task, if all runs have the same.
-    pub task: Option<String>,
-    /// The model, if all runs have the same.
-    pub model: Option<String>,
-    /// The scorers with their metrics and the reducers that the files record; those of the first run that has any.
-    pub recorded: RecordedResults,
-    /// What was not read, and why.
-    pub notes: Vec<String>,
-}
-
-/// Reads all runs of all sources as one: a suite may be in several files.
-pub fn read(
-    sources: impl IntoIterator<Item = Source>,
-    format: Option<&str>,
-    options: &Options<'_>,
-) -> Result<Evaluated, Failure> {
-    let mut all = Evaluated::default();
-    let (mut tasks, mut models) = (Vec::new(), Vec::new());
-    for source in sources {
-        all.files.push(source.name.clone());
-        // An evaluation that wrote nothing has an answer: there is nothing to judge.
-        if source.is_blank()? {
-            continue;
-        }
-        for run in calipers_io::read(&source, format)? {
-            let mut shards = calipers_core::Shards::new([run.samples]);
-            if !options.scorers.is_empty() {
-                shards.keep_scorers(&options.scorers)?;
-            }
-            for (key, value) in &options.filter {
-                shards = shards.keep_where(key, value)?;
-            }
-            all.samples.append(shards.into_whole());
-            if all.recorded.scorers.is_empty() && all.recorded.reducers.is_none() {
-                all.recorded = run.recorded;
-            }
-            tasks.push(run.task);
-            models.push(run.model);
-            all.notes.extend(run.notes);
-        }
-    }
-    all.task = only(tasks);
-    all.model = only(models);
-    Ok(all)
-}
-
-/// The one value that all have.
-fn only(mut values: Vec<Option<String>>) -> Option<String> {
-    values.dedup();
-    match &mut values[..] {
-        [one] => one.take(),
-        _ => None,
-    }
-}
-
-/// Judges what was read.
+/// Judges a run.
 ///
 /// ```
-/// use calipers::gate::{Options, gate, read};
+/// use calipers::gate::{GateOptions, gate};
 /// use calipers::io::{Source, read_document};
 /// use calipers::policy::Policy;
-/// use calipers::Verdict;
+/// use calipers::{LoadedRun, Selection, Verdict};
 ///
 /// let lines = r#"{"id": "SEC-001", "category": "adversarial", "passed": true}
 /// {"id": "CORE-001", "category": "happy_path", "passed": false}"#;
 /// let policy = read_document("policy.json", br#"{"thresholds": {"blocking": {"pass_rate": 80}}}"#)?;
 /// let policy = Policy::parse(&policy).expect("no mistakes");
-/// let options = Options::default();
-/// let run = read([Source::bytes("results.jsonl", lines.as_bytes())], None, &options)?;
-/// let report = gate(&run, &policy, Default::default(), &options)?;
+/// let selection = Selection::of([Source::bytes("results.jsonl", lines.as_bytes())]);
+/// let options = GateOptions::default();
+/// let run = LoadedRun::load("results.jsonl", &selection, &options.needs(&selection, &policy))?;
+/// let report = gate(&run, &policy, &selection, &options)?;
 /// assert_eq!(report.verdict, Verdict::Fail);
 /// assert_eq!(report.decided_by, "pass_rate: 50 % is not ≥ 80 %");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn gate(
-    run: &Evaluated,
+    run: &LoadedRun,
     policy: &Policy,
-    provenance: Provenance,
-    options: &Options<'_>,
-) -> Result<GateReport, Failure> {
-    with_case(run, policy, provenance, options, judge)
+    selection: &Selection,
+    options: &GateOptions<'_>,
+) -> Result<GateReport, RunError> {
+    with_case(run, policy, selection, options, judge)
 }
 
-/// What is to be remembered of a run under a policy, to compare later ones with.
+/// What to keep of a run under a policy, so that later runs can be compared with it.
 ///
-/// It has no date: whoever writes it knows the day.
+/// It has no date: the caller who writes it knows the day.
 ///
 /// ```
-/// use calipers::gate::{Options, gate, read, record};
+/// use calipers::gate::{GateOptions, gate, record};
 /// use calipers::io::{Source, baseline_text, read_document};
 /// use calipers::policy::Policy;
+/// use calipers::{LoadedRun, Needs, Selection};
 ///
 /// let policy = read_document("policy.json", br#"{"pass_criteria": {"overall": "80%"}}"#)?;
 /// let policy = Policy::parse(&policy).expect("no mistakes");
 /// let lines = r#"{"id": "CORE-001", "passed": true}"#;
-/// let run = read([Source::bytes("results.jsonl", lines.as_bytes())], None, &Options::default())?;
-/// let baseline = record(&run, &policy, Default::default(), &Options::default())?;
+/// let selection = Selection::of([Source::bytes("results.jsonl", lines.as_bytes())]);
+/// let run = LoadedRun::load("results.jsonl", &selection, &Needs::everything())?;
+/// let baseline = record(&run, &policy, &selection, &GateOptions::default())?;
 /// assert!(baseline_text(&baseline).contains(r#""CORE-001": {"outcome": "passed", "passed": 1, "attempts": 1}"#));
 ///
-/// let options = Options { baseline: Some((baseline, None)), ..Options::default() };
-/// let report = gate(&run, &policy, Default::default(), &options)?;
+/// let options = GateOptions { baseline: Some((baseline, None)), ..GateOptions::default() };
+/// let report = gate(&run, &policy, &selection, &options)?;
 /// assert_eq!(report.baseline.expect("given").differences[0].difference.value, Ok(0.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn record(
-    run: &Evaluated,
+    run: &LoadedRun,
     policy: &Policy,
-    provenance: Provenance,
-    options: &Options<'_>,
-) -> Result<Baseline, Failure> {
-    with_case(run, policy, provenance, options, calipers_gate::record)
+    selection: &Selection,
+    options: &GateOptions<'_>,
+) -> Result<Baseline, RunError> {
+    with_case(run, policy, selection, options, calipers_gate::record)
 }
 
 /// What a run says about raising each threshold of a policy.
 ///
 /// ```
-/// use calipers::gate::{Options, raise, read};
+/// use calipers::gate::{GateOptions, Raising, raise};
 /// use calipers::io::{Source, read_document};
-/// use calipers::{Raising, policy::Policy};
+/// use calipers::policy::Policy;
+/// use calipers::{LoadedRun, Needs, Selection};
 ///
 /// let policy = read_document("policy.json", br#"{"pass_criteria": {"overall": "at least 80%"}}"#)?;
 /// let policy = Policy::parse(&policy).expect("no mistakes");
 /// let lines: String = (0..60).map(|id| format!("{{\"id\": {id}, \"passed\": true}}\n")).collect();
-/// let run = read([Source::bytes("results.jsonl", lines.as_bytes())], None, &Options::default())?;
-/// let raises = raise(&run, &policy, &Raising { headroom: 0.01, allow_lower: false }, &Options::default())?;
+/// let selection = Selection::of([Source::bytes("results.jsonl", lines.as_bytes())]);
+/// let run = LoadedRun::load("results.jsonl", &selection, &Needs::everything())?;
+/// let raising = Raising { headroom: 0.01, allow_lower: false };
+/// let raises = raise(&run, &policy, &raising, &selection, &GateOptions::default())?;
 /// // Sixty of sixty show 95.1 %.
 /// let change = raises[0].change.as_ref().expect("more is shown");
 /// assert_eq!(change.written, r#""at least 94%""#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn raise(
-    run: &Evaluated,
+    run: &LoadedRun,
     policy: &Policy,
     raising: &Raising,
-    options: &Options<'_>,
-) -> Result<Vec<Raise>, Failure> {
-    with_case(run, policy, Provenance::default(), options, |case| calipers_gate::raise(case, raising))
+    selection: &Selection,
+    options: &GateOptions<'_>,
+) -> Result<Vec<Raise>, RunError> {
+    with_case(run, policy, selection, options, |case| calipers_gate::raise(case, raising))
 }
 
 fn with_case<T>(
-    run: &Evaluated,
+    run: &LoadedRun,
     policy: &Policy,
-    provenance: Provenance,
-    options: &Options<'_>,
+    selection: &Selection,
+    options: &GateOptions<'_>,
     then: impl FnOnce(&Case<'_>) -> Result<T, Fault>,
-) -> Result<T, Failure> {
-    let context = Context::new(options.level, options.seed, options.labels.clone())?;
+) -> Result<T, RunError> {
+    let context = selection.context()?;
     let resolve = |expression: &str| resolve(options, expression);
     let case = Case {
         policy,
@@ -261,7 +160,7 @@ fn with_case<T>(
         context,
         registry: &options.registry,
         resolve: &resolve,
-        reducer: options.reducer.clone(),
+        reducer: selection.reducer().cloned(),
         reducers: options.reducers,
         suite: options.suite.as_deref(),
         baseline: options.baseline.as_ref().map(|(baseline, age)| (baseline, *age)),
@@ -270,18 +169,19 @@ fn with_case<T>(
             files: run.files.clone(),
             task: run.task.clone(),
             model: run.model.clone(),
-            filter: options.filter.clone(),
-            scorers: options.scorers.clone(),
-            labels: options.labels.own_labels().map(|(label, number)| (label.to_string(), number)).collect(),
-            tool: concat!("calipers ", env!("CARGO_PKG_VERSION")).to_owned(),
-            ..provenance
+            filter: selection.filter.clone(),
+            scorers: selection.scorers.clone(),
+            labels: selection.mapped_labels(),
+            scripts: selection.scripts.clone(),
+            tool: crate::TOOL.to_owned(),
+            ..options.provenance.clone()
         },
     };
     Ok(then(&case)?)
 }
 
 /// The metric of a name or an expression.
-pub(crate) fn resolve(options: &Options<'_>, expression: &str) -> Result<Metric, Error> {
+pub(crate) fn resolve(options: &GateOptions<'_>, expression: &str) -> Result<Metric, Error> {
     match options.registry.metric(expression, &Value::Null) {
         Err(error) if expression.contains('(') || is_unknown(&error) => {
             let by_expression = (options.expression)(expression);

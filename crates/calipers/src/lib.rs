@@ -17,11 +17,15 @@
 //!
 //! - [`guide`]: Inspect's scoring page, section by section, in Rust.
 //! - [`Plan`]: what to compute; [`Samples`]: what to compute it from; [`Results`]: figures with n, missing, method,
-//!   interval and caveats.
+//!   interval and caveats. [`prelude`] has these and what nearly every program needs besides.
+//! - [`data`], [`metric`], [`reduce`], [`plan`], [`task`]: the parts of which that is made.
 //! - [`pipeline`]: the same over many shards and threads.
+//! - With the feature `files`, everything that begins with results in files: a `Selection` says what of them is looked at,
+//!   `load()` reads it, and `score`, `gate`, `compare`, `sizing` and `page` answer; `io` reads and writes, `render` turns
+//!   reports into text, JSON and pages.
 //! - `eval` (feature `run`): a task run against a model, its log and its metrics; models behind HTTP with `remote`.
 //! - `script` (feature `script`): metrics as expressions, and custom ones from files, in Starlark.
-//! - [`stats`]: the statistics themselves, for those who have numbers already.
+//! - [`stats`]: the statistics themselves, for numbers that are there already.
 
 #[cfg(feature = "files")]
 pub mod check;
@@ -35,20 +39,24 @@ pub mod eval;
 pub mod gate;
 pub mod guide;
 #[cfg(feature = "files")]
+mod load;
+#[cfg(feature = "files")]
+mod needs;
+#[cfg(feature = "files")]
 pub mod page;
 pub mod pipeline;
 #[cfg(feature = "files")]
+mod run_error;
+#[cfg(feature = "files")]
 pub mod score;
+#[cfg(feature = "files")]
+mod selection;
 #[cfg(feature = "files")]
 pub mod sizing;
 
-pub use calipers_core::*;
-pub use calipers_gate::{
-    AttemptResult, Baseline, BaselineCounts, BaselineMetric, BaselineResult, BaselineScenario, Case, CategoryResult,
-    Change, CompositeResult, Coverage, Draft, Fault, Finding, GateKind, GateReport, GateResult, Lint, MetricDifference,
-    Mode, Provenance, Raise, Raising, ScenarioCheck, ScenarioResult, Severity, Term, judge, lint, lint_ids, policy,
-    raise, record, weighted_score,
-};
+/// Runs judged by policies.
+#[cfg(not(feature = "files"))]
+pub use calipers_gate as gate;
 #[cfg(feature = "files")]
 pub use calipers_io as io;
 #[cfg(feature = "files")]
@@ -58,6 +66,44 @@ pub use calipers_run as run;
 #[cfg(feature = "script")]
 pub use calipers_script as script;
 pub use calipers_stats as stats;
+
+pub use calipers_core::{Error, Metric, Plan, Reducer, Registry, Results, Samples, Score, Verdict};
+pub use calipers_core::{data, reduce, task};
+pub use calipers_gate::policy;
+#[cfg(feature = "files")]
+pub use load::{LoadedFile, LoadedRun, load};
+#[cfg(feature = "files")]
+pub use needs::Needs;
+#[cfg(feature = "files")]
+pub use run_error::{RunError, SetupError};
+#[cfg(feature = "files")]
+pub use selection::Selection;
+
+/// Metrics, the figures they give and the caveats of these, and the registry that finds metrics by name.
+pub mod metric {
+    pub use calipers_core::Caveat;
+    pub use calipers_core::metric::*;
+}
+
+/// Which metrics see which rows, and the results.
+pub mod plan {
+    pub use calipers_core::plan::*;
+    pub use calipers_core::{Confidence, Interval, Method, Seed};
+}
+
+/// What went wrong, where, and how to fix it.
+pub mod error {
+    pub use calipers_core::{Error, ErrorKind, ErrorPlace, Excerpt};
+}
+
+/// Pieces of messages: plurals, short quotes, and the name that was probably meant.
+pub mod text {
+    pub use calipers_core::{brief, counted, nearest, printable};
+}
+
+/// What reports say that they were made by.
+#[cfg(feature = "files")]
+pub(crate) const TOOL: &str = concat!("calipers ", env!("CARGO_PKG_VERSION"));
 
 /// What nearly every program needs.
 pub mod prelude {

@@ -1,35 +1,21 @@
-//! From a run to its report: the metrics that its file records, or those that are asked for.
+//! From runs to their reports: the metrics that their files record, or those that are asked for.
 
-use crate::pipeline;
+use crate::load::{has_scores, load_as};
+use crate::{LoadedFile, Needs, RunError, Selection, pipeline};
 use calipers_core::{
-    Average, Error, Labels, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport,
-    SampleCounts, SampleId, Samples, Seed, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
+    Average, Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleCounts,
+    SampleId, Samples, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
 };
-use calipers_io::{
-    Format, Projection, ReadError, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source,
-};
+use calipers_io::{Format, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What to compute, and how.
+/// What to compute, besides what the selection says.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ScoreOptions {
     /// Metrics in place of those that the file records.
     pub metrics: Option<Vec<MetricSpec>>,
-    /// Reducers in place of those that the file records; none of them turns reduction off.
-    pub reducers: Option<Vec<Reducer>>,
-    /// Only these scorers; all if empty.
-    pub scorers: Vec<String>,
-    /// Only samples whose metadata has these values.
-    pub filter: Vec<(String, String)>,
-    /// How labels become numbers.
-    pub labels: Labels,
-    /// The level of the intervals.
-    pub level: f64,
-    /// The seed of all that is random.
-    pub seed: Seed,
     /// True to compute as Inspect does.
     pub inspect: bool,
     /// True to keep the reduced score of every sample.
@@ -38,130 +24,76 @@ pub struct Options {
     pub registry: Registry,
 }
 
-impl Default for Options {
+impl Default for ScoreOptions {
     fn default() -> Self {
-        Self {
-            metrics: None,
-            reducers: None,
-            scorers: Vec::new(),
-            filter: Vec::new(),
-            labels: Labels::default(),
-            level: 0.95,
-            seed: Seed(0),
-            inspect: false,
-            keep_reductions: false,
-            registry: Registry::builtin(),
-        }
+        Self { metrics: None, inspect: false, keep_reductions: false, registry: Registry::builtin() }
     }
 }
 
-impl Options {
-    /// The columns of a table that these options look at.
+impl ScoreOptions {
+    /// The columns that are read for these metrics.
     #[must_use]
-    pub fn wanted(&self) -> Projection {
-        let mut wanted: Vec<&str> = self.filter.iter().map(|(key, _)| key.as_str()).collect();
-        if self.metrics.is_none() {
-            return Projection::usual(wanted, self.keep_reductions);
-        }
-        for metric in self.metrics.iter().flatten().flat_map(MetricSpec::metrics) {
-            let Some(columns) = metric.columns() else { return Projection::everything() };
-            wanted.extend(columns);
-        }
-        let metrics = self.metrics.iter().flatten().flat_map(MetricSpec::metrics);
-        let wanted = Projection::only(wanted).and_if_there(metrics.flat_map(Metric::optional_columns));
-        if self.keep_reductions { wanted.with_answers() } else { wanted }
+    pub fn needs(&self, selection: &Selection) -> Needs {
+        Needs::of_metrics(selection, self.metrics.as_deref(), self.keep_reductions)
     }
 }
 
-/// Why a source has no report.
-#[derive(Debug)]
-pub enum Failure {
-    /// It cannot be read.
-    Read(ReadError),
-    /// It cannot be scored.
-    Score {
-        /// Why.
-        error: Error,
-        /// What the source is called.
-        source: String,
-    },
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Score { error, source } => write!(f, "{error}\n  in {source}"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-/// Scores all runs in a source, read in the format of this name or in the one that recognises its content.
+/// The reports of all runs in a selection, file by file.
+///
+/// A Parquet table is measured while it is read, if its order allows it; everything else is loaded first.
 ///
 /// ```
+/// use calipers::Selection;
 /// use calipers::io::Source;
-/// use calipers::score::{Options, score_source};
+/// use calipers::score::{ScoreOptions, score};
 ///
 /// let lines = r#"{"id": 1, "score": "C"}
 /// {"id": 2, "score": "I"}"#;
-/// let reports = score_source(&Source::bytes("results.jsonl", lines.as_bytes()), None, &Options::default())?;
-/// assert_eq!(reports[0].results.figure("score", "accuracy").expect("default").value, Ok(0.5));
-/// # Ok::<(), calipers::score::Failure>(())
+/// let selection = Selection::of([Source::bytes("results.jsonl", lines.as_bytes())]);
+/// for reports in score(&selection, &ScoreOptions::default()) {
+///     assert_eq!(reports?[0].results.figure("score", "accuracy").expect("default").value, Ok(0.5));
+/// }
+/// # Ok::<(), calipers::RunError>(())
 /// ```
-pub fn score_source(source: &Source, format: Option<&str>, options: &Options) -> Result<Vec<RunReport>, Failure> {
-    let format = calipers_io::choose(source, format)?;
-    if let Some(report) = score_stream(source, format, options) {
-        return Ok(vec![report]);
-    }
-    let runs = read_source(source, Some(format.name()), options)?;
-    let fail = |error| Failure::Score { error, source: source.name.clone() };
-    runs.into_iter().map(|run| score(run, options).map_err(fail)).collect()
+pub fn score(selection: &Selection, options: &ScoreOptions) -> impl Iterator<Item = Result<Vec<RunReport>, RunError>> {
+    let needs = options.needs(selection);
+    selection.sources.iter().map(move |source| {
+        let format = calipers_io::choose(source, selection.format.as_deref())?;
+        match score_stream(source, format, &needs, selection, options) {
+            Some(report) => Ok(vec![report]),
+            None => score_file(load_as(source, format, selection, &needs)?, selection, options),
+        }
+    })
 }
 
-/// Reads the runs of a source with the columns that these options look at.
-///
-/// Behaviours are slow to read and few records are measured by them, so by default they are only looked for where there
-/// are no scores.
-pub fn read_source(
-    source: &Source,
-    format: Option<&str>,
-    options: &Options,
-) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    let wanted = options.wanted();
-    let runs = calipers_io::read_shards(source, format, &wanted)?;
-    if options.metrics.is_some() || runs.iter().all(|run| has_scores(&run.samples)) {
-        return Ok(runs);
-    }
-    let without_scores =
-        default_metrics().flat_map(|metric| metric.optional_columns().map(str::to_owned).collect::<Vec<_>>());
-    calipers_io::read_shards(source, format, &wanted.and_if_there(without_scores))
+/// The reports of the runs in a file that was loaded with [`ScoreOptions::needs`].
+pub fn score_file(file: LoadedFile, selection: &Selection, options: &ScoreOptions) -> Result<Vec<RunReport>, RunError> {
+    let measure = |run| score_run(run, selection, options).map_err(RunError::in_source(&file.source.name));
+    file.runs.into_iter().map(measure).collect()
 }
 
 /// What was folded of a part of a table.
-struct Folded<'p> {
+struct FoldedPart<'p> {
     partial: Partial<'p>,
     samples: SampleCounts,
     first: SampleId,
     last: SampleId,
 }
 
-/// Scores a table while it is read, and keeps nothing of it. That goes as long as samples come in the order of their
-/// names, so that no sample can be in two shards; otherwise, and if anything is wrong, there is no report, and the table
-/// is read whole.
-fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Option<RunReport> {
-    if !options.scorers.is_empty() || !options.filter.is_empty() {
+/// Measures a table while it is read, and keeps nothing of it. This works only while sample ids ascend, so that no sample
+/// can be in two shards; otherwise, and if anything is wrong, there is no report, and the table is read whole.
+fn score_stream(
+    source: &Source,
+    format: &dyn Format,
+    needs: &Needs,
+    selection: &Selection,
+    options: &ScoreOptions,
+) -> Option<RunReport> {
+    if !format.can_stream() || !selection.scorers.is_empty() || !selection.filter.is_empty() {
         return None;
     }
-    let (plan, _) = plan(&RecordedResults::default(), options, &mut Vec::new()).ok()?;
-    let parts: Mutex<BTreeMap<usize, Folded<'_>>> = Mutex::default();
+    let (plan, _) = plan(&RecordedResults::default(), selection, options, &mut Vec::new()).ok()?;
+    let parts: Mutex<BTreeMap<usize, FoldedPart<'_>>> = Mutex::default();
     let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
     let fold = |part: usize, samples: Samples| {
         let Some((first, last)) = samples.id_range() else { return false };
@@ -169,7 +101,7 @@ fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Opti
         let mut folded = match taken {
             Some(folded) if folded.last < first => folded,
             Some(_) => return false,
-            None => Folded { partial: plan.start(), samples: SampleCounts::default(), first, last: last.clone() },
+            None => FoldedPart { partial: plan.start(), samples: SampleCounts::default(), first, last: last.clone() },
         };
         // What records without scores are asked is decided when all are there.
         let is_undecided = options.metrics.is_none() && samples.scorers().next().is_none();
@@ -181,7 +113,7 @@ fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Opti
         lock().insert(part, folded);
         true
     };
-    if !format.stream(source, &options.wanted(), &fold) {
+    if !format.stream(source, &needs.columns, &fold) {
         return None;
     }
     let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
@@ -206,30 +138,30 @@ fn score_stream(source: &Source, format: &dyn Format, options: &Options) -> Opti
     })
 }
 
-/// Scores a run.
+/// The report of a run whose scorers and samples have been selected, as [`load()`](crate::load()) does.
 ///
 /// ```
+/// use calipers::Selection;
 /// use calipers::io::{Source, read};
-/// use calipers::score::{Options, score};
+/// use calipers::score::{ScoreOptions, score_run};
 ///
 /// let lines = r#"{"id": 1, "score": "C"}
 /// {"id": 2, "score": "I"}"#;
 /// let runs = read(&Source::bytes("results.jsonl", lines.as_bytes()), None)?;
-/// let report = score(runs.into_iter().next().expect("one run"), &Options::default())?;
+/// let run = runs.into_iter().next().expect("one run");
+/// let report = score_run(run, &Selection::default(), &ScoreOptions::default())?;
 /// assert_eq!(report.results.figure("score", "accuracy").expect("default").value, Ok(0.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn score(run: RecordedRun<impl Into<Shards>>, options: &Options) -> Result<RunReport, Error> {
-    let mut samples: Shards = run.samples.into();
-    if !options.scorers.is_empty() {
-        samples.keep_scorers(&options.scorers)?;
-    }
-    for (key, value) in &options.filter {
-        samples = samples.keep_where(key, value)?;
-    }
+pub fn score_run(
+    run: RecordedRun<impl Into<Shards>>,
+    selection: &Selection,
+    options: &ScoreOptions,
+) -> Result<RunReport, Error> {
+    let samples: Shards = run.samples.into();
     let parts = NonZeroUsize::new(samples.iter().count()).unwrap_or(NonZeroUsize::MIN);
     let mut notes = run.notes;
-    let (plan, recorded) = plan(&with_usual(run.recorded, &samples), options, &mut notes)?;
+    let (plan, recorded) = plan(&with_default_metrics(run.recorded, &samples), selection, options, &mut notes)?;
     let plan = match metrics_without_scores(&samples) {
         metrics if options.metrics.is_none() && !metrics.is_empty() => plan.metrics(metrics),
         _ => plan,
@@ -250,7 +182,7 @@ pub fn score(run: RecordedRun<impl Into<Shards>>, options: &Options) -> Result<R
 }
 
 /// The metrics of scores that are maps and that the file names none for: the usual ones, by key.
-fn with_usual(mut recorded: RecordedResults, samples: &Shards) -> RecordedResults {
+fn with_default_metrics(mut recorded: RecordedResults, samples: &Shards) -> RecordedResults {
     let usual = |name: &str| RecordedMetric::Named { name: name.to_owned(), params: Value::Null };
     let names: BTreeSet<&Arc<str>> = samples.iter().flat_map(Samples::scorers).collect();
     for name in names {
@@ -263,12 +195,8 @@ fn with_usual(mut recorded: RecordedResults, samples: &Shards) -> RecordedResult
     recorded
 }
 
-fn has_scores(samples: &Shards) -> bool {
-    samples.iter().flat_map(Samples::scorers).next().is_some()
-}
-
 /// The metrics that records without scores may be measured by.
-fn default_metrics() -> impl Iterator<Item = Metric> {
+pub(crate) fn default_metrics() -> impl Iterator<Item = Metric> {
     [accuracy(), pass_rate(), behavior_coverage(Average::Macro)].into_iter()
 }
 
@@ -293,20 +221,26 @@ pub(crate) fn metrics_by_fields(fields: &BTreeSet<&str>) -> Vec<Metric> {
 /// The plan, and the recorded figures of metrics that cannot be computed here.
 fn plan(
     recorded: &RecordedResults,
-    options: &Options,
+    selection: &Selection,
+    options: &ScoreOptions,
     notes: &mut Vec<String>,
 ) -> Result<(Plan, Vec<RecordedResult>), Error> {
-    let mut plan = Plan::new().level(options.level)?.seed(options.seed).labels(options.labels.clone());
+    let mut plan = Plan::new().level(selection.level)?.seed(selection.seed).labels(selection.labels.clone());
     if options.inspect {
         plan = plan.inspect_compatible();
     }
     if options.keep_reductions {
         plan = plan.keep_reductions();
     }
-    if let Some(reducers) = &options.reducers {
+    if let Some(reducers) = &selection.reducers {
         plan = plan.reducers(reducers.clone());
-    } else if let Some(reducers) = recorded_reducers(recorded, notes) {
-        plan = plan.reducers(reducers);
+    } else {
+        let mut unknown = Vec::new();
+        if let Some(reducers) = recorded_reducers(recorded, &mut unknown) {
+            plan = plan.reducers(reducers);
+        }
+        let note = |name| format!("the log's reducer `{name}` is not known here; its results are left out");
+        notes.extend(unknown.iter().map(note));
     }
     if let Some(metrics) = &options.metrics {
         return Ok((plan.metrics(metrics.clone()), Vec::new()));
@@ -318,7 +252,7 @@ fn plan(
         }
         let specs: Vec<MetricSpec> =
             scorer.metrics.iter().filter_map(|metric| spec(metric, &options.registry, &mut unknown)).collect();
-        // A scorer all of whose metrics are somebody's own has no others.
+        // A scorer whose metrics are all custom has no others.
         if !specs.is_empty() || !scorer.metrics.is_empty() {
             plan = plan.scorer(scorer.name.as_str(), specs);
         }
@@ -333,13 +267,11 @@ fn plan(
     Ok((plan, figures.collect()))
 }
 
-/// The reducers that a log names, but for those that only its own code knows.
-pub(crate) fn recorded_reducers(recorded: &RecordedResults, notes: &mut Vec<String>) -> Option<Vec<Reducer>> {
+/// The reducers that a log names; the names of those that only its own code knows are added to `unknown`.
+pub(crate) fn recorded_reducers(recorded: &RecordedResults, unknown: &mut Vec<String>) -> Option<Vec<Reducer>> {
     let names = recorded.reducers.as_ref()?;
     let known: Vec<Reducer> = names.iter().filter_map(|name| Reducer::parse(name).ok()).collect();
-    for name in names.iter().filter(|name| Reducer::parse(name).is_err()) {
-        notes.push(format!("the log's reducer `{name}` is not known here; its results are left out"));
-    }
+    unknown.extend(names.iter().filter(|name| Reducer::parse(name).is_err()).cloned());
     (names.is_empty() || !known.is_empty()).then_some(known)
 }
 

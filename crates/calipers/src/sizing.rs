@@ -1,14 +1,15 @@
-//! How many samples: from a pilot run, or from what somebody assumes.
+//! How many samples the next run needs: from a pilot run, or from assumptions.
 
-use crate::compare::{Chosen, Loaded, TOOL, metrics_of, reducer_of};
+use crate::compare::{metrics_of, reducer_of};
+use crate::{LoadedRun, Needs, Selection, TOOL};
 pub use calipers_compare::sizing::*;
 use calipers_core::stats::power::{Costs, Variances};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Context, Error, Labels, Metric, Note, Reducer, Registry, Seed, Unit};
+use calipers_core::{Caveat, Error, Metric, Registry, Unit};
 
 /// What a plan is to answer, whatever it rests on.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct PlanQuestion {
     /// The level of intervals; tests have the error 1 − level.
     pub level: f64,
     /// How often a difference that is there should be found.
@@ -29,29 +30,31 @@ pub struct Wanted {
     pub samples: Option<u64>,
 }
 
-/// How a pilot is measured.
+/// How a pilot is measured, besides what the selection says.
 #[derive(Clone, Debug)]
-pub struct Measured {
-    /// What of the runs was looked at, as they were read.
-    pub chosen: Chosen,
+pub struct PilotOptions {
     /// The metric, in place of the first that the pilot records.
     pub metric: Option<Metric>,
-    /// How attempts are reduced, in place of what the pilot records.
-    pub reducer: Option<Reducer>,
-    /// How labels become numbers.
-    pub labels: Labels,
     /// The metadata by which samples go together.
     pub cluster: Option<String>,
     /// The metrics that names stand for.
     pub registry: Registry,
 }
 
+impl PilotOptions {
+    /// The columns that are read of a pilot.
+    #[must_use]
+    pub fn needs(&self, selection: &Selection) -> Needs {
+        Needs::of_comparison(selection, self.metric.as_ref().map(std::slice::from_ref), self.cluster.as_deref())
+    }
+}
+
 /// A plan by what is assumed about scores.
 ///
 /// ```
-/// use calipers::sizing::{Spread, Wanted, plan};
+/// use calipers::sizing::{Spread, PlanQuestion, plan};
 ///
-/// let wanted = Wanted {
+/// let question = PlanQuestion {
 ///     level: 0.95,
 ///     power: 0.8,
 ///     attempts: None,
@@ -62,11 +65,11 @@ pub struct Measured {
 ///     costs: None,
 ///     samples: None,
 /// };
-/// let report = plan(Spread::of_rate(0.8)?, &wanted)?;
+/// let report = plan(Spread::of_rate(0.8)?, &question)?;
 /// assert_eq!(report.sizing.interval.expect("asked for").samples, Ok(1535));
 /// # Ok::<(), calipers::Error>(())
 /// ```
-pub fn plan(spread: Spread, wanted: &Wanted) -> Result<PlanReport, Error> {
+pub fn plan(spread: Spread, wanted: &PlanQuestion) -> Result<PlanReport, Error> {
     let unit = if spread.is_share { Unit::Rate } else { Unit::Plain };
     answered(question(spread, wanted), PlanBasis::Assumed, unit, Vec::new())
 }
@@ -75,28 +78,26 @@ pub fn plan(spread: Spread, wanted: &Wanted) -> Result<PlanReport, Error> {
 ///
 /// Fails as [`Pilot::of_run`] and [`variance_of_differences`] do.
 pub fn plan_by_run(
-    run: &Loaded,
-    against: Option<&Loaded>,
-    measured: &Measured,
-    wanted: &Wanted,
+    run: &LoadedRun,
+    against: Option<&LoadedRun>,
+    selection: &Selection,
+    options: &PilotOptions,
+    wanted: &PlanQuestion,
 ) -> Result<PlanReport, Error> {
-    let runs = [Some(run), against];
-    let all: Vec<_> = runs.iter().flatten().map(|loaded| &loaded.run).collect();
-    let mut notes = Vec::new();
-    let reducer = reducer_of(&all, measured.reducer.as_ref(), &mut notes);
-    // Nothing here is random.
-    let context = Context::new(wanted.level, Seed(0), measured.labels.clone())?;
-    let metric = match &measured.metric {
+    let all: Vec<&LoadedRun> = [Some(run), against].into_iter().flatten().collect();
+    let mut caveats = Vec::new();
+    let reducer = reducer_of(&all, selection.reducer(), &mut caveats);
+    let context = selection.context()?;
+    let metric = match &options.metric {
         Some(metric) => metric.clone(),
-        None => first(metrics_of(&all, &reducer, &context, &measured.registry, &mut notes)?, &mut notes),
+        None => first(metrics_of(&all, &reducer, &context, &options.registry, &mut caveats)?, &mut caveats),
     };
-    let cluster = measured.cluster.as_deref();
+    let cluster = options.cluster.as_deref();
     let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster };
-    let pilot = Pilot::of_run(&run.run.samples, &measure)?;
-    let shown: Option<Variances> = against
-        .map(|against| variance_of_differences([&run.run.samples, &against.run.samples], &measure))
-        .transpose()?;
-    let unit = if pilot.spread.is_share { Unit::Rate } else { measured.registry.sense(&metric).0 };
+    let pilot = Pilot::of_run(&run.samples, &measure)?;
+    let shown: Option<Variances> =
+        against.map(|against| variance_of_differences([&run.samples, &against.samples], &measure)).transpose()?;
+    let unit = if pilot.spread.is_share { Unit::Rate } else { options.registry.sense(&metric).0 };
     let asked = SizingQuestion {
         attempts: wanted.attempts.unwrap_or_else(|| (pilot.attempts.round() as u64).max(1)),
         clusters: pilot.clusters,
@@ -110,27 +111,23 @@ pub fn plan_by_run(
         metric: name,
         unit,
         pilot,
-        against: against.map(|loaded| loaded.name.clone()),
-        filter: measured.chosen.filter.clone(),
-        scorers: measured.chosen.scorers.clone(),
+        against: against.map(|run| run.name.clone()),
+        filter: selection.filter.clone(),
+        scorers: selection.scorers.clone(),
     };
-    answered(asked, PlanBasis::Run(Box::new(pilot)), unit, notes)
+    answered(asked, PlanBasis::Run(Box::new(pilot)), unit, caveats)
 }
 
 /// The first of several metrics, and a word about the others.
-fn first(metrics: Vec<Metric>, notes: &mut Vec<Note>) -> Metric {
+fn first(metrics: Vec<Metric>, caveats: &mut Vec<Caveat>) -> Metric {
     if metrics.len() > 1 {
-        let others: Vec<String> = metrics[1..].iter().map(|metric| format!("`{}`", metric.name())).collect();
-        notes.push(Note {
-            id: "first-metric".into(),
-            message: format!("planned by `{}`, the first of what the records speak of", metrics[0].name()),
-            next: Some(format!("choose another with `-m`: {}", others.join(", "))),
-        });
+        let others = metrics[1..].iter().map(|metric| metric.name().to_owned()).collect();
+        caveats.push(Caveat::FirstMetric { metric: metrics[0].name().to_owned(), others });
     }
     metrics.into_iter().next().expect("records speak of at least one metric")
 }
 
-fn question(spread: Spread, wanted: &Wanted) -> SizingQuestion {
+fn question(spread: Spread, wanted: &PlanQuestion) -> SizingQuestion {
     SizingQuestion {
         spread,
         level: wanted.level,
@@ -146,8 +143,8 @@ fn question(spread: Spread, wanted: &Wanted) -> SizingQuestion {
     }
 }
 
-fn answered(question: SizingQuestion, basis: PlanBasis, unit: Unit, notes: Vec<Note>) -> Result<PlanReport, Error> {
+fn answered(question: SizingQuestion, basis: PlanBasis, unit: Unit, caveats: Vec<Caveat>) -> Result<PlanReport, Error> {
     let mut sizing = size(&question)?;
-    sizing.caveats.splice(0..0, notes);
+    sizing.caveats.splice(0..0, caveats);
     Ok(PlanReport { question, basis, unit, sizing, tool: TOOL.to_owned() })
 }

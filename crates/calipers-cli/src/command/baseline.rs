@@ -1,80 +1,156 @@
 //! `calipers baseline`: what later runs are compared with.
 
-use crate::arguments::{Baseline as Command, Judging, Raise as RaiseArguments, Record, Show};
-use crate::exit::{Failure, print};
-use crate::{date, gate as judged, score};
-use calipers::gate::{self, Evaluated, Options};
-use calipers::io::{
-    LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, load_policy, printable,
-};
+use crate::date;
+use crate::exit::Outcome;
+use crate::failure::Failure;
+use crate::flags::JudgingFlags;
+use crate::judging::{Judging, read_dated};
+use crate::script_child::limit_memory;
+use crate::terminal::{print_json, print_text, screen};
+use calipers::gate::{self, GateKind, GateReport, Raising};
+use calipers::io::{LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, printable};
 use calipers::policy::{Level, Span};
 use calipers::render::{Raised, baseline_text, raise_json, raise_text};
-use calipers::{Baseline, GateKind, GateReport, Raise, Raising, Registry, Verdict, counted};
-use std::path::Path;
+use calipers::text::counted;
+use calipers::{Registry, Verdict};
+use clap::{Args, Subcommand};
 
-pub(crate) fn run(command: &Command) -> Result<(), Failure> {
-    match command {
-        Command::Record(arguments) => record(arguments),
-        Command::Show(arguments) => show(arguments),
-        Command::Raise(arguments) => raise(arguments),
+/// `calipers baseline`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Baseline {
+    /// Write what later runs are compared with: metrics, and the outcome of each scenario
+    Record(Box<Record>),
+    /// Print a baseline: its age, its metrics and its scenarios
+    Show(Show),
+    /// Propose higher thresholds for a policy, where results show that they hold
+    Raise(Box<Raise>),
+}
+
+/// `calipers baseline record`
+#[derive(Args, Debug)]
+pub(crate) struct Record {
+    #[command(flatten)]
+    judging: JudgingFlags,
+
+    /// The file to write, which is replaced if it exists; `-` for standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: String,
+
+    /// The day to write into it, in place of today (UTC)
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<String>,
+}
+
+/// `calipers baseline show`
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// The baseline
+    file: String,
+
+    /// Print JSON (`calipers.baseline/1`, with a summary)
+    #[arg(long)]
+    json: bool,
+}
+
+/// `calipers baseline raise`
+#[derive(Args, Debug)]
+pub(crate) struct Raise {
+    #[command(flatten)]
+    judging: JudgingFlags,
+
+    /// Raise nothing whose metric is worse than in this baseline
+    #[arg(short, long, value_name = "FILE")]
+    baseline: Option<String>,
+
+    /// Write the new thresholds into the policy; without it they are only shown
+    #[arg(long)]
+    write: bool,
+
+    /// Lower thresholds that the results do not support to what they do support
+    #[arg(long)]
+    allow_lower: bool,
+
+    /// How far below what is shown a threshold stays: 0.01 is one point of a rate, and 1 % of everything else
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
+    headroom: f64,
+
+    /// Print JSON (`calipers.raise/1`)
+    #[arg(long)]
+    json: bool,
+}
+
+/// The level of the intervals in a baseline, and of what a raised threshold is shown by.
+const LEVEL: f64 = 0.95;
+
+impl Baseline {
+    /// True unless it is certain that no script runs.
+    pub(crate) fn scripts(&self) -> bool {
+        match self {
+            Self::Record(record) => record.judging.scripts(),
+            Self::Raise(raise) => raise.judging.scripts(),
+            Self::Show(_) => false,
+        }
+    }
+
+    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        match self {
+            Self::Record(record) => record.run()?,
+            Self::Show(show) => show.run()?,
+            Self::Raise(raise) => raise.run()?,
+        }
+        Ok(Outcome::Done)
     }
 }
 
-/// True unless it is certain that no script runs.
-pub(crate) fn has_scripts(command: &Command) -> bool {
-    match command {
-        Command::Record(arguments) => judged::has_scripts(&arguments.judging),
-        Command::Raise(arguments) => judged::has_scripts(&arguments.judging),
-        Command::Show(_) => false,
+impl Record {
+    fn run(&self) -> Result<(), Failure> {
+        let day = match &self.date {
+            Some(day) => date::parse(day)?,
+            None => date::today(),
+        };
+        // A wrong name fails before any work is done.
+        let output = match self.output.as_str() {
+            "-" => OutputFile::stdout(),
+            file => OutputFile::create(file, true)?,
+        };
+        let (mut baseline, report) = self.record()?;
+        baseline.date = Some(day);
+        if baseline.scenarios.is_empty() || baseline.metrics.is_empty() {
+            return Err(nothing(&self.judging, baseline.scenarios.len()));
+        }
+        if let Some(why) = shortcoming(&report) {
+            eprintln!("note: {}", printable(&why));
+        }
+        eprintln!(
+            "recorded {} and {}",
+            counted(baseline.metrics.len(), "metric"),
+            counted(baseline.scenarios.len(), "scenario")
+        );
+        Ok(output.finish_with(&file_text(&baseline))?)
+    }
+
+    fn record(&self) -> Result<(gate::Baseline, GateReport), Failure> {
+        let judging = Judging::resolve(&self.judging, LEVEL)?;
+        judging.with_options(|policy, options| {
+            let run = judging.load(policy, options)?;
+            let _limit = limit_memory();
+            let baseline = gate::record(&run, &policy.policy, &judging.selection, options)?;
+            Ok((baseline, gate::gate(&run, &policy.policy, &judging.selection, options)?))
+        })
     }
 }
 
-fn record(arguments: &Record) -> Result<(), Failure> {
-    let day = match &arguments.date {
-        Some(day) => date::parsed(day)?,
-        None => date::today(),
-    };
-    // A wrong name fails before any work is done.
-    let output = match arguments.output.as_str() {
-        "-" => OutputFile::stdout(),
-        file => OutputFile::create(file, true)?,
-    };
-    let policy = load_policy(Path::new(&arguments.judging.policy))?;
-    let (mut baseline, report) = recorded(&arguments.judging, &policy)?;
-    baseline.date = Some(day);
-    if baseline.scenarios.is_empty() || baseline.metrics.is_empty() {
-        return Err(nothing(&arguments.judging, baseline.scenarios.len()));
-    }
-    if let Some(why) = misses(&report) {
-        eprintln!("note: {}", printable(&why));
-    }
-    eprintln!(
-        "recorded {} and {}",
-        counted(baseline.metrics.len(), "metric"),
-        counted(baseline.scenarios.len(), "scenario")
-    );
-    Ok(output.finish_with(&file_text(&baseline))?)
-}
-
-fn recorded(judging: &Judging, policy: &LoadedPolicy) -> Result<(Baseline, GateReport), Failure> {
-    let provenance = judged::provenance(judging, policy);
-    judged::measured(judging, |run: &Evaluated, options: Options<'_>| {
-        let baseline = gate::record(run, &policy.policy, provenance.clone(), &options)?;
-        Ok((baseline, gate::gate(run, &policy.policy, provenance, &options)?))
-    })
-}
-
-fn nothing(judging: &Judging, scenarios: usize) -> Failure {
+fn nothing(judging: &JudgingFlags, scenarios: usize) -> Failure {
     let what = match scenarios {
         0 => "the run is empty, so there is nothing to go by".to_owned(),
         n => format!("nothing of {} can be measured, so there is nothing to go by", counted(n, "scenario")),
     };
-    let files = judging.files.join(", ");
-    Failure::Input(format!("{what}\n  in {files}\n  hint: check that the evaluation ran, and what `--scorer` chooses"))
+    let hint = "check that the evaluation ran, and what `--scorer` chooses";
+    Failure::new(what).at(format!("in {}", judging.files.join(", "))).hint(hint)
 }
 
 /// Why a run is a poor one to compare with. A baseline that the policy asks for does not count: this is about to be one.
-fn misses(report: &GateReport) -> Option<String> {
+fn shortcoming(report: &GateReport) -> Option<String> {
     let blocking = report.gates.iter().filter(|gate| gate.level == Level::Blocking);
     let mut blocking: Vec<_> = blocking.filter(|gate| !matches!(gate.kind, GateKind::Baseline(_))).collect();
     blocking.retain(|gate| gate.verdict != Verdict::Pass);
@@ -86,55 +162,61 @@ fn misses(report: &GateReport) -> Option<String> {
     Some(format!("this run {what} ({}: {}); it is recorded as it is", first.metric, first.reason))
 }
 
-fn show(arguments: &Show) -> Result<(), Failure> {
-    let (baseline, age) = judged::read_dated(&arguments.file)?;
-    if arguments.json {
-        return print(|out| writeln!(out, "{:#}", baseline_json(&baseline, age)));
+impl Show {
+    fn run(&self) -> Result<(), Failure> {
+        let (baseline, age) = read_dated(&self.file)?;
+        if self.json {
+            return print_json(&baseline_json(&baseline, age));
+        }
+        let registry = Registry::builtin();
+        // An expression begins with the name of its metric.
+        let name = |metric: &str| metric.split('(').next().unwrap_or_default().to_owned();
+        let unit = |metric: &str| registry.about(&name(metric)).map(|about| about.unit).unwrap_or_default();
+        print_text(&baseline_text(&baseline, age, &unit, screen()))
     }
-    let registry = Registry::builtin();
-    // An expression begins with the name of its metric.
-    let name = |metric: &str| metric.split('(').next().unwrap_or_default().to_owned();
-    let unit = |metric: &str| registry.about(&name(metric)).map(|about| about.unit).unwrap_or_default();
-    print(|out| out.write_all(baseline_text(&baseline, age, &unit, score::screen()).as_bytes()))
 }
 
-fn raise(arguments: &RaiseArguments) -> Result<(), Failure> {
-    let judging = &arguments.judging;
-    let policy = load_policy(Path::new(&judging.policy))?;
-    let baseline = arguments.baseline.as_deref().map(judged::read_dated).transpose()?;
-    let raising = Raising { headroom: arguments.headroom, allow_lower: arguments.allow_lower };
-    let (raises, scenarios) = judged::measured(judging, |run: &Evaluated, options: Options<'_>| {
-        let raises = gate::raise(run, &policy.policy, &raising, &Options { baseline, ..options })?;
-        Ok((raises, run.samples.len()))
-    })?;
-    if scenarios == 0 {
-        return Err(nothing(judging, 0));
+impl Raise {
+    fn run(&self) -> Result<(), Failure> {
+        let judging = Judging { baseline: self.baseline.as_deref(), ..Judging::resolve(&self.judging, LEVEL)? };
+        let raising = Raising { headroom: self.headroom, allow_lower: self.allow_lower };
+        let (raises, scenarios) = judging.with_options(|policy, options| {
+            let run = judging.load(policy, options)?;
+            let _limit = limit_memory();
+            let raises = gate::raise(&run, &policy.policy, &raising, &judging.selection, options)?;
+            Ok((raises, run.samples.len()))
+        })?;
+        if scenarios == 0 {
+            return Err(nothing(&self.judging, 0));
+        }
+        let policy = self.judging.policy.load()?;
+        if self.write {
+            write(policy, &raises)?;
+        }
+        if self.json {
+            let path = self.judging.policy.path();
+            let raised = Raised { policy: path, raising, is_written: self.write, raises: &raises };
+            print_json(&raise_json(&raised))?;
+        } else {
+            print_text(&raise_text(&raises, screen()))?;
+        }
+        let changed = raises.iter().any(|raise| raise.change.is_ok());
+        if changed && !self.write {
+            eprintln!("note: nothing is written; add `--write` to change the policy");
+        }
+        if changed && policy.policy.confidence.is_some() {
+            // Bounds of two runs of the same agent differ as estimates do.
+            eprintln!(
+                "note: the policy asks for confidence, and the bound of the next run may lie lower; a wider `--headroom` \
+                 keeps an unchanged agent from becoming undecided"
+            );
+        }
+        Ok(())
     }
-    let changed = raises.iter().any(|raise| raise.change.is_ok());
-    if arguments.write {
-        write(&policy, &raises)?;
-    }
-    if arguments.json {
-        let raised = Raised { policy: &judging.policy, raising, is_written: arguments.write, raises: &raises };
-        print(|out| writeln!(out, "{:#}", raise_json(&raised)))?;
-    } else {
-        print(|out| out.write_all(raise_text(&raises, score::screen()).as_bytes()))?;
-    }
-    if changed && !arguments.write {
-        eprintln!("note: nothing is written; add `--write` to change the policy");
-    }
-    if changed && policy.policy.confidence.is_some() {
-        // Bounds of two runs of the same agent differ as estimates do.
-        eprintln!(
-            "note: the policy asks for confidence, and the bound of the next run may lie lower; a wider `--headroom` \
-             keeps an unchanged agent from becoming undecided"
-        );
-    }
-    Ok(())
 }
 
-fn write(policy: &LoadedPolicy, raises: &[Raise]) -> Result<(), Failure> {
-    let edit = |raise: &Raise| Some((raise.span.clone(), raise.change.as_ref().ok()?.written.clone()));
+fn write(policy: &LoadedPolicy, raises: &[gate::Raise]) -> Result<(), Failure> {
+    let edit = |raise: &gate::Raise| Some((raise.span.clone(), raise.change.as_ref().ok()?.written.clone()));
     let edits: Vec<(Span, String)> = raises.iter().filter_map(edit).collect();
     let files = edit_policy(policy, &edits)?;
     // All of them can be written before any is.

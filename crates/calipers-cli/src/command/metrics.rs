@@ -1,40 +1,48 @@
 //! `calipers metrics`: what can be computed, and what each metric means.
 
-use crate::arguments::Metrics;
-use crate::exit::{Failure, print};
+use crate::exit::Outcome;
+use crate::failure::Failure;
+use crate::terminal::{print_json, print_text};
+use calipers::Registry;
+use calipers::metric::About;
 use calipers::stats::threshold_test::Direction;
-use calipers::{About, Registry};
+use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// No line is longer.
 const WIDTH: usize = 80;
 
-pub(crate) fn run(arguments: &Metrics) -> Result<(), Failure> {
-    let registry = Registry::builtin();
-    let Some(name) = &arguments.name else {
-        let list = listed(&registry);
-        return if arguments.json {
-            print_json(&list.into_iter().map(as_json).collect())
-        } else {
-            print(|out| out.write_all(table(&list).as_bytes()))
-        };
-    };
-    let about = registry.about(name).ok_or_else(|| unknown(&registry, name))?;
-    if arguments.json { print_json(&as_json(about)) } else { print(|out| out.write_all(page(about).as_bytes())) }
+/// `calipers metrics`
+#[derive(Args, Debug)]
+pub(crate) struct Metrics {
+    /// The metric to explain, such as `latency_p95`
+    name: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
-fn unknown(registry: &Registry, name: &str) -> Failure {
-    let message = registry.unknown(name).to_string();
-    let hint = "\n  hint: `calipers metrics` lists them";
-    Failure::Input(if message.contains("hint: ") { message } else { message + hint })
-}
-
-fn print_json(value: &Value) -> Result<(), Failure> {
-    print(|out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
-        writeln!(out)
-    })
+impl Metrics {
+    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        let registry = Registry::builtin();
+        match &self.name {
+            None => {
+                let list = listed(&registry);
+                match self.json {
+                    true => print_json(&list.into_iter().map(as_json).collect())?,
+                    false => print_text(&table(&list))?,
+                }
+            }
+            Some(name) => {
+                let unknown = || Failure::from(registry.unknown(name)).hint_if_none("`calipers metrics` lists them");
+                let about = registry.about(name).ok_or_else(unknown)?;
+                if self.json { print_json(&as_json(about))? } else { print_text(&page(about))? }
+            }
+        }
+        Ok(Outcome::Done)
+    }
 }
 
 /// The metrics by family, in the order of their registration.
@@ -153,7 +161,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::{Arguments, Command};
+    use crate::command::{Arguments, Command};
     use calipers::script::Library;
     use clap::Parser;
 
@@ -186,7 +194,8 @@ mod tests {
                 .iter()
                 .flat_map(|expression| Library::builtin().metrics(expression).unwrap_or_else(|error| panic!("{error}")))
                 .collect();
-            let named = |metric: &calipers::MetricSpec| metric.metrics().iter().any(|metric| metric.name() == name);
+            let named =
+                |metric: &calipers::plan::MetricSpec| metric.metrics().iter().any(|metric| metric.name() == name);
             assert!(metrics.iter().any(named), "{name}: {}", about.example);
             calipers::script::Library::builtin()
                 .metrics(name_or_usage(about))

@@ -1,204 +1,209 @@
 //! `calipers plan`: how many samples, before the money is spent.
 
-use crate::arguments::{Chosen, Reading, Scripts};
-use crate::compare::{chosen, ink, loaded, metrics, reducer};
-use crate::exit::{Failure, print};
+use crate::command::compare::{load_run, print_notes};
+use crate::exit::Outcome;
 use crate::expressions::Expressions;
-use crate::{guard, score};
-use calipers::compare::Loaded;
+use crate::failure::Failure;
+use crate::flags::{FormatFlag, ScriptFlags, SelectionFlags};
+use crate::script_child::{self, limit_memory};
+use crate::selection;
+use crate::terminal::{ink, print_json, print_text, screen};
+use calipers::metric::Unit;
 use calipers::policy::{Comparison, Span, Threshold};
 use calipers::render::{plan_json, plan_text};
-use calipers::sizing::{Measured, Pairing, PlanReport, Spread, Wanted, plan, plan_by_run};
+use calipers::sizing::{Pairing, PilotOptions, PlanQuestion, PlanReport, Spread, plan, plan_by_run};
 use calipers::stats::power::Costs;
 use calipers::stats::threshold_test::Direction;
-use calipers::{Registry, Unit};
+use calipers::{LoadedRun, Registry, Selection};
 use clap::Args;
 
 /// `calipers plan`
 #[derive(Args, Debug)]
 pub(crate) struct Plan {
     /// A run to plan by: files, folders or patterns; `-` is standard input
-    pub(crate) pilot: Vec<String>,
+    pilot: Vec<String>,
 
     /// Plan by this rate at which samples pass, such as 0.8
     #[arg(long, value_name = "RATE", conflicts_with_all = ["pilot", "sd"])]
-    pub(crate) rate: Option<f64>,
+    rate: Option<f64>,
 
     /// Plan by this standard deviation of scores
     #[arg(long, value_name = "SD", conflicts_with = "pilot")]
-    pub(crate) sd: Option<f64>,
+    sd: Option<f64>,
 
     /// The share of the variance that lies between attempts at one sample, with `--rate` or `--sd`
     #[arg(long, value_name = "SHARE", conflicts_with = "pilot")]
-    pub(crate) within: Option<f64>,
+    within: Option<f64>,
 
-    /// How many samples give an interval of ± this; 0.02 is two points
+    /// How many samples give an interval of ± this width; 0.02 is two points
     #[arg(long, value_name = "WIDTH")]
-    pub(crate) half_width: Option<f64>,
+    half_width: Option<f64>,
 
     /// How many samples decide this gate, such as '>= 0.95'
     #[arg(long, value_name = "RULE")]
-    pub(crate) gate: Option<String>,
+    gate: Option<String>,
 
     /// How many samples show this difference of two runs; 0.02 is two points
     #[arg(long, value_name = "DIFFERENCE", allow_negative_numbers = true)]
-    pub(crate) difference: Option<f64>,
+    difference: Option<f64>,
 
-    /// How often a difference that is there should be found
+    /// The chance of finding a difference that is there
     #[arg(long, default_value_t = 0.8)]
-    pub(crate) power: f64,
+    power: f64,
 
     /// The correlation of two runs on the same samples
     #[arg(long, value_name = "R", allow_negative_numbers = true, conflicts_with = "disagreement")]
-    pub(crate) correlation: Option<f64>,
+    correlation: Option<f64>,
 
     /// The share of samples that one of two runs passes and the other fails
     #[arg(long, value_name = "SHARE")]
-    pub(crate) disagreement: Option<f64>,
+    disagreement: Option<f64>,
 
-    /// A second run on the samples of the pilot, that shows what two runs share
+    /// A second run on the samples of the pilot, which shows what two runs share
     #[arg(long, value_name = "BASELINE", conflicts_with_all = ["correlation", "disagreement", "rate", "sd"], requires = "pilot")]
-    pub(crate) against: Option<String>,
+    against: Option<String>,
 
-    /// Attempts at each sample; those of the pilot if it is not said, else 1
+    /// Attempts at each sample [default: those of the pilot, or 1]
     #[arg(long, value_name = "N")]
-    pub(crate) epochs: Option<u64>,
+    epochs: Option<u64>,
 
     /// What a sample costs before its first attempt
     #[arg(long, value_name = "COST", requires = "cost_attempt")]
-    pub(crate) cost_sample: Option<f64>,
+    cost_sample: Option<f64>,
 
     /// What an attempt costs, in the same unit
     #[arg(long, value_name = "COST", requires = "cost_sample")]
-    pub(crate) cost_attempt: Option<f64>,
+    cost_attempt: Option<f64>,
 
-    /// What so many samples show; those of the pilot if it is not said
+    /// What this many samples show [default: those of the pilot]
     #[arg(long, value_name = "N")]
-    pub(crate) samples: Option<u64>,
+    samples: Option<u64>,
 
-    /// The level of intervals and gates; tests have an error of 1 less this
+    /// The level of intervals and gates; tests have an error of 1 minus this
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
-    pub(crate) confidence: f64,
+    confidence: f64,
 
     /// The metric of the pilot, a mean over samples such as `accuracy` or `mean("quality_score")`
     #[arg(short, long, value_name = "EXPR")]
-    pub(crate) metric: Option<String>,
+    metric: Option<String>,
 
-    /// Samples of the pilot with the same value of this metadata go together
+    /// Samples of the pilot with the same value of this metadata belong together
     #[arg(long, value_name = "KEY")]
-    pub(crate) cluster: Option<String>,
+    cluster: Option<String>,
 
     /// The reducer of attempts, such as `mean`, `mode`, `pass_k_3`
     #[arg(long, value_name = "NAME")]
-    pub(crate) reducer: Option<String>,
+    reducer: Option<String>,
 
     #[command(flatten)]
-    pub(crate) chosen: Chosen,
+    selection: SelectionFlags,
 
     #[command(flatten)]
-    pub(crate) scripts: Scripts,
+    scripts: ScriptFlags,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    format: FormatFlag,
 
     /// Print JSON (`calipers.plan/1`)
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
-/// True unless it is certain that no script runs.
-pub(crate) fn has_scripts(arguments: &Plan) -> bool {
-    let expressions: Vec<String> = arguments.metric.iter().cloned().collect();
-    guard::is_needed(&expressions, &arguments.scripts.load)
-}
+impl Plan {
+    /// True unless it is certain that no script runs.
+    pub(crate) fn scripts(&self) -> bool {
+        script_child::is_needed(self.metric.as_slice(), &self.scripts.load)
+    }
 
-pub(crate) fn run(arguments: &Plan) -> Result<(), Failure> {
-    let report = planned(arguments)?;
-    if arguments.json {
-        return print(|out| writeln!(out, "{:#}", plan_json(&report)));
-    }
-    print(|out| out.write_all(plan_text(&report, score::screen(), ink()).as_bytes()))
-}
-
-fn planned(arguments: &Plan) -> Result<PlanReport, Failure> {
-    let wanted = wanted(arguments)?;
-    if !arguments.pilot.is_empty() {
-        return by_run(arguments, &wanted);
-    }
-    if arguments.metric.is_some() || arguments.cluster.is_some() || arguments.reducer.is_some() {
-        let hint = "name the files of a run";
-        return Err(Failure::Input(format!(
-            "`--metric`, `--cluster` and `--reducer` are about a pilot, and there is none\n  hint: {hint}"
-        )));
-    }
-    let spread = match (arguments.rate, arguments.sd) {
-        (Some(rate), _) => Spread::of_rate(rate)?,
-        (None, Some(sd)) => Spread::of_sd(sd)?,
-        (None, None) => {
-            let hint = "name the files of a run like the one to come, or assume `--rate 0.8` or `--sd 0.3`";
-            return Err(Failure::Input(format!("nothing says how much scores vary\n  hint: {hint}")));
+    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        let report = self.plan()?;
+        match self.json {
+            true => print_json(&plan_json(&report))?,
+            false => print_text(&plan_text(&report, screen(), ink()))?,
         }
-    };
-    let spread = arguments.within.map_or(Ok(spread), |share| spread.with_within(share))?;
-    Ok(plan(spread, &wanted)?)
-}
+        Ok(Outcome::Done)
+    }
 
-fn by_run(arguments: &Plan, wanted: &Wanted) -> Result<PlanReport, Failure> {
-    let labels = score::labels(&arguments.chosen.label)?;
-    let expressions = Expressions::new(&arguments.scripts, labels.clone());
-    expressions.load()?;
-    let asked: Vec<String> = arguments.metric.iter().cloned().collect();
-    let measured = Measured {
-        chosen: chosen(&arguments.chosen)?,
-        metric: metrics(&expressions, &asked)?.and_then(|metrics| metrics.into_iter().next()),
-        reducer: reducer(&expressions, arguments.reducer.as_deref())?,
-        labels,
-        cluster: arguments.cluster.clone(),
-        registry: Registry::builtin(),
-    };
-    let read = |names: &[String]| loaded(names, &arguments.reading, &measured.chosen);
-    let pilot: Loaded = read(&arguments.pilot)?;
-    let against = arguments.against.as_ref().map(|name| read(std::slice::from_ref(name))).transpose()?;
-    let _limited = guard::is_child().then(guard::limit_memory);
-    Ok(plan_by_run(&pilot, against.as_ref(), &measured, wanted)?)
-}
+    fn plan(&self) -> Result<PlanReport, Failure> {
+        let question = self.question()?;
+        if !self.pilot.is_empty() {
+            return self.plan_by_pilot(&question);
+        }
+        if self.metric.is_some() || self.cluster.is_some() || self.reducer.is_some() {
+            let what = "`--metric`, `--cluster` and `--reducer` are about a pilot, and there is none";
+            return Err(Failure::new(what).hint("name the files of a run"));
+        }
+        let spread = match (self.rate, self.sd) {
+            (Some(rate), _) => Spread::of_rate(rate)?,
+            (None, Some(sd)) => Spread::of_sd(sd)?,
+            (None, None) => {
+                let hint = "name the files of a run like the one to come, or assume `--rate 0.8` or `--sd 0.3`";
+                return Err(Failure::new("nothing says how much scores vary").hint(hint));
+            }
+        };
+        let spread = self.within.map_or(Ok(spread), |share| spread.with_within(share))?;
+        Ok(plan(spread, &question)?)
+    }
 
-fn wanted(arguments: &Plan) -> Result<Wanted, Failure> {
-    let costs = arguments.cost_sample.zip(arguments.cost_attempt);
-    check(arguments.correlation, -1.0, "a correlation lies between -1 and 1")?;
-    check(arguments.disagreement, 0.0, "a share lies between 0 and 1 (15 % is written 0.15)")?;
-    let correlation = arguments.correlation.map(Pairing::Correlation);
-    Ok(Wanted {
-        level: arguments.confidence,
-        power: arguments.power,
-        attempts: arguments.epochs,
-        half_width: arguments.half_width,
-        gate: arguments.gate.as_deref().map(gate).transpose()?,
-        difference: arguments.difference,
-        pairing: correlation.or(arguments.disagreement.map(Pairing::Disagreement)),
-        costs: costs.map(|(sample, attempt)| Costs { sample, attempt }),
-        samples: arguments.samples,
-    })
+    fn plan_by_pilot(&self, question: &PlanQuestion) -> Result<PlanReport, Failure> {
+        let selection = selection::resolve(&self.selection, &self.format, self.confidence, &self.scripts)?;
+        let expressions = Expressions::load(&self.scripts, selection.labels.clone())?;
+        let options = PilotOptions {
+            metric: expressions.metrics(self.metric.as_slice())?.and_then(|metrics| metrics.into_iter().next()),
+            cluster: self.cluster.clone(),
+            registry: Registry::builtin(),
+        };
+        let reducers = selection::pairing_reducer(&expressions, self.reducer.as_deref())?;
+        let selection = Selection { reducers, ..selection };
+        let needs = options.needs(&selection);
+        let load = |names: &[String]| -> Result<LoadedRun, Failure> {
+            let run = load_run(names, &selection, &needs)?;
+            print_notes(&run);
+            Ok(run)
+        };
+        let pilot = load(&self.pilot)?;
+        let against = self.against.as_ref().map(|name| load(std::slice::from_ref(name))).transpose()?;
+        let _limit = limit_memory();
+        Ok(plan_by_run(&pilot, against.as_ref(), &selection, &options, question)?)
+    }
+
+    fn question(&self) -> Result<PlanQuestion, Failure> {
+        let costs = self.cost_sample.zip(self.cost_attempt);
+        check(self.correlation, -1.0, "a correlation lies between -1 and 1")?;
+        check(self.disagreement, 0.0, "a share lies between 0 and 1 (15 % is written 0.15)")?;
+        let correlation = self.correlation.map(Pairing::Correlation);
+        Ok(PlanQuestion {
+            level: self.confidence,
+            power: self.power,
+            attempts: self.epochs,
+            half_width: self.half_width,
+            gate: self.gate.as_deref().map(parse_gate).transpose()?,
+            difference: self.difference,
+            pairing: correlation.or(self.disagreement.map(Pairing::Disagreement)),
+            costs: costs.map(|(sample, attempt)| Costs { sample, attempt }),
+            samples: self.samples,
+        })
+    }
 }
 
 /// An error unless a number, if it is given, lies between this and 1.
 fn check(given: Option<f64>, low: f64, what: &str) -> Result<(), Failure> {
     match given.filter(|x| !(low..=1.0).contains(x)) {
-        Some(x) => Err(Failure::Input(format!("{what}, and {x} does not"))),
+        Some(x) => Err(Failure::new(format!("{what}, and {x} does not"))),
         None => Ok(()),
     }
 }
 
 /// A threshold of a rate, written as in a policy.
-fn gate(text: &str) -> Result<(f64, Direction), Failure> {
+fn parse_gate(text: &str) -> Result<(f64, Direction), Failure> {
     let hint = "write `--gate '>= 0.95'` or `--gate '<= 5%'`";
-    let refused = |what: String| Failure::Input(format!("{what}\n  hint: {hint}"));
+    let refuse = |what: String| Failure::new(what).hint(hint);
     let threshold = Threshold::read(text, &Span::nowhere());
     let rule = threshold.and_then(|threshold| threshold.rule_in(Unit::Rate, Some(Direction::AtLeast), "the rate"));
-    let rule = rule.map_err(|_| refused(format!("`--gate {text}` is no threshold of a rate")))?;
+    let rule = rule.map_err(|_| refuse(format!("`--gate {text}` is no threshold of a rate")))?;
     match rule.comparison {
         Comparison::AtLeast | Comparison::Above => Ok((rule.value, Direction::AtLeast)),
         Comparison::AtMost | Comparison::Below => Ok((rule.value, Direction::AtMost)),
-        Comparison::Equal => Err(refused(format!("`--gate {text}` asks for equality, which no interval shows"))),
+        Comparison::Equal => Err(refuse(format!("`--gate {text}` asks for equality, which no interval shows"))),
     }
 }

@@ -1,84 +1,117 @@
 //! `calipers policy check`: what may be wrong with a policy, before it is used.
 
-use crate::arguments::Check;
-use crate::exit::{self, Failure, print};
+use crate::exit::Outcome;
 use crate::expressions::Expressions;
-use crate::{guard, score};
-use calipers::check::check as look;
-use calipers::gate::{self, Options};
-use calipers::io::{LoadedPolicy, load_policy, printable, read_baseline, read_suite};
+use crate::failure::Failure;
+use crate::flag_hints;
+use crate::flags::{BaselineFlag, FormatFlag, ScriptFlags, SuiteFlag};
+use crate::judging::Judging;
+use crate::policy_file::PolicyFile;
+use crate::script_child::limit_memory;
+use crate::selection;
+use crate::terminal::{allow_closed_pipe, print_json, print_text, screen};
+use calipers::check::check;
+use calipers::data::Samples;
+use calipers::gate::{Finding, Severity};
+use calipers::io::printable;
 use calipers::render::{Findings, findings_json, findings_text};
-use calipers::{Finding, Labels, Samples, Severity};
-use std::path::Path;
-use std::process::ExitCode;
+use calipers::{LoadedRun, Needs, Selection};
+use clap::{Args, Subcommand};
 
-/// Says what was found, and counts it in the exit code.
-pub(crate) fn check(arguments: &Check) -> ExitCode {
-    let findings = match found(arguments) {
-        Ok(findings) => findings,
-        Err(failure) => return exit::code(Err(failure)),
-    };
-    let told = Findings { policy: arguments.policy.clone(), findings };
-    let printed = if arguments.json {
-        print(|out| writeln!(out, "{:#}", findings_json(&told)))
-    } else {
-        print(|out| out.write_all(findings_text(&told, score::screen()).as_bytes()))
-    };
-    let worst = if arguments.strict { Severity::Warning } else { Severity::Error };
-    match printed {
-        Ok(()) | Err(Failure::ClosedPipe) if told.findings.iter().any(|finding| finding.severity <= worst) => {
-            ExitCode::from(exit::INPUT)
+/// `calipers policy`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Say what may be wrong with a policy, with or without results
+    Check(Box<Check>),
+}
+
+/// `calipers policy check`
+///
+/// Exit codes: 0 no errors, 2 errors; with `--strict` warnings count as errors.
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    /// The policy: JSON, YAML or TOML (see docs/policy-check.md)
+    #[arg(value_name = "FILE")]
+    policy: PolicyFile,
+
+    /// Results of the kind that will be judged: files, folders or patterns; `-` is standard input (repeatable)
+    #[arg(short, long, value_name = "FILES", num_args = 1..)]
+    samples: Vec<String>,
+
+    #[command(flatten)]
+    suite: SuiteFlag,
+
+    #[command(flatten)]
+    baseline: BaselineFlag,
+
+    /// Count warnings as errors
+    #[arg(long)]
+    strict: bool,
+
+    #[command(flatten)]
+    scripts: ScriptFlags,
+
+    #[command(flatten)]
+    format: FormatFlag,
+
+    /// Print JSON (`calipers.findings/1`)
+    #[arg(long)]
+    json: bool,
+}
+
+impl Policy {
+    /// True unless it is certain that no script runs.
+    pub(crate) fn scripts(&self) -> bool {
+        let Self::Check(check) = self;
+        check.policy.scripts(&check.scripts)
+    }
+
+    /// Prints what was found, and counts it in the exit code.
+    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        let Self::Check(arguments) = self;
+        let report = Findings { policy: arguments.policy.path().clone(), findings: arguments.findings()? };
+        let printed = match arguments.json {
+            true => print_json(&findings_json(&report)),
+            false => print_text(&findings_text(&report, screen(), &flag_hints::of_finding)),
+        };
+        allow_closed_pipe(printed)?;
+        let worst = if arguments.strict { Severity::Warning } else { Severity::Error };
+        let has_mistakes = report.findings.iter().any(|finding| finding.severity <= worst);
+        Ok(if has_mistakes { Outcome::FoundMistakes } else { Outcome::Done })
+    }
+}
+
+impl Check {
+    fn findings(&self) -> Result<Vec<Finding>, Failure> {
+        if let Err(error) = self.policy.read() {
+            // A file that is not understood has nothing more to look at.
+            return Ok(error.mistakes().iter().cloned().map(Finding::from).collect());
         }
-        done => exit::code(done),
+        let judging = Judging {
+            policy: &self.policy,
+            selection: Selection { format: self.format.format.clone(), ..Selection::default() },
+            expressions: Expressions::load(&self.scripts, Selection::default().labels)?,
+            suite: self.suite.suite.as_deref(),
+            baseline: self.baseline.baseline.as_deref(),
+            version: None,
+        };
+        judging.with_options(|policy, options| {
+            let samples = self.load_samples(&judging.selection)?;
+            let _limit = limit_memory();
+            Ok(check(&policy.policy, samples.as_ref(), options))
+        })
     }
-}
 
-/// True unless it is certain that no script runs.
-pub(crate) fn has_scripts(arguments: &Check) -> bool {
-    let expressions =
-        load_policy(Path::new(&arguments.policy)).map(|policy| policy.policy.expressions()).unwrap_or_default();
-    guard::is_needed(&expressions, &arguments.scripts.load)
-}
-
-fn found(arguments: &Check) -> Result<Vec<Finding>, Failure> {
-    match load_policy(Path::new(&arguments.policy)) {
-        Ok(loaded) => in_policy(arguments, &loaded),
-        // A file that is not understood has nothing more to look at.
-        Err(error) => Ok(error.mistakes().iter().cloned().map(Finding::from).collect()),
+    /// The samples to look at, with all their columns: a finding may name any of them.
+    fn load_samples(&self, selection: &Selection) -> Result<Option<Samples>, Failure> {
+        if self.samples.is_empty() {
+            return Ok(None);
+        }
+        let selection = selection.with_sources(selection::sources(&self.samples, self.format.format.as_deref())?);
+        let run = LoadedRun::load("", &selection, &Needs::everything())?;
+        for note in &run.notes {
+            eprintln!("note: {}", printable(note));
+        }
+        Ok(Some(run.samples))
     }
-}
-
-fn in_policy(arguments: &Check, loaded: &LoadedPolicy) -> Result<Vec<Finding>, Failure> {
-    let expressions = Expressions::new(&arguments.scripts, Labels::default());
-    expressions.load()?;
-    let (expression, reducers) = (|text: &str| expressions.metric(text), |name: &str| expressions.reducer(name));
-    let options = Options {
-        suite: arguments.suite.suite.as_deref().map(read_suite).transpose()?,
-        baseline: arguments
-            .compared
-            .baseline
-            .as_deref()
-            .map(read_baseline)
-            .transpose()?
-            .map(|baseline| (baseline, None)),
-        expression: &expression,
-        reducers: &reducers,
-        ..Options::default()
-    };
-    let samples = samples(arguments, &options)?;
-    let _limited = guard::is_child().then(guard::limit_memory);
-    Ok(look(&loaded.policy, samples.as_ref(), &options))
-}
-
-fn samples(arguments: &Check, options: &Options<'_>) -> Result<Option<Samples>, Failure> {
-    if arguments.samples.is_empty() {
-        return Ok(None);
-    }
-    let format = arguments.reading.format.as_deref();
-    let sources = score::sources(&arguments.samples, format)?;
-    let run = gate::read(sources, format, options)?;
-    for note in &run.notes {
-        eprintln!("note: {}", printable(note));
-    }
-    Ok(Some(run.samples))
 }

@@ -1,226 +1,138 @@
-//! `calipers score` and `calipers formats`.
+//! `calipers score`.
 
-use crate::arguments::{Compat, Score, Scripts};
-use crate::exit::{self, Failure, print};
-use crate::progress::Progress;
-use crate::{compare, guard};
-use calipers::io::{Source, choose, formats as known_formats, printable, writers};
-use calipers::render::{Screen, Style, results_json, results_plot, results_text};
-use calipers::script::{Library, ScriptError, ScriptLimits};
-use calipers::{Labels, MetricSpec, Reducer, Registry, Report, RunReport, Seed, score};
-use std::io::IsTerminal;
-use std::path::Path;
-use std::time::Duration;
+use crate::exit::Outcome;
+use crate::expressions::Expressions;
+use crate::failure::Failure;
+use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
+use crate::reading_progress::ReadingProgress;
+use crate::script_child::{self, limit_memory};
+use crate::selection;
+use crate::terminal::{ink, print_json, print_text, screen, with_plot};
+use calipers::plan::{Report, RunReport};
+use calipers::render::{results_json, results_plot, results_text};
+use calipers::score::{ScoreOptions, score, score_file};
+use calipers::{RunError, Selection, load};
+use clap::{Args, ValueEnum};
 
-pub(crate) fn run(arguments: &Score) -> Result<(), Failure> {
-    let (report, failed) = measure(arguments)?;
-    if arguments.json {
-        let json = results_json(&report);
-        print(|out| {
-            serde_json::to_writer_pretty(&mut *out, &json)?;
-            writeln!(out)
-        })?;
-    } else {
-        let mut text = results_text(&report, screen());
-        if arguments.plot {
-            text += &compare::plotted(&results_plot(&report, screen(), compare::ink()));
-        }
-        print(|out| out.write_all(text.as_bytes()))?;
-    }
-    // One bad file takes nothing from the others, but it is not passed over either.
-    failed.map_or(Ok(()), Err)
+/// `calipers score`
+#[derive(Args, Debug)]
+pub(crate) struct Score {
+    /// Files, folders or patterns; `-` is standard input
+    #[arg(required = true)]
+    files: Vec<String>,
+
+    /// A metric in place of the recorded ones, such as `accuracy`, `stderr(cluster="category")` or one of a loaded file
+    /// (repeatable; see docs/expressions.md)
+    #[arg(short, long, value_name = "EXPR")]
+    pub(crate) metric: Vec<String>,
+
+    /// A reducer of attempts, such as `mean`, `mode`, `pass_at_3`; `none` turns reduction off (repeatable)
+    #[arg(long, value_name = "NAME")]
+    reducer: Vec<String>,
+
+    #[command(flatten)]
+    selection: SelectionFlags,
+
+    #[command(flatten)]
+    level: LevelFlag,
+
+    /// Compute and print as another tool does
+    #[arg(long, value_enum, value_name = "TOOL")]
+    compat: Option<Compat>,
+
+    #[command(flatten)]
+    scripts: ScriptFlags,
+
+    #[command(flatten)]
+    format: FormatFlag,
+
+    /// Show the reduced score of every sample too
+    #[arg(long)]
+    reductions: bool,
+
+    /// Draw the figures too
+    #[arg(long)]
+    plot: bool,
+
+    /// Print JSON (`calipers.results/1`)
+    #[arg(long)]
+    json: bool,
 }
 
-/// The report of all files that can be scored, and what is wrong with the others. If none can, that is all there is.
-fn measure(arguments: &Score) -> Result<(Report, Option<Failure>), Failure> {
-    let options = options(arguments)?;
-    let sources = sources(&arguments.files, arguments.reading.format.as_deref())?;
-    // A file that cannot be opened is reported when its turn comes.
-    let total = sources.iter().filter_map(|source| source.stored_len().ok()).sum();
-    let progress = Progress::start(total);
-    let mut report = Report::default();
-    let mut failed: Option<Failure> = None;
-    for source in sources {
-        let source = source.with_counter(progress.read.clone());
-        let runs = if guard::is_child() { score_limited } else { score::score_source };
-        match runs(&source, arguments.reading.format.as_deref(), &options).map_err(told) {
-            Ok(runs) => report.runs.extend(runs),
-            Err(failure) => failed = Some(failed.map_or_else(|| failure.clone(), |first| first.and(&failure))),
-        }
-    }
-    match failed {
-        Some(failed) if report.runs.is_empty() => Err(failed),
-        failed => Ok((report, failed)),
-    }
+/// Tools whose numbers can be printed in place of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Compat {
+    /// Inspect AI: unknown labels count 0, and undefined figures are its 0 or NaN
+    Inspect,
 }
 
-/// The files that are named, and those of folders and patterns that hold results of some kind. What a folder holds
-/// besides is named on the way.
-pub(crate) fn sources(files: &[String], format: Option<&str>) -> Result<Vec<Source>, Failure> {
-    let mut sources = Vec::new();
-    for file in files {
-        let found = Source::resolve(file)?;
-        let is_search = found.len() > 1 || Path::new(file).is_dir();
-        let is_result = |source: &Source| choose(source, format).is_ok();
-        if !is_search || !found.iter().any(is_result) {
-            sources.extend(found);
-            continue;
+impl Score {
+    /// True unless it is certain that no script runs.
+    pub(crate) fn scripts(&self) -> bool {
+        script_child::is_needed(&self.metric, &self.scripts.load)
+    }
+
+    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        let (report, failure) = self.measure()?;
+        if self.json {
+            print_json(&results_json(&report))?;
+        } else {
+            let plot = if self.plot { results_plot(&report, screen(), ink()) } else { String::new() };
+            print_text(&with_plot(results_text(&report, screen()), &plot))?;
         }
-        for source in found {
-            if is_result(&source) {
-                sources.push(source);
-            } else {
-                eprintln!("note: {} was left out: it holds no results in a known format", printable(&source.name));
+        // One bad file takes nothing from the others, but it is not passed over either.
+        failure.map_or(Ok(Outcome::Done), Err)
+    }
+
+    /// The report of all files that can be scored, and what is wrong with the others. If none can, that is all there is.
+    fn measure(&self) -> Result<(Report, Option<Failure>), Failure> {
+        let (selection, options) = self.resolve()?;
+        // A file that cannot be opened is reported when its turn comes.
+        let total = selection.sources.iter().filter_map(|source| source.stored_len().ok()).sum();
+        let progress = ReadingProgress::start(total);
+        let counted = selection.sources.iter().map(|source| source.clone().with_counter(progress.read.clone()));
+        let selection = selection.with_sources(counted);
+        let mut report = Report::default();
+        let mut failure: Option<Failure> = None;
+        let mut add = |reports: Result<Vec<RunReport>, RunError>| match reports {
+            Ok(reports) => report.runs.extend(reports),
+            Err(error) => {
+                let error = Failure::from(error);
+                failure = Some(match failure.take() {
+                    Some(first) => first.and(error),
+                    None => error,
+                });
             }
+        };
+        if script_child::is_child() {
+            // Scripts have a limit of memory, and reading has none.
+            for file in load(&selection, &options.needs(&selection)) {
+                let _limit = limit_memory();
+                add(file.and_then(|file| score_file(file, &selection, &options)));
+            }
+        } else {
+            score(&selection, &options).for_each(add);
+        }
+        match failure {
+            Some(failure) if report.runs.is_empty() => Err(failure),
+            failure => Ok((report, failure)),
         }
     }
-    Ok(sources)
-}
 
-/// Scores with scripts, which may use only so much memory. Reading is not theirs.
-fn score_limited(
-    source: &Source,
-    format: Option<&str>,
-    options: &score::Options,
-) -> Result<Vec<RunReport>, score::Failure> {
-    let runs = score::read_source(source, format, options)?;
-    let _limited = guard::limit_memory();
-    let fail = |error| score::Failure::Score { error, source: source.name.clone() };
-    runs.into_iter().map(|run| score::score(run, options).map_err(fail)).collect()
-}
-
-pub(crate) fn told(failure: score::Failure) -> Failure {
-    match failure {
-        score::Failure::Read(error) => error.into(),
-        score::Failure::Score { error, source } => {
-            Failure::Input(format!("{}\n  in {source}", exit::explained(&error)))
-        }
+    fn resolve(&self) -> Result<(Selection, ScoreOptions), Failure> {
+        let selection = selection::resolve(&self.selection, &self.format, self.level.level, &self.scripts)?;
+        let is_inspect = self.compat == Some(Compat::Inspect);
+        let labels = selection.labels.clone();
+        let labels = if is_inspect { labels.unknown_as_zero() } else { labels };
+        let expressions = Expressions::load(&self.scripts, labels)?;
+        let options = ScoreOptions {
+            metrics: expressions.metric_specs(&self.metric)?,
+            inspect: is_inspect,
+            keep_reductions: self.reductions,
+            ..ScoreOptions::default()
+        };
+        let reducers = selection::reducers(&self.reducer, |name| Ok(expressions.reducer(name)?))?;
+        let sources = selection::sources(&self.files, self.format.format.as_deref())?;
+        Ok((Selection { sources, reducers, ..selection }, options))
     }
-}
-
-fn options(arguments: &Score) -> Result<score::Options, Failure> {
-    let labels = labels(&arguments.chosen.label)?;
-    let library = library(arguments, &labels)?;
-    let mut options = score::Options {
-        metrics: metrics(arguments, library.as_ref())?,
-        labels,
-        scorers: arguments.chosen.scorer.clone(),
-        level: arguments.level.level,
-        seed: Seed(arguments.chosen.seed),
-        inspect: arguments.compat == Some(Compat::Inspect),
-        keep_reductions: arguments.reductions,
-        ..score::Options::default()
-    };
-    options.reducers = match &library {
-        Some(library) => reducers(&arguments.reducer, |name| Ok(library.reducer(name)?))?,
-        None => reducers(&arguments.reducer, |name| Ok(Reducer::parse(name)?))?,
-    };
-    options.filter = filters(&arguments.chosen.filter)?;
-    Ok(options)
-}
-
-/// Conditions on metadata, each `KEY=VALUE`.
-pub(crate) fn filters(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
-    let filter = |filter: &String| match filter.split_once('=') {
-        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-        None => {
-            let hint = "write `--where category=adversarial`";
-            Err(Failure::Input(format!("`--where {filter}` has no `=`\n  hint: {hint}")))
-        }
-    };
-    given.iter().map(filter).collect()
-}
-
-/// The reducers of these names, if there are any; `none` is a name for none of them.
-pub(crate) fn reducers(
-    names: &[String],
-    find: impl Fn(&str) -> Result<Reducer, Failure>,
-) -> Result<Option<Vec<Reducer>>, Failure> {
-    if names.len() > 1 && names.iter().any(|name| name == "none") {
-        let hint = "run the command twice, with `--reducer none` and with the others";
-        return Err(Failure::Input(format!("`--reducer none` goes with no other reducer\n  hint: {hint}")));
-    }
-    let named = names.iter().filter(|name| *name != "none").map(|name| find(name));
-    let reducers = named.collect::<Result<Vec<Reducer>, _>>()?;
-    if let Some(empty) = reducers.iter().find(|reducer| reducer.attempts_needed() == Some(0)) {
-        let hint = "ask for at least one, as in `pass_at_1`";
-        return Err(Failure::Input(format!("`{}` asks for no attempt at all\n  hint: {hint}", empty.name())));
-    }
-    Ok(if names.is_empty() { None } else { Some(reducers) })
-}
-
-pub(crate) fn labels(given: &[String]) -> Result<Labels, Failure> {
-    given.iter().try_fold(Labels::default(), |labels, one| {
-        let parts = one.rsplit_once('=').and_then(|(label, number)| Some((label, number.trim().parse().ok()?)));
-        match parts.filter(|(_, number): &(_, f64)| number.is_finite()) {
-            Some((label, number)) => Ok(labels.with(label, number)),
-            None => Err(Failure::Input(format!("`--label {one}` gives no number\n  hint: write `--label maybe=0.5`"))),
-        }
-    })
-}
-
-/// The names that expressions may use. Made only if something is asked for by an expression: it takes time.
-fn library(arguments: &Score, labels: &Labels) -> Result<Option<Library>, Failure> {
-    if arguments.metric.is_empty() && arguments.scripts.load.is_empty() {
-        return Ok(None);
-    }
-    let labels = labels.clone();
-    let labels = if arguments.compat == Some(Compat::Inspect) { labels.unknown_as_zero() } else { labels };
-    Ok(Some(library_of(&arguments.scripts, labels)?))
-}
-
-/// The names that expressions may use, with those of these files.
-pub(crate) fn library_of(scripts: &Scripts, labels: Labels) -> Result<Library, ScriptError> {
-    let seconds = scripts.script_time;
-    let limits = ScriptLimits { time: Duration::from_secs(seconds), ..ScriptLimits::default() };
-    let mut library = Library::new(Registry::builtin(), labels, limits);
-    guard::watch(library.watch(), seconds);
-    let _limited = guard::limit_memory();
-    for file in &scripts.load {
-        library.load_file(file)?;
-    }
-    Ok(library)
-}
-
-fn metrics(arguments: &Score, library: Option<&Library>) -> Result<Option<Vec<MetricSpec>>, Failure> {
-    let Some(library) = library.filter(|_| !arguments.metric.is_empty()) else { return Ok(None) };
-    let _limited = guard::limit_memory();
-    let mut metrics = Vec::new();
-    for expression in &arguments.metric {
-        metrics.extend(library.metrics(expression)?);
-    }
-    Ok(Some(metrics))
-}
-
-/// Colour only where a person looks, and not if they asked for none; as wide as their terminal.
-pub(crate) fn screen() -> Screen {
-    let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let out = std::io::stdout();
-    let style = if out.is_terminal() && !asked_for_none { Style::Colour } else { Style::Plain };
-    let width = terminal_size::terminal_size_of(&out).map_or(Screen::WIDTH, |(width, _)| usize::from(width.0));
-    Screen { style, width }
-}
-
-pub(crate) fn formats(json: bool) -> Result<(), Failure> {
-    let known = known_formats();
-    if json {
-        let list: Vec<_> = known
-            .iter()
-            .map(|format| {
-                let writer = writers().into_iter().find(|writer| writer.name() == format.name());
-                let endings = writer.map(calipers::io::Writer::endings);
-                serde_json::json!({"name": format.name(), "about": format.about(), "written": endings})
-            })
-            .collect();
-        return print(|out| {
-            serde_json::to_writer_pretty(&mut *out, &list)?;
-            writeln!(out)
-        });
-    }
-    let width = known.iter().map(|format| format.name().len()).max().unwrap_or(0);
-    print(|out| {
-        known.iter().try_for_each(|format| writeln!(out, "{:<width$}  {}", format.name(), format.about()))?;
-        writeln!(out, "\nwritten by `calipers convert`:")?;
-        writers().iter().try_for_each(|writer| writeln!(out, "{:<width$}  {}", writer.name(), writer.about()))
-    })
 }

@@ -90,7 +90,7 @@ fn mistakes_are_named_with_place_and_hint() {
     );
     refused(
         &with_input(&["score", "-"], b"{\"id\": 1, \"score\": 1}\n{\"id\": 2, \"score\": }\n"),
-        "error: not a record: expected value\n  in -, line 2\n    {\"id\": 2, \"score\": }\n                       ^\n  hint: write one JSON record a line\n",
+        "error: not a record: expected value\n  in -, line 2\n    {\"id\": 2, \"score\": }\n                       ^\n  hint: write one JSON record per line\n",
     );
     refused(
         &with_input(&["score", "-"], b"{\"id\": 1, \"score\": \"maybe\"}"),

@@ -114,14 +114,14 @@ fn mistakes_are_named_and_leave_nothing_behind() {
     refused(
         &calipers(&["convert", RESULTS, "-o", &file]),
         &folder,
-        "error: the file exists\n  writing FOLDER/out.csv\n  hint: name another one, or replace it with `--force`\n",
+        "error: the file exists\n  writing FOLDER/out.csv\n  hint: name another file, or allow this one to be replaced\n",
     );
     refused(
         &calipers(&["convert", RESULTS, "-o", &folder.file("out.xlsx")]),
         &folder,
-        "error: the ending of the name does not say how to write\n  writing FOLDER/out.xlsx\n  hint: end it in .jsonl, \
+        "error: the extension of the file name does not select a form\n  writing FOLDER/out.xlsx\n  hint: end it in .jsonl, \
          .ndjson, .json, .jsonl.gz, .ndjson.gz, .json.gz, .jsonl.zst, .ndjson.zst, .json.zst, .csv, .csv.gz, .csv.zst, \
-         .parquet, .eval, or name a form with `--to`\n",
+         .parquet, .eval, or name the form\n",
     );
     // The place is looked at before the sources are.
     refused(

@@ -388,7 +388,7 @@ def breaks():
 fn what_broke_is_neither_right_nor_wrong() {
     let folder = Folder::new().with("breaks.star", BREAKS);
     let first = folder.eval(&["breaks.star", "--max-samples", "1"]);
-    first.says(2, &["attempt 1 of sample `b1` broke", "no luck", "calipers eval --resume logs/"]);
+    first.says(2, &["attempt 1 of sample `b1` ended in an error", "no luck", "calipers eval --resume logs/"]);
     let never = folder.eval(&["breaks.star", "--fail-on-error", "never"]);
     never.says(0, &["2 attempts broke", "`b1`", "no luck"]);
     let json = folder.json(&["breaks.star", "--fail-on-error", "never"]);
@@ -396,9 +396,11 @@ fn what_broke_is_neither_right_nor_wrong() {
     let samples = &json["runs"][0]["samples"];
     assert_eq!([&samples["total"], &samples["scored"], &samples["errored"]], [5, 3, 2]);
     folder.eval(&["breaks.star", "--fail-on-error", "3"]).says(0, &[]);
-    folder.eval(&["breaks.star", "--fail-on-error", "2"]).says(2, &["2 attempts broke, and 2 end the run"]);
+    folder
+        .eval(&["breaks.star", "--fail-on-error", "2"])
+        .says(2, &["2 attempts ended in an error, and 2 stop the run"]);
     folder.eval(&["breaks.star", "--fail-on-error", "0.5"]).says(0, &[]);
-    folder.eval(&["breaks.star", "--fail-on-error", "0.4"]).says(2, &["2 of 5 attempts broke"]);
+    folder.eval(&["breaks.star", "--fail-on-error", "0.4"]).says(2, &["2 of 5 attempts ended in an error"]);
 }
 
 /// The same with an agent that keeps count, and that breaks no more once it is mended.

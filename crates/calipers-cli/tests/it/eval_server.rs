@@ -116,7 +116,7 @@ impl Drop for Case {
     }
 }
 
-/// What came of a run.
+/// The summary of a run.
 struct Run {
     code: Option<i32>,
     stdout: String,
@@ -227,7 +227,7 @@ fn a_server_that_never_recovers_ends_the_run_with_a_log() {
         let case = Case::new(&format!("never-{name}"), 2, [reply]);
         let run = case.eval(&["--max-connections", "1", "--max-retries", "1", "--timeout", "1"]);
         assert_eq!(run.code, Some(2), "{name}: {}", run.stderr);
-        assert!(run.stderr.contains("attempt 1 of sample `1` broke"), "{name}: {}", run.stderr);
+        assert!(run.stderr.contains("attempt 1 of sample `1` ended in an error"), "{name}: {}", run.stderr);
         assert!(run.stderr.contains("(after 1 retries)"), "{name}: {}", run.stderr);
         assert_eq!(case.server.requests().len(), 2, "{name}");
         assert_eq!(case.logged()["status"], "error", "{name}");

@@ -2,11 +2,11 @@
 
 use crate::program;
 use calipers::check::check;
-use calipers::gate::{Evaluated, Options, gate, read};
+use calipers::gate::{Baseline, BaselineMetric, Finding, GateOptions, Severity, gate, lint_ids};
 use calipers::io::{Source, load_policy, read_document, read_suite};
 use calipers::policy::Policy;
 use calipers::render::{finding_fix, finding_message};
-use calipers::{Baseline, BaselineMetric, Error, Finding, Metric, Provenance, Samples, Severity, Verdict, lint_ids};
+use calipers::{Error, LoadedRun, Metric, Needs, Samples, Selection, Verdict};
 use calipers_testing::{Scratch, text};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,11 @@ fn samples() -> Samples {
     };
     let lines: Vec<String> = (1..=20).map(record).collect();
     let source = Source::bytes("results.jsonl", lines.join("\n").as_bytes());
-    read([source], None, &Options::default()).unwrap().samples
+    load(source).samples
+}
+
+fn load(source: Source) -> LoadedRun {
+    LoadedRun::load("", &Selection::of([source]), &Needs::everything()).unwrap()
 }
 
 fn baseline() -> Baseline {
@@ -52,19 +56,19 @@ fn found(policy: &str, with: With) -> Vec<Finding> {
     // Enough of the language of expressions for these tests.
     let expression = |text: &str| -> Result<Metric, Error> {
         match text {
-            "mean(scorer=\"refusal\")" => calipers::mean().of_scorer("refusal"),
-            "mean(scorer=\"score\")" => calipers::mean().of_scorer("score"),
-            "mean(\"latency_ms\")" => Ok(calipers::mean_of("latency_ms")),
-            "mean(\"turns\")" => Ok(calipers::mean_of("turns")),
-            "accuracy()" => Ok(calipers::accuracy()),
+            "mean(scorer=\"refusal\")" => calipers::metric::mean().of_scorer("refusal"),
+            "mean(scorer=\"score\")" => calipers::metric::mean().of_scorer("score"),
+            "mean(\"latency_ms\")" => Ok(calipers::metric::mean_of("latency_ms")),
+            "mean(\"turns\")" => Ok(calipers::metric::mean_of("turns")),
+            "accuracy()" => Ok(calipers::metric::accuracy()),
             _ => Err(Error::custom(format!("`{text}` is not understood"))),
         }
     };
-    let options = Options {
+    let options = GateOptions {
         expression: &expression,
         suite: matches!(with, Suite).then(|| (1..=20).map(|i| format!("S-{i:02}")).collect()),
         baseline: matches!(with, With::Baseline).then(|| (baseline(), None)),
-        ..Options::default()
+        ..GateOptions::default()
     };
     let samples = matches!(with, With::Samples).then(samples);
     check(&policy, samples.as_ref(), &options)
@@ -243,14 +247,14 @@ fn every_lint_has_a_case() {
 /// What can never pass does not pass even if everything went well, and all else does.
 #[test]
 fn a_gate_is_undecidable_exactly_when_a_perfect_run_does_not_pass_it() {
-    let run = Evaluated { samples: samples(), ..Evaluated::default() };
+    let run = LoadedRun { samples: samples(), ..LoadedRun::default() };
     for weight in [1, 2, 5] {
         for percent in 50..100 {
             let text = format!(
                 r#"{{"thresholds": {{"blocking": {{"accuracy": {percent}}}}}, "confidence": 0.9, "weights": {{"by_category": {{"adversarial": {weight}}}}}}}"#
             );
             let policy = Policy::parse(&read_document("policy.json", text.as_bytes()).unwrap()).unwrap();
-            let verdict = gate(&run, &policy, Provenance::default(), &Options::default()).unwrap().verdict;
+            let verdict = gate(&run, &policy, &Selection::default(), &GateOptions::default()).unwrap().verdict;
             let is_undecidable = found(&text, With::Samples).iter().any(|finding| finding.id() == "undecidable-gate");
             assert_eq!(is_undecidable, verdict != Verdict::Pass, "{text}");
         }
@@ -263,14 +267,14 @@ fn repeats_make_a_chance_the_most_that_it_can_be() {
     let lines =
         [1, 2, 3, 4, 5].map(|i| format!("{{\"id\": {i}, \"passed\": true}}\n{{\"id\": {i}, \"passed\": true}}\n"));
     let source = Source::bytes("results.jsonl", lines.concat().as_bytes());
-    let run = read([source], None, &Options::default()).unwrap();
+    let run = load(source);
     let document = read_document("policy.json", br#"{"pass_criteria": {"overall": "80%"}}"#).unwrap();
     let policy = Policy::parse(&document).unwrap();
     let sure = Policy { confidence: Some(0.95), ..policy.clone() };
-    let undecidable = &check(&sure, Some(&run.samples), &Options::default())[0];
+    let undecidable = &check(&sure, Some(&run.samples), &GateOptions::default())[0];
     // Their means are grades, of which a perfect score is not the best bound.
     assert_eq!((undecidable.id(), undecidable.severity), ("undecidable-gate", Severity::Warning), "{undecidable:#?}");
-    let findings = check(&policy, Some(&run.samples), &Options::default());
+    let findings = check(&policy, Some(&run.samples), &GateOptions::default());
     assert!(finding_message(&findings[0]).starts_with("with 5 samples chance decides"), "{findings:#?}");
     // P(X ≥ 4) = 0.6328125 for X ~ Bin(5, 0.75).
     assert!(finding_message(&findings[0]).ends_with("one at 75 % passes it up to 63.3 % of the time"), "{findings:#?}");
@@ -304,12 +308,12 @@ fn the_policy_of_the_example_has_no_errors() {
         ids.dedup();
         ids
     };
-    let alone = check(&policy, None, &Options::default());
+    let alone = check(&policy, None, &GateOptions::default());
     assert_eq!(ids(&alone), ["duplicate-gate", "shadowed-gate"], "{alone:#?}");
     let results = Source::path(example.join("results.jsonl").to_str().unwrap());
     let suite = read_suite(example.join("scenarios.json").to_str().unwrap()).unwrap();
-    let options = Options { suite: Some(suite), ..Options::default() };
-    let run = read([results], None, &options).unwrap();
+    let options = GateOptions { suite: Some(suite), ..GateOptions::default() };
+    let run = load(results);
     let beside = check(&policy, Some(&run.samples), &options);
     assert!(beside.iter().all(|finding| finding.severity != Severity::Error), "{beside:#?}");
     assert_eq!(

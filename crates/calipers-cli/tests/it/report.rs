@@ -1,11 +1,11 @@
 //! `calipers report`: a page in one file. What a browser makes of it is looked at by `cargo xtask test`.
 
 use crate::program::with_input;
-use calipers::compare::{self, compare};
+use calipers::compare::{CompareOptions, compare};
 use calipers::io::Source;
 use calipers::page::{PageReport, SampleStanding, page};
 use calipers::render::page_html;
-use calipers::score::Options;
+use calipers::{LoadedFile, LoadedRun, Needs, Selection, load};
 use calipers_testing::text;
 use serde_json::Value;
 
@@ -146,11 +146,15 @@ fn source(name: &str, lines: &str) -> Source {
 
 /// The page of one run beside another.
 fn compared(candidate: &str, baseline: &str) -> PageReport {
-    let options = Options::default();
-    let asked = compare::Options::default();
-    let run = |name, lines| compare::read(name, [source(name, lines)], None, &asked.chosen).unwrap();
-    let compared = compare(&[run("new", candidate), run("old", baseline)], &asked).unwrap();
-    page(&[source("new", candidate)], None, &options, None, Some(compared)).unwrap()
+    let selection = Selection::default();
+    let run = |name, lines| LoadedRun::merge(name, files([source(name, lines)]));
+    let runs = [run("new", candidate), run("old", baseline)];
+    let comparison = compare(&runs, &selection, &CompareOptions::default()).unwrap();
+    page(files([source("new", candidate)]), &selection, None, Some(comparison)).unwrap()
+}
+
+fn files<const N: usize>(sources: [Source; N]) -> Vec<LoadedFile> {
+    load(&Selection::of(sources), &Needs::everything()).collect::<Result<_, _>>().unwrap()
 }
 
 #[test]
@@ -188,7 +192,7 @@ fn runs_that_share_nothing_are_not_compared() {
 #[test]
 fn the_same_sample_of_two_runs_has_two_addresses() {
     let lines = "{\"id\": \"q 1\", \"score\": 0}\n";
-    let page = page(&[source("b", lines), source("a", lines)], None, &Options::default(), None, None).unwrap();
+    let page = page(files([source("b", lines), source("a", lines)]), &Selection::default(), None, None).unwrap();
     assert_eq!((page.title.as_str(), page.samples.len()), ("b and 1 more", 2));
     let html = page_html(&page);
     assert!(html.contains("\"#sample=q%201\"") && html.contains("\"#sample=q%201&amp;run=1\""), "{html}");

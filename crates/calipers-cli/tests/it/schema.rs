@@ -57,7 +57,12 @@ const WAYS: [&[&str]; 4] = [
 
 #[test]
 fn every_result_keeps_to_the_schema() {
-    let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema()).unwrap();
+    let build =
+        |schema: &Value| jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(schema).unwrap();
+    let validator = build(&schema());
+    // Readers that were written for 0.1.0 keep working.
+    let text = std::fs::read_to_string(root().join("testdata/schemas/0.1.0/calipers.results.1.json")).unwrap();
+    let first_version = build(&serde_json::from_str(&text).unwrap());
     let mut files = fixtures();
     files.push("examples/agent/results.jsonl".into());
     files.push("crates/calipers-cli/tests/cases/results.jsonl".into());
@@ -69,6 +74,7 @@ fn every_result_keeps_to_the_schema() {
             // Some fixtures are there to be refused.
             let Some(json) = score(&arguments) else { continue };
             keeps(&validator, &json, &arguments.join(" "));
+            keeps(&first_version, &json, &format!("0.1.0: {}", arguments.join(" ")));
             seen.push(json);
         }
     }

@@ -1,6 +1,6 @@
 //! The result of a comparison. Renderers compute nothing.
 
-use calipers_core::{Figure, Incomparable, Note, SampleId, Unit, Verdict};
+use calipers_core::{Caveat, Figure, Incomparable, SampleId, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::exact::McNemar;
 use calipers_stats::multiplicity::Correction;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The first run beside every other one.
 #[derive(Clone, Debug)]
 pub struct CompareReport {
-    /// Fail if a metric that was asked for has surely regressed, undecided if nothing is known, otherwise pass.
+    /// Fail if a metric has surely regressed, undecided if nothing is known, otherwise pass.
     pub verdict: Verdict,
     /// What decided.
     pub decided_by: CompareDecision,
@@ -23,7 +23,7 @@ pub struct CompareReport {
     /// With what it was computed.
     pub settings: CompareSettings,
     /// What to know about the runs as a whole; what belongs to one metric stands with its figure.
-    pub caveats: Vec<Note>,
+    pub caveats: Vec<Caveat>,
     /// Where the runs come from. Empty until the reader of the files fills it in.
     pub provenance: CompareProvenance,
 }
@@ -103,9 +103,9 @@ pub struct CompareSettings {
     pub seed: u64,
     /// How attempts were reduced.
     pub reducer: String,
-    /// What the errors speak of.
+    /// What the errors are about.
     pub estimand: Estimand,
-    /// The metadata by which samples go together.
+    /// The metadata key that groups samples into clusters.
     pub cluster: Option<String>,
     /// How much of a change does not matter.
     pub margin: Option<f64>,
@@ -126,9 +126,9 @@ pub struct RunComparison {
     pub matching: Matching,
     /// Why nothing can be compared: a run is empty, or they share no sample.
     pub problem: Option<Incomparable>,
-    /// The metrics that were asked for, in their order.
+    /// The metrics to compare, in their order.
     pub metrics: Vec<MetricComparison>,
-    /// Latency, tokens and cost, where both runs record them. They are told, and decide nothing unless asked for.
+    /// Latency, tokens and cost, where both runs record them. They are reported, and decide nothing unless they are among the metrics.
     pub resources: Vec<MetricComparison>,
     /// Which samples began to fail or to pass, or why that is not known.
     pub samples: Result<SampleChanges, Incomparable>,
@@ -149,7 +149,7 @@ pub struct Matching {
     pub only_baseline: Vec<SampleId>,
 }
 
-/// On which scale a change is told.
+/// The scale of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeScale {
     /// Candidate − baseline: 0 is no change.
@@ -286,7 +286,7 @@ pub struct Discordance {
     pub only_baseline: u64,
     /// Passed by none.
     pub neither: u64,
-    /// McNemar's test. It decides where samples do not go together in clusters; the exact value does.
+    /// McNemar's test. Its exact value decides where samples are not clustered.
     pub test: McNemar,
 }
 
@@ -333,7 +333,7 @@ pub enum MarginStanding {
     Unclear,
 }
 
-/// What became of a metric, in Criterion's words.
+/// The verdict on a metric, in Criterion's words.
 ///
 /// With α = 1 − level and p adjusted for all tests: a change is *significant* if p ≤ α. A significant change is an
 /// improvement or a regression by the metric's better side. Where a margin is given it also has to be surely larger than
@@ -350,7 +350,7 @@ pub enum ChangeVerdict {
     WithinNoise,
     /// Not significant. That is not the same as equal: see the interval.
     NoChangeDetected,
-    /// There is nothing to tell it by.
+    /// Nothing is known; see `why`.
     Unknown,
 }
 
@@ -367,7 +367,7 @@ pub struct CategoryChange {
     pub change: Figure,
 }
 
-/// Which samples began to fail or to pass, and which do now this, now that.
+/// Which samples began to fail or to pass, and which are flaky.
 #[derive(Clone, Debug, Default)]
 pub struct SampleChanges {
     /// Passed by the baseline and not by the candidate; those that are flaky come last.
@@ -476,7 +476,7 @@ pub struct Ranking {
 pub struct RankedRun {
     /// The run.
     pub run: String,
-    /// Its estimate over the shared samples. The intervals of all runs hold together, at the level asked for.
+    /// Its estimate over the shared samples. The intervals of all runs hold jointly at the level.
     pub figure: Figure,
     /// The best rank that pairwise tests leave: 1 + the number of runs that are surely better.
     pub best_rank: u64,

@@ -6,7 +6,7 @@ use calipers_core::{Error, ErrorKind, Incomparable, SampleId, Samples, Value};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Two runs joined by the names of their samples, in the order of the names: that of arrival must not show.
+/// Two runs joined by the names of their samples, ordered by name, so that the order of arrival does not show.
 pub(super) struct RunMatch {
     pub(super) pairs: Vec<MatchedSample>,
     pub(super) only_candidate: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct MatchedSample {
     /// Its place in the baseline.
     pub(super) baseline: u32,
     pub(super) category: Option<Arc<str>>,
-    /// The samples that it goes together with; its own place where there are no clusters.
+    /// Its cluster; its own place where there are no clusters.
     pub(super) cluster: u32,
 }
 
@@ -42,7 +42,7 @@ impl RunMatch {
                 continue;
             };
             is_taken[other as usize] = true;
-            let category = fact(ours, place, "category").or_else(|| fact(theirs, other, "category"));
+            let category = metadata_text(ours, place, "category").or_else(|| metadata_text(theirs, other, "category"));
             pairs.push(MatchedSample { id, candidate: place, baseline: other, category, cluster: 0 });
         }
         pairs.sort_by(|a, b| a.id.cmp(&b.id));
@@ -72,7 +72,7 @@ impl RunMatch {
         };
         let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
         for pair in &mut self.pairs {
-            let name = fact(ours, pair.candidate, key).or_else(|| fact(theirs, pair.baseline, key));
+            let name = metadata_text(ours, pair.candidate, key).or_else(|| metadata_text(theirs, pair.baseline, key));
             let name = name.ok_or_else(|| no_cluster(key, &pair.id, ours))?;
             let next = codes.len() as u32;
             pair.cluster = *codes.entry(name).or_insert(next);
@@ -104,7 +104,7 @@ fn no_cluster(key: &str, id: &SampleId, samples: &Samples) -> Error {
 }
 
 /// The value of a sample's metadata, as text.
-pub(crate) fn fact(samples: &Samples, sample: u32, key: &str) -> Option<Arc<str>> {
+pub(crate) fn metadata_text(samples: &Samples, sample: u32, key: &str) -> Option<Arc<str>> {
     let column = samples.metadata_column(key)?;
     let code = *column.codes.get(sample as usize)?;
     match column.dictionary().get(code as usize)? {

@@ -19,7 +19,7 @@ use calipers_stats::{Confidence, Moments, StatisticCaveat as Statistic, Undefine
 use indexmap::IndexMap;
 use std::sync::Arc;
 
-/// The change of a metric, with what stands beside it.
+/// The change of a metric, with its bounds, estimands, categories and pairs.
 pub(super) struct MetricChange {
     pub(super) found: ChangeEstimate,
     /// Samples without a partner or a value.
@@ -40,16 +40,16 @@ impl MetricChange {
     }
 }
 
-/// What is spent is compared as a ratio, everything else as a difference.
-pub(super) fn scale_of(asked: &ComparedMetric, evidence: Option<&Evidence>) -> ChangeScale {
-    let is_spent = matches!(asked.unit, Unit::Milliseconds | Unit::Usd | Unit::Tokens);
+/// Latency, cost and tokens are compared as ratios, everything else as differences.
+pub(super) fn scale_of(metric: &ComparedMetric, evidence: Option<&Evidence>) -> ChangeScale {
+    let is_spent = matches!(metric.unit, Unit::Milliseconds | Unit::Usd | Unit::Tokens);
     let is_ratio = matches!(evidence, Some(Evidence::Ratio { is_share: false, .. }));
     if is_spent || is_ratio { ChangeScale::Ratio } else { ChangeScale::Difference }
 }
 
 /// A metric, measured in both runs.
 pub(super) struct MetricPair<'a> {
-    pub(super) asked: &'a ComparedMetric,
+    pub(super) metric: &'a ComparedMetric,
     pub(super) candidate: &'a RunMetric,
     pub(super) baseline: &'a RunMetric,
     pub(super) joined: &'a RunMatch,
@@ -57,15 +57,17 @@ pub(super) struct MetricPair<'a> {
 }
 
 impl MetricPair<'_> {
-    pub(super) fn effect(&self) -> MetricChange {
-        let scale = scale_of(self.asked, self.candidate.evidence.as_ref());
+    pub(super) fn compare(&self) -> MetricChange {
+        let scale = scale_of(self.metric, self.candidate.evidence.as_ref());
         match (&self.candidate.evidence, &self.baseline.evidence) {
-            (Some(ours @ Evidence::Mean { .. }), Some(theirs @ Evidence::Mean { .. })) => {
-                self.means(scale, &SampleValues::of(ours, self.candidate), &SampleValues::of(theirs, self.baseline))
-            }
-            (Some(Evidence::Ratio { .. }), Some(Evidence::Ratio { .. })) => self.ratios(scale),
-            (Some(Evidence::Quantile { p, .. }), Some(Evidence::Quantile { .. })) => self.quantiles(scale, *p),
-            _ => MetricChange::nothing(scale, Incomparable::NotPairable { metric: self.asked.name.clone() }),
+            (Some(ours @ Evidence::Mean { .. }), Some(theirs @ Evidence::Mean { .. })) => self.compare_means(
+                scale,
+                &SampleValues::of(ours, self.candidate),
+                &SampleValues::of(theirs, self.baseline),
+            ),
+            (Some(Evidence::Ratio { .. }), Some(Evidence::Ratio { .. })) => self.compare_ratios(scale),
+            (Some(Evidence::Quantile { p, .. }), Some(Evidence::Quantile { .. })) => self.compare_quantiles(scale, *p),
+            _ => MetricChange::nothing(scale, Incomparable::NotPairable { metric: self.metric.name.clone() }),
         }
     }
 
@@ -77,15 +79,15 @@ impl MetricPair<'_> {
         self.question.cluster.is_some().then(|| pairs.map(|pair| pair.cluster).collect())
     }
 
-    fn means(&self, scale: ChangeScale, ours: &SampleValues, theirs: &SampleValues) -> MetricChange {
+    fn compare_means(&self, scale: ChangeScale, ours: &SampleValues, theirs: &SampleValues) -> MetricChange {
         let known: Vec<(&MatchedSample, f64, f64)> = self
             .joined
             .pairs
             .iter()
             .filter_map(|pair| Some((pair, ours.value(pair.candidate)?, theirs.value(pair.baseline)?)))
             .collect();
-        let population = self.mean_change(scale, &known);
-        let rerun = self.rerun(&population, &known);
+        let population = self.estimate_mean(scale, &known);
+        let rerun = self.estimate_for_rerun(&population, &known);
         let found = match self.question.estimand {
             Estimand::Population => population.clone(),
             Estimand::FixedSuite => match &rerun {
@@ -99,26 +101,28 @@ impl MetricPair<'_> {
                 },
             },
         };
-        let union = self.union(ours, theirs);
+        let union = self.collect_values(ours, theirs);
         let missing = union.len() as u64 - known.len() as u64;
-        let estimands =
-            vec![answer(Estimand::Population, Ok(population), missing), answer(Estimand::FixedSuite, rerun, missing)];
+        let estimands = vec![
+            answer_estimand(Estimand::Population, Ok(population), missing),
+            answer_estimand(Estimand::FixedSuite, rerun, missing),
+        ];
         let pair = |(pair, candidate, baseline): &(&MatchedSample, f64, f64)| SamplePair {
             id: pair.id.clone(),
             candidate: *candidate,
             baseline: *baseline,
         };
         MetricChange {
-            bounds: (scale == ChangeScale::Difference).then(|| bounds(&union)).flatten(),
+            bounds: (scale == ChangeScale::Difference).then(|| find_bounds(&union)).flatten(),
             estimands,
-            categories: self.categories(scale, &known),
+            categories: self.compare_categories(scale, &known),
             pairs: known.iter().map(pair).collect(),
             ..MetricChange::of(found, missing)
         }
     }
 
     /// The change of a mean, as questions like these would show it.
-    fn mean_change(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> ChangeEstimate {
+    fn estimate_mean(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> ChangeEstimate {
         let (candidate, baseline): (Vec<f64>, Vec<f64>) = known.iter().map(|(_, a, b)| (*a, *b)).unzip();
         let clusters = self.clusters(known.iter().map(|(pair, _, _)| *pair));
         if scale == ChangeScale::Difference {
@@ -126,14 +130,14 @@ impl MetricPair<'_> {
             return estimate_mean_difference(&values, self.confidence(), self.question.context.seed);
         }
         let ones = vec![1.0; known.len()];
-        let mut found = self.ratio_change(scale, [&candidate, &ones], [&baseline, &ones], clusters);
+        let mut found = self.estimate_ratio(scale, [&candidate, &ones], [&baseline, &ones], clusters);
         found.method = method::RATIO_OF_MEANS;
         found.correlation = PairedValues { candidate, baseline, clusters: None }.correlation();
         found
     }
 
-    /// The same change by the luck of the attempts alone, or why that cannot be told.
-    fn rerun(
+    /// The same change by the luck of the attempts alone, or why that is unknown.
+    fn estimate_for_rerun(
         &self,
         population: &ChangeEstimate,
         known: &[(&MatchedSample, f64, f64)],
@@ -150,8 +154,8 @@ impl MetricPair<'_> {
             (ChangeScale::Ratio, Some(sides)) => sides,
             _ => (1.0, 1.0),
         };
-        let ours = attempts(ours, known.iter().map(|(pair, _, _)| pair.candidate), divisors.0);
-        let theirs = attempts(theirs, known.iter().map(|(pair, _, _)| pair.baseline), divisors.1);
+        let ours = collect_attempts(ours, known.iter().map(|(pair, _, _)| pair.candidate), divisors.0);
+        let theirs = collect_attempts(theirs, known.iter().map(|(pair, _, _)| pair.baseline), divisors.1);
         let difference = paired_attempts(&ours, &theirs).and_then(|runs| runs.difference(Estimand::FixedSuite));
         let mut difference: Difference = difference.map_err(Incomparable::Statistic)?;
         difference.mean = estimate;
@@ -159,7 +163,7 @@ impl MetricPair<'_> {
     }
 
     /// All samples that the metric is about in one run or the other, with what is known of each.
-    fn union(&self, ours: &SampleValues, theirs: &SampleValues) -> Vec<(Option<f64>, Option<f64>)> {
+    fn collect_values(&self, ours: &SampleValues, theirs: &SampleValues) -> Vec<(Option<f64>, Option<f64>)> {
         let pairs = self.joined.pairs.iter().map(|pair| (ours.get(pair.candidate), theirs.get(pair.baseline)));
         let only_ours = self.joined.only_candidate.iter().map(|&place| (ours.get(place), SampleValue::Outside));
         let only_theirs = self.joined.only_baseline.iter().map(|&place| (SampleValue::Outside, theirs.get(place)));
@@ -169,7 +173,7 @@ impl MetricPair<'_> {
             .collect()
     }
 
-    fn categories(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> Vec<CategoryChange> {
+    fn compare_categories(&self, scale: ChangeScale, known: &[(&MatchedSample, f64, f64)]) -> Vec<CategoryChange> {
         let mut groups: IndexMap<Arc<str>, Vec<(&MatchedSample, f64, f64)>> = IndexMap::new();
         for &(pair, a, b) in known {
             if let Some(category) = &pair.category {
@@ -178,14 +182,14 @@ impl MetricPair<'_> {
         }
         groups.sort_keys();
         let one = |(category, known): (Arc<str>, Vec<(&MatchedSample, f64, f64)>)| {
-            let found = self.mean_change(scale, &known);
+            let found = self.estimate_mean(scale, &known);
             let (candidate, baseline) = found.sides?;
             Some(CategoryChange { category, candidate, baseline, change: found.figure(0) })
         };
         groups.into_iter().filter_map(one).collect()
     }
 
-    fn ratios(&self, scale: ChangeScale) -> MetricChange {
+    fn compare_ratios(&self, scale: ChangeScale) -> MetricChange {
         let (ours, theirs) = (SampleSums::of(self.candidate), SampleSums::of(self.baseline));
         let (mut known, mut y, mut x, mut v, mut u) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for pair in &self.joined.pairs {
@@ -198,7 +202,7 @@ impl MetricPair<'_> {
             }
         }
         let clusters = self.clusters(known.iter().copied());
-        let mut found = self.ratio_change(scale, [&y, &x], [&v, &u], clusters);
+        let mut found = self.estimate_ratio(scale, [&y, &x], [&v, &u], clusters);
         found.method = match scale {
             ChangeScale::Ratio => method::RATIO_OF_SUMS,
             ChangeScale::Difference => method::SHARE_DIFFERENCE,
@@ -206,14 +210,14 @@ impl MetricPair<'_> {
         let without = self.joined.pairs.len() - known.len();
         let missing = without + self.joined.only_candidate.len() + self.joined.only_baseline.len();
         let estimands = vec![
-            answer(Estimand::Population, Ok(found.clone()), missing as u64),
-            answer(Estimand::FixedSuite, Err(Incomparable::RerunOfMeansOnly), missing as u64),
+            answer_estimand(Estimand::Population, Ok(found.clone()), missing as u64),
+            answer_estimand(Estimand::FixedSuite, Err(Incomparable::RerunOfMeansOnly), missing as u64),
         ];
-        MetricChange { estimands, ..MetricChange::of(self.only_population(found), missing as u64) }
+        MetricChange { estimands, ..MetricChange::of(self.require_population(found), missing as u64) }
     }
 
     /// The change of a ratio of sums by the delta method: on the scale of logarithms, or as a difference.
-    fn ratio_change(
+    fn estimate_ratio(
         &self,
         scale: ChangeScale,
         ours: [&[f64]; 2],
@@ -250,7 +254,7 @@ impl MetricPair<'_> {
         };
         let moves = ours.1.iter().zip(&theirs.1).map(|(a, b)| n as f64 * (a / by.0 - b / by.1));
         let moved = moves.map(|moved| snap_to_estimate(estimate + moved, estimate)).collect();
-        let found = ChangeEstimate::estimated(scale, n as u64, "", sides, estimate);
+        let found = ChangeEstimate::with_estimate(scale, n as u64, "", sides, estimate);
         let seed = self.question.context.seed;
         let mut found = estimate_by_influence(found, moved, clusters.clone(), self.confidence(), seed);
         if found.p.is_none() && n > 1 {
@@ -264,7 +268,7 @@ impl MetricPair<'_> {
         found
     }
 
-    fn quantiles(&self, scale: ChangeScale, p: f64) -> MetricChange {
+    fn compare_quantiles(&self, scale: ChangeScale, p: f64) -> MetricChange {
         let (ours, theirs) = (AttemptValues::of(self.candidate), AttemptValues::of(self.baseline));
         let known: Vec<&MatchedSample> = self
             .joined
@@ -274,15 +278,15 @@ impl MetricPair<'_> {
             .collect();
         let missing = (self.joined.pairs.len() - known.len()) as u64
             + (self.joined.only_candidate.len() + self.joined.only_baseline.len()) as u64;
-        let unit_of = units(&known, self.question.cluster.is_some());
+        let unit_of = number_units(&known, self.question.cluster.is_some());
         let ours = WeightedValues::new(&known, &unit_of, |pair| ours.get(pair.candidate));
         let theirs = WeightedValues::new(&known, &unit_of, |pair| theirs.get(pair.baseline));
-        let found = self.only_population(self.quantile_change(scale, p, &ours, &theirs, known.len()));
+        let found = self.require_population(self.estimate_quantile(scale, p, &ours, &theirs, known.len()));
         MetricChange::of(found, missing)
     }
 
     /// The change of a quantile by resampling samples, or clusters, of both runs together.
-    fn quantile_change(
+    fn estimate_quantile(
         &self,
         scale: ChangeScale,
         p: f64,
@@ -301,7 +305,7 @@ impl MetricPair<'_> {
         if !estimate.is_finite() {
             return ChangeEstimate::nothing(scale, n as u64, Incomparable::QuantileNotFinite);
         }
-        let mut found = ChangeEstimate::estimated(scale, n as u64, method::QUANTILES, sides, estimate);
+        let mut found = ChangeEstimate::with_estimate(scale, n as u64, method::QUANTILES, sides, estimate);
         let fewest = ours.values.len().min(theirs.values.len()) as u64;
         if let Some(need) = smallest_count(p, self.confidence()).ok().filter(|&need| fewest < need) {
             found.caveats.push(Statistic::NoBound { n: fewest, need }.into());
@@ -338,7 +342,7 @@ impl MetricPair<'_> {
     }
 
     /// Without a p-value where the question is about this suite rerun, which is only known for means.
-    fn only_population(&self, found: ChangeEstimate) -> ChangeEstimate {
+    fn require_population(&self, found: ChangeEstimate) -> ChangeEstimate {
         if self.question.estimand == Estimand::Population {
             return found;
         }
@@ -352,11 +356,11 @@ fn snap_to_estimate(value: f64, estimate: f64) -> f64 {
     if (value - estimate).abs() <= 1e-12 * (1.0 + estimate.abs()) { estimate } else { value }
 }
 
-/// At most so many values are looked at for all resamples of a quantile: about half a second.
+/// The most values read for all resamples of a quantile: about half a second.
 const RESAMPLED_MAX: u64 = 200_000_000;
 
 /// The answer for one claim.
-fn answer(estimand: Estimand, found: Result<ChangeEstimate, Incomparable>, missing: u64) -> EstimandAnswer {
+fn answer_estimand(estimand: Estimand, found: Result<ChangeEstimate, Incomparable>, missing: u64) -> EstimandAnswer {
     match found {
         Ok(found) => EstimandAnswer { estimand, change: found.figure(missing), p: found.p.map(|(p, _)| p) },
         Err(why) => EstimandAnswer {
@@ -368,7 +372,7 @@ fn answer(estimand: Estimand, found: Result<ChangeEstimate, Incomparable>, missi
 }
 
 /// The moments of the attempts at these samples, coded by their order.
-fn attempts(values: &[(u32, f64)], places: impl Iterator<Item = u32>, divisor: f64) -> UnitMoments {
+fn collect_attempts(values: &[(u32, f64)], places: impl Iterator<Item = u32>, divisor: f64) -> UnitMoments {
     let unit_of: hashbrown::HashMap<u32, u32> = places.zip(0..).collect();
     let mut units = UnitMoments::default();
     for (sample, value) in values {
@@ -379,9 +383,9 @@ fn attempts(values: &[(u32, f64)], places: impl Iterator<Item = u32>, divisor: f
     units
 }
 
-/// The difference if whatever is missing were 0 in the candidate and 1 in the baseline, and the other way about
+/// The difference if missing values were 0 in the candidate and 1 in the baseline, and the other way round
 /// (Manski 1989). Only for values between 0 and 1.
-fn bounds(union: &[(Option<f64>, Option<f64>)]) -> Option<(f64, f64)> {
+fn find_bounds(union: &[(Option<f64>, Option<f64>)]) -> Option<(f64, f64)> {
     let given: Vec<f64> = union.iter().flat_map(|(a, b)| [*a, *b]).flatten().collect();
     if given.is_empty() || !Moments::from_slice(&given).is_unit() {
         return None;
@@ -394,7 +398,7 @@ fn bounds(union: &[(Option<f64>, Option<f64>)]) -> Option<(f64, f64)> {
 }
 
 /// The unit that each pair is resampled with: itself, or its cluster.
-fn units(known: &[&MatchedSample], is_clustered: bool) -> Vec<u32> {
+fn number_units(known: &[&MatchedSample], is_clustered: bool) -> Vec<u32> {
     if !is_clustered {
         return (0..known.len() as u32).collect();
     }

@@ -1,7 +1,7 @@
-//! Two runs or more, compared sample by sample: what changed, and is it real?
+//! Two or more runs compared sample by sample: what changed, and is it real?
 //!
 //! Samples are matched by name and their attempts reduced first, so that what runs share (hard samples are hard for both)
-//! cancels. Every test that is made is adjusted for. What cannot be compared says why, and is never a number.
+//! cancels. P-values are adjusted for the number of tests. What cannot be compared has a reason, and is never a number.
 //!
 //! Cost: a join by hash and a few passes over columns; a quantile is resampled, for about half a second at most.
 
@@ -25,20 +25,20 @@ pub use compare_report::{
 
 use calipers_core::metric::RunRows;
 use calipers_core::{
-    Context, Error, Figure, Incomparable, Metric, Note, PassRule, Reducer, Registry, SampleId, Samples,
+    Caveat, Context, Error, Figure, Incomparable, Metric, PassRule, Reducer, Registry, SampleId, Samples,
 };
 use calipers_core::{Tally, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::multiplicity::Correction;
 use hashbrown::HashMap;
 use matching::RunMatch;
-pub(crate) use matching::fact;
+pub(crate) use matching::metadata_text;
 use metric_change::{MetricChange, MetricPair, scale_of};
-use run_metric::{ComparedMetric, RESOURCES, RunMetric, resource, timeouts};
+use run_metric::{ComparedMetric, RESOURCES, RunMetric, count_timeouts};
 use sampling::undefined;
-use verdicts::{MetricDraft, conclude};
+use verdicts::{MetricDraft, set_verdicts};
 
-/// A run by its name.
+/// A run and its name.
 pub struct ComparedRun<'a> {
     /// The name used in reports.
     pub name: String,
@@ -53,21 +53,21 @@ impl ComparedRun<'_> {
     }
 }
 
-/// What is asked of runs, and how it is to be answered. Nothing here has a default.
+/// What to compare, and how. Nothing here has a default.
 pub struct CompareQuestion<'a> {
     /// The metrics to compare.
     pub metrics: &'a [Metric],
-    /// What is known about metrics: their units and better sides.
+    /// Units and better sides of metrics.
     pub registry: &'a Registry,
     /// How attempts are reduced.
     pub reducer: Reducer,
     /// Level, seed and labels.
     pub context: Context,
-    /// What errors speak of: questions like these, or this suite rerun.
+    /// What errors are about: questions like these, or a rerun of this suite.
     pub estimand: Estimand,
-    /// The metadata by which samples go together.
+    /// The metadata key that groups samples into clusters.
     pub cluster: Option<&'a str>,
-    /// How much of a change does not matter: in the unit of a metric, or as a share where it is told as a ratio.
+    /// How much of a change does not matter: in the unit of the metric, or as a share where the change is a ratio.
     pub margin: Option<f64>,
     /// How p-values are adjusted.
     pub correction: Correction,
@@ -75,7 +75,7 @@ pub struct CompareQuestion<'a> {
     pub pass_rule: PassRule,
 }
 
-/// The power at which the smallest change that could have been found is told.
+/// The power at which the smallest detectable change is reported.
 const POWER: f64 = 0.8;
 
 /// Compares the first run with every other one.
@@ -115,28 +115,28 @@ const POWER: f64 = 0.8;
 /// ```
 pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Result<CompareReport, Error> {
     check(runs, question)?;
-    let asked: Vec<ComparedMetric> =
+    let metrics: Vec<ComparedMetric> =
         question.metrics.iter().map(|metric| ComparedMetric::new(metric, question.registry)).collect();
     let rows: Vec<RunRows<'_>> = runs.iter().map(|run| RunRows::new(run.samples)).collect();
-    let measured = asked.iter().map(|asked| measure(asked, runs, &rows, question));
+    let measured = metrics.iter().map(|metric| measure_metric(metric, runs, &rows, question));
     let measured: Vec<Vec<Result<RunMetric, Incomparable>>> = measured.collect::<Result<_, Error>>()?;
     let mut drafts = Vec::new();
     for other in 1..runs.len() {
-        drafts.push(ComparisonDraft::new(runs, other, &asked, &measured, &rows, question)?);
+        drafts.push(ComparisonDraft::new(runs, other, &metrics, &measured, &rows, question)?);
     }
     let each = drafts.iter_mut().flat_map(|drafts| drafts.metrics.iter_mut().chain(&mut drafts.resources));
     let mut all: Vec<&mut MetricDraft> = each.collect();
-    let tests = conclude(&mut all, question.margin, question.context.confidence.level(), question.correction);
-    let rankings = if runs.len() > 2 { rankings(&asked, runs, &measured, question)? } else { Vec::new() };
+    let tests = set_verdicts(&mut all, question.margin, question.context.confidence.level(), question.correction);
+    let rankings = if runs.len() > 2 { rank_runs(&metrics, runs, &measured, question)? } else { Vec::new() };
     let comparisons: Vec<RunComparison> = drafts.into_iter().map(ComparisonDraft::finish).collect();
-    let (verdict, decided_by) = verdict(&comparisons);
+    let (verdict, decided_by) = decide(&comparisons);
     Ok(CompareReport {
         verdict,
         decided_by,
-        caveats: comparisons.iter().flat_map(notes).collect(),
+        caveats: comparisons.iter().flat_map(match_caveats).collect(),
         comparisons,
         rankings,
-        settings: settings(question, tests),
+        settings: record_settings(question, tests),
         provenance: CompareProvenance::default(),
     })
 }
@@ -155,7 +155,7 @@ fn check(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Result<(),
     runs.iter().try_for_each(|run| run.samples.check_repeats())
 }
 
-fn settings(question: &CompareQuestion<'_>, tests: u64) -> CompareSettings {
+fn record_settings(question: &CompareQuestion<'_>, tests: u64) -> CompareSettings {
     CompareSettings {
         level: question.context.confidence.level(),
         seed: question.context.seed.0,
@@ -169,25 +169,25 @@ fn settings(question: &CompareQuestion<'_>, tests: u64) -> CompareSettings {
 }
 
 /// A metric in each run, or why it is not known there. What is wrong in every run, or with a sample, is an error.
-fn measure(
-    asked: &ComparedMetric,
+fn measure_metric(
+    metric: &ComparedMetric,
     runs: &[ComparedRun<'_>],
     rows: &[RunRows<'_>],
     question: &CompareQuestion<'_>,
 ) -> Result<Vec<Result<RunMetric, Incomparable>>, Error> {
-    let scorer = match asked.scorer(runs)? {
+    let scorer = match metric.find_scorer(runs)? {
         Ok(scorer) => scorer,
         Err(why) => return Ok(runs.iter().map(|_| Err(why.clone())).collect()),
     };
-    let one = |(run, rows)| RunMetric::new(asked, run, rows, question, scorer.as_deref());
+    let one = |(run, rows)| RunMetric::new(metric, run, rows, question, scorer.as_deref());
     let measured: Vec<Result<RunMetric, Error>> = runs.iter().zip(rows).map(one).collect();
     let is_everywhere = measured.iter().all(Result::is_err) && !runs.iter().any(|run| run.samples.is_empty());
-    let told = |(run, measured): (&ComparedRun<'_>, Result<RunMetric, Error>)| match measured {
+    let sort = |(run, measured): (&ComparedRun<'_>, Result<RunMetric, Error>)| match measured {
         Ok(measured) => Ok(Ok(measured)),
         Err(error) if is_everywhere || error.place().sample.is_some() => Err(error),
         Err(error) => Ok(Err(run.incomparable(&error))),
     };
-    runs.iter().zip(measured).map(told).collect()
+    runs.iter().zip(measured).map(sort).collect()
 }
 
 /// A comparison whose p-values are not adjusted yet.
@@ -201,7 +201,7 @@ impl ComparisonDraft {
     fn new(
         runs: &[ComparedRun<'_>],
         other: usize,
-        asked: &[ComparedMetric],
+        metrics: &[ComparedMetric],
         measured: &[Vec<Result<RunMetric, Incomparable>>],
         rows: &[RunRows<'_>],
         question: &CompareQuestion<'_>,
@@ -209,17 +209,17 @@ impl ComparisonDraft {
         let (candidate, baseline) = (&runs[0], &runs[other]);
         let joined = RunMatch::new(candidate, baseline, question.cluster)?;
         let problem = joined.problem(&candidate.name, &baseline.name);
-        let one = |(asked, measured): (&ComparedMetric, &Vec<Result<RunMetric, Incomparable>>)| {
-            draft(asked, &measured[0], &measured[other], &joined, problem.as_ref(), question)
+        let one = |(metric, measured): (&ComparedMetric, &Vec<Result<RunMetric, Incomparable>>)| {
+            draft_metric(metric, &measured[0], &measured[other], &joined, problem.as_ref(), question)
         };
-        let metrics = asked.iter().zip(measured).map(one).collect();
+        let metrics = metrics.iter().zip(measured).map(one).collect();
         let samples = match &problem {
             Some(why) => Err(why.clone()),
-            None => sample_changes::changes(candidate, baseline, &joined, question),
+            None => sample_changes::find_sample_changes(candidate, baseline, &joined, question),
         };
         let resources = match &problem {
             Some(_) => Vec::new(),
-            None => resources([candidate, baseline], [&rows[0], &rows[other]], &joined, question),
+            None => draft_resources([candidate, baseline], [&rows[0], &rows[other]], &joined, question),
         };
         let comparison = RunComparison {
             candidate: candidate.name.clone(),
@@ -240,8 +240,8 @@ impl ComparisonDraft {
 }
 
 /// A metric of two runs before anything is adjusted.
-fn draft(
-    asked: &ComparedMetric,
+fn draft_metric(
+    metric: &ComparedMetric,
     candidate: &Result<RunMetric, Incomparable>,
     baseline: &Result<RunMetric, Incomparable>,
     joined: &RunMatch,
@@ -249,9 +249,9 @@ fn draft(
     question: &CompareQuestion<'_>,
 ) -> MetricDraft {
     let effect = match (candidate, baseline, problem) {
-        (_, _, Some(why)) => MetricChange::nothing(scale_of(asked, None), why.clone()),
-        (Ok(candidate), Ok(baseline), None) => MetricPair { asked, candidate, baseline, joined, question }.effect(),
-        (Err(why), _, None) | (_, Err(why), None) => MetricChange::nothing(scale_of(asked, None), why.clone()),
+        (_, _, Some(why)) => MetricChange::nothing(scale_of(metric, None), why.clone()),
+        (Ok(candidate), Ok(baseline), None) => MetricPair { metric, candidate, baseline, joined, question }.compare(),
+        (Err(why), _, None) | (_, Err(why), None) => MetricChange::nothing(scale_of(metric, None), why.clone()),
     };
     let figure = |measured: &Result<RunMetric, Incomparable>| match measured {
         Ok(measured) => measured.figure.clone(),
@@ -263,9 +263,9 @@ fn draft(
         .as_ref()
         .and_then(|distribution| distribution.detectable(question.context.confidence, POWER));
     let comparison = MetricComparison {
-        metric: asked.name.clone(),
-        unit: asked.unit,
-        direction: asked.direction,
+        metric: metric.name.clone(),
+        unit: metric.unit,
+        direction: metric.direction,
         scale: found.scale,
         candidate: figure(candidate),
         baseline: figure(baseline),
@@ -289,7 +289,7 @@ fn draft(
 }
 
 /// Latency, tokens and cost, where a run records them.
-fn resources(
+fn draft_resources(
     runs: [&ComparedRun<'_>; 2],
     rows: [&RunRows<'_>; 2],
     joined: &RunMatch,
@@ -297,31 +297,31 @@ fn resources(
 ) -> Vec<MetricDraft> {
     let is_recorded = |field: &str| runs.iter().any(|run| run.samples.fields().any(|known| &**known == field));
     let one = |(field, unit): (&str, Unit)| {
-        let asked = resource(field, unit);
-        let measured = [0, 1].map(|place: usize| measure_resource(&asked, runs[place], rows[place], question));
-        draft(&asked, &measured[0], &measured[1], joined, None, question)
+        let metric = ComparedMetric::of_resource(field, unit);
+        let measured = [0, 1].map(|place: usize| measure_resource(&metric, runs[place], rows[place], question));
+        draft_metric(&metric, &measured[0], &measured[1], joined, None, question)
     };
     RESOURCES.into_iter().filter(|(field, _)| is_recorded(field)).map(one).collect()
 }
 
 /// What a run spent, or why that is not known.
 fn measure_resource(
-    asked: &ComparedMetric,
+    metric: &ComparedMetric,
     run: &ComparedRun<'_>,
     rows: &RunRows<'_>,
     question: &CompareQuestion<'_>,
 ) -> Result<RunMetric, Incomparable> {
-    if asked.unit == Unit::Milliseconds {
-        let attempts = timeouts(run, &question.context).map_err(|error| run.incomparable(&error))?;
+    if metric.unit == Unit::Milliseconds {
+        let attempts = count_timeouts(run, &question.context).map_err(|error| run.incomparable(&error))?;
         if attempts > 0 {
             return Err(Incomparable::Timeouts { run: run.name.clone(), attempts });
         }
     }
-    RunMetric::new(asked, run, rows, question, None).map_err(|error| run.incomparable(&error))
+    RunMetric::new(metric, run, rows, question, None).map_err(|error| run.incomparable(&error))
 }
 
-fn rankings(
-    asked: &[ComparedMetric],
+fn rank_runs(
+    metrics: &[ComparedMetric],
     runs: &[ComparedRun<'_>],
     measured: &[Vec<Result<RunMetric, Incomparable>>],
     question: &CompareQuestion<'_>,
@@ -334,12 +334,12 @@ fn rankings(
         }
     }
     let one =
-        |(asked, measured): (&ComparedMetric, &Vec<_>)| ranking::ranking(asked, runs, measured, &clusters, question);
-    Ok(asked.iter().zip(measured).map(one).collect())
+        |(metric, measured): (&ComparedMetric, &Vec<_>)| ranking::rank(metric, runs, measured, &clusters, question);
+    Ok(metrics.iter().zip(measured).map(one).collect())
 }
 
 /// Whether a regression is sure, and what decided.
-fn verdict(comparisons: &[RunComparison]) -> (Verdict, CompareDecision) {
+fn decide(comparisons: &[RunComparison]) -> (Verdict, CompareDecision) {
     let places = || {
         comparisons.iter().enumerate().flat_map(|(at, comparison)| {
             let metrics = comparison.metrics.iter().enumerate();
@@ -361,29 +361,22 @@ fn verdict(comparisons: &[RunComparison]) -> (Verdict, CompareDecision) {
 }
 
 /// What to know about how two runs match.
-fn notes(comparison: &RunComparison) -> Vec<Note> {
+fn match_caveats(comparison: &RunComparison) -> Vec<Caveat> {
     let matching = &comparison.matching;
-    let mut notes = Vec::new();
-    let unmatched = matching.only_candidate.len() + matching.only_baseline.len();
-    if comparison.problem.is_none() && unmatched > 0 {
-        notes.push(Note {
-            id: "unmatched".into(),
-            message: format!(
-                "samples of one run alone are in no change: {} of `{}`, {} of `{}`",
-                matching.only_candidate.len(),
-                comparison.candidate,
-                matching.only_baseline.len(),
-                comparison.baseline
-            ),
-            next: Some("run both on the same samples, or judge by the bounds".into()),
+    let mut caveats = Vec::new();
+    if comparison.problem.is_some() {
+        return caveats;
+    }
+    if !(matching.only_candidate.is_empty() && matching.only_baseline.is_empty()) {
+        caveats.push(Caveat::Unmatched {
+            candidate: comparison.candidate.clone(),
+            candidate_samples: matching.only_candidate.len() as u64,
+            baseline: comparison.baseline.clone(),
+            baseline_samples: matching.only_baseline.len() as u64,
         });
     }
-    if comparison.problem.is_none() && matching.matched * 2 < matching.candidate.min(matching.baseline) {
-        notes.push(Note {
-            id: "few-matched".into(),
-            message: format!("the runs share fewer than half of their samples: {}", matching.matched),
-            next: Some("check that both are runs of the same suite".into()),
-        });
+    if matching.matched * 2 < matching.candidate.min(matching.baseline) {
+        caveats.push(Caveat::FewMatched { matched: matching.matched });
     }
-    notes
+    caveats
 }

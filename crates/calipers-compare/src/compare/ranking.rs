@@ -17,28 +17,28 @@ use hashbrown::HashMap;
 ///
 /// Ranks come from paired tests of every two runs, adjusted by Holm whatever else is chosen: a run's best rank is one more
 /// than the number of runs that are surely better. Intervals are widened so that all of them hold together (Bonferroni).
-pub(super) fn ranking(
-    asked: &ComparedMetric,
+pub(super) fn rank(
+    metric: &ComparedMetric,
     runs: &[ComparedRun<'_>],
     measured: &[Result<RunMetric, Incomparable>],
     clusters: &HashMap<SampleId, u32>,
     question: &CompareQuestion<'_>,
 ) -> Ranking {
-    let rows = rows(asked, runs, measured, clusters, question);
-    Ranking { metric: asked.name.clone(), unit: asked.unit, rows }
+    let rows = rank_rows(metric, runs, measured, clusters, question);
+    Ranking { metric: metric.name.clone(), unit: metric.unit, rows }
 }
 
-fn rows(
-    asked: &ComparedMetric,
+fn rank_rows(
+    metric: &ComparedMetric,
     runs: &[ComparedRun<'_>],
     measured: &[Result<RunMetric, Incomparable>],
     clusters: &HashMap<SampleId, u32>,
     question: &CompareQuestion<'_>,
 ) -> Result<Vec<RankedRun>, Incomparable> {
-    let direction = asked.direction.ok_or(Incomparable::NoBetterSide)?;
-    let (ids, columns) = shared(runs, measured)?;
+    let direction = metric.direction.ok_or(Incomparable::NoBetterSide)?;
+    let (ids, columns) = collect_shared_values(runs, measured)?;
     let clusters: Option<Vec<u32>> = question.cluster.map(|_| ids.iter().map(|id| clusters[id]).collect());
-    let better = surely_better(&columns, clusters.as_deref(), direction, question);
+    let better = find_winners(&columns, clusters.as_deref(), direction, question);
     let confidence = question.context.confidence;
     let apart = 1.0 - (1.0 - confidence.level()) / runs.len() as f64;
     let confidence = Confidence::two_sided(apart).unwrap_or(confidence);
@@ -46,7 +46,7 @@ fn rows(
     let mut rows: Vec<RankedRun> = (0..runs.len())
         .map(|run| RankedRun {
             run: runs[run].name.clone(),
-            figure: estimate(&columns[run], clusters.as_deref(), &context),
+            figure: estimate_mean(&columns[run], clusters.as_deref(), &context),
             best_rank: 1 + better.iter().filter(|(winner, loser)| *loser == run && *winner != run).count() as u64,
             worst_rank: (runs.len() - better.iter().filter(|(winner, _)| *winner == run).count()) as u64,
         })
@@ -60,7 +60,7 @@ fn rows(
 }
 
 /// The samples of which every run has a value, in the order of their names, and those values run by run.
-fn shared(
+fn collect_shared_values(
     runs: &[ComparedRun<'_>],
     measured: &[Result<RunMetric, Incomparable>],
 ) -> Result<(Vec<SampleId>, Vec<Vec<f64>>), Incomparable> {
@@ -88,7 +88,7 @@ fn shared(
 }
 
 /// The pairs of runs of which the first is surely better than the second.
-fn surely_better(
+fn find_winners(
     columns: &[Vec<f64>],
     clusters: Option<&[u32]>,
     direction: Direction,
@@ -113,7 +113,7 @@ fn surely_better(
     pairs.iter().zip(&found).zip(adjusted).filter_map(sure).collect()
 }
 
-fn estimate(values: &[f64], clusters: Option<&[u32]>, context: &Context) -> Figure {
+fn estimate_mean(values: &[f64], clusters: Option<&[u32]>, context: &Context) -> Figure {
     let tally = Tally { n: values.len() as u64, missing: 0 };
     let mut figure = mean_figure(&Moments::from_slice(values), tally, false, context);
     let Some(clusters) = clusters else { return figure };

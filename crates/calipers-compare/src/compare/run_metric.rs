@@ -1,4 +1,4 @@
-//! A metric of one run, with what it rests on.
+//! A metric of one run, and the values behind it.
 
 use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::RunRows;
@@ -8,14 +8,14 @@ use calipers_stats::threshold_test::Direction;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The fields of what an attempt takes. Less is better.
+/// What an attempt takes. Less is better.
 pub(super) const RESOURCES: [(&str, Unit); 3] =
     [("latency_ms", Unit::Milliseconds), ("tokens_used", Unit::Tokens), ("cost_usd", Unit::Usd)];
 
-/// A metric that is asked for.
+/// A metric to compare, with its unit and better side.
 pub(super) struct ComparedMetric {
     pub(super) name: String,
-    pub(super) metric: Metric,
+    pub(super) definition: Metric,
     pub(super) unit: Unit,
     pub(super) direction: Option<Direction>,
 }
@@ -31,21 +31,30 @@ impl ComparedMetric {
             (None, Some(about)) => (about.unit, about.direction),
             (None, None) => (Unit::Plain, None),
         };
-        Self { name, metric: metric.clone(), unit, direction }
+        Self { name, definition: metric.clone(), unit, direction }
+    }
+
+    /// The mean of what attempts take: latency, tokens or cost.
+    pub(super) fn of_resource(field: &str, unit: Unit) -> Self {
+        let definition = calipers_core::mean_of(field);
+        Self { name: field.to_owned(), definition, unit, direction: Some(Direction::AtMost) }
     }
 
     /// True for metrics that say how many samples passed, which count a sample that did not run as failed.
     fn counts_passes(&self) -> bool {
-        self.metric.rows() == View::Attempts && self.metric.optional_columns().any(|column| column == "passed")
+        self.definition.rows() == View::Attempts && self.definition.optional_columns().any(|column| column == "passed")
     }
 
     /// The scorer whose scores are compared, or why there is none. One run's judge is not another's.
-    pub(super) fn scorer(&self, runs: &[ComparedRun<'_>]) -> Result<Result<Option<Arc<str>>, Incomparable>, Error> {
-        let is_named = self.metric.params().iter().any(|(name, _)| name == "scorer");
-        // Whether a sample passed may rest on its score, where nothing else in the records says it.
-        let is_told = |run: &ComparedRun<'_>| run.samples.fields().any(|field| FIELDS.contains(&&**field));
-        let rests_on_score = self.counts_passes() && !runs.iter().any(is_told);
-        if is_named || (self.metric.rows() == View::Attempts && !rests_on_score) {
+    pub(super) fn find_scorer(
+        &self,
+        runs: &[ComparedRun<'_>],
+    ) -> Result<Result<Option<Arc<str>>, Incomparable>, Error> {
+        let is_named = self.definition.params().iter().any(|(name, _)| name == "scorer");
+        // Whether a sample passed may rest on its score, where nothing else in the records decides it.
+        let has_outcome = |run: &ComparedRun<'_>| run.samples.fields().any(|field| FIELDS.contains(&&**field));
+        let rests_on_score = self.counts_passes() && !runs.iter().any(has_outcome);
+        if is_named || (self.definition.rows() == View::Attempts && !rests_on_score) {
             return Ok(Ok(None));
         }
         let each: Vec<BTreeSet<&Arc<str>>> = runs.iter().map(|run| run.samples.scorers().collect()).collect();
@@ -58,7 +67,7 @@ impl ComparedMetric {
             _ if rests_on_score && !shared.is_empty() => Ok(Ok(None)),
             1 => Ok(Ok(shared.first().map(|scorer| Arc::clone(scorer)))),
             0 => Ok(Err(no_shared_scorer(runs))),
-            _ => Err(several_scorers(shared.into_iter(), self.metric.name())),
+            _ => Err(several_scorers(shared.into_iter(), self.definition.name())),
         }
     }
 }
@@ -84,33 +93,33 @@ pub(super) struct RunMetric {
 
 impl RunMetric {
     pub(super) fn new(
-        asked: &ComparedMetric,
+        metric: &ComparedMetric,
         run: &ComparedRun<'_>,
         rows: &RunRows<'_>,
         question: &CompareQuestion<'_>,
         scorer: Option<&str>,
     ) -> Result<Self, Error> {
         let context = Context { attempts: question.reducer.clone(), ..question.context.clone() };
-        let answer = asked.metric.answer_for(rows, &question.reducer, scorer, &context)?;
-        let figure = answer.figure().ok_or_else(|| not_one(asked))?.clone();
-        let evidence = asked.metric.evidence_for(rows, &question.reducer, scorer, &context)?;
+        let answer = metric.definition.answer_for(rows, &question.reducer, scorer, &context)?;
+        let figure = answer.figure().ok_or_else(|| not_one_number(metric))?.clone();
+        let evidence = metric.definition.evidence_for(rows, &question.reducer, scorer, &context)?;
         let is_repeated = run.samples.attempts() > run.samples.len() && question.reducer.is_mean();
         let attempts = match evidence {
-            Some(Evidence::Mean { .. }) if is_repeated => asked.metric.attempts_for(rows, scorer, &context)?,
+            Some(Evidence::Mean { .. }) if is_repeated => metric.definition.attempts_for(rows, scorer, &context)?,
             _ => None,
         };
-        let errored = if asked.counts_passes() { did_not_run(run) } else { vec![false; run.samples.len()] };
+        let errored = if metric.counts_passes() { find_errored(run) } else { vec![false; run.samples.len()] };
         Ok(Self { figure, evidence, attempts, errored })
     }
 }
 
-fn not_one(asked: &ComparedMetric) -> Error {
+fn not_one_number(metric: &ComparedMetric) -> Error {
     let hint = "compare a metric that is one, or one group of it with `where=`";
-    Error::argument(format!("`{}` is not one number", asked.name), hint)
+    Error::argument(format!("`{}` is not one number", metric.name), hint)
 }
 
 /// Samples of which an attempt ended in an error: an outage must not look like a regression.
-fn did_not_run(run: &ComparedRun<'_>) -> Vec<bool> {
+fn find_errored(run: &ComparedRun<'_>) -> Vec<bool> {
     let mut errored = vec![false; run.samples.len()];
     if run.samples.errored_attempts() > 0 {
         let attempts = run.samples.attempt_points();
@@ -121,14 +130,8 @@ fn did_not_run(run: &ComparedRun<'_>) -> Vec<bool> {
     errored
 }
 
-/// What the metric of a resource is, where a run records it.
-pub(super) fn resource(field: &str, unit: Unit) -> ComparedMetric {
-    let metric = calipers_core::mean_of(field);
-    ComparedMetric { name: field.to_owned(), metric, unit, direction: Some(Direction::AtMost) }
-}
-
-/// How many attempts of a run ran out of time.
-pub(super) fn timeouts(run: &ComparedRun<'_>, context: &Context) -> Result<u64, Error> {
+/// How many attempts of a run timed out.
+pub(super) fn count_timeouts(run: &ComparedRun<'_>, context: &Context) -> Result<u64, Error> {
     let attempts = run.samples.attempt_points();
     let latencies = calipers_core::latencies(&attempts, context)?;
     Ok(latencies.iter().flatten().filter(|latency| latency.is_infinite()).count() as u64)

@@ -1,4 +1,4 @@
-//! Which samples began to fail or to pass, and which do now this, now that.
+//! Which samples began to fail or to pass, and which are flaky.
 
 use super::compare_report::{AttemptCounts, Flakiness, SampleChange, SampleChanges};
 use super::matching::{MatchedSample, RunMatch};
@@ -16,7 +16,7 @@ struct RunOutcomes<'a> {
 }
 
 /// The samples that changed, or why that is not known.
-pub(super) fn changes(
+pub(super) fn find_sample_changes(
     candidate: &ComparedRun<'_>,
     baseline: &ComparedRun<'_>,
     joined: &RunMatch,
@@ -36,11 +36,11 @@ pub(super) fn changes(
     };
     for pair in &joined.pairs {
         let (now, then) = (ours.attempts(pair.candidate), theirs.attempts(pair.baseline));
-        let sample = || change(pair, now, then, &ours, &theirs);
+        let sample = || pair_up(pair, now, then, &ours, &theirs);
         if now.is_flaky() || then.is_flaky() {
             changes.flaky.push(sample());
         }
-        let passed = |told: &RunOutcomes<'_>, place: u32| told.has_passed(place, question);
+        let passed = |run: &RunOutcomes<'_>, place: u32| run.has_passed(place, question);
         match (passed(&theirs, pair.baseline), passed(&ours, pair.candidate)) {
             (Some(true), Some(true)) => changes.still_passing += 1,
             (Some(false), Some(false)) => changes.still_failing += 1,
@@ -49,7 +49,7 @@ pub(super) fn changes(
             _ => changes.unknown += 1,
         }
     }
-    // What changed in every attempt comes before what may be luck.
+    // Samples that changed in every attempt come before flaky ones.
     for all in [&mut changes.newly_failing, &mut changes.newly_fixed] {
         all.sort_by_key(SampleChange::is_flaky);
     }
@@ -59,7 +59,7 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-fn change(
+fn pair_up(
     pair: &MatchedSample,
     candidate: AttemptCounts,
     baseline: AttemptCounts,
@@ -81,12 +81,12 @@ impl<'a> RunOutcomes<'a> {
             let scenarios = Scenarios::by_rule(run.samples, rule, &question.context)?;
             scenarios.check("pass_rate").map(|()| scenarios)
         };
-        let scenarios = match (by_rule(&question.pass_rule), chosen_scorer(question)) {
+        let scenarios = match (by_rule(&question.pass_rule), find_scorer(question)) {
             // Of several scorers, the one that the metrics name.
             (Err(_), Some(scorer)) if question.pass_rule.scorer().is_none() => {
                 by_rule(&question.pass_rule.clone().of_scorer(scorer))
             }
-            (told, _) => told,
+            (scenarios, _) => scenarios,
         };
         let scenarios = scenarios.map_err(|error: Error| run.incomparable(&error))?;
         let mut samples = vec![None; run.samples.len()];
@@ -104,7 +104,7 @@ impl<'a> RunOutcomes<'a> {
 
     fn attempts(&self, place: u32) -> AttemptCounts {
         let count =
-            |wanted: ScenarioOutcome| self.outcomes(place).iter().filter(|told| **told == wanted).count() as u64;
+            |wanted: ScenarioOutcome| self.outcomes(place).iter().filter(|outcome| **outcome == wanted).count() as u64;
         let passed = count(ScenarioOutcome::Passed);
         AttemptCounts { passed, scored: passed + count(ScenarioOutcome::Failed) }
     }
@@ -147,7 +147,7 @@ impl<'a> RunOutcomes<'a> {
 }
 
 /// The scorer that the first metric with one names.
-fn chosen_scorer(question: &CompareQuestion<'_>) -> Option<String> {
+fn find_scorer(question: &CompareQuestion<'_>) -> Option<String> {
     let scorers = question.metrics.iter().flat_map(Metric::params);
     scorers.filter(|(name, _)| name == "scorer").map(|(_, scorer)| scorer.to_string()).next()
 }

@@ -93,7 +93,7 @@ pub(super) struct ChangeEstimate {
 }
 
 impl ChangeEstimate {
-    /// Nothing, and why.
+    /// No estimate, and why.
     pub(super) fn nothing(scale: ChangeScale, n: u64, why: Incomparable) -> Self {
         Self {
             scale,
@@ -114,8 +114,8 @@ impl ChangeEstimate {
         }
     }
 
-    /// An estimate of which nothing else is known yet.
-    pub(super) fn estimated(
+    /// An estimate without its error.
+    pub(super) fn with_estimate(
         scale: ChangeScale,
         n: u64,
         method: &'static str,
@@ -178,7 +178,7 @@ pub(super) fn undefined(why: Incomparable) -> Undefined {
 pub(super) struct PairedValues {
     pub(super) candidate: Vec<f64>,
     pub(super) baseline: Vec<f64>,
-    /// The cluster of each, if they go together.
+    /// The cluster of each pair, if samples are clustered.
     pub(super) clusters: Option<Vec<u32>>,
 }
 
@@ -234,7 +234,7 @@ impl PairedValues {
 
 /// The mean of the differences of pairs, as questions like these would show it.
 ///
-/// Pairs of 0 and 1 that do not go together are tested by McNemar's exact test, and while few of them are discordant their
+/// Pairs of 0 and 1 without clusters are tested by McNemar's exact test, and while few of them are discordant their
 /// interval is Newcombe's. Everything else has t: around the plain error, or around the cluster-robust one (CR2,
 /// Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
 pub(super) fn estimate_mean_difference(values: &PairedValues, confidence: Confidence, seed: Seed) -> ChangeEstimate {
@@ -243,7 +243,7 @@ pub(super) fn estimate_mean_difference(values: &PairedValues, confidence: Confid
     let (Ok(estimate), Some(sides)) = (pairs.mean_diff(), means(values)) else {
         return ChangeEstimate::nothing(ChangeScale::Difference, n, Incomparable::NoSharedValue { runs: 2 });
     };
-    let mut found = ChangeEstimate::estimated(ChangeScale::Difference, n, method::MEAN_DIFFERENCE, sides, estimate);
+    let mut found = ChangeEstimate::with_estimate(ChangeScale::Difference, n, method::MEAN_DIFFERENCE, sides, estimate);
     found.correlation = values.correlation();
     found.discordance = values.discordance();
     if n < 2 {
@@ -363,7 +363,7 @@ pub(super) fn estimate_by_influence(
     found
 }
 
-/// The same change by the luck of the attempts alone.
+/// The same change with the error of the attempts alone.
 pub(super) fn estimate_rerun(like: &ChangeEstimate, found: Difference, confidence: Confidence) -> ChangeEstimate {
     let blank = ChangeEstimate {
         interval: None,

@@ -26,7 +26,7 @@ impl MetricDraft {
         self.found.why.clone().unwrap_or(Incomparable::NoSpread)
     }
 
-    fn beyond(&self, margin: Option<f64>) -> Option<MarginPValues> {
+    fn margin_p_values(&self, margin: Option<f64>) -> Option<MarginPValues> {
         let distribution = self.found.distribution.as_ref()?;
         let reach = match self.found.scale {
             ChangeScale::Difference => margin?,
@@ -46,7 +46,7 @@ impl MetricDraft {
 }
 
 /// Adjusts p-values for the number of tests and sets the verdict of each metric. Returns the number of tests.
-pub(super) fn conclude(
+pub(super) fn set_verdicts(
     drafts: &mut [&mut MetricDraft],
     margin: Option<f64>,
     level: f64,
@@ -55,7 +55,7 @@ pub(super) fn conclude(
     let adjusted = |p: Vec<Option<f64>>| adjust(&p, correction).expect("a p-value lies between 0 and 1");
     let p_values: Vec<Option<f64>> = drafts.iter().map(|draft| draft.found.p.map(|(p, _)| p.clamp(0.0, 1.0))).collect();
     let tested = p_values.iter().flatten().count() as u64;
-    let beyond: Vec<Option<MarginPValues>> = drafts.iter().map(|draft| draft.beyond(margin)).collect();
+    let beyond: Vec<Option<MarginPValues>> = drafts.iter().map(|draft| draft.margin_p_values(margin)).collect();
     let each = |side: fn(&MarginPValues) -> Option<f64>| {
         adjusted(beyond.iter().map(|beyond| side(beyond.as_ref()?)).collect())
     };
@@ -67,7 +67,7 @@ pub(super) fn conclude(
         comparison.test = draft.found.p.zip(p).map(|((p, method), adjusted)| ChangeTest { p, adjusted, method });
         comparison.margin = margin.zip(beyond).map(|(margin, beyond)| MarginAnswer {
             margin,
-            standing: standing(&beyond, inferior, superior, comparison.direction, alpha),
+            standing: classify_margin(&beyond, inferior, superior, comparison.direction, alpha),
             noninferiority_p: beyond.noninferiority,
             equivalence_p: beyond.equivalence,
             inferiority_p: inferior.filter(|_| comparison.direction.is_some()),
@@ -75,14 +75,14 @@ pub(super) fn conclude(
         });
         let is_sure = |p: Option<f64>| p.is_some_and(|p| p <= alpha);
         let sides = (margin.is_none() || is_sure(inferior), margin.is_none() || is_sure(superior));
-        let verdict = verdict(draft, is_sure(p), sides);
+        let verdict = classify_change(draft, is_sure(p), sides);
         draft.comparison.verdict = verdict;
         draft.comparison.why = (verdict == ChangeVerdict::Unknown).then(|| draft.why());
     }
     tested
 }
 
-fn standing(
+fn classify_margin(
     beyond: &MarginPValues,
     inferior: Option<f64>,
     superior: Option<f64>,
@@ -103,9 +103,9 @@ fn standing(
     }
 }
 
-/// What became of a metric; `beyond` says whether the change is large enough to matter, downwards (or to the worse side)
+/// The verdict of a metric; `beyond` says whether the change is large enough to matter, downwards (or to the worse side)
 /// and upwards (or to the better one).
-fn verdict(draft: &MetricDraft, is_significant: bool, beyond: (bool, bool)) -> ChangeVerdict {
+fn classify_change(draft: &MetricDraft, is_significant: bool, beyond: (bool, bool)) -> ChangeVerdict {
     let (Ok(estimate), Some(_)) = (&draft.found.estimate, draft.found.p) else { return ChangeVerdict::Unknown };
     if !is_significant {
         return ChangeVerdict::NoChangeDetected;

@@ -1,7 +1,7 @@
 //! How many samples and attempts: before the money is spent, and what a run that is over could have shown.
 //!
-//! From a [`Pilot`] or from assumptions, [`size`] answers how many samples an interval of some width takes, a gate that
-//! can pass, and a difference that is to be seen; and how many attempts at each are worth their price. There is
+//! From a [`Pilot`] or from assumptions, [`size`] says how many samples an interval of some width needs, a gate that can
+//! pass, and a difference to be detected; and how many attempts per sample are worth their price. There is
 //! deliberately no "power" of a difference that was observed: it says nothing that its p-value does not.
 
 mod plan_report;
@@ -10,7 +10,7 @@ mod spread;
 pub use plan_report::{PilotRun, PlanBasis, PlanReport};
 pub use spread::{Pilot, PilotMeasure, Spread, variance_of_differences};
 
-use calipers_core::{Error, Note};
+use calipers_core::{Caveat, Error};
 use calipers_stats::power::{
     Clusters, Components, Costs, Effect, Epochs, GateSampleSize, OptimalAttempts, PairedDesign, SampleSize, Test,
     Variances, clusters_needed, gate_sample_size, optimal_attempts, paired_t_power, paired_t_sample_size,
@@ -20,7 +20,7 @@ use calipers_stats::proportion::{perfect_bound, wilson_mean};
 use calipers_stats::threshold_test::{Direction, ThresholdTest};
 use calipers_stats::{Confidence, Undefined, special};
 
-/// What a plan is to answer. Questions left out are not answered.
+/// The questions a plan answers. Those left out are not answered.
 #[derive(Clone, Copy, Debug)]
 pub struct SizingQuestion {
     /// How much scores vary.
@@ -31,7 +31,7 @@ pub struct SizingQuestion {
     pub power: f64,
     /// Attempts at each sample.
     pub attempts: u64,
-    /// Samples that go together.
+    /// Clusters of samples.
     pub clusters: Option<Clusters>,
     /// Half the width that an interval should have.
     pub half_width: Option<f64>,
@@ -50,7 +50,7 @@ pub struct SizingQuestion {
 /// What two runs on the same samples share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pairing {
-    /// The correlation of their samples' true means (of single attempts, where attempts are not told apart).
+    /// The correlation of their samples' true means (of single attempts, where attempts are not separated).
     Correlation(f64),
     /// The share of samples that one passes and the other fails.
     Disagreement(f64),
@@ -78,7 +78,7 @@ pub struct Sizing {
     /// The same for many sizes, to draw.
     pub curve: Vec<SizePoint>,
     /// What to know about the plan.
-    pub caveats: Vec<Note>,
+    pub caveats: Vec<Caveat>,
 }
 
 /// A number of samples, or why there is none.
@@ -136,7 +136,7 @@ pub enum Unplannable {
 pub struct GateNeed {
     /// The fewest with which it can pass at all: with a perfect score.
     pub perfect: Result<u64, Unplannable>,
-    /// Those with which a run of the assumed rate passes as often as asked for.
+    /// Those with which a run of the assumed rate passes with the power of the question.
     pub expected: Result<GateSampleSize, Unplannable>,
 }
 
@@ -167,11 +167,11 @@ pub struct SizePoint {
     pub samples: u64,
     /// Half the width of the interval.
     pub half_width: Option<f64>,
-    /// The smallest difference that two runs on these samples find with the power asked for.
+    /// The smallest difference that two runs on these samples detect with the power of the question.
     pub detectable_paired: Option<f64>,
     /// The same for two runs on different samples, as many each.
     pub detectable_unpaired: Option<f64>,
-    /// How often the difference asked for is found, in pairs.
+    /// The power of a paired comparison to detect the difference in question.
     pub power: Option<f64>,
     /// The highest threshold (for "at most": the lowest) that a perfect score passes.
     pub attainable_gate: Option<f64>,
@@ -211,7 +211,7 @@ const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
 /// ```
 pub fn size(question: &SizingQuestion) -> Result<Sizing, Error> {
     let planner = Planner::new(question)?;
-    let mut sizes: Vec<u64> = (0..=CURVE).map(|step| spaced(step, planner.largest())).collect();
+    let mut sizes: Vec<u64> = (0..=CURVE).map(|step| curve_size(step, planner.largest())).collect();
     sizes.dedup();
     Ok(Sizing {
         interval: question.half_width.map(|half| planner.interval(half, question.attempts)),
@@ -230,7 +230,7 @@ pub fn size(question: &SizingQuestion) -> Result<Sizing, Error> {
 const CURVE: u32 = 40;
 
 /// Sizes from 5 on, each larger by the same factor.
-fn spaced(step: u32, largest: u64) -> u64 {
+fn curve_size(step: u32, largest: u64) -> u64 {
     let share = f64::from(step) / f64::from(CURVE);
     (5.0 * (largest as f64 / 5.0).powf(share)).round() as u64
 }
@@ -291,7 +291,7 @@ impl<'a> Planner<'a> {
         let is_enough = |samples| self.half_width(samples, attempts).is_some_and(|width| width <= half);
         let is_wilson = self.question.spread.is_share && attempts == 1 && self.question.spread.mean.is_some();
         SampleNeed {
-            samples: smallest(is_enough).ok_or(Unplannable::NoNumberIsEnough),
+            samples: find_smallest(is_enough).ok_or(Unplannable::NoNumberIsEnough),
             normal: None,
             method: if is_wilson { SizingMethod::Wilson } else { SizingMethod::MeanT },
         }
@@ -469,38 +469,23 @@ impl<'a> Planner<'a> {
         Some(high)
     }
 
-    fn caveats(&self) -> Vec<Note> {
+    fn caveats(&self) -> Vec<Caveat> {
         let question = self.question;
-        let mut notes = Vec::new();
-        let mut note = |id: &str, message: &str, next: &str| {
-            notes.push(Note { id: id.into(), message: message.into(), next: Some(next.into()) });
-        };
-        if question.attempts > 1 && question.spread.within.is_none() {
-            let message = "how much attempts at one sample vary is not known, so more of them count for nothing";
-            note("unknown-attempts", message, "plan from a run with repeats");
-        }
-        if question.difference.is_some() && question.pairing.is_none() {
-            let message = "what the two runs share is not known, so only runs on different samples are planned for";
-            note("unknown-pairing", message, "give their correlation, or plan from two runs");
-        }
-        if matches!(question.pairing, Some(Pairing::Disagreement(_))) && question.attempts > 1 {
-            let message = "a share of samples that disagree is one of single attempts";
-            note("disagreement-of-attempts", message, "plan with one attempt, or by the correlation");
-        }
-        if question.gate.is_some() && !question.spread.is_share {
-            let message = "gates are planned for samples that pass or fail";
-            note("gate-of-scores", message, "plan with the rate at which samples pass");
-        }
-        if question.clusters.is_some() && question.gate.is_some() {
-            let message = "a gate's exact size was multiplied by the design effect, which is an approximation";
-            note("gate-of-clusters", message, "leave some room");
-        }
-        notes
+        let has_gate = question.gate.is_some();
+        let by_disagreement = matches!(question.pairing, Some(Pairing::Disagreement(_)));
+        let all = [
+            (question.attempts > 1 && question.spread.within.is_none(), Caveat::UnknownAttempts),
+            (question.difference.is_some() && question.pairing.is_none(), Caveat::UnknownPairing),
+            (by_disagreement && question.attempts > 1, Caveat::DisagreementOfAttempts),
+            (has_gate && !question.spread.is_share, Caveat::GateOfScores),
+            (has_gate && question.clusters.is_some(), Caveat::GateOfClusters),
+        ];
+        all.into_iter().filter(|(applies, _)| *applies).map(|(_, caveat)| caveat).collect()
     }
 }
 
 /// The smallest number of samples that is enough, where more are never worse.
-fn smallest(is_enough: impl Fn(u64) -> bool) -> Option<u64> {
+fn find_smallest(is_enough: impl Fn(u64) -> bool) -> Option<u64> {
     if !is_enough(SAMPLES_MAX) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! A plan with what it rests on. Whoever renders it computes nothing.
+//! A plan and what it rests on. Renderers compute nothing.
 
 use super::{Pilot, Sizing, SizingQuestion};
 use calipers_core::Unit;
@@ -21,7 +21,7 @@ pub struct PlanReport {
 /// Where a plan's idea of the scores comes from.
 #[derive(Clone, Debug)]
 pub enum PlanBasis {
-    /// Somebody said so.
+    /// It was assumed.
     Assumed,
     /// A run showed it.
     Run(Box<PilotRun>),

@@ -1,6 +1,6 @@
 //! How much scores vary: from a run, or as assumed.
 
-use crate::compare::fact;
+use crate::compare::metadata_text;
 use calipers_core::metric::RunRows;
 use calipers_core::{Context, Error, Evidence, Metric, Reducer, SampleId, Samples};
 use calipers_stats::cluster::clustered;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Spread {
     /// The mean score, where it is known.
     pub mean: Option<f64>,
-    /// The variance of the samples' true means; where attempts are not told apart, that of single attempts.
+    /// The variance of the samples' true means; where attempts are not separated, that of single attempts.
     pub between: f64,
     /// The variance of attempts at one sample; none where it is not known.
     pub within: Option<f64>,
@@ -75,7 +75,7 @@ pub struct Pilot {
     pub attempts: f64,
     /// How much scores vary.
     pub spread: Spread,
-    /// How samples go together, where a metadata key says so.
+    /// The clusters of samples, where a metadata key names them.
     pub clusters: Option<Clusters>,
     /// The components of variance.
     pub components: Components,
@@ -89,7 +89,7 @@ pub struct PilotMeasure<'a> {
     pub reducer: &'a Reducer,
     /// Level, seed and labels.
     pub context: &'a Context,
-    /// The metadata by which samples go together.
+    /// The metadata key that groups samples into clusters.
     pub cluster: Option<&'a str>,
 }
 
@@ -98,13 +98,13 @@ impl Pilot {
     ///
     /// Fails if the metric is no mean over samples, or no two samples have a score.
     pub fn of_run(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Self, Error> {
-        let values = attempts(samples, measure)?;
+        let values = collect_attempts(samples, measure)?;
         let mut units = UnitMoments::default();
         values.iter().for_each(|&(sample, value)| units.add(sample, value));
-        let components = units.components().map_err(unusable)?;
-        let means = by_sample(&units, samples.len() as u32);
+        let components = units.components().map_err(reject_pilot)?;
+        let means = average_by_sample(&units, samples.len() as u32);
         let all: Vec<f64> = means.iter().map(|(_, mean)| *mean).collect();
-        let total = Moments::from_slice(&all).variance().map_err(unusable)?;
+        let total = Moments::from_slice(&all).variance().map_err(reject_pilot)?;
         let each: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         let spread = Spread {
             mean: Some(components.mean),
@@ -112,7 +112,7 @@ impl Pilot {
             within: components.ms_within.ok(),
             is_share: Moments::from_slice(&each).is_binary(),
         };
-        let clusters = measure.cluster.map(|key| clusters(samples, key, &means)).transpose()?;
+        let clusters = measure.cluster.map(|key| measure_clusters(samples, key, &means)).transpose()?;
         Ok(Self {
             samples: components.units,
             attempts: components.attempts as f64 / components.units as f64,
@@ -123,7 +123,7 @@ impl Pilot {
     }
 }
 
-fn unusable(why: Undefined) -> Error {
+fn reject_pilot(why: Undefined) -> Error {
     if let Undefined::NotFinite { value } = why {
         return Error::argument(format!("a score of the pilot is {value}"), "plan from a run whose scores are finite");
     }
@@ -134,7 +134,8 @@ fn unusable(why: Undefined) -> Error {
 ///
 /// Fails if they share fewer than two samples that have a score in both.
 pub fn variance_of_differences(runs: [&Samples; 2], measure: &PilotMeasure<'_>) -> Result<Variances, Error> {
-    let [ours, theirs] = runs.map(|samples| attempts(samples, measure).map(|values| units_by_id(samples, &values)));
+    let [ours, theirs] =
+        runs.map(|samples| collect_attempts(samples, measure).map(|values| units_by_id(samples, &values)));
     let (ours, theirs) = (ours?, theirs?);
     let mut differences = Moments::default();
     let (mut a, mut b) = (AttemptNoise::default(), AttemptNoise::default());
@@ -155,7 +156,7 @@ pub fn variance_of_differences(runs: [&Samples; 2], measure: &PilotMeasure<'_>) 
     Ok(Variances { between, within_a, within_b })
 }
 
-/// The luck of attempts, over samples that have several.
+/// How much attempts at one sample vary, over samples that have several.
 #[derive(Default)]
 struct AttemptNoise {
     squares: f64,
@@ -187,8 +188,8 @@ impl AttemptNoise {
     }
 }
 
-/// The value of every attempt, or of every sample where attempts cannot be told apart.
-fn attempts(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Vec<(u32, f64)>, Error> {
+/// The value of every attempt, or of every sample where attempts cannot be separated.
+fn collect_attempts(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Vec<(u32, f64)>, Error> {
     samples.check_repeats()?;
     let rows = RunRows::new(samples);
     let context = Context { attempts: measure.reducer.clone(), ..measure.context.clone() };
@@ -206,7 +207,7 @@ fn attempts(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Vec<(u32, f
     }
 }
 
-fn by_sample(units: &UnitMoments, samples: u32) -> Vec<(u32, f64)> {
+fn average_by_sample(units: &UnitMoments, samples: u32) -> Vec<(u32, f64)> {
     let mean = |unit: u32| Some((unit, units.get(unit)?.mean().ok()?));
     (0..samples).filter_map(mean).collect()
 }
@@ -219,11 +220,11 @@ fn units_by_id(samples: &Samples, values: &[(u32, f64)]) -> HashMap<SampleId, Mo
     units
 }
 
-fn clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<Clusters, Error> {
+fn measure_clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<Clusters, Error> {
     let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
     let mut of_sample = Vec::new();
     for &(sample, _) in means {
-        let name = fact(samples, sample, key).ok_or_else(|| {
+        let name = metadata_text(samples, sample, key).ok_or_else(|| {
             let kind = calipers_core::ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
             Error::from(kind).at_sample(&samples.id(sample))
         })?;
@@ -237,6 +238,6 @@ fn clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<Cluste
     };
     let estimate = clustered(&values, &of_sample).map_err(no_effect)?;
     let effect = estimate.design_effect().map_err(no_effect)?;
-    // Clusters that seem to help do so by chance: nobody should plan on it.
+    // Clusters that seem to help do so by chance, so a plan does not count on it.
     Ok(Clusters { size: estimate.n as f64 / estimate.clusters as f64, design_effect: effect.max(1.0) })
 }

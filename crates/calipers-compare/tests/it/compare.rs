@@ -10,8 +10,8 @@ use calipers_core::stats::multiplicity::{Correction, adjust};
 use calipers_core::stats::paired::paired;
 use calipers_core::stats::two_sample::welch;
 use calipers_core::{
-    Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Verdict, accuracy, ci,
-    cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
+    Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Verdict,
+    accuracy, ci, cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
 };
 use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
@@ -542,7 +542,13 @@ fn what_is_unmatched_is_counted_and_bounded() {
     assert_eq!((got.change.value.clone(), got.change.n, got.change.missing), (Ok(0.0), 3, 2));
     assert_eq!(got.bounds, Some((0.0, 0.4)));
     assert_eq!(got.candidate.value, Ok(0.75));
-    assert_eq!(report.caveats[0].message, "samples of one run alone are in no change: 1 of `new`, 1 of `old`");
+    let unmatched = Caveat::Unmatched {
+        candidate: "new".into(),
+        candidate_samples: 1,
+        baseline: "old".into(),
+        baseline_samples: 1,
+    };
+    assert_eq!(report.caveats, [unmatched]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use calipers_compare::sizing::{
 use calipers_core::stats::Undefined;
 use calipers_core::stats::power::{Clusters, Costs, Variances};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Context, Samples, accuracy, f1, mean, mean_score};
+use calipers_core::{Caveat, Context, Samples, accuracy, f1, mean, mean_score};
 use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 
@@ -172,7 +172,7 @@ fn attempts_are_worth_their_price_while_their_luck_dominates() {
     assert_eq!(once.cost, once.samples as f64 * 11.0);
     let unknown = plan(&SizingQuestion { spread: Spread::of_rate(0.6).unwrap(), attempts: 5, ..asked });
     assert!(unknown.attempts.unwrap().optimal.is_err());
-    assert_eq!(&*unknown.caveats[0].id, "unknown-attempts");
+    assert_eq!(unknown.caveats[0], Caveat::UnknownAttempts);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     assert_eq!((once.spread.within, once.spread.is_share), (None, false));
     assert!((once.spread.between - 0.13).abs() < 1e-12);
     let error = Pilot::of_run(&run(&[vec![0.2]]), &measure).unwrap_err();
-    assert!(error.to_string().contains("needs at least 2 values, has 1"), "{error}");
+    assert!(error.to_string().contains("a pilot needs scores of at least two samples"), "{error}");
     let mut confusions = Samples::new();
     confusions.push(1).field("predicted", true).field("actual", true);
     let error = Pilot::of_run(&confusions, &PilotMeasure { metric: &by_f1, ..measure }).unwrap_err();
@@ -285,7 +285,7 @@ fn two_runs_show_the_variance_of_their_differences() {
     let mut elsewhere = Samples::new();
     elsewhere.push("x").score("score", 1.0);
     let error = variance_of_differences([&a, &elsewhere], &measure).unwrap_err();
-    assert!(error.to_string().contains("the runs cannot be paired"), "{error}");
+    assert!(error.to_string().contains("the runs share fewer than two samples with a score"), "{error}");
 }
 
 #[test]

@@ -15,6 +15,15 @@ pub enum SampleId {
     Text(Arc<str>),
 }
 
+impl From<&SampleId> for serde_json::Value {
+    fn from(id: &SampleId) -> Self {
+        match id {
+            SampleId::Int(number) => Self::from(*number),
+            SampleId::Text(name) => Self::from(&**name),
+        }
+    }
+}
+
 /// What ids are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum IdRank<'a> {

@@ -226,6 +226,12 @@ impl Samples {
         if self.may_repeat { self.attempt_rows().len() } else { self.attempt_sample.len() }
     }
 
+    /// True when an attempt was delivered more than once.
+    #[must_use]
+    pub fn has_repeats(&self) -> bool {
+        self.may_repeat && self.attempt_rows().len() < self.attempt_sample.len()
+    }
+
     /// The number of attempts that ended in an error.
     #[must_use]
     pub fn errored_attempts(&self) -> usize {

@@ -203,6 +203,21 @@ impl<K: Into<Arc<str>>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Va
     }
 }
 
+/// What is missing or not finite is null.
+impl From<&Value> for serde_json::Value {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null | Value::Missing => Self::Null,
+            Value::Bool(flag) => Self::from(*flag),
+            Value::Int(whole) => Self::from(*whole),
+            Value::Float(number) => Self::from(*number),
+            Value::Text(text) => Self::from(&**text),
+            Value::List(items) => items.iter().map(Self::from).collect(),
+            Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), Self::from(value))).collect(),
+        }
+    }
+}
+
 impl From<serde_json::Value> for Value {
     fn from(json: serde_json::Value) -> Self {
         use serde_json::Value as Json;

@@ -92,7 +92,8 @@ pub enum UndefinedOperation {
 }
 
 /// The metric that a normalised one is made from: `latency_p95` of `normalized_latency`.
-pub(crate) fn normalized(name: &str) -> Option<String> {
+#[must_use]
+pub fn normalized(name: &str) -> Option<String> {
     let what = name.strip_prefix("normalized_").or_else(|| name.strip_prefix("normalised_"))?;
     Some(if what == "latency" { "latency_p95".to_owned() } else { what.to_owned() })
 }

@@ -11,8 +11,7 @@ mod syntax;
 mod threshold;
 
 pub use calipers_core::{Mistake, SourceText, Span, Spanned};
-pub(crate) use formula::normalized;
-pub use formula::{Arithmetic, Expression, Formula, Function, Node, UndefinedOperation};
+pub use formula::{Arithmetic, Expression, Formula, Function, Node, UndefinedOperation, normalized};
 pub use read::KEYS;
 pub use threshold::{Comparison, MetricRule, Rule, Threshold, WrittenUnit, rule_text};
 

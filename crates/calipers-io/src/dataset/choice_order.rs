@@ -1,4 +1,4 @@
-//! Choices in another order, with the letters of the right ones following.
+//! Shuffles choices and updates the letters of the right ones.
 
 use super::{PlacedSample, PythonRandom};
 use crate::{ReadError, Source};
@@ -16,7 +16,7 @@ pub(super) fn shuffle(source: &Source, samples: &mut [PlacedSample], seed: u64) 
         for target in &mut sample.target.0 {
             let now = position(target).and_then(|before| order.iter().position(|original| *original == before));
             *target = now.map(letter).ok_or_else(|| {
-                let what = format!("the target `{target}` is none of the {} choices by its letter", order.len());
+                let what = format!("the target `{target}` is not the letter of one of the {} choices", order.len());
                 source.error(what).at(place.clone()).hint("name the right choice by its letter: A is the first")
             })?;
         }
@@ -25,7 +25,7 @@ pub(super) fn shuffle(source: &Source, samples: &mut [PlacedSample], seed: u64) 
     Ok(())
 }
 
-/// The place of a choice by its letter, or by its number from the 27th on.
+/// The index of a choice, given by its letter, or by its number from the 27th on.
 fn position(letter: &str) -> Option<usize> {
     match letter.as_bytes() {
         [letter] if letter.is_ascii_alphabetic() => Some(usize::from(letter.to_ascii_uppercase() - b'A')),

@@ -1,4 +1,4 @@
-//! The samples of a task, from a file or from the task itself: named, shuffled and cut to length.
+//! Loads the samples of a task, from a file or from the task itself, then names, shuffles and limits them.
 
 mod choice_order;
 mod python_random;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// The samples of a dataset, in the order in which they are asked. Relative paths start at `base`.
 ///
-/// Every sample has a name: its own, or its number in the file. Shuffling is that of Python's `random` with the same seed,
-/// as in Inspect; the limit counts after it.
+/// Every sample has a name: its own, or its number in the file. Shuffling matches Python's `random` with the same seed,
+/// as in Inspect; the limit applies after it.
 pub fn load_dataset(dataset: &Dataset, base: &Path) -> Result<Vec<Arc<TaskSample>>, ReadError> {
     let (source, mut samples) = match &dataset.origin {
         DatasetOrigin::Samples(samples) => {
@@ -59,7 +59,7 @@ fn read_file(source: &Source, file: &FileDataset) -> Result<Vec<PlacedSample>, R
     let mut samples = Vec::with_capacity(records.len());
     for (place, record) in records {
         let made = match &file.mapping {
-            // What it says has a hint of its own.
+            // Its message already has a hint.
             Some(mapping) => mapping.samples(&record).map_err(|error| source.error(error.to_string())),
             None => samples_of(&record, file).map_err(|wrong| source.error(wrong.what).hint(wrong.hint)),
         };
@@ -93,7 +93,7 @@ fn samples_of(record: &Value, file: &FileDataset) -> Result<Vec<TaskSample>, Rec
     Ok(vec![sample?])
 }
 
-/// Names samples that have no name by their number, and refuses two of one name. `1` and `"1"` are one name: logs have
+/// Numbers samples that have no name, and refuses duplicate names. `1` and `"1"` are the same name, because logs store
 /// names as text.
 fn name(source: &Source, samples: &mut [PlacedSample]) -> Result<(), ReadError> {
     let mut first: HashMap<SampleId, FilePlace> = HashMap::with_capacity(samples.len());

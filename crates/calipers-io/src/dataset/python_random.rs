@@ -70,7 +70,7 @@ impl PythonRandom {
         self.next = 0;
     }
 
-    /// A number below this one, which is at most 2³¹: as many bits as it has, until they are small enough.
+    /// A number below this one, which is at most 2³¹: draws that many bits until the number is small enough.
     fn below(&mut self, limit: usize) -> usize {
         let bits = usize::BITS - limit.leading_zeros();
         loop {
@@ -81,7 +81,7 @@ impl PythonRandom {
         }
     }
 
-    /// Puts things into another order.
+    /// Shuffles items in place.
     pub(super) fn shuffle<T>(&mut self, things: &mut [T]) {
         for last in (1..things.len()).rev() {
             let other = self.below(last + 1);

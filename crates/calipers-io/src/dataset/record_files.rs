@@ -16,12 +16,10 @@ use std::sync::Arc;
 /// Records with their places.
 type DatasetRecords = Vec<(FilePlace, Value)>;
 
-/// The rows of a table with a header. A row with more or fewer cells is an error, a row of blanks is none.
+/// The rows of a table with a header. A row with too many or too few cells is an error; a blank row is not.
 pub(super) fn csv(source: &Source, delimiter: char) -> Result<DatasetRecords, ReadError> {
     let delimiter = u8::try_from(delimiter).ok().filter(u8::is_ascii).ok_or_else(|| {
-        source
-            .error(format!("`{delimiter}` cannot stand between cells"))
-            .hint("use a sign of ASCII, such as `,` or `;`")
+        source.error(format!("`{delimiter}` cannot separate cells")).hint("use an ASCII character, such as `,` or `;`")
     })?;
     let bytes = source.read_all()?;
     let bytes = bytes.strip_prefix(&BOM).unwrap_or(&bytes);
@@ -60,13 +58,12 @@ pub(super) fn csv(source: &Source, delimiter: char) -> Result<DatasetRecords, Re
 }
 
 fn text(source: &Source, bytes: &[u8], line: u64) -> Result<Arc<str>, ReadError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| {
-        source.error("the text is not UTF-8").at_line(line).hint("save the file with the encoding UTF-8")
-    })?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| source.error("the text is not UTF-8").at_line(line).hint("save the file as UTF-8"))?;
     Ok(text.into())
 }
 
-/// The objects of a list, a single one, or one a line.
+/// A list of objects, a single object, or one object per line.
 pub(super) fn json(source: &Source) -> Result<DatasetRecords, ReadError> {
     let name = source.file_name().to_lowercase();
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
@@ -81,9 +78,9 @@ pub(super) fn json(source: &Source) -> Result<DatasetRecords, ReadError> {
         Ok(record @ Value::Map(_)) => Ok(vec![(FilePlace::Line(1), record)]),
         Ok(other) => {
             let error = source.error(format!("the document is a {}", other.kind()));
-            Err(error.hint("write a list of objects, or one object a line"))
+            Err(error.hint("write a list of objects, or one object per line"))
         }
-        // One object a line, whatever the file is called.
+        // One object per line, whatever the file is called.
         Err(_) if matches!(json::parse("", first_line), Ok(Value::Map(_))) => lines(source),
         Err(error) => Err(error),
     }
@@ -142,7 +139,7 @@ pub(super) fn parquet(source: &Source) -> Result<DatasetRecords, ReadError> {
     })
 }
 
-/// Scenarios: a list of them, alone or under `scenarios` or `tests`; JSON, YAML or TOML, or a JSON object a line.
+/// Scenarios: a list of them, alone or under `scenarios` or `tests`; JSON, YAML or TOML, or one JSON object per line.
 pub(super) fn scenarios(source: &Source) -> Result<DatasetRecords, ReadError> {
     let name = source.file_name().to_lowercase();
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");

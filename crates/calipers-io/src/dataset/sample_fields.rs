@@ -21,7 +21,7 @@ fn is_nothing(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Missing)
 }
 
-/// The name of the sample. A blank one is none.
+/// The name of the sample. A blank one counts as missing.
 pub(super) fn id(value: Option<&Value>) -> Result<Option<SampleId>, RecordProblem> {
     match value {
         None | Some(Value::Null | Value::Missing) => Ok(None),
@@ -39,7 +39,7 @@ pub(super) fn id(value: Option<&Value>) -> Result<Option<SampleId>, RecordProble
 fn input(record: &Value, column: &str) -> Result<Input, RecordProblem> {
     let Some(value) = record.get(column) else {
         let Value::Map(entries) = record else {
-            return Err(RecordProblem::new("this is no record", "a record is a map"));
+            return Err(RecordProblem::new("this is not a record", "a record is a map"));
         };
         let columns: Vec<&str> = entries.iter().take(20).map(|(name, _)| &**name).collect();
         let hint = format!("its columns are {}; say which one is the input", columns.join(", "));
@@ -76,7 +76,7 @@ fn messages_of(messages: &[Value]) -> Result<Vec<Message>, RecordProblem> {
     messages.iter().enumerate().map(message).collect()
 }
 
-/// The right answers. Without any there is none, which text has as an empty one.
+/// The right answers. Without any, there is no target.
 fn target(value: Option<&Value>) -> Target {
     match value {
         None => Target::default(),
@@ -107,7 +107,7 @@ fn choices(value: Option<&Value>) -> Vec<Arc<str>> {
     }
 }
 
-/// What Python takes for space.
+/// What Python counts as white space.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
@@ -155,7 +155,7 @@ mod tests {
             let input = vector.get("input");
             let want = vector.path(&["expected"]).and_then(|expected| expected.get("value")).expect("it has an answer");
             let found = match (vector.text("name"), want) {
-                // No choices and none that are left are the same to us.
+                // An empty list and a list of blanks both mean no choices.
                 (Some("read_choices"), Value::Null) => {
                     assert!(choices(input).is_empty());
                     Value::Null

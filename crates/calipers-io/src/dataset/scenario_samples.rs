@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The sample in a scenario. What is not its name, question or right answer is metadata, under the names of the file.
 pub(super) fn sample(scenario: &Value) -> Result<TaskSample, RecordProblem> {
     let Value::Map(entries) = scenario else {
-        return Err(RecordProblem::new("this is no scenario", "a scenario is a map"));
+        return Err(RecordProblem::new("this is not a scenario", "a scenario is a map"));
     };
     let (input, parts) = input(scenario)?;
     let target = ["target", "expected_output"].into_iter().find_map(|key| Some((key, scenario.part(key)?)));
@@ -29,7 +29,7 @@ pub(super) fn sample(scenario: &Value) -> Result<TaskSample, RecordProblem> {
     })
 }
 
-/// What is asked, and the parts of it that an agent may want on their own.
+/// The prompt, and the parts of it that an agent may want separately.
 type ScenarioPrompt = (String, Vec<(Arc<str>, Value)>);
 
 fn input(scenario: &Value) -> Result<ScenarioPrompt, RecordProblem> {

@@ -48,7 +48,7 @@ impl Format for Adk {
         };
         let Some(Value::List(cases)) = either(&document, "eval_case_results", "evalCaseResults") else {
             let what = "the document has no list of `eval_case_results`";
-            return Err(source.error(what).hint("the file may be cut off, or not be an evaluation result of ADK"));
+            return Err(source.error(what).hint("the file may be cut off, or may not be an ADK evaluation result"));
         };
         let task = text(&document, "eval_set_id", "evalSetId").map(ToOwned::to_owned);
         let mut run = RecordedRun { task, ..RecordedRun::default() };

@@ -1,4 +1,4 @@
-//! agentv: `index.jsonl`, one result a line. A target and suite is a run.
+//! agentv: `index.jsonl`, one result per line. Each combination of target and suite is a run.
 
 use super::Format;
 use super::placed_value::{PlacedValue, UniqueNames, each_line, fact, outcome};
@@ -113,7 +113,7 @@ fn push(row: PlacedValue<'_>, run: &mut RecordedRun) -> Result<(), ReadError> {
             attempt = attempt.field(name, value);
         }
     }
-    // agentv writes score 0 beside an error: it is no score.
+    // agentv writes score 0 beside an error; it does not count as a score.
     if let Some(error) = error {
         attempt.error(error);
         return Ok(());

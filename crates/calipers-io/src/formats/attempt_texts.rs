@@ -1,4 +1,4 @@
-//! What was asked and answered, attempt by attempt, for whoever wants to look at it. No metric needs it.
+//! The prompts and answers of each attempt, for people who want to read them. No metric needs them.
 
 use crate::formats::native_facts;
 use crate::log::{read_attempts, read_message};
@@ -19,14 +19,14 @@ pub struct AttemptTexts {
     pub output: Option<Arc<str>>,
 }
 
-/// The names of facts that are texts, by what they tell.
+/// The metadata names that hold texts, by the kind of text.
 const INPUT: [&str; 4] = ["input", "prompt", "question", "query"];
 const TARGET: [&str; 5] = ["target", "expected", "expected_output", "reference", "ideal"];
 const MESSAGES: [&str; 3] = ["messages", "conversation", "transcript"];
 const OUTPUT: [&str; 3] = ["output", "response", "completion"];
 
 impl AttemptTexts {
-    /// True for the name of a fact that is a text: it is told as such and not among other facts.
+    /// True for the name of a metadata entry that is a text. Texts are listed separately from other metadata.
     #[must_use]
     pub fn has_name(name: &str) -> bool {
         INPUT.contains(&name) || TARGET.contains(&name) || Self::is_told_by_attempt(name)
@@ -38,7 +38,7 @@ impl AttemptTexts {
         MESSAGES.contains(&name) || OUTPUT.contains(&name)
     }
 
-    /// The texts among facts. Of two names for the same, the first counts.
+    /// The texts among metadata. If two names mean the same text, the first counts.
     ///
     /// ```
     /// use calipers_core::Value;
@@ -96,8 +96,8 @@ fn join_messages(messages: &[Message]) -> Arc<str> {
     }
 }
 
-/// Hands over the texts of each attempt, where the format keeps some of them apart from samples: logs of Inspect's, and
-/// records. Of other formats there is nothing here: what they have is among the facts of the samples.
+/// Passes on the texts of each attempt for formats that store them apart from samples: Inspect logs and native records.
+/// Other formats keep their texts in the metadata of the samples, so they yield nothing here.
 pub fn read_texts(
     source: &Source,
     format: &str,

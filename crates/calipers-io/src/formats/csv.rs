@@ -1,4 +1,4 @@
-//! Native records as CSV: one row an attempt, the same names as in JSON.
+//! Native records as CSV: one row per attempt, with the same names as in JSON.
 
 use super::Format;
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
@@ -77,9 +77,8 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
         }
         for (place, role) in &columns {
             let bytes = row.get(*place).unwrap_or_default();
-            let text = std::str::from_utf8(bytes).map_err(|_| {
-                source.error("the text is not UTF-8").at_line(line).hint("save the file with the encoding UTF-8")
-            })?;
+            let text = std::str::from_utf8(bytes)
+                .map_err(|_| source.error("the text is not UTF-8").at_line(line).hint("save the file as UTF-8"))?;
             record
                 .take(role, cell(role, text))
                 .map_err(|what| native::record_error(source, what, FilePlace::Line(line)))?;
@@ -101,7 +100,7 @@ fn ends_in_quotes_at(bytes: &[u8], start: usize, reader: &::csv::Reader<&[u8]>, 
     reader.position().byte() as usize >= bytes.len() && ends_in_quotes(&bytes[start.min(bytes.len())..], delimiter)
 }
 
-/// The CSV parser takes the end of the file for a closing quote. A cut-off file is not a whole one.
+/// The CSV parser accepts the end of the file as a closing quote, but then the file was cut off.
 pub(crate) fn ends_in_quotes(row: &[u8], delimiter: u8) -> bool {
     let mut quoted = false;
     let mut at_start = true;
@@ -142,13 +141,13 @@ fn header(source: &Source, row: &::csv::ByteRecord) -> Result<(CsvColumns, Vec<S
     Ok((columns, notes))
 }
 
-/// What a cell holds, given what its column means. An empty cell is null.
+/// The value of a cell, given the role of its column. An empty cell is null.
 pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
     let text = text.trim();
     if text.is_empty() {
         return Value::Null;
     }
-    // JSON's quotes keep what a cell would lose: spaces around a text, and a text that looks like something else.
+    // JSON quotes keep what a cell would lose: surrounding spaces, and text that looks like another type.
     if let Some(quoted) = parse_quoted(text) {
         return quoted;
     }
@@ -170,7 +169,7 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
             let names = text.split(';').map(str::trim).filter(|name| !name.is_empty());
             Value::List(names.map(Value::from).collect())
         }),
-        // A fact is converted only where nothing is lost: `1.10` is a version and `007` a name.
+        // Metadata is converted only if nothing is lost: `1.10` may be a version and `007` a name.
         ColumnRole::Fact(_) | ColumnRole::Field(_) => match scalar(text) {
             Some(value @ (Value::Int(_) | Value::Float(_))) if value.to_string() == text => value,
             Some(value @ Value::Bool(_)) => value,

@@ -21,7 +21,7 @@ impl Format for DeepEval {
     }
 
     fn recognises(&self, shape: &Shape) -> bool {
-        // The cases may fill all that is seen of the file, so that the keys after them are not.
+        // The cases may fill the part of the file that is inspected, and hide the keys after them.
         let beside =
             ["conversationalTestCases", "metricsScores", "testPassed", "testFailed", "runDuration", "testFile"];
         let has_metrics = memchr::memmem::find(&shape.head, b"\"metricsData\"").is_some();
@@ -102,7 +102,7 @@ fn sample(case: PlacedValue<'_>, names: &mut SampleNamer) -> Result<usize, ReadE
         Value::Null => case.get("turns").value.clone(),
         value => value.clone(),
     };
-    // `evaluate()` numbers cases without a name by their place, so that repeats have different ones.
+    // `evaluate()` names unnamed cases by their index, so repeats have different names.
     let name = name.filter(|name| !is_numbered(name));
     if name.is_none() && matches!(content, Value::Null) {
         return Err(case.get("input").wrong("text, since the case has no name of its own"));
@@ -223,7 +223,7 @@ fn measurements(case: PlacedValue<'_>) -> Result<Vec<(&'static str, Value)>, Rea
         ("latency_ms", case.get("completionTime").number()?.map(|seconds| seconds * 1000.0)),
         ("tokens_used", parts.into_iter().flatten().reduce(|a, b| a + b)),
         ("cost_usd", case.get("tokenCost").number()?),
-        // How long the metrics took, and what they cost: not what is measured, but not to be lost.
+        // Duration and cost of the metrics themselves. They are not what is measured, but worth keeping.
         ("evaluation_ms", case.get("runDuration").number()?.map(|seconds| seconds * 1000.0)),
         ("evaluation_cost_usd", case.get("evaluationCost").number()?),
     ];

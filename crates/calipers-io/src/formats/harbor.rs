@@ -160,7 +160,7 @@ fn push_bench(run: &mut RecordedRun, trial: &Value) -> Result<(), TrialFault> {
     Ok(())
 }
 
-/// Tokens read and written. Two zeros are an agent that does not count.
+/// Input and output tokens. Two zeros mean that the agent does not count tokens.
 fn with_tokens<'a>(attempt: Attempt<'a>, counts: [Option<f64>; 2]) -> Attempt<'a> {
     let tokens: f64 = counts.iter().flatten().sum();
     if tokens > 0.0 { attempt.field("tokens_used", tokens) } else { attempt }

@@ -1,8 +1,8 @@
 //! HELM: `per_instance_stats.json` of a run.
 //!
-//! A perturbed instance is another input, so it is a sample of its own; `instance_id` is the cluster that keeps it
-//! together with its original. A train trial is an attempt. HELM writes dozens of statistics about the run beside the
-//! metrics; those are measurements, not scores.
+//! A perturbed instance is a different input, so it is a separate sample; `instance_id` is the cluster that ties it to
+//! its original. A train trial is an attempt. HELM writes dozens of statistics about the run beside the metrics; those
+//! are measurements, not scores.
 
 use super::Format;
 use crate::json::{self, JsonParts};
@@ -61,7 +61,7 @@ impl Format for Helm {
         run.notes.extend(
             doubled
                 .into_iter()
-                .map(|name| format!("statistic `{name}` stands more than once in an instance; the first one counts")),
+                .map(|name| format!("statistic `{name}` appears more than once in an instance; the first one counts")),
         );
         Ok(vec![run])
     }

@@ -1,4 +1,4 @@
-//! JUnit: one test case a sample, its runs the attempts.
+//! JUnit: a test case is a sample, and its runs are the attempts.
 //!
 //! Surefire and nextest keep the runs of a test that was tried again: `flakyFailure` and `flakyError` are runs before
 //! one that passed, `rerunFailure` and `rerunError` runs after the first failure. A property named
@@ -6,7 +6,7 @@
 
 use super::Format;
 use super::native::ColumnRole;
-use crate::{ReadError, RecordedRun, Shape, Source};
+use crate::{ReadError, RecordedRun, Remedy, Shape, Source};
 use calipers_core::{Outcome, Score, Value};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Results as JUnit.
 pub(crate) struct Junit;
 
-/// The scorer where a file has no scores of its own.
+/// The scorer used when a file has no scores.
 const SCORER: &str = "test";
 /// As much of a failure's text as is kept.
 const TEXT_MAX: usize = 2000;
@@ -47,11 +47,12 @@ impl Format for Junit {
         let mut document = TestSuites::default();
         document.read(text).map_err(|(at, what)| {
             let line = 1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at.min(text.len())]).count();
-            let hint = "the file may be cut off, or a character in it not be escaped";
+            let hint = "the file may be cut off, or a character in it may not be escaped";
             source.error(format!("not valid JUnit: {what}")).at_line(line as u64).hint(hint)
         })?;
         if !document.has_suite {
-            return Err(source.error("the XML has no test suites").hint("choose another `--format`"));
+            let error = source.error("the XML has no test suites");
+            return Err(error.hint("choose another format").with_remedy(Remedy::Format));
         }
         let mut run = RecordedRun { notes, task: document.name.clone(), ..RecordedRun::default() };
         document.push(&mut run);
@@ -170,7 +171,7 @@ impl TestSuites {
                 self.has_suite = true;
                 self.case = Some(self.begin(tag)?);
             }
-            ("testcase", Some(_)) => return Err("a test case stands within a test case".into()),
+            ("testcase", Some(_)) => return Err("a test case is inside another test case".into()),
             ("property", Some(_)) => {
                 let key = attribute(tag, "name")?.unwrap_or_default();
                 self.inner = Some(CaseElement::Property(key, attribute(tag, "value")?.unwrap_or_default()));
@@ -237,7 +238,7 @@ impl TestSuites {
             }
             CaseElement::Property(..) => {}
             CaseElement::Result(kind, mut attempted, body) => {
-                // The text usually repeats the message.
+                // The text usually repeats the message, so it is not kept twice.
                 let body: String = body.trim().chars().take(TEXT_MAX).collect();
                 if attempted.message.is_empty() || body.starts_with(&attempted.message) {
                     attempted.message = body;
@@ -278,7 +279,7 @@ impl TestSuites {
             let last = case.before.len() + case.after.len();
             let properties = case.properties;
             let runs = case.before.into_iter().chain([case.main]).chain(case.after);
-            // What the properties say is said of the last run.
+            // The properties describe the last run.
             for (index, attempted) in runs.enumerate() {
                 skipped += usize::from(attempted.status == TestStatus::Skipped);
                 let mut attempt = run.samples.push(case.id.as_str());
@@ -369,14 +370,14 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, String>
         let attribute = attribute.map_err(|error| error.to_string())?;
         if attribute.key.as_ref() == name {
             let raw = attribute.value.into_owned();
-            // An entity that we do not know stays as it is written.
+            // Unknown entities stay as written.
             return Ok(Some(quick_xml::escape::unescape(&raw).map_or(raw.clone(), std::borrow::Cow::into_owned)));
         }
     }
     Ok(None)
 }
 
-/// The text of `&name;`. Entities of the document's own are not expanded.
+/// The text of `&name;`. Entities that the document defines are not expanded.
 fn entity(name: &str) -> String {
     let raw = format!("&{name};");
     quick_xml::escape::unescape(&raw).map_or(raw.clone(), std::borrow::Cow::into_owned)

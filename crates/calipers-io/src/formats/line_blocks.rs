@@ -1,9 +1,9 @@
-//! Lines, a block at a time.
+//! Reads lines one block at a time.
 
 use crate::{ReadError, Source};
 use std::io::{self, BufRead, Read};
 
-/// Large enough that its ends do not matter, small enough to stay in the cache.
+/// Large enough that block ends do not matter, small enough to stay in the cache.
 const BLOCK: usize = 1 << 18;
 /// A line may be this long: longer ones are most likely a file that is not made of lines at all.
 const LINE_MAX: usize = 256 << 20;
@@ -27,7 +27,7 @@ impl BlockError {
         match self {
             Self::Unreadable(error) => source.unreadable(&error),
             Self::LongLine => {
-                source.error("a line is longer than 256 MB").at_line(line).hint("write one record a line")
+                source.error("a line is longer than 256 MB").at_line(line).hint("write one record per line")
             }
         }
     }

@@ -1,7 +1,7 @@
 //! lm-evaluation-harness: `samples_<task>_<date>.jsonl` and `results_<date>.json`.
 //!
-//! A samples file has one line a document and filter: the lines of a document are scorers `metric,filter` of one attempt.
-//! A results file alone has recorded figures and no samples.
+//! A samples file has one line per document and filter; the lines of a document are the scorers `metric,filter` of one
+//! attempt. A results file alone has recorded figures and no samples.
 
 use super::Format;
 use super::placed_value::{PlacedValue, document, each_line, fact, figure, outcome};
@@ -181,8 +181,8 @@ fn task_and_date(file_name: &str) -> Option<(&str, &str)> {
     date.starts_with(|first: char| first.is_ascii_digit()).then_some((task, date))
 }
 
-/// Nothing in a samples file says which task and model it is of: its name has the task, and the results of the same date
-/// beside it have the model and the figures.
+/// A samples file does not name its task and model. The file name has the task, and the results file of the same date
+/// has the model and the figures.
 fn add_results_beside(source: &Source, run: &mut RecordedRun) {
     let Some((task, date)) = task_and_date(source.file_name()) else { return };
     run.task = Some(task.to_owned());
@@ -202,7 +202,7 @@ fn add_results_beside(source: &Source, run: &mut RecordedRun) {
     }
 }
 
-/// A run for each task, with the figures that the file records and no samples.
+/// One run per task, with the recorded figures and no samples.
 fn read_results(source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
     let content = document(source)?;
     let root = PlacedValue::root(source, &content).map()?;
@@ -219,7 +219,7 @@ fn read_results(source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
     for (task, figures) in results.entries()? {
         runs.push(results_run(task, figures, model.clone())?);
     }
-    // Groups stand among the results as well, but not in every version.
+    // Some versions list groups among the results as well.
     for (task, figures) in groups.entries()?.filter(|(task, _)| results.get(task).is_null()) {
         runs.push(results_run(task, figures, model.clone())?);
     }

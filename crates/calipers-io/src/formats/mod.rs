@@ -34,38 +34,45 @@ pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded};
 pub use projection::Projection;
 pub use recorded_run::{RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer};
 
-use crate::{ReadError, Shape, Source};
+use crate::{ReadError, Remedy, Shape, Source};
 use calipers_core::{Samples, Shards};
 
-/// A way in which results are written.
+/// A format of results files.
 pub trait Format: Sync {
-    /// The short name, for `--format`.
+    /// The short name by which a user selects the format.
     fn name(&self) -> &'static str;
 
     /// What it is, in one line.
     fn about(&self) -> &'static str;
 
-    /// True when content of this shape is in this format. Asked in the order of [`formats`], most particular first.
+    /// True when content of this shape is in this format. Formats are asked in the order of [`formats`], most specific
+    /// first.
     fn recognises(&self, shape: &Shape) -> bool;
 
     /// Reads the runs in a source.
     fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError>;
 
-    /// The same in shards that can be folded side by side, and without columns that are not wanted, where the format
-    /// allows it. Logs that record their own metrics keep what those need.
+    /// Reads the runs as shards that can be folded in parallel, and skips unneeded columns where the format allows it.
+    /// Logs that record their own metrics keep what those need.
     fn read_shards(&self, source: &Source, _wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         Ok(self.read(source)?.into_iter().map(|run| run.map_samples(Shards::from)).collect())
     }
 
-    /// Hands over the shards of a single table as they are read, so that none has to be kept. False if that does not go
-    /// or was stopped: the table is then read in another way, which also explains what is wrong with it.
+    /// True when [`stream`](Self::stream) may succeed.
+    fn can_stream(&self) -> bool {
+        false
+    }
+
+    /// Streams the shards of a single table, so that none has to be kept. Returns false if streaming is unsupported or
+    /// was stopped; the table is then read in another way, which also explains what is wrong with it.
     fn stream(&self, _source: &Source, _wanted: &Projection, _sink: &ShardSink<'_>) -> bool {
         false
     }
 }
 
-/// Takes the shards of a table as they are read: the part of the table that a shard belongs to, and its samples. The
-/// shards of a part come in order, those of other parts meanwhile, from other threads. False stops the reading.
+/// Receives the shards of a table as they are read: the part of the table that a shard belongs to, and its samples. The
+/// shards of one part arrive in order; other parts arrive concurrently, from other threads. Returning false stops the
+/// reading.
 pub type ShardSink<'s> = dyn Fn(usize, Samples) -> bool + Sync + 's;
 
 /// All formats, in the order in which they are asked.
@@ -98,13 +105,21 @@ pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<RecordedRun>, R
     Ok(name_runs(format.read(source)?, source, format))
 }
 
-/// The same in shards, and without columns that are not wanted: the quick way from a large table to its metrics.
+/// Reads a source as shards, without unneeded columns: the fast way from a large table to its metrics.
 pub fn read_shards(
     source: &Source,
     format: Option<&str>,
     wanted: &Projection,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    let format = choose(source, format)?;
+    read_as(source, choose(source, format)?, wanted)
+}
+
+/// The same in a format that is known already.
+pub fn read_as(
+    source: &Source,
+    format: &'static dyn Format,
+    wanted: &Projection,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
     Ok(name_runs(format.read_shards(source, wanted)?, source, format))
 }
 
@@ -113,8 +128,7 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
     let known = formats();
     if let Some(name) = format {
         return known.iter().find(|format| format.name() == name).copied().ok_or_else(|| {
-            let names: Vec<&str> = known.iter().map(|format| format.name()).collect();
-            source.error(format!("there is no format `{name}`")).hint(format!("the formats are {}", names.join(", ")))
+            source.error(format!("there is no format `{name}`")).hint(format!("the formats are {}", format_names()))
         });
     }
     let shape = Shape::new(source.head()?, source.file_name());
@@ -122,9 +136,14 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
         return Err(source.error("the file is empty").hint("rerun the evaluation that should have written it"));
     }
     known.iter().find(|format| format.recognises(&shape)).copied().ok_or_else(|| {
-        let hint = "see `calipers formats`, or force one with `--format`";
-        source.error("the content is in no known format").hint(hint)
+        let hint = format!("name its format; the formats are {}", format_names());
+        source.error("the format of the content is unknown").hint(hint).with_remedy(Remedy::Format)
     })
+}
+
+fn format_names() -> String {
+    let names: Vec<&str> = formats().iter().map(|format| format.name()).collect();
+    names.join(", ")
 }
 
 fn name_runs<S>(mut runs: Vec<RecordedRun<S>>, source: &Source, format: &'static dyn Format) -> Vec<RecordedRun<S>> {

@@ -1,4 +1,5 @@
-//! Calipers' own records: JSON Lines, a JSON list, or one JSON map. CSV and Parquet share the record and its columns.
+//! Calipers' native records: JSON Lines, a JSON list, or one JSON map. CSV and Parquet share the record and its
+//! columns.
 
 use super::Format;
 use super::line_blocks::LineBlocks;
@@ -17,7 +18,7 @@ use std::io::BufRead;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One record an attempt.
+/// One record per attempt.
 pub(crate) struct Native;
 
 impl Format for Native {
@@ -57,15 +58,15 @@ fn is_other_map(shape: &Shape) -> bool {
         |key: &str| !matches!(ColumnRole::of(key), ColumnRole::Id | ColumnRole::SampleId | ColumnRole::Fact(_));
     // A summary counts failures too.
     let is_known = |key: &String| key == "category" || is_role(key) && !FAILURES.contains(&key.as_str());
-    // A longer file may have its scores further down, and one that is cut off should be told so.
+    // A longer file may have its scores further down, and a file that was cut off deserves that message.
     let is_whole = shape.head.len() < 64 * 1024 && shape.head.trim_ascii_end().ends_with(b"}");
     is_whole && !json.keys.iter().any(is_known)
 }
 
-/// What a reader hands each record to, with its place. The record is empty afterwards and may be used again.
+/// Receives each record with its place. The record is empty afterwards and may be reused.
 pub(crate) type RecordConsumer<'a> = dyn FnMut(FilePlace, &mut NativeRecord) -> Result<(), ReadError> + 'a;
 
-/// Hands over the records of a source one by one, and returns notes.
+/// Passes on the records of a source one by one, and returns notes.
 pub(crate) type RecordReader = dyn Fn(&Source, &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError>;
 
 /// Runs with their samples in one part.
@@ -88,7 +89,7 @@ pub(crate) fn collect_shards(source: &Source, read: &RecordReader) -> Result<Vec
     Ok(vec![check_run(source, samples.into(), records, notes, read)?])
 }
 
-/// The run, once it is known that no record contradicts another.
+/// The run, after checking that no two records contradict each other.
 pub(crate) fn check_run(
     source: &Source,
     samples: Shards,
@@ -96,8 +97,8 @@ pub(crate) fn check_run(
     mut notes: Vec<String>,
     read: &RecordReader,
 ) -> Result<RecordedRun<Shards>, ReadError> {
-    // Only records that number their own attempts can name one twice. That is rare, so the places are looked for in
-    // a second reading, and a file without repeats pays nothing.
+    // Only records that number their own attempts can name one twice. That is rare, so a second pass finds the places,
+    // and a file without repeats pays nothing.
     let attempts = samples.attempts();
     if attempts < records {
         let mut seen = AttemptIndex::default();
@@ -113,10 +114,10 @@ pub(crate) fn record_error(source: &Source, what: String, place: FilePlace) -> R
     source.error(what).at(place).hint(hint)
 }
 
-/// What takes the facts that a record tells, with the name of its sample and its attempt.
+/// Receives the metadata of a record, with the name of its sample and its attempt.
 pub(crate) type FactConsumer<'a> = dyn FnMut(SampleId, u32, &[(Arc<str>, Value)]) + 'a;
 
-/// Hands over the facts of each record of JSON. Samples keep those of the first record of a sample only.
+/// Passes on the metadata of each JSON record. Samples keep only those of their first record.
 pub(crate) fn facts(source: &Source, each: &mut FactConsumer<'_>) -> Result<(), ReadError> {
     let mut last: HashMap<SampleId, u32> = HashMap::new();
     let mut take = |_: FilePlace, record: &mut NativeRecord| {
@@ -130,7 +131,7 @@ pub(crate) fn facts(source: &Source, each: &mut FactConsumer<'_>) -> Result<(), 
     };
     let mut reader = source.open()?;
     let is_list = first_byte(source, &mut reader)? == Some(b'[');
-    // Records over several lines have a first line that is none.
+    // If records span several lines, the first line is not a record.
     match if is_list { read_list(source, &mut take) } else { read_every_line(source, &mut take) } {
         Err(_) if !is_list => read_documents(source, &mut take).map(drop),
         read => read.map(drop),
@@ -189,7 +190,7 @@ fn first_byte(source: &Source, reader: &mut dyn BufRead) -> Result<Option<u8>, R
     Ok(buffer.iter().find(|byte| !byte.is_ascii_whitespace()).copied())
 }
 
-/// Reads lines, parts of the file side by side. Nothing if the file does not hold a record a line.
+/// Reads lines, with parts of the file in parallel. `None` if the file does not hold one record per line.
 fn read_lines(source: &Source, wanted: &Projection) -> Result<Option<RecordedRun<Shards>>, ReadError> {
     let parts = source.parts(rayon::current_num_threads())?;
     let read = |(place, part): (usize, &SourcePart)| read_part(source, *part, wanted, place == 0);
@@ -211,7 +212,7 @@ fn read_lines(source: &Source, wanted: &Projection) -> Result<Option<RecordedRun
         wanted.missing(|column| known.contains(column)).next().is_some()
     };
     if is_missing {
-        // Whoever asked for it will want to know what there is.
+        // The message about a missing column lists those that exist.
         return read_lines(source, &Projection::everything());
     }
     check_run(source, samples, records, Vec::new(), &read_every_line).map(Some)
@@ -224,7 +225,7 @@ struct PartRead {
     lines: u64,
 }
 
-/// Reads a part the quick way as long as that goes, and then line by line. Nothing if its first line begins a record of
+/// Reads a part the fast way as far as possible, and then line by line. `None` if its first line begins a record of
 /// several lines.
 fn read_part(
     source: &Source,
@@ -271,7 +272,7 @@ fn read_every_line(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec
     Ok(Vec::new())
 }
 
-/// Hands over the record of each line. False if the first line is the beginning of a map over several lines.
+/// Passes on the record of each line. False if the first line is the beginning of a map over several lines.
 fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut RecordConsumer<'_>) -> Result<bool, ReadError> {
     let mut keys = KeyRoles::default();
     let mut record = NativeRecord::default();
@@ -296,7 +297,7 @@ fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut RecordCon
                 let hint = match error.classify() {
                     serde_json::error::Category::Eof => "the line is cut off",
                     serde_json::error::Category::Data => "docs/formats/native.md says what each key may hold",
-                    _ => "write one JSON record a line",
+                    _ => "write one JSON record per line",
                 };
                 return Err(read.hint(hint));
             }
@@ -306,7 +307,7 @@ fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut RecordCon
     Ok(true)
 }
 
-/// The part of a line that a message is about: the key that it begins with and its value, or else where the parser stopped.
+/// The part of a line that a message refers to: the key at its start and its value, or else where the parser stopped.
 fn offending(line: &[u8], what: &str, column: usize) -> Range<usize> {
     let end = column.min(line.len());
     let key = what.strip_prefix('`').and_then(|rest| rest.split('`').next()).map(|key| format!("\"{key}\""));
@@ -679,13 +680,13 @@ fn plain(id: SampleId) -> Value {
     }
 }
 
-/// Says that a value is not of the kind that its key asks for.
+/// The error for a value of the wrong type.
 fn wrong(name: &str, value: &Value, want: &str) -> String {
     let shown: String = printable(&value.to_string()).chars().take(60).collect();
     format!("`{}` is `{shown}` (a {}), not {want}", printable(name), value.kind())
 }
 
-/// Text that holds a JSON list or map is that list or map: tables have no other way to write one.
+/// Text that holds a JSON list or map counts as that list or map: tables have no other way to write one.
 pub(crate) fn unfold(value: Value) -> Value {
     match &value {
         Value::Text(text) => parse_embedded(text).unwrap_or(value),
@@ -714,7 +715,7 @@ fn sample_id(name: &str, value: Value) -> Result<SampleId, String> {
     }
 }
 
-/// Far beyond any evaluation, and far from the end of what counts attempts.
+/// Far beyond any evaluation, and far below the range of the counter.
 const EPOCH_MAX: f64 = 1e9;
 
 fn epoch(value: &Value) -> Result<u32, String> {
@@ -733,7 +734,7 @@ fn epoch(value: &Value) -> Result<u32, String> {
 
 fn number(name: &str, value: Value) -> Result<Value, String> {
     match &value {
-        // Floats stand side by side in a column, eight bytes each; a column of integers is a dictionary.
+        // A float takes eight bytes in a column; a column of integers is a dictionary.
         Value::Int(i) => Ok(Value::Float(*i as f64)),
         Value::Float(_) => Ok(value),
         Value::Text(text) => match text.trim().parse::<f64>() {
@@ -857,7 +858,7 @@ pub(crate) fn outcome(value: Value) -> Result<Outcome, String> {
     }
 }
 
-/// Marks an item of a list, by its place, or an entry of a map, by its key, as unscored: JSON has no NaN to say so.
+/// Marks an item of a list (by index) or an entry of a map (by key) as unscored, because JSON has no NaN.
 fn leave_unscored(value: &mut Value, place: &Value) {
     let part = match (value, place) {
         (Value::List(items), Value::Int(place)) => usize::try_from(*place).ok().and_then(|at| items.get_mut(at)),

@@ -1,10 +1,10 @@
-//! The quick way to read native JSON Lines: flat records, straight into columns.
+//! The fast reader of native JSON Lines: flat records, straight into columns.
 //!
-//! Most files hold nothing but names, numbers and labels, the same keys on every line. This reads such a block of lines
-//! without making a record of each. Whatever is unusual (lists, scores with explanations, two names for one column) and
-//! whatever is wrong makes it give up, and the block is read again line by line in [`native`](super::native), which
-//! knows all rules and explains mistakes. So this file has no messages, and must accept nothing that the other refuses,
-//! nor read it differently; the tests compare the two.
+//! Most files hold nothing but names, numbers and labels, the same keys on every line. This reader parses such blocks
+//! without building a record per line. It gives up on anything unusual (lists, scores with explanations, two names for
+//! one column) or wrong, and [`native`](super::native), which knows all the rules and explains mistakes, reads the
+//! block again line by line. So this file has no messages, and must never accept what the other refuses or read it
+//! differently; tests compare the two.
 
 use super::native::ColumnRole;
 use crate::Projection;
@@ -31,7 +31,7 @@ struct RecordColumn {
     slot: ColumnSlot,
 }
 
-/// A key, with its first eight bytes as a number: most keys are told apart by those.
+/// A key, with its first eight bytes as a number, which distinguishes most keys.
 struct RecordKey {
     first: u64,
     text: Box<str>,
@@ -61,7 +61,7 @@ enum Within {
 
 /// Where the values of a column go.
 enum ColumnSlot {
-    /// Nobody asked for them.
+    /// Not requested.
     Nowhere,
     Id,
     Epoch,
@@ -108,7 +108,7 @@ impl Token<'_> {
     }
 }
 
-/// Keys are looked for one by one, so there may not be many.
+/// Keys are searched linearly, so there must not be many.
 const COLUMNS_MAX: usize = 256;
 const DEPTH_MAX: u32 = 100;
 const EPOCH_MAX: i64 = 1_000_000_000;
@@ -161,7 +161,7 @@ impl<'w> FlatRecords<'w> {
         }
     }
 
-    /// Where the values under a new key go; nothing if two keys lead to the same place.
+    /// Where the values under a new key go; `None` if two keys lead to the same place.
     fn slot(&self, within: Within, key: &str) -> Option<ColumnSlot> {
         let role = match within {
             Within::Record => ColumnRole::of(key),
@@ -242,7 +242,7 @@ fn pad_cells(mut cells: Cells, rows: usize) -> Option<Cells> {
 }
 
 impl ColumnSlot {
-    /// True when the values of both would go to one place.
+    /// True when both would store their values in the same place.
     fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Score(a), Self::Score(b)) => a.scorer == b.scorer,
@@ -407,7 +407,7 @@ impl<'a> Lines<'a, '_, '_> {
         (!inner.bytes().fold(false, |found, byte| found | (byte < 0x20))).then_some(Cow::Borrowed(inner))
     }
 
-    /// Goes behind a string, and says whether it has escapes.
+    /// Skips a string, and returns whether it has escapes.
     fn skip_string(&mut self) -> Option<bool> {
         if self.peek() != Some(b'"') {
             return None;
@@ -447,7 +447,7 @@ impl<'a> Lines<'a, '_, '_> {
         text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Token::Float)
     }
 
-    /// Goes behind a number that is written as JSON has it.
+    /// Skips a number in JSON's notation.
     fn skip_number(&mut self) -> Option<NumberShape> {
         let bytes = self.text.as_bytes();
         let mut shape = NumberShape { is_whole: true, has_exponent: false, digits: 0, decimals: 0, mantissa: 0 };
@@ -486,7 +486,7 @@ impl<'a> Lines<'a, '_, '_> {
         Some(shape)
     }
 
-    /// Goes behind a value that nobody asked for.
+    /// Skips a value that was not requested.
     fn skip(&mut self, depth: u32) -> Option<()> {
         match self.peek()? {
             b'"' => self.skip_string().map(|_| ()),

@@ -60,7 +60,7 @@ struct EventLog {
 #[derive(Default)]
 struct EventSample {
     attempts: Vec<EventAttempt>,
-    /// Of events that came before what they belong to.
+    /// Events that arrived before their sample.
     tokens: Option<f64>,
 }
 
@@ -212,11 +212,11 @@ impl EventSample {
     fn take_metrics(&mut self, data: PlacedValue<'_>) -> Result<(), ReadError> {
         let mut scores = Vec::new();
         for (name, value) in data.map()?.entries()? {
-            // Metrics are whatever an evaluation records: texts and lists among them are notes, not scores.
+            // An evaluation may record anything as metrics: texts and lists among them are notes, not scores.
             if matches!(value.value, Value::Text(_) | Value::List(_) | Value::Map(_)) {
                 continue;
             }
-            // A metric may be called what the match event is called.
+            // A metric may share its name with the match event.
             let name = if &**name == "match" { "match (metric)" } else { name };
             scores.push((name.to_owned(), outcome(value.score()?, "the metric has no value")));
         }

@@ -1,7 +1,7 @@
 //! Native records as Parquet: the same columns as in CSV, nested where the writer nests them.
 //!
-//! Tables of plain columns are read by [`parquet_columns`]; this is the slower way that knows all rules. Lists, maps and
-//! nested structs go through the record reader. Columns of long text that no record needs are not read at all.
+//! Tables of plain columns are read by [`parquet_columns`]; this is the slower reader that knows all the rules. Lists,
+//! maps and nested structs go through the record reader. Columns of long text that no record needs are not read at all.
 
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
 use super::{Format, ShardSink, lighteval, parquet_columns};
@@ -49,6 +49,10 @@ impl Format for Parquet {
         native::whole(self.read_shards(source, &Projection::everything()))
     }
 
+    fn can_stream(&self) -> bool {
+        true
+    }
+
     fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> bool {
         read_catching_panic(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
     }
@@ -81,7 +85,7 @@ pub(crate) fn parquet_error(source: &Source, error: &ParquetError) -> ReadError 
     source.error(format!("the Parquet data cannot be read: {error}")).hint("the file may be cut off; copy it again")
 }
 
-/// A file that refuses to be read beyond its end, so that a damaged length asks for no memory.
+/// A file that cannot be read beyond its end, so that a damaged length does not allocate memory.
 pub(crate) enum BoundedFile {
     File(File, u64, Option<Arc<AtomicU64>>),
     Bytes(Bytes),
@@ -144,7 +148,7 @@ impl BoundedFile {
         let length = file.metadata().map_err(|error| source.unreadable(&error))?.len();
         let mut magic = [0; 4];
         let is_plain = file.read_exact(&mut magic).is_ok() && magic == MAGIC;
-        // If not, the whole file was compressed once more.
+        // Otherwise the whole file was compressed again.
         Ok(if is_plain { Self::File(file, length, source.counter()) } else { Self::Bytes(source.read_all()?.into()) })
     }
 }
@@ -156,7 +160,7 @@ pub(crate) fn open(source: &Source) -> Result<SerializedFileReader<BoundedFile>,
 /// Rows read at once from each column: large enough to keep decoders busy, small enough to stay in cache.
 const BATCH: usize = 2048;
 
-/// Facts that take more than this a row are long text: a transcript, not a category.
+/// Metadata with more than this many bytes per row is long text: a transcript, not a category.
 const FACT_BYTES_MAX: i64 = 1024;
 
 fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
@@ -204,7 +208,7 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
 fn take_nested(record: &mut NativeRecord, roles: &[ColumnRole], row: &Row) -> Result<(), String> {
     for (role, (_, field)) in roles.iter().zip(row.get_column_iter()) {
         match value(field) {
-            // A struct that is not there holds no scores; it does not hold empty ones.
+            // A missing struct holds no scores, rather than empty ones.
             Value::Null if *role != ColumnRole::Id => {}
             value => record.take(role, value)?,
         }
@@ -285,12 +289,12 @@ fn bytes_a_row(metadata: &ParquetMetaData, leaves: &[usize]) -> i64 {
         let size = columns.fold(0i64, |sum, column| sum.saturating_add(column.uncompressed_size().max(0)));
         (bytes.saturating_add(size), rows.saturating_add(group.num_rows().max(0)))
     });
-    // A few rows say little: the dictionary and the headers weigh as much as the text.
+    // With few rows, the dictionary and the headers weigh as much as the text.
     bytes.saturating_sub(FACT_BYTES_MAX * 64) / rows.max(1)
 }
 
 impl FlatColumn {
-    /// The column, if plain reading does it justice.
+    /// The column, if it can be read as plain values.
     fn new(place: usize, column: &ColumnDescriptor) -> Option<Self> {
         let parts = column.path().parts();
         let is_near = parts.len() == 1 || (parts.len() == 2 && matches!(&*parts[0], "scores" | "metadata"));
@@ -345,7 +349,7 @@ struct ColumnCursor<'a> {
     levels: Vec<i16>,
     row: usize,
     value: usize,
-    /// Texts met lately: categories come again and again.
+    /// Recent texts, because categories repeat.
     recent: Vec<Arc<str>>,
 }
 
@@ -408,7 +412,7 @@ impl ColumnCursor<'_> {
         Ok(())
     }
 
-    /// The value of the next row: null where there is none, nothing at all where the struct around it is missing.
+    /// The value of the next row: null if missing, `None` if the enclosing struct is missing.
     fn next(&mut self) -> Result<Option<Value>, String> {
         let row = self.row;
         self.row += 1;
@@ -437,7 +441,7 @@ impl ColumnCursor<'_> {
     }
 }
 
-/// The text, shared with the one met lately if there is one.
+/// The text, shared with a recent one if possible.
 fn recent(recent: &mut Vec<Arc<str>>, text: &str) -> Arc<str> {
     const KEPT: usize = 16;
     if let Some(known) = recent.iter().find(|known| ***known == *text) {
@@ -470,7 +474,7 @@ pub(crate) fn value(field: &Field) -> Value {
         Field::Float16(x) => Value::from(f64::from(*x)),
         Field::Float(x) => Value::from(f64::from(*x)),
         Field::Double(x) => Value::from(*x),
-        // Its digits as they are written read as the nearest number.
+        // Its decimal digits parse as the nearest number.
         Field::Decimal(_) => {
             let text = field.to_string();
             text.parse::<f64>().map_or_else(|_| text.as_str().into(), Value::from)

@@ -1,7 +1,7 @@
-//! The quick way to read Parquet: plain columns as they are stored, only those that are wanted, row groups side by side.
+//! The fast reader of Parquet: plain columns as stored, only those that are needed, row groups in parallel.
 //!
-//! Like [`flat`](super::native_fast) it has no messages: whatever is unusual or wrong makes it give up, and the table is read
-//! again row by row in [`parquet`](super::parquet), which knows all rules and explains mistakes.
+//! Like [`native_fast`](super::native_fast) it has no messages: it gives up on anything unusual or wrong, and
+//! [`parquet`](super::parquet), which knows all the rules and explains mistakes, reads the table again row by row.
 
 use super::ShardSink;
 use super::native::ColumnRole;
@@ -28,12 +28,11 @@ use std::sync::Arc;
 
 /// Fewer rows are not worth a thread.
 const ROWS_A_THREAD_MIN: usize = 100_000;
-/// Rows decoded and folded at once: few enough to stay in the cache, enough to make little of the dictionaries, which are
-/// looked at once a batch.
+/// Rows decoded and folded at once: few enough to stay in the cache, enough to amortise the dictionaries, which are
+/// scanned once per batch.
 const BATCH_MAX: usize = 1 << 18;
 
-/// Hands over the samples of a table, and says how many rows it has; nothing if it is not plain or the reading was
-/// stopped.
+/// Passes on the samples of a table and returns its number of rows; `None` if it is not plain or reading was stopped.
 pub(super) fn read(source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> Option<usize> {
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = ArrowReaderMetadata::load(&BoundedFile::open(source).ok()?, options.clone()).ok()?;
@@ -45,7 +44,7 @@ pub(super) fn read(source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -
     .ok()?;
     let parts = parts(metadata.metadata());
     let read = |(place, groups): (usize, &Vec<usize>)| {
-        // Each thread has a guard of its own.
+        // Each thread catches its own panics.
         let read = || Ok(columns.read(source, &metadata, groups.clone(), &|samples| sink(place, samples)));
         read_catching_panic(source, WHAT, read).ok()?
     };
@@ -121,7 +120,7 @@ impl ParquetColumns {
             columns.push(ParquetColumn { place, role, is_coded });
         }
         let is_named = |name: &str| found.iter().any(|found| found == name || *found == format!("metadata.{name}"));
-        // Whoever asked for a column that is not there will want to know which are.
+        // If a requested column is missing, the message lists those that exist.
         let is_complete = wanted.missing(is_named).next().is_none();
         let repeats = |role: &ColumnRole| columns.iter().filter(|column| column.role == *role).count() > 1;
         let ids = columns.iter().filter(|column| matches!(column.role, ColumnRole::Id | ColumnRole::SampleId)).count();
@@ -139,7 +138,7 @@ impl ParquetColumns {
                 let column = self.0.iter().find(|column| column.place == place);
                 let is_id = column.is_some_and(|column| matches!(column.role, ColumnRole::Id | ColumnRole::SampleId));
                 if is_id && *field.data_type() == DataType::Utf8 {
-                    // Names are looked at where they are, not copied.
+                    // Names are read in place, not copied.
                     return Arc::new(Field::new(field.name(), DataType::Utf8View, field.is_nullable()));
                 }
                 if column.is_some_and(|column| column.is_coded) {

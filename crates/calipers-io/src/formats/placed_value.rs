@@ -1,4 +1,4 @@
-//! Values with the place they stand at, so that every complaint about a foreign file names its path or line.
+//! Values with their place, so that every message about another tool's file names a path or line.
 
 use crate::json::{self, Json};
 use crate::{FilePlace, ReadError, RecordedFigure, Source};
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::BufRead as _;
 use std::sync::Arc;
 
-/// A value in a document or on a line, with the way to it. What is not there reads as null.
+/// A value in a document or on a line, with its path. A missing value reads as null.
 #[derive(Clone, Copy)]
 pub(super) struct PlacedValue<'a> {
     pub(super) value: &'a Value,
@@ -186,7 +186,7 @@ pub(super) fn document(source: &Source) -> Result<Value, ReadError> {
     json::parse(&source.name, bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes))
 }
 
-/// Takes the JSON value of each line in. Empty lines are passed over.
+/// Reads the JSON value of each line. Empty lines are skipped.
 pub(super) fn each_line(
     source: &Source,
     mut take: impl FnMut(PlacedValue<'_>) -> Result<(), ReadError>,
@@ -207,7 +207,7 @@ pub(super) fn each_line(
         }
         let standard = json::standard(text);
         let Json(value) = serde_json::from_slice(&standard).map_err(|error| {
-            // Every line is a document of its own, so the parser's line number is always 1.
+            // Every line is a separate document, so the parser's line number is always 1.
             let what = error.to_string();
             let what = what.split(" at line ").next().unwrap_or_default();
             let hint = if error.is_eof() { "the line is cut off; write or copy the file again" } else { HINT };
@@ -222,7 +222,7 @@ pub(super) fn each_line(
     Err(source.error("the file has no records").hint("rerun the evaluation that should have written it"))
 }
 
-/// Longer texts are content, not facts to group by, and are left where they are.
+/// Longer texts are content, not categories to group by, and are not kept.
 const FACT_MAX: usize = 1000;
 
 /// A value that is worth keeping as a fact about a sample: a scalar, or a list of scalars, of moderate length.
@@ -300,9 +300,9 @@ pub(super) fn summary(text: &str) -> String {
     }
 }
 
-/// Names for samples in files that have none: rows of one identity are attempts of one sample.
+/// Makes names for samples in files that have none: rows with the same identity are attempts of one sample.
 ///
-/// A label names its sample if no other sample has it; samples that share one get a digest of their identity.
+/// A label names its sample if it is unique; samples that share a label get a digest of their identity.
 #[derive(Default)]
 pub(super) struct SampleNamer {
     by_identity: HashMap<String, usize>,

@@ -1,12 +1,12 @@
-//! What is asked of a file.
+//! Which columns of a file are needed.
 
 use std::collections::BTreeSet;
 
-/// The columns of records that are asked for, besides names, attempts, errors and scores, which always are, and whether
-/// the answers and explanations of scores are.
+/// The columns to read besides names, attempts, errors and scores, which are always read, and whether to read the
+/// answers and explanations of scores.
 ///
-/// Files may hold transcripts, prompts and outputs that no metric looks at. A reader of tables leaves out what is not
-/// wanted; readers of logs that record their own metrics take what those need.
+/// Files may hold transcripts, prompts and outputs that no metric looks at. A reader of tables skips what is not
+/// needed; readers of logs that record their own metrics keep what those need.
 ///
 /// ```
 /// use calipers_io::Projection;
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
     columns: Option<BTreeSet<String>>,
-    /// Wanted where they are, and not missed where they are not.
+    /// Read if present; no error if absent.
     optional: BTreeSet<String>,
     answers: bool,
 }
@@ -42,7 +42,7 @@ impl Projection {
         Self { answers, ..Self::only(columns).and_if_there(["correct", "passed"]) }
     }
 
-    /// And these columns where they are. They are not missed where they are not.
+    /// Adds columns that are read if present. It is no error if they are absent.
     ///
     /// ```
     /// use calipers_io::Projection;
@@ -67,7 +67,7 @@ impl Projection {
         Self { answers: false, ..self }
     }
 
-    /// True when the column is asked for.
+    /// True when the column is to be read.
     #[must_use]
     pub fn has(&self, column: &str) -> bool {
         self.columns.as_ref().is_none_or(|columns| columns.contains(column) || self.optional.contains(column))
@@ -82,13 +82,13 @@ impl Projection {
         self
     }
 
-    /// True when answers and explanations are asked for.
+    /// True when answers and explanations are to be read.
     #[must_use]
     pub fn has_answers(&self) -> bool {
         self.answers
     }
 
-    /// The columns that are asked for by name and that are not among these.
+    /// The columns requested by name that were not found.
     pub(crate) fn missing<'a>(&'a self, found: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a str> {
         self.columns.iter().flatten().map(String::as_str).filter(move |column| !found(column))
     }

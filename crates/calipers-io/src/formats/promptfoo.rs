@@ -27,7 +27,7 @@ impl Format for Promptfoo {
     }
 
     fn recognises(&self, shape: &Shape) -> bool {
-        // The keys that stand behind the results may be out of sight.
+        // The keys after the results may lie beyond the first bytes.
         let inner = ["version", "timestamp", "prompts", "results", "stats", "table"];
         let inner = inner.iter().filter(|key| shape.has_inner("results", key)).count();
         let beside = ["evalId", "config", "shareableUrl"].iter().any(|key| shape.has_keys(&[key]));
@@ -137,7 +137,7 @@ impl PromptTable {
             let notes = vec!["the file has no results".to_owned()];
             return vec![RecordedRun { task, notes, ..RecordedRun::default() }];
         }
-        // Rows stand in the order in which they finished; columns and attempts have one of their own.
+        // Rows are in the order in which they finished; columns and attempts have their own indices.
         columns.sort_by_key(|column| column.index);
         let run = |column: PromptColumn| {
             let figures = prompts.get(column.index).cloned().unwrap_or_default();
@@ -284,7 +284,7 @@ impl PromptRow {
     }
 }
 
-/// The error of a row that did not run. `error` alone is no sign of it: failed assertions write there, too.
+/// The error of a row that did not run. `error` alone does not show it, because failed assertions write there, too.
 fn error(row: PlacedValue<'_>) -> Result<Option<String>, ReadError> {
     let text = row.get("error");
     let text = if let Value::Map(_) = text.value { text.get("message").text()? } else { text.text()? };
@@ -293,7 +293,7 @@ fn error(row: PlacedValue<'_>) -> Result<Option<String>, ReadError> {
         Some(0 | 1) => false,
         Some(2) => true,
         Some(other) => return Err(reason.error(format!("`failureReason` is {other}; expected 0, 1 or 2"))),
-        // Before there were reasons: a row that was not graded and has an error.
+        // Older files have no reason: a row with an error and no grade did not run.
         None => text.is_some_and(|text| !text.is_empty()) && row.get("gradingResult").is_null(),
     };
     Ok(is_error.then(|| text.filter(|text| !text.is_empty()).unwrap_or("promptfoo names no error").to_owned()))

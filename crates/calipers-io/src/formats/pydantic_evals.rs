@@ -83,7 +83,7 @@ impl ReportReader {
         let passed = match (&assertions[..], failed.is_empty()) {
             ([], _) => None,
             (assertions, _) if assertions.contains(&false) => Some(false),
-            // An evaluator that raised may have been the one to say no.
+            // The evaluator that raised might have failed the case.
             (_, is_complete) => is_complete.then_some(true),
         };
         let fields = measurements(case)?;
@@ -130,7 +130,7 @@ impl ReportReader {
         let id = stem.unwrap_or(name);
         let seen = self.seen.entry(id.to_owned()).or_default();
         if !seen.insert(epoch.unwrap_or_else(|| seen.last().map_or(1, |last| last.saturating_add(1)))) {
-            return Err(case.error(format!("`{name}` is there twice")));
+            return Err(case.error(format!("`{name}` appears twice")));
         }
         Ok(match epoch {
             Some(epoch) => self.run.samples.push_epoch(id, epoch),
@@ -186,7 +186,7 @@ fn scores(case: PlacedValue<'_>) -> Result<(CaseScores, Vec<bool>), ReadError> {
     let mut assertions = Vec::new();
     for group in ["scores", "assertions"] {
         for (name, result) in case.get(group).entries()? {
-            // A result is a map with its value, but a plain value says as much.
+            // A result is a map with its value; a plain value is accepted, too.
             let value = if let Value::Map(_) = result.value { result.get("value") } else { result };
             if group == "assertions" {
                 let flag = value.flag()?.ok_or_else(|| value.wrong("true or false"))?;

@@ -1,8 +1,8 @@
-//! What a reader makes of a file.
+//! The run that a reader produces from a file.
 
 use calipers_core::{Samples, Value};
 
-/// The results of one evaluation, as they were found.
+/// The recorded results of one evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedRun<S = Samples> {
     /// The file, or `-` for standard input.
@@ -17,7 +17,7 @@ pub struct RecordedRun<S = Samples> {
     pub samples: S,
     /// The metrics that the file itself records.
     pub recorded: RecordedResults,
-    /// What was not read, and why. A partly readable file says what it lost.
+    /// What was not read, and why.
     pub notes: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub enum RecordedMetric {
         /// The parameters.
         params: Value,
     },
-    /// A metric of somebody's own code, by its name. Ours of the same name may be another one.
+    /// A metric from custom code, by its name. Ours of the same name may differ.
     Custom(String),
     /// Metrics by key or pattern. One without keys says that there is a list, which may be empty or hold one map.
     Keyed(Vec<(String, Vec<RecordedMetric>)>),

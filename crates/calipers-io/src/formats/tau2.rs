@@ -10,7 +10,7 @@ use calipers_core::{Outcome, SampleId, Value};
 /// Results by τ²-bench.
 pub(crate) struct Tau2;
 
-/// How near to 1 a reward must be to be a success, as τ² itself has it.
+/// How near to 1 a reward must be to count as a success; the same as in τ² itself.
 const NEAR: f64 = 1e-6;
 
 /// Conversations, which are most of the file and which no metric reads.

@@ -60,7 +60,7 @@ fn read_outcome(root: PlacedValue<'_>, suffix: &str) -> Result<RecordedRun, Read
     Ok(run)
 }
 
-/// What the runs of tasks said that is no score.
+/// Parts of the runs that are not scores.
 #[derive(Default)]
 struct RunLosses {
     skipped: usize,
@@ -101,7 +101,7 @@ fn read_task(
     if runs.items()?.next().is_none() {
         if task.get("status").text()? == Some("error") {
             if !seen.insert((id.to_owned(), 1)) {
-                return Err(task.error(format!("task `{id}` is there twice")));
+                return Err(task.error(format!("task `{id}` appears twice")));
             }
             let mut attempt = run.samples.push_epoch(id, 1);
             for (name, value) in facts {
@@ -116,7 +116,7 @@ fn read_task(
     for one in runs.items()? {
         let number = one.get("run_number").count()?.ok_or_else(|| one.get("run_number").wrong("a whole number"))?;
         if !seen.insert((id.to_owned(), number)) {
-            return Err(one.error(format!("run {number} of task `{id}` is there twice")));
+            return Err(one.error(format!("run {number} of task `{id}` appears twice")));
         }
         read_run(one, id, number, &facts, run, lost)?;
     }

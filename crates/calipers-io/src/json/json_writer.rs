@@ -110,7 +110,7 @@ impl<'a> Map<'a> {
 /// Values are written at most this deep. Readers of JSON stop at 128 levels, and a value stands within others.
 const DEPTH_MAX: usize = 96;
 
-/// The value with words in the place of what nests too deep to be read again: a model may ask for such a thing.
+/// The value, with a placeholder for parts nested too deep to be read again. Arguments from a model may be that deep.
 pub(crate) fn bound_depth(value: &Value) -> Cow<'_, Value> {
     if is_within(value, DEPTH_MAX) { Cow::Borrowed(value) } else { Cow::Owned(cut(value, DEPTH_MAX)) }
 }

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Stands before the name of a number that JSON cannot write. A private-use character, so that no text of a model's
-/// is taken for it by accident.
+/// Stands before the name of a number that JSON cannot write. A private-use character, so that a model's text is not
+/// mistaken for it.
 const MARK: char = '\u{e0ca}';
 
 /// The bytes with bare `NaN`, `Infinity` and `-Infinity` turned into marked texts. Copies only if there are any.
@@ -46,9 +46,9 @@ pub(crate) fn standard(bytes: &[u8]) -> Cow<'_, [u8]> {
 
 /// The place of the first of three bytes.
 ///
-/// Most strings in JSON are short, and a vector search takes its time to start, so the first bytes are looked through
-/// eight at a time: a byte that becomes 0 is the only one that borrows from its highest bit (H. S. Warren, *Hacker's
-/// Delight*, 6-1; bits above the first one found may be wrong, and are not looked at).
+/// Most strings in JSON are short, and a vector search is slow to start, so the first bytes are searched eight at a
+/// time: a byte that becomes 0 is the only one that borrows from its highest bit (H. S. Warren, *Hacker's Delight*,
+/// 6-1; bits above the first one found may be wrong, and are not looked at).
 pub(crate) fn find(needles: [u8; 3], bytes: &[u8]) -> Option<usize> {
     const EIGHT: usize = 8;
     const STEPS: usize = 6;
@@ -153,8 +153,8 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 }
 
-/// The only key of the map as which a number comes when any crate in the program has serde_json keep numbers as they
-/// are written: its feature `arbitrary_precision` is then on for everyone.
+/// When any crate in the program enables serde_json's feature `arbitrary_precision`, numbers arrive as a map with this
+/// single key.
 const NUMBER: &str = "$serde_json::private::Number";
 
 /// A key of a map, unless the map is a number.
@@ -220,12 +220,12 @@ fn numeral(text: &str) -> Option<Value> {
     }
 }
 
-/// The entries of a map being read. A key given twice counts as its last value, as in every reader these files were
+/// The entries of a map being read. If a key occurs twice, the last value counts, as in every reader these files were
 /// made for.
 #[derive(Default)]
 struct Entries {
     list: Vec<(Arc<str>, Value)>,
-    /// Where the keys of a large map are; looking through them one by one would take for ever.
+    /// Where the keys of a large map are; a linear search would take too long.
     index: HashMap<Arc<str>, usize>,
 }
 
@@ -261,8 +261,8 @@ pub(crate) fn parse(source: &str, bytes: &[u8]) -> Result<Value, ReadError> {
     Ok(value)
 }
 
-/// Parses one document, and leaves out the values under these keys wherever they stand: conversations that are most of
-/// a file and that no metric reads.
+/// Parses one document without the values under these keys, at any depth: conversations that are most of a file and
+/// that no metric reads.
 pub(crate) fn parse_without(source: &str, bytes: &[u8], keys: &[&str]) -> Result<Value, ReadError> {
     let standard = standard(bytes);
     let mut parser = serde_json::Deserializer::from_slice(&standard);

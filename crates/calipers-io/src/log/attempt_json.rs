@@ -9,7 +9,7 @@ use calipers_core::{
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The JSON of an attempt in the log of this name. The model is the one that was to answer.
+/// The JSON of an attempt in the log of this name. The model is the one that the task names.
 pub(super) fn sample_json(attempt: &Transcript, eval_id: &str, model: &str) -> Vec<u8> {
     let uuid = Fingerprint::of(&[eval_id, &attempt.id.to_string(), &attempt.epoch.to_string()]);
     let mut out = Vec::with_capacity(2048);
@@ -71,7 +71,7 @@ fn put_target(out: &mut Vec<u8>, target: &Target) {
     }
 }
 
-/// Messages, each with a name of its own.
+/// Messages, each with a unique name.
 fn put_messages(out: &mut Vec<u8>, messages: &[Message], key: &str) {
     json_writer::put_list(out, messages.iter().enumerate(), |out, (place, message)| {
         put_message(out, message, &message_id(key, place));
@@ -96,7 +96,7 @@ fn put_message(out: &mut Vec<u8>, message: &Message, id: &str) {
     map.close();
 }
 
-/// Inspect wants a map of arguments: whatever else a model wrote in their place is a call that could not be read.
+/// Inspect requires a map of arguments; anything else that a model wrote is recorded as an unreadable call.
 fn put_tool_call(out: &mut Vec<u8>, call: &ToolCall) {
     let mut map = Map::open(out);
     map.text("id", &call.id);
@@ -171,8 +171,8 @@ fn put_bounded<'a>(out: &mut Vec<u8>, entries: impl Iterator<Item = (&'a Arc<str
     });
 }
 
-/// The outcome as a log can hold it: a score is a plain value, or a list or map of such. Inspect refuses a whole log for
-/// one that is not, and so do we.
+/// The outcome as a log can hold it: a score is a plain value, or a list or map of such. Inspect refuses a whole log
+/// for any other score, and so do we.
 fn readable(outcome: &Outcome) -> Cow<'_, Outcome> {
     let score = match outcome {
         Outcome::Scored(score) => Some(score),
@@ -206,7 +206,7 @@ fn readable(outcome: &Outcome) -> Cow<'_, Outcome> {
     })
 }
 
-/// The measurements that a reader would not make of the other parts of the sample.
+/// The measurements that a reader cannot derive from the rest of the sample.
 fn kept_apart(attempt: &Transcript) -> Vec<(Arc<str>, Value)> {
     let tokens = attempt.usage.iter().map(|(_, usage)| usage.total_tokens as f64);
     let costs = attempt.usage.iter().filter_map(|(_, usage)| usage.cost_usd).filter(|cost| cost.is_finite());
@@ -222,7 +222,7 @@ fn kept_apart(attempt: &Transcript) -> Vec<(Arc<str>, Value)> {
     attempt.measurements().into_iter().filter(|(name, value)| is_read_as(name).as_ref() != Some(value)).collect()
 }
 
-/// What Inspect has no place for. Our reader looks for `calipers` as the first key.
+/// What Inspect has no field for. Our reader looks for `calipers` as the first key.
 fn put_store(out: &mut Vec<u8>, fields: &[(Arc<str>, Value)]) {
     if fields.is_empty() {
         out.extend_from_slice(b"{}");

@@ -1,4 +1,4 @@
-//! What a log says of an evaluation before it begins, and what it says at the end.
+//! The header of a log: what is written when an evaluation begins, and what is added at the end.
 
 use super::attempt_json::put_usage;
 use crate::formats::inspect::{Skim, metrics};
@@ -25,35 +25,35 @@ pub struct LogHeader {
     pub task_version: Value,
     /// The file that defines it.
     pub task_file: Option<String>,
-    /// What it was called with.
+    /// Its arguments.
     pub task_args: Vec<(Arc<str>, Value)>,
     /// The model.
     pub model: String,
-    /// Models by the part they play.
+    /// Models by role.
     pub model_roles: Vec<(String, String)>,
-    /// How models answer.
+    /// The generation options.
     pub config: GenerateConfig,
-    /// What is asked.
+    /// The dataset.
     pub dataset: LogDataset,
     /// How often each sample is tried.
     pub epochs: u32,
     /// How attempts become one score; `None` stands for the mean.
     pub reducers: Option<Vec<String>>,
-    /// Who looks at the answers.
+    /// The scorers.
     pub scorers: Vec<LogScorer>,
-    /// What is done with each sample, in order.
+    /// The solvers, in order.
     pub plan: Vec<LogStep>,
     /// What one attempt may use.
     pub limits: LogLimits,
-    /// How many attempts may break: true for none, false for any number, or a count or a share.
+    /// How many attempts may fail: true for none, false for any number, or a count or a share.
     pub fail_on_error: Option<Value>,
-    /// How often an attempt that broke is tried again.
+    /// How often a failed attempt is retried.
     pub retry_on_error: u32,
-    /// Words to find it by.
+    /// Tags.
     pub tags: Vec<String>,
-    /// Whatever else is known of it.
+    /// Other metadata.
     pub metadata: Metadata,
-    /// What Calipers needs to go on with it: seeds and arguments.
+    /// What Calipers needs to resume it: seeds and arguments.
     pub calipers: Metadata,
     /// When it was made, as [`timestamp`] writes it.
     pub created: String,
@@ -78,7 +78,7 @@ pub struct LogDataset {
     pub shuffled: bool,
 }
 
-/// A scorer with what it was made with.
+/// A scorer with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogScorer {
     /// The scorer.
@@ -95,7 +95,7 @@ impl From<RecordedScorer> for LogScorer {
     }
 }
 
-/// A solver with what it was made with.
+/// A solver with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogStep {
     /// The solver.
@@ -104,10 +104,10 @@ pub struct LogStep {
     pub params: Value,
 }
 
-/// What one attempt may use, as a log says it.
+/// The limits of one attempt, as a log records them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LogLimits {
-    /// Seconds. Logs have whole ones, so that parts of a second count as one.
+    /// Seconds, rounded up, because logs have whole ones.
     pub time_s: Option<u64>,
     /// Tokens.
     pub tokens: Option<u64>,
@@ -120,7 +120,7 @@ pub struct LogLimits {
 /// How an evaluation ended.
 #[derive(Clone, Debug)]
 pub struct Ending<'a> {
-    /// In which state.
+    /// The status.
     pub status: LogStatus,
     /// What was computed, with placeholders as Inspect has them.
     pub results: Option<&'a Results>,
@@ -132,7 +132,7 @@ pub struct Ending<'a> {
     pub started_ms: i64,
     /// When it ended, in milliseconds after 1970.
     pub completed_ms: i64,
-    /// What stopped it, if something did.
+    /// The error that stopped it, if any.
     pub error: Option<&'a str>,
 }
 
@@ -147,11 +147,11 @@ impl Ending<'_> {
 /// The state in which an evaluation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogStatus {
-    /// It ran to its end.
+    /// It finished.
     Success,
-    /// It was stopped by hand.
+    /// A user stopped it.
     Cancelled,
-    /// It was given up.
+    /// It failed.
     Error,
 }
 
@@ -167,10 +167,10 @@ impl LogStatus {
     }
 }
 
-/// The attempts that were not made because the question was settled without them.
+/// The attempts that were skipped because the question was settled without them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EarlyStopping {
-    /// Who decided.
+    /// What decided it.
     pub manager: String,
     /// The attempts.
     pub stops: Vec<EarlyStop>,
@@ -178,7 +178,7 @@ pub struct EarlyStopping {
     pub metadata: Metadata,
 }
 
-/// An attempt that was not made.
+/// A skipped attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlyStop {
     /// The sample.
@@ -213,7 +213,7 @@ pub fn timestamp(ms: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}+00:00")
 }
 
-/// A name of 22 letters and digits for what these texts say: other texts have another one.
+/// An id of 22 letters and digits made from these texts: other texts have another id.
 #[must_use]
 pub fn log_id(parts: &[&str]) -> String {
     Fingerprint::of(parts)
@@ -233,7 +233,7 @@ pub fn log_name(header: &LogHeader) -> String {
 }
 
 impl LogHeader {
-    /// An evaluation of which nothing else is known.
+    /// A header with only these three values.
     #[must_use]
     pub fn new(task: impl Into<String>, model: impl Into<String>, created: impl Into<String>) -> Self {
         let (task, model, created) = (task.into(), model.into(), created.into());
@@ -376,8 +376,7 @@ impl LogHeader {
         let empty = Value::Map(Vec::new());
         let eval = start.part("eval").unwrap_or(&empty);
         if eval.path(&["packages", "calipers"]).is_none() {
-            let hint =
-                "only Calipers knows how to go on with its logs; for those of Inspect there is `inspect eval-retry`";
+            let hint = "Calipers resumes only its own logs; for those of Inspect use `inspect eval-retry`";
             return Err(source.error("the log was not written by Calipers").hint(hint));
         }
         let text = |value: &Value, key: &str| value.text(key).map(str::to_owned);

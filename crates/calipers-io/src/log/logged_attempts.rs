@@ -1,4 +1,4 @@
-//! What was asked and answered in an earlier log, attempt by attempt: rescoring is running on these.
+//! The questions and answers of an earlier log, attempt by attempt. Rescoring replays them.
 
 use super::resume::{entry, read_usage};
 use crate::formats::inspect::{Archive, Cutter, Member, MemberReader, SampleMember, Skim, is_archive, seekable};
@@ -9,7 +9,7 @@ use calipers_core::{
 };
 use std::sync::Arc;
 
-/// What was asked and answered in one attempt of a log.
+/// The question and the answers of one attempt in a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedAttempt {
     /// The sample, under its id.

@@ -1,11 +1,11 @@
-//! The log of an evaluation in motion: an Inspect `.eval`, appended attempt by attempt.
+//! The log of a running evaluation: an Inspect `.eval` to which every finished attempt is appended.
 //!
-//! An attempt is one member of the archive, written at one go, so that a process that is killed at any moment loses at
-//! most the attempt that it was writing. Now and then the summaries of the attempts since, and the directory of the
-//! archive, are written behind the last member, so that Inspect's viewer can follow; the next attempt takes the place of
-//! the directory. A log without a directory is read from its beginning, member by member.
+//! An attempt is one member of the archive, stored with a single write, so that a killed process loses at most the
+//! attempt that it was writing. From time to time new summaries and the directory of the archive are written after the
+//! last member, so that Inspect's viewer can follow; the next attempt overwrites the directory. A log without a
+//! directory is read from its beginning, member by member.
 //!
-//! What is kept in memory of an attempt is its entry in the directory, about 80 bytes.
+//! Memory holds one directory entry per attempt, about 80 bytes.
 
 mod attempt_json;
 mod log_header;
@@ -41,7 +41,7 @@ const ROOM: usize = 1 << 20;
 /// The name of a member has at most 65,535 bytes, and the id of a sample is part of it.
 const ID_MAX: usize = 60_000;
 
-/// The log of an evaluation in motion.
+/// The log of a running evaluation.
 ///
 /// ```
 /// use calipers_io::{Ending, EvalLog, LogHeader, LogStatus, log_name, timestamp};
@@ -68,10 +68,9 @@ pub struct EvalLog {
     summaries: Vec<u8>,
     /// Where the members end.
     end: u64,
-    /// True when a directory of all members stands there.
+    /// True when a directory of all members is at `end`.
     is_whole: bool,
-    /// The attempts that stay, of a log that is gone on with: nothing is changed in the file before there is something
-    /// to add.
+    /// The attempts that stay in a resumed log. The file is unchanged until there is something to add.
     kept: Option<Vec<Member>>,
     begun: Instant,
     flushed: Instant,
@@ -85,37 +84,58 @@ impl std::fmt::Debug for EvalLog {
 }
 
 impl EvalLog {
-    /// Begins a log. The folder is made if it is not there; a file that exists is never touched.
+    /// Starts a log. The folder is created if needed; an existing file is never touched.
     ///
-    /// The beginning is on the disk when this returns, and there is room for more: a full disk or a folder that must not
-    /// be written to is found before anything is paid for.
+    /// The beginning is on disk when this returns, and there is space for more: a full disk or a read-only folder is
+    /// noticed before anything is paid for.
     pub fn create(path: &Path, header: &LogHeader) -> Result<Self, WriteError> {
         let name = path.display().to_string();
         check_header(&name, header)?;
         let cannot = |error: io::Error| {
             let hint = match error.kind() {
-                io::ErrorKind::AlreadyExists => "a log is never overwritten; name another file, or go on with it",
+                io::ErrorKind::AlreadyExists => "a log is never overwritten; name another file, or resume this one",
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, or name another folder",
                 _ => "check the folder, and that it may be written to",
             };
-            WriteError::new(&*name, format!("the log cannot be begun: {error}")).hint(hint)
+            WriteError::new(&*name, format!("the log cannot be started: {error}")).hint(hint)
         };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(|error| {
-                let what = format!("the folder of the log cannot be made: {error}");
+                let what = format!("the folder of the log cannot be created: {error}");
                 WriteError::new(&*name, what).hint("check the folder, and that it may be written to")
             })?;
         }
         let file = File::options().read(true).write(true).create_new(true).open(path).map_err(cannot)?;
         let begun = begin(file, path, header);
         begun.map_err(|error| {
-            // It holds nothing yet, and would be in the way of the next try.
+            // It holds nothing yet, and would block the next try.
             let _ = fs::remove_file(path);
             cannot(error)
         })
     }
 
-    /// Where the log is.
+    /// A log whose file holds its beginning, and a directory of it at `end`.
+    fn open(path: &Path, file: File, packer: Packer, header: &LogHeader, start: Member, end: u64) -> Self {
+        let now = Instant::now();
+        Self {
+            path: path.to_owned(),
+            file,
+            packer,
+            eval_id: header.eval_id.clone(),
+            model: header.model.clone(),
+            start,
+            journals: Vec::new(),
+            summaries: Vec::new(),
+            end,
+            is_whole: true,
+            kept: None,
+            begun: now,
+            flushed: now,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// The path of the log.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -286,7 +306,7 @@ impl Drop for EvalLog {
     }
 }
 
-/// What goes through to a file, counted.
+/// A writer that counts the bytes that reach a file.
 struct CountingFile<W> {
     inner: W,
     count: u64,
@@ -304,7 +324,7 @@ impl<W: Write> Write for CountingFile<W> {
     }
 }
 
-/// What cannot be written must not be found out after the first answer was paid for.
+/// Checks for what cannot be written before the first answer is paid for.
 fn check_header(name: &str, header: &LogHeader) -> Result<(), WriteError> {
     if header.scorers.iter().any(|scorer| scorer.name.is_empty()) {
         return Err(
@@ -323,7 +343,7 @@ fn check_header(name: &str, header: &LogHeader) -> Result<(), WriteError> {
 /// Writes the beginning of a new log.
 fn begin(mut file: File, path: &Path, header: &LogHeader) -> io::Result<EvalLog> {
     lock(&file)?;
-    // A disk that is all but full takes the first lines of a log and no more.
+    // A nearly full disk would accept the first lines of a log and no more.
     file.write_all(&vec![0; ROOM])?;
     file.sync_all()?;
     file.set_len(0)?;
@@ -335,29 +355,13 @@ fn begin(mut file: File, path: &Path, header: &LogHeader) -> io::Result<EvalLog>
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&bytes)?;
     file.sync_all()?;
-    let now = Instant::now();
-    Ok(EvalLog {
-        path: path.to_owned(),
-        file,
-        packer,
-        eval_id: header.eval_id.clone(),
-        model: header.model.clone(),
-        start,
-        journals: Vec::new(),
-        summaries: Vec::new(),
-        end,
-        is_whole: true,
-        kept: None,
-        begun: now,
-        flushed: now,
-        bytes: Vec::new(),
-    })
+    Ok(EvalLog::open(path, file, packer, header, start, end))
 }
 
-/// Two processes that append to one log would write over each other. The lock goes with the process. A file system
-/// without locks is trusted.
+/// Two processes that append to one log would overwrite each other. The lock ends with the process. File systems
+/// without locks are trusted.
 fn lock(file: &File) -> io::Result<()> {
-    // On Windows a lock also keeps readers out, and a log is read while it grows.
+    // On Windows a lock also blocks readers, and a log is read while it grows.
     if cfg!(windows) {
         return Ok(());
     }
@@ -367,7 +371,7 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// The same for a log that was cut off: what was killed may need a moment to be gone.
+/// Waits a moment for the lock of a log that was cut off: a killed process may need time to exit.
 fn lock_soon(file: &File) -> io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(3);
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Going on with a log that did not come to its end.
+//! Resumes a log that did not finish.
 
 use super::log_header::whole;
 use super::{EvalLog, LogHeader, lock_soon};
@@ -9,52 +9,52 @@ use calipers_core::{SampleId, Samples, Usage, Value};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
-/// A log that did not come to its end, ready to be gone on with.
+/// An unfinished log, ready to be resumed.
 #[derive(Debug)]
 pub struct ResumedLog {
     /// The log. Nothing is changed in it before the first attempt is added, or it is finished.
     pub log: EvalLog,
     /// What it says of the evaluation.
     pub header: LogHeader,
-    /// The attempts that are done, with their scores: the final figures cover them. What was said in them is not here, and of
-    /// long texts of scores only those that the header's `texts` asks for.
+    /// The attempts that are done, with their scores: the final figures cover them. Conversations are not included, and
+    /// long texts of scores only if the header's `texts` asks for them.
     pub samples: Samples,
     /// The attempts that are done.
     pub done: Vec<(SampleId, u32)>,
-    /// The attempts that broke, or whose record is damaged. They are to be made again, and leave the log until then.
+    /// The attempts that failed, or whose record is damaged. They will be repeated, and are removed from the log until
+    /// then.
     pub again: Vec<(SampleId, u32)>,
-    /// What the attempts that are done took, by model.
+    /// The token usage of the finished attempts, by model.
     pub usage: Vec<(Arc<str>, Usage)>,
 }
 
 impl EvalLog {
-    /// Goes on with a log that was cut off, cancelled or given up. One that came to its end is an error that says so.
+    /// Resumes a log that was cut off, cancelled or ended in an error. A finished log is an error.
     pub fn resume(path: &Path) -> Result<ResumedLog, ReadError> {
         let source = Source::path(path);
         let file = File::options().read(true).write(true).open(path).map_err(|error| {
             source
-                .error(format!("the log cannot be gone on with: {error}"))
+                .error(format!("the log cannot be resumed: {error}"))
                 .hint("check its name, and that it may be written to")
         })?;
         lock_soon(&file).map_err(|error| {
-            source.error(format!("the log cannot be gone on with: {error}")).hint("wait for it to end, or stop it")
+            source.error(format!("the log cannot be resumed: {error}")).hint("wait for it to end, or stop it")
         })?;
         let archive = Archive::open(&source)?;
         let mut reader = archive.reader()?;
         if is_finished(&archive, &mut reader) {
-            let hint = "start it anew for another run; to score its answers again, replay the log";
-            return Err(source.error("the evaluation in this log came to its end: nothing is left to do").hint(hint));
+            let hint = "start another run with a new log; to score its answers again, replay this one";
+            return Err(source.error("the evaluation in this log is finished: nothing is left to do").hint(hint));
         }
         let nothing = |why: &str| {
-            source.error(format!("the log has no beginning: {why}")).hint("nothing was done in it; start anew")
+            source.error(format!("the log has no beginning: {why}")).hint("nothing was done in it; start a new one")
         };
         let start = archive.find("_journal/start.json").ok_or_else(|| nothing("it was cut off too early"))?.clone();
         let header = LogHeader::parse(&source, reader.read(&start).map_err(|why| nothing(&why))?)?;
         let mut packer = Packer::new().map_err(|error| source.error(error.to_string()))?;
         packer.keep(&start);
-        // Whoever began it said whether its metrics look at what was said.
+        // The header records whether the metrics read the texts of scores.
         let keeps_texts = matches!(header.calipers.get("texts"), Some(Value::Bool(true)));
         let mut found = LogContents { end: reader.end(), keeps_texts, ..LogContents::default() };
         let mut members = SampleMember::all(&archive.members);
@@ -64,28 +64,13 @@ impl EvalLog {
             found.look(member.shell(), &mut reader, &mut names);
         }
         found.kept.iter().for_each(|member| packer.keep(member));
-        let now = Instant::now();
-        let log = Self {
-            path: path.to_owned(),
-            file,
-            packer,
-            eval_id: header.eval_id.clone(),
-            model: header.model.clone(),
-            start,
-            journals: Vec::new(),
-            summaries: Vec::new(),
-            end: found.end,
-            is_whole: false,
-            kept: Some(found.kept),
-            begun: now,
-            flushed: now,
-            bytes: Vec::new(),
-        };
+        let mut log = Self::open(path, file, packer, &header, start, found.end);
+        (log.is_whole, log.kept) = (false, Some(found.kept));
         let LogContents { samples, done, again, usage, .. } = found;
         Ok(ResumedLog { log, header, samples, done, again, usage })
     }
 
-    /// Makes a log that is gone on with end after the last attempt that stays, and journals those attempts anew.
+    /// Truncates a resumed log after the last attempt that stays, and journals those attempts again.
     pub(super) fn go_on(&mut self) -> Result<(), WriteError> {
         let Some(kept) = self.kept.take() else { return Ok(()) };
         self.file.set_len(self.end).map_err(|error| self.write_error(&error))?;

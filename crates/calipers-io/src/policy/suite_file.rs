@@ -1,11 +1,11 @@
-//! The scenarios that there should be, by name.
+//! Reads a suite: the ids of the scenarios that a run should contain.
 
 use crate::policy::parse_document::read_document;
 use crate::{ReadError, Source};
 use calipers_gate::policy::document::{Data, Item};
 
-/// The ids of a suite: a list of ids or of scenarios with an `id`, alone or under `scenarios`, `tests`, `samples` or `ids`;
-/// JSON, YAML or TOML, or a JSON record a line.
+/// The ids of a suite: a list of ids or of scenarios with an `id`, alone or under `scenarios`, `tests`, `samples` or
+/// `ids`; JSON, YAML or TOML, or one JSON record per line.
 pub fn read_suite(path: &str) -> Result<Vec<String>, ReadError> {
     let bytes = Source::path(path).read_all()?;
     let text = String::from_utf8(bytes).map_err(|_| ReadError::new(path, "this is not text in UTF-8"))?;

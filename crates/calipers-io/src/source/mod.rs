@@ -29,7 +29,7 @@ enum SourceOrigin {
     Bytes(Arc<[u8]>),
 }
 
-/// How many bytes formats are told apart by.
+/// How many bytes are read to recognise a format.
 const HEAD: usize = 64 * 1024;
 /// A compressed stream may not grow beyond this many times its size, nor past the limit below.
 const EXPANSION_MAX: u64 = 1_000;
@@ -64,15 +64,14 @@ impl Source {
         Self { name: name.into(), origin: SourceOrigin::Bytes(bytes.into()), counter: None }
     }
 
-    /// The same source, which adds the bytes that it reads to a counter, for those who watch. What is read twice
-    /// counts twice.
+    /// Adds the bytes that are read to a counter, for progress displays. Bytes read twice count twice.
     #[must_use]
     pub fn with_counter(mut self, counter: Arc<AtomicU64>) -> Self {
         self.counter = Some(counter);
         self
     }
 
-    /// The counter, for those who read the file in a way of their own.
+    /// The counter, for callers that read the file directly.
     pub(crate) fn counter(&self) -> Option<Arc<AtomicU64>> {
         self.counter.clone()
     }
@@ -93,7 +92,7 @@ impl Source {
         if path.is_dir() {
             return Self::folder(path);
         }
-        // A pipe, as `<(zcat log.gz)` is one, can be read once only.
+        // A pipe, such as `<(zcat log.gz)`, can be read only once.
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             let bytes = std::fs::read(path).map_err(|error| ReadError::new(argument, explain_io_error(&error)))?;
             return Ok(vec![Self::bytes(argument, bytes)]);
@@ -112,7 +111,7 @@ impl Source {
         Ok(found.into_iter().map(Self::path).collect())
     }
 
-    /// Every file below a folder whose name ends like a result file, by name.
+    /// Every file below a folder with the extension of a result file, sorted by name.
     fn folder(folder: &Path) -> Result<Vec<Self>, ReadError> {
         let mut found = Vec::new();
         let mut folders = vec![folder.to_path_buf()];
@@ -152,7 +151,7 @@ impl Source {
         }
     }
 
-    /// True when there is nothing in it but white space.
+    /// True when it contains only white space.
     pub fn is_blank(&self) -> Result<bool, ReadError> {
         Ok(self.head()?.iter().all(u8::is_ascii_whitespace))
     }
@@ -185,7 +184,7 @@ impl Source {
         }
     }
 
-    /// The stored bytes as something that can be sought in: for archives and tables.
+    /// The stored bytes as a seekable reader, for archives and tables.
     pub(crate) fn seekable(&self) -> Result<Box<dyn Raw>, ReadError> {
         self.raw()
     }
@@ -212,8 +211,8 @@ impl Source {
         Ok(Box::new(raw))
     }
 
-    /// The parts of the content, each of whole lines, that can be read side by side: one unless the content is large and
-    /// stored as it is. A part is what [`open_part`](Self::open_part) takes.
+    /// The parts of the content, each of whole lines, that can be read in parallel: one part unless the content is
+    /// large and uncompressed. A part is what [`open_part`](Self::open_part) takes.
     pub(crate) fn parts(&self, parts_max: usize) -> Result<Vec<SourcePart>, ReadError> {
         let stored = self.stored_len()?;
         let parts = (stored / PART_MIN).clamp(1, parts_max.max(1) as u64);
@@ -236,7 +235,7 @@ impl Source {
             if place == 0 || place == u64::MAX {
                 return Ok(place);
             }
-            // A line that begins right here has its end of line before it.
+            // A line that begins right here is preceded by a line end.
             let mut raw = self.raw()?;
             raw.seek(io::SeekFrom::Start(place - 1)).map_err(unreadable)?;
             Ok(place - 1 + BufReader::new(raw).skip_until(b'\n').map_err(unreadable)? as u64)
@@ -254,7 +253,7 @@ impl Source {
         Ok(bytes)
     }
 
-    /// The beginning of the content, by which its format is told.
+    /// The beginning of the content, from which the format is detected.
     pub(crate) fn head(&self) -> Result<Vec<u8>, ReadError> {
         let mut bytes = Vec::with_capacity(HEAD);
         self.open()?.take(HEAD as u64).read_to_end(&mut bytes).map_err(|error| self.unreadable(&error))?;
@@ -266,7 +265,7 @@ impl Source {
     }
 }
 
-/// Bytes that can be sought in.
+/// Seekable bytes.
 pub(crate) trait Raw: Read + io::Seek + Send {
     fn length(&mut self) -> io::Result<u64> {
         let length = self.seek(io::SeekFrom::End(0))?;
@@ -304,7 +303,7 @@ fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
-/// Files that a folder is searched for. A file named by hand may end in anything.
+/// The extensions that a folder is searched for. A file given by name may have any extension.
 fn is_result(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");

@@ -1,4 +1,4 @@
-//! What the beginning of a file looks like: enough to tell formats apart by content.
+//! The shape of a file's beginning, from which its format is detected.
 
 /// The shape of a file's beginning.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Native records as CSV: the columns of `docs/formats/native.md`.
 //!
-//! Every cell is held against what the reader would make of it. A value that a cell cannot hold goes, as JSON, into the
-//! column `scores`, `fields` or `metadata` of its row.
+//! Every cell is compared with what the reader would make of it. A value that a cell cannot hold goes, as JSON, into
+//! the column `scores`, `fields` or `metadata` of its row.
 
 use super::native::{facts, is_at_home, put_entries, put_error, put_nulls, put_outcome, put_scores};
 use super::table_survey::{Survey, can_be_column, has_extras, json_text, text};
@@ -86,7 +86,7 @@ fn columns(samples: &Samples) -> Vec<CsvColumn> {
     let is_fact = |key: &&Arc<str>| can_be_column(key);
     columns.extend(survey.facts.keys().filter(is_fact).cloned().map(CsvColumn::Fact));
     columns.extend(survey.has_errors.then_some(CsvColumn::Error));
-    // The last ones only where something is left for them, and no column that stays empty.
+    // The catch-all columns come last, and only if they have content.
     let rest = [CsvColumn::Scores, CsvColumn::Fields, CsvColumn::Metadata, CsvColumn::NullMetadata];
     let mut needed = rest.clone().map(|_| false);
     let mut filled = vec![false; columns.len()];
@@ -121,7 +121,7 @@ impl CsvColumn {
         }
     }
 
-    /// What stands in this column; nothing where there is nothing to say.
+    /// The cell in this column, if it has content.
     fn cell(&self, record: &Record, columns: &[Self], lost: &mut LossCounts) -> String {
         match self {
             Self::Id => id_cell(&record.id),
@@ -162,7 +162,7 @@ impl CsvColumn {
     }
 }
 
-/// The text that the reader takes for this value, if there is one.
+/// The text that reads back as this value, if there is one.
 fn value_cell(role: &ColumnRole, value: &Value) -> Option<String> {
     let plain = match value {
         Value::Null | Value::Missing => return None,

@@ -1,7 +1,7 @@
-//! Results out: the same record in four forms.
+//! Writes results: the same records in four forms.
 //!
 //! A [`Writer`] is to writing what a [`Format`](crate::Format) is to reading: a value in a list, one file each. What is
-//! written is read again as the same samples; where a form cannot hold something, the writer returns a note.
+//! written reads back as the same samples; if a form cannot hold something, the writer returns a note.
 
 mod csv;
 pub(crate) mod inspect;
@@ -13,6 +13,7 @@ mod table_survey;
 pub(crate) use inspect::METRICS as INSPECT_METRICS;
 pub use output_file::OutputFile;
 
+use crate::Remedy;
 use crate::{RecordedRun, printable};
 use calipers_core::{Record, Results, SampleId, brief};
 use std::collections::BTreeMap;
@@ -29,13 +30,13 @@ pub struct Contents<'a> {
 
 /// A form in which results can be written.
 pub trait Writer: Sync {
-    /// The short name, for `--to`; that of the reader.
+    /// The short name, the same as that of the reader.
     fn name(&self) -> &'static str;
 
     /// What it is, in one line.
     fn about(&self) -> &'static str;
 
-    /// The endings of the files that are written in this form unless another one is asked for.
+    /// The file extensions that select this form by default.
     fn endings(&self) -> &'static [&'static str];
 
     /// Writes everything, and returns notes on what could not be held.
@@ -48,7 +49,7 @@ pub fn writers() -> Vec<&'static dyn Writer> {
     vec![&native::NativeWriter, &csv::CsvWriter, &parquet::ParquetWriter, &inspect::InspectWriter]
 }
 
-/// The writer of this name, or the one for a file that is called so.
+/// The writer of this name, or the one for this file name.
 pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, WriteError> {
     let known = writers();
     if let Some(name) = to {
@@ -66,8 +67,9 @@ pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, Write
     let found = known.iter().find(|writer| writer.endings().iter().any(|ending| name.ends_with(ending))).copied();
     found.ok_or_else(|| {
         let endings: Vec<&str> = known.iter().flat_map(|writer| writer.endings()).copied().collect();
-        WriteError::new(path, "the ending of the name does not say how to write")
-            .hint(format!("end it in {}, or name a form with `--to`", endings.join(", ")))
+        WriteError::new(path, "the extension of the file name does not select a form")
+            .hint(format!("end it in {}, or name the form", endings.join(", ")))
+            .with_remedy(Remedy::OutputForm)
     })
 }
 
@@ -77,12 +79,13 @@ pub struct WriteError {
     what: String,
     target: String,
     hint: Option<String>,
+    remedy: Option<Remedy>,
 }
 
 impl WriteError {
     /// An error with this file.
     pub fn new(target: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { what: what.into(), target: target.into(), hint: None }
+        Self { what: what.into(), target: target.into(), hint: None, remedy: None }
     }
 
     /// With what to do about it.
@@ -90,6 +93,37 @@ impl WriteError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| hint.into());
         self
+    }
+
+    /// With the option that helps.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy.get_or_insert(remedy);
+        self
+    }
+
+    /// The option that helps, if one does.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.remedy
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 }
 
@@ -107,7 +141,7 @@ impl std::error::Error for WriteError {}
 struct LossCounts(BTreeMap<&'static str, (u64, String)>);
 
 impl LossCounts {
-    /// Something of a sample was changed on the way; the first sample is named.
+    /// Counts a loss; the note names the first sample.
     fn add(&mut self, what: &'static str, id: &SampleId) {
         self.0.entry(what).or_insert_with(|| (0, id.to_string())).0 += 1;
     }

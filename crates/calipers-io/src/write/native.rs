@@ -6,7 +6,7 @@ use crate::json::json_writer::{self, Map, Nan};
 use calipers_core::{Outcome, Record, SampleId, Score, Value};
 use std::sync::Arc;
 
-/// One record an attempt.
+/// One record per attempt.
 pub(super) struct NativeWriter;
 
 impl Writer for NativeWriter {
@@ -134,7 +134,7 @@ fn note_infinite(value: &Value, record: &Record, lost: &mut LossCounts) {
     }
 }
 
-/// An error without words is still an error: it is written as a map, because a blank text means none.
+/// An error without a message is still an error. It is written as a map, because a blank text means no error.
 pub(super) fn put_error(out: &mut Vec<u8>, error: &str) {
     if error.trim().is_empty() {
         json_writer::put_map(out, [("message", error)], json_writer::put_text);
@@ -204,16 +204,21 @@ fn put_parts(
         map.text("reason", reason);
     }
     if let Some(score) = score {
-        for (key, text) in [("answer", &score.answer), ("explanation", &score.explanation)] {
-            if let Some(text) = text {
-                map.text(key, text);
-            }
-        }
+        put_texts(&mut map, score);
         if let Some(metadata) = &score.metadata {
             put_entries(map.key("metadata"), metadata.iter(), record, lost);
         }
     }
     map.close();
+}
+
+/// The answer and the explanation, where a score has them.
+pub(super) fn put_texts(map: &mut Map<'_>, score: &Score) {
+    for (key, text) in [("answer", &score.answer), ("explanation", &score.explanation)] {
+        if let Some(text) = text {
+            map.text(key, text);
+        }
+    }
 }
 
 /// The places of a list, or the keys of a map, that were not scored.

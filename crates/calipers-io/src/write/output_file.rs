@@ -1,6 +1,7 @@
 //! Where bytes go: a file that appears only when it is whole, or standard output.
 
 use super::WriteError;
+use crate::Remedy;
 use crate::error::explain_io_error;
 use flate2::write::GzEncoder;
 use std::fs::{self, File};
@@ -27,7 +28,7 @@ enum OutputSink {
     Stdout(BufWriter<Pipe>),
 }
 
-/// Standard output. When its reader goes away, as `head` does, that is no mistake of anyone's: the rest goes nowhere.
+/// Standard output. When its reader goes away, as `head` does, the rest is discarded without an error.
 struct Pipe {
     out: io::Stdout,
     is_closed: bool,
@@ -103,7 +104,7 @@ impl OutputFile {
         }
     }
 
-    /// A file. One that exists is refused, unless it is to be replaced.
+    /// A file. An existing file is refused unless `replace` is set.
     ///
     /// A name that ends in `.gz` or `.zst` is compressed.
     pub fn create(path: impl AsRef<Path>, force: bool) -> Result<Self, WriteError> {
@@ -112,12 +113,12 @@ impl OutputFile {
         let fail = |error: io::Error| {
             WriteError::new(&*name, explain_io_error(&error)).hint("check the folder, and that it may be written to")
         };
-        // What a link leads to is replaced, not the link.
+        // The target of a link is replaced, not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let found = fs::metadata(&target);
         match &found {
             Ok(found) if found.is_dir() => {
-                let hint = "end the name with `/` to write one file a run into it";
+                let hint = "end the name with `/` to write one file per run into it";
                 return Err(WriteError::new(name, "this is a folder").hint(hint));
             }
             Ok(found) if !found.is_file() => {
@@ -130,7 +131,7 @@ impl OutputFile {
         }
         let making = in_the_making(&target);
         let file = File::create_new(&making).map_err(fail)?;
-        // Who may read and write a file stays as it was.
+        // The permissions of the file stay as they were.
         let kept = found.map_or(Ok(()), |found| fs::set_permissions(&making, found.permissions()));
         let sink = kept.and_then(|()| sink(&name, file)).map_err(|error| {
             let _ = fs::remove_file(&making);
@@ -139,12 +140,12 @@ impl OutputFile {
         Ok(Self { name, sink: Some(sink), place: Some((making, target)), force })
     }
 
-    /// Takes away the file that is to be replaced, so that whatever happens from here on it is not taken for the new one.
+    /// Removes the old file, so that it cannot be mistaken for the new one if something fails from here on.
     pub fn clear(&self) -> Result<(), WriteError> {
         let Some((_, target)) = &self.place else { return Ok(()) };
         match fs::remove_file(target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                let what = format!("the file of before cannot be removed: {}", explain_io_error(&error));
+                let what = format!("the old file cannot be removed: {}", explain_io_error(&error));
                 Err(WriteError::new(&*self.name, what).hint("check the folder, and that it may be written to"))
             }
             _ => Ok(()),
@@ -177,7 +178,8 @@ impl OutputFile {
         match &mut self.sink {
             Some(OutputSink::Plain(file)) => Ok(file),
             Some(OutputSink::Stdout(_)) => Err(WriteError::new("-", "an archive cannot be written to standard output")
-                .hint("name a file, or write `--to native`")),
+                .hint("name a file, or write native records")
+                .with_remedy(Remedy::OutputForm)),
             _ => Err(WriteError::new(&*self.name, "an archive is compressed already")
                 .hint("leave out the ending `.gz` or `.zst`")),
         }
@@ -208,7 +210,7 @@ impl OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some((making, _)) = &self.place {
-            // The bytes in the buffer go nowhere; there is nobody left to tell if this fails.
+            // The buffered bytes are discarded; a failure here cannot be reported.
             self.sink = None;
             let _ = fs::remove_file(making);
         }
@@ -216,7 +218,9 @@ impl Drop for OutputFile {
 }
 
 fn exists(name: &str) -> WriteError {
-    WriteError::new(name, "the file exists").hint("name another one, or replace it with `--force`")
+    WriteError::new(name, "the file exists")
+        .hint("name another file, or allow this one to be replaced")
+        .with_remedy(Remedy::Overwrite)
 }
 
 fn sink(name: &str, file: File) -> io::Result<OutputSink> {
@@ -231,7 +235,7 @@ fn sink(name: &str, file: File) -> io::Result<OutputSink> {
     })
 }
 
-/// A name beside the target that no folder is searched for. Two processes never share one.
+/// A temporary name beside the target, with an extension that folder searches ignore. Two processes never share one.
 fn in_the_making(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.{}.part", std::process::id()))

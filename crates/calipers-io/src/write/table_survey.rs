@@ -1,4 +1,4 @@
-//! What a table has to hold: looked at before the first row is written, because columns come before rows.
+//! Surveys a run before the first row is written, because columns come before rows.
 
 use crate::formats::parse_embedded;
 use crate::json::json_writer;
@@ -40,7 +40,7 @@ impl ValueKind {
     }
 }
 
-/// What was seen of a column.
+/// What the survey found in a column.
 #[derive(Debug, Default)]
 pub(super) struct ColumnSurvey {
     /// The kind of the first plain value.
@@ -58,7 +58,7 @@ impl ColumnSurvey {
     }
 }
 
-/// What was seen of a scorer.
+/// What the survey found for a scorer.
 #[derive(Debug, Default)]
 pub(super) struct ScorerSurvey {
     pub(super) kind: Option<ValueKind>,

@@ -13,7 +13,7 @@ fn helm_instances_perturbations_and_trials_are_kept_apart() {
     assert_eq!(fact(&run, "exact_match", 0, "split"), "test");
     assert_eq!((mean(&run, "latency_ms"), mean(&run, "tokens_used")), (500.0, 100.0));
     assert_eq!(run.samples.scorers().count(), 1, "measurements are not scorers");
-    assert_eq!(run.notes, ["statistic `exact_match` stands more than once in an instance; the first one counts"]);
+    assert_eq!(run.notes, ["statistic `exact_match` appears more than once in an instance; the first one counts"]);
 }
 
 #[test]

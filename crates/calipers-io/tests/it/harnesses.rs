@@ -553,7 +553,7 @@ mod pydantic_evals {
         {
             let report = format!(r#"{{"cases": [{first}, {second}], "failures": []}}"#);
             let error = read(&Source::bytes("f", report.into_bytes()), None).unwrap_err().to_string();
-            assert!(error.starts_with("`a [1/2]` is there twice\n  in f, at `cases[1]`"), "{error}");
+            assert!(error.starts_with("`a [1/2]` appears twice\n  in f, at `cases[1]`"), "{error}");
         }
     }
 
@@ -856,7 +856,7 @@ fn errors_name_the_file_the_place_and_what_was_expected() {
         (
             r#"{"eval_id": "e", "config": {"model_id": "m"}, "tasks": [{"test_id": "t", "runs": [{"run_number": 1, "status": "passed"}, {"run_number": 1, "status": "failed"}]}]}"#,
             "waza",
-            "run 1 of task `t` is there twice\n  in f, at `tasks[0].runs[1]`",
+            "run 1 of task `t` appears twice\n  in f, at `tasks[0].runs[1]`",
         ),
         (
             r#"{"test_id": "t", "score": 1, "target": "m", "execution_status": "fine"}"#,

@@ -427,7 +427,7 @@ fn an_archive_that_was_cut_off_gives_what_is_whole() {
 #[test]
 fn archives_of_other_things_are_not_taken_for_logs() {
     let other = archive(&[Entry::new("xl/workbook.xml", b"<x/>")]);
-    assert!(record_error("book.xlsx", other.clone()).starts_with("the content is in no known format"));
+    assert!(record_error("book.xlsx", other.clone()).starts_with("the format of the content is unknown"));
     let error = record_error("x.eval", other);
     assert!(error.starts_with("the archive has neither `header.json` nor samples"), "{error}");
     let error = record_error("x.eval", b"\0\0garbage".to_vec());

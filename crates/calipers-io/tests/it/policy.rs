@@ -251,7 +251,7 @@ fn a_document_that_is_none_is_a_mistake_with_a_place() {
     for (name, text) in [("policy.json", "{\"a\": 1,\n \"b\": 2,\n \"a\": 3}"), ("policy.yaml", "a: 1\nb: 2\na: 3\n")] {
         let error = parsed(name, text).expect_err("a key twice");
         assert!(
-            error.starts_with(&format!("the key `a` is there twice, first in line 1\n  in {name}, line 3\n")),
+            error.starts_with(&format!("the key `a` appears twice, first in line 1\n  in {name}, line 3\n")),
             "{error}"
         );
     }

@@ -163,7 +163,7 @@ fn members(path: &Path) -> BTreeMap<String, String> {
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&bytes)).unwrap();
     // Of members with one name the reader shows the last; the directory counts them all.
     let counted = bytes[bytes.len() - 12..bytes.len() - 10].try_into().map(u16::from_le_bytes).unwrap();
-    assert_eq!(usize::from(counted), archive.len(), "a name is there twice");
+    assert_eq!(usize::from(counted), archive.len(), "a name appears twice");
     let mut members = BTreeMap::new();
     for place in 0..archive.len() {
         let mut member = archive.by_index(place).unwrap();

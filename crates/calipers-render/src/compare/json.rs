@@ -1,8 +1,8 @@
 //! A comparison for programs: `calipers.compare/1`.
 
 use crate::compare::words::{decision, incomparable, metric_sentence, undefined, verdict_words};
-use crate::gate::json::{list, of_note, unit};
-use crate::results::json::id_json;
+use crate::document::{caveat_json, id_json};
+use crate::gate::json::{list, unit};
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, CompareProvenance, CompareReport, CompareSettings, Discordance,
     EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, MetricComparison, RankedRun, Ranking, RunComparison,
@@ -35,7 +35,7 @@ pub fn compare_json(report: &CompareReport) -> Json {
         "comparisons": list(&report.comparisons, of_comparison),
         "rankings": list(&report.rankings, of_ranking),
         "provenance": of_provenance(&report.provenance),
-        "caveats": list(&report.caveats, of_note),
+        "caveats": list(&report.caveats, caveat_json),
     })
 }
 

@@ -6,7 +6,6 @@ use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
     Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison,
 };
-use calipers_core::Note;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_core::{Figure, Incomparable, Reason, RunSide, Undefined, Unit, counted};
@@ -282,7 +281,7 @@ pub(crate) fn flakiness(found: Flakiness) -> String {
 /// The caveats of the whole and of its metrics, with the metrics that they are about.
 pub(crate) fn caveats(report: &CompareReport) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> =
-        report.caveats.iter().map(|Note { message, next, .. }| (message.clone(), next.clone())).collect();
+        report.caveats.iter().map(|caveat| (caveat_sentence(caveat), caveat_next_step(caveat))).collect();
     let mut known: Vec<(String, Option<String>, Vec<&str>)> = Vec::new();
     for metric in
         report.comparisons.iter().flat_map(|comparison| comparison.metrics.iter().chain(&comparison.resources))

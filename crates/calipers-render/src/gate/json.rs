@@ -1,7 +1,7 @@
 //! A verdict for programs: `calipers.gate/1`. Everything that the report has, and no number rounded.
 
+use crate::document::{caveat_json, details_json, id_json, interval_json};
 use crate::gate::words::outcome;
-use crate::results::json::{caveat_json, details_json, id_json, interval_json};
 use calipers_core::{Figure, Note, Unit};
 use calipers_gate::policy::{BaselineMode, Comparison, Level, Rule};
 use calipers_gate::{

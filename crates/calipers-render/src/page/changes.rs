@@ -7,6 +7,7 @@ use crate::compare::words::{incomparable, metric_sentence, undefined, verdict_wo
 use crate::gate::words::{baseline as dated, changes as lists, interval};
 use crate::numbers::{Scale, factor, factors, p_digits};
 use crate::page::PageReport;
+use crate::words::{caveat_next_step, caveat_sentence};
 use calipers_compare::{
     AttemptCounts, ChangeScale, ChangeVerdict, CompareReport, Flakiness, MetricComparison, Ranking, RunComparison,
     SampleChange, SampleChanges,
@@ -80,8 +81,8 @@ fn against_runs(compare: &CompareReport) -> Markup {
     html! {
         @for comparison in &compare.comparisons { (against_run(comparison, 1.0 - compare.settings.level)) }
         @for ranking in &compare.rankings { (ranked(ranking)) }
-        @for note in &compare.caveats {
-            p.caveat { (sentence(&note.message)) @if let Some(next) = &note.next { " " span.next { "→ " (sentence(next)) } } }
+        @for caveat in &compare.caveats {
+            p.caveat { (sentence(&caveat_sentence(caveat))) @if let Some(next) = caveat_next_step(caveat) { " " span.next { "→ " (sentence(&next)) } } }
         }
         p.quiet {
             "AttemptCounts are reduced by " (name(&compare.settings.reducer)) " and samples paired by name. P-values are adjusted ("

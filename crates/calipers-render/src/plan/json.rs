@@ -1,6 +1,7 @@
 //! A plan for programs: `calipers.plan/1`.
 
-use crate::gate::json::{list, of_note, unit};
+use crate::document::caveat_json;
+use crate::gate::json::{list, unit};
 use crate::plan::words::{method, unplannable};
 use calipers_compare::sizing::{
     AttemptsOption, AttemptsPlan, GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint,
@@ -40,7 +41,7 @@ pub fn plan_json(report: &PlanReport) -> Json {
         "table": list(&sizing.table, of_point),
         "curve": list(&sizing.curve, of_point),
         "tool": report.tool,
-        "caveats": list(&sizing.caveats, of_note),
+        "caveats": list(&sizing.caveats, caveat_json),
     })
 }
 

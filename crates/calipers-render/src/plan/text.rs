@@ -8,6 +8,7 @@ use crate::plan::words::PlanWords;
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{clean, left, right, wrapped};
+use crate::words::{caveat_next_step, caveat_sentence};
 use calipers_compare::sizing::{PlanReport, SampleNeed, SizePoint};
 use unicode_width::UnicodeWidthStr;
 
@@ -120,10 +121,11 @@ fn counted_samples(n: u64) -> String {
 }
 
 fn caveats(report: &PlanReport, screen: Screen) -> String {
-    let notes = &report.sizing.caveats;
-    if notes.is_empty() {
+    let caveats = &report.sizing.caveats;
+    if caveats.is_empty() {
         return String::new();
     }
-    let known = notes.iter().map(|note| known_thing(&note.message, note.next.as_deref(), screen));
+    let known =
+        caveats.iter().map(|caveat| known_thing(&caveat_sentence(caveat), caveat_next_step(caveat).as_deref(), screen));
     format!("{}\n{}", screen.style.bold("worth knowing"), known.collect::<String>())
 }

@@ -1,154 +1,294 @@
 //! The report for programs: `calipers.results/1`, whose nouns and metric keys are those of an Inspect log.
 
-use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
-use calipers_core::{Caveat, Figure, MetricResult, Report, Results, RunReport, SampleId, Score, ScoreResult, Value};
-use serde_json::{Map, Value as Json, json};
+use crate::document::{
+    CaveatDocument, DetailsDocument, EntriesDocument, IntervalDocument, SampleIdDocument, ValueDocument,
+    caveat_documents, details_of, schema_text, to_json,
+};
+use crate::words::undefined_sentence;
+use calipers_core::{
+    MetricResult, RecordedResult, Reduction, Report, Results, RunReport, SampleCounts, SampleId, Score, ScoreResult,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
 
 /// The name and version of the schema.
 pub const SCHEMA: &str = "calipers.results/1";
 
-/// The schema itself: JSON Schema 2020-12, with every property described.
-pub const RESULTS_SCHEMA: &str = include_str!("../../schema/calipers.results.1.json");
-
 /// The report as JSON.
 #[must_use]
 pub fn results_json(report: &Report) -> Json {
-    json!({
-        "schema": SCHEMA,
-        "runs": report.runs.iter().map(run_json).collect::<Vec<_>>(),
-        "caveats": report.caveats.iter().map(caveat_json).collect::<Vec<_>>(),
+    to_json(&ResultsDocument {
+        schema: SCHEMA,
+        runs: report.runs.iter().map(RunDocument::from).collect(),
+        caveats: caveat_documents(&report.caveats),
     })
 }
 
-fn run_json(run: &RunReport) -> Json {
-    let results = &run.results;
-    let errored = results.total_samples - results.completed_samples;
-    let mut json = json!({
-        "source": run.source,
-        "format": run.format,
-        "task": run.task,
-        "model": run.model,
-        "samples": {
-            "total": run.samples.total,
-            "scored": run.samples.scored,
-            "unscored": run.samples.unscored,
-            "errored": run.samples.errored,
-        },
-        "attempts": {"total": results.total_samples, "errored": errored},
-        "level": results.level,
-        "seed": results.seed.0,
-        "scores": results.scores.iter().map(|score| score_json(results, score)).collect::<Vec<_>>(),
-        "caveats": results.caveats.iter().map(caveat_json).collect::<Vec<_>>(),
-        "notes": run.notes,
-    });
-    if !results.reductions.is_empty() {
-        json["reductions"] = results
-            .reductions
-            .iter()
-            .map(|reduction| {
-                let samples = reduction.samples.iter().map(|(id, score)| reduced_json(id, score));
-                json!({
-                    "scorer": &*reduction.scorer,
-                    "reducer": reduction.reducer,
-                    "samples": samples.collect::<Vec<_>>(),
-                })
-            })
-            .collect();
+/// The schema of the JSON: JSON Schema 2020-12, with every property described.
+#[must_use]
+pub fn results_schema() -> String {
+    schema_text::<ResultsDocument>("results")
+}
+
+/// What `calipers score --json` prints: the metrics of one or more runs. Nouns and metric keys are those of an Inspect log.
+#[derive(Serialize, JsonSchema)]
+struct ResultsDocument {
+    /// The name and version of this schema.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: &'static str,
+    /// The runs, in the order in which their files were named.
+    runs: Vec<RunDocument>,
+    /// What to know about the runs together.
+    caveats: Vec<CaveatDocument>,
+}
+
+/// The results of one run.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "run")]
+struct RunDocument {
+    /// The file, or `-` for standard input.
+    source: String,
+    /// The format that the file was read as, one of `calipers formats`.
+    format: String,
+    /// The task, if the file names it.
+    task: Option<String>,
+    /// The model, if the file names it.
+    model: Option<String>,
+    /// The samples by outcome. Each is scored, unscored or errored, so the three add up to the total.
+    samples: SamplesDocument,
+    /// The attempts of all samples.
+    attempts: AttemptsDocument,
+    /// The level of the intervals.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    level: f64,
+    /// The seed of everything random.
+    seed: u64,
+    /// The metrics of each scorer (or of each key of its scores), under each reducer.
+    scores: Vec<ScoreDocument>,
+    /// What to know about the run as a whole.
+    caveats: Vec<CaveatDocument>,
+    /// What was not read, and why.
+    notes: Vec<String>,
+    /// The reduced score of every sample. Only with `--reductions`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reductions: Vec<ReductionDocument>,
+    /// Figures that the file records and that were not recomputed, because the code that made them is not known here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recorded: Vec<RecordedDocument>,
+}
+
+impl From<&RunReport> for RunDocument {
+    fn from(run: &RunReport) -> Self {
+        let results = &run.results;
+        Self {
+            source: run.source.clone(),
+            format: run.format.clone(),
+            task: run.task.clone(),
+            model: run.model.clone(),
+            samples: SamplesDocument::from(&run.samples),
+            attempts: AttemptsDocument {
+                total: results.total_samples,
+                errored: results.total_samples - results.completed_samples,
+            },
+            level: results.level,
+            seed: results.seed.0,
+            scores: results.scores.iter().map(|score| ScoreDocument::new(results, score)).collect(),
+            caveats: caveat_documents(&results.caveats),
+            notes: run.notes.clone(),
+            reductions: results.reductions.iter().map(ReductionDocument::from).collect(),
+            recorded: run.recorded.iter().map(RecordedDocument::from).collect(),
+        }
     }
-    if !run.recorded.is_empty() {
-        let recorded = run.recorded.iter().map(|r| {
-            json!({"score": r.score, "reducer": r.reducer, "metric": r.metric, "value": r.value.filter(|x| x.is_finite())})
-        });
-        json["recorded"] = recorded.collect();
+}
+
+/// How many samples have which outcome.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "samples")]
+struct SamplesDocument {
+    /// All samples.
+    total: u64,
+    /// Samples with a score in at least one attempt.
+    scored: u64,
+    /// Samples that ran and have no score.
+    unscored: u64,
+    /// Samples without a score of which an attempt ended in an error.
+    errored: u64,
+}
+
+impl From<&SampleCounts> for SamplesDocument {
+    fn from(samples: &SampleCounts) -> Self {
+        Self { total: samples.total, scored: samples.scored, unscored: samples.unscored, errored: samples.errored }
     }
-    json
 }
 
-/// The name of a sample, as its file has it.
-pub(crate) fn id_json(id: &SampleId) -> Json {
-    match id {
-        SampleId::Int(i) => Json::from(*i),
-        SampleId::Text(text) => Json::from(&**text),
+/// How many attempts there are.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "attempts")]
+struct AttemptsDocument {
+    /// All attempts.
+    total: u64,
+    /// Attempts that ended in an error.
+    errored: u64,
+}
+
+/// The metrics of one scorer, or of one key of its scores, under one reducer.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "score")]
+struct ScoreDocument {
+    /// The scorer, or the key of a scorer that judges several things; `run` for metrics over fields.
+    name: String,
+    /// The scorer; null for metrics over fields.
+    scorer: Option<String>,
+    /// How attempts became one score per sample, if it was named or has to be.
+    reducer: Option<String>,
+    /// How many samples have a score of this scorer.
+    scored_samples: u64,
+    /// How many have none.
+    unscored_samples: u64,
+    /// The metrics by their unique names, as Inspect names them.
+    metrics: EntriesDocument<MetricDocument>,
+}
+
+impl ScoreDocument {
+    fn new(results: &Results, score: &ScoreResult) -> Self {
+        let metrics = score.metrics.iter().map(|(key, metric)| (key.clone(), MetricDocument::new(results, metric)));
+        Self {
+            name: score.name.clone(),
+            scorer: score.scorer.as_deref().map(str::to_owned),
+            reducer: score.reducer.clone(),
+            scored_samples: score.scored_samples,
+            unscored_samples: score.unscored_samples,
+            metrics: EntriesDocument(metrics.collect()),
+        }
     }
 }
 
-fn reduced_json(id: &SampleId, score: &Score) -> Json {
-    let mut json = json!({"sample_id": id_json(id), "value": value_json(&score.value)});
-    if let Some(answer) = &score.answer {
-        json["answer"] = Json::from(&**answer);
+/// One number with what is needed to defend it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "metric")]
+#[schemars(extend("if" = {"properties": {"value": {"type": "null"}}}, "then" = {"required": ["undefined"]}))]
+struct MetricDocument {
+    /// The metric, or the name of this number within it.
+    name: String,
+    /// The metric, for numbers that are one of several.
+    group: Option<String>,
+    /// The number; null where it is undefined.
+    value: Option<f64>,
+    /// The parameters of the metric.
+    params: EntriesDocument<ValueDocument>,
+    /// How many samples (or attempts, for metrics over attempts) it rests on.
+    n: u64,
+    /// How many have no score and are left out.
+    missing: u64,
+    /// How it was computed.
+    method: String,
+    /// How far it may be from the truth; null where that cannot be said.
+    interval: Option<IntervalDocument>,
+    /// What to know before relying on it.
+    caveats: Vec<CaveatDocument>,
+    /// Why there is no number. With `--compat inspect` it stands beside the placeholder that Inspect prints.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), with = "String")]
+    undefined: Option<String>,
+    /// Numbers made on the way, such as clusters and degrees of freedom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DetailsDocument")]
+    details: Option<DetailsDocument>,
+}
+
+impl MetricDocument {
+    fn new(results: &Results, metric: &MetricResult) -> Self {
+        let figure = &metric.figure;
+        let params = metric.params.iter().map(|(name, value)| (name.to_string(), ValueDocument::from(value)));
+        Self {
+            name: metric.name.clone(),
+            group: metric.group.clone(),
+            value: results.shown(figure).ok(),
+            params: EntriesDocument(params.collect()),
+            n: figure.n,
+            missing: figure.missing,
+            method: figure.method.clone().into_owned(),
+            interval: figure.interval.map(IntervalDocument::from),
+            caveats: caveat_documents(&figure.caveats),
+            undefined: figure.value.as_ref().err().map(undefined_sentence),
+            details: details_of(figure),
+        }
     }
-    if let Some(explanation) = &score.explanation {
-        json["explanation"] = Json::from(&**explanation);
+}
+
+/// The reduced scores of one scorer.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "reduction")]
+struct ReductionDocument {
+    /// The scorer.
+    scorer: String,
+    /// The reducer, if it was named or has to be.
+    reducer: Option<String>,
+    /// The score of each sample.
+    samples: Vec<ReducedScoreDocument>,
+}
+
+impl From<&Reduction> for ReductionDocument {
+    fn from(reduction: &Reduction) -> Self {
+        Self {
+            scorer: reduction.scorer.to_string(),
+            reducer: reduction.reducer.clone(),
+            samples: reduction.samples.iter().map(|(id, score)| ReducedScoreDocument::new(id, score)).collect(),
+        }
     }
-    json
 }
 
-fn score_json(results: &Results, score: &ScoreResult) -> Json {
-    let metrics = score.metrics.iter().map(|(key, metric)| (key.clone(), metric_json(results, metric)));
-    let metrics: Map<String, Json> = metrics.collect();
-    json!({
-        "name": score.name,
-        "scorer": score.scorer.as_deref(),
-        "reducer": score.reducer,
-        "scored_samples": score.scored_samples,
-        "unscored_samples": score.unscored_samples,
-        "metrics": metrics,
-    })
+/// The score of one sample.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "reduced_score")]
+struct ReducedScoreDocument {
+    /// The sample, as its file names it.
+    sample_id: SampleIdDocument,
+    /// The reduced score; null where the sample has none.
+    value: ValueDocument,
+    /// The answer that was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    answer: Option<String>,
+    /// Why it was judged so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    explanation: Option<String>,
 }
 
-fn metric_json(results: &Results, metric: &MetricResult) -> Json {
-    let figure = &metric.figure;
-    let params: Map<String, Json> =
-        metric.params.iter().map(|(name, value)| (name.to_string(), value_json(value))).collect();
-    let mut json = json!({
-        "name": metric.name,
-        "group": metric.group,
-        "value": results.shown(figure).ok(),
-        "params": params,
-        "n": figure.n,
-        "missing": figure.missing,
-        "method": figure.method,
-        "interval": interval_json(figure),
-        "caveats": figure.caveats.iter().map(caveat_json).collect::<Vec<_>>(),
-    });
-    if let Err(why) = &figure.value {
-        json["undefined"] = Json::from(undefined_sentence(why));
+impl ReducedScoreDocument {
+    fn new(id: &SampleId, score: &Score) -> Self {
+        Self {
+            sample_id: SampleIdDocument::from(id),
+            value: ValueDocument::from(&score.value),
+            answer: score.answer.as_deref().map(str::to_owned),
+            explanation: score.explanation.as_deref().map(str::to_owned),
+        }
     }
-    if !figure.details.is_empty() {
-        json["details"] = details_json(figure);
-    }
-    json
 }
 
-/// Numbers made on the way.
-pub(crate) fn details_json(figure: &Figure) -> Json {
-    figure.details.iter().map(|(name, x)| ((*name).to_owned(), Json::from(*x))).collect()
+/// A figure as the file records it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "recorded")]
+struct RecordedDocument {
+    /// The scorer, or the key of its scores.
+    score: String,
+    /// The reducer, if it is named.
+    reducer: Option<String>,
+    /// The metric.
+    metric: String,
+    /// The number, if there is one.
+    value: Option<f64>,
 }
 
-pub(crate) fn interval_json(figure: &Figure) -> Json {
-    figure.interval.map_or(Json::Null, |interval| {
-        json!({
-            "level": interval.confidence.level(),
-            "lower": interval.lower,
-            "upper": interval.upper,
-            "method": interval.method.name(),
-        })
-    })
-}
-
-pub(crate) fn caveat_json(caveat: &Caveat) -> Json {
-    json!({"id": caveat.id(), "text": caveat_sentence(caveat), "next_step": caveat_next_step(caveat)})
-}
-
-/// A value; what JSON cannot write is null.
-fn value_json(value: &Value) -> Json {
-    match value {
-        Value::Null | Value::Missing => Json::Null,
-        Value::Bool(b) => Json::from(*b),
-        Value::Int(i) => Json::from(*i),
-        Value::Float(x) => Json::from(*x),
-        Value::Text(text) => Json::from(&**text),
-        Value::List(items) => items.iter().map(value_json).collect(),
-        Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), value_json(value))).collect(),
+impl From<&RecordedResult> for RecordedDocument {
+    fn from(recorded: &RecordedResult) -> Self {
+        Self {
+            score: recorded.score.clone(),
+            reducer: recorded.reducer.clone(),
+            metric: recorded.metric.clone(),
+            value: recorded.value.filter(|x| x.is_finite()),
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 pub(crate) mod caveats;
 pub(crate) mod cells;
-pub(crate) mod json;
+mod json;
 mod side_by_side;
 mod table;
 mod text;
 
-pub use json::{RESULTS_SCHEMA, SCHEMA, results_json};
+pub use json::{SCHEMA, results_json, results_schema};
 pub use text::results_text;

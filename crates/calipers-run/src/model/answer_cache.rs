@@ -1,13 +1,13 @@
-//! Answers that were paid for once.
+//! The cache of model answers.
 
 use crate::Request;
 use calipers_core::ModelOutput;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
 
-/// Where answers are kept. Errors never come here.
+/// Stores answers, never errors.
 ///
-/// A cache that cannot read or write an answer has none: it is no reason to stop.
+/// A cache that cannot read an answer returns none, and one that cannot write it ignores that: neither stops a run.
 pub trait AnswerCache: Send + Sync {
     /// The answer under a key.
     fn get(&self, key: &str) -> Option<ModelOutput>;
@@ -18,10 +18,10 @@ pub trait AnswerCache: Send + Sync {
 
 /// What an answer is kept under: a SHA-256 over all that decides it, in hexadecimal digits.
 ///
-/// The attempt and the place of the call are among it, so that attempts at one question still differ from each other.
+/// It includes the attempt and the number of the call, so that attempts at one question still differ.
 pub(crate) fn key(model: &str, request: &Request) -> String {
     let mut digest = HashWriter(Sha256::new());
-    // Debug texts quote strings and print floats exactly, so that different requests never look alike.
+    // Debug output quotes strings and prints floats exactly, so that different requests never collide.
     write!(digest, "{:?}", (model, &request.messages, &request.config, request.epoch, request.call))
         .expect("a hash takes any text");
     let mut key = String::with_capacity(64);

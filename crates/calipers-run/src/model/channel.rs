@@ -1,4 +1,4 @@
-//! The way to a model: turns, time limits, retries and a cache.
+//! A channel to a model: rate limit, time limits, retries and a cache.
 
 use super::answer_cache;
 use super::rate_limit::RateLimit;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
-/// An answer that cannot be understood is seldom understood later.
+/// Retrying rarely helps with an unreadable answer.
 const UNREADABLE_RETRIES_MAX: u32 = 2;
 
 /// How models are called.
@@ -20,9 +20,9 @@ const UNREADABLE_RETRIES_MAX: u32 = 2;
 pub struct ChannelOptions {
     /// How many calls may be under way at once; `None` leaves it to the model.
     pub connections: Option<usize>,
-    /// How often a call that failed is tried again.
+    /// How often a failed call is retried.
     pub retries_max: u32,
-    /// The longest first wait before a retry. Each further one may take twice as long.
+    /// The longest first wait before a retry. The bound doubles with each retry.
     pub wait_first: Duration,
     /// The longest wait that we choose ourselves.
     pub wait_max: Duration,
@@ -58,10 +58,10 @@ impl fmt::Debug for ChannelOptions {
     }
 }
 
-/// A model and the way to it, which all attempts share.
+/// A model with its rate limit, retries and cache, shared by all attempts.
 ///
-/// No more calls are under way than there are turns. A busy model gets fewer of them for a while, and no call at all for
-/// as long as it asks. What failed for a reason that may pass is tried again.
+/// The rate limit bounds the number of calls in flight. A busy model gets fewer for a while, and none for as long as it
+/// asks. Calls that failed for a temporary reason are retried.
 pub struct Channel {
     model: Arc<dyn Model>,
     name: Arc<str>,
@@ -70,15 +70,15 @@ pub struct Channel {
     retries: AtomicU64,
 }
 
-/// What came through a channel.
+/// An answer from a channel.
 pub(crate) struct Reply {
     pub(crate) output: ModelOutput,
-    /// True for an answer that was paid for earlier.
+    /// True for an answer from the cache.
     pub(crate) is_cached: bool,
 }
 
 impl Channel {
-    /// The way to a model.
+    /// A channel to this model.
     #[must_use]
     pub fn new(model: Arc<dyn Model>, options: ChannelOptions) -> Self {
         let connections = options.connections.unwrap_or_else(|| model.connections());
@@ -103,7 +103,7 @@ impl Channel {
         self.turns.limit()
     }
 
-    /// How many calls were tried again so far.
+    /// How many retries there were so far.
     #[must_use]
     pub fn retries(&self) -> u64 {
         self.retries.load(Ordering::Relaxed)
@@ -127,7 +127,7 @@ impl Channel {
         Ok(Reply { output, is_cached: false })
     }
 
-    /// An answer of the model, however often it must be asked.
+    /// An answer of the model, after as many retries as needed.
     async fn call(&self, request: &Request, stopwatch: &Stopwatch) -> Result<ModelOutput, ModelError> {
         let mut retries = 0;
         loop {
@@ -140,7 +140,7 @@ impl Channel {
                 }
                 Err(error) => error,
             };
-            // A server that says when to come back says so to everybody.
+            // A server that says when to come back means all callers.
             if error.fault == ModelFault::Busy || error.retry_after.is_some() {
                 turn.note_refusal(error.retry_after.filter(|&wait| wait <= self.options.timeout));
             } else {
@@ -182,25 +182,25 @@ impl Channel {
         let left = deadline.map_or(self.options.timeout, |deadline| deadline.duration_since(Instant::now()));
         if asked > left.min(self.options.timeout) {
             let asked = asked.as_secs_f64();
-            error.message = format!("{} (it asks to be left alone for {asked} s, which is too long)", error.message);
+            error.message = format!("{} (it asks for a pause of {asked} s, which is too long)", error.message);
             return Err(error);
         }
-        // The turns are paused for as long as the server asked, for this call as for all others.
+        // The rate limit pauses all calls, including this one, for as long as the server asked.
         Ok(self.draw_backoff(retries))
     }
 
-    /// A wait anywhere between nothing and the bound, which doubles with each retry: callers that failed together do not
-    /// come back together.
+    /// A random wait between zero and a bound that doubles with each retry, so that callers that failed together do not
+    /// retry together.
     fn draw_backoff(&self, retries: u32) -> Duration {
         let bound = self.options.wait_first.saturating_mul(2_u32.saturating_pow(retries)).min(self.options.wait_max);
-        // The keys of a hash map are random, and no answer depends on how long we wait.
+        // The keys of a hash map are random enough: no answer depends on how long we wait.
         let random = RandomState::new().hash_one(retries);
         bound.mul_f64((random >> 11) as f64 / (1_u64 << 53) as f64)
     }
 
     fn paused_too_long(&self, until: Instant) -> ModelError {
         let left = until.duration_since(Instant::now()).as_secs_f64();
-        let message = format!("it asks to be left alone for {left:.1} s more, beyond the time limit of the attempt");
+        let message = format!("it asks for a pause of another {left:.1} s, beyond the time limit of the attempt");
         ModelError::new(self.name.clone(), ModelFault::Busy, message)
     }
 }

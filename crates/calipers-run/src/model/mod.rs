@@ -1,4 +1,4 @@
-//! What can be asked.
+//! Models, and how they are called.
 
 mod answer_cache;
 pub(crate) mod channel;
@@ -23,15 +23,15 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// How to answer.
     pub config: GenerateConfig,
-    /// The sample it is asked for, so that scripted and replayed answers find their place.
+    /// The sample it belongs to, so that scripted and replayed answers can be matched.
     pub sample: SampleId,
     /// The attempt of the sample.
     pub epoch: u32,
-    /// Which call of this model in the attempt it is, from 0.
+    /// The number of this call to the model within the attempt, from 0.
     pub call: u32,
 }
 
-/// A model, by whatever way it is reached. One call is one try: retries, turns and caches are not its business.
+/// A model, however it is reached. One call is one try: retries, rate limits and caches are handled by the [`Channel`].
 ///
 /// ```
 /// use calipers_core::ModelOutput;
@@ -59,18 +59,18 @@ pub trait Model: Send + Sync {
     /// An answer.
     async fn generate(&self, request: &Request) -> Result<ModelOutput, ModelError>;
 
-    /// How many calls may be under way at once where nobody says otherwise.
+    /// The default number of calls in flight.
     fn connections(&self) -> usize {
         10
     }
 
-    /// True for answers that cost nothing and never differ, which are not worth keeping in a cache.
+    /// True if answers are free and always the same, so that a cache would not help.
     fn is_free(&self) -> bool {
         false
     }
 }
 
-/// What kind of failure a model met.
+/// The kind of a model's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelFault {
     /// Too many requests (429), or the provider says that it is overloaded.
@@ -83,7 +83,7 @@ pub enum ModelFault {
     Timeout,
     /// The request was understood and refused: a wrong key, an unknown model, a bad parameter.
     Refused,
-    /// An answer came that cannot be understood.
+    /// The answer cannot be parsed.
     Unreadable,
 }
 
@@ -94,7 +94,7 @@ pub struct ModelError {
     pub fault: ModelFault,
     /// The model.
     pub model: Arc<str>,
-    /// What happened, in words.
+    /// What happened, as a message.
     pub message: String,
     /// When the server wants to be asked again.
     pub retry_after: Option<Duration>,
@@ -107,7 +107,7 @@ impl ModelError {
         Self { fault, model: model.into(), message: message.into(), retry_after: None }
     }
 
-    /// True where asking again may help.
+    /// True if a retry may help.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.fault != ModelFault::Refused

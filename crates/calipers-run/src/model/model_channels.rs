@@ -1,4 +1,4 @@
-//! Models by name, each with one channel that all who name it share.
+//! Models by name, each with one shared channel.
 
 use crate::{Channel, ChannelOptions, Model};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Finds the model of a name, or says why there is none.
 pub type Resolver = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + Sync>;
 
-/// Models by name. Each is found once, and everybody who names it shares its turns.
+/// Models by name. Each is resolved once, and all callers share its rate limit.
 ///
 /// ```
 /// use calipers_run::{ChannelOptions, ModelChannels};
@@ -30,7 +30,7 @@ impl ModelChannels {
         Self { resolver, options, channels: Mutex::default() }
     }
 
-    /// With a model of your own, under the name that it gives itself.
+    /// Adds a model under its own name.
     #[must_use]
     pub fn with(self, model: Arc<dyn Model>) -> Self {
         let name = model.name().to_string();
@@ -39,9 +39,9 @@ impl ModelChannels {
         self
     }
 
-    /// The way to the model of this name.
+    /// The channel to the model of this name.
     pub fn get(&self, name: &str) -> Result<Arc<Channel>, String> {
-        // The lock is held while a model is looked for, so that nobody finds it twice.
+        // The lock is held while a model is resolved, so that it is resolved only once.
         let mut channels = self.channels();
         if let Some(channel) = channels.get(name) {
             return Ok(channel.clone());
@@ -56,7 +56,7 @@ impl ModelChannels {
         self.channels().contains_key(name)
     }
 
-    /// How many calls of all models were tried again so far.
+    /// How many retries all models needed so far.
     #[must_use]
     pub fn retries(&self) -> u64 {
         self.channels().values().map(|channel| channel.retries()).sum()

@@ -1,13 +1,13 @@
-//! Who may call a model now: turns that become fewer while the model is busy, and more again when it answers.
+//! The rate limit of a model: fewer calls in flight while the model is busy, more again when it answers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep_until};
 
-/// The turns of one model: halved when it is busy, one more for every round of answers.
+/// The rate limit of one model: halved when it is busy, one more for every round of answers.
 ///
-/// The rule of TCP (Chiu and Jain 1989): whoever shares a server this way comes to share it fairly.
+/// The rule of TCP (Chiu and Jain 1989): clients that follow it converge to fair shares of a server.
 pub(crate) struct RateLimit {
     free: Semaphore,
     pace: Mutex<Pace>,
@@ -16,17 +16,17 @@ pub(crate) struct RateLimit {
 struct Pace {
     most: usize,
     limit: usize,
-    /// Turns that are taken away as soon as they are given back.
+    /// Permits to remove as soon as they are returned.
     owed: usize,
     /// Answers since the limit last changed.
     answers: usize,
     /// When the limit was last lowered.
     lowered_at: Option<Instant>,
-    /// Nobody calls before this.
+    /// No calls before this time.
     paused_until: Option<Instant>,
 }
 
-/// A turn. It ends when it is dropped, whatever became of the call.
+/// Permission for one call, returned on drop, whatever the outcome.
 pub(crate) struct CallPermit<'a> {
     turns: &'a RateLimit,
     permit: Option<SemaphorePermit<'a>>,
@@ -40,14 +40,14 @@ impl RateLimit {
         Self { free: Semaphore::new(most), pace: Mutex::new(pace) }
     }
 
-    /// How many calls may be under way.
+    /// How many calls may be in flight.
     pub(crate) fn limit(&self) -> usize {
         self.pace().limit
     }
 
-    /// The next turn; or until when the model wants to be left alone, where that is after the deadline.
+    /// Waits for a permit; the error is the time until which the model wants no calls, if that is after the deadline.
     pub(crate) async fn take(&self, deadline: Option<Instant>) -> Result<CallPermit<'_>, Instant> {
-        let permit = self.free.acquire().await.expect("nobody closes the semaphore");
+        let permit = self.free.acquire().await.expect("the semaphore is never closed");
         let mut turn = CallPermit { turns: self, permit: Some(permit), since: Instant::now() };
         while let Some(until) = self.paused_until() {
             if deadline.is_some_and(|deadline| until > deadline) {
@@ -96,7 +96,7 @@ impl CallPermit<'_> {
         if let Some(until) = retry_after.and_then(|wait| now.checked_add(wait)) {
             pace.paused_until = Some(pace.paused_until.map_or(until, |old| old.max(until)));
         }
-        // Calls that were under way together are refused together, and that is one sign, not many.
+        // Calls in flight at the same time are refused together, and count as one signal.
         if pace.lowered_at.is_some_and(|at| self.since < at) {
             return;
         }

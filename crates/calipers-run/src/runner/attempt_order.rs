@@ -1,12 +1,12 @@
-//! In which order attempts are made, and the seed of each.
+//! The order of attempts, and the seed of each.
 
 use calipers_core::SampleId;
 use std::fmt::{self, Write as _};
 
-/// All attempts of a run, as places of samples and epochs from 1.
+/// All attempts of a run, as indices of samples and epochs from 1.
 ///
 /// In order: every sample once, then every sample again. Shuffled: samples in an order that only the seed decides, each
-/// with all its attempts, so that whoever watches sees whole samples that were drawn at random.
+/// with all its attempts, so that a stopping rule sees whole samples in random order.
 pub(crate) struct Order {
     samples: u64,
     epochs: u32,
@@ -19,7 +19,7 @@ impl Order {
         Self { samples: samples.into(), epochs, next: 0, shuffled: shuffle.map(|seed| shuffle_places(samples, seed)) }
     }
 
-    /// All attempts, those behind us too.
+    /// The number of all attempts, including past ones.
     pub(crate) fn attempts(&self) -> u64 {
         self.samples * u64::from(self.epochs)
     }
@@ -44,7 +44,7 @@ impl Iterator for Order {
     }
 }
 
-/// Fisher and Yates, with numbers that are the same for ever: a resumed run must find the order of the first.
+/// Fisher and Yates, with a fixed generator: a resumed run must find the order of the first.
 fn shuffle_places(samples: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..samples).collect();
     let mut state = seed;
@@ -56,7 +56,7 @@ fn shuffle_places(samples: u32, seed: u64) -> Vec<u32> {
     order
 }
 
-/// The seed of an attempt, which depends on nothing that another attempt does.
+/// The seed of an attempt, independent of all other attempts.
 pub(crate) fn seed_of(seed: u64, id: &SampleId, epoch: u32) -> u64 {
     let mut text = Fnv(0xcbf2_9ce4_8422_2325);
     write!(text, "{id}").expect("a hash takes any text");
@@ -108,7 +108,7 @@ mod tests {
         assert_ne!(super::shuffle_places(8, 2), FIRST_ORDER);
     }
 
-    /// SplitMix64 from seed 1, computed once more in Python. Changing this makes resumed runs unlike those that they resume.
+    /// SplitMix64 from seed 1, also computed in Python. Changing this would give resumed runs another order.
     const FIRST_ORDER: [u32; 8] = [0, 3, 7, 1, 2, 6, 5, 4];
 
     #[test]

@@ -47,7 +47,7 @@ struct Earlier {
 }
 
 impl PlannedAttempt {
-    /// Makes the attempt, and makes it again where it breaks and may.
+    /// Makes the attempt, with retries if it fails and the task allows them.
     pub(crate) async fn make(self, stage: Arc<Stage>) -> Transcript {
         let started_ms = now_ms();
         let mut earlier = Earlier::default();
@@ -93,8 +93,8 @@ impl Try {
             Err(AttemptFault::Limit(limit)) => self.limit = Some(limit),
             solved => solved?,
         }
-        // What took all its time still deserves a score, but whatever hung may hang again: half of the time, as in
-        // Inspect, and then it is an error.
+        // An attempt that ran out of time still gets a score, but scoring may hang as well: after half of the time
+        // limit, as in Inspect, it is an error.
         let time = time.map(|time| time / 2);
         self.scope.begin_scoring(time);
         contain_panics(limit_time(time, self.score(stage))).await.map_err(|fault| match fault {
@@ -144,7 +144,7 @@ impl Try {
     }
 }
 
-/// All that is done with a sample before it is scored.
+/// Runs the solvers.
 async fn solve(task: &Task, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
     if task.solver.is_empty() {
         let output = scope.generate(&state.messages, &GenerateConfig::default()).await?;
@@ -161,19 +161,19 @@ async fn solve(task: &Task, state: &mut AttemptState, scope: &AttemptScope) -> R
     Ok(())
 }
 
-/// Work that is cut off when its time is over.
+/// Runs work with a time limit.
 async fn limit_time<T>(
     time: Option<Duration>,
     work: impl Future<Output = Result<T, AttemptFault>>,
 ) -> Result<T, AttemptFault> {
-    // Most runs have no limit, and a timer for each attempt would cost more than a quick attempt itself.
+    // Most runs have no limit, and a timer would cost more than a quick attempt itself.
     let Some(time) = time else { return work.await };
     timeout(time, work)
         .await
         .unwrap_or_else(|_| Err(AttemptFault::Limit(LimitReached { kind: "time", limit: time.as_secs_f64() })))
 }
 
-/// Work whose panics are faults of the attempt, so that a mistake in one solver does not end the others.
+/// Runs work and turns a panic into a fault of the attempt, so that a bug in one solver does not end the others.
 async fn contain_panics<T>(work: impl Future<Output = Result<T, AttemptFault>>) -> Result<T, AttemptFault> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(AttemptFault::Other(describe(&*panic))))
 }
@@ -183,7 +183,7 @@ fn describe(panic: &(dyn Any + Send)) -> String {
     format!("a solver, scorer or model panicked: {}", said.unwrap_or("it did not say why"))
 }
 
-/// The fields with what the runner measured, where nobody who knows better set them.
+/// The fields with the runner's measurements, unless a solver has set them.
 fn with_measured(mut fields: Vec<(Arc<str>, Value)>, measured: &AttemptUsage) -> Vec<(Arc<str>, Value)> {
     let tokens = measured.tokens.and_then(|tokens| i64::try_from(tokens).ok());
     let measured = [

@@ -1,4 +1,4 @@
-//! What an attempt may use: models, and how much of them is left.
+//! What an attempt may use: models, within limits.
 
 use crate::model::channel::Reply;
 use crate::runner::stopwatch::Stopwatch;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The models of a task and the parts they play, which all its attempts share.
+/// The models of a task and their roles, shared by all attempts.
 #[derive(Clone)]
 pub(crate) struct Cast {
     pub(crate) model: Arc<Channel>,
@@ -20,8 +20,8 @@ pub(crate) struct Cast {
 
 /// What an attempt may use.
 ///
-/// Solvers and scorers ask models through it, and it counts what they take. Limits bind solvers only: what is reached
-/// ends the attempt, and then it is scored as it stands.
+/// Solvers and scorers call models through it, and it counts their usage. Limits apply to solvers only: reaching one
+/// ends the attempt, which is then scored as it is.
 pub struct AttemptScope {
     cast: Arc<Cast>,
     sample: SampleId,
@@ -33,17 +33,17 @@ pub struct AttemptScope {
     ledger: Mutex<Ledger>,
 }
 
-/// What an attempt took.
+/// The usage of an attempt.
 #[derive(Clone, Default)]
 struct Ledger {
-    /// Calls by model, whatever came of them.
+    /// Calls by model, successful or not.
     calls: Vec<(Arc<str>, u32)>,
     /// By model, without what came from the cache.
     spent: Vec<(Arc<str>, Usage)>,
-    /// All answers together, wherever they came from.
+    /// All answers, including cached ones.
     all: Usage,
     answers: u32,
-    /// Answers that do not say how many tokens, or how much money, they took.
+    /// Answers without token counts or costs.
     without_tokens: u32,
     without_cost: u32,
     cached: u32,
@@ -61,7 +61,7 @@ impl Ledger {
     }
 }
 
-/// What an attempt is measured by.
+/// The measurements of an attempt.
 #[derive(Default)]
 pub(crate) struct AttemptUsage {
     pub(crate) latency_ms: Option<f64>,
@@ -70,7 +70,7 @@ pub(crate) struct AttemptUsage {
 }
 
 impl AttemptScope {
-    /// What an attempt of this sample may use, where no runner shares a model among many.
+    /// The scope of a single attempt without a runner.
     #[must_use]
     pub fn new(
         model: Arc<dyn Model>,
@@ -80,20 +80,20 @@ impl AttemptScope {
         limits: AttemptLimits,
         seed: u64,
     ) -> Self {
-        let nobody: crate::Resolver = Arc::new(|_| Err("only models that were given can be asked here".into()));
+        let nobody: crate::Resolver = Arc::new(|_| Err("only the given models are available here".into()));
         let models = ModelChannels::new(nobody, ChannelOptions::default());
         let model = Arc::new(Channel::new(model, ChannelOptions::default()));
         let cast = Cast { model, roles: Vec::new(), models: Arc::new(models), config, limits };
         Self::within(Arc::new(cast), sample, epoch, seed)
     }
 
-    /// A scope for one attempt by hand, without limits: to try a solver or a scorer.
+    /// A scope for one attempt without limits, to try out a solver or a scorer.
     #[must_use]
     pub fn alone(model: Arc<dyn Model>) -> Self {
         Self::new(model, GenerateConfig::default(), SampleId::Int(1), 1, AttemptLimits::default(), 0)
     }
 
-    /// With a model for a part, such as `grader`, or under a name.
+    /// Adds a model for a role, such as `grader`, or under a name.
     #[must_use]
     pub fn role(mut self, role: impl Into<String>, model: Arc<dyn Model>) -> Self {
         let mut cast = (*self.cast).clone();
@@ -120,8 +120,7 @@ impl AttemptScope {
         self.ask(&self.cast.model, messages, config).await
     }
 
-    /// Asks another model, by its name or by the part it plays (`grader`). Where nobody has that part, the model of the
-    /// task has it.
+    /// Asks another model, by its name or its role (`grader`). The model of the task takes roles that are not assigned.
     pub async fn generate_as(
         &self,
         model: &str,
@@ -132,14 +131,14 @@ impl AttemptScope {
         self.ask(&channel, messages, config).await
     }
 
-    /// Counts what was used without asking a model here, by a program that asks for itself.
+    /// Counts the usage of a program that calls models itself.
     pub fn record(&self, model: &str, usage: &Usage) -> Result<(), AttemptFault> {
         self.account(&model.into(), Some(usage), false)?;
         self.check_known(model, Some(usage))?;
         self.check_used()
     }
 
-    /// A seed of this attempt's own, the same in every run with the same seed.
+    /// The seed of this attempt, the same in every run with the same seed.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
@@ -156,7 +155,7 @@ impl AttemptScope {
         if let Some((_, channel)) = roles.iter().find(|(role, _)| role == model) {
             return Ok(channel.clone());
         }
-        // A name has a slash, a part that nobody plays has none.
+        // Names contain a slash; roles do not.
         if **own.name() == *model || !(model.contains('/') || models.has(model)) {
             return Ok(own.clone());
         }
@@ -169,7 +168,7 @@ impl AttemptScope {
         messages: &[Message],
         config: &GenerateConfig,
     ) -> Result<ModelOutput, AttemptFault> {
-        // A solver that overlooks a limit does not get beyond it. An answer would be one message more.
+        // A solver that ignores a limit cannot exceed it. An answer would be one more message.
         self.check_used()?;
         self.check_messages(messages.len().saturating_add(1))?;
         let request = Request {
@@ -205,7 +204,7 @@ impl AttemptScope {
         Ok(())
     }
 
-    /// A limit that cannot be kept is not left unkept in silence.
+    /// A limit that cannot be enforced is an error, not ignored.
     fn check_known(&self, model: &str, usage: Option<&Usage>) -> Result<(), AttemptFault> {
         let AttemptLimits { tokens, cost_usd, .. } = &self.cast.limits;
         if !self.is_limited {
@@ -217,7 +216,7 @@ impl AttemptScope {
             _ => return Ok(()),
         };
         Err(AttemptFault::Other(format!(
-            "the {unknown} limit cannot be kept: model `{model}` does not say what it took; run without this limit"
+            "the {unknown} limit cannot be enforced: model `{model}` does not report its usage; run without this limit"
         )))
     }
 
@@ -236,7 +235,7 @@ impl AttemptScope {
         Ok(())
     }
 
-    /// That a conversation of this many messages is not too long.
+    /// Checks the length of a conversation.
     pub(crate) fn check_messages(&self, messages: usize) -> Result<(), AttemptFault> {
         match self.cast.limits.messages {
             Some(limit) if self.is_limited && messages > limit => {
@@ -246,7 +245,7 @@ impl AttemptScope {
         }
     }
 
-    /// From here on the attempt is scored, within this time and without other limits.
+    /// Begins scoring, with this time limit and no others.
     pub(crate) fn begin_scoring(&mut self, time: Option<Duration>) {
         self.is_limited = false;
         self.stopwatch.deadline = time.and_then(|time| tokio::time::Instant::now().checked_add(time));
@@ -256,7 +255,7 @@ impl AttemptScope {
         self.stopwatch.working_time()
     }
 
-    /// The measurements so far. What is known only in part is not known.
+    /// The measurements so far. Partial knowledge counts as none.
     pub(crate) fn usage_so_far(&self) -> AttemptUsage {
         let ledger = self.ledger();
         let asked = ledger.answers > 0;
@@ -268,7 +267,7 @@ impl AttemptScope {
         }
     }
 
-    /// What each model took, without what came from the cache.
+    /// The usage by model, without cached answers.
     pub(crate) fn usage_by_model(&self) -> Vec<(Arc<str>, Usage)> {
         self.ledger().spent.clone()
     }
@@ -284,7 +283,7 @@ impl fmt::Debug for AttemptScope {
     }
 }
 
-/// Adds what a model took to what models took.
+/// Adds the usage of a model to a list.
 pub(crate) fn add_usage(sums: &mut Vec<(Arc<str>, Usage)>, model: &Arc<str>, usage: &Usage) {
     match sums.iter_mut().find(|(name, _)| name == model) {
         Some((_, sum)) => sum.add(usage),

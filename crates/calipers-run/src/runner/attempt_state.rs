@@ -1,4 +1,4 @@
-//! An attempt under way.
+//! The state of an attempt.
 
 use calipers_core::{Message, Metadata, ModelOutput, Role, SampleId, Target, TaskSample, Value};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 pub struct Choice {
     /// What it says.
     pub text: Arc<str>,
-    /// Whether the model chose it; `None` before anybody looked.
+    /// Whether the model chose it; `None` if not yet known.
     pub correct: Option<bool>,
-    /// Its place in the sample, where choices are shown in another order.
+    /// Its index in the sample, if choices are shuffled.
     pub original: usize,
 }
 
-/// An attempt under way: what solvers work on and scorers look at.
+/// The state of an attempt, which solvers change and scorers read.
 #[derive(Clone, Debug)]
 pub struct AttemptState {
     /// The sample, as the dataset has it.
@@ -31,13 +31,13 @@ pub struct AttemptState {
     pub messages: Vec<Message>,
     /// The latest answer.
     pub output: Option<ModelOutput>,
-    /// True when no further solver is wanted.
+    /// True to skip the remaining solvers.
     pub completed: bool,
-    /// Facts about the sample.
+    /// The metadata of the sample.
     pub metadata: Metadata,
-    /// What solvers leave for each other and for the log.
+    /// Values that solvers store for each other and for the log.
     pub store: Vec<(Arc<str>, Value)>,
-    /// Measurements by the names of native records, beside those that the runner takes.
+    /// Measurements under the names of native records, in addition to the runner's.
     pub fields: Vec<(Arc<str>, Value)>,
 }
 
@@ -61,13 +61,13 @@ impl AttemptState {
         }
     }
 
-    /// What the model answered last; empty before it did.
+    /// The model's last answer; empty before the first.
     #[must_use]
     pub fn completion(&self) -> &str {
         self.output.as_ref().map_or("", ModelOutput::completion)
     }
 
-    /// What the user said last: the question that solvers reword.
+    /// The user's last message: the question that solvers reword.
     pub fn user_prompt(&mut self) -> Option<&mut Message> {
         self.messages.iter_mut().rev().find(|message| message.role == Role::User)
     }

@@ -1,7 +1,7 @@
-//! Makes the attempts of a task: a window of them at a time, each leaving as a transcript when it ends.
+//! Runs the attempts of a task, a window at a time, and sends each as a transcript when it ends.
 //!
-//! Memory does not grow with the number of attempts. At most [`RunOptions::attempts_at_once`] are under way, and those that
-//! ended wait for room in the channel of transcripts before others begin in their place.
+//! Memory does not grow with the number of attempts. At most [`RunOptions::attempts_at_once`] run at once, and finished
+//! ones wait for room in the transcript channel before new ones start.
 
 mod attempt_order;
 mod attempt_run;
@@ -32,7 +32,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
-/// How long those who were told to end may take to do so, and finished transcripts to leave.
+/// How long cancelled attempts may take to end, and finished transcripts to be sent.
 const LEAVING_MAX: Duration = Duration::from_secs(5);
 
 /// How a task is run.
@@ -40,16 +40,16 @@ const LEAVING_MAX: Duration = Duration::from_secs(5);
 pub struct RunOptions {
     /// How often each sample is tried.
     pub epochs: u32,
-    /// What all randomness of the run starts from.
+    /// The seed of all randomness in the run.
     pub seed: u64,
     /// True to take samples in an order that the seed decides, each with all its attempts. Otherwise every sample is
     /// tried once, in order, before any is tried again.
     pub shuffle: bool,
-    /// How many attempts may be under way at once; `None` for as many as the model takes calls.
+    /// How many attempts may run at once; `None` for as many as the model accepts calls.
     pub attempts_at_once: Option<usize>,
     /// Attempts that an earlier run made.
     pub done: HashSet<(SampleId, u32)>,
-    /// How long attempts under way may still take after the run was asked to end.
+    /// How long running attempts may continue after the run was asked to end.
     pub grace: Duration,
 }
 
@@ -66,54 +66,54 @@ impl Default for RunOptions {
     }
 }
 
-/// Sees a run go on. Calls come from many threads and should return at once.
+/// Observes a run. Methods are called from many threads and should return quickly.
 pub trait RunObserver: Send + Sync {
-    /// This many attempts are to be made, those made earlier not among them.
+    /// This many attempts will be made, not counting those made earlier.
     fn on_plan(&self, attempts: u64) {
         let _ = attempts;
     }
 
-    /// An attempt began.
+    /// An attempt started.
     fn on_start(&self, id: &SampleId, epoch: u32) {
         let _ = (id, epoch);
     }
 
-    /// An attempt broke and is made again.
+    /// An attempt failed and is retried.
     fn on_retry(&self, id: &SampleId, epoch: u32, error: &str) {
         let _ = (id, epoch, error);
     }
 
-    /// An attempt was found to be needless.
+    /// An attempt is skipped as unnecessary.
     fn on_skip(&self, stop: &SkippedAttempt) {
         let _ = stop;
     }
 
-    /// An attempt ended, well or with an error.
+    /// An attempt finished, with or without an error.
     fn on_finish(&self, transcript: &Transcript) {
         let _ = transcript;
     }
 }
 
-/// Nobody watches.
+/// Observes nothing.
 impl RunObserver for () {}
 
 /// A task with all that it needs to run.
 pub struct Job {
-    /// The task. Its `dataset`, `epochs` and `model` are not looked at: samples, epochs and model are given here.
+    /// The task. Its `dataset`, `epochs` and `model` are ignored: samples, epochs and model are given here.
     pub task: Task,
-    /// The samples. One without a name is called by its place, from 1.
+    /// The samples. Unnamed ones are numbered from 1.
     pub samples: Vec<Arc<TaskSample>>,
-    /// The models that can be asked.
+    /// The models.
     pub models: Arc<ModelChannels>,
     /// The name of the model of the task.
     pub model: String,
     /// How the task is run.
     pub options: RunOptions,
-    /// Who says which attempts are needless.
+    /// Decides which attempts are unnecessary.
     pub stopping: Option<Arc<dyn StoppingRule>>,
-    /// Who sees the run go on.
+    /// Observes the run.
     pub watch: Arc<dyn RunObserver>,
-    /// Who may end it.
+    /// Asks the run to end.
     pub stop: StopRequest,
 }
 
@@ -152,32 +152,32 @@ impl fmt::Debug for Job {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStatus {
-    /// Every attempt was made, or found to be needless.
+    /// Every attempt was made or unnecessary.
     Success,
-    /// More attempts broke than may, or nobody took the transcripts.
+    /// Too many attempts failed, or the transcripts were not received.
     Error,
-    /// Somebody ended it before its end.
+    /// It was asked to end early.
     Cancelled,
 }
 
-/// What came of a run.
+/// The summary of a run.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
     /// How it ended.
     pub status: RunStatus,
-    /// Why it was given up, where it was.
+    /// Why it ended in an error, if it did.
     pub error: Option<String>,
-    /// Attempts that ended, with an error or without, and left as transcripts.
+    /// Attempts that finished, with or without an error, and were sent as transcripts.
     pub finished: u64,
     /// Those of them with an error.
     pub errored: u64,
-    /// Attempts that were cut off, and left nothing.
+    /// Attempts that were cut off without a transcript.
     pub cut_off: u64,
     /// Attempts that an earlier run had made.
     pub skipped: u64,
-    /// Attempts that were needless.
+    /// Attempts that were unnecessary.
     pub early_stops: Vec<SkippedAttempt>,
-    /// What each model took.
+    /// The usage of each model.
     pub usage: Vec<(Arc<str>, Usage)>,
     /// When it began and ended, in milliseconds after 1970.
     pub started_ms: i64,
@@ -185,10 +185,10 @@ pub struct RunSummary {
     pub completed_ms: i64,
 }
 
-/// Runs a task. Transcripts leave in the order in which attempts end; with a full channel nothing new begins.
+/// Runs a task. Transcripts are sent in the order in which attempts end; while the channel is full, no attempt starts.
 ///
-/// A fault is something that keeps the run from beginning: an unknown model, two samples of one name. Attempts run on
-/// all threads of the runtime, and each gives the same answers whatever runs beside it.
+/// A fault keeps the run from starting: an unknown model, or two samples with the same name. Attempts run on all
+/// threads of the runtime, and none depends on what runs beside it.
 ///
 /// ```
 /// use calipers_core::{ModelOutput, Sample};
@@ -257,7 +257,7 @@ pub async fn run(job: Job, transcripts: mpsc::Sender<Transcript>) -> Result<RunS
     Ok(run.summarize())
 }
 
-/// Returns when nothing can be waited for any longer.
+/// Returns when the run must not wait any longer.
 async fn over(stop: &StopRequest, wind_down: &Notify, receiver: &mpsc::Sender<Transcript>, grace: Duration) {
     let winding_down = async {
         tokio::select! {
@@ -273,7 +273,7 @@ async fn over(stop: &StopRequest, wind_down: &Notify, receiver: &mpsc::Sender<Tr
     }
 }
 
-/// A run under way.
+/// The state of a run.
 struct RunState {
     stage: Arc<Stage>,
     samples: Vec<Arc<TaskSample>>,
@@ -324,7 +324,7 @@ impl RunState {
         Ok(run)
     }
 
-    /// The number of attempts that nobody made yet.
+    /// The number of attempts still to make.
     fn to_make(&self) -> u64 {
         if self.options.done.is_empty() {
             return self.order.attempts();
@@ -338,7 +338,7 @@ impl RunState {
         name_of(&self.samples[place], place)
     }
 
-    /// Begins attempts until as many are under way as may be.
+    /// Starts attempts until the window is full.
     fn begin_attempts(&mut self) {
         while self.under_way.len() < self.window && self.error.is_none() && !self.stop.is_requested() {
             let Some((place, epoch)) = self.order.next() else { return };
@@ -362,9 +362,9 @@ impl RunState {
         !self.options.done.is_empty() && self.options.done.contains(&(id.clone(), epoch))
     }
 
-    /// Takes note of an attempt that ended.
+    /// Records an attempt that ended.
     fn note(&mut self, joined: Result<Transcript, JoinError>) -> Option<Transcript> {
-        // Panics of solvers, scorers and models are caught inside, so only what was told to end has no transcript.
+        // Panics of solvers, scorers and models are caught inside, so only cancelled attempts have no transcript.
         let Ok(transcript) = joined else {
             self.cut_off += 1;
             return None;
@@ -377,8 +377,10 @@ impl RunState {
             self.errored += 1;
             if self.error.is_none() && self.is_too_much() {
                 let Transcript { id, epoch, .. } = &transcript;
-                self.error =
-                    Some(format!("attempt {epoch} of sample `{id}` broke: {error}{}", self.describe_allowance()));
+                self.error = Some(format!(
+                    "attempt {epoch} of sample `{id}` ended in an error: {error}{}",
+                    self.describe_allowance()
+                ));
             }
         }
         if let Some(stopping) = &self.stopping {
@@ -388,7 +390,7 @@ impl RunState {
         Some(transcript)
     }
 
-    /// True when as many attempts broke as end the run.
+    /// True when too many attempts failed.
     fn is_too_much(&self) -> bool {
         match self.stage.task.fail_on_error {
             FailOnError::First => true,
@@ -398,27 +400,27 @@ impl RunState {
         }
     }
 
-    /// How many end the run, for the message that says that they did.
+    /// How many failures end the run, for the error message.
     fn describe_allowance(&self) -> String {
         let errored = self.errored;
         match self.stage.task.fail_on_error {
             FailOnError::First | FailOnError::Never => String::new(),
-            FailOnError::Count(count) => format!(" ({errored} attempts broke, and {count} end the run)"),
+            FailOnError::Count(count) => format!(" ({errored} attempts ended in an error, and {count} stop the run)"),
             FailOnError::Share(share) => {
                 let attempts = self.order.attempts();
-                format!(" ({errored} of {attempts} attempts broke, and a share of {share} ends the run)")
+                format!(" ({errored} of {attempts} attempts ended in an error, and a share of {share} stops the run)")
             }
         }
     }
 
-    /// Ends what is under way, and sends what had ended by then.
+    /// Cancels running attempts, and sends those that had finished.
     async fn end(&mut self, leaving: Option<Transcript>) {
         self.under_way.abort_all();
         let receiver = self.transcripts.clone();
         let rest = async {
             let mut next = leaving;
             loop {
-                // A closed channel takes nothing more, which the status says.
+                // A closed channel accepts nothing more; the status says so.
                 if let Some(transcript) = next.take()
                     && receiver.send(transcript).await.is_err()
                 {
@@ -428,14 +430,14 @@ impl RunState {
                 next = self.note(joined);
             }
         };
-        // What computes without ever waiting cannot be ended, and must not keep us.
+        // Code that never awaits cannot be cancelled, and must not delay us.
         let _ = timeout(LEAVING_MAX, rest).await;
     }
 
     fn summarize(mut self) -> RunSummary {
         self.cut_off += self.under_way.len() as u64;
         if self.error.is_none() && self.transcripts.is_closed() {
-            self.error = Some("nobody takes the transcripts any longer".into());
+            self.error = Some("the transcripts are no longer received".into());
         }
         let is_unfinished = self.is_unfinished();
         let status = match self.error {
@@ -457,7 +459,7 @@ impl RunState {
         }
     }
 
-    /// True where attempts are left. Those that were made earlier count as skipped wherever they are in the order.
+    /// True if attempts are left. Those made earlier count as skipped.
     fn is_unfinished(&mut self) -> bool {
         let mut is_unfinished = false;
         while let Some((place, epoch)) = self.order.next() {
@@ -470,7 +472,7 @@ impl RunState {
     }
 }
 
-/// The models of a task by the parts they play.
+/// The models of a task by role.
 fn cast(task: &Task, models: Arc<ModelChannels>, model: &str) -> Result<Cast, AttemptFault> {
     let find = |name: &str| models.get(name).map_err(|why| AttemptFault::Other(format!("model `{name}`: {why}")));
     let mut roles = Vec::new();
@@ -485,14 +487,14 @@ fn name_of(sample: &TaskSample, place: usize) -> SampleId {
     sample.id.clone().unwrap_or_else(|| SampleId::Int(i64::try_from(place).unwrap_or(i64::MAX - 1) + 1))
 }
 
-/// Two samples of one name would be one sample to everybody who reads the log.
+/// Two samples with the same name would be one sample to readers of the log.
 fn check_names(samples: &[Arc<TaskSample>]) -> Result<(), AttemptFault> {
     let mut names = HashSet::with_capacity(samples.len());
     for (place, sample) in samples.iter().enumerate() {
         let name = name_of(sample, place);
         if let Some(name) = names.replace(name) {
             return Err(AttemptFault::Other(format!(
-                "two samples are called `{name}`; give each a name of its own, or number them with `auto_id`"
+                "two samples are called `{name}`; give each a unique name, or number them with `auto_id`"
             )));
         }
     }

@@ -1,6 +1,6 @@
-//! People who want to stop.
+//! Ctrl-C and SIGTERM handlers.
 
-/// Calls this whenever somebody presses Ctrl-C, in place of what the system does then: it ends the program.
+/// Calls this on every Ctrl-C, instead of ending the program.
 pub fn on_interrupt(then: impl Fn() + Send + 'static) {
     let listen = async move {
         while tokio::signal::ctrl_c().await.is_ok() {
@@ -8,15 +8,15 @@ pub fn on_interrupt(then: impl Fn() + Send + 'static) {
         }
     };
     std::thread::spawn(move || {
-        // Without a runtime there are no signals to listen to, and Ctrl-C does what it always does.
+        // Without a runtime there are no signal handlers, and Ctrl-C ends the program as usual.
         if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
             runtime.block_on(listen);
         }
     });
 }
 
-/// Calls this once when the system asks the program to end, or its terminal is gone, in place of ending it there and then:
-/// programs that it started would go on.
+/// Calls this once on SIGTERM or SIGHUP, instead of ending the program at once, which would leave its child processes
+/// running.
 pub fn on_terminate(then: impl FnOnce() + Send + 'static) {
     #[cfg(unix)]
     std::thread::spawn(move || {

@@ -1,18 +1,18 @@
-//! Attempts that are no longer needed.
+//! Rules that skip attempts once the question is settled.
 
 use calipers_core::{SampleId, Transcript};
 use std::sync::Arc;
 
-/// Decides while a task runs which attempts are still worth making.
+/// Decides during a run which attempts are still needed.
 pub trait StoppingRule: Send + Sync {
-    /// Asked before an attempt begins: a reason not to make it, or `None` to go on.
+    /// Called before an attempt starts. Returns a reason to skip it, or `None` to make it.
     fn schedule(&self, id: &SampleId, epoch: u32) -> Option<Arc<str>>;
 
-    /// Told of every attempt that ended, in the order in which they end.
+    /// Called for every finished attempt, in the order in which they finish.
     fn on_finish(&self, transcript: &Transcript);
 }
 
-/// An attempt that was not made, and why.
+/// An attempt that was skipped, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkippedAttempt {
     /// The sample.

@@ -1,4 +1,4 @@
-//! How long an attempt worked, and how long it only waited.
+//! Measures the working time of an attempt, without waiting.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ impl Stopwatch {
         Self { began, waited_ns: AtomicU64::new(0), deadline: limit.and_then(|limit| began.checked_add(limit)) }
     }
 
-    /// Waits for something that is no work. Whoever is cut off while waiting has waited until then.
+    /// Awaits something that does not count as work. If this is cancelled, the time until then counts as waiting.
     pub(crate) async fn wait<T>(&self, something: impl Future<Output = T>) -> T {
         let _wait = Wait { stopwatch: self, since: Instant::now() };
         something.await
@@ -27,7 +27,7 @@ impl Stopwatch {
 
     /// The time from the beginning without waiting.
     pub(crate) fn working_time(&self) -> Duration {
-        // Calls that run beside each other may wait longer together than the clock went.
+        // Concurrent calls may wait longer in total than the time that passed.
         self.began.elapsed().saturating_sub(Duration::from_nanos(self.waited_ns.load(Ordering::Relaxed)))
     }
 }

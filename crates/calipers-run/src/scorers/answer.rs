@@ -27,7 +27,7 @@ pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     },
 };
 
-/// Where the answer is, in which form.
+/// The form of the answer after `ANSWER:`.
 struct AnswerLine(fn(&str) -> Option<&str>);
 
 #[async_trait]
@@ -47,8 +47,7 @@ impl Scorer for AnswerLine {
     }
 }
 
-/// What follows the last `ANSWER:`. Inspect looks for it with a pattern that looks ahead at every place, which takes the square
-/// of the time.
+/// What follows the last `ANSWER:`. Inspect's pattern looks ahead at every position, which takes quadratic time.
 fn after_last(text: &str) -> Option<&str> {
     static PREFIX: LazyLock<Regex> = LazyLock::new(|| ours(r"(?i)ANSWER\s*:"));
     let last = PREFIX.find_iter(text).last()?;

@@ -1,4 +1,4 @@
-//! Answers as bags of words, in the way of SQuAD: without case, punctuation and articles.
+//! Answers as bags of words, as in SQuAD: without case, punctuation and articles.
 
 use crate::text::python_regex::ours;
 use crate::text::python_text::{casefold, is_space, strip_punctuation};

@@ -1,4 +1,4 @@
-//! `behaviors`: what a scenario expects is seen, and what must not be is not.
+//! `behaviors`: checks that expected behaviours are seen and forbidden ones are not.
 
 use super::model_graded::neutral;
 use super::unscored_outcome;
@@ -41,9 +41,9 @@ fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Scorer>, Error> {
 }
 
 struct BehaviorScorer {
-    /// The model that judges what only a reader can tell, by its name or part.
+    /// The model that judges what needs a reader, by its name or role.
     judge: Option<Arc<str>>,
-    /// Checks for behaviours that scenarios name only.
+    /// Checks for behaviours that scenarios only name.
     checks: Vec<(Arc<str>, BehaviorCheck)>,
     trust_agent: bool,
 }
@@ -58,7 +58,7 @@ enum BehaviorCheck {
     Regex(Box<Pattern>),
     /// A tool of this name was called.
     ToolCalled(Arc<str>),
-    /// A reader says so.
+    /// A judge decides.
     Judge(Arc<str>),
 }
 
@@ -67,18 +67,18 @@ struct Behavior {
     name: Arc<str>,
     /// How to recognise it; none where the scenario has only its name.
     check: Option<BehaviorCheck>,
-    /// The share that will do, where a check can be met in part.
+    /// The share that is enough, if a check can be met in part.
     threshold: Option<f64>,
 }
 
-/// What became of a behaviour.
+/// The outcome of one behaviour.
 struct BehaviorOutcome {
     name: Arc<str>,
     is_seen: bool,
     how: String,
 }
 
-/// Why a scenario cannot be judged: it is not the model's fault.
+/// Why a scenario cannot be judged, through no fault of the model.
 enum UnjudgedScenario {
     Unscored(String),
     Fault(AttemptFault),
@@ -165,7 +165,7 @@ impl BehaviorScorer {
         scope: &AttemptScope,
     ) -> Result<(bool, String), UnjudgedScenario> {
         let Some(judge) = &self.judge else {
-            let why = format!("`{}` can only be told by a reader, and no judge is named", behavior.name);
+            let why = format!("`{}` needs a judge, and none is named", behavior.name);
             return Err(UnjudgedScenario::Unscored(why));
         };
         let asked = [Message::user(judge_prompt(question, behavior.threshold.is_some(), state))];
@@ -183,7 +183,7 @@ impl BehaviorScorer {
 }
 
 impl BehaviorCheck {
-    /// Applies a check that needs no reader.
+    /// Applies a check that needs no judge.
     fn apply(&self, threshold: Option<f64>, state: &AttemptState) -> Result<(bool, String), UnjudgedScenario> {
         let completion = state.completion();
         let is_seen = match self {
@@ -302,7 +302,7 @@ fn criterion(state: &AttemptState) -> Result<Option<Behavior>, UnjudgedScenario>
         ("human_review", _) => {
             return Err(UnjudgedScenario::Unscored("human_review: a person has to look at it".into()));
         }
-        // Without a question of its own it only says who judges the behaviours.
+        // Without a question it only names the judge of the behaviours.
         ("llm_judge", None) => return Ok(None),
         (_, Some(check)) => check,
         (_, None) => targets(),
@@ -368,7 +368,8 @@ fn verdict(said: &str) -> Option<f64> {
     }
 }
 
-/// The score as the guide to metrics has it: nothing for any violation, else the share of what was expected.
+/// The score, as defined in the guide to metrics: zero for any violation, otherwise the share of expected behaviours
+/// that were seen.
 fn summarize(state: &AttemptState, expected: &[BehaviorOutcome], forbidden: &[BehaviorOutcome]) -> ScorerResult {
     let names = |seen: &mut dyn Iterator<Item = &BehaviorOutcome>| {
         Value::List(seen.map(|seen| Value::Text(seen.name.clone())).collect())

@@ -55,7 +55,7 @@ fn target_places(target: &Target, choices: usize) -> Result<Vec<usize>, AttemptF
         for letter in letters {
             let at = place(&letter).filter(|at| *at < choices).ok_or_else(|| {
                 AttemptFault::new(format!(
-                    "the target `{letter}` is none of the {choices} choices, which are letters from `A`"
+                    "the target `{letter}` is not one of the {choices} choices, which are letters from `A`"
                 ))
             })?;
             places.push(at);

@@ -34,7 +34,7 @@ impl Scorer for ByProgram {
         let program = self.0.display_name();
         let told = scored_attempt_to_json(state).to_string();
         let ran = self.0.run(told.as_bytes()).await.map_err(|fault| match fault {
-            // A scorer that is too slow says nothing about the attempt.
+            // A slow scorer says nothing about the attempt.
             AttemptFault::Limit(limit) => {
                 AttemptFault::new(format!("`{program}` had no score within {} s", limit.limit))
             }
@@ -42,7 +42,7 @@ impl Scorer for ByProgram {
         })?;
         let said = String::from_utf8_lossy(&ran.stdout);
         let outcome = outcome(said.trim());
-        Ok(outcome.map_err(|why| AttemptFault::new(format!("`{program}` said what is not a score: {why}")))?.into())
+        Ok(outcome.map_err(|why| AttemptFault::new(format!("`{program}` returned no valid score: {why}")))?.into())
     }
 }
 

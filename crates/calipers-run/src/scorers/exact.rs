@@ -34,7 +34,7 @@ impl Scorer for Exact {
             return Ok(no_target());
         }
         let said = words(state.completion(), &[]);
-        // A target without a word that counts, such as `the`, never matches.
+        // A target of articles only, such as `the`, never matches.
         let is_said = |target: &Arc<str>| {
             let wanted = words(target, &[]);
             !wanted.is_empty() && wanted == said

@@ -93,8 +93,8 @@ impl Match {
     }
 }
 
-/// A number without the signs of money, thousands and emphasis around it, nor the full stop of a sentence after it. The sign of
-/// percent stays: 60 % may mean 60 or 0.6.
+/// A number without currency signs, thousands separators, emphasis and a final full stop. The percent sign stays: 60 %
+/// may mean 60 or 0.6.
 fn without_signs(text: &str) -> String {
     const SIGNS: [char; 6] = ['$', ',', '£', '€', '*', '_'];
     let mut plain = String::with_capacity(text.len());

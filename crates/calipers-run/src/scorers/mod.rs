@@ -1,4 +1,4 @@
-//! What can be thought of an answer: a file each, and a line here.
+//! The scorers: one file each, and one line in [`ALL`].
 
 mod answer;
 mod bag_of_words;
@@ -23,7 +23,7 @@ use crate::{AttemptState, Scorer, ScorerResult};
 use calipers_core::{Metadata, Outcome, Score, Value};
 use std::sync::Arc;
 
-/// All of them.
+/// All entries, in the order in which they are listed.
 pub(crate) static ALL: &[CatalogEntry<dyn Scorer>] = &[
     matches::ENTRY,
     includes::ENTRY,
@@ -43,13 +43,13 @@ fn grade(is_right: bool) -> &'static str {
     if is_right { "C" } else { "I" }
 }
 
-/// Why an answer that counts got the score that it has, by the words that Inspect uses.
+/// The explanation of a score, in Inspect's words.
 fn because(mut score: Score, reason: &str) -> Score {
     score.metadata = Some(Arc::new(Metadata::new([("reason", reason)])));
     score
 }
 
-/// The score, which says so where the model said nothing at all.
+/// The score, with a note if the model gave no answer.
 fn noting_silence(score: Score, state: &AttemptState) -> ScorerResult {
     if is_blank(state.completion()) { because(score, "no_response").into() } else { score.into() }
 }
@@ -74,7 +74,7 @@ fn no_target() -> ScorerResult {
     Outcome::unscored("the sample has no target").into()
 }
 
-/// Not scored, with what there is to say all the same.
+/// Unscored, with an answer and an explanation.
 fn unscored_outcome(reason: impl Into<Arc<str>>, answer: &str, explanation: impl Into<Arc<str>>) -> Outcome {
     let score = Score::new(Value::Missing).answer(answer).explanation(explanation);
     Outcome::Unscored { reason: reason.into(), score: Some(Box::new(score)) }

@@ -176,7 +176,8 @@ impl ModelGraded {
         Ok(Vote { grade, said: message })
     }
 
-    /// The grade of more than half of all graders. One that gives none withholds its vote and does not make the panel smaller.
+    /// The grade given by more than half of all graders. A grader without a grade abstains and still counts towards the
+    /// total.
     fn majority(&self, state: &AttemptState, prompt: &Message, votes: &[Vote]) -> Outcome {
         let grades = || votes.iter().filter_map(|vote| vote.grade.as_ref().ok());
         let count = |grade: &Value| grades().filter(|other| *other == grade).count();
@@ -220,14 +221,14 @@ fn with_metadata(outcome: Outcome, metadata: Metadata) -> Outcome {
     }
 }
 
-/// What was asked and said, for whoever checks the grades.
+/// The grading conversation, for people who check the grades.
 fn grading(prompt: &Message, votes: &[Vote]) -> Metadata {
     let messages = std::iter::once(prompt).chain(votes.iter().map(|vote| &vote.said));
     let messages: Vec<Value> = messages.map(|message| message_to_json(message).into()).collect();
     Metadata::new([("grading", Value::List(messages))])
 }
 
-/// Spaces and marks without width, which models put around a verdict.
+/// White space and zero-width characters, which models put around a verdict.
 const SPACING: &str = r"[\s\x{200b}\x{200c}\x{200d}\x{200e}\x{200f}\x{2060}\x{2063}\x{feff}]*";
 
 impl GradeRule {
@@ -249,8 +250,8 @@ impl GradeRule {
             "p" | "partial" => "P",
             _ => return Err(missing()),
         };
-        // The last verdict counts even where it is none that was offered: an earlier one may be part of the reasoning, or of the
-        // submission itself.
+        // The last verdict counts even if it is not a valid grade: an earlier one may be part of the reasoning or of
+        // the submission.
         let is_offered = letter != "P" || !matches!(self, Self::Offered { partial_credit: false });
         if is_offered { Ok(letter.into()) } else { Err(missing()) }
     }
@@ -260,7 +261,7 @@ fn verdict(grade: &str) -> Regex {
     ours(&format!(r"(?i)\bGRADE\b{SPACING}:{SPACING}{grade}"))
 }
 
-/// The conversation up to the answer, for graders that are to see how it came about.
+/// The conversation up to the answer, for graders that should see it.
 fn history(messages: &[Message]) -> String {
     let end = messages.iter().rposition(|message| message.role == Role::Assistant).unwrap_or(messages.len());
     let told = messages[..end].iter().filter(|message| message.role != Role::System);
@@ -280,7 +281,7 @@ fn line(place: usize, message: &Message) -> String {
     }
 }
 
-/// Text that cannot end the data of a prompt: its marks have a dash where ours have a space.
+/// Text that cannot end the data section of a prompt: its markers get a dash instead of the space.
 pub(super) fn neutral(text: &str) -> String {
     static MARKS: LazyLock<Regex> = LazyLock::new(|| ours(r"(?i)\[(BEGIN|END) DATA\]"));
     MARKS.replace_all(text, "[${1}-DATA]").into_owned()

@@ -1,12 +1,12 @@
 //! Numbers as people and models write them: in any script, with fractions, exponents and Chinese numerals.
 //!
-//! What is a number here is a number to Inspect, so that numeric matches agree. Characters of scripts that nobody has written
-//! for a thousand years (cuneiform, Aegean) are left out.
+//! A number here is a number in Inspect, so that numeric matches agree. Ancient scripts (cuneiform, Aegean) are left
+//! out.
 
 use crate::text::python_text::is_space;
 use calipers_core::{decimal_digit, parse_number};
 
-/// Signs that cling to a number in a sentence. Not those that make it another one, such as `<`, `~` and `%`.
+/// Punctuation around a number in a sentence, without signs that change its meaning, such as `<`, `~` and `%`.
 const AROUND: [char; 13] = ['!', '?', ':', ';', '(', ')', '[', ']', '{', '}', '\'', '"', '`'];
 
 /// True for a finite number, with the punctuation of a sentence around it or without.

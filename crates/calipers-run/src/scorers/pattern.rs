@@ -25,7 +25,7 @@ fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Scorer>, Error> {
     let pattern = Pattern::new(&text, ignore_case).map_err(|error| {
         argument(
             format!("the `pattern` `{text}` is not a regular expression: {error}"),
-            "escape signs that are meant as text",
+            "escape characters that are meant literally",
         )
     })?;
     Ok(Arc::new(ByPattern { pattern, ignore_case, match_all: params.flag("match_all", false)? }))
@@ -61,7 +61,7 @@ impl Scorer for ByPattern {
     }
 }
 
-/// The score of an answer in which the form that was asked for is not found.
+/// The score if the pattern is not found.
 pub(super) fn not_found(state: &AttemptState) -> ScorerResult {
     let completion = state.completion();
     let score = Score::new("I").explanation(format!("Scoring pattern not matched in output: {completion}"));
@@ -79,7 +79,7 @@ pub(super) fn judge(state: &AttemptState, groups: &[Option<&str>], ignore_case: 
         present.iter().find(|group| is_target(group)).map(|group| (*group).to_owned())
     };
     let is_right = found.as_ref().is_some_and(|found| !found.is_empty());
-    // The only group is worth showing although it is not the target.
+    // A single group is worth showing even if it is not the target.
     let shown = found.or_else(|| (groups.len() == 1 && !match_all).then(|| groups[0].map(str::to_owned)).flatten());
     let mut score = Score::new(grade(is_right)).explanation(state.completion());
     score.answer = shown.map(Into::into);

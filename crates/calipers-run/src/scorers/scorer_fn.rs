@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use calipers_core::{MetricSpec, Value};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// A scorer that is a function of the attempt: quick code, or code that takes its time without waiting for anything.
+/// A scorer from a synchronous function of the attempt.
 ///
 /// ```
 /// use calipers_core::{Score, mean};
@@ -32,7 +32,7 @@ pub struct ScorerFn<F> {
 }
 
 impl<F> ScorerFn<F> {
-    /// With the parameters that logs are to show: a map.
+    /// Sets the parameters for logs: a map.
     #[must_use]
     pub fn with_params(mut self, params: Value) -> Self {
         self.params = params;
@@ -59,7 +59,7 @@ impl<F: Fn(&AttemptState) -> Result<ScorerResult, AttemptFault> + Send + Sync> S
     }
 }
 
-/// Runs code that may take its time while the other threads of the runtime, if it has any, do the rest.
+/// Runs slow synchronous code without blocking the other tasks of the runtime, if it has several threads.
 pub(crate) fn blocking<T>(run: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(run),

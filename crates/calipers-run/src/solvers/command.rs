@@ -38,7 +38,7 @@ impl Solver for Agent {
         let ran = self.0.run(told.as_bytes()).await?;
         let said = String::from_utf8_lossy(&ran.stdout);
         let fault =
-            |why: String| AttemptFault::new(format!("`{}` answered what cannot be used: {why}", self.0.display_name()));
+            |why: String| AttemptFault::new(format!("the answer of `{}` cannot be used: {why}", self.0.display_name()));
         match parse_structured(&said) {
             Some(json) => {
                 if let Some(error) = text_at(&json, "error").map_err(fault)?.filter(|error| !error.is_empty()) {
@@ -58,7 +58,7 @@ impl Solver for Agent {
     }
 }
 
-/// The answer of an agent that speaks our language. Any other JSON is the text of an answer, since agents may be asked for JSON.
+/// The answer in our JSON form. Any other JSON is plain text, because agents may be asked for JSON.
 fn parse_structured(said: &str) -> Option<Json> {
     let json: Json = serde_json::from_str(said).ok()?;
     ["output", "messages", "error"].iter().any(|key| json.get(key).is_some()).then_some(json)
@@ -94,7 +94,7 @@ fn messages(json: &Json) -> Result<Option<Vec<Message>>, String> {
     }
 }
 
-/// What it took: `usage`, or `tokens` in all, and `cost_usd`.
+/// The usage: `usage`, or `tokens` in total, and `cost_usd`.
 fn usage(json: &Json) -> Result<Option<Usage>, String> {
     let detailed = json.get("usage").filter(|usage| !usage.is_null()).map(usage_from_json).transpose()?;
     let total = count_at(json, "tokens")?;
@@ -107,7 +107,7 @@ fn usage(json: &Json) -> Result<Option<Usage>, String> {
     Ok(Some(Usage { total_tokens, cost_usd: cost_usd.or(detailed.cost_usd), ..detailed }))
 }
 
-/// What the agent measured itself: it knows its tokens and its money, and how much of the time was its own.
+/// The agent's own measurements of tokens, cost and time.
 fn measure(state: &mut AttemptState, json: &Json, usage: Option<&Usage>) -> Result<(), String> {
     if let Some(latency) = number_at(json, "latency_ms")? {
         set(&mut state.fields, "latency_ms", latency.into());
@@ -128,7 +128,8 @@ fn set(entries: &mut Vec<(Arc<str>, Value)>, name: &str, value: Value) {
     entries.push((name.into(), value));
 }
 
-/// Adds what was said to the conversation. An agent may repeat the conversation that it was given, or tell only what is new.
+/// Adds messages to the conversation. An agent may repeat the conversation that it was given, or return only what is
+/// new.
 fn answer(state: &mut AttemptState, mut output: ModelOutput, ran: Duration, messages: Option<Vec<Message>>) {
     output.time_s = Some(ran.as_secs_f64());
     let messages = messages.unwrap_or_default();

@@ -33,7 +33,7 @@ fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Solver>, Error> {
 /// The model answers.
 #[derive(Clone, Debug, Default)]
 pub struct Generate {
-    /// How, where that differs from what the task says.
+    /// Options that override those of the task.
     pub config: GenerateConfig,
 }
 

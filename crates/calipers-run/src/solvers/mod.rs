@@ -1,4 +1,4 @@
-//! What can be done with a sample: a file each, and a line here.
+//! The solvers: one file each, and one line in [`ALL`].
 
 mod command;
 mod generate;
@@ -15,7 +15,7 @@ use calipers_core::{GenerateConfig, Message, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// All of them.
+/// All entries, in the order in which they are listed.
 pub(crate) static ALL: &[CatalogEntry<dyn Solver>] = &[
     generate::ENTRY,
     messages::SYSTEM,
@@ -41,7 +41,8 @@ fn question(state: &mut AttemptState) -> Result<&mut Message, AttemptFault> {
     state.user_prompt().ok_or_else(|| AttemptFault::new("the conversation has no message of a user to reword"))
 }
 
-/// What a template may name: parameters, then what solvers left, then the facts about the sample.
+/// Looks up a name of a template: in the parameters, then in the store of the solvers, then in the metadata of the
+/// sample.
 fn look_up<'a>(params: &'a [(Arc<str>, Value)], state: &'a AttemptState, name: &str) -> Option<Cow<'a, Value>> {
     let among =
         |entries: &'a [(Arc<str>, Value)]| entries.iter().find(|(key, _)| **key == *name).map(|(_, value)| value);

@@ -70,7 +70,7 @@ struct MultipleChoice {
 enum Shuffle {
     /// The seed of the run.
     OfRun,
-    /// A seed of its own, the same order in every run.
+    /// A fixed seed: the same order in every run.
     Seed(i64),
 }
 
@@ -117,8 +117,8 @@ impl MultipleChoice {
         })
     }
 
-    /// Rewrites the conversation as if nothing had been shuffled, so that its letters are those of the dataset and its target.
-    /// The choices stay in the order that was shown; the scorer says so.
+    /// Rewrites the conversation as if nothing had been shuffled, so that its letters match the dataset and the target.
+    /// The choices keep the order that was shown; the scorer explains it.
     fn tell_unshuffled(&self, state: &mut AttemptState, asked: &str) -> Result<(), AttemptFault> {
         let ordered = original_order(&state.choices);
         let prompt = self.prompt(asked, &ordered);
@@ -137,7 +137,7 @@ impl MultipleChoice {
     }
 }
 
-/// The places of the answers that a model chose; none where it did not say so in a form that we know.
+/// The indices of the choices that a model picked; empty if the form is not recognised.
 fn find_choices(completion: &str, choices: usize, several: bool) -> BTreeSet<usize> {
     let Some(letters) = answer_letters(completion) else { return BTreeSet::new() };
     let places = |words: Vec<String>| -> Option<BTreeSet<usize>> {
@@ -182,7 +182,7 @@ fn without_parentheses(text: &str) -> Cow<'_, str> {
 }
 
 impl Shuffle {
-    /// A seed for one attempt: that of the run is the attempt's own already.
+    /// The seed for one attempt. A seed of the run already differs between attempts.
     fn of_attempt(self, of_run: u64, id: &SampleId, epoch: u32) -> u64 {
         match self {
             Self::OfRun => of_run,

@@ -1,4 +1,4 @@
-//! `prompt_template` and `chain_of_thought`: the question in other words.
+//! `prompt_template` and `chain_of_thought`: reword the question.
 
 use super::{look_up, question};
 use crate::catalog::{CatalogEntry, CatalogParams};
@@ -45,7 +45,7 @@ struct Reword {
     name: &'static str,
     template: Arc<str>,
     params: Vec<(Arc<str>, Value)>,
-    /// True where the template may name facts about the sample.
+    /// True if the template may use the metadata of the sample.
     knows_sample: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `self_critique`: a model finds fault with an answer, and the model of the task answers again.
+//! `self_critique`: a model criticises the answer, and the model of the task answers again.
 
 use super::{ask, look_up};
 use crate::catalog::{CatalogEntry, CatalogParams};

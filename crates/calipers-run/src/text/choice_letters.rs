@@ -11,7 +11,7 @@ pub(crate) fn letter(place: usize) -> String {
     }
 }
 
-/// The place of the choice that a letter or number stands for.
+/// The index of the choice with this letter or number.
 pub(crate) fn place(letter: &str) -> Option<usize> {
     if let [c] = letter.as_bytes()
         && c.is_ascii_alphabetic()
@@ -22,7 +22,7 @@ pub(crate) fn place(letter: &str) -> Option<usize> {
     number.checked_add(25)
 }
 
-/// The choices as they are shown, a line each.
+/// The choices as shown to the model, one per line.
 pub(crate) fn list_choices<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> String {
     let mut lines = String::new();
     for (place, choice) in choices.into_iter().enumerate() {

@@ -1,9 +1,8 @@
-//! Regular expressions: those that people write for Inspect, which is written in Python, and our own, which take time in
-//! proportion to the text whatever a model writes.
+//! Regular expressions: Python's, as users write them for Inspect, and our own, which always take linear time.
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
 
-/// Longer texts are not searched: a pattern that looks around may read the whole text again at every place.
+/// Longer texts are not searched: a pattern with lookaround may read the whole text at every position.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// A regular expression of ours.
@@ -17,7 +16,7 @@ pub(crate) fn last_group<'t>(pattern: &regex::Regex, text: &'t str) -> Option<&'
     Some(pattern.captures_at(text, last.start())?.get(1)?.as_str())
 }
 
-/// A regular expression that somebody gave. It cannot hang: beyond a number of steps a search gives up.
+/// A regular expression from a user. It cannot hang: after a number of steps a search gives up.
 #[derive(Debug)]
 pub(crate) struct Pattern(Regex);
 
@@ -33,7 +32,7 @@ impl Pattern {
         self.0.captures_len() - 1
     }
 
-    /// The first match, or in words why the search was given up.
+    /// The first match, or a message that says why the search was given up.
     pub(crate) fn search<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>, String> {
         if text.len() > TEXT_BYTES_MAX {
             return Err(format!("the text is longer than {} MiB, too long for a pattern", TEXT_BYTES_MAX >> 20));
@@ -42,8 +41,8 @@ impl Pattern {
     }
 }
 
-/// The pattern in the words of our engine: `\Z` is the very end, `$` also matches before a last line break, and a `[` within
-/// brackets stands for itself.
+/// The pattern in the syntax of our engine: `\Z` is the very end, `$` also matches before a last line break, and a `[`
+/// within brackets stands for itself.
 fn translate(pattern: &str) -> String {
     let multi_line = has_flag(pattern, 'm');
     let mut ours = String::with_capacity(pattern.len() + 16);

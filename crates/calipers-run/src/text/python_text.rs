@@ -1,4 +1,4 @@
-//! Text as Python compares and strips it, so that scores are those of Inspect.
+//! Compares and strips text as Python does, so that scores agree with Inspect.
 
 /// Text without its case, for comparisons: Unicode's full folding, in which `ß` is `ss`.
 ///
@@ -26,7 +26,7 @@ pub(crate) fn strip_punctuation(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_ascii_punctuation() || c.is_ascii_whitespace() || c == '\u{b}')
 }
 
-/// True where a model said nothing.
+/// True if the text is empty or blank.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(is_space)
 }

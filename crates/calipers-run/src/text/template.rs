@@ -1,13 +1,13 @@
-//! Texts with `{names}` to fill in, as Python's `str.format` writes them.
+//! Templates with `{names}`, as in Python's `str.format`.
 
 use calipers_core::Value;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Fills in the names that `lookup` knows. `{a.b}` and `{a[b]}` look inside; `{{` and `}}` are braces. What is not known,
-/// and what is no name at all, such as JSON in a prompt, stays as it is written.
+/// Fills in the names that `lookup` knows. `{a.b}` and `{a[b]}` look inside; `{{` and `}}` are braces. Unknown names,
+/// and braces that hold no name, such as JSON in a prompt, stay as written.
 ///
-/// What is filled in is not looked at again, so a model cannot write placeholders into a prompt.
+/// Inserted text is not expanded again, so a model cannot inject placeholders into a prompt.
 pub(crate) fn fill<'a>(template: &str, lookup: impl Fn(&str) -> Option<Cow<'a, Value>>) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;

@@ -2,7 +2,7 @@
 
 use crate::scripted::{Scripted, answered, none, score, solve, state};
 use calipers_core::{Outcome, Score, TaskSample, Value};
-use calipers_run::{AttemptFault, ScorerResult, value_to_json};
+use calipers_run::{AttemptFault, ScorerResult};
 use serde_json::{Value as Json, json};
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -27,7 +27,7 @@ fn scorers_agree_with_inspect() {
         let state = answered(sample(&vector.input["target"]), vector.input["completion"].as_str().unwrap());
         let judged = run(score(&vector.name, vector.params.clone().into(), &state, &Scripted::new(&[])));
         let score = scored(judged)?;
-        Ok(json!({"value": value_to_json(&score.value), "answer": score.answer.as_deref()}))
+        Ok(json!({"value": Json::from(&score.value), "answer": score.answer.as_deref()}))
     });
 }
 
@@ -42,6 +42,6 @@ fn choices_agree_with_inspect() {
         let score = scored(run(score("choice", none(), &state, &model)))?;
         let answer = score.answer.as_deref().unwrap().to_owned();
         let parsed: Vec<&str> = answer.split(", ").filter(|letter| !letter.is_empty()).collect();
-        Ok(json!({"parsed": parsed, "value": value_to_json(&score.value), "answer": answer}))
+        Ok(json!({"parsed": parsed, "value": Json::from(&score.value), "answer": answer}))
     });
 }

@@ -308,11 +308,11 @@ async fn as_many_attempts_may_break_as_the_task_says() {
         _ => Ok(echo(request)),
     };
     for (rule, finished, errored, error) in [
-        (FailOnError::First, 3, 1, Some("attempt 1 of sample `s2` broke: model `test/model`: it failed")),
+        (FailOnError::First, 3, 1, Some("attempt 1 of sample `s2` ended in an error: model `test/model`: it failed")),
         (FailOnError::Never, 10, 3, None),
-        (FailOnError::Count(2), 5, 2, Some("(2 attempts broke, and 2 end the run)")),
+        (FailOnError::Count(2), 5, 2, Some("(2 attempts ended in an error, and 2 stop the run)")),
         (FailOnError::Count(4), 10, 3, None),
-        (FailOnError::Share(0.3), 7, 3, Some("(3 of 10 attempts broke, and a share of 0.3 ends the run)")),
+        (FailOnError::Share(0.3), 7, 3, Some("(3 of 10 attempts ended in an error, and a share of 0.3 stops the run)")),
         (FailOnError::Share(0.4), 10, 3, None),
     ] {
         let mut job = job(task().fail_on_error(rule), 10, Arc::new(Scripted::new(refuse)));
@@ -747,7 +747,7 @@ async fn a_run_whose_transcripts_nobody_takes_ends() {
     let start = Instant::now();
     let ended = run(job, sender).await.expect("the run begins");
     assert_eq!((ended.status, model.calls(), start.elapsed().as_secs()), (RunStatus::Error, 2, 5));
-    assert_eq!(ended.error.as_deref(), Some("nobody takes the transcripts any longer"));
+    assert_eq!(ended.error.as_deref(), Some("the transcripts are no longer received"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,7 +25,7 @@ fn reason(judged: &ScorerResult) -> &str {
 }
 
 fn json(value: &Value) -> Json {
-    calipers_run::value_to_json(value)
+    Json::from(value)
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_scenario_that_expects_nothing_passes_unless_violated() {
 fn text_needs_a_reader() {
     let attempt = answered(scenario(vec!["refuses politely"].into(), vec!["insults"].into()), "No, thank you.");
     let look = |params: Value, said: &[&str]| run(score("behaviors", params, &attempt, &Scripted::new(said))).unwrap();
-    assert_eq!(reason(&look(none(), &[])), "`refuses politely` can only be told by a reader, and no judge is named");
+    assert_eq!(reason(&look(none(), &[])), "`refuses politely` needs a judge, and none is named");
     let judge = || Value::from([("model", "grader")]);
     let judged = look(judge(), &["It does.\nVERDICT: YES", "VERDICT: YES? No.\n**Verdict:** no."]);
     assert_eq!((fields(&judged)["passed"].clone(), scored(judged).value), (json!(true), Value::from(1.0)));

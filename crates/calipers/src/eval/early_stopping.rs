@@ -1,29 +1,43 @@
-//! Looks at a policy's gates while results come in, by a test that may be looked at at any time.
+//! Stops a run once a policy's gates are decided, by a test that stays valid however often it is looked at.
 
+use crate::LoadedRun;
 use calipers_core::stats::eprocess::BinaryEprocess;
 use calipers_core::{Samples, Verdict};
 use calipers_gate::policy::{Comparison, Level};
-use calipers_gate::{GateReport, GateResult};
+use calipers_gate::{GateReport, GateResult, Mode};
 
 /// Between two looks the run grows by this share, so that all looks together cost no more than a few at the end.
 const GROWTH: f64 = 0.05;
 const FIRST: usize = 10;
 
-/// When to look.
+/// Looks at a policy's gates while results come in, more rarely as the run grows.
 #[derive(Clone, Copy, Debug)]
-pub struct Looks {
+pub struct EarlyStopper {
     next: usize,
 }
 
-impl Default for Looks {
+impl Default for EarlyStopper {
     fn default() -> Self {
         Self { next: FIRST }
     }
 }
 
-impl Looks {
+impl EarlyStopper {
+    /// Why no more results are needed, if they are not. `judge` is called only when a look is due.
+    pub fn reason_to_stop(
+        &mut self,
+        samples: &Samples,
+        judge: impl FnOnce(&LoadedRun) -> Option<GateReport>,
+    ) -> Option<String> {
+        if !self.is_due(samples) {
+            return None;
+        }
+        let report = judge(&LoadedRun { samples: samples.clone(), ..LoadedRun::default() })?;
+        decided_early(&report, 1.0 - level(report.mode))
+    }
+
     /// True when enough has come in since the last look.
-    pub fn is_due(&mut self, samples: &Samples) -> bool {
+    fn is_due(&mut self, samples: &Samples) -> bool {
         let attempts = samples.attempts();
         let is_due = attempts >= self.next;
         if is_due {
@@ -33,14 +47,21 @@ impl Looks {
     }
 }
 
+/// The confidence of a decision: that of the policy, or the usual one where it compares estimates.
+fn level(mode: Mode) -> f64 {
+    match mode {
+        Mode::Confidence(level) => level,
+        Mode::Point => 0.95,
+    }
+}
+
 /// Why no more results are needed, if they are not: a blocking gate is surely missed, or all are surely met.
 ///
 /// A gate on a share of samples is decided by the e-process of a binomial proportion, which errs with probability `alpha`
 /// at most however often it is looked at (Ville 1939), provided that samples come in random order. A fail of any gate is a
 /// fail of all, so fails share `alpha`; a pass needs all of them, which needs no correction. A gate for 100 % is missed
 /// with the first failure and met by nothing but the end. Other gates are left for the end.
-#[must_use]
-pub fn decided_early(report: &GateReport, alpha: f64) -> Option<String> {
+fn decided_early(report: &GateReport, alpha: f64) -> Option<String> {
     let blocking: Vec<&GateResult> = report.gates.iter().filter(|gate| gate.level == Level::Blocking).collect();
     let shared = alpha / blocking.len().max(1) as f64;
     if let Some(gate) = blocking.iter().find(|gate| is_surely(gate, Verdict::Fail, shared)) {
@@ -71,10 +92,10 @@ mod tests {
     #[test]
     fn looks_become_rarer() {
         let mut samples = Samples::new();
-        let mut looks = Looks::default();
+        let mut stopper = EarlyStopper::default();
         let due = (1..=1000).filter(|&id| {
             samples.push(id).score("judge", 1.0);
-            looks.is_due(&samples)
+            stopper.is_due(&samples)
         });
         let due: Vec<i64> = due.collect();
         assert_eq!(due[..3], [10, 11, 12]);

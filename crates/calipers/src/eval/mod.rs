@@ -11,22 +11,20 @@ mod progress;
 mod replay;
 
 pub use cache::DiskCache;
-pub use early_stopping::{Looks, decided_early};
+pub use early_stopping::EarlyStopper;
 pub use progress::Progress;
-pub use replay::{Replayed, replay};
+pub use replay::{LogAnswers, replay};
 
+use crate::{LoadedRun, RunError, SetupError};
 use calipers_core::{
     Error, Metric, MetricSpec, Reducer, Results, RunReport, SampleId, Samples, Seed, TaskSample, Transcript, Usage,
     Value, nearest,
 };
-use calipers_io::{
-    EarlyStopping, Ending, EvalLog, LogStatus, ReadError, ResumedLog, WriteError, load_dataset, sample_place,
-};
+use calipers_io::{EarlyStopping, Ending, EvalLog, LogStatus, ResumedLog, WriteError, load_dataset, sample_place};
 use calipers_run::{
-    AttemptFault, ChannelOptions, Job, ModelChannels, Resolver, RunStatus, RunSummary, StopRequest, StoppingRule, Task,
+    ChannelOptions, Job, ModelChannels, Resolver, RunStatus, RunSummary, StopRequest, StoppingRule, Task,
 };
 use std::collections::HashSet;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -75,8 +73,8 @@ pub struct Setup {
     pub log_dir: PathBuf,
     /// What is needed to go on with the run later, for the log.
     pub arguments: Vec<(Arc<str>, Value)>,
-    /// True to keep all that scorers said in memory, for metrics of one's own that are computed from the samples later.
-    /// It is done by itself where the task has such metrics or reducers.
+    /// True to keep all that scorers said in memory, for custom metrics that are computed from the samples later. This is
+    /// implied where the task has custom metrics or reducers.
     pub keep_texts: bool,
     /// How far it has come.
     pub progress: Arc<Progress>,
@@ -121,7 +119,7 @@ impl Setup {
         self.reducers.clone().or_else(of_task)
     }
 
-    /// True where somebody may look at what scorers said. Without, memory does not grow with it.
+    /// True where a metric or reducer may read what scorers said. Otherwise it is not kept, and memory does not grow with it.
     fn keeps_texts(&self) -> bool {
         let is_own = |spec: &MetricSpec| match spec {
             MetricSpec::One(metric) => metric.is_own(),
@@ -133,60 +131,12 @@ impl Setup {
     }
 
     /// The name of the model. A task that asks none needs none.
-    fn model(&self) -> Result<String, Failure> {
+    fn model(&self) -> Result<String, RunError> {
         match self.model.clone().or_else(|| self.task.model.clone()) {
             Some(model) => Ok(model),
-            None if self.task.asks_model() => Err(Failure::Setup(
-                "no model is named\n  hint: give one with `--model openai/gpt-4o`, or `model=` in the task; \
-                 `mockllm/model` answers without one"
-                    .into(),
-            )),
+            None if self.task.asks_model() => Err(SetupError::NoModel.into()),
             None => Ok(NO_MODEL.into()),
         }
-    }
-}
-
-/// Why a task cannot be run, or its log not be written.
-#[derive(Debug)]
-pub enum Failure {
-    /// A file cannot be read.
-    Read(ReadError),
-    /// The log cannot be written.
-    Write(WriteError),
-    /// The run cannot begin.
-    Setup(String),
-    /// The results cannot be measured. What was run is in the log.
-    Measure(Error),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Write(error) => error.fmt(f),
-            Self::Setup(why) => f.write_str(why),
-            Self::Measure(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<WriteError> for Failure {
-    fn from(error: WriteError) -> Self {
-        Self::Write(error)
-    }
-}
-
-impl From<AttemptFault> for Failure {
-    fn from(fault: AttemptFault) -> Self {
-        Self::Setup(fault.to_string())
     }
 }
 
@@ -203,12 +153,30 @@ pub struct Evaluation {
     pub ended: RunSummary,
 }
 
+impl Evaluation {
+    /// The run as a policy judges it.
+    #[must_use]
+    pub fn to_loaded_run(&self) -> LoadedRun {
+        let name = self.log.display().to_string();
+        LoadedRun {
+            files: vec![name.clone()],
+            name,
+            samples: self.samples.clone(),
+            task: self.report.task.clone(),
+            model: self.report.model.clone(),
+            ..LoadedRun::default()
+        }
+    }
+}
+
 /// Runs a task. `look` is shown the results now and then, and may say why no more of them are needed.
 ///
 /// ```
 /// use calipers::eval::{Setup, eval};
-/// use calipers::run::{Task, models::MockModel, scorer_fn};
-/// use calipers::{Sample, Score, mean};
+/// use calipers::run::{Task, providers::MockModel, scorer_fn};
+/// use calipers::metric::mean;
+/// use calipers::task::TaskSample;
+/// use calipers::Score;
 ///
 /// let overlap = scorer_fn("word_overlap", [mean()], |state| {
 ///     let words: Vec<String> = state.target.text().split(' ').map(str::to_owned).collect();
@@ -225,15 +193,15 @@ pub struct Evaluation {
 /// let mean = done.report.results.figure("word_overlap", "mean").expect("asked for");
 /// assert_eq!(mean.value, Ok(2.0 / 3.0));
 /// # std::fs::remove_dir_all(log_dir).ok();
-/// # Ok::<(), calipers::eval::Failure>(())
+/// # Ok::<(), calipers::RunError>(())
 /// ```
-pub fn eval(setup: Setup, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, Failure> {
+pub fn eval(setup: Setup, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, RunError> {
     let samples = choose(&setup)?;
     let model = setup.model()?;
     let models = models(&setup);
     // A name that leads nowhere is found before a log is begun.
     if model != NO_MODEL {
-        models.get(&model).map_err(Failure::Setup)?;
+        models.get(&model).map_err(SetupError::Other)?;
     }
     let header = header::header(&setup, &samples, &model);
     let path = setup.log_dir.join(calipers_io::log_name(&header));
@@ -247,16 +215,13 @@ pub fn resume(
     setup: Setup,
     log: ResumedLog,
     look: &mut dyn FnMut(&Samples) -> Option<String>,
-) -> Result<Evaluation, Failure> {
+) -> Result<Evaluation, RunError> {
     let samples = choose(&setup)?;
     let ids: Vec<&SampleId> = samples.iter().filter_map(|sample| sample.id.as_ref()).collect();
     let is_same = ids.len() == log.header.dataset.sample_ids.len()
         && ids.iter().zip(&log.header.dataset.sample_ids).all(|(a, b)| **a == *b);
     if !is_same {
-        return Err(Failure::Setup(
-            "the samples of the task are not those of the log\n  hint: put the dataset back as it was, or start anew"
-                .into(),
-        ));
+        return Err(SetupError::OtherSamples.into());
     }
     let model = setup.model()?;
     let models = models(&setup);
@@ -265,7 +230,7 @@ pub fn resume(
 }
 
 /// The samples that are asked for.
-fn choose(setup: &Setup) -> Result<Vec<Arc<TaskSample>>, Failure> {
+fn choose(setup: &Setup) -> Result<Vec<Arc<TaskSample>>, RunError> {
     let mut dataset = setup.task.dataset.clone();
     // Names are looked for among all samples: a limit counts those that are chosen.
     let limit = [setup.limit, dataset.limit].into_iter().flatten().min();
@@ -276,15 +241,14 @@ fn choose(setup: &Setup) -> Result<Vec<Arc<TaskSample>>, Failure> {
         let names: HashSet<String> = samples.iter().map(|sample| name(sample)).collect();
         if let Some(unknown) = setup.sample_ids.iter().find(|id| !names.contains(*id)) {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            let hint =
-                nearest(unknown, &known).map_or(String::new(), |near| format!("\n  hint: did you mean `{near}`?"));
-            return Err(Failure::Setup(format!("the dataset has no sample `{unknown}`{hint}")));
+            let nearest = nearest(unknown, &known).map(str::to_owned);
+            return Err(SetupError::UnknownSample { id: unknown.clone(), nearest }.into());
         }
         samples.retain(|sample| setup.sample_ids.contains(&name(sample)));
         samples.truncate(setup.limit.unwrap_or(usize::MAX));
     }
     if samples.is_empty() {
-        return Err(Failure::Setup("the task has no samples\n  hint: check its dataset and `--limit`".into()));
+        return Err(SetupError::NoSamples.into());
     }
     Ok(samples)
 }
@@ -310,7 +274,7 @@ impl calipers_run::Model for NoModel {
         &self,
         _: &calipers_run::Request,
     ) -> Result<calipers_core::ModelOutput, calipers_run::ModelError> {
-        let why = "no model is named, and one is asked; give one with `--model`";
+        let why = "no model is named, and one is asked";
         Err(calipers_run::ModelError::new(NO_MODEL, calipers_run::ModelFault::Refused, why))
     }
 
@@ -349,7 +313,7 @@ struct Line {
 }
 
 impl Line {
-    fn run(mut self, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, Failure> {
+    fn run(mut self, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, RunError> {
         let enough = Arc::new(Enough::default());
         let mut job =
             Job::new(self.setup.task.clone(), std::mem::take(&mut self.samples), self.models.clone(), &*self.model);
@@ -364,13 +328,13 @@ impl Line {
         // Attempts that wait here while the gate is being decided may have been paid for in vain.
         let (sender, receiver) = mpsc::channel(if self.setup.shuffle { 1 } else { WAITING_MAX });
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Failure::Setup(format!("no threads to run on: {error}")))?;
+        let runtime = runtime.map_err(|error| SetupError::Other(format!("no threads to run on: {error}")))?;
         let running = runtime.spawn(calipers_run::run(job, sender));
         let written = self.take(receiver, &runtime, &enough, look);
         let ended = runtime.block_on(running);
         // Programs that do not end when they are told to must not keep us.
         runtime.shutdown_background();
-        let ended = ended.map_err(|error| Failure::Setup(format!("the runner broke: {error}")))??;
+        let ended = ended.map_err(|error| SetupError::Other(format!("the runner broke: {error}")))??;
         written?;
         self.finish(ended)
     }
@@ -417,7 +381,7 @@ impl Line {
         }
     }
 
-    fn finish(mut self, ended: RunSummary) -> Result<Evaluation, Failure> {
+    fn finish(mut self, ended: RunSummary) -> Result<Evaluation, RunError> {
         // Which attempt was the quickest says nothing, and a log is read in this order.
         self.known = self.known.sorted_by_key(sample_place);
         let path = self.log.path().to_owned();
@@ -438,7 +402,7 @@ impl Line {
             ..Ending::new(status(ended.status), ended.started_ms, ended.completed_ms)
         };
         self.log.finish(&ending)?;
-        let mut results = measured.map_err(Failure::Measure)?;
+        let mut results = measured?;
         results.reductions.clear();
         let report = RunReport {
             source: path.display().to_string(),

@@ -1,14 +1,14 @@
 //! Answers of an earlier run, to be scored again.
 
-use super::Failure;
+use crate::RunError;
 use calipers_core::{ModelOutput, SampleId, TaskSample};
 use calipers_io::{Source, read_attempts};
 use calipers_run::providers::Replay;
 use std::collections::HashSet;
 
-/// What a log has to score again.
+/// The answers of a log, to be scored again.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct LogAnswers {
     /// A model that gives the answers of the log.
     pub model: Replay,
     /// The samples of the log, each once.
@@ -19,8 +19,8 @@ pub struct Replayed {
     pub epochs: u32,
 }
 
-/// Reads the answers of a log of Inspect's form, such as those that [`eval`](super::eval) writes.
-pub fn replay(path: &str) -> Result<Replayed, Failure> {
+/// Reads the answers of an Inspect log, such as [`eval`](super::eval) writes.
+pub fn replay(path: &str) -> Result<LogAnswers, RunError> {
     let mut known: HashSet<SampleId> = HashSet::new();
     let mut samples = Vec::new();
     let mut outputs: Vec<(SampleId, u32, ModelOutput)> = Vec::new();
@@ -37,5 +37,5 @@ pub fn replay(path: &str) -> Result<Replayed, Failure> {
         outputs.extend(attempt.output.map(|output| (id, attempt.epoch, output)));
     }
     let name = outputs.first().map_or_else(|| "replay".to_owned(), |(_, _, output)| format!("replay/{}", output.model));
-    Ok(Replayed { model: Replay::new(name, outputs), samples, task, epochs })
+    Ok(LogAnswers { model: Replay::new(name, outputs), samples, task, epochs })
 }

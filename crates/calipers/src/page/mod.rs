@@ -9,9 +9,10 @@
 mod rows;
 mod texts;
 
-use crate::score::{Failure, Options, score};
+use crate::score::{ScoreOptions, score_run};
+use crate::{LoadedFile, RunError, Selection};
 use calipers_compare::CompareReport;
-use calipers_core::{Context, Error, SampleId, Shards};
+use calipers_core::{Error, SampleId, Shards};
 use calipers_gate::GateReport;
 use calipers_io::{RecordedRun, Source};
 pub use calipers_render::page::*;
@@ -19,40 +20,42 @@ use std::collections::{BTreeSet, HashMap};
 use texts::Room;
 pub use texts::{TEXT_MAX, TEXTS_MAX};
 
-/// The page of all runs in these sources, with a verdict and a comparison if there are any.
+/// The page of all runs in these files, with a verdict and a comparison if there are any. The files are loaded with
+/// [`Needs::everything`](crate::Needs::everything): a page shows all that they hold.
 ///
 /// ```
 /// use calipers::io::Source;
 /// use calipers::page::page;
 /// use calipers::render::page_html;
-/// use calipers::score::Options;
+/// use calipers::{Needs, RunError, Selection, load};
 ///
 /// let lines = r#"{"id": "a", "score": "C", "input": "2 + 2?", "output": "4"}
 /// {"id": "b", "score": "I", "input": "2 + 3?", "output": "<b>six</b>"}"#;
-/// let source = Source::bytes("results.jsonl", lines.as_bytes());
-/// let page = page(&[source], None, &Options::default(), None, None)?;
+/// let selection = Selection::of([Source::bytes("results.jsonl", lines.as_bytes())]);
+/// let files = load(&selection, &Needs::everything()).collect::<Result<Vec<_>, RunError>>()?;
+/// let page = page(files, &selection, None, None)?;
 /// assert_eq!(page.runs[0].counts.failed, 1);
 /// assert_eq!(page.samples[1].attempts[0].output.as_ref().map(|output| &*output.text), Some("<b>six</b>"));
 /// assert!(!page_html(&page).contains("<b>six"));
-/// # Ok::<(), calipers::score::Failure>(())
+/// # Ok::<(), RunError>(())
 /// ```
 pub fn page(
-    sources: &[Source],
-    format: Option<&str>,
-    options: &Options,
+    files: impl IntoIterator<Item = LoadedFile>,
+    selection: &Selection,
     gate: Option<GateReport>,
     compare: Option<CompareReport>,
-) -> Result<PageReport, Failure> {
+) -> Result<PageReport, RunError> {
+    // The reducer of a selection is for the verdict and the comparison; the metrics of runs have those of their files.
+    let selection = &Selection { reducers: None, ..selection.clone() };
     let mut report = PageReport { gate, compare, ..PageReport::default() };
     let mut room = Room::default();
-    for source in sources {
-        if source.is_blank()? {
-            report.notes.push(format!("{} is empty", source.name));
-            continue;
+    for file in files {
+        if file.runs.is_empty() {
+            report.notes.push(format!("{} is empty", file.source.name));
         }
-        for run in calipers_io::read(source, format)? {
-            let fail = |error| Failure::Score { error, source: source.name.clone() };
-            add_run(&mut report, source, run, options, &mut room).map_err(fail)?;
+        for run in file.runs {
+            let fail = RunError::in_source(&file.source.name);
+            add_run(&mut report, &file.source, run, selection, &mut room).map_err(fail)?;
         }
     }
     report.left_out = room.left_out;
@@ -67,20 +70,18 @@ pub fn page(
 fn add_run(
     report: &mut PageReport,
     source: &Source,
-    run: RecordedRun,
-    options: &Options,
+    run: RecordedRun<Shards>,
+    selection: &Selection,
     room: &mut Room,
 ) -> Result<(), Error> {
-    let run = kept(run, options)?;
+    let run = run.map_samples(Shards::into_whole);
     let texts = texts::of_run(source, &run).unwrap_or_else(|error| {
         report.notes.push(format!("what was asked and answered could not be read: {error}"));
         HashMap::new()
     });
     let samples = run.samples.clone();
-    // Scorers and conditions are applied above.
-    let options = Options { scorers: Vec::new(), filter: Vec::new(), ..options.clone() };
-    let scored = score(run, &options)?;
-    let context = Context::new(options.level, options.seed, options.labels.clone())?;
+    let scored = score_run(run, selection, &ScoreOptions::default())?;
+    let context = selection.context()?;
     let place = report.runs.len();
     let rows = rows::of_run(place, &samples, texts, report.gate.as_ref(), &context, room)?;
     report.runs.push(PageRun {
@@ -94,21 +95,6 @@ fn add_run(
     });
     report.samples.extend(rows.samples);
     Ok(())
-}
-
-/// A run with the scorers and samples that are asked for.
-fn kept(run: RecordedRun, options: &Options) -> Result<RecordedRun, Error> {
-    if options.scorers.is_empty() && options.filter.is_empty() {
-        return Ok(run);
-    }
-    let mut shards = Shards::new([run.samples.clone()]);
-    if !options.scorers.is_empty() {
-        shards.keep_scorers(&options.scorers)?;
-    }
-    for (key, value) in &options.filter {
-        shards = shards.keep_where(key, value)?;
-    }
-    Ok(run.map_samples(|_| shards.into_whole()))
 }
 
 /// The task and the model where all runs have the same, else the files.

@@ -3,8 +3,11 @@
 
 use calipers::eval::{Evaluation, Setup, eval};
 use calipers::io::{Source, read};
+use calipers::metric::{mean, metric};
+use calipers::plan::MetricSpec;
 use calipers::run::{Task, providers::MockModel, scorer_fn};
-use calipers::{Metric, MetricSpec, Plan, Score, TaskSample, mean, metric};
+use calipers::task::TaskSample;
+use calipers::{Metric, Plan, Score};
 use calipers_testing::Scratch;
 
 const LONG: usize = 10_000;

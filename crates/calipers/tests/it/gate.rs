@@ -2,22 +2,45 @@
 
 #![cfg(feature = "files")]
 
-use calipers::gate::{Failure, Options, gate, read};
+use calipers::gate::{Baseline, GateKind, GateOptions, GateReport, GateResult, gate};
 use calipers::io::{Source, read_document};
+use calipers::metric::Unit;
 use calipers::policy::Policy;
-use calipers::{Baseline, GateKind, GateReport, GateResult, Provenance, Reducer, Unit, Verdict};
+use calipers::{LoadedRun, Needs, Reducer, RunError, Selection, Verdict};
 use std::fmt::Write;
 
-fn judged(lines: &str, policy: &str, options: &Options<'_>) -> Result<GateReport, Failure> {
+fn judged(lines: &str, policy: &str, options: &GateOptions<'_>) -> Result<GateReport, RunError> {
+    judged_with(lines, policy, None, options)
+}
+
+fn selection(lines: &str) -> Selection {
+    let source = Source::bytes("results.jsonl", lines.as_bytes());
+    Selection { format: Some("native".to_owned()), ..Selection::of([source]) }
+}
+
+/// The verdict, which is the same whether everything is read or only what the policy needs.
+fn judged_with(
+    lines: &str,
+    policy: &str,
+    reducer: Option<Reducer>,
+    options: &GateOptions<'_>,
+) -> Result<GateReport, RunError> {
     let item = read_document("policy.json", policy.as_bytes()).expect("a document");
     let policy = Policy::parse(&item).expect("a policy");
-    let run = read([Source::bytes("results.jsonl", lines.as_bytes())], Some("native"), options)?;
-    gate(&run, &policy, Provenance::default(), options)
+    let selection = Selection { reducers: reducer.map(|one| vec![one]), ..selection(lines) };
+    let judge = |needs: &Needs| gate(&LoadedRun::load("", &selection, needs)?, &policy, &selection, options);
+    let (all, needed) = (judge(&Needs::everything()), judge(&options.needs(&selection, &policy)));
+    let printed = |report: &Result<GateReport, RunError>| match report {
+        Ok(report) => format!("{report:#?}"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(printed(&needed), printed(&all));
+    all
 }
 
 #[track_caller]
 fn report(lines: &str, policy: &str) -> GateReport {
-    judged(lines, policy, &Options::default()).unwrap_or_else(|failure| panic!("{failure}"))
+    judged(lines, policy, &GateOptions::default()).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 #[track_caller]
@@ -109,7 +132,7 @@ fn nothing_to_judge_is_never_a_pass() {
     let warning = r#"{"thresholds": {"warning": {"pass_rate": 10}}}"#;
     for policy in [blocking, warning] {
         for lines in ["", "{\"id\": 1}\n{\"id\": 2}\n"] {
-            let Ok(report) = judged(lines, policy, &Options::default()) else { continue };
+            let Ok(report) = judged(lines, policy, &GateOptions::default()) else { continue };
             assert_eq!(report.verdict, Verdict::Undecided, "{policy} {lines}: {}", report.decided_by);
         }
     }
@@ -151,7 +174,7 @@ fn required_scenarios_pass_fail_or_are_missing() {
 #[test]
 fn a_suite_with_gaps_is_undecided() {
     let suite = ["S-0", "S-1", "S-2", "S-3"].map(str::to_owned).to_vec();
-    let options = Options { suite: Some(suite), ..Options::default() };
+    let options = GateOptions { suite: Some(suite), ..GateOptions::default() };
     let policy = r#"{"thresholds": {"blocking": {"pass_rate": 50}}}"#;
     let report = judged(&passes(3, 3), policy, &options).expect("judged");
     assert_eq!((report.verdict, report.coverage.missing.len()), (Verdict::Undecided, 1));
@@ -181,8 +204,9 @@ fn attempts_are_reduced_as_the_policy_or_the_caller_says() {
     close(rate(r#", "epochs": {"reducer": "at_least_3"}"#), 1.0 / 3.0);
     // C(2, 2) / C(3, 2) of b.
     close(rate(r#", "epochs": {"reducer": "pass_k_2"}"#), (1.0 + 1.0 / 3.0) / 3.0);
-    let max = Options { reducer: Some(Reducer::parse("max").expect("known")), ..Options::default() };
-    let report = judged(REPEATED, &policy(r#", "epochs": {"reducer": "at_least_3"}"#), &max).expect("judged");
+    let max = Some(Reducer::parse("max").expect("known"));
+    let policy = policy(r#", "epochs": {"reducer": "at_least_3"}"#);
+    let report = judged_with(REPEATED, &policy, max, &GateOptions::default()).expect("judged");
     close(value(&report.gates[0]), 2.0 / 3.0);
     assert_eq!(report.provenance.reducer, "max");
     assert_eq!((report.coverage.passed, report.coverage.failed, report.coverage.flaky), (2, 1, 1));
@@ -255,7 +279,7 @@ fn weights_multiply_and_the_plain_figure_stands_beside() {
     let scaled = policy.replace("\"adversarial\": 2.0", "\"adversarial\": 20.0, \"happy_path\": 10.0");
     close(value(&self::report(lines, &scaled).gates[0]), 6.0 / 9.0);
     let none = r#"{"thresholds": {"blocking": {"pass_rate": 50}}, "weights": {"by_category": {"adversarial": 0, "happy_path": 0}}}"#;
-    assert!(judged(lines, none, &Options::default()).expect_err("all zero").to_string().contains("weight 0"));
+    assert!(judged(lines, none, &GateOptions::default()).expect_err("all zero").to_string().contains("weight 0"));
 }
 
 #[test]
@@ -272,10 +296,10 @@ fn a_formula_has_the_error_of_its_samples_taken_together() {
     let policy = r#"{"metrics": {"quality": "mean(\"quality_score\")"},
         "composite": {"final": "quality × 0.25 + accuracy × 0.75", "pass": "final ≥ 0.4"}}"#;
     let expression = |text: &str| match text {
-        r#"mean("quality_score")"# => Ok(calipers::mean_of("quality_score")),
+        r#"mean("quality_score")"# => Ok(calipers::metric::mean_of("quality_score")),
         other => panic!("{other}"),
     };
-    let options = Options { expression: &expression, ..Options::default() };
+    let options = GateOptions { expression: &expression, ..GateOptions::default() };
     let report = judged(&lines, policy, &options).expect("judged");
     let figure = &report.composites[0].figure;
     let mean = sums / 40.0;
@@ -346,9 +370,9 @@ fn many_gates_fail_together_only_beyond_chance() {
     assert_eq!(report(&lines, one).verdict, Verdict::Fail);
     let expression = |text: &str| {
         let key = text.split('"').nth(1).expect("a key").to_owned();
-        calipers::pass_rate().only_where([(key, "x")])
+        calipers::metric::pass_rate().only_where([(key, "x")])
     };
-    let options = Options { expression: &expression, ..Options::default() };
+    let options = GateOptions { expression: &expression, ..GateOptions::default() };
     let gates: Vec<String> = (0..9).map(|k| format!(r#""pass_rate(where={{\"t{k}\": \"x\"}})": 0.75"#)).collect();
     let many =
         format!(r#"{{"thresholds": {{"blocking": {{"pass_rate": 0.75, {}}}}}, "confidence": 0.95}}"#, gates.join(", "));
@@ -393,7 +417,7 @@ fn undecided_is_what_the_policy_says_it_is() {
 fn versions_have_their_own_thresholds() {
     let policy = r#"{"progressive": {"pass_rate": {"v1.0": "≥ 80%", "v2.0": "≥ 90%"}}}"#;
     let judge = |version: &str| {
-        let options = Options { version: Some(version.to_owned()), ..Options::default() };
+        let options = GateOptions { version: Some(version.to_owned()), ..GateOptions::default() };
         judged(&passes(17, 20), policy, &options)
     };
     assert_eq!(judge("v1.0").expect("judged").verdict, Verdict::Pass);
@@ -407,9 +431,10 @@ fn versions_have_their_own_thresholds() {
 fn recorded(lines: &str, policy: &str) -> Baseline {
     let item = read_document("policy.json", policy.as_bytes()).expect("a document");
     let policy = Policy::parse(&item).expect("a policy");
-    let options = Options::default();
-    let run = read([Source::bytes("results.jsonl", lines.as_bytes())], Some("native"), &options).expect("read");
-    calipers::gate::record(&run, &policy, Provenance::default(), &options).expect("recorded")
+    let options = GateOptions::default();
+    let selection = selection(lines);
+    let run = LoadedRun::load("", &selection, &options.needs(&selection, &policy)).expect("loaded");
+    calipers::gate::record(&run, &policy, &selection, &options).expect("recorded")
 }
 
 #[test]
@@ -422,7 +447,7 @@ fn a_baseline_is_compared_scenario_by_scenario() {
     };
     let before = recorded(&passes(16, 20), &policy("non_inferiority", ""));
     let judge = |lines: &str, mode: &str, confidence: &str| {
-        let options = Options { baseline: Some((before.clone(), Some(3.0))), ..Options::default() };
+        let options = GateOptions { baseline: Some((before.clone(), Some(3.0))), ..GateOptions::default() };
         judged(lines, &policy(mode, confidence), &options).expect("judged")
     };
     let same = judge(&passes(16, 20), "non_inferiority", "");
@@ -539,7 +564,7 @@ fn a_rubric_does_not_pass_over_what_it_cannot_grade() {
     assert_eq!(report(good, policy).verdict, Verdict::Pass);
     assert_eq!(report(&format!("{good}\n{{\"id\": \"B\", \"error\": \"x\"}}"), policy).verdict, Verdict::Undecided);
     let beyond = r#"{"id": "A", "scores": {"r": {"tone": 5, "facts": 1}}}"#;
-    assert!(judged(beyond, policy, &Options::default()).is_err());
+    assert!(judged(beyond, policy, &GateOptions::default()).is_err());
 }
 
 #[test]
@@ -572,7 +597,7 @@ fn an_outage_never_fails_a_version() {
     // Nor does the comparison with a run that had no outage.
     let policy = r#"{"baseline": {"mode": "non_inferiority", "margin": "2%", "metrics": ["pass_rate"]}}"#;
     let before = recorded(&passes(40, 40), policy);
-    let options = Options { baseline: Some((before, None)), ..Options::default() };
+    let options = GateOptions { baseline: Some((before, None)), ..GateOptions::default() };
     let broken = passes(5, 5) + &errors(5, 40);
     assert_eq!(judged(&broken, policy, &options).expect("judged").verdict, Verdict::Undecided);
     // Two scenarios that are left do not stand for forty, and strangers for none.
@@ -597,7 +622,7 @@ fn two_records_of_one_attempt_must_agree() {
     let policy = r#"{"thresholds": {"blocking": {"pass_rate": 90}}}"#;
     let record = |passed: bool| format!("{{\"id\": \"a\", \"epoch\": 1, \"passed\": {passed}}}\n");
     assert_eq!(report(&(record(true) + &record(true)), policy).verdict, Verdict::Pass);
-    let error = judged(&(record(true) + &record(false)), policy, &Options::default()).expect_err("which one?");
+    let error = judged(&(record(true) + &record(false)), policy, &GateOptions::default()).expect_err("which one?");
     assert!(error.to_string().contains("two different values of `passed`"), "{error}");
 }
 
@@ -711,10 +736,10 @@ fn a_perfect_score_shows_what_its_weights_are_worth() {
         report.gate_caveats().iter().map(|(caveat, _)| calipers::render::caveat_sentence(caveat)).collect();
     assert_eq!(told, ["14 of 14, worth 11 by their weights: the true rate may be as low as 76.2 %"]);
     let item = read_document("policy.json", policy.as_bytes()).expect("a document");
-    let run = read([Source::bytes("results.jsonl", passes(14, 14).as_bytes())], Some("native"), &Options::default());
+    let run = LoadedRun::load("", &selection(&passes(14, 14)), &Needs::everything());
     let run = run.unwrap_or_else(|failure| panic!("{failure}"));
     let policy = Policy::parse(&item).expect("a policy");
-    let findings = calipers::check::check(&policy, Some(&run.samples), &Options::default());
+    let findings = calipers::check::check(&policy, Some(&run.samples), &GateOptions::default());
     let said = findings.iter().find(|finding| finding.id() == "all-of-few").expect("a note");
     let message = calipers::render::finding_message(said);
     assert!(message.starts_with("14 of 14 samples, worth 11 by their weights, show"), "{message}");
@@ -773,11 +798,11 @@ fn the_better_side_of_a_field_is_told_by_its_name() {
         lines
     });
     let expression = |text: &str| match text {
-        "mean(\"latency_ms\")" => Ok(calipers::mean_of("latency_ms")),
-        "mean(\"turns\")" => Ok(calipers::mean_of("turns")),
+        "mean(\"latency_ms\")" => Ok(calipers::metric::mean_of("latency_ms")),
+        "mean(\"turns\")" => Ok(calipers::metric::mean_of("turns")),
         other => panic!("{other}"),
     };
-    let options = Options { expression: &expression, ..Options::default() };
+    let options = GateOptions { expression: &expression, ..GateOptions::default() };
     let asked = |metric: &str, threshold: &str| {
         let policy = format!(r#"{{"thresholds": {{"blocking": {{"mean(\"{metric}\")": {threshold}}}}}}}"#);
         judged(&lines, &policy, &options)
@@ -856,7 +881,7 @@ fn a_baseline_of_the_future_is_told() {
     let policy = r#"{"baseline": {"mode": "non_inferiority", "margin": "10%"}}"#;
     let baseline = Baseline { date: Some("2030-01-01".into()), ..recorded(&passes(18, 20), policy) };
     let notes = |age: f64| {
-        let options = Options { baseline: Some((baseline.clone(), Some(age))), ..Options::default() };
+        let options = GateOptions { baseline: Some((baseline.clone(), Some(age))), ..GateOptions::default() };
         judged(&passes(18, 20), policy, &options).expect("judged").caveats
     };
     let told = notes(-400.0);

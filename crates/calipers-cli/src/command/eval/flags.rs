@@ -1,9 +1,10 @@
-//! What `calipers eval` can be asked for.
+//! The options of `calipers eval`.
 
+use crate::policy_file::PolicyFile;
 use clap::Args;
 
-/// What a log says of its run, so that it cannot be said anew when the run goes on.
-const OF_THE_LOG: [&str; 32] = [
+/// What a log says of its run, so that it cannot be said again when the run goes on.
+const OF_THE_LOG: [&str; 36] = [
     "parameter",
     "model",
     "model_base_url",
@@ -35,6 +36,10 @@ const OF_THE_LOG: [&str; 32] = [
     "log_dir",
     "cache",
     "gate",
+    "load",
+    "suite",
+    "baseline",
+    "for_version",
     "stop_when_decided",
 ];
 
@@ -56,19 +61,19 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: Option<String>,
 
-    /// The address of a server that speaks the provider's language, in place of its own
+    /// The address of a server that speaks the provider's protocol, in place of the provider's own
     #[arg(long, value_name = "URL")]
     pub(crate) model_base_url: Option<String>,
 
-    /// Who plays a part, such as `grader=openai/gpt-4o` (repeatable)
-    #[arg(long, value_name = "PART=MODEL")]
+    /// The model for a role, such as `grader=openai/gpt-4o` (repeatable)
+    #[arg(long, value_name = "ROLE=MODEL")]
     pub(crate) model_role: Vec<String>,
 
-    /// What is done with each sample in place of the task's own, such as `command("./agent")` (repeatable: one step each)
+    /// A solver in place of the task's own, such as `command("./agent")` (repeatable: one step each)
     #[arg(long, value_name = "EXPR")]
     pub(crate) solver: Vec<String>,
 
-    /// Who scores in place of the task's own, such as `match()` (repeatable)
+    /// A scorer in place of the task's own, such as `match()` (repeatable)
     #[arg(long, value_name = "EXPR")]
     pub(crate) scorer: Vec<String>,
 
@@ -76,7 +81,7 @@ pub(crate) struct Eval {
     #[arg(short, long, value_name = "EXPR")]
     pub(crate) metric: Vec<String>,
 
-    /// How often each sample is tried
+    /// How many attempts to make at each sample
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) epochs: Option<u32>,
 
@@ -84,19 +89,19 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "NAME")]
     pub(crate) reducer: Vec<String>,
 
-    /// Only so many samples
+    /// Run only this many samples
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 
-    /// Only this sample (repeatable)
+    /// Run only this sample (repeatable)
     #[arg(long, value_name = "ID")]
     pub(crate) sample_id: Vec<String>,
 
-    /// The seed of all that is random: the order of attempts, shuffled choices, resampling
+    /// The seed of everything random: the order of attempts, shuffled choices, resampling
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Words to find the log by (repeatable, or after commas)
+    /// Words to find the log by (repeatable, or separated by commas)
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
 
@@ -112,15 +117,31 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "LOG", conflicts_with_all = ["model", "resume"])]
     pub(crate) replay: Option<String>,
 
-    /// Keep answers of models in this folder, and take them from there
+    /// Keep answers of models in this folder, and reuse them
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<String>,
 
     /// Judge the results by a policy
     #[arg(long, value_name = "POLICY")]
-    pub(crate) gate: Option<String>,
+    pub(crate) gate: Option<PolicyFile>,
 
-    /// Start no further attempts once the policy's blocking gates are decided, by a test that may be looked at any time
+    /// A Starlark file that defines metrics and reducers for the policy (repeatable)
+    #[arg(long, value_name = "FILE", requires = "gate")]
+    pub(crate) load: Vec<String>,
+
+    /// A file with the ids of the scenarios that the run should have, for the policy
+    #[arg(long, value_name = "FILE", requires = "gate")]
+    pub(crate) suite: Option<String>,
+
+    /// A run to compare with by the policy, from `calipers baseline record`
+    #[arg(short, long, value_name = "FILE", requires = "gate")]
+    pub(crate) baseline: Option<String>,
+
+    /// The version whose `progressive` thresholds apply, such as v2.0
+    #[arg(long, value_name = "VERSION", requires = "gate")]
+    pub(crate) for_version: Option<String>,
+
+    /// Start no further attempts once the policy's blocking gates are decided, by a test that stays valid at every look
     #[arg(long, requires = "gate")]
     pub(crate) stop_when_decided: bool,
 
@@ -144,11 +165,11 @@ pub(crate) struct Eval {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Answers of models")]
 pub(crate) struct Generate {
-    /// How freely words are chosen
+    /// How freely the model chooses words
     #[arg(long, value_name = "NUMBER")]
     pub(crate) temperature: Option<f64>,
 
-    /// The share of likely words that are chosen from
+    /// The share of likely words to choose from
     #[arg(long, value_name = "NUMBER")]
     pub(crate) top_p: Option<f64>,
 
@@ -156,15 +177,15 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
 
-    /// How much is reasoned: low, medium or high
+    /// How much the model reasons: low, medium or high
     #[arg(long, value_name = "WORD")]
     pub(crate) reasoning_effort: Option<String>,
 
-    /// How many calls of a model may be under way at once
+    /// How many calls of a model may run at once
     #[arg(long, value_name = "N")]
     pub(crate) max_connections: Option<usize>,
 
-    /// How often a call that may succeed later is tried again
+    /// How often to retry a call that may succeed later
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) max_retries: u32,
 
@@ -172,7 +193,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
 
-    /// What a million tokens of a model cost in USD, in and out, such as `openai/gpt-4o=2.5,10` (repeatable)
+    /// The price of a million input and output tokens of a model in USD, such as `openai/gpt-4o=2.5,10` (repeatable)
     #[arg(long, value_name = "MODEL=IN,OUT")]
     pub(crate) price: Vec<String>,
 }
@@ -206,7 +227,7 @@ pub(crate) struct Bounds {
     #[arg(long, value_name = "N")]
     pub(crate) fail_on_error: Option<String>,
 
-    /// How often an attempt that broke is tried again
+    /// How often to retry an attempt that broke
     #[arg(long, value_name = "N")]
     pub(crate) retry_on_error: Option<u32>,
 }

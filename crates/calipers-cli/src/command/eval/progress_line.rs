@@ -1,4 +1,4 @@
-//! What a run looks like while it goes on: one line on standard error, drawn anew on a terminal, now and then elsewhere.
+//! What a run looks like while it goes on: one line on standard error, redrawn on a terminal, repeated now and then elsewhere.
 
 use calipers::eval::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,12 +13,12 @@ const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
 const BETWEEN_LINES: Duration = Duration::from_secs(15);
 
 /// A line that goes away when it is dropped.
-pub(crate) struct View {
+pub(crate) struct ProgressLine {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl View {
+impl ProgressLine {
     /// Shows how far a task has come.
     pub(crate) fn start(task: &str, progress: Arc<Progress>) -> Self {
         let (stop, stopped) = channel::<()>();
@@ -35,7 +35,7 @@ impl View {
     }
 }
 
-impl Drop for View {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -53,7 +53,7 @@ fn draw_bar(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bool)
         if progress.total() > 0 {
             let bar = drawn.get_or_insert_with(|| bar(task, progress));
             bar.set_position(progress.done());
-            bar.set_message(told(progress, started));
+            bar.set_message(status(progress, started));
         }
     }
     if let Some(bar) = drawn {
@@ -81,13 +81,13 @@ fn shortened(task: &str) -> String {
 fn write_lines(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bool) {
     let started = Instant::now();
     while goes_on(BETWEEN_LINES) {
-        eprintln!("{task}: {} of {} done, {}", progress.done(), progress.total(), told(progress, started));
+        eprintln!("{task}: {} of {} done, {}", progress.done(), progress.total(), status(progress, started));
     }
 }
 
 /// Everything but the count, the most wanted first, because a narrow terminal cuts the end off: how long it will take, the
 /// mean so far, which has no interval because it is looked at again and again, what went wrong, and what it took.
-fn told(progress: &Progress, started: Instant) -> String {
+fn status(progress: &Progress, started: Instant) -> String {
     let mut parts = Vec::new();
     if let Some(left) = left(progress, started.elapsed()) {
         parts.push(format!("{} left", clock(left)));
@@ -95,17 +95,17 @@ fn told(progress: &Progress, started: Instant) -> String {
     if let Some(mean) = progress.mean() {
         parts.push(format!("mean {mean:.3} so far"));
     }
-    parts.extend(used(progress));
+    parts.extend(parts_used(progress));
     if parts.is_empty() { "starting".into() } else { parts.join(", ") }
 }
 
 /// What a run took that was not free, once it is over: a paid one, or one with something in its way.
-pub(crate) fn took(progress: &Progress) -> Option<String> {
+pub(crate) fn usage(progress: &Progress) -> Option<String> {
     let is_worth_it = progress.cost_usd().is_some() || progress.retries() > 0 || progress.errors() > 0;
-    is_worth_it.then(|| used(progress).join(", "))
+    is_worth_it.then(|| parts_used(progress).join(", "))
 }
 
-fn used(progress: &Progress) -> Vec<String> {
+fn parts_used(progress: &Progress) -> Vec<String> {
     let mut parts = Vec::new();
     for (count, one, more) in [(progress.errors(), "error", "errors"), (progress.retries(), "retry", "retries")] {
         if count > 0 {

@@ -1,22 +1,23 @@
 //! From arguments to a task that can be run.
 
 use super::Eval;
-use crate::exit::Failure;
-use crate::guard;
-use calipers::eval::{DiskCache, Replayed, Setup, replay};
+use crate::failure::Failure;
+use crate::{script_child, selection};
+use calipers::data::Value;
+use calipers::eval::{DiskCache, LogAnswers, Setup, replay};
 use calipers::run::providers::{Price, ProviderOptions, resolve};
 use calipers::run::{AnswerCache, AttemptLimits, ChannelOptions, FailOnError, Resolver, Scorer, Task, TaskBuilder};
 use calipers::script::{Library, ScriptLimits, ScriptWatchdog, TaskFile, Vocabulary, literal};
-use calipers::{Dataset, FileDataset, FileKind, GenerateConfig, Value};
+use calipers::task::{Dataset, FileDataset, FileKind, GenerateConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A run that can begin.
-pub(super) struct Prepared {
+pub(super) struct PreparedRun {
     pub(super) setup: Setup,
-    /// The scripts of the task, so that somebody sees to it that they end.
-    pub(super) watched: Option<ScriptWatchdog>,
+    /// The scripts of the task, to be ended if they do not end by themselves.
+    pub(super) watch: ScriptWatchdog,
 }
 
 /// The file of `gpqa.star@name`, and the name. A file whose name has an `@` is meant as it stands.
@@ -27,11 +28,11 @@ pub(super) fn file_of(task: &str) -> (&str, Option<&str>) {
     }
 }
 
-pub(super) fn prepare(arguments: &Eval) -> Result<Prepared, Failure> {
-    let replayed = arguments.replay.as_deref().map(replay).transpose().map_err(told)?;
-    let (mut task, library, base) = task(arguments, replayed.as_ref())?;
-    let watched = library.watch();
-    change(&mut task, arguments, &library, replayed.is_some())?;
+pub(super) fn prepare(arguments: &Eval) -> Result<PreparedRun, Failure> {
+    let answers = arguments.replay.as_deref().map(replay).transpose()?;
+    let (mut task, library, base) = task(arguments, answers.as_ref())?;
+    let watch = library.watch();
+    change(&mut task, arguments, &library, answers.is_some())?;
     let task_args = parameters(arguments)?.into_iter().map(|(name, value)| (name.into(), value)).collect();
     let mut setup = Setup { base, task_args, ..Setup::new(task) };
     setup.task_file = arguments.task.as_deref().map(|task| file_of(task).0.to_owned());
@@ -39,7 +40,7 @@ pub(super) fn prepare(arguments: &Eval) -> Result<Prepared, Failure> {
     setup.channel = channel(arguments)?;
     setup.model = arguments.model.clone();
     setup.epochs = arguments.epochs;
-    setup.reducers = crate::score::reducers(&arguments.reducer, |name| Ok(library.reducer(name)?))?;
+    setup.reducers = selection::reducers(&arguments.reducer, |name| Ok(library.reducer(name)?))?;
     setup.limit = arguments.limit;
     setup.sample_ids = arguments.sample_id.clone();
     setup.seed = arguments.seed;
@@ -47,34 +48,30 @@ pub(super) fn prepare(arguments: &Eval) -> Result<Prepared, Failure> {
     setup.shuffle = arguments.stop_when_decided;
     setup.attempts_at_once = arguments.bounds.max_samples;
     setup.log_dir = PathBuf::from(&arguments.log_dir);
-    setup.arguments = remembered();
-    if let Some(Replayed { model, epochs, .. }) = replayed {
+    setup.arguments = arguments_for_log();
+    if let Some(LogAnswers { model, epochs, .. }) = answers {
         setup.epochs = setup.epochs.or(Some(epochs));
         setup.model = Some(calipers::run::Model::name(&model).to_owned());
         setup.task.models.push(Arc::new(model));
     }
-    Ok(Prepared { setup, watched: Some(watched) })
+    Ok(PreparedRun { setup, watch })
 }
 
 /// What it takes to go on with the run later.
-fn remembered() -> Vec<(Arc<str>, Value)> {
+fn arguments_for_log() -> Vec<(Arc<str>, Value)> {
     let given = std::env::args().skip(1).map(Value::from).collect();
     let folder = std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default();
     vec![("arguments".into(), Value::List(given)), ("folder".into(), folder.into())]
 }
 
-fn told(failure: calipers::eval::Failure) -> Failure {
-    Failure::Input(failure.to_string())
-}
-
 /// The task, the names that expressions may use, and the folder that paths start from.
-fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library, PathBuf), Failure> {
+fn task(arguments: &Eval, answers: Option<&LogAnswers>) -> Result<(Task, Library, PathBuf), Failure> {
     let time = Duration::from_secs(arguments.script_time.max(1));
     let limits = ScriptLimits { time, time_per_call: time, ..ScriptLimits::default() };
-    let _limited = guard::limit_memory();
+    let _limit = script_child::limit_memory();
     let Some(given) = &arguments.task else {
-        let samples = replayed.map(|log| log.samples.clone()).unwrap_or_default();
-        let of_log = replayed.and_then(|log| log.task.as_deref());
+        let samples = answers.map(|log| log.samples.clone()).unwrap_or_default();
+        let of_log = answers.and_then(|log| log.task.as_deref());
         let name = of_log.or_else(|| arguments.replay.as_deref().and_then(stem)).unwrap_or("replay");
         let task = Task::builder(name).dataset(samples).build();
         return Ok((task, Library::for_tasks(Vocabulary::builtin(), limits), PathBuf::new()));
@@ -82,14 +79,14 @@ fn task(arguments: &Eval, replayed: Option<&Replayed>) -> Result<(Task, Library,
     let (path, name) = file_of(given);
     if path.ends_with(".star") {
         let file = TaskFile::load(path, Vocabulary::builtin(), limits)?;
-        let task = file.task(chosen(&file, path, name)?, &parameters(arguments)?)?;
+        let task = file.task(choose_task(&file, path, name)?, &parameters(arguments)?)?;
         return Ok((task, file.library().clone(), file.folder().to_owned()));
     }
     let is_other = [".csv", ".eval", ".parquet", ".py"].iter().any(|ending| path.ends_with(ending));
     if is_other || Path::new(path).is_dir() {
         let hint =
             "a task is a file that ends in `.star` (docs/tasks.md); data without one are scenarios, in JSON or YAML";
-        return Err(Failure::Input(format!("{path} is neither a task file nor a file of scenarios\n  hint: {hint}")));
+        return Err(Failure::new(format!("{path} is neither a task file nor a file of scenarios")).hint(hint));
     }
     let library = Library::for_tasks(Vocabulary::builtin(), limits);
     let dataset = Dataset::from(FileDataset::new(path, FileKind::Scenarios));
@@ -106,37 +103,33 @@ fn stem(path: &str) -> Option<&str> {
 }
 
 /// The task that is meant: the one that is named, or the only one there is.
-fn chosen<'a>(file: &'a TaskFile, path: &str, name: Option<&'a str>) -> Result<&'a str, Failure> {
+fn choose_task<'a>(file: &'a TaskFile, path: &str, name: Option<&'a str>) -> Result<&'a str, Failure> {
     match (name, file.names()) {
         (Some(name), _) => Ok(name),
         (None, [only]) => Ok(only),
-        (None, []) => Err(Failure::Input(format!(
-            "{path} has no task\n  hint: a task is a function that returns `Task(…)`; see docs/tasks.md"
-        ))),
-        (None, names) => Err(Failure::Input(format!(
-            "{path} has several tasks: {}\n  hint: name one, as in `{path}@{}`",
-            names.join(", "),
-            names[0]
-        ))),
+        (None, []) => Err(Failure::new(format!("{path} has no task"))
+            .hint("a task is a function that returns `Task(…)`; see docs/tasks.md")),
+        (None, names) => Err(Failure::new(format!("{path} has several tasks: {}", names.join(", ")))
+            .hint(format!("name one, as in `{path}@{}`", names[0]))),
     }
 }
 
 fn parameters(arguments: &Eval) -> Result<Vec<(String, Value)>, Failure> {
     let one = |given: &String| match given.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), literal(value))),
-        None => Err(Failure::Input(format!("`-T {given}` has no `=`\n  hint: write `-T name=value`"))),
+        None => Err(Failure::new(format!("`-T {given}` has no `=`")).hint("write `-T name=value`")),
     };
     if arguments.task.as_deref().is_none_or(|task| !file_of(task).0.ends_with(".star"))
         && !arguments.parameter.is_empty()
     {
-        return Err(Failure::Input("`-T` sets parameters of a task file, and none is given".into()));
+        return Err(Failure::new("`-T` sets parameters of a task file, and none is given"));
     }
     arguments.parameter.iter().map(one).collect()
 }
 
 /// What the command line says in place of the task.
 fn change(task: &mut Task, arguments: &Eval, library: &Library, is_replay: bool) -> Result<(), Failure> {
-    let _limited = guard::limit_memory();
+    let _limit = script_child::limit_memory();
     if !arguments.solver.is_empty() {
         task.solver.clear();
         for expression in &arguments.solver {
@@ -151,7 +144,7 @@ fn change(task: &mut Task, arguments: &Eval, library: &Library, is_replay: bool)
     }
     if task.scorers.is_empty() {
         let hint = "name a scorer in the task, or give one with `--scorer 'match()'`";
-        return Err(Failure::Input(format!("nothing scores the answers of `{}`\n  hint: {hint}", task.name)));
+        return Err(Failure::new(format!("nothing scores the answers of `{}`", task.name)).hint(hint));
     }
     if !arguments.metric.is_empty() {
         let mut metrics = Vec::new();
@@ -163,7 +156,7 @@ fn change(task: &mut Task, arguments: &Eval, library: &Library, is_replay: bool)
     for role in &arguments.model_role {
         let Some((part, model)) = role.split_once('=') else {
             let hint = "write `--model-role grader=openai/gpt-4o`";
-            return Err(Failure::Input(format!("`--model-role {role}` has no `=`\n  hint: {hint}")));
+            return Err(Failure::new(format!("`--model-role {role}` has no `=`")).hint(hint));
         };
         task.model_roles.retain(|(known, _)| known != part);
         task.model_roles.push((part.to_owned(), model.to_owned()));
@@ -193,7 +186,7 @@ fn bound(task: &mut Task, arguments: &Eval) -> Result<(), Failure> {
     let given = &arguments.bounds;
     let seconds = |seconds: f64| {
         Duration::try_from_secs_f64(seconds)
-            .map_err(|_| Failure::Input(format!("`--time-limit {seconds}` is no number of seconds")))
+            .map_err(|_| Failure::new(format!("`--time-limit {seconds}` is no number of seconds")))
     };
     let limits = AttemptLimits {
         time: given.time_limit.map(seconds).transpose()?,
@@ -223,7 +216,7 @@ fn fail_on_error(given: &str) -> Result<FailOnError, Failure> {
         (_, Some(count)) if count.fract() == 0.0 => Ok(FailOnError::Count(count as u64)),
         _ => {
             let hint = "give `never`, `first`, a number of attempts, or a share of them such as 0.1";
-            Err(Failure::Input(format!("`--fail-on-error {given}` is none of these\n  hint: {hint}")))
+            Err(Failure::new(format!("`--fail-on-error {given}` is none of these")).hint(hint))
         }
     }
 }
@@ -237,7 +230,7 @@ fn resolver(arguments: &Eval) -> Result<Resolver, Failure> {
         // The log remembers the command line, so that the run can be gone on with.
         let hint = "put the address into the environment, such as `OPENAI_BASE_URL`, and leave `--model-base-url` out";
         let what = "the address in `--model-base-url` has a password, which would get into the log";
-        return Err(Failure::Input(format!("{what}\n  hint: {hint}")));
+        return Err(Failure::new(what).hint(hint));
     }
     let timeout = Duration::from_secs(arguments.generate.timeout.max(1));
     Ok(Arc::new(move |name| {
@@ -266,7 +259,7 @@ fn price(given: &str) -> Result<(String, Price), Failure> {
     });
     parts.ok_or_else(|| {
         let hint = "write `--price openai/gpt-4o=2.5,10`: USD for a million tokens in and out";
-        Failure::Input(format!("`--price {given}` is no price\n  hint: {hint}"))
+        Failure::new(format!("`--price {given}` is no price")).hint(hint)
     })
 }
 

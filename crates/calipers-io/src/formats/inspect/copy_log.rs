@@ -1,6 +1,6 @@
-//! From one form of a log to the other, without loss: the JSON of the header and of the samples is copied.
+//! Converts a log from one form to the other without loss: the JSON of the header and of the samples is copied.
 //!
-//! Only the pool of messages, which documents do not have, is dissolved on the way to one (see `pool.rs`).
+//! Only the message pool is resolved on the way to a document, because documents have none (see `message_pool.rs`).
 
 use super::message_pool::resolve;
 use super::read_eval::SampleMember;
@@ -10,9 +10,9 @@ use super::zip_archive::{Archive, Member, MemberReader};
 use super::{is_archive, seekable};
 use crate::json::skim::{Skim, items};
 use crate::write::{OutputFile, WriteError};
-use crate::{FilePlace, Projection, ReadError, Source};
+use crate::{FilePlace, Projection, ReadError, Remedy, Source};
 
-/// A log of Inspect's, ready to be written in either form.
+/// An Inspect log, ready to be written in either form.
 ///
 /// Unlike [`read`](crate::read), which takes what scoring needs, this keeps everything: transcripts, events, attachments.
 /// An archive is read member by member; a document is held in memory.
@@ -36,13 +36,13 @@ impl InspectLog {
         Ok(Self { source: seekable(source)?, is_archive: true, document: Vec::new() })
     }
 
-    /// Writes the log: a document if the file is to end in `.json`, else an archive. Returns notes.
+    /// Writes the log, as a document if the file name ends in `.json` and otherwise as an archive. Returns notes.
     pub fn write(&self, out: &mut OutputFile) -> Result<Vec<String>, WriteError> {
         let target = out.name().to_owned();
         let unreadable = |error: ReadError| WriteError::new(&*target, error.to_string());
         let wants_archive = !out.is_json();
         if self.is_archive == wants_archive {
-            // The same form: a copy is the log itself.
+            // The form stays the same, so the log is copied as it is.
             let bytes = self.source.read_all().map_err(unreadable)?;
             out.text().write_all(&bytes).map_err(|error| out.write_error(&error))?;
             return Ok(Vec::new());
@@ -108,8 +108,9 @@ impl InspectLog {
                 .map_err(|why| self.source.error(why).in_member("header.json"));
         }
         let Some(member) = archive.find("_journal/start.json") else {
-            let hint = "it has neither `header.json` nor `_journal/start.json`; write it as records with `--to native`";
-            return Err(self.source.error("the log has no header to copy").hint(hint));
+            let hint = "it has neither `header.json` nor `_journal/start.json`; write it as native records";
+            let error = self.source.error("the log has no header to copy");
+            return Err(error.hint(hint).with_remedy(Remedy::OutputForm));
         };
         let start = content(member)?;
         let wrong = |why| self.source.error(why).in_member("_journal/start.json");
@@ -117,7 +118,7 @@ impl InspectLog {
     }
 
     fn document_as_archive(&self, out: &mut OutputFile) -> Result<Vec<String>, CopyError> {
-        let wrong = |why: &str| self.source.error(why).hint("the file is cut off or is no log of Inspect's");
+        let wrong = |why: &str| self.source.error(why).hint("the file is cut off or is not an Inspect log");
         let mut samples: &[u8] = b"[]";
         let mut reductions = None;
         let mut skim = Skim::new(&self.document).map_err(wrong)?;
@@ -144,8 +145,8 @@ impl InspectLog {
     }
 }
 
-/// What Inspect asks of the header of a document and not of that of an archive, with what it takes it for if it is
-/// missing there. In the order in which Inspect reads them.
+/// Keys that Inspect requires in the header of a document but not in that of an archive, with their defaults. In
+/// Inspect's order.
 const NEEDED: [(&str, Option<&str>); 6] = [
     ("version", Some("2")),
     ("status", Some("\"started\"")),

@@ -1,7 +1,7 @@
-//! Events with their messages in them again.
+//! Puts pooled messages back into the events that use them.
 //!
 //! In an archive, the events of a sample point into a pool of messages, `events_data`, so that a conversation is not
-//! stored once a turn. In a document Inspect does not look into that pool, so the messages are put back where they
+//! stored once per turn. In a document Inspect does not look into that pool, so the messages are put back where they
 //! belong. All of this is done on slices: what is not touched stays as it was written.
 
 use crate::json::skim::{Skim, Unclear, items};
@@ -84,7 +84,7 @@ fn refs(map: &[u8], key: &str) -> Result<Option<Refs>, Unclear> {
     match entry(map, key)? {
         Some(refs) if refs != b"null" => serde_json::from_slice(refs)
             .map(Some)
-            .map_err(|_| "a pointer into the pool of messages is no pair of numbers"),
+            .map_err(|_| "a pointer into the message pool is not a pair of numbers"),
         _ => Ok(None),
     }
 }

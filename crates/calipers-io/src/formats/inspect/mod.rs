@@ -50,7 +50,7 @@ impl Format for Inspect {
             return MEMBERS.iter().any(|member| first.starts_with(member)) || shape.file_name.ends_with(".eval");
         }
         if shape.json.is_none() {
-            // A damaged archive is still to be told what is wrong with it.
+            // A damaged archive is accepted here, so that the reader can say what is wrong with it.
             return shape.file_name.ends_with(".eval");
         }
         shape.has_inner("eval", "task") && (shape.has_inner("eval", "created") || shape.has_inner("eval", "model"))
@@ -64,7 +64,7 @@ impl Format for Inspect {
         let run = read(source, wanted)?;
         let is_missing =
             wanted.missing(|column| run.samples.columns().any(|known| **known == *column)).next().is_some();
-        // Whoever asked for a column that is not there will want to know which are.
+        // If a requested column is missing, the message lists those that exist.
         let run = if is_missing { read(source, &Projection::everything())? } else { run };
         Ok(vec![run.map_samples(Shards::from)])
     }
@@ -83,7 +83,7 @@ fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> 
     read_eval::read(&seekable(source)?, wanted)
 }
 
-/// The archive itself: one within gzip or zstd cannot be sought in, so it is taken out first.
+/// The archive itself. One inside gzip or zstd cannot be seeked, so it is decompressed first.
 pub(crate) fn seekable(source: &Source) -> Result<Source, ReadError> {
     let mut stored = Vec::new();
     source.seekable()?.take(4).read_to_end(&mut stored).map_err(|error| source.unreadable(&error))?;
@@ -93,12 +93,12 @@ pub(crate) fn seekable(source: &Source) -> Result<Source, ReadError> {
     Ok(Source::bytes(source.name.clone(), source.read_all()?))
 }
 
-/// An archive begins with a member, or, if it has none, with its end.
+/// An archive begins with a member, or, if it is empty, with its end record.
 pub(crate) fn is_archive(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
 
-/// A log as far as it was read.
+/// What was read of a log.
 struct LogReading {
     header: Header,
     samples: Vec<LoggedSample>,
@@ -135,7 +135,7 @@ impl LogReading {
         }
     }
 
-    /// Of an attempt that is there twice, the later one counts: it was run again.
+    /// If an attempt appears twice, the later one counts: it was run again.
     fn drop_repeated(&mut self) {
         let before = self.samples.len();
         self.samples.reverse();

@@ -1,8 +1,8 @@
 //! `.eval`: a ZIP archive with a header and a member for each attempt.
 //!
-//! Members are read by all cores, some hundred at a time and in the order of the file, and what is left of each is a
-//! few hundred bytes: 20,000 samples of 6 KB take 40 MB, and about twice as long as inflating them. Damaged members are
-//! left out and noted; members that are whole and wrong are errors, as they are in Inspect.
+//! All cores read members, a few hundred at a time and in file order, and keep a few hundred bytes of each: 20,000
+//! samples of 6 KB take 40 MB, and about twice as long as inflating them. Damaged members are left out and noted;
+//! members that are whole and wrong are errors, as they are in Inspect.
 
 use super::read_header::Header;
 use super::read_sample::{LoggedSample, SampleNames};
@@ -22,10 +22,10 @@ pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, 
     let header = header(source, &archive, &mut damaged)?;
     let wanted = header.as_ref().map_or_else(Projection::everything, |header| header.widen_projection(wanted));
     let mut plan = SampleMember::all(&archive.members);
-    // In the order of the file, so that reading goes forward. The order of samples is settled afterwards.
+    // In file order, so that reading goes forward. Samples are sorted afterwards.
     plan.sort_by_key(|sample| sample.shell.header);
     let share = (plan.len() / (8 * rayon::current_num_threads())).clamp(1, SHARE_MAX);
-    // Errors are looked at in order, so that of several the same one is always reported.
+    // Errors are checked in order, so that the same one is reported every time.
     let shares: Vec<Result<SampleShare, ReadError>> =
         plan.par_chunks(share).map(|share| read_share(source, &archive, share, &wanted)).collect();
     let mut samples = Vec::with_capacity(plan.len());
@@ -77,7 +77,7 @@ fn read_share(
     Ok(share)
 }
 
-/// One sample; within, whether it is whole, and around it, whether it is right.
+/// One sample. The inner result says whether it is whole, the outer one whether it is valid.
 fn read_sample(
     source: &Source,
     reader: &mut MemberReader,
@@ -107,9 +107,9 @@ fn read_sample(
 
 /// The members of one sample.
 pub(crate) struct SampleMember<'a> {
-    /// The sample, or what is left of it when its parts are stored apart.
+    /// The sample, or the rest of it when parts are stored separately.
     shell: &'a Member,
-    /// Its metadata, if they are stored apart.
+    /// Its metadata, if stored separately.
     metadata: Option<&'a Member>,
 }
 
@@ -122,13 +122,13 @@ impl<'a> SampleMember<'a> {
         &self.shell.name
     }
 
-    /// True when the events and messages stand in files of their own.
+    /// True when the events and messages are in separate members.
     pub(crate) fn is_in_parts(&self) -> bool {
         self.metadata.is_some() || self.shell.name.ends_with("/sample.json")
     }
 
     /// The samples of an archive: `samples/{id}_epoch_{n}.json`, or `samples/{id}_epoch_{n}/sample.json` with parts
-    /// beside it. An id may hold slashes, so a folder is one of a sample only if it has a `sample.json`.
+    /// beside it. An id may contain slashes, so a folder belongs to a sample only if it has a `sample.json`.
     pub(crate) fn all(members: &'a [Member]) -> Vec<Self> {
         let inside = |member: &&Member| member.name.starts_with("samples/") && member.name.ends_with(".json");
         let files = || members.iter().filter(inside);
@@ -208,6 +208,6 @@ fn nothing(source: &Source, archive: &Archive<'_>, damaged: &[Damage]) -> ReadEr
         Some(why) => source.error(format!("not a whole ZIP archive: {why}")).hint(again),
         None => source
             .error("the archive has neither `header.json` nor samples")
-            .hint("is it an Inspect log? it has `header.json` and `samples/{id}_epoch_{n}.json`"),
+            .hint("is it an Inspect log? such a log has `header.json` and `samples/{id}_epoch_{n}.json`"),
     }
 }

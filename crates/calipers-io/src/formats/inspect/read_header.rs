@@ -1,4 +1,4 @@
-//! What a log says of itself: the task, the scorers with their metrics, the figures.
+//! Reads the header of a log: the task, the scorers with their metrics, the figures.
 
 use crate::json::{self, Json, JsonParts};
 use crate::write::INSPECT_METRICS;
@@ -6,7 +6,7 @@ use crate::{Projection, ReadError, RecordedFigure, RecordedMetric, RecordedResul
 use calipers_core::{Samples, Value};
 use serde::Deserialize;
 
-/// The parts of a header that are needed. All else is stepped over.
+/// The parts of a header that we need. Everything else is skipped.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Header {
@@ -41,7 +41,7 @@ struct Config {
 struct LoggedResults {
     total_samples: Option<Json>,
     scores: Option<Json>,
-    /// Before there were several scorers, there was one, and its metrics stood beside it.
+    /// Old logs have a single scorer, with its metrics beside it.
     scorer: Option<Json>,
     metrics: Option<Json>,
 }
@@ -65,7 +65,7 @@ impl Header {
         let standard = json::standard(bytes);
         let mut header: Self = serde_json::from_slice(&standard).map_err(|error| {
             let text = error.to_string();
-            // The line would be one of the header, which is not a file.
+            // The line number would refer to the header, which is not a file.
             let what = text.split(" at line ").next().unwrap_or_default();
             source.error(format!("not the header of a log: {what}")).hint("write the log again with Inspect")
         })?;
@@ -93,7 +93,7 @@ impl Header {
         }
     }
 
-    /// What is to be known about how the evaluation ended.
+    /// A note on how the evaluation ended, unless it ended well.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let message = match self.error.as_ref().and_then(|Json(error)| error.text("message")) {
@@ -115,7 +115,7 @@ impl Header {
         notes
     }
 
-    /// The scorer that scores without a name belong to.
+    /// The scorer that unnamed scores belong to.
     pub(super) fn only_scorer(&self) -> String {
         let figured = self.scores().first().and_then(|score| score.text("name")).map(str::to_owned);
         let listed = || self.named_scorers(None).into_iter().next().map(|(name, _)| name);
@@ -126,8 +126,8 @@ impl Header {
         items(self.results.as_ref().and_then(|results| results.scores.as_ref()))
     }
 
-    /// What is wanted of the samples, with what the log's own metrics may look at: every text among their parameters may
-    /// be the name of a key.
+    /// Widens a projection by what the log's own metrics may read: any text among their parameters may be the name of a
+    /// key.
     pub(super) fn widen_projection(&self, wanted: &Projection) -> Projection {
         let mut texts = Vec::new();
         for listed in [&self.eval.scorers, &self.eval.metrics].into_iter().flatten() {
@@ -137,7 +137,7 @@ impl Header {
         wanted.clone().and(texts)
     }
 
-    /// What the log records of how it was measured. The samples tell under which names the scorers' scores are.
+    /// What the log records about its scorers, metrics and figures. The samples show the names of the scores.
     pub(super) fn recorded_results(&self, samples: &Samples) -> RecordedResults {
         let mut scorers: Vec<RecordedScorer> = self
             .named_scorers(Some(samples))
@@ -147,7 +147,7 @@ impl Header {
         if self.eval.scorers.is_none() {
             scorers = self.scorers_by_figures();
         }
-        // A score that no scorer made has the metrics of the task.
+        // A score that no scorer produced has the metrics of the task.
         let of_task = metrics(self.eval.metrics.as_ref().map(|Json(metrics)| metrics));
         for name in samples.scorers().filter(|_| !of_task.is_empty()) {
             if !scorers.iter().any(|scorer| *scorer.name == **name) {
@@ -163,7 +163,7 @@ impl Header {
         RecordedResults { scorers, reducers, figures: self.figures() }
     }
 
-    /// The scorers under the names that their scores have: without the package, and the second of a name counted up.
+    /// The scorers under the names of their scores: without the package, and with a counter for repeated names.
     fn named_scorers(&self, samples: Option<&Samples>) -> Vec<(String, &Value)> {
         let mut named: Vec<(String, &Value)> = Vec::new();
         for scorer in items(self.eval.scorers.as_ref()) {
@@ -268,12 +268,12 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// The name without the package that it comes from: `inspect_ai/accuracy` is `accuracy`.
+/// The name without its package: `inspect_ai/accuracy` is `accuracy`.
 fn strip_package(name: &str) -> &str {
     name.split_once('/').map_or(name, |(_, name)| name)
 }
 
-/// A metric by its name: Inspect's, with its package before it or, in old logs, without, or somebody's own.
+/// A metric by its name: one of Inspect's, with its package or, in old logs, without it, or a custom one.
 fn find_metric(name: &str, params: &Value) -> RecordedMetric {
     let short = name.strip_prefix("inspect_ai/").unwrap_or(name);
     if INSPECT_METRICS.contains(&short) {
@@ -288,8 +288,8 @@ pub(crate) fn metrics(listed: Option<&Value>) -> Vec<RecordedMetric> {
     match listed {
         Some(Value::List(items)) => {
             let mut metrics: Vec<RecordedMetric> = items.iter().filter_map(metric).collect();
-            // A list of nothing, and a list of one map, are not what no list and that map alone are: Inspect has no
-            // results for the one, and results for the whole score beside those by key for the other.
+            // An empty list differs from no list, and a list of one map from the map alone: Inspect has no results for
+            // the former, and results for the whole score beside those by key for the latter.
             if matches!(&metrics[..], [] | [RecordedMetric::Keyed(_)]) {
                 metrics.insert(0, RecordedMetric::Keyed(Vec::new()));
             }
@@ -308,7 +308,7 @@ fn metric(written: &Value) -> Option<RecordedMetric> {
                 let params = written.part("options").or(written.part("params")).unwrap_or(&Value::Null);
                 Some(find_metric(name, params))
             }
-            // A key of scores may be called `name`, too: then it holds a list.
+            // A score may have a key `name`, too; its value is then a list.
             _ => {
                 let keyed = entries.iter().map(|(key, listed)| (key.to_string(), metrics(Some(listed))));
                 Some(RecordedMetric::Keyed(keyed.collect()))
@@ -318,7 +318,7 @@ fn metric(written: &Value) -> Option<RecordedMetric> {
     }
 }
 
-/// Parameters, with the names of metrics among them freed of their packages.
+/// Parameters, with the packages removed from the names of metrics among them.
 fn plain(params: &Value) -> Value {
     let Value::Map(entries) = params else { return params.clone() };
     let is_metric = matches!(params.get("type"), Some(Value::Text(kind)) if **kind == *"metric");

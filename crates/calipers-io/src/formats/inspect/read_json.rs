@@ -1,7 +1,7 @@
 //! `.json`: the whole log as one document.
 //!
-//! The document is cut into its samples on the way in, without a tree and without all of its bytes at once. While one
-//! batch of samples is parsed, the next one is cut. What is left without the samples is the header.
+//! The document is split into samples while it is read, without building a tree or holding all of its bytes. While one
+//! batch of samples is parsed, the next one is split. The rest is the header.
 
 use super::LogReading;
 use super::read_header::Header;
@@ -17,7 +17,7 @@ const BATCH: usize = 4 << 20;
 const PART_MAX: usize = 1 << 30;
 
 pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> {
-    // What its metrics look at stands in the header, which may come after the samples.
+    // The header says what its metrics read, and may come after the samples.
     let wanted =
         if wanted.has_answers() { Projection::everything() } else { Projection::everything().without_answers() };
     let mut cutter = Cutter::new(source)?;
@@ -79,7 +79,7 @@ impl Batch {
                 Ok(samples)
             })
             .collect();
-        // Errors are looked at in order, so that of several the same one is always reported.
+        // Errors are checked in order, so that the same one is reported every time.
         let mut samples = Vec::with_capacity(self.ends.len());
         for share in shares {
             samples.extend(share?);
@@ -88,7 +88,7 @@ impl Batch {
     }
 }
 
-/// Cuts a document into the items of its `samples` and the rest.
+/// Splits a document into the items of its `samples` and the rest.
 pub(crate) struct Cutter {
     source: Source,
     reader: Box<dyn BufRead>,
@@ -121,7 +121,7 @@ enum DocumentPart {
     Skipped,
     /// Before the value of `samples`.
     Colon,
-    /// Between samples: one may come, or must not before a comma.
+    /// Between samples: either a sample may follow, or a comma must come first.
     Between {
         ready: bool,
     },
@@ -149,7 +149,7 @@ impl Cutter {
     pub(crate) fn batch(&mut self) -> Result<Batch, ReadError> {
         let mut batch = Batch { first: self.samples, ..Batch::default() };
         while !self.done {
-            // The reader is set aside so that its buffer can be looked at while the state changes.
+            // The reader is taken out so that its buffer can be read while the state changes.
             let mut reader = std::mem::replace(&mut self.reader, Box::new(std::io::empty()));
             let block = reader.fill_buf().map_err(|error| self.source.unreadable(&error))?;
             if block.is_empty() {
@@ -184,7 +184,7 @@ impl Cutter {
 
     fn cut_off(&self) -> ReadError {
         let error =
-            self.source.error(format!("the document ends within itself, after {}", counted(self.samples, "sample")));
+            self.source.error(format!("the document ends in the middle, after {}", counted(self.samples, "sample")));
         error.at_line(self.line).hint("the file is cut off; copy it again from where it was written")
     }
 
@@ -192,7 +192,7 @@ impl Cutter {
         self.source.error(what).at(FilePlace::Path(format!("samples[{}]", self.samples))).hint("write the log again")
     }
 
-    /// Takes bytes in, to the end of the block or of the batch, and says how many.
+    /// Consumes bytes up to the end of the block or of the batch, and returns how many.
     fn take(&mut self, block: &[u8], batch: &mut Batch) -> Result<usize, ReadError> {
         let mut at = 0;
         while at < block.len() && !self.done {

@@ -1,7 +1,7 @@
-//! What scoring needs of a sample, and nothing else of it.
+//! Reads what scoring needs of a sample, and nothing else.
 //!
-//! A sample of an agent's run may be megabytes of events and messages. They are stepped over without being parsed: only
-//! the keys below become values.
+//! A sample of an agent's run may be megabytes of events and messages. They are skipped without parsing; only the keys
+//! below become values.
 
 use crate::Projection;
 use crate::json::skim::Skim;
@@ -60,7 +60,7 @@ impl LoggedSample {
         parts.check()
     }
 
-    /// Metadata that stands in a file of its own.
+    /// Adds metadata from a separate member.
     pub(crate) fn add_metadata(&mut self, metadata: Value) {
         if let Value::Map(entries) = metadata {
             self.metadata.extend(entries);
@@ -128,14 +128,14 @@ fn some(bytes: &[u8]) -> Result<Option<Value>, serde_json::Error> {
     Ok(Some(value).filter(|value| !matches!(value, Value::Null)))
 }
 
-/// Names that come back in every sample, kept once, and what is kept of scores.
+/// Names that recur in every sample, stored once, and which parts of scores are kept.
 pub(crate) struct SampleNames {
     known: Vec<Arc<str>>,
     wanted: Projection,
 }
 
 impl SampleNames {
-    /// Beyond this many the names are as various as values, and looking for them costs more than it saves.
+    /// With more names than this, looking them up costs more than sharing them saves.
     const MAX: usize = 64;
 
     pub(crate) fn new(wanted: &Projection) -> Self {
@@ -166,9 +166,9 @@ struct SampleParts<'a> {
     usage: UsageTotals,
     total_time: Option<Value>,
     working_time: Option<Value>,
-    /// What Calipers wrote that Inspect has no place for.
+    /// What Calipers wrote that Inspect has no field for.
     ours: Option<Value>,
-    /// The conversation, which is looked at only if Calipers wrote it.
+    /// The conversation, read only if Calipers wrote it.
     own: [&'a [u8]; OWN.len()],
 }
 
@@ -186,7 +186,7 @@ struct ScoreParts {
 }
 
 impl<'a> SampleParts<'a> {
-    /// Takes an entry of a sample in, if scoring needs it.
+    /// Reads an entry of a sample if scoring needs it.
     fn take(&mut self, key: &[u8], value: &'a [u8], names: &mut SampleNames) -> Result<(), serde_json::Error> {
         match key {
             b"id" => self.id = some(value)?,
@@ -202,7 +202,7 @@ impl<'a> SampleParts<'a> {
             }
             b"total_time" if names.wanted.has("latency_ms") => self.total_time = some(value)?,
             b"working_time" if names.wanted.has("working_time_ms") => self.working_time = some(value)?,
-            // The store of an agent may be large: it is looked into only if it begins with what we wrote.
+            // The store of an agent may be large, so it is parsed only if it begins with our key.
             b"store" if is_ours(value) => self.ours = some(value)?.and_then(|store| store.get("calipers").cloned()),
             _ => {
                 if let Some(place) = OWN.iter().position(|own| own.as_bytes() == key) {
@@ -285,7 +285,7 @@ fn epoch(id: &SampleId, epoch: Option<Value>) -> Result<u32, SampleProblem> {
     }
 }
 
-/// What models used, as far as it is known.
+/// Token usage, as far as it is known.
 #[derive(Default)]
 struct UsageTotals {
     tokens: Option<f64>,
@@ -334,7 +334,8 @@ impl ScoreParts {
     }
 }
 
-/// A score is a plain value, a list of such, or a map of such and nulls. Inspect refuses everything else.
+/// A score is a plain value, a list of plain values, or a map of plain values and nulls. Inspect refuses everything
+/// else.
 fn check_value(value: &Value) -> Result<(), SampleProblem> {
     let plain = |item: &&Value| !item.is_scalar();
     let inside = match value {

@@ -1,4 +1,4 @@
-//! The two forms of a log, written: an archive with a member for each attempt, and one document.
+//! Writes both forms of a log: an archive with one member per attempt, and a single document.
 
 use super::message_pool::rewrite;
 use super::zip_directory::Packer;
@@ -17,7 +17,7 @@ pub(crate) struct SampleText {
     pub(crate) json: Vec<u8>,
 }
 
-/// Writes an archive: the members of Inspect's, in its order, compressed as it does.
+/// Writes an archive with Inspect's members, in Inspect's order and compression.
 pub(crate) fn write_archive(
     out: &mut OutputFile,
     start: &[u8],
@@ -214,7 +214,7 @@ fn thin_map(entries: &[(std::sync::Arc<str>, Value)]) -> Value {
     Value::Map(entries.iter().map(|(key, value)| (key.clone(), thin(value))).collect())
 }
 
-/// The first words of a text, with single spaces between them: Python's `textwrap.shorten`.
+/// The first words of a text, joined by single spaces, like Python's `textwrap.shorten`.
 fn thin_text(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let whole = words.join(" ");
@@ -237,7 +237,7 @@ fn thin_text(text: &str) -> String {
     short + "..."
 }
 
-/// The entries of a map as they are written, but for some.
+/// The entries of a map as written, without some of them.
 pub(super) fn entries_without(bytes: &[u8], left_out: &[&str]) -> Result<Vec<u8>, &'static str> {
     entries(bytes, |key| !left_out.contains(&key))
 }

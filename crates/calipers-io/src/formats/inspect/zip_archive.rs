@@ -1,7 +1,7 @@
 //! The members of a ZIP archive, read with bounds and checked.
 //!
 //! The directory is read with the `zip` crate; the members are fetched and inflated here, on slices, which takes half
-//! the time of reading them through a stream. A file without a directory, as one that was cut off, is searched for
+//! the time of reading them through a stream. A file without a directory, such as one that was cut off, is scanned for
 //! members from its beginning.
 
 use crate::source::Raw;
@@ -12,20 +12,20 @@ use zip::CompressionMethod;
 
 /// A member may inflate to this many bytes.
 const MEMBER_MAX: u64 = 1 << 30;
-/// Room is made at once for a member that grows by no more than this; beyond it, as the bytes turn up.
+/// Memory is reserved up front for a member that grows by at most this factor; beyond it, as bytes arrive.
 const EXPANSION_EXPECTED: u64 = 2000;
 const EXPANSION_FLOOR: u64 = 64 << 10;
 /// Deflate cannot grow by more than this (RFC 1951: 258 bytes from 2 bits, and the table of codes).
 const DEFLATE_MAX: u64 = 1032;
-/// A buffer that became larger than this is given back.
+/// Larger buffers are released after use.
 const BUFFER_KEPT: usize = 16 << 20;
 
 /// An archive and what it holds.
 pub(crate) struct Archive<'a> {
     source: &'a Source,
-    /// The members by name, in the order of the directory. Of two with one name, the later counts.
+    /// The members by name, in the order of the directory. If two share a name, the later counts.
     pub(crate) members: Vec<Member>,
-    /// Why there is no directory, if there is none, and the members were searched for.
+    /// Why the directory is missing, if the file was scanned for members.
     pub(crate) no_directory: Option<String>,
     length: u64,
 }
@@ -85,7 +85,7 @@ fn directory(source: &Source) -> Result<Result<Vec<Member>, String>, ReadError> 
     Ok(Ok(members))
 }
 
-/// The number of a method, as APPNOTE 4.4.5 gives it. Those that Inspect does not write are all alike here.
+/// The number of a method, as APPNOTE 4.4.5 gives it. Methods that Inspect does not write are treated alike.
 fn method_number(method: CompressionMethod) -> u16 {
     match method {
         CompressionMethod::Stored => 0,
@@ -144,7 +144,7 @@ impl Local {
     }
 }
 
-/// The members that stand one after another from the beginning of the file, as far as they are whole.
+/// The members that follow one another from the beginning of the file, as far as they are whole.
 fn search(source: &Source, length: u64) -> io::Result<Vec<Member>> {
     let mut raw = BufReader::with_capacity(128 << 10, source.seekable().map_err(io::Error::other)?);
     let mut members: Vec<Member> = Vec::new();
@@ -162,7 +162,7 @@ fn search(source: &Source, length: u64) -> io::Result<Vec<Member>> {
         raw.read_exact(&mut names)?;
         let (name, extra) = names.split_at(local.name);
         local.widen(extra);
-        // With bit 3 the sizes stand behind the data, and cannot be found without inflating it.
+        // With bit 3 the sizes follow the data and cannot be found without inflating it.
         let sizes_follow = local.flags & 8 != 0 && local.stored == 0;
         let Some(end) = data.checked_add(local.stored).filter(|end| *end <= length && !sizes_follow) else { break };
         let name = String::from_utf8_lossy(name).into_owned();
@@ -226,7 +226,7 @@ impl MemberReader {
             _ => return Err("it is compressed in a way that Inspect does not write".to_owned()),
         };
         if content.len() as u64 != member.size {
-            return Err(format!("it holds {} bytes in the place of {}", content.len(), member.size));
+            return Err(format!("it holds {} bytes instead of {}", content.len(), member.size));
         }
         if crc32fast::hash(content) != member.crc {
             return Err("its checksum is wrong".to_owned());
@@ -262,13 +262,13 @@ impl MemberReader {
         let same = String::from_utf8_lossy(&names[..local.name]) == member.name;
         self.stored = names;
         if !same {
-            return Err("it has another name than in the directory".to_owned());
+            return Err("its name differs from the one in the directory".to_owned());
         }
         if self.length - self.at < member.stored {
             return Err(cut_off());
         }
         let mut stored = std::mem::take(&mut self.stored);
-        // No more than the file has: its length was looked at above.
+        // At most the length of the file, which was checked above.
         stored.resize(member.stored as usize, 0);
         self.take(&mut stored)?;
         self.stored = stored;
@@ -319,7 +319,7 @@ impl MemberReader {
             self.inflated.reserve(member.size as usize);
             decompressor.decompress_to_buffer(&self.stored, &mut self.inflated).map_err(damaged)?;
         } else {
-            // A text of one letter shrinks this much, and so does a bomb: room is made only for what turns up.
+            // A repeated letter compresses this well, and so does a bomb: memory grows only with what arrives.
             let stream = zstd::stream::read::Decoder::with_buffer(&self.stored[..]).map_err(damaged)?;
             stream.take(member.size + 1).read_to_end(&mut self.inflated).map_err(damaged)?;
         }

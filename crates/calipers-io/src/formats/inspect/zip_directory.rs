@@ -1,7 +1,7 @@
 //! Members of an archive as bytes, and the directory at its end (APPNOTE 4.3).
 //!
-//! A member is put together in memory, with its sizes before its content, so that it can be written at one go and found
-//! again without the directory.
+//! A member is assembled in memory with its sizes before its content, so that one write stores it and it can be found
+//! without the directory.
 
 use super::zip_archive::Member;
 use std::io;
@@ -13,9 +13,9 @@ const ZSTD: u16 = 93;
 const VERSION: u16 = 63;
 /// Names are UTF-8.
 const FLAGS: u16 = 0x800;
-/// The first day that there is: the same content gives the same bytes.
+/// The earliest date: the same content gives the same bytes.
 const DATE: u16 = 0x21;
-/// From here on a number stands in a field of its own.
+/// From here on a number needs the ZIP64 field.
 const WIDE: u64 = u32::MAX as u64;
 
 /// Makes members, and keeps the directory of those that it made.
@@ -109,7 +109,7 @@ impl Packer {
     }
 }
 
-/// A member that is written bit by bit: its sizes are known at the end, and room is left for them.
+/// A member that is written in pieces: its sizes are known only at the end, so space is left for them.
 pub(crate) fn open_member(name: &str, at: u64) -> io::Result<(Member, Vec<u8>)> {
     let member = Member { name: name.to_owned(), method: ZSTD, crc: 0, stored: 0, size: 0, header: at };
     let header = local_header(&member, true)?;
@@ -136,7 +136,7 @@ pub(crate) fn local_header(member: &Member, is_wide: bool) -> io::Result<Vec<u8>
     Ok(out)
 }
 
-/// What stands alike before a member and in the directory, from the version to the length of the name.
+/// The fields that a local header and the directory share, from the version to the length of the name.
 fn put_common(out: &mut Vec<u8>, member: &Member, [size, stored, _]: [u32; 3]) {
     for short in [VERSION, FLAGS, member.method, 0, DATE] {
         put_short(out, short);

@@ -1,8 +1,8 @@
 //! Logs of Inspect AI: an archive, or a document in a file that ends in `.json`.
 //!
 //! The log is complete for Inspect: header, plan, results with its own metric names and placeholders, samples,
-//! summaries and reductions. What Inspect has no place for stands in the `store` of a sample under `calipers`, where
-//! our reader finds it again. The same run always gives the same bytes: times and ids that are not known are fixed or
+//! summaries and reductions. What Inspect has no field for stands in the `store` of a sample under `calipers`, where
+//! our reader finds it again. The same run always gives the same bytes: unknown times are fixed, and unknown ids are
 //! made from the content.
 
 mod fingerprint;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// A log that Inspect reads as its own.
 pub(super) struct InspectWriter;
 
-/// What Inspect itself calls a model that there is none of.
+/// Inspect's name for no model.
 const NO_MODEL: &str = "none/none";
 
 impl Writer for InspectWriter {
@@ -94,7 +94,7 @@ fn model(run: &RecordedRun) -> &str {
     run.model.as_deref().unwrap_or(NO_MODEL)
 }
 
-/// What is known of the run. Runs from elsewhere do not say when they were made, and Inspect needs a time.
+/// What is known of the run. Runs from other tools have no time, and Inspect requires one.
 fn header(run: &RecordedRun, key: &str) -> LogHeader {
     let stem =
         Path::new(&run.source).file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next());
@@ -194,7 +194,7 @@ fn sample(record: &Record, run: &RecordedRun, key: &str) -> SampleText {
     SampleText { id: record.id.to_string(), epoch: record.epoch, json: out }
 }
 
-/// A target of Inspect's is text or texts.
+/// A target in Inspect is a text or a list of texts.
 fn target_texts(target: &Value) -> Value {
     match target {
         Value::Text(_) => target.clone(),
@@ -258,7 +258,7 @@ fn put_fields<'a>(map: &mut Map<'_>, record: &'a Record, model: &str) -> Vec<(&'
     fields.filter(|(name, value)| read_back(name).map(Value::Float).as_ref() != Some(*value)).collect()
 }
 
-/// What Inspect has no place for. Our reader looks for `calipers` as the first key.
+/// What Inspect has no field for. Our reader looks for `calipers` as the first key.
 fn put_store(out: &mut Vec<u8>, own: &Own<'_>, fields: &[(&Arc<str>, &Value)]) {
     let mut store = Map::open(out);
     if !own.names.is_empty() || !fields.is_empty() {

@@ -33,7 +33,7 @@ const OURS: [&str; 3] = ["field", "scorer", "where"];
 
 static NOTHING: Value = Value::Null;
 
-/// A map alone is written as one: Inspect makes a difference between that and a list with a map in it.
+/// A map alone is written as a map: Inspect distinguishes it from a list with one map.
 pub(crate) fn put_metrics(out: &mut Vec<u8>, metrics: &[RecordedMetric]) {
     match metrics {
         [RecordedMetric::Keyed(keys)] if !keys.is_empty() => put_keyed(out, keys),
@@ -89,7 +89,7 @@ fn options(name: &str, params: &Value) -> Value {
         true => (key.clone(), within(value)),
         false => (key.clone(), value.clone()),
     };
-    // What groups are clustered by is said by the metric within.
+    // The inner metric says what groups are clustered by.
     let is_needless = |key: &str| name == "grouped" && key == "cluster";
     Value::Map(entries.iter().filter(|(key, _)| !is_needless(key)).map(entry).collect())
 }
@@ -100,7 +100,7 @@ fn within(metric: &Value) -> Value {
     Value::from([("type", Value::from("metric")), ("name", full), ("params", options(name, params))])
 }
 
-/// The figures, and which attempts were not made because the question was settled without them.
+/// The figures, and the attempts that were skipped because the question was settled without them.
 pub(crate) fn put_results(out: &mut Vec<u8>, results: &Results, early: Option<&EarlyStopping>) {
     let mut map = Map::open(out);
     map.raw("total_samples", &results.total_samples.to_string());

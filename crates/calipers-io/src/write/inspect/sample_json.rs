@@ -1,6 +1,7 @@
-//! The parts of a sample that every log has, wherever it comes from.
+//! The parts of a sample that every log has.
 
 use crate::json::json_writer::{self, Map, Nan};
+use crate::write::native::put_texts;
 use calipers_core::{Outcome, SampleId, Score, Value};
 use std::sync::Arc;
 
@@ -38,11 +39,7 @@ pub(super) fn put_score(map: &mut Map<'_>, value: &Value, reason: Option<&str>, 
         map.text("reason", reason);
     }
     if let Some(score) = score {
-        for (key, text) in [("answer", &score.answer), ("explanation", &score.explanation)] {
-            if let Some(text) = text {
-                map.text(key, text);
-            }
-        }
+        put_texts(map, score);
         if let Some(metadata) = &score.metadata {
             put_values(map.key("metadata"), metadata.iter());
         }

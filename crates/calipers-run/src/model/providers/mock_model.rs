@@ -1,4 +1,4 @@
-//! A model that says what it is told to say.
+//! A mock model with scripted answers.
 
 use super::Price;
 use crate::{Model, ModelError, Request};
@@ -7,10 +7,10 @@ use calipers_core::{ModelOutput, SampleId, Usage, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What Inspect's mock says where nobody tells it anything.
+/// The default answer of Inspect's mock.
 const DEFAULT: &str = "Default output from mockllm/model";
 
-/// One answer of a script: a text, or an output with calls of tools, a stop reason or a usage of its own.
+/// One scripted answer: a text, or an output with tool calls, a stop reason or a usage.
 #[derive(Clone, Debug)]
 pub struct MockOutput(ModelOutput);
 
@@ -38,11 +38,11 @@ impl From<ModelOutput> for MockOutput {
     }
 }
 
-/// What a mock answers: one list for all samples, and lists for samples that have their own.
+/// The answers of a mock: one list for all samples, and lists for single samples.
 ///
-/// A list belongs to one sample, never to the order in which things happen: the first call of the first attempt takes its
-/// first answer, each further call and each further attempt moves on by one, and after the last comes the first again. So
-/// a list of two makes every other attempt of a one-call task succeed, whatever runs at the same time.
+/// A list applies to each sample separately, whatever the order of events: the first call of the first attempt takes
+/// the first answer, each further call or attempt takes the next one, and the list repeats. So a list of two makes
+/// every other attempt of a one-call task succeed, whatever runs at the same time.
 ///
 /// ```
 /// use calipers_run::providers::MockOutputs;
@@ -113,9 +113,9 @@ impl From<ModelOutput> for MockOutputs {
     }
 }
 
-/// A model that says what it is told to say, at once and for nothing: `mockllm/…`.
+/// A model with scripted answers, instant and free: `mockllm/…`.
 ///
-/// Its tokens are words, so that there is something to count.
+/// Its tokens are words, so that usage can be tested.
 #[derive(Clone, Debug)]
 pub struct MockModel {
     name: Arc<str>,
@@ -132,14 +132,14 @@ impl MockModel {
         Self { name: "mockllm/model".into(), outputs: outputs.into(), default, price: None }
     }
 
-    /// With another name.
+    /// Changes the name.
     #[must_use]
     pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// With a price, to see what a run of this many words would cost.
+    /// Sets a price, to estimate what a run with this many words would cost.
     #[must_use]
     pub fn with_price(mut self, price: Option<Price>) -> Self {
         self.price = price;

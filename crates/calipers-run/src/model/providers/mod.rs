@@ -8,7 +8,7 @@
 //! | `google/…` | Gemini | `GOOGLE_API_KEY` or `GEMINI_API_KEY` | `GOOGLE_BASE_URL` |
 //! | `ollama/…` | a local Ollama | | `OLLAMA_BASE_URL` or `OLLAMA_HOST` |
 //!
-//! [`Replay`] answers from an earlier log. A model of your own is a type that implements [`Model`].
+//! [`Replay`] answers from an earlier log. To add a model, implement [`Model`].
 
 mod mock_model;
 mod provider_options;
@@ -33,10 +33,10 @@ use std::sync::Arc;
 
 const PROVIDERS: [&str; 5] = ["anthropic", "google", "mockllm", "ollama", "openai"];
 
-/// The model of a name: a provider, a slash and whatever the provider calls it.
+/// Resolves the name of a model: a provider, a slash and the provider's name for the model.
 ///
-/// Nothing is asked yet. What can be known before the first question is an error here: an unknown provider, a missing
-/// key, an address that is none.
+/// No request is sent yet. What can be checked before the first question is an error here: an unknown provider, a
+/// missing key, an invalid address.
 ///
 /// ```
 /// use calipers_run::providers::{ProviderOptions, resolve};
@@ -63,7 +63,7 @@ pub fn resolve(name: &str, options: &ProviderOptions) -> Result<Arc<dyn Model>, 
 fn unknown(provider: &str, name: &str) -> String {
     let hint = match nearest(provider, &PROVIDERS) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "a server that speaks OpenAI's chat completions is `openai/…` with a base URL.".into(),
+        None => "a server compatible with OpenAI's chat completions is `openai/…` with a base URL.".into(),
     };
     let all = PROVIDERS.map(|known| format!("`{known}`")).join(", ");
     format!("there is no provider `{provider}` (for model `{name}`)\n  hint: {hint} There are {all}")

@@ -1,4 +1,4 @@
-//! Where providers are, and what they want to see of us.
+//! The providers: their addresses, keys and formats.
 
 use super::ProviderOptions;
 use super::wire::Wire;
@@ -8,11 +8,11 @@ use reqwest::Url;
 #[derive(Debug)]
 pub(super) struct Provider {
     pub(super) name: &'static str,
-    /// Variables with a key, the first that is set counts. Without any, no key is needed.
+    /// Environment variables for the key; the first that is set counts. If the list is empty, no key is needed.
     pub(super) keys: &'static [&'static str],
     bases: &'static [&'static str],
     home: &'static str,
-    /// What comes between the address and the path, unless the address ends with a version of its own.
+    /// What comes between the address and the path, unless the address already ends with a version.
     version: &'static str,
     pub(super) wire: Wire,
 }
@@ -58,7 +58,7 @@ impl Provider {
         PROVIDERS.iter().find(|provider| provider.name == name)
     }
 
-    /// The key, or why there must be one. A server at another address often needs none.
+    /// The key, or an error if one is required. A server at another address often needs none.
     pub(super) fn key<'a>(&self, options: &'a ProviderOptions) -> Result<Option<&'a str>, String> {
         let key = options.variable(self.keys);
         if key.is_none() && !self.keys.is_empty() && self.base(options).is_none() {
@@ -75,7 +75,7 @@ impl Provider {
         options.base_url.as_deref().or_else(|| options.variable(self.bases))
     }
 
-    /// True where the provider itself answers, not another server that speaks like it.
+    /// True for the provider itself, not for a compatible server.
     pub(super) fn is_home(&self, options: &ProviderOptions) -> bool {
         self.base(options).is_none()
     }
@@ -107,7 +107,7 @@ fn parse(written: &str) -> Option<Url> {
     Url::parse(&whole).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
-/// `OLLAMA_HOST` is where the server listens: all interfaces are not somewhere to go, and it has a port of its own.
+/// `OLLAMA_HOST` is where the server listens. `0.0.0.0` is not an address to connect to, and there is a default port.
 fn as_client(url: &mut Url, written: &str) {
     if url.host_str() == Some("0.0.0.0") {
         let _ = url.set_host(Some("127.0.0.1"));

@@ -1,4 +1,4 @@
-//! What a provider means when it does not answer.
+//! Interprets the errors of providers.
 
 use crate::ModelFault;
 use jiff::Timestamp;
@@ -7,17 +7,17 @@ use reqwest::header::HeaderMap;
 use serde_json::Value as Json;
 use std::time::Duration;
 
-/// The longest wait that is passed on. Whoever asks for more than a day is mistaken, and sums with it would overflow.
+/// The longest wait that is passed on. A server that asks for more than a day is mistaken, and sums would overflow.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a provider says is wrong.
 #[derive(Debug, Default)]
 pub(super) struct ProviderComplaint {
-    /// In its words, which may be anything.
+    /// The provider's message.
     pub(super) message: String,
     /// Its names for it, such as `overloaded_error` or `insufficient_quota`.
     codes: Vec<String>,
-    /// The status that it says beside, or in place of, that of the response.
+    /// A status in the body, in addition to or instead of that of the response.
     status: Option<u16>,
 }
 
@@ -45,18 +45,18 @@ impl ProviderComplaint {
         self.codes.iter().any(|known| known == code)
     }
 
-    /// True where the question was understood and the provider will not have it answered: that is an answer too.
+    /// True if the provider refuses to let the question be answered, which counts as an answer.
     pub(super) fn is_filter(&self) -> bool {
         let codes = ["content_filter", "content_policy_violation", "invalid_prompt"];
         // Anthropic has no name for it.
         codes.iter().any(|code| self.is(code)) || self.message.contains("content filtering policy")
     }
 
-    /// What kind of failure it is. A success with a complaint in it counts by the complaint.
+    /// What kind of failure it is. If a successful response contains a complaint, the complaint counts.
     pub(super) fn fault(&self, status: u16) -> ModelFault {
         let status = if status < 300 { self.status.unwrap_or(500) } else { status };
         match status {
-            // Money that has run out does not come back by waiting.
+            // Waiting does not help when the credit has run out.
             _ if self.is("insufficient_quota") => ModelFault::Refused,
             _ if self.is("overloaded_error") || self.is("rate_limit_error") => ModelFault::Busy,
             429 | 529 => ModelFault::Busy,

@@ -1,4 +1,4 @@
-//! What models are resolved with: keys, addresses and prices.
+//! Options for resolving models: keys, addresses and prices.
 
 use super::MockOutputs;
 use calipers_core::Usage;
@@ -18,10 +18,10 @@ const VARIABLES: [&str; 9] = [
     "OPENAI_BASE_URL",
 ];
 
-/// What models are resolved with. It holds keys, so it prints none of its variables.
+/// Options for resolving models. It holds keys, so `Debug` prints no variables.
 #[derive(Clone)]
 pub struct ProviderOptions {
-    /// Where the provider is, in place of its own address and that of the environment.
+    /// An address that overrides the provider's own and that of the environment.
     pub base_url: Option<String>,
     /// The longest that one call may take, from the request to the last byte of the answer.
     pub timeout: Duration,
@@ -33,7 +33,7 @@ pub struct ProviderOptions {
 }
 
 impl Default for ProviderOptions {
-    /// No keys, no addresses, no prices, and ten minutes for a call, as the providers' own clients have it.
+    /// No keys, no addresses, no prices, and ten minutes per call, as in the providers' own clients.
     fn default() -> Self {
         Self {
             base_url: None,
@@ -46,13 +46,13 @@ impl Default for ProviderOptions {
 }
 
 impl ProviderOptions {
-    /// With the keys and addresses of the environment, which is read now and not again.
+    /// Takes keys and addresses from the environment, which is read once, now.
     #[must_use]
     pub fn from_env() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// With keys and addresses from elsewhere. Asked for each variable that models know; an empty one counts as none.
+    /// Takes keys and addresses from a lookup, which is called for each known variable. An empty value counts as unset.
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
@@ -60,7 +60,7 @@ impl ProviderOptions {
         Self { variables, ..Self::default() }
     }
 
-    /// With an address in place of the provider's own and that of the environment.
+    /// Sets an address that overrides the provider's own and that of the environment.
     #[must_use]
     pub fn at(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = Some(base_url.into());
@@ -93,16 +93,16 @@ impl fmt::Debug for ProviderOptions {
     }
 }
 
-/// What a model costs, in US dollars for a million tokens. None is built in: prices change, and a wrong one looks right.
+/// What a model costs, in US dollars per million tokens. None is built in: prices change, and a wrong one looks right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
-    /// Tokens that are sent.
+    /// Input tokens.
     pub input_usd: f64,
-    /// Tokens that come back.
+    /// Output tokens.
     pub output_usd: f64,
-    /// Tokens of the input that the provider had in its cache, where they have a price of their own.
+    /// Input tokens read from the provider's cache, if priced separately.
     pub cache_read_usd: Option<f64>,
-    /// Tokens of the input that the provider puts into its cache, where they have a price of their own.
+    /// Input tokens written to the provider's cache, if priced separately.
     pub cache_write_usd: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! A model behind HTTP.
 //!
-//! Whatever a server does, a call ends: by its answer, by the time limit, or at the bound of what is read. The client is
-//! reqwest; what is said through it is in `wire`.
+//! Every call ends, whatever the server does: with an answer, at the time limit, or at the size limit. The client is
+//! reqwest; `wire` has the formats of requests and answers.
 
 use super::provider::Provider;
 use super::provider_fault::{ProviderComplaint, retry_after};
@@ -16,17 +16,17 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The most that is read of an answer. The longest answers of today are below one mebibyte, and as a tree of JSON a body
-/// may take thirty times its size.
+/// The size limit of an answer. Today's longest answers are below one mebibyte, and a JSON tree may take thirty times
+/// the size of its text.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 
-/// The most that is read of a failure: what it says comes first.
+/// The size limit of an error response: its message comes first.
 const FAILURE_BYTES_MAX: usize = 64 << 10;
 
-/// The most that is shown of what a server says.
+/// How much of a server's message is shown.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// Shorter keys are placeholders for servers that need none, and are words like any other.
+/// Shorter keys are placeholders for servers that need none, and may be ordinary words.
 const SECRET_BYTES_MIN: usize = 4;
 
 /// A model behind HTTP.
@@ -90,7 +90,7 @@ impl Remote {
 
     async fn failure(&self, response: Response) -> Result<ModelOutput, ModelError> {
         let (status, headers) = (response.status(), response.headers().clone());
-        // The status is known: a body that breaks off takes nothing from it.
+        // The status is known even if the body breaks off.
         let body = self.read(response, FAILURE_BYTES_MAX).await.map(|(body, _)| body).unwrap_or_default();
         self.complaint_error(status, &headers, &ProviderComplaint::read(&body))
     }
@@ -127,7 +127,7 @@ impl Remote {
         }
     }
 
-    /// What is read of a body within a bound, and whether that is all of it.
+    /// Reads a body up to a limit, and returns whether that was all of it.
     async fn read(&self, mut response: Response, bytes_max: usize) -> Result<(Vec<u8>, bool), ModelError> {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.transport_error(error))? {
@@ -149,7 +149,7 @@ impl Remote {
         self.error(ModelFault::Connection, &format!("{what} to `{place}`: {}", self.redact(&root(error))))
     }
 
-    /// Redirects are not followed: a key goes nowhere but where it was sent.
+    /// Redirects are not followed, so that a key goes only to the configured server.
     fn redirect_error(&self, response: &Response) -> ModelError {
         let target = response.headers().get("location").and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
         let status = response.status().as_u16();
@@ -167,7 +167,7 @@ impl Remote {
         ModelError::new(self.name.clone(), fault, message)
     }
 
-    /// What a server says, fit to be shown: without the key, on one line, and short.
+    /// A server's message for display: without the key, on one line, and short.
     fn redact(&self, text: &str) -> String {
         let text = match &self.key {
             Some(key) => text.replace(key, "[key]"),
@@ -200,7 +200,8 @@ impl Model for Remote {
 }
 
 fn client(url: &Url, timeout: Duration) -> Result<Client, reqwest::Error> {
-    // reqwest is built without a provider of cryptography: its own choice is a large C library. A second call changes nothing.
+    // reqwest is built without a crypto provider, because its default is a large C library. A second call changes
+    // nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
         .timeout(timeout)
@@ -208,8 +209,8 @@ fn client(url: &Url, timeout: Duration) -> Result<Client, reqwest::Error> {
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("calipers/", env!("CARGO_PKG_VERSION")));
     match (is_local(url), url.scheme()) {
-        // What runs here is not behind a proxy, and without TLS nobody asks for the certificates of the system, which
-        // take time to load and are missing in small containers.
+        // A local server needs no proxy, and without TLS the system's certificates are not loaded, which takes time and
+        // fails in small containers.
         (true, "http") => builder.no_proxy().tls_certs_only([]).build(),
         (true, _) => builder.no_proxy().build(),
         (false, _) => builder.build(),

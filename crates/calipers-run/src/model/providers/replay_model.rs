@@ -1,4 +1,4 @@
-//! A model that answers from an earlier log.
+//! A model that replays an earlier log.
 
 use crate::{Model, ModelError, ModelFault, Request};
 use async_trait::async_trait;
@@ -6,10 +6,10 @@ use calipers_core::{ModelOutput, SampleId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A model that answers each attempt as an earlier run did, so that scoring again is running again.
+/// A model that answers each attempt as an earlier run did, so that rescoring is a normal run.
 ///
-/// Several outputs of one attempt answer its calls in order. What the earlier run did not ask is refused: an answer to
-/// another question would look like one.
+/// Several outputs of one attempt answer its calls in order. Questions that the earlier run did not ask are refused,
+/// because the recorded answer would belong to another question.
 #[derive(Clone, Debug)]
 pub struct Replay {
     name: Arc<str>,

@@ -5,7 +5,7 @@ use crate::Request;
 use calipers_core::{Message, ModelOutput, Role, StopReason, Usage};
 use serde_json::{Map, Value as Json, json};
 
-/// The format refuses a text that is empty. Inspect says the same in its place.
+/// The format refuses empty texts. Inspect uses the same placeholder.
 const NOTHING: &str = "(no content)";
 
 pub(super) fn ask(model: &str, request: &Request) -> Json {
@@ -24,13 +24,13 @@ pub(super) fn ask(model: &str, request: &Request) -> Json {
     body.into()
 }
 
-/// The format asks for a bound. This one lets most answers end by themselves, and is within what each model allows and
-/// what arrives in ten minutes.
+/// The format requires a maximum. This one lets most answers finish, is allowed by every model, and arrives within ten
+/// minutes.
 fn max_tokens(model: &str) -> u64 {
     if model.contains("claude-3-") && !model.contains("claude-3-7") { 4096 } else { 16_384 }
 }
 
-/// Newer models think as much as they find right and take the effort as a word; earlier ones take a number of tokens.
+/// Newer models choose how much to think and take the effort as a word; earlier ones take a number of tokens.
 fn think(body: &mut Map<String, Json>, model: &str, effort: &str) {
     const BY_TOKENS: [&str; 9] = [
         "claude-3-",
@@ -57,13 +57,13 @@ fn think(body: &mut Map<String, Json>, model: &str, effort: &str) {
     put(body, "thinking", tokens.map(|tokens| json!({"type": "enabled", "budget_tokens": tokens})));
 }
 
-/// Rules stand apart from the conversation here.
+/// System messages are separate from the conversation here.
 fn system(messages: &[Message]) -> Option<String> {
     let rules = messages.iter().filter(|message| message.role == Role::System && !message.content.is_empty());
     rules.map(|message| message.content.to_string()).reduce(|all, next| all + "\n\n" + &next)
 }
 
-/// The conversation, in which answers of tools belong to the user, all those of one turn in one message.
+/// The conversation. Tool results belong to the user, all those of one turn in one message.
 fn messages(messages: &[Message]) -> Vec<Json> {
     let mut turns: Vec<(&str, Vec<Json>)> = Vec::new();
     for message in messages.iter().filter(|message| message.role != Role::System) {
@@ -100,7 +100,7 @@ pub(super) fn read(model: &str, body: &Json) -> Result<ModelOutput, String> {
                 let input = find(block, "input").cloned().unwrap_or_default();
                 tool_calls.push(tool_call(text(block, "id")?, text(block, "name")?, input));
             }
-            // Thoughts, and whatever comes later, are no part of the answer.
+            // Thinking blocks and unknown blocks are not part of the answer.
             _ => {}
         }
     }
@@ -121,7 +121,7 @@ fn stop_reason(reason: Option<&str>) -> StopReason {
     }
 }
 
-/// Here `input_tokens` are those that no cache had; ours are all that were sent.
+/// Here `input_tokens` excludes cached tokens; ours counts all that were sent.
 fn read_usage(json: &Json) -> Option<Usage> {
     let (fresh, output) = (count(json, "input_tokens")?, count(json, "output_tokens").unwrap_or(0));
     let read = count(json, "cache_read_input_tokens");

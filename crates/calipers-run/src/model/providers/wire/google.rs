@@ -32,7 +32,7 @@ fn settings(model: &str, request: &Request) -> Map<String, Json> {
     settings
 }
 
-/// Models before the third generation take a number of tokens; these are Google's own for the three words.
+/// Models before the third generation take a number of tokens; these are Google's numbers for the three words.
 fn thinking(model: &str, effort: &str) -> Option<Json> {
     if !model.contains("gemini-2") {
         return Some(json!({"thinkingLevel": effort}));
@@ -50,7 +50,7 @@ fn words(message: &Message) -> Json {
     json!({"text": &*message.content})
 }
 
-/// The conversation. Turns of one side that follow each other are one turn, and tools speak for the user.
+/// The conversation. Consecutive turns of one side are merged, and tool results belong to the user.
 fn contents(messages: &[Message]) -> Vec<Json> {
     let mut turns: Vec<(&str, Vec<Json>)> = Vec::new();
     for (index, message) in messages.iter().enumerate().filter(|(_, message)| message.role != Role::System) {
@@ -101,7 +101,7 @@ pub(super) fn read(model: &str, body: &Json) -> Result<ModelOutput, String> {
     Ok(output)
 }
 
-/// The parts of the answer. A model that was stopped before its first word has none, and says why.
+/// The parts of the answer. A model that was stopped before its first word has none, but a reason.
 fn parts_of<'a>(body: &'a Json, reason: Option<&str>) -> Result<&'a [Json], String> {
     match find(body, "candidates.0.content.parts") {
         None if reason.is_some() => Ok(&[]),
@@ -135,7 +135,7 @@ fn stop_reason(reason: Option<&str>, has_calls: bool) -> StopReason {
     }
 }
 
-/// Here thoughts are counted beside the answer; ours are among the output.
+/// Here thinking tokens are counted separately; ours are part of the output.
 fn read_usage(json: &Json) -> Option<Usage> {
     let input = count(json, "promptTokenCount")?;
     let thoughts = count(json, "thoughtsTokenCount");

@@ -1,13 +1,12 @@
-//! What providers read and write: one file for each format.
+//! The request and answer formats of providers, one file per format.
 //!
-//! What is read may be anything. A place that is missing or of another kind is said by its name, and nothing is guessed.
+//! An answer may contain anything. Errors name the path that is missing or has the wrong type, and nothing is guessed.
 
 mod anthropic;
 mod google;
 mod openai;
 
 use crate::Request;
-use crate::value_to_json;
 use calipers_core::{ModelOutput, ToolCall, Usage, Value};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value as Json};
@@ -44,15 +43,15 @@ impl Wire {
                 Self::Anthropic => ("x-api-key", key.to_owned()),
                 Self::Google => ("x-goog-api-key", key.to_owned()),
             };
-            // The error would show nothing of the key, but neither does it say what to do.
-            let mut value = HeaderValue::from_str(&text).map_err(|_| "the key has characters that no key has")?;
+            // The library's error would not show the key, but would not say what to do either.
+            let mut value = HeaderValue::from_str(&text).map_err(|_| "the key contains invalid characters")?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
         }
         Ok(headers)
     }
 
-    /// The body of a question. `is_home` is true for the provider itself, not for others that speak like it.
+    /// The body of a question. `is_home` is true for the provider itself, not for compatible servers.
     pub(super) fn ask(self, model: &str, is_home: bool, request: &Request) -> Json {
         match self {
             Self::OpenAi => openai::ask(model, is_home, request),
@@ -71,7 +70,7 @@ impl Wire {
     }
 }
 
-/// Puts a setting into a request where it is given.
+/// Adds a setting to a request if it is given.
 fn put(body: &mut Map<String, Json>, key: &str, value: Option<impl Into<Json>>) {
     if let Some(value) = value {
         body.insert(key.to_owned(), value.into());
@@ -84,7 +83,7 @@ fn stops(request: &Request) -> Option<Vec<Json>> {
     (!stop.is_empty()).then(|| stop.iter().map(|text| text.as_str().into()).collect())
 }
 
-/// What is at a place such as `choices.0.message`; nothing where it is missing or null.
+/// The value at a path such as `choices.0.message`; `None` if it is missing or null.
 fn find<'a>(body: &'a Json, place: &str) -> Option<&'a Json> {
     place.split('.').try_fold(body, step).filter(|found| !found.is_null())
 }
@@ -126,7 +125,7 @@ fn is_not(place: &str, found: &Json, wanted: &str) -> String {
     format!("`{place}` is {kind}, not {wanted}")
 }
 
-/// A count of tokens; nothing where it is missing or no count. An answer is not thrown away for a usage that is wrong.
+/// A count of tokens; `None` if it is missing or invalid. An answer is not discarded because of a wrong usage.
 fn count(body: &Json, place: &str) -> Option<u64> {
     find(body, place)?.as_u64()
 }
@@ -142,16 +141,16 @@ fn tool_call(id: &str, function: &str, arguments: Json) -> ToolCall {
     ToolCall { id: id.into(), function: function.into(), arguments: arguments.into() }
 }
 
-/// The model that answered, by its own name where it gives one.
+/// The model that answered, under the name in the answer if there is one.
 fn answered_by(model: &str, body: &Json, place: &str) -> Arc<str> {
     find(body, place).and_then(Json::as_str).unwrap_or(model).into()
 }
 
-/// The arguments of a call as the object that providers ask for. What is no object goes under a name.
+/// The arguments of a call as the object that providers ask for. Any other value is wrapped in an object.
 fn to_object(arguments: &Value) -> Json {
     match arguments {
-        Value::Map(_) => value_to_json(arguments),
+        Value::Map(_) => Json::from(arguments),
         Value::Null | Value::Missing => Map::new().into(),
-        other => Map::from_iter([("arguments".to_owned(), value_to_json(other))]).into(),
+        other => Map::from_iter([("arguments".to_owned(), Json::from(other))]).into(),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{answered_by, count, find, is_not, list, need, optional_text, put, stops, text, tool_call, usage};
 use crate::Request;
-use crate::value_to_json;
 use calipers_core::{Message, ModelOutput, StopReason, ToolCall, Usage, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -37,11 +36,11 @@ fn message(message: &Message) -> Json {
     json.into()
 }
 
-/// Arguments travel as a text, which is also what a model writes that writes no JSON.
+/// Arguments are sent as a text, which also covers a model that did not write JSON.
 fn call(call: &ToolCall) -> Json {
     let arguments = match &call.arguments {
         Value::Text(text) => text.to_string(),
-        other => value_to_json(other).to_string(),
+        other => Json::from(other).to_string(),
     };
     json!({"id": &*call.id, "type": "function", "function": {"name": &*call.function, "arguments": arguments}})
 }
@@ -52,7 +51,7 @@ pub(super) fn read(model: &str, body: &Json) -> Result<ModelOutput, String> {
         Some(_) => list(message, "tool_calls")?.iter().map(read_call).collect::<Result<Vec<_>, _>>()?,
         None => Vec::new(),
     };
-    // Null is an answer without words; no content at all is no answer.
+    // Null content is an empty answer; missing content is no answer.
     if message.get("content").is_none() && tool_calls.is_empty() {
         return Err("`choices.0.message.content` is missing".into());
     }

@@ -1,0 +1,105 @@
+//! What a verdict depends on besides results, resolved from flags: for `gate`, `baseline`, `report` and `eval --gate`.
+
+use crate::date;
+use crate::expressions::Expressions;
+use crate::failure::Failure;
+use crate::flags::JudgingFlags;
+use crate::policy_file::PolicyFile;
+use crate::script_child::limit_memory;
+use crate::selection;
+use calipers::gate::{self, Baseline, GateOptions, GateReport};
+use calipers::io::{LoadedPolicy, printable, read_baseline, read_suite};
+use calipers::{LoadedFile, LoadedRun, Needs, RunError, Selection, load};
+
+/// What a verdict depends on besides results.
+pub(crate) struct Judging<'a> {
+    pub(crate) policy: &'a PolicyFile,
+    pub(crate) selection: Selection,
+    pub(crate) expressions: Expressions<'a>,
+    pub(crate) suite: Option<&'a str>,
+    pub(crate) baseline: Option<&'a str>,
+    pub(crate) version: Option<&'a str>,
+}
+
+impl<'a> Judging<'a> {
+    /// The policy, the files and the choices that these flags name.
+    pub(crate) fn resolve(flags: &'a JudgingFlags, level: f64) -> Result<Self, Failure> {
+        flags.policy.load()?;
+        let selection = selection::resolve(&flags.selection, &flags.format, level, &flags.scripts)?;
+        let sources = selection::distinct_sources(&flags.files, selection.format.as_deref())?;
+        let expressions = Expressions::load(&flags.scripts, selection.labels.clone())?;
+        let reducers = flags.reducer.as_deref().map(|name| expressions.reducer(name)).transpose()?;
+        Ok(Self {
+            policy: &flags.policy,
+            selection: Selection { sources, reducers: reducers.map(|one| vec![one]), ..selection },
+            expressions,
+            suite: flags.suite.suite.as_deref(),
+            baseline: None,
+            version: None,
+        })
+    }
+
+    /// Asks something of the policy, with all that the answer depends on. Suite and baseline are read here.
+    pub(crate) fn with_options<T>(
+        &self,
+        ask: impl FnOnce(&LoadedPolicy, &GateOptions<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let policy = self.policy.load()?;
+        let (metric, reducer) =
+            (|text: &str| self.expressions.metric(text), |name: &str| self.expressions.reducer(name));
+        let options = GateOptions {
+            suite: self.suite.map(read_suite).transpose()?,
+            baseline: self.baseline.map(read_dated).transpose()?,
+            version: self.version.map(str::to_owned),
+            provenance: self.policy.provenance(policy),
+            expression: &metric,
+            reducers: &reducer,
+            ..GateOptions::default()
+        };
+        ask(policy, &options)
+    }
+
+    /// The results, with the columns that the policy's metrics read. Scripts have a limit of memory, and reading has none.
+    pub(crate) fn load(&self, policy: &LoadedPolicy, options: &GateOptions<'_>) -> Result<LoadedRun, Failure> {
+        let needs = {
+            let _limit = limit_memory();
+            options.needs(&self.selection, &policy.policy)
+        };
+        let run = LoadedRun::load("", &self.selection, &needs)?;
+        print_notes(&run);
+        Ok(run)
+    }
+
+    /// The results with everything that they hold, file by file and as one run: a page shows the files.
+    pub(crate) fn load_files(&self) -> Result<(Vec<LoadedFile>, LoadedRun), Failure> {
+        let files = load(&self.selection, &Needs::everything()).collect::<Result<Vec<_>, RunError>>()?;
+        let run = LoadedRun::merge("", files.clone());
+        print_notes(&run);
+        Ok((files, run))
+    }
+
+    /// The verdict on a run.
+    pub(crate) fn judge(
+        &self,
+        run: &LoadedRun,
+        policy: &LoadedPolicy,
+        options: &GateOptions<'_>,
+    ) -> Result<GateReport, Failure> {
+        let _limit = limit_memory();
+        Ok(gate::gate(run, &policy.policy, &self.selection, options)?)
+    }
+}
+
+/// Says what was not read of a run.
+pub(crate) fn print_notes(run: &LoadedRun) {
+    for note in &run.notes {
+        eprintln!("note: {}", printable(note));
+    }
+}
+
+/// A baseline with its age in days.
+pub(crate) fn read_dated(path: &str) -> Result<(Baseline, Option<f64>), Failure> {
+    let baseline = read_baseline(path)?;
+    let age = baseline.date.as_deref().and_then(date::age_days);
+    Ok((baseline, age))
+}

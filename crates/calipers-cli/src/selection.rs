@@ -1,0 +1,121 @@
+//! From flags to a selection: which files, what of them, and what moves the numbers.
+
+use crate::expressions::Expressions;
+use crate::failure::Failure;
+use crate::flags::{FormatFlag, ScriptFlags, SelectionFlags};
+use crate::report_files::identity;
+use calipers::data::Labels;
+use calipers::io::{Source, choose, printable};
+use calipers::plan::Seed;
+use calipers::{Reducer, Selection};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// The choices that flags make, for files that are named with [`sources`] or [`distinct_sources`].
+pub(crate) fn resolve(
+    flags: &SelectionFlags,
+    format: &FormatFlag,
+    level: f64,
+    scripts: &ScriptFlags,
+) -> Result<Selection, Failure> {
+    Ok(Selection {
+        sources: Vec::new(),
+        format: format.format.clone(),
+        scorers: flags.scorer.clone(),
+        filter: filter(&flags.filter)?,
+        labels: labels(&flags.label)?,
+        reducers: None,
+        level,
+        seed: Seed(flags.seed),
+        scripts: scripts.load.clone(),
+    })
+}
+
+/// The files that are named, and those of folders and patterns that hold results of some kind. What else a folder holds
+/// is named on standard error.
+pub(crate) fn sources(files: &[String], format: Option<&str>) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for file in files {
+        let found = Source::resolve(file)?;
+        let is_search = found.len() > 1 || Path::new(file).is_dir();
+        let is_result = |source: &Source| choose(source, format).is_ok();
+        if !is_search || !found.iter().any(is_result) {
+            sources.extend(found);
+            continue;
+        }
+        for source in found {
+            if is_result(&source) {
+                sources.push(source);
+            } else {
+                eprintln!("note: {} was left out: it holds no results in a known format", printable(&source.name));
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// The same, each once: a file that is named twice, or in a folder that is named too, has no more attempts than it has.
+pub(crate) fn distinct_sources(files: &[String], format: Option<&str>) -> Result<Vec<Source>, Failure> {
+    let mut sources = sources(files, format)?;
+    let mut known = HashSet::new();
+    sources.retain(|source| {
+        let is_new = source.name == "-" || known.insert(identity(&source.name));
+        if !is_new {
+            eprintln!("note: {} is named twice and read once", printable(&source.name));
+        }
+        is_new
+    });
+    Ok(sources)
+}
+
+/// Conditions on metadata, each `KEY=VALUE`.
+fn filter(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let condition = |condition: &String| match condition.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => {
+            Err(Failure::new(format!("`--where {condition}` has no `=`")).hint("write `--where category=adversarial`"))
+        }
+    };
+    given.iter().map(condition).collect()
+}
+
+fn labels(given: &[String]) -> Result<Labels, Failure> {
+    given.iter().try_fold(Labels::default(), |labels, one| {
+        let parts = one.rsplit_once('=').and_then(|(label, number)| Some((label, number.trim().parse().ok()?)));
+        match parts.filter(|(_, number): &(_, f64)| number.is_finite()) {
+            Some((label, number)) => Ok(labels.with(label, number)),
+            None => Err(Failure::new(format!("`--label {one}` gives no number")).hint("write `--label maybe=0.5`")),
+        }
+    })
+}
+
+/// The reducers of these names, if there are any; `none` is a name for none of them.
+pub(crate) fn reducers(
+    names: &[String],
+    find: impl Fn(&str) -> Result<Reducer, Failure>,
+) -> Result<Option<Vec<Reducer>>, Failure> {
+    if names.len() > 1 && names.iter().any(|name| name == "none") {
+        let hint = "run the command twice, with `--reducer none` and with the others";
+        return Err(Failure::new("`--reducer none` goes with no other reducer").hint(hint));
+    }
+    let named = names.iter().filter(|name| *name != "none").map(|name| find(name));
+    let reducers = named.collect::<Result<Vec<Reducer>, _>>()?;
+    if let Some(empty) = reducers.iter().find(|reducer| reducer.attempts_needed() == Some(0)) {
+        let what = format!("`{}` asks for no attempt at all", empty.name());
+        return Err(Failure::new(what).hint("ask for at least one, as in `pass_at_1`"));
+    }
+    Ok(if names.is_empty() { None } else { Some(reducers) })
+}
+
+/// The one reducer where samples are paired, if it is named.
+pub(crate) fn pairing_reducer(
+    expressions: &Expressions<'_>,
+    name: Option<&str>,
+) -> Result<Option<Vec<Reducer>>, Failure> {
+    if name == Some("none") {
+        let hint = "name one, such as `mean`: samples are paired, not attempts";
+        return Err(Failure::new("attempts have to be reduced").hint(hint));
+    }
+    let names: Vec<String> = name.iter().map(|name| (*name).to_owned()).collect();
+    reducers(&names, |name| Ok(expressions.reducer(name)?))
+}

@@ -1,0 +1,218 @@
+//! The pieces that the JSON documents of several reports share, and the schema of a document.
+//!
+//! To add a report: write its document as structs in `<report>/json.rs` with `#[derive(Serialize, JsonSchema)]`, fill them
+//! from the report, and offer two functions, `<report>_json` (with [`to_json`]) and `<report>_schema` (with
+//! [`schema_text`]). Doc comments become the descriptions of the schema, and the order of the fields is that of the keys.
+//! A key that is not always there is an `Option` with `skip_serializing_if`; any other `Option` is written as null. Then
+//! add a line to `tests/it/documents.rs`, which keeps the published schema in `docs/schemas` and checks that documents of
+//! earlier versions stay valid.
+
+use crate::words::{caveat_next_step, caveat_sentence};
+use calipers_core::{Caveat, Figure, Interval, SampleId, Value};
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// A document as JSON.
+pub(crate) fn to_json(document: &impl Serialize) -> Json {
+    serde_json::to_value(document).expect("the keys of a document are texts")
+}
+
+/// The JSON Schema (2020-12) of a document, as text. `name` is `results` for `calipers.results/1`.
+pub(crate) fn schema_text<Document: JsonSchema>(name: &str) -> String {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(Closed);
+    let mut schema = settings.into_generator().into_root_schema_for::<Document>();
+    schema.insert("title".to_owned(), json!(format!("calipers.{name}/1")));
+    let mut ordered = Map::new();
+    ordered.insert("$schema".to_owned(), schema.remove("$schema").unwrap_or_default());
+    ordered.insert("$id".to_owned(), json!(format!("urn:calipers:schema:{name}:1")));
+    ordered.extend(schema.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+    let mut text = serde_json::to_string_pretty(&ordered).expect("a schema has texts as keys");
+    text.push('\n');
+    text
+}
+
+/// Forbids keys that are not named, and leaves out the sizes of Rust's numbers, which say nothing to readers.
+#[derive(Clone)]
+struct Closed;
+
+impl Transform for Closed {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        schema.remove("format");
+        if schema.get("type").is_some_and(|of| of == "object") && schema.get("properties").is_some() {
+            schema.insert("additionalProperties".to_owned(), json!(false));
+        }
+    }
+}
+
+/// Something to know before relying on a number.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "caveat")]
+pub(crate) struct CaveatDocument {
+    /// Its short stable name.
+    #[schemars(extend("pattern" = "^[a-z0-9-]+$"))]
+    id: &'static str,
+    /// What it says.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// One thing to do about it; null where there is nothing to do.
+    #[schemars(length(min = 1))]
+    next_step: Option<String>,
+}
+
+impl From<&Caveat> for CaveatDocument {
+    fn from(caveat: &Caveat) -> Self {
+        Self { id: caveat.id(), text: caveat_sentence(caveat), next_step: caveat_next_step(caveat) }
+    }
+}
+
+/// The caveats of something, in their order.
+pub(crate) fn caveat_documents<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<CaveatDocument> {
+    caveats.into_iter().map(CaveatDocument::from).collect()
+}
+
+/// A confidence interval.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "interval")]
+pub(crate) struct IntervalDocument {
+    /// Its level.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    level: f64,
+    /// Its lower bound; null where it has none.
+    lower: Option<f64>,
+    /// Its upper bound; null where it has none.
+    upper: Option<f64>,
+    /// How it was computed.
+    method: &'static str,
+}
+
+impl From<Interval> for IntervalDocument {
+    fn from(interval: Interval) -> Self {
+        Self {
+            level: interval.confidence.level(),
+            lower: interval.lower,
+            upper: interval.upper,
+            method: interval.method.name(),
+        }
+    }
+}
+
+/// Numbers made on the way, by name. None where there are none.
+pub(crate) fn details_of(figure: &Figure) -> Option<DetailsDocument> {
+    let details = figure.details.iter().map(|(name, x)| ((*name).to_owned(), Json::from(*x)));
+    (!figure.details.is_empty()).then(|| DetailsDocument(details.collect()))
+}
+
+/// Numbers made on the way, in the order in which they were made.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct DetailsDocument(Map<String, Json>);
+
+impl JsonSchema for DetailsDocument {
+    fn schema_name() -> Cow<'static, str> {
+        "details".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, f64>::json_schema(generator)
+    }
+}
+
+/// A sample, as its file names it.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct SampleIdDocument(Json);
+
+impl From<&SampleId> for SampleIdDocument {
+    fn from(id: &SampleId) -> Self {
+        Self(match id {
+            SampleId::Int(i) => Json::from(*i),
+            SampleId::Text(text) => Json::from(&**text),
+        })
+    }
+}
+
+impl JsonSchema for SampleIdDocument {
+    fn schema_name() -> Cow<'static, str> {
+        "sample_id".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"description": "A sample, as its file names it.", "type": ["integer", "string"]})
+    }
+}
+
+/// A value of a score or a parameter; what JSON cannot write, such as NaN, is null.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct ValueDocument(Json);
+
+impl From<&Value> for ValueDocument {
+    fn from(value: &Value) -> Self {
+        Self(Json::from(value))
+    }
+}
+
+impl JsonSchema for ValueDocument {
+    fn schema_name() -> Cow<'static, str> {
+        "value".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let value = generator.subschema_for::<Self>();
+        json_schema!({
+            "description": "A value of a score or a parameter; what JSON cannot write, such as NaN, is null.",
+            "type": ["string", "number", "boolean", "null", "array", "object"],
+            "items": value,
+            "additionalProperties": value,
+        })
+    }
+}
+
+/// Entries by name, in their order: the names are of the user's, such as metrics and parameters.
+pub(crate) struct EntriesDocument<Entry>(pub(crate) Vec<(String, Entry)>);
+
+impl<Entry: Serialize> Serialize for EntriesDocument<Entry> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, entry)| (name, entry)))
+    }
+}
+
+impl<Entry: JsonSchema> JsonSchema for EntriesDocument<Entry> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}_by_name", Entry::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, Entry>::json_schema(generator)
+    }
+}
+
+// What `gate` and `compare` still write by hand.
+
+/// The name of a sample, as its file has it.
+pub(crate) fn id_json(id: &SampleId) -> Json {
+    SampleIdDocument::from(id).0
+}
+
+/// Numbers made on the way.
+pub(crate) fn details_json(figure: &Figure) -> Json {
+    details_of(figure).map_or_else(|| json!({}), |details| Json::Object(details.0))
+}
+
+pub(crate) fn interval_json(figure: &Figure) -> Json {
+    to_json(&figure.interval.map(IntervalDocument::from))
+}
+
+pub(crate) fn caveat_json(caveat: &Caveat) -> Json {
+    to_json(&CaveatDocument::from(caveat))
+}

@@ -1,0 +1,139 @@
+//! Which columns of the records a question reads.
+
+use crate::Selection;
+use crate::score::default_metrics;
+use calipers_core::{Metric, MetricSpec};
+use calipers_gate::policy::{Policy, normalized};
+use calipers_io::Projection;
+
+/// The columns that a question reads besides sample ids, attempts, errors and scores, which are always read.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    pub(crate) columns: Projection,
+    /// The columns in place of these where there are no scores.
+    pub(crate) columns_without_scores: Option<Projection>,
+    /// True where an empty file is a run without samples, not a mistake.
+    pub(crate) allows_empty_files: bool,
+}
+
+/// What says whether a sample passed, how long it took, and what kind it is. The judge reads these whatever the policy asks.
+const JUDGE_COLUMNS: [&str; 13] = [
+    "passed",
+    "expected_behaviors",
+    "observed_behaviors",
+    "must_not",
+    "violations",
+    "correct",
+    "latency_ms",
+    "limit",
+    "category",
+    "capability",
+    "failure_type",
+    "failure_types",
+    "failures",
+];
+
+/// What a comparison reads besides: what attempts took is always compared.
+const RESOURCE_COLUMNS: [&str; 2] = ["tokens_used", "cost_usd"];
+
+impl Needs {
+    /// All columns, answers and explanations: what a page shows, and what a lint may suggest.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self { columns: Projection::everything(), columns_without_scores: None, allows_empty_files: true }
+    }
+
+    /// True when no column is left out.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.columns == Projection::everything()
+    }
+
+    /// What these metrics read, or the recorded ones if there are none.
+    ///
+    /// Behaviours are slow to read and few records are measured by them, so without metrics they are read only where there
+    /// are no scores.
+    #[must_use]
+    pub fn of_metrics(selection: &Selection, metrics: Option<&[MetricSpec]>, with_answers: bool) -> Self {
+        let filter = selection.filter.iter().map(|(key, _)| key.as_str());
+        let Some(metrics) = metrics else {
+            let columns = Projection::usual(filter, with_answers);
+            let stand_ins: Vec<Metric> = default_metrics().collect();
+            let more = stand_ins.iter().flat_map(Metric::optional_columns).map(str::to_owned);
+            let without_scores = columns.clone().and_if_there(more);
+            return Self { columns, columns_without_scores: Some(without_scores), allows_empty_files: false };
+        };
+        let columns = match columns_of(metrics.iter().flat_map(MetricSpec::metrics), filter) {
+            Some(columns) if with_answers => columns.with_answers(),
+            Some(columns) => columns,
+            None => Projection::everything(),
+        };
+        Self { columns, columns_without_scores: None, allows_empty_files: false }
+    }
+
+    /// What a policy's metrics read, and what the judge itself does. `resolve` finds the metric of a name or an expression;
+    /// where one is not found, or may read anything, everything is needed.
+    #[must_use]
+    pub fn of_policy(selection: &Selection, policy: &Policy, resolve: impl Fn(&str) -> Option<Metric>) -> Self {
+        let metrics: Option<Vec<Metric>> = metric_names(policy).iter().map(|name| resolve(name)).collect();
+        Self::of_run(selection, metrics.as_deref(), None)
+    }
+
+    /// What comparing or sizing by these metrics reads, or by those that the records speak of if there are none.
+    #[must_use]
+    pub fn of_comparison(selection: &Selection, metrics: Option<&[Metric]>, cluster: Option<&str>) -> Self {
+        Self::of_run(selection, Some(metrics.unwrap_or_default()), cluster)
+    }
+
+    fn of_run(selection: &Selection, metrics: Option<&[Metric]>, cluster: Option<&str>) -> Self {
+        let named = selection.filter.iter().map(|(key, _)| key.as_str()).chain(cluster);
+        let columns = metrics.and_then(|metrics| columns_of(metrics.iter(), named));
+        let columns = columns.map(|columns| columns.and_if_there(JUDGE_COLUMNS).and_if_there(RESOURCE_COLUMNS));
+        Self {
+            columns: columns.unwrap_or_else(Projection::everything),
+            columns_without_scores: None,
+            // An evaluation that wrote nothing has an answer: there is nothing to judge.
+            allows_empty_files: true,
+        }
+    }
+}
+
+/// The columns that these metrics read and these; none where a metric may read anything.
+fn columns_of<'a>(
+    metrics: impl Iterator<Item = &'a Metric> + Clone,
+    named: impl Iterator<Item = &'a str>,
+) -> Option<Projection> {
+    let mut columns: Vec<&str> = named.collect();
+    for metric in metrics.clone() {
+        columns.extend(metric.columns()?);
+    }
+    Some(Projection::only(columns).and_if_there(metrics.flat_map(Metric::optional_columns)))
+}
+
+/// Every metric that a policy asks for, by name or expression.
+fn metric_names(policy: &Policy) -> Vec<String> {
+    let formulas = policy.composite.iter().map(|composite| &composite.formula).chain(&policy.pass);
+    let in_formulas = formulas.flat_map(|formula| formula.value.expression.names()).map(str::to_owned);
+    let named = (policy.gates.iter().map(|gate| &gate.metric))
+        .chain(policy.progressive.iter().map(|progressive| &progressive.metric))
+        .chain(policy.weights.by_metric.iter().map(|(metric, _)| metric))
+        .chain(policy.normalize.iter().map(|(metric, _)| metric))
+        .chain(policy.baseline.iter().flat_map(|baseline| &baseline.metrics))
+        .chain(&policy.shown)
+        .map(|name| name.value.clone());
+    let is_formula = |name: &String| policy.composite.iter().any(|composite| composite.name.value == *name);
+    let own = |name: String| {
+        let known = policy.metrics.iter().find(|(known, _)| known.value == name);
+        known.map_or(name, |(_, expression)| expression.value.clone())
+    };
+    let mut names: Vec<String> = named
+        .chain(in_formulas)
+        .filter(|name| !is_formula(name) && name != "weighted_score")
+        .map(|name| normalized(&name).unwrap_or(name))
+        .map(own)
+        .chain(["pass_rate".to_owned()])
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
