@@ -17,6 +17,7 @@ mod document;
 mod forest;
 mod gate;
 mod numbers;
+mod outcome_words;
 pub mod page;
 mod plan;
 mod policy;
@@ -28,9 +29,11 @@ mod words;
 pub use compare::{COMPARE_MARKER, COMPARE_SCHEMA, compare_json, compare_markdown, compare_text};
 pub use forest::{Ink, compare_plot, gate_plot, results_plot};
 pub use gate::{
-    GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_json, gate_junit, gate_markdown, gate_text,
+    GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown,
+    gate_reason, gate_rule, gate_text,
 };
 pub use numbers::number;
+pub use outcome_words::shortcoming_sentence;
 pub use page::page_html;
 pub use plan::{PLAN_SCHEMA, plan_json, plan_text};
 pub use policy::{

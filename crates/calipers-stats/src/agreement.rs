@@ -7,11 +7,11 @@
 use crate::bootstrap::UnitResampler;
 use crate::confusion::{PairCounts, normal_interval};
 use crate::sum::sum_of;
-use crate::{Allowed, Confidence, Interval, Moments, Quantity, Seed, StatisticCaveat, Undefined};
+use crate::{AllowedRange, Confidence, Interval, Moments, Quantity, Seed, StatisticCaveat, Undefined};
 
 /// How much a disagreement counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Weights {
+pub enum AgreementWeights {
     /// Every disagreement alike.
     Nominal,
     /// By the distance of the categories' codes.
@@ -23,7 +23,7 @@ pub enum Weights {
 /// Ratings of the same things by two raters, as counts of pairs of categories.
 ///
 /// ```
-/// use calipers_stats::agreement::{PairedRatings, Weights};
+/// use calipers_stats::agreement::{PairedRatings, AgreementWeights};
 ///
 /// let mut ratings = PairedRatings::default();
 /// ratings.add_repeated(0, 0, 2);
@@ -31,7 +31,7 @@ pub enum Weights {
 /// ratings.add_repeated(1, 0, 3);
 /// ratings.add_repeated(1, 1, 92);
 /// assert_eq!(ratings.agreement()?, 0.94);
-/// assert!((ratings.kappa(Weights::Nominal)? - 0.368).abs() < 1e-3);
+/// assert!((ratings.kappa(AgreementWeights::Nominal)? - 0.368).abs() < 1e-3);
 /// assert_eq!(ratings.caveats()[0].id(), "extreme-prevalence");
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
@@ -89,12 +89,12 @@ impl PairedRatings {
     ///
     /// Weighted kappa takes codes as places on a scale, so number the categories in order. Undefined
     /// without ratings, and when chance alone would agree completely.
-    pub fn kappa(&self, weights: Weights) -> Result<f64, Undefined> {
+    pub fn kappa(&self, weights: AgreementWeights) -> Result<f64, Undefined> {
         let distance = |a: u32, b: u32| f64::from(a.abs_diff(b));
         match weights {
-            Weights::Nominal => self.counts.kappa(Quantity::Ratings),
-            Weights::Linear => self.weighted_kappa(distance),
-            Weights::Quadratic => self.weighted_kappa(|a, b| distance(a, b) * distance(a, b)),
+            AgreementWeights::Nominal => self.counts.kappa(Quantity::Ratings),
+            AgreementWeights::Linear => self.weighted_kappa(distance),
+            AgreementWeights::Quadratic => self.weighted_kappa(|a, b| distance(a, b) * distance(a, b)),
         }
     }
 
@@ -119,7 +119,7 @@ impl PairedRatings {
     ///
     /// Undefined where kappa is. Zero at complete agreement, which is no certainty.
     pub fn kappa_stderr(&self) -> Result<f64, Undefined> {
-        let kappa = self.kappa(Weights::Nominal)?;
+        let kappa = self.kappa(AgreementWeights::Nominal)?;
         // The terms cancel here; in floating point they leave the root of a rounding error.
         if self.counts.agreeing() == self.count() {
             return Ok(0.0);
@@ -142,10 +142,10 @@ impl PairedRatings {
     /// The normal interval of the nominal kappa. Undefined at complete agreement, where it has no width.
     pub fn kappa_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
         if self.counts.agreeing() == self.count() {
-            self.kappa(Weights::Nominal)?;
+            self.kappa(AgreementWeights::Nominal)?;
             return Err(Undefined::NoSpread { what: Quantity::Agreements });
         }
-        Ok(normal_interval(self.kappa(Weights::Nominal)?, self.kappa_stderr()?, confidence))
+        Ok(normal_interval(self.kappa(AgreementWeights::Nominal)?, self.kappa_stderr()?, confidence))
     }
 
     /// What to beware of: one category that is nearly all.
@@ -158,7 +158,7 @@ impl PairedRatings {
 
 /// What differences between ratings mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scale {
+pub enum RatingScale {
     /// Ratings are the same or not.
     Nominal,
     /// Ratings have an order.
@@ -177,14 +177,14 @@ pub enum Scale {
 /// ratings add up to 2m times its squared deviations; ordinal ratings are interval ratings of their ranks.
 ///
 /// ```
-/// use calipers_stats::agreement::{Scale, krippendorff_alpha};
+/// use calipers_stats::agreement::{RatingScale, krippendorff_alpha};
 ///
 /// let judged = [vec![1.0, 1.0, 1.0], vec![0.0, 0.0], vec![1.0, 0.0, 1.0], vec![1.0]];
-/// let alpha = krippendorff_alpha(&judged, Scale::Nominal)?;
+/// let alpha = krippendorff_alpha(&judged, RatingScale::Nominal)?;
 /// assert!((alpha - 8.0 / 15.0).abs() < 1e-12);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
-pub fn krippendorff_alpha<U: AsRef<[f64]>>(units: &[U], scale: Scale) -> Result<f64, Undefined> {
+pub fn krippendorff_alpha<U: AsRef<[f64]>>(units: &[U], scale: RatingScale) -> Result<f64, Undefined> {
     let pairable = || units.iter().map(AsRef::as_ref).filter(|unit| unit.len() > 1);
     let mut all: Vec<f64> = pairable().flatten().map(|x| x + 0.0).collect();
     all.iter().try_for_each(|&x| Undefined::check_finite(x).map(|_| ()))?;
@@ -197,9 +197,9 @@ pub fn krippendorff_alpha<U: AsRef<[f64]>>(units: &[U], scale: Scale) -> Result<
     }
     let n = all.len() as f64;
     let (observed, expected) = match scale {
-        Scale::Nominal => (sum_of(pairable().map(|unit| unit.len() as f64 * mismatch(unit))), mismatch(&all)),
-        Scale::Interval => (spread_within(pairable(), |x| x)?, Moments::from_slice(&all).variance()?),
-        Scale::Ordinal => {
+        RatingScale::Nominal => (sum_of(pairable().map(|unit| unit.len() as f64 * mismatch(unit))), mismatch(&all)),
+        RatingScale::Interval => (spread_within(pairable(), |x| x)?, Moments::from_slice(&all).variance()?),
+        RatingScale::Ordinal => {
             let ranks: Vec<f64> = all.iter().map(|&x| middle_rank(&all, x)).collect();
             let within = spread_within(pairable(), |x| middle_rank(&all, x))?;
             (within, Moments::from_slice(&ranks).variance()?)
@@ -235,25 +235,25 @@ fn middle_rank(sorted: &[f64], x: f64) -> f64 {
 
 /// A resampler of Krippendorff's alpha over units, for its interval.
 ///
-/// Units are put into an order of their own, so that the order of arrival does not matter. A resample in
+/// Units are sorted, so that the order of arrival does not matter. A resample in
 /// which all ratings are the same has no alpha and makes the interval undefined; with few units or
 /// extreme prevalence that happens.
 ///
 /// ```
-/// use calipers_stats::agreement::{Scale, alpha_resampler, krippendorff_alpha};
-/// use calipers_stats::bootstrap::{Bootstrap, Kind};
+/// use calipers_stats::agreement::{RatingScale, alpha_resampler, krippendorff_alpha};
+/// use calipers_stats::bootstrap::{Bootstrap, BootstrapKind};
 /// use calipers_stats::{Confidence, Seed};
 ///
 /// let judged: Vec<Vec<f64>> = (0..40).map(|i| vec![f64::from(i % 4), f64::from(i % 4 + i % 5 / 4)]).collect();
-/// let alpha = alpha_resampler(&judged, Scale::Ordinal, Seed(1))?;
-/// let answer = alpha.interval(Kind::Bca, &alpha.replicates(2000)?, Confidence::two_sided(0.95)?)?;
-/// assert_eq!(answer.estimate, krippendorff_alpha(&judged, Scale::Ordinal)?);
+/// let alpha = alpha_resampler(&judged, RatingScale::Ordinal, Seed(1))?;
+/// let answer = alpha.interval(BootstrapKind::Bca, &alpha.replicates(2000)?, Confidence::two_sided(0.95)?)?;
+/// assert_eq!(answer.estimate, krippendorff_alpha(&judged, RatingScale::Ordinal)?);
 /// assert!(answer.interval.contains(answer.estimate));
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn alpha_resampler<U: AsRef<[f64]>>(
     units: &[U],
-    scale: Scale,
+    scale: RatingScale,
     seed: Seed,
 ) -> Result<UnitResampler<impl Fn(&[u32]) -> f64 + Sync + use<U>>, Undefined> {
     krippendorff_alpha(units, scale)?;
@@ -267,7 +267,7 @@ pub fn alpha_resampler<U: AsRef<[f64]>>(
     let count = u32::try_from(units.len()).map_err(|_| Undefined::OutOfRange {
         what: Quantity::UnitCount,
         value,
-        allowed: Allowed::BelowPowerOfTwo(32),
+        allowed: AllowedRange::BelowPowerOfTwo(32),
     })?;
     let statistic = move |times: &[u32]| {
         let repeated = |(unit, &times)| std::iter::repeat_n(unit, times as usize);
@@ -287,7 +287,7 @@ mod tests {
     fn kappa_of_complete_agreement_has_no_error_at_all() {
         let mut ratings = PairedRatings::default();
         [2, 2, 1, 2, 2].into_iter().for_each(|rating| ratings.add(rating, rating));
-        assert_eq!((ratings.kappa(Weights::Nominal), ratings.kappa_stderr()), (Ok(1.0), Ok(0.0)));
+        assert_eq!((ratings.kappa(AgreementWeights::Nominal), ratings.kappa_stderr()), (Ok(1.0), Ok(0.0)));
     }
 
     fn paired(pairs: &[(u32, u32)]) -> PairedRatings {
@@ -301,7 +301,7 @@ mod tests {
         let same = paired(&[(1, 1), (1, 1)]);
         assert_eq!(same.agreement(), Ok(1.0));
         assert_eq!(same.prevalence(), Ok(1.0));
-        for weights in [Weights::Nominal, Weights::Linear, Weights::Quadratic] {
+        for weights in [AgreementWeights::Nominal, AgreementWeights::Linear, AgreementWeights::Quadratic] {
             assert_eq!(same.kappa(weights), Err(Undefined::NoSpread { what: Quantity::Ratings }));
             assert_eq!(PairedRatings::default().kappa(weights), Err(Undefined::Empty));
         }
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn complete_agreement_is_no_certainty() {
         let same = paired(&[(1, 1), (2, 2), (1, 1)]);
-        assert_eq!(same.kappa(Weights::Nominal), Ok(1.0));
+        assert_eq!(same.kappa(AgreementWeights::Nominal), Ok(1.0));
         assert!(same.kappa_stderr().unwrap() < 1e-8);
         assert!(same.kappa_interval(Confidence::two_sided(0.95).unwrap()).is_err());
     }
@@ -323,12 +323,12 @@ mod tests {
         let ratings = paired(&[(1, 1), (2, 2), (1, 2), (2, 1), (1, 1), (2, 2), (2, 2)]);
         let interval = ratings.kappa_interval(Confidence::two_sided(0.95).unwrap()).unwrap();
         assert_eq!(interval.method, Method::Normal);
-        assert!(interval.contains(ratings.kappa(Weights::Nominal).unwrap()));
+        assert!(interval.contains(ratings.kappa(AgreementWeights::Nominal).unwrap()));
     }
 
     #[test]
     fn ratings_alike_have_no_alpha() {
-        for scale in [Scale::Nominal, Scale::Ordinal, Scale::Interval] {
+        for scale in [RatingScale::Nominal, RatingScale::Ordinal, RatingScale::Interval] {
             let alike = krippendorff_alpha(&[[1.0, 1.0], [1.0, 1.0]], scale);
             assert_eq!(alike, Err(Undefined::NoSpread { what: Quantity::Ratings }));
             let single = krippendorff_alpha(&[[1.0], [2.0]], scale);
@@ -336,18 +336,18 @@ mod tests {
             assert!(krippendorff_alpha::<Vec<f64>>(&[], scale).is_err());
             assert!(krippendorff_alpha(&[[1.0, f64::NAN]], scale).is_err());
         }
-        assert!(alpha_resampler(&[[1.0, 1.0]], Scale::Nominal, Seed(1)).is_err());
+        assert!(alpha_resampler(&[[1.0, 1.0]], RatingScale::Nominal, Seed(1)).is_err());
     }
 
     /// All pairs, as the definition says.
-    fn slow_alpha(units: &[Vec<f64>], scale: Scale) -> f64 {
+    fn slow_alpha(units: &[Vec<f64>], scale: RatingScale) -> f64 {
         let units: Vec<&Vec<f64>> = units.iter().filter(|unit| unit.len() > 1).collect();
         let mut all: Vec<f64> = units.iter().flat_map(|unit| unit.iter().copied()).collect();
         all.sort_by(f64::total_cmp);
         let difference = |a: f64, b: f64| match scale {
-            Scale::Nominal => f64::from(a != b),
-            Scale::Interval => (a - b).powi(2),
-            Scale::Ordinal => {
+            RatingScale::Nominal => f64::from(a != b),
+            RatingScale::Interval => (a - b).powi(2),
+            RatingScale::Ordinal => {
                 let times = |x: f64| all.iter().filter(|&&y| y == x).count() as f64;
                 let between = all.iter().filter(|&&y| y >= a.min(b) && y <= a.max(b)).count() as f64;
                 if a == b { 0.0 } else { (between - (times(a) + times(b)) / 2.0).powi(2) }
@@ -371,7 +371,7 @@ mod tests {
             let mut moved = units.clone();
             moved.rotate_left(turn % units.len());
             moved.iter_mut().for_each(|unit| unit.reverse());
-            for scale in [Scale::Nominal, Scale::Ordinal, Scale::Interval] {
+            for scale in [RatingScale::Nominal, RatingScale::Ordinal, RatingScale::Interval] {
                 let alpha = krippendorff_alpha(&units, scale);
                 prop_assert_eq!(alpha, krippendorff_alpha(&moved, scale));
                 if let Ok(alpha) = alpha {
@@ -385,7 +385,7 @@ mod tests {
             use crate::bootstrap::Bootstrap;
             let mut moved = units.clone();
             moved.rotate_left(turn % units.len());
-            if let (Ok(a), Ok(b)) = (alpha_resampler(&units, Scale::Interval, Seed(1)), alpha_resampler(&moved, Scale::Interval, Seed(1))) {
+            if let (Ok(a), Ok(b)) = (alpha_resampler(&units, RatingScale::Interval, Seed(1)), alpha_resampler(&moved, RatingScale::Interval, Seed(1))) {
                 for index in 0..5 {
                     prop_assert_eq!(a.replicate(index).to_bits(), b.replicate(index).to_bits());
                 }
@@ -402,9 +402,9 @@ mod tests {
             // For two categories all weights are the same.
             let binary: Vec<(u32, u32)> = pairs.iter().map(|&(a, b)| (a % 2, b % 2)).collect();
             let binary = paired(&binary);
-            if let Ok(kappa) = binary.kappa(Weights::Nominal) {
-                prop_assert!((kappa - binary.kappa(Weights::Linear).unwrap()).abs() < 1e-12);
-                prop_assert!((kappa - binary.kappa(Weights::Quadratic).unwrap()).abs() < 1e-12);
+            if let Ok(kappa) = binary.kappa(AgreementWeights::Nominal) {
+                prop_assert!((kappa - binary.kappa(AgreementWeights::Linear).unwrap()).abs() < 1e-12);
+                prop_assert!((kappa - binary.kappa(AgreementWeights::Quadratic).unwrap()).abs() < 1e-12);
             }
         }
     }

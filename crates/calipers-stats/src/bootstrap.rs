@@ -4,11 +4,11 @@
 //! brings its data into a canonical order first. So replicates may be computed by any number of threads,
 //! from rows in any order, and the answer has the same bits.
 //!
-//! | what | resampler | cost of a replicate |
+//! | what | resampler | cost per replicate |
 //! |---|---|---|
-//! | a mean of few distinct values | [`MeanResampler`] | one binomial draw a value, whatever n |
+//! | a mean of few distinct values | [`MeanResampler`] | one binomial draw per value, for any n |
 //! | any other mean | [`MeanResampler`] | n draws, from blocks that fit the first cache |
-//! | a mean over clusters | [`ClusterMeanResampler`] | one draw a cluster |
+//! | a mean over clusters | [`ClusterMeanResampler`] | one draw per cluster |
 //! | any function of values, plain or clustered | [`Resampler`] | n draws and one call |
 //! | anything else over units | [`UnitResampler`] | n draws and one call |
 //!
@@ -25,7 +25,7 @@ pub use resampler::{Resampler, UnitResampler};
 
 use crate::sum::sum_of;
 use crate::{
-    Allowed, Confidence, Interval, Method, Moments, Quantity, Seed, StatisticCaveat, Undefined, quantile, special,
+    AllowedRange, Confidence, Interval, Method, Moments, Quantity, Seed, StatisticCaveat, Undefined, quantile, special,
 };
 
 /// How often to resample, and from which seed. There is no default: both belong into the report.
@@ -39,7 +39,7 @@ pub struct Resampling {
 
 /// How the end points of an interval come from the replicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum BootstrapKind {
     /// Quantiles of the replicates.
     Percentile,
     /// Quantiles of the replicates, mirrored at the estimate.
@@ -97,13 +97,13 @@ const RESAMPLES_MAX: u64 = 100_000_000;
 /// and hand them to [`interval`](Self::interval) or [`stderr`](Self::stderr).
 ///
 /// ```
-/// use calipers_stats::bootstrap::{Bootstrap, Kind, Resampler};
+/// use calipers_stats::bootstrap::{Bootstrap, BootstrapKind, Resampler};
 /// use calipers_stats::{Confidence, Seed};
 ///
 /// let seconds = [3.2, 4.1, 2.8, 9.7, 3.3, 5.0, 4.4, 3.9, 12.1, 4.0, 3.7, 2.9];
 /// let median = Resampler::new(&seconds, |sorted| (sorted[5] + sorted[6]) / 2.0, Seed(7))?;
 /// let replicates = median.replicates(10_000)?; // or by threads, with `median.replicate(index)`
-/// let answer = median.interval(Kind::Bca, &replicates, Confidence::two_sided(0.95)?)?;
+/// let answer = median.interval(BootstrapKind::Bca, &replicates, Confidence::two_sided(0.95)?)?;
 /// assert_eq!(answer.estimate, 3.95);
 /// assert!(answer.interval.contains(3.95));
 /// assert_eq!(answer.caveats[0].id(), "small-sample");
@@ -138,7 +138,7 @@ pub trait Bootstrap: Sync {
         Ok((0..resamples).map(|index| self.replicate(index)).collect())
     }
 
-    /// The standard error. Undefined below two units, below two replicates, and when a replicate is no
+    /// The standard error. Undefined below two units, below two replicates, and when a replicate is not a
     /// number.
     fn stderr(&self, replicates: &[f64]) -> Result<BootstrapStderr, Undefined> {
         check_units(self)?;
@@ -164,20 +164,25 @@ pub trait Bootstrap: Sync {
 
     /// The interval. Undefined below two units, when a replicate is no number, and when replicates do not
     /// differ: an interval of no width would read as certainty.
-    fn interval(&self, kind: Kind, replicates: &[f64], confidence: Confidence) -> Result<BootstrapInterval, Undefined> {
+    fn interval(
+        &self,
+        kind: BootstrapKind,
+        replicates: &[f64],
+        confidence: Confidence,
+    ) -> Result<BootstrapInterval, Undefined> {
         check_units(self)?;
         check_resamples(replicates.len() as u64)?;
         let estimate = self.estimate()?;
-        let law = Law::new(replicates)?;
+        let law = ReplicateLaw::new(replicates)?;
         let mut caveats = few_units(self);
         let resamples = law.sorted.len() as u64;
         if resamples < ENOUGH_RESAMPLES {
             caveats.push(StatisticCaveat::FewResamples { resamples, need: ENOUGH_RESAMPLES });
         }
         let interval = match kind {
-            Kind::Percentile => law.percentile(confidence),
-            Kind::Basic => law.basic(estimate, confidence),
-            Kind::Bca => law.bca(estimate, self.acceleration(), confidence).unwrap_or_else(|| {
+            BootstrapKind::Percentile => law.percentile(confidence),
+            BootstrapKind::Basic => law.basic(estimate, confidence),
+            BootstrapKind::Bca => law.bca(estimate, self.acceleration(), confidence).unwrap_or_else(|| {
                 caveats.push(StatisticCaveat::NoAcceleration);
                 law.percentile(confidence)
             }),
@@ -197,7 +202,7 @@ fn check_resamples(resamples: u64) -> Result<(), Undefined> {
         return Err(Undefined::OutOfRange {
             what: Quantity::Resamples,
             value,
-            allowed: Allowed::AtMost(RESAMPLES_MAX),
+            allowed: AllowedRange::AtMost(RESAMPLES_MAX),
         });
     }
     Ok(())
@@ -220,11 +225,11 @@ fn few_units(bootstrap: &(impl Bootstrap + ?Sized)) -> Vec<StatisticCaveat> {
 }
 
 /// The replicates in ascending order: at least two, finite, and not all alike.
-struct Law {
+struct ReplicateLaw {
     sorted: Vec<f64>,
 }
 
-impl Law {
+impl ReplicateLaw {
     fn new(replicates: &[f64]) -> Result<Self, Undefined> {
         if let Some(&value) = replicates.iter().find(|x| !x.is_finite()) {
             return Err(Undefined::NotFinite { value });

@@ -13,12 +13,12 @@
 //! large cluster among small ones (40, 5, 5, 5, 5; intraclass correlation 0.5) a 95 % interval by CR1 and
 //! C − 1 covers 79 % of the time, by CR2 and Satterthwaite 96 %.
 //!
-//! Cost: one cache line of 32 bytes touched a value, a pass over the clusters at the end.
+//! Cost: one cache line of 32 bytes per value, a pass over the clusters at the end.
 
 use crate::proportion::{Proportion, wilson_bounds};
 use crate::sum::{ExactSum, Halves, Wide, sum_of};
 use crate::{
-    Allowed, Confidence, Interval, Method, Moments, Quantity, StatisticCaveat, Undefined, mean::around, special,
+    AllowedRange, Confidence, Interval, Method, Moments, Quantity, StatisticCaveat, Undefined, mean::around, special,
 };
 
 /// Below this, t with C − 1 degrees of freedom undercovers unless the clusters are balanced.
@@ -38,12 +38,12 @@ const FILL_BLOCK: usize = 4096;
 /// Aligned to its size, so that no entry straddles two cache lines.
 #[derive(Clone, Debug, Default)]
 #[repr(align(32))]
-struct Entry {
+struct ClusterEntry {
     sum: ExactSum,
     count: u64,
 }
 
-impl Entry {
+impl ClusterEntry {
     #[inline(always)]
     fn add(&mut self, x: f64) {
         self.sum.add(x);
@@ -52,7 +52,7 @@ impl Entry {
 
     /// S_g = Σ(x − x̄), in twice the precision of a double: the sum and m·x̄ nearly cancel far from zero.
     fn residual(&self, mean: Wide) -> f64 {
-        self.sum.wide().minus(mean.scaled(self.count as f64)).value()
+        self.sum.wide().minus(mean.scale(self.count as f64)).value()
     }
 }
 
@@ -74,7 +74,7 @@ impl Entry {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ClusterSums {
-    entries: Vec<Entry>,
+    entries: Vec<ClusterEntry>,
 }
 
 impl ClusterSums {
@@ -116,7 +116,7 @@ impl ClusterSums {
                 entry.count += 1;
             }
             if !is_exact {
-                entries.fill_with(Entry::default);
+                entries.fill_with(ClusterEntry::default);
                 return false;
             }
         }
@@ -154,19 +154,19 @@ impl ClusterSums {
     fn grow_to(&mut self, cluster: u32) {
         let needed = cluster as usize + 1;
         if needed > self.entries.len() {
-            self.entries.resize_with(needed, Entry::default);
+            self.entries.resize_with(needed, ClusterEntry::default);
         }
     }
 
     /// The clusters that have values.
-    fn occupied(&self) -> impl Iterator<Item = &Entry> {
+    fn iter_occupied(&self) -> impl Iterator<Item = &ClusterEntry> {
         self.entries.iter().filter(|entry| entry.count > 0)
     }
 
     /// The number of clusters that have values.
     #[must_use]
     pub fn clusters(&self) -> u64 {
-        self.occupied().count() as u64
+        self.iter_occupied().count() as u64
     }
 
     /// The number of values.
@@ -184,7 +184,7 @@ impl ClusterSums {
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn totals(&self) -> impl Iterator<Item = (f64, u64)> {
-        self.occupied().map(|entry| (entry.sum.value(), entry.count))
+        self.iter_occupied().map(|entry| (entry.sum.value(), entry.count))
     }
 
     /// The mean with its cluster-robust errors; `all` are the moments of the same values.
@@ -232,7 +232,7 @@ impl ClusterSums {
         }
         let (n, mean) = (all.count() as f64, all.wide_mean());
         let mut sums: [ExactSum; 3] = Default::default();
-        for entry in self.occupied() {
+        for entry in self.iter_occupied() {
             let residual = entry.residual(mean);
             let leverage = n / (all.count() - entry.count) as f64; // 1/(1 − h), with one rounding
             let square = residual * residual;
@@ -249,7 +249,7 @@ impl ClusterSums {
     }
 
     fn sorted_sizes(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> = self.occupied().map(|entry| entry.count).collect();
+        let mut sizes: Vec<u64> = self.iter_occupied().map(|entry| entry.count).collect();
         let largest = sizes.iter().copied().max().unwrap_or(0) as usize;
         if largest <= sizes.len() {
             // Many small clusters: counting them is sorting them.
@@ -283,16 +283,16 @@ fn satterthwaite(sizes: &[u64]) -> f64 {
 /// The cluster-robust estimate of a mean from values and their clusters; see [`ClusterSums::estimate`].
 ///
 /// ```
-/// use calipers_stats::{cluster::clustered, Confidence, Undefined};
+/// use calipers_stats::{cluster::estimate_clustered, Confidence, Undefined};
 ///
-/// let estimate = clustered(&[1.0, 1.0, 0.0, 1.0, 0.0, 0.0], &[0, 0, 1, 1, 2, 2])?;
+/// let estimate = estimate_clustered(&[1.0, 1.0, 0.0, 1.0, 0.0, 0.0], &[0, 0, 1, 1, 2, 2])?;
 /// let interval = estimate.interval(Confidence::two_sided(0.95)?)?;
 /// assert!(interval.contains(0.5));
-/// let alone = clustered(&[1.0, 0.0], &[0, 0]);
+/// let alone = estimate_clustered(&[1.0, 0.0], &[0, 0]);
 /// assert_eq!(alone.unwrap_err(), Undefined::TooFew { what: Quantity::Clusters, need: 2, have: 1 });
 /// # Ok::<(), Undefined>(())
 /// ```
-pub fn clustered(values: &[f64], clusters: &[u32]) -> Result<ClusterEstimate, Undefined> {
+pub fn estimate_clustered(values: &[f64], clusters: &[u32]) -> Result<ClusterEstimate, Undefined> {
     let mut sums = ClusterSums::default();
     sums.extend(clusters, values)?;
     sums.estimate(&Moments::from_slice(values))
@@ -356,9 +356,9 @@ impl ClusterEstimate {
     /// What to beware of: few clusters, a dominant one, an error below the plain one, no spread at all.
     ///
     /// ```
-    /// use calipers_stats::cluster::clustered;
+    /// use calipers_stats::cluster::estimate_clustered;
     ///
-    /// let estimate = clustered(&[1.0, 0.0, 1.0, 0.0, 1.0, 0.0], &[0, 0, 1, 1, 2, 2])?;
+    /// let estimate = estimate_clustered(&[1.0, 0.0, 1.0, 0.0, 1.0, 0.0], &[0, 0, 1, 1, 2, 2])?;
     /// let ids: Vec<_> = estimate.caveats().iter().map(|caveat| caveat.id()).collect();
     /// assert_eq!(ids, ["few-clusters", "clustered-below-naive"]);
     /// # Ok::<(), calipers_stats::Undefined>(())
@@ -413,7 +413,7 @@ impl ClusterEstimate {
     fn check_unit(&self) -> Result<(), Undefined> {
         let outside = [self.min, self.max].into_iter().find(|x| !(0.0..=1.0).contains(x));
         outside.map_or(Ok(()), |value| {
-            Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed: Allowed::UnitInterval })
+            Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed: AllowedRange::UnitInterval })
         })
     }
 }
@@ -428,10 +428,10 @@ impl ClusterEstimate {
 /// Undefined when a value lies outside [0, 1].
 ///
 /// ```
-/// use calipers_stats::{cluster::{clustered, wilson_clustered}, Confidence, Method};
+/// use calipers_stats::{cluster::{estimate_clustered, wilson_clustered}, Confidence, Method};
 ///
 /// let codes: Vec<u32> = (0..60).map(|i| i % 3).collect();
-/// let perfect = wilson_clustered(&clustered(&[1.0; 60], &codes)?, Confidence::lower(0.95)?)?;
+/// let perfect = wilson_clustered(&estimate_clustered(&[1.0; 60], &codes)?, Confidence::lower(0.95)?)?;
 /// assert_eq!(perfect.method, Method::ClopperPearson);
 /// assert!((perfect.lower.unwrap() - 0.05f64.powf(1.0 / 3.0)).abs() < 1e-12);
 /// # Ok::<(), calipers_stats::Undefined>(())
@@ -450,10 +450,10 @@ pub fn wilson_clustered(estimate: &ClusterEstimate, confidence: Confidence) -> R
 /// Inspect's `ci_wilson(cluster=)`. Elsewhere the two agree.
 ///
 /// ```
-/// use calipers_stats::{cluster::{clustered, wilson_clustered_inspect}, Confidence};
+/// use calipers_stats::{cluster::{estimate_clustered, wilson_clustered_inspect}, Confidence};
 ///
 /// let codes: Vec<u32> = (0..60).map(|i| i % 3).collect();
-/// let perfect = wilson_clustered_inspect(&clustered(&[1.0; 60], &codes)?, Confidence::two_sided(0.95)?)?;
+/// let perfect = wilson_clustered_inspect(&estimate_clustered(&[1.0; 60], &codes)?, Confidence::two_sided(0.95)?)?;
 /// assert!((perfect.lower.unwrap() - 0.764).abs() < 1e-3);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
@@ -475,12 +475,12 @@ pub fn wilson_clustered_inspect(estimate: &ClusterEstimate, confidence: Confiden
 /// when the three estimates are of different numbers of values.
 ///
 /// ```
-/// use calipers_stats::cluster::{clustered, two_way_stderr};
+/// use calipers_stats::cluster::{estimate_clustered, two_way_stderr};
 ///
 /// let values = [1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
-/// let question = clustered(&values, &[0, 0, 1, 1, 2, 2])?;
-/// let template = clustered(&values, &[0, 1, 0, 1, 0, 1])?;
-/// let both = clustered(&values, &[0, 1, 2, 3, 4, 5])?;
+/// let question = estimate_clustered(&values, &[0, 0, 1, 1, 2, 2])?;
+/// let template = estimate_clustered(&values, &[0, 1, 0, 1, 0, 1])?;
+/// let both = estimate_clustered(&values, &[0, 1, 2, 3, 4, 5])?;
 /// assert!(two_way_stderr(&question, &template, &both)? >= question.cr2);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
@@ -545,7 +545,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_half_a_cache_line() {
-        assert_eq!(std::mem::size_of::<Entry>(), 32);
+        assert_eq!(std::mem::size_of::<ClusterEntry>(), 32);
     }
 
     #[test]
@@ -553,7 +553,7 @@ mod tests {
         let plain: Vec<f64> = (0..300).map(|i| f64::from(i * 7919 % 300) / 512.0).collect();
         let offset: Vec<f64> = plain.iter().map(|x| x + 1e9).collect();
         let codes: Vec<u32> = (0..300).map(|i| i * i % 17).collect();
-        let (a, b) = (clustered(&plain, &codes).unwrap(), clustered(&offset, &codes).unwrap());
+        let (a, b) = (estimate_clustered(&plain, &codes).unwrap(), estimate_clustered(&offset, &codes).unwrap());
         for (a, b) in [(a.cr0, b.cr0), (a.cr1, b.cr1), (a.cr2, b.cr2), (a.cr3, b.cr3)] {
             assert!(close(a, b), "{a} {b}");
         }
@@ -562,7 +562,7 @@ mod tests {
     #[test]
     fn clusters_that_cancel_have_no_error_and_no_degrees_of_freedom() {
         let values: Vec<f64> = [0.1, 0.9, 0.3, 0.7, 0.2, 0.8].to_vec();
-        let estimate = clustered(&values, &[0, 0, 1, 1, 2, 2]).unwrap();
+        let estimate = estimate_clustered(&values, &[0, 0, 1, 1, 2, 2]).unwrap();
         assert_eq!([estimate.cr0, estimate.cr1, estimate.cr2, estimate.cr3], [0.0; 4]);
         assert_eq!(estimate.df_satterthwaite, Err(Undefined::NoSpread { what: Quantity::ClusterMeans }));
         assert_eq!(estimate.gate_stderr(), estimate.naive);
@@ -571,21 +571,21 @@ mod tests {
 
     #[test]
     fn equal_values_have_no_error_even_when_their_mean_is_rounded() {
-        let estimate = clustered(&[0.1; 7], &[0, 0, 0, 1, 1, 2, 2]).unwrap();
+        let estimate = estimate_clustered(&[0.1; 7], &[0, 0, 0, 1, 1, 2, 2]).unwrap();
         assert_eq!((estimate.cr1, estimate.naive), (0.0, 0.0));
         assert!(estimate.design_effect().is_err());
     }
 
     #[test]
     fn what_cannot_be_estimated_says_why() {
-        assert_eq!(clustered(&[], &[]), Err(Undefined::Empty));
-        assert!(matches!(clustered(&[1.0], &[0, 1]), Err(Undefined::Mismatched { .. })));
-        assert!(matches!(clustered(&[1.0, f64::NAN, 0.0], &[0, 1, 1]), Err(Undefined::NotFinite { .. })));
+        assert_eq!(estimate_clustered(&[], &[]), Err(Undefined::Empty));
+        assert!(matches!(estimate_clustered(&[1.0], &[0, 1]), Err(Undefined::Mismatched { .. })));
+        assert!(matches!(estimate_clustered(&[1.0, f64::NAN, 0.0], &[0, 1, 1]), Err(Undefined::NotFinite { .. })));
         let mut sums = ClusterSums::default();
         sums.add(0, 1.0);
         sums.add(1, 0.0);
         assert!(matches!(sums.estimate(&Moments::from_slice(&[1.0])), Err(Undefined::Mismatched { .. })));
-        let outside = clustered(&[2.0, 0.0, 1.0], &[0, 1, 2]).unwrap();
+        let outside = estimate_clustered(&[2.0, 0.0, 1.0], &[0, 1, 2]).unwrap();
         assert!(wilson_clustered(&outside, Confidence::lower(0.95).unwrap()).is_err());
     }
 
@@ -594,8 +594,8 @@ mod tests {
         let confidence = Confidence::two_sided(0.9).unwrap();
         let codes = [0, 0, 1, 1, 2, 3];
         for wilson in [wilson_clustered, wilson_clustered_inspect] {
-            let none = wilson(&clustered(&[0.0; 6], &codes).unwrap(), confidence).unwrap();
-            let all = wilson(&clustered(&[1.0; 6], &codes).unwrap(), confidence).unwrap();
+            let none = wilson(&estimate_clustered(&[0.0; 6], &codes).unwrap(), confidence).unwrap();
+            let all = wilson(&estimate_clustered(&[1.0; 6], &codes).unwrap(), confidence).unwrap();
             assert_eq!((none.lower, all.upper), (Some(0.0), Some(1.0)));
             assert!(close(none.upper.unwrap(), 1.0 - all.lower.unwrap()));
         }
@@ -621,7 +621,7 @@ mod tests {
         #[test]
         fn order_sharding_and_numbering_give_the_same_bits(rows in rows(), cut in 0usize..80, shift in 1u32..9) {
             let (clusters, values): (Vec<u32>, Vec<f64>) = rows.iter().copied().unzip();
-            let whole = clustered(&values, &clusters).unwrap();
+            let whole = estimate_clustered(&values, &clusters).unwrap();
             let (left, right) = rows.split_at(cut.min(rows.len()));
             let mut ours = ClusterSums::default();
             right.iter().rev().for_each(|&(cluster, x)| ours.add(cluster + shift, x));
@@ -650,7 +650,7 @@ mod tests {
         #[test]
         fn the_errors_agree_with_the_plain_formulas(rows in rows()) {
             let (clusters, values): (Vec<u32>, Vec<f64>) = rows.iter().copied().unzip();
-            let got = clustered(&values, &clusters).unwrap();
+            let got = estimate_clustered(&values, &clusters).unwrap();
             for (got, want) in [got.cr0, got.cr1, got.cr2, got.cr3].into_iter().zip(slow_errors(&values, &clusters)) {
                 prop_assert!((got - want).abs() <= 1e-9 * want + 1e-9, "{} {}", got, want);
             }
@@ -665,7 +665,7 @@ mod tests {
         #[test]
         fn singletons_have_the_plain_error(values in prop::collection::vec(-1e3f64..1e3, 2..60)) {
             let codes: Vec<u32> = (0..values.len() as u32).collect();
-            let estimate = clustered(&values, &codes).unwrap();
+            let estimate = estimate_clustered(&values, &codes).unwrap();
             prop_assert!(close(estimate.cr1, estimate.naive));
             prop_assert!(close(estimate.cr2, estimate.naive));
             prop_assert!(close(estimate.df_satterthwaite.unwrap_or(estimate.df_cr1 as f64), estimate.df_cr1 as f64));

@@ -48,7 +48,7 @@ pub struct UnitMoments {
 }
 
 impl UnitMoments {
-    /// The moments of rows, one row of attempts a unit, coded by position.
+    /// The moments of rows, one row of attempts per unit, coded by position.
     #[must_use]
     pub fn from_rows<R: AsRef<[f64]>>(rows: &[R]) -> Self {
         Self { units: rows.iter().map(|row| Moments::from_slice(row.as_ref())).collect() }
@@ -100,7 +100,7 @@ impl UnitMoments {
         u32::try_from(self.units.len()).unwrap_or(u32::MAX)
     }
 
-    fn occupied(&self) -> impl Iterator<Item = &Moments> {
+    fn iter_occupied(&self) -> impl Iterator<Item = &Moments> {
         self.units.iter().filter(|moments| moments.count() > 0)
     }
 
@@ -108,7 +108,7 @@ impl UnitMoments {
     pub fn components(&self) -> Result<Components, Undefined> {
         let mut all = Moments::default();
         let mut means = Moments::default();
-        for moments in self.occupied() {
+        for moments in self.iter_occupied() {
             all.merge(moments);
             means.add(moments.mean()?);
         }
@@ -116,7 +116,7 @@ impl UnitMoments {
         let ms_within = self.mean_square_within(units, attempts);
         let ms_between = self.mean_square_between(&all, units);
         let typical = self.typical_attempts(units, attempts);
-        let fixed_suite = FixedSuite::of(self.occupied());
+        let fixed_suite = FixedSuite::of(self.iter_occupied());
         Ok(Components {
             units,
             attempts,
@@ -139,7 +139,7 @@ impl UnitMoments {
         if attempts == units {
             return Err(TOO_FEW_ATTEMPTS);
         }
-        let squares = self.occupied().filter(|moments| moments.count() > 1);
+        let squares = self.iter_occupied().filter(|moments| moments.count() > 1);
         let squares = squares.map(|moments| Ok(moments.variance()? * (moments.count() - 1) as f64));
         let squares: Vec<f64> = squares.collect::<Result<_, Undefined>>()?;
         Ok(sum_of(squares) / (attempts - units) as f64)
@@ -163,7 +163,7 @@ impl UnitMoments {
     /// The number of attempts of each unit, and how far its mean lies from that of all attempts.
     fn distances(&self, all: &Moments) -> impl Iterator<Item = (f64, f64)> {
         let (grand, constant) = (all.wide_mean(), all.is_constant());
-        self.occupied().map(move |moments| {
+        self.iter_occupied().map(move |moments| {
             let distance = if constant { 0.0 } else { moments.wide_mean().minus(grand).value() };
             (moments.count() as f64, distance)
         })
@@ -171,7 +171,7 @@ impl UnitMoments {
 
     /// K₀ = (N − ΣK_q²/N)/(n − 1), the number of attempts that makes the expected MSB that of equal K.
     fn typical_attempts(&self, units: u64, attempts: u64) -> f64 {
-        let squares = sum_of(self.occupied().map(|moments| (moments.count() as f64).powi(2)));
+        let squares = sum_of(self.iter_occupied().map(|moments| (moments.count() as f64).powi(2)));
         (attempts as f64 - squares / attempts as f64) / (units as f64 - 1.0)
     }
 }
@@ -391,7 +391,7 @@ mod tests {
             let (units, values): (Vec<u32>, Vec<f64>) = rows.into_iter().unzip();
             let mut moments = UnitMoments::default();
             moments.extend(&units, &values).unwrap();
-            let want = crate::cluster::clustered(&values, &units).unwrap().cr1;
+            let want = crate::cluster::estimate_clustered(&values, &units).unwrap().cr1;
             prop_assert!(close(moments.components().unwrap().se_clustered_by_unit.unwrap(), want));
         }
 

@@ -349,13 +349,13 @@ impl PairCounts {
 /// Classes are codes; those that occur neither as truth nor as prediction do not exist here.
 ///
 /// ```
-/// use calipers_stats::confusion::{Average, ClassMetric, Multiclass, ZeroDivision};
+/// use calipers_stats::confusion::{ClassAveraging, ClassMetric, Multiclass, ZeroDivision};
 ///
 /// let mut counts = Multiclass::default();
 /// for (truth, prediction) in [(0, 0), (0, 0), (0, 1), (1, 1), (1, 2)] {
 ///     counts.add(truth, prediction);
 /// }
-/// let recall = counts.average(ClassMetric::Recall, Average::Macro, ZeroDivision::Undefined)?;
+/// let recall = counts.average(ClassMetric::Recall, ClassAveraging::Macro, ZeroDivision::Undefined)?;
 /// assert!((recall.value - (2.0 / 3.0 + 0.5) / 2.0).abs() < 1e-15);
 /// assert_eq!(recall.excluded, [2]); // predicted, but never true: it has no recall
 /// # Ok::<(), calipers_stats::Undefined>(())
@@ -388,7 +388,7 @@ impl ClassMetric {
 
 /// How classes are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Average {
+pub enum ClassAveraging {
     /// Over all predictions. With one answer each, micro precision, recall and F1 are all the accuracy.
     Micro,
     /// Every class alike.
@@ -399,12 +399,12 @@ pub enum Average {
 
 /// An average over classes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Averaged {
+pub struct ClassAverage {
     /// The average.
     pub value: f64,
     /// The number of classes it rests on.
     pub classes: u64,
-    /// The classes without a value of their own, which were left out.
+    /// The classes without a value, which were left out.
     pub excluded: Vec<u32>,
 }
 
@@ -456,19 +456,19 @@ impl Multiclass {
     pub fn average(
         &self,
         metric: ClassMetric,
-        average: Average,
+        average: ClassAveraging,
         zero_division: ZeroDivision,
-    ) -> Result<Averaged, Undefined> {
+    ) -> Result<ClassAverage, Undefined> {
         let classes = self.classes();
-        if average == Average::Micro {
-            return Ok(Averaged { value: self.accuracy()?, classes: classes.len() as u64, excluded: Vec::new() });
+        if average == ClassAveraging::Micro {
+            return Ok(ClassAverage { value: self.accuracy()?, classes: classes.len() as u64, excluded: Vec::new() });
         }
-        let mut answer = Averaged { value: 0.0, classes: 0, excluded: Vec::new() };
+        let mut answer = ClassAverage { value: 0.0, classes: 0, excluded: Vec::new() };
         let mut terms = Vec::new();
         for (class, counts) in &classes {
             let support = (counts.true_positives + counts.false_negatives) as f64;
             match zero_division.answer(metric.of(counts)) {
-                Ok(value) => terms.push((if average == Average::Macro { 1.0 } else { support }, value)),
+                Ok(value) => terms.push((if average == ClassAveraging::Macro { 1.0 } else { support }, value)),
                 Err(_) => answer.excluded.push(*class),
             }
         }
@@ -536,8 +536,8 @@ mod tests {
         ] {
             assert!(metric.is_err());
         }
-        assert!(Multiclass::default().average(ClassMetric::F1, Average::Macro, ZeroDivision::Zero).is_err());
-        assert!(Multiclass::default().average(ClassMetric::F1, Average::Micro, ZeroDivision::Zero).is_err());
+        assert!(Multiclass::default().average(ClassMetric::F1, ClassAveraging::Macro, ZeroDivision::Zero).is_err());
+        assert!(Multiclass::default().average(ClassMetric::F1, ClassAveraging::Micro, ZeroDivision::Zero).is_err());
     }
 
     #[test]
@@ -566,13 +566,13 @@ mod tests {
         counts.add_repeated(1, 1, 3);
         counts.add_repeated(1, 2, 1);
         counts.add_repeated(3, 1, 2);
-        let strict = |metric| counts.average(metric, Average::Macro, ZeroDivision::Undefined).unwrap();
+        let strict = |metric| counts.average(metric, ClassAveraging::Macro, ZeroDivision::Undefined).unwrap();
         assert_eq!(strict(ClassMetric::Recall).excluded, [2]);
         assert_eq!(strict(ClassMetric::Precision).excluded, [3]);
         assert_eq!((strict(ClassMetric::F1).excluded.len(), strict(ClassMetric::F1).classes), (0, 3));
-        let zero = counts.average(ClassMetric::Recall, Average::Macro, ZeroDivision::Zero).unwrap();
+        let zero = counts.average(ClassMetric::Recall, ClassAveraging::Macro, ZeroDivision::Zero).unwrap();
         assert!((zero.value - 0.25).abs() < 1e-15 && zero.excluded.is_empty());
-        let one = counts.average(ClassMetric::Recall, Average::Macro, ZeroDivision::One).unwrap();
+        let one = counts.average(ClassMetric::Recall, ClassAveraging::Macro, ZeroDivision::One).unwrap();
         assert!((one.value - 1.75 / 3.0).abs() < 1e-15);
     }
 
@@ -589,7 +589,7 @@ mod tests {
             many.add_repeated(cell.0, cell.1, u64::MAX);
         }
         let _ = (many.kappa(), many.mcc(), many.accuracy(), many.classes());
-        let _ = many.average(ClassMetric::F1, Average::Weighted, ZeroDivision::Undefined);
+        let _ = many.average(ClassMetric::F1, ClassAveraging::Weighted, ZeroDivision::Undefined);
     }
 
     /// The correlation of two columns of zeros and ones.

@@ -1,6 +1,6 @@
 //! Words that leave this crate as soon as gates and comparisons hold typed reasons.
 
-use crate::{Allowed, Goal, Quantity, Undefined as NoStatistic};
+use crate::{AllowedRange, Goal, Quantity, Undefined as NoStatistic};
 use std::fmt;
 
 impl fmt::Display for NoStatistic {
@@ -107,23 +107,23 @@ fn quantity(quantity: Quantity) -> &'static str {
     }
 }
 
-fn range(allowed: Allowed) -> String {
+fn range(allowed: AllowedRange) -> String {
     match allowed {
-        Allowed::UnitInterval => "between 0 and 1".into(),
-        Allowed::OpenUnitInterval => "strictly between 0 and 1".into(),
-        Allowed::MinusOneToOne => "between -1 and 1".into(),
-        Allowed::Positive => "positive".into(),
-        Allowed::PositiveFinite => "positive and finite".into(),
-        Allowed::NotNegative => "zero or positive".into(),
-        Allowed::NotNegativeFinite => "zero or positive, and finite".into(),
-        Allowed::AtLeastOne => "at least 1".into(),
-        Allowed::AtMost(most) => format!("at most {}", most),
-        Allowed::BelowPowerOfTwo(power) => format!("below 2^{power}"),
-        Allowed::AtMostTrials => "at most the number of trials".into(),
-        Allowed::AtMostAttempts => "at most the number of attempts".into(),
-        Allowed::AboveTestError => "above the error of the test".into(),
-        Allowed::KnownStratum => "one of the weights".into(),
-        Allowed::SameRuleAndK => "the same rule and k".into(),
+        AllowedRange::UnitInterval => "between 0 and 1".into(),
+        AllowedRange::OpenUnitInterval => "strictly between 0 and 1".into(),
+        AllowedRange::MinusOneToOne => "between -1 and 1".into(),
+        AllowedRange::Positive => "positive".into(),
+        AllowedRange::PositiveFinite => "positive and finite".into(),
+        AllowedRange::NotNegative => "zero or positive".into(),
+        AllowedRange::NotNegativeFinite => "zero or positive, and finite".into(),
+        AllowedRange::AtLeastOne => "at least 1".into(),
+        AllowedRange::AtMost(most) => format!("at most {}", most),
+        AllowedRange::BelowPowerOfTwo(power) => format!("below 2^{power}"),
+        AllowedRange::AtMostTrials => "at most the number of trials".into(),
+        AllowedRange::AtMostAttempts => "at most the number of attempts".into(),
+        AllowedRange::AboveTestError => "above the error of the test".into(),
+        AllowedRange::KnownStratum => "one of the weights".into(),
+        AllowedRange::SameRuleAndK => "the same rule and k".into(),
     }
 }
 

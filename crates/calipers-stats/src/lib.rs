@@ -6,7 +6,7 @@
 //!
 //! Two promises hold throughout:
 //! - **The same bits always.** Sums are exact ([`ExactSum`]) and randomness comes from a recorded
-//!   [`Seed`], one stream a replicate. Order, sharding and threads change nothing.
+//!   [`Seed`], one stream per replicate. Order, sharding and threads change nothing.
 //! - **The caller chooses.** Whatever changes an answer (level, seed, resamples) is an argument.
 
 pub mod agreement;
@@ -42,4 +42,4 @@ pub use moments::Moments;
 pub use seed::Seed;
 pub use sum::ExactSum;
 pub use threshold_test::Verdict;
-pub use undefined::{Allowed, Goal, Quantity, Undefined};
+pub use undefined::{AllowedRange, Goal, Quantity, Undefined};

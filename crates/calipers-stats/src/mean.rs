@@ -1,6 +1,6 @@
 //! Student's t around an estimate.
 
-use crate::{Allowed, Confidence, Interval, Method, Quantity, Undefined, special};
+use crate::{AllowedRange, Confidence, Interval, Method, Quantity, Undefined, special};
 
 /// `estimate ± t · stderr` with the given degrees of freedom, which need not be whole.
 ///
@@ -27,7 +27,11 @@ pub(crate) fn around(
     confidence: Confidence,
 ) -> Result<Interval, Undefined> {
     if df.is_nan() || df <= 0.0 {
-        return Err(Undefined::OutOfRange { what: Quantity::DegreesOfFreedom, value: df, allowed: Allowed::Positive });
+        return Err(Undefined::OutOfRange {
+            what: Quantity::DegreesOfFreedom,
+            value: df,
+            allowed: AllowedRange::Positive,
+        });
     }
     let reach = special::t_quantile(1.0 - confidence.tail(), df) * stderr;
     Ok(confidence.interval(method, || estimate - reach, || estimate + reach))

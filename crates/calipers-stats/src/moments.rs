@@ -3,7 +3,7 @@
 use crate::mean::{around, t_interval};
 use crate::special::normal_quantile;
 use crate::sum::{ExactSum, POWER_BLOCK, PowerSums, Wide, block_sum, power_sums, range, two_product};
-use crate::{Allowed, Confidence, Interval, Method, Quantity, Undefined};
+use crate::{AllowedRange, Confidence, Interval, Method, Quantity, Undefined};
 
 /// How many, their mean, their spread, and their range.
 ///
@@ -232,7 +232,7 @@ impl Moments {
     pub fn unit_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
         let mean = self.mean()?;
         if let Some(value) = [self.min, self.max].into_iter().find(|x| !(0.0..=1.0).contains(x)) {
-            return Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed: Allowed::UnitInterval });
+            return Err(Undefined::OutOfRange { what: Quantity::Value, value, allowed: AllowedRange::UnitInterval });
         }
         adjusted_t(self.count as f64, mean, self.squared_deviations()?, confidence)
     }
@@ -256,21 +256,21 @@ impl Moments {
 
 /// Student's t for n scores in [0, 1] of this mean and sum of squared deviations, after adding weight z²/4 at both ends.
 pub(crate) fn adjusted_t(n: f64, mean: f64, squares: f64, confidence: Confidence) -> Result<Interval, Undefined> {
-    let Adjusted { centre, stderr, total } = Adjusted::new(n, mean, squares, confidence);
+    let AdjustedMoments { centre, stderr, total } = AdjustedMoments::new(n, mean, squares, confidence);
     let interval = around(Method::AdjustedT, centre, stderr, total - 1.0, confidence)?;
     let clip = |bound: f64| bound.clamp(0.0, 1.0);
     Ok(Interval { lower: interval.lower.map(clip), upper: interval.upper.map(clip), ..interval })
 }
 
 /// A mean of scores in [0, 1] after adding weight z²/4 at both ends.
-pub(crate) struct Adjusted {
+pub(crate) struct AdjustedMoments {
     pub(crate) centre: f64,
     pub(crate) stderr: f64,
     /// The scores and the weight added.
     pub(crate) total: f64,
 }
 
-impl Adjusted {
+impl AdjustedMoments {
     pub(crate) fn new(n: f64, mean: f64, squares: f64, confidence: Confidence) -> Self {
         let weight = normal_quantile(confidence.tail()).powi(2) / 4.0;
         let total = n + 2.0 * weight;

@@ -3,7 +3,7 @@
 //! Twenty metrics, each at 5 %, raise a false alarm 64 % of the time. "Every gate must pass" needs no
 //! adjustment for its *pass*, since all of them must hold; a *fail* by any one of many does.
 
-use crate::{Allowed, Quantity, Undefined};
+use crate::{AllowedRange, Quantity, Undefined};
 
 /// How p-values are adjusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,11 +25,11 @@ pub enum Correction {
 /// outside [0, 1].
 ///
 /// ```
-/// use calipers_stats::multiplicity::{adjust, rejected, Correction};
+/// use calipers_stats::multiplicity::{adjust, reject, Correction};
 ///
 /// let adjusted = adjust(&[Some(0.01), None, Some(0.04), Some(0.03)], Correction::Holm)?;
 /// assert_eq!(adjusted, [Some(0.03), None, Some(0.06), Some(0.06)]);
-/// assert_eq!(rejected(&adjusted, 0.05), [true, false, false, false]);
+/// assert_eq!(reject(&adjusted, 0.05), [true, false, false, false]);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn adjust(p_values: &[Option<f64>], correction: Correction) -> Result<Vec<Option<f64>>, Undefined> {
@@ -49,7 +49,7 @@ pub fn adjust(p_values: &[Option<f64>], correction: Correction) -> Result<Vec<Op
 
 /// Which tests reject: adjusted p-value at most `alpha`. A test that was not made rejects nothing.
 #[must_use]
-pub fn rejected(adjusted: &[Option<f64>], alpha: f64) -> Vec<bool> {
+pub fn reject(adjusted: &[Option<f64>], alpha: f64) -> Vec<bool> {
     adjusted.iter().map(|p| p.is_some_and(|p| p <= alpha)).collect()
 }
 
@@ -57,7 +57,7 @@ fn check_probability(p: f64) -> Result<(), Undefined> {
     if (0.0..=1.0).contains(&p) {
         Ok(())
     } else {
-        Err(Undefined::OutOfRange { what: Quantity::PValue, value: p, allowed: Allowed::UnitInterval })
+        Err(Undefined::OutOfRange { what: Quantity::PValue, value: p, allowed: AllowedRange::UnitInterval })
     }
 }
 

@@ -4,20 +4,20 @@
 //! error is smaller than the unpaired one by about √(1−ρ). Matching the samples, and counting those that
 //! have no partner, is the caller's part.
 
-use crate::cluster::{ClusterEstimate, clustered};
+use crate::cluster::{ClusterEstimate, estimate_clustered};
 use crate::components::{Estimand, FixedSuite, UnitMoments};
 use crate::sum::ExactSum;
 use crate::threshold_test::Verdict;
-use crate::{Allowed, Confidence, Interval, Method, Moments, Quantity, Undefined, mean, special};
+use crate::{AllowedRange, Confidence, Interval, Method, Moments, Quantity, Undefined, mean, special};
 
 /// The matched values of two runs, folded.
 ///
 /// Order and sharding change nothing.
 ///
 /// ```
-/// use calipers_stats::{paired::paired, Confidence};
+/// use calipers_stats::{paired::pair, Confidence};
 ///
-/// let pairs = paired(&[0.9, 0.4, 0.8, 0.7], &[0.7, 0.3, 0.7, 0.5])?;
+/// let pairs = pair(&[0.9, 0.4, 0.8, 0.7], &[0.7, 0.3, 0.7, 0.5])?;
 /// let difference = pairs.difference()?;
 /// assert!((difference.mean - 0.15).abs() < 1e-12);
 /// assert!(difference.stderr < pairs.se_unpaired()?);
@@ -25,7 +25,7 @@ use crate::{Allowed, Confidence, Interval, Method, Moments, Quantity, Undefined,
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Pairs {
+pub struct PairedDifferences {
     a: Moments,
     b: Moments,
     differences: Moments,
@@ -33,13 +33,13 @@ pub struct Pairs {
 }
 
 /// The pairs of two slices. Undefined when their lengths differ.
-pub fn paired(a: &[f64], b: &[f64]) -> Result<Pairs, Undefined> {
-    let mut pairs = Pairs::default();
+pub fn pair(a: &[f64], b: &[f64]) -> Result<PairedDifferences, Undefined> {
+    let mut pairs = PairedDifferences::default();
     pairs.extend(a, b)?;
     Ok(pairs)
 }
 
-impl Pairs {
+impl PairedDifferences {
     /// Folds in one pair.
     pub fn add(&mut self, a: f64, b: f64) {
         self.a.add(a);
@@ -103,7 +103,7 @@ impl Pairs {
         }
         let n = self.count() as f64;
         // Σab and n·ā·b̄ nearly cancel far from zero, hence twice the precision.
-        let means = self.a.wide_mean().times(self.b.wide_mean()).scaled(n);
+        let means = self.a.wide_mean().times(self.b.wide_mean()).scale(n);
         let covariance = self.products.wide().minus(means).value() / (n - 1.0);
         Undefined::check_finite(covariance / spread).map(|r| r.clamp(-1.0, 1.0))
     }
@@ -140,13 +140,13 @@ impl Pairs {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn paired_clustered(a: &[f64], b: &[f64], clusters: &[u32]) -> Result<ClusterEstimate, Undefined> {
-    let pairs = paired(a, b)?;
+    let pairs = pair(a, b)?;
     let mut differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     if pairs.mean_diff().is_ok() && pairs.is_level() {
         // What varies is rounding, not data.
         differences.fill(pairs.differences.min()?);
     }
-    clustered(&differences, clusters)
+    estimate_clustered(&differences, clusters)
 }
 
 /// Two runs with several attempts at each unit, averaged by unit first.
@@ -154,7 +154,7 @@ pub fn paired_clustered(a: &[f64], b: &[f64], clusters: &[u32]) -> Result<Cluste
 #[non_exhaustive]
 pub struct PairedAttempts {
     /// The unit means, paired.
-    pub pairs: Pairs,
+    pub pairs: PairedDifferences,
     /// The number of units that only the first run has.
     pub only_a: u64,
     /// The number of units that only the second run has.
@@ -175,7 +175,7 @@ pub struct PairedAttempts {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn paired_attempts(a: &UnitMoments, b: &UnitMoments) -> Result<PairedAttempts, Undefined> {
-    let mut pairs = Pairs::default();
+    let mut pairs = PairedDifferences::default();
     let (mut only_a, mut only_b) = (0, 0);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for unit in 0..a.codes().max(b.codes()) {
@@ -258,7 +258,7 @@ impl Difference {
             return Err(Undefined::OutOfRange {
                 what: Quantity::DegreesOfFreedom,
                 value: self.df,
-                allowed: Allowed::Positive,
+                allowed: AllowedRange::Positive,
             });
         }
         Undefined::check_finite((self.mean - null) / self.stderr)
@@ -280,10 +280,10 @@ impl Difference {
     /// undecided. Undefined for a margin that is not positive and when the differences do not vary.
     ///
     /// ```
-    /// use calipers_stats::{threshold_test::Verdict, paired::paired};
+    /// use calipers_stats::{threshold_test::Verdict, paired::pair};
     ///
     /// let (candidate, baseline) = ([0.8, 0.7, 0.9, 0.6, 0.8], [0.8, 0.6, 0.9, 0.7, 0.8]);
-    /// let difference = paired(&candidate, &baseline)?.difference()?;
+    /// let difference = pair(&candidate, &baseline)?.difference()?;
     /// assert_eq!(difference.noninferiority(0.2, 0.05)?.verdict, Verdict::Pass);
     /// assert_eq!(difference.noninferiority(0.01, 0.05)?.verdict, Verdict::Undecided);
     /// # Ok::<(), calipers_stats::Undefined>(())
@@ -309,9 +309,9 @@ impl Difference {
     /// Undefined for a margin that is not positive and when the differences do not vary.
     ///
     /// ```
-    /// use calipers_stats::paired::paired;
+    /// use calipers_stats::paired::pair;
     ///
-    /// let difference = paired(&[0.8, 0.7, 0.9, 0.6, 0.8], &[0.8, 0.6, 0.9, 0.7, 0.8])?.difference()?;
+    /// let difference = pair(&[0.8, 0.7, 0.9, 0.6, 0.8], &[0.8, 0.6, 0.9, 0.7, 0.8])?.difference()?;
     /// assert!(difference.equivalence_p(0.2)? < 0.05);
     /// assert!(difference.equivalence_p(0.01)? > 0.05);
     /// # Ok::<(), calipers_stats::Undefined>(())
@@ -328,7 +328,7 @@ fn check_margin(margin: f64) -> Result<(), Undefined> {
     if margin > 0.0 && margin.is_finite() {
         Ok(())
     } else {
-        Err(Undefined::OutOfRange { what: Quantity::Margin, value: margin, allowed: Allowed::Positive })
+        Err(Undefined::OutOfRange { what: Quantity::Margin, value: margin, allowed: AllowedRange::Positive })
     }
 }
 
@@ -355,13 +355,13 @@ mod tests {
 
     #[test]
     fn equal_differences_have_no_t() {
-        let pairs = paired(&[0.3, 0.5, 0.9], &[0.2, 0.4, 0.8]).unwrap();
+        let pairs = pair(&[0.3, 0.5, 0.9], &[0.2, 0.4, 0.8]).unwrap();
         let difference = pairs.difference().unwrap();
         assert_eq!(difference.stderr, 0.0);
         assert_eq!(difference.t(), Err(Undefined::NoSpread { what: Quantity::Differences }));
         assert!(difference.p_two_sided().is_err() && difference.noninferiority(0.1, 0.05).is_err());
         assert!(!pairs.is_identical());
-        assert!(paired(&[0.3, 0.5], &[0.3, 0.5]).unwrap().is_identical());
+        assert!(pair(&[0.3, 0.5], &[0.3, 0.5]).unwrap().is_identical());
         let clustered = paired_clustered(&[0.3, 0.5, 0.9], &[0.2, 0.4, 0.8], &[0, 0, 1]).unwrap();
         assert_eq!(clustered.cr1, 0.0);
         assert!(Difference::cr1(&clustered).t().is_err());
@@ -369,19 +369,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_says_why() {
-        assert!(matches!(paired(&[1.0], &[]), Err(Undefined::Mismatched { .. })));
-        assert_eq!(Pairs::default().difference(), Err(Undefined::Empty));
-        let one = paired(&[1.0], &[0.0]).unwrap();
+        assert!(matches!(pair(&[1.0], &[]), Err(Undefined::Mismatched { .. })));
+        assert_eq!(PairedDifferences::default().difference(), Err(Undefined::Empty));
+        let one = pair(&[1.0], &[0.0]).unwrap();
         assert_eq!(one.difference(), Err(Undefined::TooFew { what: Quantity::Pairs, need: 2, have: 1 }));
-        let infinite = paired(&[f64::INFINITY, 1.0], &[0.0, 0.0]).unwrap();
+        let infinite = pair(&[f64::INFINITY, 1.0], &[0.0, 0.0]).unwrap();
         assert!(matches!(infinite.difference(), Err(Undefined::NotFinite { .. })));
         assert!(infinite.correlation().is_err());
-        assert!(!paired(&[f64::NAN, 1.0], &[1.0, 1.0]).unwrap().is_identical());
+        assert!(!pair(&[f64::NAN, 1.0], &[1.0, 1.0]).unwrap().is_identical());
     }
 
     #[test]
     fn margins_must_be_positive() {
-        let difference = paired(&[1.0, 0.0, 1.0], &[0.0, 0.0, 1.0]).unwrap().difference().unwrap();
+        let difference = pair(&[1.0, 0.0, 1.0], &[0.0, 0.0, 1.0]).unwrap().difference().unwrap();
         for margin in [0.0, -0.1, f64::NAN, f64::INFINITY] {
             assert!(matches!(difference.noninferiority(margin, 0.05), Err(Undefined::OutOfRange { .. })));
             assert!(matches!(difference.equivalence_p(margin), Err(Undefined::OutOfRange { .. })));
@@ -410,9 +410,9 @@ mod tests {
     proptest! {
         #[test]
         fn shards_and_order_give_the_same_bits((a, b) in two_runs(), cut in 0usize..60) {
-            let whole = paired(&a, &b).unwrap();
+            let whole = pair(&a, &b).unwrap();
             let cut = cut.min(a.len());
-            let mut parts = paired(&a[cut..], &b[cut..]).unwrap();
+            let mut parts = pair(&a[cut..], &b[cut..]).unwrap();
             a[..cut].iter().zip(&b).rev().for_each(|(&a, &b)| parts.add(a, b));
             prop_assert_eq!(parts.difference(), whole.difference());
             prop_assert_eq!(parts.correlation(), whole.correlation());
@@ -421,7 +421,7 @@ mod tests {
 
         #[test]
         fn the_correlation_explains_what_pairing_gains((a, b) in two_runs()) {
-            let pairs = paired(&a, &b).unwrap();
+            let pairs = pair(&a, &b).unwrap();
             let (sa, sb) = (Moments::from_slice(&a).stderr().unwrap(), Moments::from_slice(&b).stderr().unwrap());
             let explained = pairs.se_unpaired().unwrap().powi(2) - 2.0 * pairs.correlation().unwrap() * sa * sb;
             let got = pairs.difference().unwrap().stderr.powi(2);
@@ -430,7 +430,7 @@ mod tests {
 
         #[test]
         fn the_verdict_agrees_with_the_bounds((a, b) in two_runs(), margin in 1.0f64..500.0) {
-            let difference = paired(&a, &b).unwrap().difference().unwrap();
+            let difference = pair(&a, &b).unwrap().difference().unwrap();
             let answer = difference.noninferiority(margin, 0.05).unwrap();
             let upper = difference.interval(Confidence::upper(0.95).unwrap()).unwrap().upper.unwrap();
             match answer.verdict {

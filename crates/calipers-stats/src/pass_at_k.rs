@@ -6,11 +6,11 @@
 //! rate: half of the problems always solved and half never makes pass^2 = 0.5, not 0.5² = 0.25.
 
 use crate::proportion::Proportion;
-use crate::{Allowed, Confidence, Interval, Moments, Quantity, StatisticCaveat, Undefined};
+use crate::{AllowedRange, Confidence, Interval, Moments, Quantity, StatisticCaveat, Undefined};
 
 /// What counts as success of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rule {
+pub enum AttemptRule {
     /// At least one of k attempts succeeds: [`pass_at_k`].
     AnyOfK,
     /// All k attempts succeed: [`pass_hat_k`].
@@ -19,7 +19,7 @@ pub enum Rule {
     AtLeastK,
 }
 
-impl Rule {
+impl AttemptRule {
     /// The estimate for one problem with `correct` of `attempts`.
     pub fn of(self, attempts: u64, correct: u64, k: u64) -> Result<f64, Undefined> {
         match self {
@@ -110,7 +110,7 @@ pub fn at_least_k(attempts: u64, correct: u64, k: u64) -> Result<f64, Undefined>
 
 fn check_k(k: u64, attempts: u64) -> Result<(), Undefined> {
     if k == 0 {
-        return Err(Undefined::OutOfRange { what: Quantity::K, value: 0.0, allowed: Allowed::AtLeastOne });
+        return Err(Undefined::OutOfRange { what: Quantity::K, value: 0.0, allowed: AllowedRange::AtLeastOne });
     }
     if attempts < k {
         return Err(Undefined::TooFew { what: Quantity::Attempts, need: k, have: attempts });
@@ -124,7 +124,7 @@ fn check_correct(attempts: u64, correct: u64) -> Result<u64, Undefined> {
     attempts.checked_sub(correct).ok_or(Undefined::OutOfRange {
         what: Quantity::CorrectAttempts,
         value,
-        allowed: Allowed::AtMostAttempts,
+        allowed: AllowedRange::AtMostAttempts,
     })
 }
 
@@ -134,9 +134,9 @@ fn check_correct(attempts: u64, correct: u64) -> Result<u64, Undefined> {
 /// Problems are folded in one at a time, in any order, and two suites of the same question merge.
 ///
 /// ```
-/// use calipers_stats::{StatisticCaveat, Confidence, pass_at_k::{Rule, Suite}};
+/// use calipers_stats::{StatisticCaveat, Confidence, pass_at_k::{AttemptRule, AttemptSuite}};
 ///
-/// let mut suite = Suite::new(Rule::AllOfK, 2);
+/// let mut suite = AttemptSuite::new(AttemptRule::AllOfK, 2);
 /// for correct in [0, 1, 2, 4] {
 ///     suite.add(4, correct)?;
 /// }
@@ -147,8 +147,8 @@ fn check_correct(attempts: u64, correct: u64) -> Result<u64, Undefined> {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Suite {
-    rule: Rule,
+pub struct AttemptSuite {
+    rule: AttemptRule,
     k: u64,
     problems: Moments,
     attempts_min: u64,
@@ -157,10 +157,10 @@ pub struct Suite {
 /// From this many problems on, t over problems is trusted.
 const ENOUGH_PROBLEMS: u64 = 30;
 
-impl Suite {
+impl AttemptSuite {
     /// A suite without problems.
     #[must_use]
-    pub fn new(rule: Rule, k: u64) -> Self {
+    pub fn new(rule: AttemptRule, k: u64) -> Self {
         Self { rule, k, problems: Moments::default(), attempts_min: u64::MAX }
     }
 
@@ -179,7 +179,7 @@ impl Suite {
     pub fn merge(&mut self, other: &Self) -> Result<(), Undefined> {
         if (self.rule, self.k) != (other.rule, other.k) {
             let value = other.k as f64;
-            return Err(Undefined::OutOfRange { what: Quantity::MergedK, value, allowed: Allowed::SameRuleAndK });
+            return Err(Undefined::OutOfRange { what: Quantity::MergedK, value, allowed: AllowedRange::SameRuleAndK });
         }
         self.problems.merge(&other.problems);
         self.attempts_min = self.attempts_min.min(other.attempts_min);
@@ -224,7 +224,7 @@ impl Suite {
     pub fn caveats(&self) -> Vec<StatisticCaveat> {
         let n = self.problems.count();
         let attempts = self.attempts_min;
-        let few_attempts = self.rule != Rule::AtLeastK && n > 0 && attempts < self.k.saturating_mul(2);
+        let few_attempts = self.rule != AttemptRule::AtLeastK && n > 0 && attempts < self.k.saturating_mul(2);
         [
             few_attempts.then_some(StatisticCaveat::FewAttempts { attempts, k: self.k }),
             (n < ENOUGH_PROBLEMS).then_some(StatisticCaveat::SmallSample { n, need: ENOUGH_PROBLEMS }),
@@ -286,15 +286,15 @@ mod tests {
 
     #[test]
     fn few_attempts_are_told() {
-        let mut suite = Suite::new(Rule::AnyOfK, 5);
+        let mut suite = AttemptSuite::new(AttemptRule::AnyOfK, 5);
         suite.add(20, 3).unwrap();
         assert_eq!(suite.stderr(), Err(Undefined::TooFew { what: Quantity::Problems, need: 2, have: 1 }));
         suite.add(9, 3).unwrap();
         assert!(suite.caveats().contains(&StatisticCaveat::FewAttempts { attempts: 9, k: 5 }));
         assert!(suite.add(4, 3).is_err());
         assert_eq!(suite.problems(), 2);
-        assert!(suite.merge(&Suite::new(Rule::AllOfK, 5)).is_err());
-        assert!(Suite::new(Rule::AnyOfK, 5).caveats().iter().all(|c| c.id() == "small-sample"));
+        assert!(suite.merge(&AttemptSuite::new(AttemptRule::AllOfK, 5)).is_err());
+        assert!(AttemptSuite::new(AttemptRule::AnyOfK, 5).caveats().iter().all(|c| c.id() == "small-sample"));
     }
 
     proptest! {
@@ -310,7 +310,7 @@ mod tests {
         #[test]
         fn order_and_shards_change_no_bit(problems in prop::collection::vec((4u64..12, 0u64..5), 2..40), cut in 0usize..40) {
             let suite = |problems: &[(u64, u64)]| {
-                let mut suite = Suite::new(Rule::AnyOfK, 3);
+                let mut suite = AttemptSuite::new(AttemptRule::AnyOfK, 3);
                 problems.iter().for_each(|&(n, c)| { suite.add(n, c.min(n)).unwrap(); });
                 suite
             };

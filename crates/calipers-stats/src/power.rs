@@ -6,7 +6,7 @@
 
 use crate::special::{binomial_at_least, noncentral_t_cdf, normal_quantile, smallest, t_quantile};
 use crate::threshold_test::{Direction, PowerWalk, ThresholdTest, critical_successes};
-use crate::{Allowed, Goal, Quantity, Undefined};
+use crate::{AllowedRange, Goal, Quantity, Undefined};
 
 /// A test to be planned for: its error rate and its sides.
 ///
@@ -48,7 +48,7 @@ impl Test {
             return Err(Undefined::OutOfRange {
                 what: Quantity::Power,
                 value: power,
-                allowed: Allowed::AboveTestError,
+                allowed: AllowedRange::AboveTestError,
             });
         }
         Ok(normal_quantile(power) - normal_quantile(self.tail))
@@ -66,7 +66,7 @@ pub struct Effect {
 
 impl Effect {
     /// The size of the effect in standard deviations.
-    fn standardised(self) -> Result<f64, Undefined> {
+    fn effect_size(self) -> Result<f64, Undefined> {
         let sd = check_positive(Quantity::StandardDeviation, self.sd)?;
         Ok(check_difference(self.delta)? / sd)
     }
@@ -93,7 +93,7 @@ fn check_positive(what: Quantity, value: f64) -> Result<f64, Undefined> {
     if value > 0.0 && value.is_finite() {
         Ok(value)
     } else {
-        Err(Undefined::OutOfRange { what, value, allowed: Allowed::PositiveFinite })
+        Err(Undefined::OutOfRange { what, value, allowed: AllowedRange::PositiveFinite })
     }
 }
 
@@ -117,7 +117,7 @@ fn check_difference(delta: f64) -> Result<f64, Undefined> {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn sample_size_z(effect: Effect, test: Test, power: f64) -> Result<SampleSize, Undefined> {
-    SampleSize::from_real((test.standard_errors(power)? / effect.standardised()?).powi(2))
+    SampleSize::from_real((test.standard_errors(power)? / effect.effect_size()?).powi(2))
 }
 
 /// What makes the mean difference of two runs on the same samples vary.
@@ -133,7 +133,7 @@ pub struct Variances {
 
 /// The attempts at each sample in two runs, at least one each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Epochs {
+pub struct EpochDesign {
     /// In the first run.
     pub a: u64,
     /// In the second run.
@@ -146,12 +146,12 @@ pub struct Epochs {
 /// ω² + σ²_A/K_A + σ²_B/K_B.
 ///
 /// ```
-/// use calipers_stats::power::{Epochs, PairedDesign, Test, Variances};
+/// use calipers_stats::power::{EpochDesign, PairedDesign, Test, Variances};
 ///
 /// let variances = Variances { between: 1.0 / 9.0, within_a: 0.1667, within_b: 0.1667 };
 /// let test = Test::two_sided(0.05)?;
-/// let once = PairedDesign::new(variances, Epochs { a: 1, b: 1 })?;
-/// let ten_times = PairedDesign::new(variances, Epochs { a: 10, b: 10 })?;
+/// let once = PairedDesign::new(variances, EpochDesign { a: 1, b: 1 })?;
+/// let ten_times = PairedDesign::new(variances, EpochDesign { a: 10, b: 10 })?;
 /// assert_eq!(once.sample_size(0.03, test, 0.8)?.whole, 3877);
 /// assert_eq!(ten_times.sample_size(0.03, test, 0.8)?.whole, 1260);
 /// assert!((once.detectable(198, test, 0.8)? - 0.1327).abs() < 1e-4);
@@ -164,11 +164,15 @@ pub struct PairedDesign {
 
 impl PairedDesign {
     /// Undefined for negative variances, for a sum of zero and without attempts.
-    pub fn new(variances: Variances, epochs: Epochs) -> Result<Self, Undefined> {
+    pub fn new(variances: Variances, epochs: EpochDesign) -> Result<Self, Undefined> {
         let Variances { between, within_a, within_b } = variances;
         for value in [between, within_a, within_b] {
             if value.is_nan() || value < 0.0 {
-                return Err(Undefined::OutOfRange { what: Quantity::Variance, value, allowed: Allowed::NotNegative });
+                return Err(Undefined::OutOfRange {
+                    what: Quantity::Variance,
+                    value,
+                    allowed: AllowedRange::NotNegative,
+                });
             }
         }
         if epochs.a.min(epochs.b) == 0 {
@@ -214,7 +218,7 @@ pub fn paired_t_power(samples: u64, effect: Effect, test: Test) -> Result<f64, U
     if samples < 2 {
         return Err(Undefined::TooFew { what: Quantity::Pairs, need: 2, have: samples });
     }
-    Ok(t_power(samples as f64 - 1.0, effect.standardised()? * (samples as f64).sqrt(), test))
+    Ok(t_power(samples as f64 - 1.0, effect.effect_size()? * (samples as f64).sqrt(), test))
 }
 
 /// The probability that t with `df` degrees of freedom and this noncentrality, above 0, is significant.
@@ -244,7 +248,7 @@ fn smallest_with_power(from: u64, power: f64, at: impl Fn(u64) -> f64) -> Result
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn paired_t_sample_size(effect: Effect, test: Test, power: f64) -> Result<u64, Undefined> {
-    let size = effect.standardised()?;
+    let size = effect.effect_size()?;
     smallest_with_power(2, power, |pairs| t_power(pairs as f64 - 1.0, size * (pairs as f64).sqrt(), test))
 }
 
@@ -263,7 +267,7 @@ pub fn paired_t_sample_size(effect: Effect, test: Test, power: f64) -> Result<u6
 pub fn two_proportions_sample_size(p1: f64, p2: f64, test: Test, power: f64) -> Result<SampleSize, Undefined> {
     for value in [p1, p2] {
         if !(0.0..=1.0).contains(&value) {
-            return Err(Undefined::OutOfRange { what: Quantity::Share, value, allowed: Allowed::UnitInterval });
+            return Err(Undefined::OutOfRange { what: Quantity::Share, value, allowed: AllowedRange::UnitInterval });
         }
     }
     let difference = check_difference(p1 - p2)?;
@@ -316,7 +320,7 @@ fn gate_share(gate: ThresholdTest, true_share: f64) -> Result<f64, Undefined> {
         return Err(Undefined::OutOfRange {
             what: Quantity::TrueShare,
             value: true_share,
-            allowed: Allowed::UnitInterval,
+            allowed: AllowedRange::UnitInterval,
         });
     }
     Ok(if gate.direction() == Direction::AtLeast { true_share } else { 1.0 - true_share })
@@ -377,17 +381,25 @@ pub fn gate_sample_size(
 /// ```
 pub fn design_effect(icc: f64, size: f64) -> Result<f64, Undefined> {
     if !(-1.0..=1.0).contains(&icc) {
-        return Err(Undefined::OutOfRange { what: Quantity::Correlation, value: icc, allowed: Allowed::MinusOneToOne });
+        return Err(Undefined::OutOfRange {
+            what: Quantity::Correlation,
+            value: icc,
+            allowed: AllowedRange::MinusOneToOne,
+        });
     }
     if size.is_nan() || size < 1.0 {
-        return Err(Undefined::OutOfRange { what: Quantity::ClusterSize, value: size, allowed: Allowed::AtLeastOne });
+        return Err(Undefined::OutOfRange {
+            what: Quantity::ClusterSize,
+            value: size,
+            allowed: AllowedRange::AtLeastOne,
+        });
     }
     check_positive(Quantity::DesignEffect, 1.0 + (size - 1.0) * icc)
 }
 
 /// Samples that come in clusters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Clusters {
+pub struct ClusterDesign {
     /// The mean number of samples in a cluster.
     pub size: f64,
     /// By how much the variance is inflated; see [`design_effect`].
@@ -400,25 +412,25 @@ pub struct Clusters {
 /// matters: ten clusters of fifty are not five hundred samples. At least two clusters.
 ///
 /// ```
-/// use calipers_stats::power::{clusters_needed, paired_t_sample_size, Clusters, Effect, Test};
+/// use calipers_stats::power::{clusters_needed, paired_t_sample_size, ClusterDesign, Effect, Test};
 ///
 /// let (effect, test) = (Effect { delta: 0.1, sd: 0.35 }, Test::two_sided(0.05)?);
-/// let alone = Clusters { size: 1.0, design_effect: 1.0 };
+/// let alone = ClusterDesign { size: 1.0, design_effect: 1.0 };
 /// assert_eq!(clusters_needed(effect, alone, test, 0.8), paired_t_sample_size(effect, test, 0.8));
-/// let repositories = Clusters { size: 10.0, design_effect: 2.0 };
+/// let repositories = ClusterDesign { size: 10.0, design_effect: 2.0 };
 /// assert_eq!(clusters_needed(effect, repositories, test, 0.8)?, 22);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
-pub fn clusters_needed(effect: Effect, clusters: Clusters, test: Test, power: f64) -> Result<u64, Undefined> {
+pub fn clusters_needed(effect: Effect, clusters: ClusterDesign, test: Test, power: f64) -> Result<u64, Undefined> {
     let size = check_positive(Quantity::ClusterSize, clusters.size)?;
     let inflation = check_positive(Quantity::DesignEffect, clusters.design_effect)?;
-    let each = effect.standardised()? * (size / inflation).sqrt();
+    let each = effect.effect_size()? * (size / inflation).sqrt();
     smallest_with_power(2, power, |count| t_power(count as f64 - 1.0, each * (count as f64).sqrt(), test))
 }
 
 /// Variance between samples, and between attempts at the same sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Components {
+pub struct PlannedVariances {
     /// Of the samples' true means.
     pub between: f64,
     /// Of the attempts at one sample, on average.
@@ -450,18 +462,22 @@ pub struct OptimalAttempts {
 /// better buy and no number is optimal.
 ///
 /// ```
-/// use calipers_stats::power::{optimal_attempts, Components, Costs};
+/// use calipers_stats::power::{optimal_attempts, PlannedVariances, Costs};
 ///
-/// let components = Components { between: 0.157, within: 0.083 };
+/// let components = PlannedVariances { between: 0.157, within: 0.083 };
 /// let optimal = optimal_attempts(components, Costs { sample: 10.0, attempt: 1.0 })?;
 /// assert_eq!(optimal.whole, 2);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
-pub fn optimal_attempts(components: Components, costs: Costs) -> Result<OptimalAttempts, Undefined> {
-    let Components { between, within } = components;
+pub fn optimal_attempts(components: PlannedVariances, costs: Costs) -> Result<OptimalAttempts, Undefined> {
+    let PlannedVariances { between, within } = components;
     for value in [between, within] {
         if value.is_nan() || value < 0.0 || value.is_infinite() {
-            return Err(Undefined::OutOfRange { what: Quantity::Variance, value, allowed: Allowed::NotNegativeFinite });
+            return Err(Undefined::OutOfRange {
+                what: Quantity::Variance,
+                value,
+                allowed: AllowedRange::NotNegativeFinite,
+            });
         }
     }
     let (sample, attempt) =
@@ -501,7 +517,7 @@ mod tests {
             between in 0.01..0.3f64, within in 0.0..0.3f64, samples in 10..100_000u64, power in 0.3..0.99f64,
         ) {
             let variances = Variances { between, within_a: within, within_b: within };
-            let design = PairedDesign::new(variances, Epochs { a: 3, b: 2 }).unwrap();
+            let design = PairedDesign::new(variances, EpochDesign { a: 3, b: 2 }).unwrap();
             let test = Test::two_sided(0.05).unwrap();
             let delta = design.detectable(samples, test, power).unwrap();
             prop_assert!((design.sample_size(delta, test, power).unwrap().real / samples as f64 - 1.0).abs() < 1e-9);
@@ -537,15 +553,16 @@ mod tests {
         assert!(two_proportions_sample_size(0.5, 0.5, test, 0.8).is_err());
         let gate = ThresholdTest::at_least(0.8, 0.05).unwrap();
         assert!(matches!(gate_sample_size(gate, 0.8, 0.8, 5000), Err(Undefined::Unattainable { .. })));
-        let no_between = Components { between: 0.0, within: 0.1 };
+        let no_between = PlannedVariances { between: 0.0, within: 0.1 };
         assert!(optimal_attempts(no_between, Costs { sample: 1.0, attempt: 1.0 }).is_err());
     }
 
     #[test]
     fn rounded_attempts_are_the_cheapest() {
         for (within, sample) in [(0.01, 1.0), (0.083, 10.0), (0.2, 30.0), (0.25, 100.0)] {
-            let best =
-                optimal_attempts(Components { between: 0.1, within }, Costs { sample, attempt: 1.0 }).unwrap().whole;
+            let best = optimal_attempts(PlannedVariances { between: 0.1, within }, Costs { sample, attempt: 1.0 })
+                .unwrap()
+                .whole;
             let price = |k: u64| (0.1 + within / k as f64) * (sample + k as f64);
             assert!((1..200).all(|k| price(best) <= price(k) + 1e-12));
         }

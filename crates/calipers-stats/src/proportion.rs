@@ -5,7 +5,7 @@
 //! method notes its exact coverage, by enumeration, of a share of 0.9 with ten trials at a level of 95 %.
 
 use crate::special::{beta_quantile, beta_sf, normal_quantile};
-use crate::{Allowed, Confidence, Interval, Method, Quantity, Undefined};
+use crate::{AllowedRange, Confidence, Interval, Method, Quantity, Undefined};
 
 /// Successes among trials: at least one trial, and no more successes than trials.
 ///
@@ -36,7 +36,11 @@ impl Proportion {
         }
         if successes > trials {
             let value = successes as f64;
-            return Err(Undefined::OutOfRange { what: Quantity::Successes, value, allowed: Allowed::AtMostTrials });
+            return Err(Undefined::OutOfRange {
+                what: Quantity::Successes,
+                value,
+                allowed: AllowedRange::AtMostTrials,
+            });
         }
         Ok(Self { successes, trials })
     }
@@ -246,7 +250,7 @@ fn check_unit(what: Quantity, value: f64) -> Result<f64, Undefined> {
     if (0.0..=1.0).contains(&value) {
         Ok(value)
     } else {
-        Err(Undefined::OutOfRange { what, value, allowed: Allowed::UnitInterval })
+        Err(Undefined::OutOfRange { what, value, allowed: AllowedRange::UnitInterval })
     }
 }
 
@@ -268,7 +272,7 @@ fn check_unit(what: Quantity, value: f64) -> Result<f64, Undefined> {
 pub fn wilson_mean(mean: f64, n: f64, confidence: Confidence) -> Result<Interval, Undefined> {
     let mean = check_unit(Quantity::Mean, mean)?;
     if n.is_nan() || n <= 0.0 {
-        return Err(Undefined::OutOfRange { what: Quantity::N, value: n, allowed: Allowed::Positive });
+        return Err(Undefined::OutOfRange { what: Quantity::N, value: n, allowed: AllowedRange::Positive });
     }
     let (lower, upper) = wilson_bounds(mean, n, critical(confidence));
     Ok(confidence.interval(Method::Wilson, || lower, || upper))

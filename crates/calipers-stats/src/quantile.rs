@@ -4,18 +4,18 @@
 //! and never drops out. An infinite value may be anywhere where the answer does not rest on it: the
 //! median of `[1, 2, ∞]` is 2, its 95th percentile does not exist.
 
-use crate::cluster::clustered;
+use crate::cluster::estimate_clustered;
 use crate::sum::{ExactSum, sum};
-use crate::{Allowed, Confidence, Interval, Method, Quantity, Side, StatisticCaveat, Undefined, special};
+use crate::{AllowedRange, Confidence, Interval, Method, Quantity, Side, StatisticCaveat, Undefined, special};
 
-/// Values on their way to a quantile: collected in any order, by any number of shards.
+/// The values of a quantile, collected in any order, by any number of shards.
 ///
-/// Everything is kept, so quantiles are exact; eight bytes a value.
+/// Everything is kept, so quantiles are exact; eight bytes per value.
 ///
 /// ```
-/// use calipers_stats::quantile::Values;
+/// use calipers_stats::quantile::ValueBuffer;
 ///
-/// let (mut fast, mut slow) = (Values::default(), Values::default());
+/// let (mut fast, mut slow) = (ValueBuffer::default(), ValueBuffer::default());
 /// fast.extend(&[0.5, 1.0]);
 /// slow.add(2.5);
 /// slow.add(f64::INFINITY); // a timeout
@@ -26,11 +26,11 @@ use crate::{Allowed, Confidence, Interval, Method, Quantity, Side, StatisticCave
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Values {
+pub struct ValueBuffer {
     values: Vec<f64>,
 }
 
-impl Values {
+impl ValueBuffer {
     /// Takes in one value.
     pub fn add(&mut self, value: f64) {
         self.values.push(value);
@@ -47,14 +47,14 @@ impl Values {
     }
 
     /// Sorts what was collected. Undefined when empty or when a value is not a number.
-    pub fn finish(self) -> Result<Sorted, Undefined> {
-        Sorted::new(self.values)
+    pub fn finish(self) -> Result<SortedValues, Undefined> {
+        SortedValues::new(self.values)
     }
 }
 
 /// At least one value, none of them NaN, in ascending order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sorted {
+pub struct SortedValues {
     values: Vec<f64>,
 }
 
@@ -67,7 +67,7 @@ pub struct QuantileInterval {
     pub caveat: Option<StatisticCaveat>,
 }
 
-impl Sorted {
+impl SortedValues {
     /// Sorts values. Undefined when there are none or when one is not a number.
     pub fn new(mut values: Vec<f64>) -> Result<Self, Undefined> {
         if values.is_empty() {
@@ -101,16 +101,20 @@ impl Sorted {
     /// [`order_interval`](Self::order_interval). Undefined where the answer rests on an infinite value.
     ///
     /// ```
-    /// use calipers_stats::quantile::Sorted;
+    /// use calipers_stats::quantile::SortedValues;
     ///
-    /// let values = Sorted::new(vec![30.0, 10.0, 20.0, 40.0])?;
+    /// let values = SortedValues::new(vec![30.0, 10.0, 20.0, 40.0])?;
     /// assert_eq!(values.linear(0.5)?, 25.0);
     /// assert_eq!(values.linear(1.0)?, 40.0);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
     pub fn linear(&self, p: f64) -> Result<f64, Undefined> {
         if !(0.0..=1.0).contains(&p) {
-            return Err(Undefined::OutOfRange { what: Quantity::Quantile, value: p, allowed: Allowed::UnitInterval });
+            return Err(Undefined::OutOfRange {
+                what: Quantity::Quantile,
+                value: p,
+                allowed: AllowedRange::UnitInterval,
+            });
         }
         Undefined::check_finite(linear(&self.values, p))
     }
@@ -122,9 +126,9 @@ impl Sorted {
     /// infinite value makes it undefined. `p` strictly between 0 and 1.
     ///
     /// ```
-    /// use calipers_stats::quantile::Sorted;
+    /// use calipers_stats::quantile::SortedValues;
     ///
-    /// let values = Sorted::new((1..=9).map(f64::from).collect())?;
+    /// let values = SortedValues::new((1..=9).map(f64::from).collect())?;
     /// assert!((values.harrell_davis(0.5)? - 5.0).abs() < 1e-12);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
@@ -152,9 +156,9 @@ impl Sorted {
     /// [`smallest_count`] tells beforehand, or when it falls on a value that is infinite.
     ///
     /// ```
-    /// use calipers_stats::{StatisticCaveat, Confidence, quantile::Sorted};
+    /// use calipers_stats::{StatisticCaveat, Confidence, quantile::SortedValues};
     ///
-    /// let latency = Sorted::new((1..=20).map(f64::from).collect())?;
+    /// let latency = SortedValues::new((1..=20).map(f64::from).collect())?;
     /// let p95 = latency.order_interval(0.95, Confidence::two_sided(0.95)?)?;
     /// assert_eq!((p95.interval.lower, p95.interval.upper), (Some(17.0), None));
     /// assert_eq!(p95.caveat, Some(StatisticCaveat::NoBound { n: 20, need: 72 }));
@@ -179,9 +183,9 @@ impl Sorted {
     /// 2 s": gate on this count with an exact bound for a proportion, not on an estimated quantile.
     ///
     /// ```
-    /// use calipers_stats::quantile::Sorted;
+    /// use calipers_stats::quantile::SortedValues;
     ///
-    /// let latency = Sorted::new(vec![0.7, 2.0, 2.1, f64::INFINITY])?;
+    /// let latency = SortedValues::new(vec![0.7, 2.0, 2.1, f64::INFINITY])?;
     /// assert_eq!(latency.count_within(2.0), 2);
     /// # Ok::<(), calipers_stats::Undefined>(())
     /// ```
@@ -195,7 +199,7 @@ impl Sorted {
 ///
 /// The share of values at or below the estimated quantile has a cluster-robust interval (CR2, Satterthwaite); its ends
 /// are turned back into quantiles (Woodruff 1952). A bound is `None` where the share's bound leaves (0, 1). With every
-/// value in a cluster of its own use [`Sorted::order_interval`], which is exact. Undefined for one cluster.
+/// value in a separate cluster use [`SortedValues::order_interval`], which is exact. Undefined for one cluster.
 ///
 /// ```
 /// use calipers_stats::{Confidence, quantile::clustered_interval};
@@ -214,10 +218,10 @@ pub fn clustered_interval(
     confidence: Confidence,
 ) -> Result<Interval, Undefined> {
     Undefined::check_lengths(Quantity::ValuesAndClusters, values.len(), clusters.len())?;
-    let sorted = Sorted::new(values.to_vec())?;
+    let sorted = SortedValues::new(values.to_vec())?;
     let quantile = sorted.linear(p)?;
     let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
-    let share = clustered(&below, clusters)?.interval(confidence)?;
+    let share = estimate_clustered(&below, clusters)?.interval(confidence)?;
     // The interval is laid about p itself: the share at the estimate differs from it by less than a rank.
     let centre = p - sum(&below) / below.len() as f64;
     let back = |end: Option<f64>| {
@@ -283,8 +287,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sorted(values: &[f64]) -> Sorted {
-        Sorted::new(values.to_vec()).unwrap()
+    fn sorted(values: &[f64]) -> SortedValues {
+        SortedValues::new(values.to_vec()).unwrap()
     }
 
     #[test]
@@ -308,8 +312,8 @@ mod tests {
 
     #[test]
     fn nothing_and_nonsense_have_no_quantile() {
-        assert_eq!(Sorted::new(vec![]), Err(Undefined::Empty));
-        assert!(Sorted::new(vec![1.0, f64::NAN]).is_err());
+        assert_eq!(SortedValues::new(vec![]), Err(Undefined::Empty));
+        assert!(SortedValues::new(vec![1.0, f64::NAN]).is_err());
         assert!(sorted(&[1.0]).linear(1.5).is_err());
         assert!(sorted(&[1.0]).linear(f64::NAN).is_err());
         assert!(sorted(&[1.0]).harrell_davis(0.0).is_err());
@@ -352,9 +356,9 @@ mod tests {
         fn order_and_shards_change_no_bit(values in prop::collection::vec(-1e3f64..1e3, 1..60), cut in 0usize..60, p in 0.01f64..0.99) {
             let whole = sorted(&values);
             let (left, right) = values.split_at(cut.min(values.len()));
-            let mut merged = Values::default();
+            let mut merged = ValueBuffer::default();
             right.iter().rev().for_each(|&x| merged.add(x));
-            let mut other = Values::default();
+            let mut other = ValueBuffer::default();
             other.extend(left);
             merged.merge(&other);
             let merged = merged.finish().unwrap();

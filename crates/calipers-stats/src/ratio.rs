@@ -6,14 +6,14 @@
 //! a factor of nineteen.
 
 use crate::sum::sum;
-use crate::weighted::{Linearised, mean_influences};
+use crate::weighted::{Linearisation, mean_influences};
 use crate::{Moments, Quantity, StatisticCaveat, Undefined};
 
 /// A ratio of sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     /// Σy/Σx, and √(n/(n−1) Σ(y − Rx)²)/Σx.
-    pub ratio: Linearised,
+    pub ratio: Linearisation,
     /// The coefficient of variation of the denominator's mean: its standard error over itself. Undefined
     /// where the standard error is.
     pub denominator_variation: Result<f64, Undefined>,
@@ -53,9 +53,9 @@ impl Ratio {
 pub fn ratio_of_sums(numerators: &[f64], denominators: &[f64], clusters: Option<&[u32]>) -> Result<Ratio, Undefined> {
     let parts = Parts::new(numerators, denominators)?;
     let mean = parts.total / denominators.len() as f64;
-    let denominator = Linearised::new(mean, &mean_influences(denominators)?, clusters)?;
+    let denominator = Linearisation::new(mean, &mean_influences(denominators)?, clusters)?;
     Ok(Ratio {
-        ratio: Linearised::new(parts.ratio, &parts.influences(numerators, denominators), clusters)?,
+        ratio: Linearisation::new(parts.ratio, &parts.influences(numerators, denominators), clusters)?,
         denominator_variation: denominator.stderr.map(|stderr| stderr / mean.abs()),
     })
 }

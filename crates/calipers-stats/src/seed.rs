@@ -7,7 +7,7 @@ pub struct Seed(pub u64);
 impl Seed {
     /// The stream of replicate `index`.
     ///
-    /// Replicates have streams of their own, so that they may be computed by any thread in any order.
+    /// Each replicate has its own stream, so any thread may compute it, in any order.
     pub(crate) fn stream(self, index: u64) -> Stream {
         Stream { state: mix(mix(self.0) ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15)) }
     }

@@ -67,7 +67,7 @@ impl Wide {
         Self::new(product, error + (self.high * other.low + self.low * other.high))
     }
 
-    pub(crate) fn scaled(self, factor: f64) -> Self {
+    pub(crate) fn scale(self, factor: f64) -> Self {
         self.times(Self { high: factor, low: 0.0 })
     }
 

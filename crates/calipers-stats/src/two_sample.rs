@@ -4,7 +4,7 @@
 
 use crate::paired::Difference;
 use crate::proportion::{Proportion, wilson_bounds};
-use crate::{Allowed, Confidence, Interval, Method, Moments, Quantity, Undefined, special};
+use crate::{AllowedRange, Confidence, Interval, Method, Moments, Quantity, Undefined, special};
 
 /// The difference of two independent means by Welch (1947): no equal variances assumed.
 ///
@@ -74,7 +74,7 @@ pub fn newcombe_paired(
     let trials = trials.ok_or(Undefined::OutOfRange {
         what: Quantity::SampleCount,
         value: f64::INFINITY,
-        allowed: Allowed::BelowPowerOfTwo(64),
+        allowed: AllowedRange::BelowPowerOfTwo(64),
     })?;
     let correlation = paired_correlation([both, first, second, neither].map(|count| count as f64));
     let (first, second) = (Proportion::new(both + first, trials)?, Proportion::new(both + second, trials)?);

@@ -47,7 +47,7 @@ pub enum Undefined {
         /// Its value.
         value: f64,
         /// Where it must lie.
-        allowed: Allowed,
+        allowed: AllowedRange,
     },
     /// Two inputs that belong together have different lengths.
     Mismatched {
@@ -81,7 +81,7 @@ impl Undefined {
         if value > 0.0 && value < 1.0 {
             Ok(value)
         } else {
-            Err(Self::OutOfRange { what, value, allowed: Allowed::OpenUnitInterval })
+            Err(Self::OutOfRange { what, value, allowed: AllowedRange::OpenUnitInterval })
         }
     }
 }
@@ -241,7 +241,7 @@ pub enum Quantity {
 
 /// Where an argument must lie for a statistic to be defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allowed {
+pub enum AllowedRange {
     /// Between 0 and 1, both included.
     UnitInterval,
     /// Between 0 and 1, both excluded.

@@ -1,12 +1,12 @@
 //! Means with weights: of samples, of strata, and of metrics. Each comes with the error that belongs to it.
 //!
-//! Weights say how much a value counts, not how often it was seen: two values of weight 50 are still two
+//! Weights say how much a value counts, not how often it occurred: two values of weight 50 are still two
 //! values. Only the ratios of weights matter.
 
 use crate::mean::{around, t_interval};
-use crate::moments::{Adjusted, adjusted_t};
+use crate::moments::{AdjustedMoments, adjusted_t};
 use crate::sum::{ExactSum, sum, sum_of};
-use crate::{Allowed, Confidence, Interval, Method, Moments, Quantity, StatisticCaveat, Undefined};
+use crate::{AllowedRange, Confidence, Interval, Method, Moments, Quantity, StatisticCaveat, Undefined};
 
 /// An estimate with a linearised standard error.
 ///
@@ -14,7 +14,7 @@ use crate::{Allowed, Confidence, Interval, Method, Moments, Quantity, StatisticC
 /// each sample moves it (the delta method; Taylor linearisation in survey statistics). Influences of one
 /// cluster are added up before they are squared.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Linearised {
+pub struct Linearisation {
     /// The estimate.
     pub estimate: f64,
     /// Its standard error, √(C/(C−1) Σ(t − t̄)²) over the C totals t. Undefined below two.
@@ -29,7 +29,7 @@ pub struct Linearised {
 const ENOUGH_UNITS: u64 = 30;
 const ENOUGH_CLUSTERS: u64 = 20;
 
-impl Linearised {
+impl Linearisation {
     /// From influences that add up to zero, in the units of the estimate.
     pub(crate) fn new(estimate: f64, influences: &[f64], clusters: Option<&[u32]>) -> Result<Self, Undefined> {
         let mut totals = Moments::default();
@@ -71,7 +71,7 @@ impl Linearised {
     /// ```
     pub fn with_ends(&self, samples: f64, confidence: Confidence) -> Result<Self, Undefined> {
         let squares = self.stderr?.powi(2) * samples * (samples - 1.0).max(0.0);
-        let adjusted = Adjusted::new(samples, self.estimate.clamp(0.0, 1.0), squares, confidence);
+        let adjusted = AdjustedMoments::new(samples, self.estimate.clamp(0.0, 1.0), squares, confidence);
         Ok(Self { estimate: adjusted.centre, stderr: Ok(adjusted.stderr), ..*self })
     }
 
@@ -103,7 +103,7 @@ pub(crate) fn cluster_totals(values: &[f64], clusters: &[u32]) -> Result<Vec<(f6
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WeightedMean {
     /// Σwx / Σw, and √(n/(n−1) Σw²(x − x̄)²) / Σw.
-    pub mean: Linearised,
+    pub mean: Linearisation,
     /// The number of equally weighted values that would be as good, (Σw)²/Σw² (Kish 1965).
     pub effective_n: f64,
 }
@@ -172,11 +172,11 @@ impl WeightedMean {
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 pub fn weighted_mean(values: &[f64], weights: &[f64], clusters: Option<&[u32]>) -> Result<WeightedMean, Undefined> {
-    let scaled = Weights::new(values, weights)?;
+    let scaled = NormalizedWeights::new(values, weights)?;
     let mean = scaled.mean(values)?;
     let squares = sum_of(scaled.weights.iter().map(|w| w * w));
     Ok(WeightedMean {
-        mean: Linearised::new(mean, &scaled.influences(values, mean), clusters)?,
+        mean: Linearisation::new(mean, &scaled.influences(values, mean), clusters)?,
         effective_n: scaled.total / squares * scaled.total,
     })
 }
@@ -189,17 +189,17 @@ pub fn mean_influences(values: &[f64]) -> Result<Vec<f64>, Undefined> {
 
 /// The influences of a weighted mean, w(x − x̄)/Σw, for a [`composite`].
 pub fn weighted_influences(values: &[f64], weights: &[f64]) -> Result<Vec<f64>, Undefined> {
-    let scaled = Weights::new(values, weights)?;
+    let scaled = NormalizedWeights::new(values, weights)?;
     Ok(scaled.influences(values, scaled.mean(values)?))
 }
 
 /// Checked weights, scaled by a power of two so that no product overflows.
-struct Weights {
+struct NormalizedWeights {
     weights: Vec<f64>,
     total: f64,
 }
 
-impl Weights {
+impl NormalizedWeights {
     fn new(values: &[f64], weights: &[f64]) -> Result<Self, Undefined> {
         Undefined::check_lengths(Quantity::ValuesAndWeights, values.len(), weights.len())?;
         if values.is_empty() {
@@ -231,7 +231,7 @@ impl Weights {
 
 fn check_weights(weights: &[f64]) -> Result<(), Undefined> {
     if let Some(&value) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
-        return Err(Undefined::OutOfRange { what: Quantity::Weight, value, allowed: Allowed::NotNegativeFinite });
+        return Err(Undefined::OutOfRange { what: Quantity::Weight, value, allowed: AllowedRange::NotNegativeFinite });
     }
     if weights.iter().all(|&w| w == 0.0) {
         return Err(Undefined::ZeroDenominator { what: Quantity::Weight });
@@ -244,7 +244,7 @@ fn power_of_two_below(x: f64) -> f64 {
     f64::from_bits(x.to_bits() & 0x7ff0_0000_0000_0000).max(f64::MIN_POSITIVE)
 }
 
-/// One stratum: a category with a weight of its own.
+/// One stratum: a category with its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stratum {
     /// Its place in the list of weights.
@@ -263,17 +263,17 @@ pub struct Stratum {
 /// samples each has. With equal weights it is the macro average.
 ///
 /// ```
-/// use calipers_stats::weighted::Stratified;
+/// use calipers_stats::weighted::StratifiedMean;
 ///
 /// let scores = [1.0, 0.0, 1.0, 1.0, 0.0, 0.0];
 /// let category = [0, 0, 0, 0, 1, 1];
-/// let by_category = Stratified::equal(&scores, &category)?;
+/// let by_category = StratifiedMean::equal(&scores, &category)?;
 /// assert_eq!(by_category.mean, (0.75 + 0.0) / 2.0);
 /// assert_eq!(by_category.sample_mean, 0.5);
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stratified {
+pub struct StratifiedMean {
     /// ΣW x̄ over strata, for weights that add up to 1.
     pub mean: f64,
     /// √(ΣW² s²/n) over strata. Undefined when a stratum has a single value: its spread is not known, so
@@ -289,7 +289,7 @@ pub struct Stratified {
     pub strata: Vec<Stratum>,
 }
 
-impl Stratified {
+impl StratifiedMean {
     /// From values, each with the code of its stratum, and one weight for each code.
     ///
     /// Undefined without values, when a stratum that has weight has no values, and when the weights add up
@@ -300,7 +300,7 @@ impl Stratified {
         for (&value, &code) in values.iter().zip(strata) {
             let value_of = f64::from(code);
             let unknown =
-                Undefined::OutOfRange { what: Quantity::Stratum, value: value_of, allowed: Allowed::KnownStratum };
+                Undefined::OutOfRange { what: Quantity::Stratum, value: value_of, allowed: AllowedRange::KnownStratum };
             moments.get_mut(code as usize).ok_or(unknown)?.add(value);
         }
         let strata: Vec<(f64, Moments)> = weights.iter().copied().zip(moments).collect();
@@ -417,7 +417,7 @@ pub struct Component<'a> {
 /// assert_eq!((score.estimate, score.stderr?), (0.5, 0.0));
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
-pub fn composite(components: &[Component<'_>], clusters: Option<&[u32]>) -> Result<Linearised, Undefined> {
+pub fn composite(components: &[Component<'_>], clusters: Option<&[u32]>) -> Result<Linearisation, Undefined> {
     let samples = components.first().ok_or(Undefined::Empty)?.influences.len();
     for component in components {
         Undefined::check_lengths(Quantity::Components, samples, component.influences.len())?;
@@ -431,7 +431,7 @@ pub fn composite(components: &[Component<'_>], clusters: Option<&[u32]>) -> Resu
     let estimate = combine(&mut components.iter().map(|c| (c.weight, c.estimate)));
     let moved = |i: usize| combine(&mut components.iter().map(|c| (c.weight, c.influences[i])));
     let influences: Vec<f64> = (0..samples).map(moved).collect();
-    Linearised::new(Undefined::check_finite(estimate)?, &influences, clusters)
+    Linearisation::new(Undefined::check_finite(estimate)?, &influences, clusters)
 }
 
 #[cfg(test)]
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn a_single_value_in_a_stratum_leaves_the_mean_but_no_error() {
-        let answer = Stratified::new(&[1.0, 0.0, 1.0], &[0, 0, 1], &[3.0, 1.0]).unwrap();
+        let answer = StratifiedMean::new(&[1.0, 0.0, 1.0], &[0, 0, 1], &[3.0, 1.0]).unwrap();
         assert_eq!(answer.mean, 0.625);
         assert_eq!(answer.stderr, Err(Undefined::TooFew { what: Quantity::ValuesPerStratum, need: 2, have: 1 }));
         assert_eq!(answer.misleading_mean_of_stderrs, 0.25);
@@ -479,17 +479,17 @@ mod tests {
 
     #[test]
     fn a_stratum_with_weight_needs_values() {
-        let missing = Stratified::new(&[1.0, 0.0], &[0, 0], &[1.0, 1.0]);
+        let missing = StratifiedMean::new(&[1.0, 0.0], &[0, 0], &[1.0, 1.0]);
         assert_eq!(missing, Err(Undefined::TooFew { what: Quantity::ValuesPerStratum, need: 1, have: 0 }));
-        assert!(Stratified::new(&[1.0, 0.0], &[0, 0], &[1.0, 0.0]).is_ok());
-        assert!(Stratified::new(&[1.0], &[3], &[1.0]).is_err());
-        assert_eq!(Stratified::new(&[], &[], &[1.0]), Err(Undefined::Empty));
-        assert_eq!(Stratified::equal(&[], &[]), Err(Undefined::Empty));
+        assert!(StratifiedMean::new(&[1.0, 0.0], &[0, 0], &[1.0, 0.0]).is_ok());
+        assert!(StratifiedMean::new(&[1.0], &[3], &[1.0]).is_err());
+        assert_eq!(StratifiedMean::new(&[], &[], &[1.0]), Err(Undefined::Empty));
+        assert_eq!(StratifiedMean::equal(&[], &[]), Err(Undefined::Empty));
     }
 
     #[test]
     fn equal_strata_keep_their_codes() {
-        let answer = Stratified::equal(&[1.0, 0.0, 1.0, 0.5], &[9, 4, 9, 4]).unwrap();
+        let answer = StratifiedMean::equal(&[1.0, 0.0, 1.0, 0.5], &[9, 4, 9, 4]).unwrap();
         assert_eq!(answer.strata.iter().map(|s| s.code).collect::<Vec<_>>(), [4, 9]);
         assert_eq!(answer.mean, (0.25 + 1.0) / 2.0);
     }
@@ -499,7 +499,7 @@ mod tests {
         let values = [0.3, 0.9, 0.4, 0.1];
         let confidence = Confidence::two_sided(0.9).unwrap();
         let plain = Moments::from_slice(&values).t_interval(confidence).unwrap();
-        let one = Stratified::equal(&values, &[0; 4]).unwrap().interval(confidence).unwrap();
+        let one = StratifiedMean::equal(&values, &[0; 4]).unwrap().interval(confidence).unwrap();
         assert!((plain.width().unwrap() - one.width().unwrap()).abs() < 1e-12);
     }
 
@@ -541,7 +541,7 @@ mod tests {
         fn strata_ignore_the_order_of_rows(rows in prop::collection::vec((0.0f64..1.0, 0u32..3), 3..40), turn in 0usize..40) {
             let answer = |rows: &[(f64, u32)]| {
                 let (values, codes): (Vec<f64>, Vec<u32>) = rows.iter().copied().unzip();
-                Stratified::equal(&values, &codes).unwrap()
+                StratifiedMean::equal(&values, &codes).unwrap()
             };
             let mut moved = rows.clone();
             moved.rotate_left(turn % rows.len());

@@ -10,7 +10,7 @@ use super::sampling::{
 };
 use super::{CompareQuestion, method};
 use calipers_core::{Caveat, Evidence, Figure, Incomparable, RunSide, Tally, Unit};
-use calipers_stats::bootstrap::{Bootstrap, Kind, UnitResampler};
+use calipers_stats::bootstrap::{Bootstrap, BootstrapKind, UnitResampler};
 use calipers_stats::components::{Estimand, UnitMoments};
 use calipers_stats::paired::{Difference, paired_attempts};
 use calipers_stats::quantile::smallest_count;
@@ -316,7 +316,7 @@ impl MetricPair<'_> {
         let bootstrap = UnitResampler::new(units, statistic, self.question.context.seed);
         let replicates = bootstrap.and_then(|bootstrap| {
             let replicates = bootstrap.replicates(resamples)?;
-            Ok((bootstrap.interval(Kind::Percentile, &replicates, self.confidence())?, replicates))
+            Ok((bootstrap.interval(BootstrapKind::Percentile, &replicates, self.confidence())?, replicates))
         });
         match replicates {
             Ok((answer, mut replicates)) => {

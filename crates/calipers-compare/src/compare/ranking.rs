@@ -7,7 +7,7 @@ use super::sampling::{PairedValues, estimate_mean_difference};
 use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::mean_figure;
 use calipers_core::{Caveat, Context, Evidence, Figure, Incomparable, SampleId, Tally};
-use calipers_stats::cluster::clustered;
+use calipers_stats::cluster::estimate_clustered;
 use calipers_stats::multiplicity::{Correction, adjust};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Confidence, Moments};
@@ -118,7 +118,7 @@ fn estimate_mean(values: &[f64], clusters: Option<&[u32]>, context: &Context) ->
     let mut figure = mean_figure(&Moments::from_slice(values), tally, false, context);
     let Some(clusters) = clusters else { return figure };
     figure.interval = None;
-    if let Ok(estimate) = clustered(values, clusters) {
+    if let Ok(estimate) = estimate_clustered(values, clusters) {
         figure.interval = estimate.interval(context.confidence).ok();
         figure.caveats = estimate.caveats().into_iter().map(Caveat::from).collect();
     }

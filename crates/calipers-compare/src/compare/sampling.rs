@@ -4,7 +4,7 @@ use super::compare_report::{ChangeScale, Discordance, TestMethod};
 use super::method;
 use calipers_core::{Caveat, Figure, Incomparable, Reason, Tally, Undefined};
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
-use calipers_stats::paired::{Difference, Pairs, paired, paired_clustered};
+use calipers_stats::paired::{Difference, PairedDifferences, pair, paired_clustered};
 use calipers_stats::proportion::perfect_bound;
 use calipers_stats::two_sample::newcombe_paired;
 use calipers_stats::{Confidence, Interval, Method, Moments, Seed, StatisticCaveat as Statistic, special};
@@ -183,8 +183,8 @@ pub(super) struct PairedValues {
 }
 
 impl PairedValues {
-    fn pairs(&self) -> Pairs {
-        paired(&self.candidate, &self.baseline).expect("a pair has two values")
+    fn pairs(&self) -> PairedDifferences {
+        pair(&self.candidate, &self.baseline).expect("a pair has two values")
     }
 
     pub(super) fn correlation(&self) -> Option<f64> {

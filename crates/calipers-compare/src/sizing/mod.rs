@@ -12,9 +12,9 @@ pub use spread::{Pilot, PilotMeasure, Spread, variance_of_differences};
 
 use calipers_core::{Caveat, Error};
 use calipers_stats::power::{
-    Clusters, Components, Costs, Effect, Epochs, GateSampleSize, OptimalAttempts, PairedDesign, SampleSize, Test,
-    Variances, clusters_needed, gate_sample_size, optimal_attempts, paired_t_power, paired_t_sample_size,
-    sample_size_z, two_proportions_sample_size,
+    ClusterDesign, Costs, Effect, EpochDesign, GateSampleSize, OptimalAttempts, PairedDesign, PlannedVariances,
+    SampleSize, Test, Variances, clusters_needed, gate_sample_size, optimal_attempts, paired_t_power,
+    paired_t_sample_size, sample_size_z, two_proportions_sample_size,
 };
 use calipers_stats::proportion::{perfect_bound, wilson_mean};
 use calipers_stats::threshold_test::{Direction, ThresholdTest};
@@ -32,7 +32,7 @@ pub struct SizingQuestion {
     /// Attempts at each sample.
     pub attempts: u64,
     /// Clusters of samples.
-    pub clusters: Option<Clusters>,
+    pub clusters: Option<ClusterDesign>,
     /// Half the width that an interval should have.
     pub half_width: Option<f64>,
     /// A threshold for a rate, and its side.
@@ -334,7 +334,7 @@ impl<'a> Planner<'a> {
             }
             Pairing::Measured(variances) => variances,
         };
-        let epochs = Epochs { a: attempts, b: attempts };
+        let epochs = EpochDesign { a: attempts, b: attempts };
         let design = PairedDesign::new(variances, epochs).map_err(Unplannable::Statistic)?;
         Ok(design.variance().sqrt())
     }
@@ -382,7 +382,9 @@ impl<'a> Planner<'a> {
         let Spread { between, within, .. } = self.question.spread;
         let optimal = match within {
             None => Err(Unplannable::NeedsRepeats),
-            Some(within) => optimal_attempts(Components { between, within }, costs).map_err(Unplannable::Statistic),
+            Some(within) => {
+                optimal_attempts(PlannedVariances { between, within }, costs).map_err(Unplannable::Statistic)
+            }
         };
         let best = optimal.as_ref().ok().map(|optimal: &OptimalAttempts| optimal.whole);
         let mut counts: Vec<u64> = ATTEMPTS.into_iter().chain(best).collect();
@@ -451,7 +453,7 @@ impl<'a> Planner<'a> {
         let units = self.units(samples)?;
         let of_unit = self.sd_of_unit(1.0);
         let variances = Variances { between: of_unit * of_unit, within_a: 0.0, within_b: 0.0 };
-        let design = PairedDesign::new(variances, Epochs { a: 1, b: 1 }).ok()?;
+        let design = PairedDesign::new(variances, EpochDesign { a: 1, b: 1 }).ok()?;
         let normal = design.detectable(units, self.test, self.question.power).ok()?;
         if units >= MANY {
             return Some(normal);

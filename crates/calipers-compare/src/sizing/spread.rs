@@ -3,9 +3,9 @@
 use crate::compare::metadata_text;
 use calipers_core::metric::RunRows;
 use calipers_core::{Context, Error, Evidence, Metric, Reducer, SampleId, Samples};
-use calipers_stats::cluster::clustered;
+use calipers_stats::cluster::estimate_clustered;
 use calipers_stats::components::{Components, UnitMoments};
-use calipers_stats::power::{Clusters, Variances};
+use calipers_stats::power::{ClusterDesign, Variances};
 use calipers_stats::{Moments, Undefined};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub struct Pilot {
     /// How much scores vary.
     pub spread: Spread,
     /// The clusters of samples, where a metadata key names them.
-    pub clusters: Option<Clusters>,
+    pub clusters: Option<ClusterDesign>,
     /// The components of variance.
     pub components: Components,
 }
@@ -220,7 +220,7 @@ fn units_by_id(samples: &Samples, values: &[(u32, f64)]) -> HashMap<SampleId, Mo
     units
 }
 
-fn measure_clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<Clusters, Error> {
+fn measure_clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<ClusterDesign, Error> {
     let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
     let mut of_sample = Vec::new();
     for &(sample, _) in means {
@@ -236,8 +236,8 @@ fn measure_clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Resul
         let message = format!("clusters by `{key}` have no design effect: there are too few, or scores do not vary");
         Error::argument(message, "plan from a run with several clusters, or leave the clusters out")
     };
-    let estimate = clustered(&values, &of_sample).map_err(no_effect)?;
+    let estimate = estimate_clustered(&values, &of_sample).map_err(no_effect)?;
     let effect = estimate.design_effect().map_err(no_effect)?;
     // Clusters that seem to help do so by chance, so a plan does not count on it.
-    Ok(Clusters { size: estimate.n as f64 / estimate.clusters as f64, design_effect: effect.max(1.0) })
+    Ok(ClusterDesign { size: estimate.n as f64 / estimate.clusters as f64, design_effect: effect.max(1.0) })
 }

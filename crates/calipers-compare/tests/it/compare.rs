@@ -7,11 +7,11 @@ use calipers_compare::{
 use calipers_core::stats::Moments;
 use calipers_core::stats::components::{Estimand, UnitMoments};
 use calipers_core::stats::multiplicity::{Correction, adjust};
-use calipers_core::stats::paired::paired;
+use calipers_core::stats::paired::pair;
 use calipers_core::stats::two_sample::welch;
 use calipers_core::{
-    Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Verdict,
-    accuracy, ci, cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
+    Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Shortcoming,
+    Verdict, accuracy, ci, cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
 };
 use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
@@ -276,7 +276,7 @@ fn twelve_against_three_is_a_change() {
     let samples = report.comparisons[0].samples.as_ref().unwrap();
     assert_eq!((samples.newly_failing.len(), samples.newly_fixed.len()), (12, 3));
     assert_eq!((samples.still_passing, samples.still_failing), (60, 25));
-    assert_eq!(samples.newly_failing[0].reason.as_deref(), Some("score 0 is below 1"));
+    assert_eq!(samples.newly_failing[0].reason, Some(Shortcoming::ScoreBelow { score: 0.0, threshold: 1.0 }));
 }
 
 #[test]
@@ -714,7 +714,7 @@ fn a_comparison_says_what_it_could_have_found() {
     let values = |samples: &[f64]| samples.to_vec();
     let left: Vec<f64> = (0..60).map(|i| f64::from(i % 7) / 7.0 + 0.01 * f64::from(i % 5)).collect();
     let right: Vec<f64> = (0..60).map(|i| f64::from(i % 7) / 7.0).collect();
-    let error = paired(&values(&left), &values(&right)).unwrap().difference().unwrap().stderr;
+    let error = pair(&values(&left), &values(&right)).unwrap().difference().unwrap().stderr;
     // t with 59 degrees of freedom at 0.975 and 0.8.
     assert!((got.detectable.unwrap() - error * (2.000_995 + 0.847_8)).abs() < error * 1e-3, "{:?}", got.detectable);
 }

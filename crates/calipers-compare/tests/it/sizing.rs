@@ -4,7 +4,7 @@ use calipers_compare::sizing::{
     Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, Unplannable, size, variance_of_differences,
 };
 use calipers_core::stats::Undefined;
-use calipers_core::stats::power::{Clusters, Costs, Variances};
+use calipers_core::stats::power::{ClusterDesign, Costs, Variances};
 use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Caveat, Context, Samples, accuracy, f1, mean, mean_score};
 use calipers_testing::vectors::{folder, read};
@@ -150,7 +150,7 @@ fn an_interval_is_as_wide_as_asked_for_and_one_sample_fewer_is_not_enough() {
     assert!(width(needed).unwrap() <= 0.1 && width(needed - 1).unwrap() > 0.1, "{needed}");
     // t with 98 degrees of freedom: 1.98447 · 0.5/√99 < 0.1.
     assert_eq!(needed, 99);
-    let clustered = SizingQuestion { clusters: Some(Clusters { size: 10.0, design_effect: 2.0 }), ..of_scores };
+    let clustered = SizingQuestion { clusters: Some(ClusterDesign { size: 10.0, design_effect: 2.0 }), ..of_scores };
     assert!(plan(&clustered).interval.unwrap().samples.unwrap() > 2 * needed);
 }
 

@@ -3,7 +3,7 @@
 use super::stderr::{Clusters, cluster_details};
 use super::{Context, Measure, Metric, Tally, two_sided};
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
-use calipers_stats::bootstrap::{self, Bootstrap, ClusterMeanResampler, Kind, Resampling};
+use calipers_stats::bootstrap::{self, Bootstrap, BootstrapKind, ClusterMeanResampler, Resampling};
 use calipers_stats::cluster::{wilson_clustered, wilson_clustered_inspect};
 use calipers_stats::proportion::wilson_mean;
 use calipers_stats::{Confidence, Interval, Moments, Undefined as NoStatistic};
@@ -311,7 +311,7 @@ impl Ci {
                 let answer = match clusters {
                     Some(clusters) => {
                         let clusters = ClusterMeanResampler::from_totals(&clusters.totals(), context.seed)?;
-                        clusters.interval(Kind::Percentile, &clusters.replicates(resamples)?, confidence)?
+                        clusters.interval(BootstrapKind::Percentile, &clusters.replicates(resamples)?, confidence)?
                     }
                     None => bootstrap::mean_interval(&values, resampling, confidence)?,
                 };

@@ -3,7 +3,7 @@
 use super::{Context, Measure, Metric, State, Tally};
 use crate::Reason;
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit};
-use calipers_stats::weighted::Stratified;
+use calipers_stats::weighted::StratifiedMean;
 use calipers_stats::{Confidence, ExactSum, Interval, Moments, StatisticCaveat as Statistic};
 use indexmap::IndexMap;
 
@@ -343,7 +343,7 @@ fn stratified(groups: &IndexMap<String, Moments>, confidence: Confidence) -> Opt
         return None;
     }
     let strata: Vec<(f64, Moments)> = groups.values().map(|moments| (1.0, moments.clone())).collect();
-    Stratified::from_moments(&strata).ok()?.interval(confidence).ok()
+    StratifiedMean::from_moments(&strata).ok()?.interval(confidence).ok()
 }
 
 fn few_in_a_group(groups: &IndexMap<String, Moments>) -> Option<Caveat> {

@@ -2,8 +2,8 @@
 
 use super::{Context, Measure, Metric, Tally};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Labels, Points, Reason, Undefined, Unit, Value};
-use calipers_stats::agreement::{Scale, alpha_resampler, krippendorff_alpha as alpha};
-use calipers_stats::bootstrap::{Bootstrap, BootstrapInterval, Kind};
+use calipers_stats::agreement::{RatingScale, alpha_resampler, krippendorff_alpha as alpha};
+use calipers_stats::bootstrap::{Bootstrap, BootstrapInterval, BootstrapKind};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{StatisticCaveat as Statistic, Undefined as NoStatistic};
 use std::collections::{HashMap, HashSet};
@@ -45,26 +45,26 @@ pub(super) const KRIPPENDORFF_ALPHA: About = About {
 ///
 /// ```
 /// use calipers_core::{collect, krippendorff_alpha, Plan, Samples};
-/// use calipers_stats::agreement::Scale;
+/// use calipers_stats::agreement::RatingScale;
 ///
 /// let mut samples = Samples::new();
 /// for (id, rating) in [(1, 1), (1, 2), (1, 3), (2, 2), (2, 2), (2, 2), (3, 4), (3, 5), (3, 5)] {
 ///     samples.push(id).score("judge", rating);
 /// }
-/// let plan = Plan::new().reducers([collect()]).metrics([krippendorff_alpha(Scale::Interval, None)]);
+/// let plan = Plan::new().reducers([collect()]).metrics([krippendorff_alpha(RatingScale::Interval, None)]);
 /// let results = plan.measure(&samples)?;
 /// let alpha = results.figure("judge", "krippendorff_alpha").expect("asked for").value.clone();
 /// assert!((alpha.expect("defined") - 0.7894736842105263).abs() < 1e-12);
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 #[must_use]
-pub fn krippendorff_alpha(scale: Scale, labels: Option<Labels>) -> Metric {
+pub fn krippendorff_alpha(scale: RatingScale, labels: Option<Labels>) -> Metric {
     let labelled = labels.is_some();
     let metric = Metric::recorded("krippendorff_alpha", Krippendorff { scale, labels }).unlike_others_if(labelled);
     match scale {
-        Scale::Nominal => metric,
-        Scale::Ordinal => metric.param("level", "ordinal"),
-        Scale::Interval => metric.param("level", "interval"),
+        RatingScale::Nominal => metric,
+        RatingScale::Ordinal => metric.param("level", "ordinal"),
+        RatingScale::Interval => metric.param("level", "interval"),
     }
 }
 
@@ -73,7 +73,7 @@ const ENOUGH_UNITS: u64 = 20;
 const RESAMPLES: u64 = 1000;
 
 struct Krippendorff {
-    scale: Scale,
+    scale: RatingScale,
     labels: Option<Labels>,
 }
 
@@ -95,7 +95,7 @@ impl Krippendorff {
 
     /// Ratings as numbers; on the nominal scale a number for each category.
     fn units(&self, ratings: &[Vec<Value>], context: &Context) -> Result<Vec<Vec<f64>>, Error> {
-        let categories = if self.scale == Scale::Nominal { categories(ratings) } else { HashMap::new() };
+        let categories = if self.scale == RatingScale::Nominal { categories(ratings) } else { HashMap::new() };
         let mut unlike = 0.0;
         let mut category = |rating: &Value| {
             categories.get(&category_of(rating)).copied().unwrap_or_else(|| {
@@ -106,9 +106,9 @@ impl Krippendorff {
         };
         let unit = |unit: &Vec<Value>| {
             let rating = |rating| match self.scale {
-                Scale::Nominal => Ok(category(rating)),
+                RatingScale::Nominal => Ok(category(rating)),
                 // Only the order counts, and infinity has a place in it.
-                Scale::Ordinal if context.inspect => Ok(self.number(rating, context)?.clamp(f64::MIN, f64::MAX)),
+                RatingScale::Ordinal if context.inspect => Ok(self.number(rating, context)?.clamp(f64::MIN, f64::MAX)),
                 _ => self.number(rating, context),
             };
             unit.iter().map(rating).collect()
@@ -119,7 +119,7 @@ impl Krippendorff {
     /// The interval over resampled units, which come in an order of their own.
     fn interval(&self, units: &[Vec<f64>], context: &Context) -> Result<BootstrapInterval, NoStatistic> {
         let alpha = alpha_resampler(units, self.scale, context.seed)?;
-        alpha.interval(Kind::Percentile, &alpha.replicates(RESAMPLES)?, context.confidence)
+        alpha.interval(BootstrapKind::Percentile, &alpha.replicates(RESAMPLES)?, context.confidence)
     }
 }
 

@@ -32,7 +32,6 @@ mod spread;
 mod stderr;
 mod token_efficiency;
 mod undefined;
-mod unit_text;
 
 pub use about::{About, Family, Unit};
 pub use aggregate::{OnMissing, aggregate};
@@ -59,7 +58,7 @@ pub use registry::Registry;
 pub use spread::{std, var};
 pub use stderr::{stderr, stderr_clustered};
 pub use token_efficiency::token_efficiency;
-pub use undefined::{Reason, Undefined, UnmetCondition};
+pub use undefined::{Reason, Undefined, UndefinedOperation, UnmetCondition};
 
 use crate::{Error, ErrorKind, Labels, Points, Reducer, Value, mean_score};
 use calipers_stats::{Confidence, Seed};

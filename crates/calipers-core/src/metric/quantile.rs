@@ -4,7 +4,7 @@ use super::{Context, Measure, Metric, Tally, View};
 use crate::data::scenario::latencies;
 use crate::metric::evidence::by_sample;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, Undefined, Unit};
-use calipers_stats::quantile::{Sorted, clustered_interval};
+use calipers_stats::quantile::{SortedValues, clustered_interval};
 
 pub(super) const QUANTILE: About = About {
     name: "quantile",
@@ -80,7 +80,7 @@ impl Quantile {
     }
 
     /// Why the quantile of these values does not exist, if it is among attempts that ran out of time.
-    fn ran_out(&self, sorted: &Sorted) -> Option<Undefined> {
+    fn ran_out(&self, sorted: &SortedValues) -> Option<Undefined> {
         let (all, endless) = (sorted.count(), sorted.count() - sorted.count_within(f64::MAX));
         let is_latency = matches!(self.of, Of::Latency) && endless > 0;
         let why = Reason::TimedOut { p: self.p, timed_out: endless, attempts: all };
@@ -132,7 +132,7 @@ impl Measure for Quantile {
         let tally = Tally { n: state.values.len() as u64, missing: state.missing };
         let repeated = state.sample.windows(2).any(|pair| pair[0] == pair[1]);
         let clustered = repeated.then(|| clustered_interval(&state.values, &state.sample, self.p, context.confidence));
-        let sorted = Sorted::new(state.values);
+        let sorted = SortedValues::new(state.values);
         let value = sorted.as_ref().map_err(|&why| why).and_then(|sorted| sorted.linear(self.p));
         let mut figure = Figure::statistic(value, f64::NAN, tally, "linear between order statistics");
         let Ok(sorted) = sorted else { return Ok(figure.into()) };

@@ -22,7 +22,7 @@ use super::stderr::{STDERR, stderr, stderr_clustered};
 use super::token_efficiency::{TOKEN_EFFICIENCY, token_efficiency};
 use super::{Metric, OnMissing};
 use crate::{About, Error, ErrorKind, Labels, PassRule, Unit, Value};
-use calipers_stats::agreement::Scale;
+use calipers_stats::agreement::RatingScale;
 use calipers_stats::threshold_test::Direction;
 use indexmap::IndexMap;
 use std::cell::RefCell;
@@ -376,11 +376,11 @@ impl Arguments<'_> {
         }
     }
 
-    fn scale(&self) -> Result<Scale, Error> {
+    fn scale(&self) -> Result<RatingScale, Error> {
         match self.text("level")?.as_deref() {
-            None | Some("nominal") => Ok(Scale::Nominal),
-            Some("ordinal") => Ok(Scale::Ordinal),
-            Some("interval") => Ok(Scale::Interval),
+            None | Some("nominal") => Ok(RatingScale::Nominal),
+            Some("ordinal") => Ok(RatingScale::Ordinal),
+            Some("interval") => Ok(RatingScale::Interval),
             Some(_) => Err(self.wrong("level", "nominal, ordinal or interval")),
         }
     }

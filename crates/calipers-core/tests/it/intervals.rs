@@ -4,8 +4,8 @@ use calipers_core::{
     All, Caveat, Ci, Figure, Grouped, Metric, Plan, Samples, accuracy, ci, collect, krippendorff_alpha, mean, std,
     stderr,
 };
-use calipers_stats::agreement::Scale;
-use calipers_stats::weighted::Stratified;
+use calipers_stats::agreement::RatingScale;
+use calipers_stats::weighted::StratifiedMean;
 use calipers_stats::{Confidence, Method, Moments};
 
 fn figure(plan: Plan, samples: &Samples, name: &str) -> Figure {
@@ -36,7 +36,7 @@ const ROWS: [(f64, u32); 9] =
 #[test]
 fn the_mean_of_groups_has_the_interval_of_a_stratified_mean() {
     let (values, codes): (Vec<f64>, Vec<u32>) = ROWS.into_iter().unzip();
-    let stratified = Stratified::equal(&values, &codes).expect("three strata");
+    let stratified = StratifiedMean::equal(&values, &codes).expect("three strata");
     let want = stratified.interval(Confidence::two_sided(0.95).expect("a level")).expect("all vary");
     for metric in [accuracy(), mean(), accuracy().named("share")] {
         let all = mean_of_groups(metric, &ROWS);
@@ -62,7 +62,7 @@ fn the_mean_of_groups_has_no_interval_where_a_spread_is_not_known() {
     }
 }
 
-fn alpha(scale: Scale, units: &[[i64; 2]]) -> Figure {
+fn alpha(scale: RatingScale, units: &[[i64; 2]]) -> Figure {
     let mut samples = Samples::new();
     for (id, ratings) in units.iter().enumerate() {
         for rating in ratings {
@@ -76,7 +76,7 @@ fn alpha(scale: Scale, units: &[[i64; 2]]) -> Figure {
 #[test]
 fn alpha_has_an_interval_from_twenty_units_on() {
     let units: Vec<[i64; 2]> = (0..40).map(|i| [i % 4, i % 4 + i % 5 / 4]).collect();
-    for scale in [Scale::Nominal, Scale::Ordinal, Scale::Interval] {
+    for scale in [RatingScale::Nominal, RatingScale::Ordinal, RatingScale::Interval] {
         let many = alpha(scale, &units[..20]);
         let interval = many.interval.expect("twenty are enough");
         assert_eq!(interval.method, Method::BootstrapPercentile);
@@ -88,7 +88,7 @@ fn alpha_has_an_interval_from_twenty_units_on() {
     }
     // Full agreement stays full in every resample, which is not certainty.
     let agreed: Vec<[i64; 2]> = (0..40).map(|i| [i % 4, i % 4]).collect();
-    let agreed = alpha(Scale::Nominal, &agreed);
+    let agreed = alpha(RatingScale::Nominal, &agreed);
     assert_eq!((agreed.value.clone(), agreed.interval), (Ok(1.0), None));
 }
 

@@ -1,8 +1,8 @@
 //! The percentile interval of a mean, without chance where that is possible.
 
-use super::mean::{MeanResampler, Tally, tally};
-use super::{Bootstrap, BootstrapInterval, Kind, Resampling, few_units};
-use crate::{Allowed, Confidence, Method, Quantity, Undefined, special};
+use super::mean::{MeanResampler, ValueCount, tally};
+use super::{Bootstrap, BootstrapInterval, BootstrapKind, Resampling, few_units};
+use crate::{AllowedRange, Confidence, Method, Quantity, Undefined, special};
 
 /// Resamples as multisets of at most this many are enumerated: a tenth of a second.
 const MOST_CELLS: u64 = 1_000_000;
@@ -40,7 +40,7 @@ pub fn mean_interval(
     }
     match exact_ends(&tallies, confidence.tail()) {
         Some(ends) if resampler.units() > 1 => Ok(exact_interval(&resampler, ends, confidence)?),
-        _ => resampler.interval(Kind::Percentile, &resampler.replicates(resampling.resamples)?, confidence),
+        _ => resampler.interval(BootstrapKind::Percentile, &resampler.replicates(resampling.resamples)?, confidence),
     }
 }
 
@@ -64,7 +64,7 @@ pub fn binary_mean_interval(successes: u64, n: u64, confidence: Confidence) -> R
     let failures = n.checked_sub(successes).ok_or(Undefined::OutOfRange {
         what: Quantity::Successes,
         value,
-        allowed: Allowed::AtMostTrials,
+        allowed: AllowedRange::AtMostTrials,
     })?;
     let resampler = MeanResampler::from_counts(&[(0.0, failures), (1.0, successes)], crate::Seed(0))?;
     let estimate = resampler.estimate()?;
@@ -92,14 +92,14 @@ fn exact_interval(
 }
 
 /// The quantiles at `tail` and 1 − `tail` of the mean of a resample; `None` when there are too many.
-fn exact_ends(tallies: &[Tally], tail: f64) -> Option<(f64, f64)> {
+fn exact_ends(tallies: &[ValueCount], tail: f64) -> Option<(f64, f64)> {
     if let &[(low, below), (high, above)] = tallies {
         return Some(two_valued_ends((low, below), (high, above), tail));
     }
     (cells(tallies) <= MOST_CELLS).then(|| enumerated_ends(tallies, tail))
 }
 
-fn two_valued_ends((low, below): Tally, (high, above): Tally, tail: f64) -> (f64, f64) {
+fn two_valued_ends((low, below): ValueCount, (high, above): ValueCount, tail: f64) -> (f64, f64) {
     let n = below + above;
     let at = |p: f64| {
         let times = special::binomial_quantile(p, n, above as f64 / n as f64);
@@ -109,7 +109,7 @@ fn two_valued_ends((low, below): Tally, (high, above): Tally, tail: f64) -> (f64
 }
 
 /// The number of multisets of n out of d values, C(n+d−1, d−1), as far as it matters.
-fn cells(tallies: &[Tally]) -> u64 {
+fn cells(tallies: &[ValueCount]) -> u64 {
     let n: u64 = tallies.iter().map(|&(_, times)| times).sum();
     let mut cells = 1u64;
     for i in 1..tallies.len() as u64 {
@@ -122,9 +122,9 @@ fn cells(tallies: &[Tally]) -> u64 {
 }
 
 /// The law of the mean, multiset by multiset.
-fn enumerated_ends(tallies: &[Tally], tail: f64) -> (f64, f64) {
+fn enumerated_ends(tallies: &[ValueCount], tail: f64) -> (f64, f64) {
     let n: u64 = tallies.iter().map(|&(_, times)| times).sum();
-    let mut law = Law { n: n as f64, ln_factorial: ln_factorials(n), cells: Vec::new() };
+    let mut law = ExactLaw { n: n as f64, ln_factorial: ln_factorials(n), cells: Vec::new() };
     law.visit(tallies, n, 0.0, law.ln_factorial[n as usize]);
     law.cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let whole: f64 = law.cells.iter().map(|cell| cell.1).sum();
@@ -141,16 +141,16 @@ fn ln_factorials(n: u64) -> Vec<f64> {
     table
 }
 
-struct Law {
+struct ExactLaw {
     n: f64,
     ln_factorial: Vec<f64>,
     /// Means and their probabilities.
     cells: Vec<(f64, f64)>,
 }
 
-impl Law {
+impl ExactLaw {
     /// Adds every way to spread `left` draws over the remaining values.
-    fn visit(&mut self, tallies: &[Tally], left: u64, sum: f64, ln_mass: f64) {
+    fn visit(&mut self, tallies: &[ValueCount], left: u64, sum: f64, ln_mass: f64) {
         let Some((&(value, times), rest)) = tallies.split_first() else { return };
         let ln_share = (times as f64 / self.n).ln();
         let with = |law: &Self, drawn: u64| {

@@ -4,7 +4,7 @@ use super::{Bootstrap, acceleration_of, skewness_of};
 use crate::seed::Stream;
 use crate::sum::ExactSum;
 use crate::weighted::cluster_totals;
-use crate::{Allowed, Moments, Quantity, Seed, Undefined};
+use crate::{AllowedRange, Moments, Quantity, Seed, Undefined};
 
 /// Resamples the mean of values.
 ///
@@ -13,7 +13,7 @@ use crate::{Allowed, Moments, Quantity, Seed, Undefined};
 ///   whatever n.
 /// - else: n indices. The values are cut into blocks that fit the first cache; how many draws fall into a
 ///   block is binomial, and within it they are uniform. (Sketch: a million values are 8 MB; uniform
-///   indices would miss the cache a million times a replicate.)
+///   indices would miss the cache a million times per replicate.)
 ///
 /// Values are sorted first, so that their order does not matter: O(n log n) once.
 ///
@@ -29,16 +29,16 @@ use crate::{Allowed, Moments, Quantity, Seed, Undefined};
 /// ```
 #[derive(Clone, Debug)]
 pub struct MeanResampler {
-    plan: Plan,
+    plan: DrawPlan,
     moments: Moments,
     seed: Seed,
 }
 
 /// A value, and how often it occurs.
-pub(super) type Tally = (f64, u64);
+pub(super) type ValueCount = (f64, u64);
 
 #[derive(Clone, Debug)]
-enum Plan {
+enum DrawPlan {
     /// Distinct values, ascending.
     Few(Vec<Distinct>),
     /// All values, ascending.
@@ -79,13 +79,13 @@ impl MeanResampler {
         Self::from_tallies(&merge_tallies(counts.to_vec())?, seed)
     }
 
-    pub(super) fn from_tallies(tallies: &[Tally], seed: Seed) -> Result<Self, Undefined> {
+    pub(super) fn from_tallies(tallies: &[ValueCount], seed: Seed) -> Result<Self, Undefined> {
         let mut moments = Moments::default();
         tallies.iter().for_each(|&(value, times)| moments.add_repeated(value, times));
         moments.mean()?;
         let (kinds, n) = (tallies.len() as u64, moments.count());
         let few = kinds <= 2 || kinds < n / DRAWS_PER_BINOMIAL;
-        let plan = if few { Plan::Few(distinct(tallies)) } else { Plan::Many(written_out(tallies)) };
+        let plan = if few { DrawPlan::Few(distinct(tallies)) } else { DrawPlan::Many(written_out(tallies)) };
         Ok(Self { plan, moments, seed })
     }
 }
@@ -102,8 +102,8 @@ impl Bootstrap for MeanResampler {
     fn replicate(&self, index: u64) -> f64 {
         let mut stream = self.seed.stream(index);
         let total = match &self.plan {
-            Plan::Few(distinct) => few_total(distinct, self.moments.count(), &mut stream),
-            Plan::Many(values) => many_total(values, &mut stream),
+            DrawPlan::Few(distinct) => few_total(distinct, self.moments.count(), &mut stream),
+            DrawPlan::Many(values) => many_total(values, &mut stream),
         };
         total / self.moments.count() as f64
     }
@@ -112,8 +112,8 @@ impl Bootstrap for MeanResampler {
     fn acceleration(&self) -> Option<f64> {
         let mean = self.moments.mean().ok()?;
         match &self.plan {
-            Plan::Few(distinct) => skewness_of(distinct.iter().map(|d| (d.value - mean, d.times)), mean),
-            Plan::Many(values) => skewness_of(values.iter().map(|x| (x - mean, 1.0)), mean),
+            DrawPlan::Few(distinct) => skewness_of(distinct.iter().map(|d| (d.value - mean, d.times)), mean),
+            DrawPlan::Many(values) => skewness_of(values.iter().map(|x| (x - mean, 1.0)), mean),
         }
     }
 
@@ -123,7 +123,7 @@ impl Bootstrap for MeanResampler {
 }
 
 /// The distinct values, ascending, with how often each occurs.
-pub(super) fn tally(values: &[f64]) -> Result<Vec<Tally>, Undefined> {
+pub(super) fn tally(values: &[f64]) -> Result<Vec<ValueCount>, Undefined> {
     let mut sorted = values.to_vec();
     for value in &mut sorted {
         Undefined::check_finite(*value)?;
@@ -135,30 +135,30 @@ pub(super) fn tally(values: &[f64]) -> Result<Vec<Tally>, Undefined> {
 }
 
 /// The same from pairs in any order, in which a value may occur more than once.
-pub(super) fn merge_tallies(mut counts: Vec<(f64, u64)>) -> Result<Vec<Tally>, Undefined> {
+pub(super) fn merge_tallies(mut counts: Vec<(f64, u64)>) -> Result<Vec<ValueCount>, Undefined> {
     counts.retain(|&(_, times)| times > 0);
     for (value, _) in &mut counts {
         Undefined::check_finite(*value)?;
         *value += 0.0;
     }
     counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let times_of = |equal: &[Tally]| equal.iter().try_fold(0u64, |sum, &(_, times)| sum.checked_add(times));
+    let times_of = |equal: &[ValueCount]| equal.iter().try_fold(0u64, |sum, &(_, times)| sum.checked_add(times));
     // Counts become doubles below, which hold every whole number up to here.
     let few_enough = times_of(&counts).is_some_and(|n| n <= 1 << 53);
     if !few_enough {
         return Err(Undefined::OutOfRange {
             what: Quantity::Count,
             value: f64::INFINITY,
-            allowed: Allowed::AtMost(1 << 53),
+            allowed: AllowedRange::AtMost(1 << 53),
         });
     }
-    let tally = |equal: &[Tally]| (equal[0].0, times_of(equal).unwrap_or(0));
+    let tally = |equal: &[ValueCount]| (equal[0].0, times_of(equal).unwrap_or(0));
     Ok(counts.chunk_by(|a, b| a.0 == b.0).map(tally).collect())
 }
 
-fn distinct(tallies: &[Tally]) -> Vec<Distinct> {
+fn distinct(tallies: &[ValueCount]) -> Vec<Distinct> {
     let mut left: u64 = tallies.iter().map(|&(_, times)| times).sum();
-    let next = |&(value, times): &Tally| {
+    let next = |&(value, times): &ValueCount| {
         let share = times as f64 / left as f64;
         left -= times;
         Distinct { value, times: times as f64, share }
@@ -166,7 +166,7 @@ fn distinct(tallies: &[Tally]) -> Vec<Distinct> {
     tallies.iter().map(next).collect()
 }
 
-fn written_out(tallies: &[Tally]) -> Vec<f64> {
+fn written_out(tallies: &[ValueCount]) -> Vec<f64> {
     tallies.iter().flat_map(|&(value, times)| std::iter::repeat_n(value, times as usize)).collect()
 }
 
@@ -241,18 +241,18 @@ fn rest_total(rest: &[f64], draws: u64, stream: &mut Stream) -> f64 {
 
 /// Resamples the mean of all values by drawing whole clusters.
 ///
-/// A cluster is its sum and its count. Clusters are put into an order of their own by size and sum, so
+/// A cluster is its sum and its count. Clusters are sorted by size and sum, so
 /// that neither the order of rows nor the names of clusters change a bit. Percentile intervals over few
 /// clusters undercover (0.82 at five clusters, 0.90 at ten): prefer the CR2 error there.
 ///
 /// ```
-/// use calipers_stats::bootstrap::{Bootstrap, ClusterMeanResampler, Kind};
+/// use calipers_stats::bootstrap::{Bootstrap, ClusterMeanResampler, BootstrapKind};
 /// use calipers_stats::{Confidence, Seed};
 ///
 /// let scores = [1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
 /// let documents = [7, 7, 7, 8, 8, 9];
 /// let mean = ClusterMeanResampler::new(&scores, &documents, Seed(1))?;
-/// let answer = mean.interval(Kind::Percentile, &mean.replicates(10_000)?, Confidence::two_sided(0.9)?)?;
+/// let answer = mean.interval(BootstrapKind::Percentile, &mean.replicates(10_000)?, Confidence::two_sided(0.9)?)?;
 /// assert_eq!((answer.estimate, answer.units), (0.5, 3));
 /// assert_eq!(answer.caveats[0].id(), "few-clusters");
 /// # Ok::<(), calipers_stats::Undefined>(())

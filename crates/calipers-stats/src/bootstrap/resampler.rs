@@ -2,7 +2,7 @@
 
 use super::{Bootstrap, acceleration_of};
 use crate::seed::Stream;
-use crate::{Allowed, Quantity, Seed, Undefined};
+use crate::{AllowedRange, Quantity, Seed, Undefined};
 
 /// Resamples any function of the values, alone or in whole clusters.
 ///
@@ -10,17 +10,17 @@ use crate::{Allowed, Quantity, Seed, Undefined};
 /// sorted once here, a resample is the sorted values with repetitions. So neither the order of rows nor
 /// the names of clusters can change a bit.
 ///
-/// Cost: a replicate takes n draws and one call; the acceleration of BCa takes one call a unit.
+/// Cost: a replicate takes n draws and one call; the acceleration of BCa takes one call per unit.
 ///
 /// ```
-/// use calipers_stats::bootstrap::{Bootstrap, Kind, Resampler};
+/// use calipers_stats::bootstrap::{Bootstrap, BootstrapKind, Resampler};
 /// use calipers_stats::{Confidence, Seed};
 ///
 /// let seconds = [1.0, 9.0, 2.0, 3.0, 8.0, 2.5, 7.0, 2.2];
 /// let tasks = [0, 1, 0, 0, 1, 2, 3, 2];
 /// let median = |sorted: &[f64]| (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
 /// let over_tasks = Resampler::clustered(&seconds, &tasks, median, Seed(3))?;
-/// let answer = over_tasks.interval(Kind::Percentile, &over_tasks.replicates(10_000)?, Confidence::two_sided(0.9)?)?;
+/// let answer = over_tasks.interval(BootstrapKind::Percentile, &over_tasks.replicates(10_000)?, Confidence::two_sided(0.9)?)?;
 /// assert_eq!((answer.estimate, answer.units), (2.75, 4));
 /// # Ok::<(), calipers_stats::Undefined>(())
 /// ```
@@ -70,7 +70,7 @@ fn check_count(count: usize) -> Result<u32, Undefined> {
     u32::try_from(count).map_err(|_| Undefined::OutOfRange {
         what: Quantity::ValueCount,
         value,
-        allowed: Allowed::BelowPowerOfTwo(32),
+        allowed: AllowedRange::BelowPowerOfTwo(32),
     })
 }
 

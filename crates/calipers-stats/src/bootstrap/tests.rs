@@ -71,7 +71,7 @@ fn nothing_to_vary_is_no_certainty() {
     let median = Resampler::new(&[0.7; 30], |sorted| sorted[15], Seed(1)).unwrap();
     let replicates = median.replicates(100).unwrap();
     assert_eq!(
-        median.interval(Kind::Bca, &replicates, two_sided(0.95)),
+        median.interval(BootstrapKind::Bca, &replicates, two_sided(0.95)),
         Err(Undefined::NoSpread { what: Quantity::Resamples })
     );
 }
@@ -87,8 +87,9 @@ fn enumeration_agrees_with_many_resamples() {
         let exact = mean_interval(&values, resampling, two_sided(0.8)).unwrap();
         assert_eq!(exact.resamples, None);
         let resampler = MeanResampler::new(&values, Seed(2)).unwrap();
-        let drawn =
-            resampler.interval(Kind::Percentile, &resampler.replicates(200_000).unwrap(), two_sided(0.8)).unwrap();
+        let drawn = resampler
+            .interval(BootstrapKind::Percentile, &resampler.replicates(200_000).unwrap(), two_sided(0.8))
+            .unwrap();
         let near =
             |a: Option<f64>, b: Option<f64>| (a.unwrap() - b.unwrap()).abs() < 0.02 * drawn.interval.width().unwrap();
         assert!(near(exact.interval.lower, drawn.interval.lower), "{exact:?} {drawn:?}");
@@ -109,7 +110,7 @@ fn too_many_multisets_are_drawn() {
 fn one_sided_intervals_have_one_bound() {
     let resampler = MeanResampler::new(&continuous(40), Seed(1)).unwrap();
     let replicates = resampler.replicates(2000).unwrap();
-    for kind in [Kind::Percentile, Kind::Basic, Kind::Bca] {
+    for kind in [BootstrapKind::Percentile, BootstrapKind::Basic, BootstrapKind::Bca] {
         let lower = resampler.interval(kind, &replicates, Confidence::lower(0.95).unwrap()).unwrap().interval;
         let both = resampler.interval(kind, &replicates, two_sided(0.9)).unwrap().interval;
         assert_eq!(lower.upper, None);
@@ -134,7 +135,7 @@ fn bca_without_acceleration_falls_back_to_percentiles() {
     // Leaving out any one value does not move the median of these.
     let values = [1.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0];
     let median = Resampler::new(&values, |sorted| quantile::linear(sorted, 0.5), Seed(1)).unwrap();
-    let answer = median.interval(Kind::Bca, &median.replicates(1000).unwrap(), two_sided(0.95)).unwrap();
+    let answer = median.interval(BootstrapKind::Bca, &median.replicates(1000).unwrap(), two_sided(0.95)).unwrap();
     assert_eq!(answer.interval.method, Method::BootstrapPercentile);
     assert!(answer.caveats.contains(&StatisticCaveat::NoAcceleration));
 }
@@ -145,7 +146,7 @@ fn a_statistic_without_a_value_is_undefined() {
     assert!(matches!(broken.estimate(), Err(Undefined::NotFinite { .. })));
     let sometimes = Resampler::new(&[1.0, 2.0], |v| if v[0] == v[1] { f64::INFINITY } else { 1.0 }, Seed(1)).unwrap();
     let replicates = sometimes.replicates(100).unwrap();
-    assert!(sometimes.interval(Kind::Percentile, &replicates, two_sided(0.9)).is_err());
+    assert!(sometimes.interval(BootstrapKind::Percentile, &replicates, two_sided(0.9)).is_err());
     assert!(sometimes.stderr(&replicates).is_err());
 }
 
@@ -154,7 +155,7 @@ fn impossible_requests_are_errors_not_panics() {
     let resampler = MeanResampler::new(&[0.0, 1.0], Seed(1)).unwrap();
     assert!(resampler.replicates(0).is_err());
     assert!(resampler.replicates(u64::MAX).is_err());
-    assert!(resampler.interval(Kind::Bca, &[], two_sided(0.9)).is_err());
+    assert!(resampler.interval(BootstrapKind::Bca, &[], two_sided(0.9)).is_err());
     assert!(resampler.stderr(&[0.5]).is_err());
     assert!(MeanResampler::new(&[f64::NAN], Seed(1)).is_err());
     assert!(MeanResampler::from_counts(&[(1.0, u64::MAX), (0.0, u64::MAX)], Seed(1)).is_err());
@@ -164,7 +165,7 @@ fn impossible_requests_are_errors_not_panics() {
     assert!(UnitResampler::new(0, |_| 0.0, Seed(1)).is_err());
     let one = ClusterMeanResampler::new(&[1.0, 2.0], &[4, 4], Seed(1)).unwrap();
     let want = Undefined::TooFew { what: Quantity::Clusters, need: 2, have: 1 };
-    assert_eq!(one.interval(Kind::Percentile, &one.replicates(10).unwrap(), two_sided(0.9)), Err(want));
+    assert_eq!(one.interval(BootstrapKind::Percentile, &one.replicates(10).unwrap(), two_sided(0.9)), Err(want));
 }
 
 #[test]

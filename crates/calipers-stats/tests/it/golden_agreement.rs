@@ -1,7 +1,7 @@
 //! Kappa and alpha against scikit-learn, statsmodels and the krippendorff package.
 
 use calipers_stats::Undefined;
-use calipers_stats::agreement::{PairedRatings, Scale, Weights, krippendorff_alpha};
+use calipers_stats::agreement::{AgreementWeights, PairedRatings, RatingScale, krippendorff_alpha};
 use calipers_testing::golden::{check, json};
 use serde_json::{Value, json};
 
@@ -13,9 +13,9 @@ fn alpha() {
         let ratings_of = |unit: usize| raters.iter().filter_map(|rater| rater[unit].as_f64()).collect::<Vec<f64>>();
         let units: Vec<Vec<f64>> = (0..units).map(ratings_of).collect();
         let scale = match v.params["level"].as_str().unwrap() {
-            "nominal" => Scale::Nominal,
-            "ordinal" => Scale::Ordinal,
-            "interval" => Scale::Interval,
+            "nominal" => RatingScale::Nominal,
+            "ordinal" => RatingScale::Ordinal,
+            "interval" => RatingScale::Interval,
             other => panic!("{other}"),
         };
         // The vectors follow Inspect, which calls ratings that are all alike complete agreement.
@@ -33,9 +33,9 @@ fn kappa() {
         let mut ratings = PairedRatings::default();
         column("a").into_iter().zip(column("b")).for_each(|(a, b)| ratings.add(a, b));
         let weights = match v.params["weights"].as_str() {
-            None => Weights::Nominal,
-            Some("linear") => Weights::Linear,
-            Some("quadratic") => Weights::Quadratic,
+            None => AgreementWeights::Nominal,
+            Some("linear") => AgreementWeights::Linear,
+            Some("quadratic") => AgreementWeights::Quadratic,
             Some(other) => panic!("{other}"),
         };
         json!({ "kappa": json(ratings.kappa(weights)), "se": json(ratings.kappa_stderr()) })

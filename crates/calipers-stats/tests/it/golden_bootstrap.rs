@@ -1,7 +1,7 @@
 //! The bootstrap against numpy, scipy and Inspect.
 
 use calipers_stats::bootstrap::{
-    Bootstrap, ClusterMeanResampler, Kind, MeanResampler, Resampler, binary_mean_interval,
+    Bootstrap, BootstrapKind, ClusterMeanResampler, MeanResampler, Resampler, binary_mean_interval,
 };
 use calipers_stats::{Confidence, Interval, Moments, Seed};
 use calipers_testing::golden::{Vector, check, json};
@@ -16,16 +16,16 @@ fn bounds(interval: Interval) -> Value {
 }
 
 /// Ten thousand resamples or more, from a fixed seed.
-fn resampled(v: &Vector, kind: Kind, bootstrap: &impl Bootstrap) -> Value {
+fn resampled(v: &Vector, kind: BootstrapKind, bootstrap: &impl Bootstrap) -> Value {
     let replicates = bootstrap.replicates(2 * v.count("n_resamples_min")).unwrap();
     bounds(bootstrap.interval(kind, &replicates, confidence(v)).unwrap().interval)
 }
 
-fn kind(v: &Vector) -> Kind {
+fn kind(v: &Vector) -> BootstrapKind {
     match v.params["method"].as_str().unwrap() {
-        "percentile" => Kind::Percentile,
-        "basic" => Kind::Basic,
-        "bca" => Kind::Bca,
+        "percentile" => BootstrapKind::Percentile,
+        "basic" => BootstrapKind::Basic,
+        "bca" => BootstrapKind::Bca,
         other => panic!("{other}"),
     }
 }

@@ -1,12 +1,12 @@
 //! Cluster-robust errors and intervals against statsmodels, clubSandwich and Inspect.
 
-use calipers_stats::cluster::{ClusterEstimate, clustered, wilson_clustered_inspect};
+use calipers_stats::cluster::{ClusterEstimate, estimate_clustered, wilson_clustered_inspect};
 use calipers_stats::{Confidence, Moments, Undefined};
 use calipers_testing::golden::{Vector, check, json};
 use serde_json::json;
 
 fn estimate(v: &Vector) -> Result<ClusterEstimate, Undefined> {
-    clustered(&v.numbers("values"), &v.codes("clusters"))
+    estimate_clustered(&v.numbers("values"), &v.codes("clusters"))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Precision, recall and their kin against scikit-learn and statsmodels.
 
-use calipers_stats::confusion::{Average, ClassMetric, Confusion, Multiclass, Share, ZeroDivision};
+use calipers_stats::confusion::{ClassAveraging, ClassMetric, Confusion, Multiclass, Share, ZeroDivision};
 use calipers_stats::{Confidence, Undefined};
 use calipers_testing::golden::{Vector, check, json};
 use serde_json::{Value, json};
@@ -74,9 +74,11 @@ fn many_classes() {
         for (metric, name) in
             [(ClassMetric::Precision, "precision"), (ClassMetric::Recall, "recall"), (ClassMetric::F1, "f1")]
         {
-            for (average, suffix) in
-                [(Average::Micro, "micro"), (Average::Macro, "macro"), (Average::Weighted, "weighted")]
-            {
+            for (average, suffix) in [
+                (ClassAveraging::Micro, "micro"),
+                (ClassAveraging::Macro, "macro"),
+                (ClassAveraging::Weighted, "weighted"),
+            ] {
                 let value = counts.average(metric, average, zero_division).map(|a| a.value);
                 answer[format!("{name}_{suffix}")] = json(value);
             }

@@ -3,7 +3,7 @@
 use calipers_stats::Confidence;
 use calipers_stats::Verdict;
 use calipers_stats::components::UnitMoments;
-use calipers_stats::paired::{Difference, paired, paired_clustered};
+use calipers_stats::paired::{Difference, pair, paired_clustered};
 use calipers_testing::golden::{Vector, check, json};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn confidence(v: &Vector) -> Confidence {
 #[test]
 fn paired_differences() {
     check("paired", &["paired_diff"], |v| {
-        let pairs = paired(&v.numbers("a"), &v.numbers("b")).unwrap();
+        let pairs = pair(&v.numbers("a"), &v.numbers("b")).unwrap();
         let difference = pairs.difference().unwrap();
         let interval = difference.interval(confidence(v)).unwrap();
         json!({
@@ -59,7 +59,7 @@ fn clustered_paired_differences() {
 #[test]
 fn noninferiority_and_equivalence() {
     check("paired", &["noninferiority_paired"], |v| {
-        let difference = paired(&v.numbers("candidate"), &v.numbers("baseline")).unwrap().difference().unwrap();
+        let difference = pair(&v.numbers("candidate"), &v.numbers("baseline")).unwrap().difference().unwrap();
         let answer = difference.noninferiority(v.number("margin"), v.number("alpha")).unwrap();
         json!({
             "mean_diff": difference.mean,

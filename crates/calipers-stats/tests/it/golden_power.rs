@@ -1,8 +1,8 @@
 //! Power and sample sizes against statsmodels, R and brute force.
 
 use calipers_stats::power::{
-    Effect, Epochs, PairedDesign, Test, Variances, gate_power, gate_sample_size, paired_t_power, paired_t_sample_size,
-    sample_size_z, two_proportions_sample_size,
+    Effect, EpochDesign, PairedDesign, Test, Variances, gate_power, gate_sample_size, paired_t_power,
+    paired_t_sample_size, sample_size_z, two_proportions_sample_size,
 };
 use calipers_stats::threshold_test::ThresholdTest;
 use calipers_testing::golden::{Vector, check};
@@ -21,7 +21,7 @@ fn effect(v: &Vector) -> Effect {
 fn design(v: &Vector) -> PairedDesign {
     let variances =
         Variances { between: v.number("omega2"), within_a: v.number("sigma2_a"), within_b: v.number("sigma2_b") };
-    PairedDesign::new(variances, Epochs { a: v.count("k_a"), b: v.count("k_b") }).expect("a vector has variances")
+    PairedDesign::new(variances, EpochDesign { a: v.count("k_a"), b: v.count("k_b") }).expect("a vector has variances")
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Quantiles and their intervals against numpy, scipy and R.
 
-use calipers_stats::{Confidence, quantile::Sorted};
+use calipers_stats::{Confidence, quantile::SortedValues};
 use calipers_testing::golden::{Vector, check, json};
 use serde_json::{Value, json};
 
-fn sorted(v: &Vector) -> Sorted {
-    Sorted::new(v.numbers("values")).unwrap()
+fn sorted(v: &Vector) -> SortedValues {
+    SortedValues::new(v.numbers("values")).unwrap()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! McNemar, sign, permutation, Welch and Newcombe against scipy, statsmodels and R, and adjusted p-values.
 
 use calipers_stats::exact::{mcnemar, sign_flip, sign_test};
-use calipers_stats::multiplicity::{Correction, adjust, rejected};
+use calipers_stats::multiplicity::{Correction, adjust, reject};
 use calipers_stats::proportion::Proportion;
 use calipers_stats::two_sample::{newcombe, welch};
 use calipers_stats::{Confidence, Moments, Seed};
@@ -48,7 +48,7 @@ fn adjusted_p_values() {
         };
         let p: Vec<Option<f64>> = serde_json::from_value(v.input["p"].clone()).unwrap();
         let adjusted = adjust(&p, correction).unwrap();
-        json!({ "reject": rejected(&adjusted, v.number("alpha")), "adjusted": adjusted })
+        json!({ "reject": reject(&adjusted, v.number("alpha")), "adjusted": adjusted })
     });
 }
 

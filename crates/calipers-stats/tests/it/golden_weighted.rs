@@ -1,7 +1,7 @@
 //! Weighted and stratified means and ratios against R's survey package.
 
 use calipers_stats::ratio::{mean_of_ratios, ratio_of_sums};
-use calipers_stats::weighted::{Stratified, weighted_mean};
+use calipers_stats::weighted::{StratifiedMean, weighted_mean};
 use calipers_testing::golden::{Vector, check, json};
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ fn stratified_means() {
         let weights: Vec<f64> = given.values().map(|w| w.as_f64().unwrap()).collect();
         let code = |label: &Value| names.iter().position(|&name| name == label.as_str().unwrap()).unwrap() as u32;
         let strata: Vec<u32> = v.field("strata").as_array().unwrap().iter().map(code).collect();
-        let answer = Stratified::new(&v.numbers("values"), &strata, &weights).unwrap();
+        let answer = StratifiedMean::new(&v.numbers("values"), &strata, &weights).unwrap();
         let by_name = |value: &dyn Fn(usize) -> Value| -> Map<String, Value> {
             (0..answer.strata.len()).map(|i| (names[answer.strata[i].code as usize].clone(), value(i))).collect()
         };

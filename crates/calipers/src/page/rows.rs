@@ -1,14 +1,15 @@
 //! The samples of a run as rows of a page, and what they come to together.
 
 use super::texts::{ByAttempt, Room};
-use calipers_core::stats::quantile::Sorted;
+use calipers_core::stats::quantile::SortedValues;
 use calipers_core::{
-    Context, Error, Outcome, PassRule, Record, SampleId, Samples, ScenarioOutcome, Scenarios, Unit, Value,
+    Context, Error, Outcome, OutcomeCounts, PassRule, Record, SampleId, Samples, ScenarioOutcome, Scenarios,
+    Shortcoming, Unit, Value,
 };
 use calipers_core::{Distribution, DistributionOf};
 use calipers_gate::{GateReport, ScenarioResult};
 use calipers_io::AttemptTexts;
-use calipers_render::page::{OutcomeCounts, PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending};
+use calipers_render::page::{PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub(super) fn of_run(
     for scenario in scenarios.iter() {
         let judged = scenario.attempts.clone().map(|attempt| Judged {
             outcome: scenarios.outcome(attempt),
-            reason: scenarios.reason(attempt),
+            reason: scenarios.shortcoming(attempt),
             latency_ms: latencies[attempt],
         });
         let attempts: Vec<(Record, Judged)> = records.by_ref().zip(judged).take(scenario.attempts.len()).collect();
@@ -95,7 +96,7 @@ fn judged<'a>(samples: &'a Samples, context: &Context) -> Result<(Scenarios<'a>,
 /// An attempt as it was judged.
 struct Judged {
     outcome: ScenarioOutcome,
-    reason: Option<String>,
+    reason: Option<Shortcoming>,
     /// Infinite for one that ran out of time.
     latency_ms: Option<f64>,
 }
@@ -283,16 +284,12 @@ fn overall(attempts: &[PageAttempt]) -> ScenarioOutcome {
 }
 
 fn counts(rows: &[PageSample]) -> OutcomeCounts {
-    let count = |wanted| rows.iter().filter(|row| row.outcome == wanted).count() as u64;
-    OutcomeCounts {
-        total: rows.len() as u64,
-        passed: count(ScenarioOutcome::Passed),
-        failed: count(ScenarioOutcome::Failed),
-        errored: count(ScenarioOutcome::Errored),
-        unscored: count(ScenarioOutcome::Unscored),
-        flaky: rows.iter().filter(|row| row.is_flaky).count() as u64,
-        attempts: rows.iter().map(|row| row.attempts.len() as u64).sum(),
-    }
+    let mut counts: OutcomeCounts = rows.iter().map(|row| row.outcome).collect();
+    counts.flaky = rows.iter().filter(|row| row.is_flaky).count() as u64;
+    let attempts = || rows.iter().flat_map(|row| &row.attempts);
+    counts.attempts = attempts().count() as u64;
+    counts.errored_attempts = attempts().filter(|attempt| attempt.outcome == ScenarioOutcome::Errored).count() as u64;
+    counts
 }
 
 /// How often samples passed; none where no sample has two attempts that passed or failed.
@@ -345,7 +342,7 @@ fn spending((what, unit): &(&'static str, Unit), values: &[Option<f64>]) -> Opti
     let known: Vec<f64> = values.iter().flatten().copied().filter(|value| value.is_finite()).collect();
     let total: f64 = known.iter().sum();
     let n = known.len();
-    let sorted = Sorted::new(known).ok()?;
+    let sorted = SortedValues::new(known).ok()?;
     Some(Spending {
         what,
         unit: *unit,

@@ -2,12 +2,12 @@
 
 use super::level;
 use super::sim::{Claim, Table, count_each};
-use calipers_stats::bootstrap::{Bootstrap, ClusterMeanResampler, Kind, MeanResampler};
+use calipers_stats::bootstrap::{Bootstrap, BootstrapKind, ClusterMeanResampler, MeanResampler};
 use calipers_stats::{Interval, Moments, Seed};
 
 const RESAMPLES: u64 = 1000;
 
-fn interval(bootstrap: &impl Bootstrap, kind: Kind, replicates: &[f64]) -> Interval {
+fn interval(bootstrap: &impl Bootstrap, kind: BootstrapKind, replicates: &[f64]) -> Interval {
     bootstrap.interval(kind, replicates, level()).expect("values differ").interval
 }
 
@@ -21,7 +21,8 @@ fn bca_follows_a_skewed_mean_better_than_percentiles() {
             let values: Vec<f64> = (0..n).map(|_| draws.exponential()).collect();
             let resampler = MeanResampler::new(&values, Seed(draws.below(1 << 30) as u64)).expect("there are values");
             let replicates = resampler.replicates(RESAMPLES).expect("enough resamples");
-            let [p, c] = [Kind::Percentile, Kind::Bca].map(|kind| interval(&resampler, kind, &replicates));
+            let [p, c] =
+                [BootstrapKind::Percentile, BootstrapKind::Bca].map(|kind| interval(&resampler, kind, &replicates));
             let t = Moments::from_slice(&values).t_interval(level()).expect("values differ");
             [p.contains(1.0), c.contains(1.0), t.contains(1.0)]
         });
@@ -48,7 +49,7 @@ fn the_cluster_bootstrap_needs_many_clusters() {
             let seed = Seed(draws.below(1 << 30) as u64);
             let resampler = ClusterMeanResampler::new(&values, &codes, seed).expect("there are values");
             let replicates = resampler.replicates(RESAMPLES).expect("enough resamples");
-            [interval(&resampler, Kind::Percentile, &replicates).contains(0.0)]
+            [interval(&resampler, BootstrapKind::Percentile, &replicates).contains(0.0)]
         });
         table.counted(format!("{clusters} clusters"), 0.95, hits, REPLICATIONS, Claim::About(wanted, 0.01));
     }

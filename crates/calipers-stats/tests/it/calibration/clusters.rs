@@ -2,7 +2,7 @@
 
 use super::level;
 use super::sim::{Claim, Draws, Table, count_each};
-use calipers_stats::cluster::{ClusterEstimate, clustered, wilson_clustered};
+use calipers_stats::cluster::{ClusterEstimate, estimate_clustered, wilson_clustered};
 use calipers_stats::special::normal_quantile;
 
 /// Values of mean 0 whose clusters share a part `icc` of their variance.
@@ -48,7 +48,7 @@ fn cr2_with_satterthwaites_degrees_covers_where_cr1_does_not() {
     ] {
         let codes = codes(sizes);
         let counts = count_each(16, REPLICATIONS, |draws| {
-            covers(&clustered(&values(draws, sizes, 0.5), &codes).expect("two clusters or more"))
+            covers(&estimate_clustered(&values(draws, sizes, 0.5), &codes).expect("two clusters or more"))
         });
         for ((method, claim), hits) in
             ["CR1, z", "CR1, t(C-1)", "CR2, Satterthwaite"].into_iter().zip([z, cr1, cr2]).zip(counts)
@@ -73,7 +73,7 @@ fn a_clustered_share_is_covered_by_the_adjusted_wilson_interval() {
                 let p = draws.beta(a, b);
                 values.extend((0..10).map(|_| draws.coin(p)));
             }
-            let estimate = clustered(&values, &codes).expect("two clusters or more");
+            let estimate = estimate_clustered(&values, &codes).expect("two clusters or more");
             [wilson_clustered(&estimate, level()).expect("values are shares").contains(truth)]
         });
         table.counted(format!("adjusted Wilson, {name}"), 0.95, wilson, REPLICATIONS, Claim::AtLeast(0.93));

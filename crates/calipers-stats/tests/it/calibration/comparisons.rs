@@ -3,8 +3,8 @@
 use super::sim::{Claim, Draws, Table, count, count_each};
 use calipers_stats::Seed;
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
-use calipers_stats::multiplicity::{Correction, adjust, rejected};
-use calipers_stats::paired::{Difference, paired, paired_clustered};
+use calipers_stats::multiplicity::{Correction, adjust, reject};
+use calipers_stats::paired::{Difference, pair, paired_clustered};
 use calipers_stats::power::{Effect, Test, paired_t_power, paired_t_sample_size};
 use calipers_stats::special::{binomial_pmf, normal_sf};
 use calipers_stats::threshold_test::Verdict;
@@ -26,7 +26,7 @@ const HALF_SD: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 fn difference(draws: &mut Draws, n: usize, delta: f64) -> Difference {
     let (a, b) = runs(draws, n, delta);
-    paired(&a, &b).expect("equal lengths").difference().expect("two pairs or more")
+    pair(&a, &b).expect("equal lengths").difference().expect("two pairs or more")
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn holm_bounds_any_false_alarm_and_bh_their_share() {
             let [plain, holm] = count_each(10, REPLICATIONS, |draws| {
                 let p = p_values(draws, 20, false_nulls, together);
                 let holm = adjust(&p, Correction::Holm).expect("probabilities");
-                [&p, &holm].map(|p| rejected(p, ALPHA)[false_nulls..].contains(&true))
+                [&p, &holm].map(|p| reject(p, ALPHA)[false_nulls..].contains(&true))
             });
             let unadjusted =
                 if together { Claim::AtLeast(0.2) } else { Claim::Is(1.0 - 0.95f64.powi(20 - false_nulls as i32)) };
@@ -174,7 +174,7 @@ fn holm_bounds_any_false_alarm_and_bh_their_share() {
             let (mut sum, mut squares) = (0.0, 0.0);
             for _ in 0..REPLICATIONS {
                 let p = p_values(&mut draws, 20, false_nulls, together);
-                let found = rejected(&adjust(&p, Correction::BenjaminiHochberg).expect("probabilities"), ALPHA);
+                let found = reject(&adjust(&p, Correction::BenjaminiHochberg).expect("probabilities"), ALPHA);
                 let all = found.iter().filter(|&&found| found).count();
                 let wrong = found[false_nulls..].iter().filter(|&&found| found).count();
                 let share = wrong as f64 / all.max(1) as f64;

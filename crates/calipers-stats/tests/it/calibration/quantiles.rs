@@ -2,7 +2,7 @@
 
 use super::level;
 use super::sim::{Claim, Table, count};
-use calipers_stats::quantile::Sorted;
+use calipers_stats::quantile::SortedValues;
 use calipers_stats::special::normal_quantile;
 
 #[test]
@@ -14,7 +14,8 @@ fn order_statistics_cover_the_quantiles_of_a_lognormal() {
         let truth = normal_quantile(p).exp();
         for n in sizes {
             let hits = count(n, REPLICATIONS, |draws| {
-                let sorted = Sorted::new((0..n).map(|_| draws.normal().exp()).collect()).expect("there are values");
+                let sorted =
+                    SortedValues::new((0..n).map(|_| draws.normal().exp()).collect()).expect("there are values");
                 let answer = sorted.order_interval(p, level()).expect("a quantile");
                 assert!(answer.interval.width().is_some(), "both bounds exist");
                 answer.interval.contains(truth)

@@ -2,16 +2,16 @@
 
 use super::level;
 use super::sim::{Claim, Draws, Table, count, count_each};
-use calipers_stats::pass_at_k::{Rule, Suite};
+use calipers_stats::pass_at_k::{AttemptRule, AttemptSuite};
 use calipers_stats::ratio::ratio_of_sums;
-use calipers_stats::weighted::{Stratified, weighted_mean};
+use calipers_stats::weighted::{StratifiedMean, weighted_mean};
 use calipers_stats::{Moments, StatisticCaveat};
 
 /// 1 − E(1 − p)², or E p², for p from Beta(a, b).
-fn truth(rule: Rule, a: f64, b: f64) -> f64 {
+fn truth(rule: AttemptRule, a: f64, b: f64) -> f64 {
     let second = |x: f64, y: f64| x * (x + 1.0) / ((x + y) * (x + y + 1.0));
     match rule {
-        Rule::AllOfK => second(a, b),
+        AttemptRule::AllOfK => second(a, b),
         _ => 1.0 - second(b, a),
     }
 }
@@ -21,12 +21,12 @@ fn truth(rule: Rule, a: f64, b: f64) -> f64 {
 fn suites_of_problems_are_covered_where_plain_t_falls_short() {
     const REPLICATIONS: u64 = 10_000;
     let mut table = Table::new("pass@2 and pass^2 of problems with 6 attempts each");
-    for (rule, name) in [(Rule::AnyOfK, "pass@2"), (Rule::AllOfK, "pass^2")] {
+    for (rule, name) in [(AttemptRule::AnyOfK, "pass@2"), (AttemptRule::AllOfK, "pass^2")] {
         for (a, b) in [(0.5, 0.5), (4.5, 0.5), (0.9, 0.1)] {
             for problems in [5, 10, 30, 100] {
                 let truth = truth(rule, a, b);
                 let [ours, t] = count_each(problems, REPLICATIONS, |draws| {
-                    let (mut suite, mut values) = (Suite::new(rule, 2), Moments::default());
+                    let (mut suite, mut values) = (AttemptSuite::new(rule, 2), Moments::default());
                     for _ in 0..problems {
                         let p = draws.beta(a, b);
                         values.add(suite.add(6, draws.binomial(6, p)).expect("enough attempts"));
@@ -95,7 +95,7 @@ fn weighted_and_stratified_means_cover_or_come_with_a_caveat() {
         let strata: Vec<u32> = (0..4 * each).map(|i| i as u32 % 4).collect();
         let hits = count(each, REPLICATIONS, |draws| {
             let values: Vec<f64> = strata.iter().map(|&stratum| grade(draws) + f64::from(stratum)).collect();
-            let answer = Stratified::equal(&values, &strata).expect("all strata have values");
+            let answer = StratifiedMean::equal(&values, &strata).expect("all strata have values");
             answer.interval(level()).is_ok_and(|interval| interval.contains(2.0))
         });
         table.counted(format!("four strata of {each}"), 0.95, hits, REPLICATIONS, Claim::AtLeast(least));

@@ -10,7 +10,7 @@ use super::composite::Formulas;
 use crate::policy::{Comparison, Expression, OnMissingValues, Rule};
 use calipers_core::{Evidence, Unit};
 use calipers_stats::Confidence;
-use calipers_stats::weighted::{Component, Linearised, composite};
+use calipers_stats::weighted::{Component, Linearisation, composite};
 
 /// An end of an interval.
 #[derive(Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ impl Formulas<'_, '_> {
     }
 
     /// The error of an expression by the delta method, as far as these metrics are not bounded exactly.
-    pub(super) fn linear(&self, expression: &Expression, but: &[&str]) -> Option<Linearised> {
+    pub(super) fn linear(&self, expression: &Expression, but: &[&str]) -> Option<Linearisation> {
         let influences = self.influences(expression, but)?;
         let estimate = self.value(expression)?;
         composite(&[Component { weight: 1.0, estimate, influences: &influences }], None).ok()
@@ -98,7 +98,7 @@ impl Formulas<'_, '_> {
 
     /// What the delta method says of the metrics that vary, each share with a little weight at both of its ends, and on no
     /// more samples than any of them rests on.
-    fn varying(&self, expression: &Expression, exact: &[&str], confidence: Confidence) -> Option<Linearised> {
+    fn varying(&self, expression: &Expression, exact: &[&str], confidence: Confidence) -> Option<Linearisation> {
         let mut linear = self.linear(expression, exact)?;
         let mut variance = linear.stderr.ok()?.powi(2);
         for name in self.leaves(expression).into_iter().filter(|name| !exact.contains(name)) {
@@ -115,7 +115,7 @@ impl Formulas<'_, '_> {
                 variance += slope.powi(2) * (drawn.stderr.ok()?.powi(2) - alone.stderr.ok()?.powi(2)).max(0.0);
             }
         }
-        Some(Linearised { stderr: Ok(variance.sqrt()), ..linear })
+        Some(Linearisation { stderr: Ok(variance.sqrt()), ..linear })
     }
 
     /// The range of an expression while these metrics are within their bounds, and the others where they are.
