@@ -14,18 +14,20 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
     Some(format!("say what it counts with `--label {label}`, or score it C, I, P or N"))
 }
 
-/// A hint with the flag that does what it says.
-pub(crate) fn with_flag(hint: Option<&str>, remedy: Option<Remedy>) -> Option<String> {
+/// What to do about a file that cannot be read or written: the hint of the library, and the flag for the choice that it
+/// ends with.
+pub(crate) fn of_file(hint: Option<&str>, remedy: Option<Remedy>) -> Option<String> {
     let flag = match remedy {
         None => return hint.map(str::to_owned),
-        Some(Remedy::Format) => "`--format`",
-        Some(Remedy::OutputForm) => "`--to`",
-        Some(Remedy::Overwrite) => "`--force`",
+        Some(Remedy::NameFormat) => "--format",
+        Some(Remedy::NameForm) => "--to",
+        Some(Remedy::WriteRecords) => "--to native",
+        Some(Remedy::ReplaceFile) => "--force",
     };
-    Some(hint.map_or_else(|| format!("see {flag}"), |hint| format!("{hint} ({flag})")))
+    hint.map(|hint| format!("{hint} with `{flag}`"))
 }
 
-/// The flag that tells more about a finding of `policy check`, or that a policy needs.
+/// The flag that tells more about a finding of `policy check`, or that the policy needs when it is used.
 pub(crate) fn of_finding(finding: &Finding) -> Option<&'static str> {
     match &finding.lint {
         Lint::Chance(ChanceLint::PerfectRunNeeds { .. }) => Some("`--samples` or `--suite`"),

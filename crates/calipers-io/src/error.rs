@@ -17,18 +17,18 @@ pub struct ReadError {
     remedy: Option<Remedy>,
 }
 
-/// Something that a caller can do about a file that cannot be read or written.
-///
-/// A hint says what to do; this says which option does it, so that an interface can add what the option is called there,
-/// such as the flag of a command line.
+/// A choice that would help. The hint of an error ends with it in words, so that a program can add how its users make
+/// that choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Name the format of the file.
-    Format,
+    NameFormat,
     /// Name the form to write.
-    OutputForm,
+    NameForm,
+    /// Write native records.
+    WriteRecords,
     /// Allow an existing file to be replaced.
-    Overwrite,
+    ReplaceFile,
 }
 
 /// Where in a file.
@@ -106,14 +106,14 @@ impl ReadError {
         self
     }
 
-    /// With the option that helps.
+    /// With a choice that would help, which the hint ends with.
     #[must_use]
-    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
-        self.remedy.get_or_insert(remedy);
+    pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
         self
     }
 
-    /// The option that helps, if one does.
+    /// The choice that the hint ends with, if it is one.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         self.remedy

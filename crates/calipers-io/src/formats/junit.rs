@@ -51,8 +51,10 @@ impl Format for Junit {
             source.error(format!("not valid JUnit: {what}")).at_line(line as u64).hint(hint)
         })?;
         if !document.has_suite {
-            let error = source.error("the XML has no test suites");
-            return Err(error.hint("choose another format").with_remedy(Remedy::Format));
+            return Err(source
+                .error("the XML has no test suites")
+                .hint("choose another format")
+                .with_remedy(Remedy::NameFormat));
         }
         let mut run = RecordedRun { notes, task: document.name.clone(), ..RecordedRun::default() };
         document.push(&mut run);

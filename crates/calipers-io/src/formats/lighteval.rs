@@ -39,8 +39,11 @@ impl Format for Lighteval {
         let results = json::parse(&source.name, &source.read_all()?)?;
         if !matches!(results.get("results"), Some(Value::Map(_))) {
             let what = "`results` is not a map of tasks to metrics";
-            let error = source.error(what).at(FilePlace::Path("results".into()));
-            return Err(error.hint("choose another format").with_remedy(Remedy::Format));
+            return Err(source
+                .error(what)
+                .at(FilePlace::Path("results".into()))
+                .hint("choose another format")
+                .with_remedy(Remedy::NameFormat));
         }
         let mut notes = vec!["the file holds figures only; read the details (Parquet) for samples".to_owned()];
         let mut figures = Vec::new();

@@ -136,8 +136,8 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
         return Err(source.error("the file is empty").hint("rerun the evaluation that should have written it"));
     }
     known.iter().find(|format| format.recognises(&shape)).copied().ok_or_else(|| {
-        let hint = format!("name its format; the formats are {}", format_names());
-        source.error("the format of the content is unknown").hint(hint).with_remedy(Remedy::Format)
+        let hint = format!("the formats are {}; choose one", format_names());
+        source.error("the format of the content is unknown").hint(hint).with_remedy(Remedy::NameFormat)
     })
 }
 

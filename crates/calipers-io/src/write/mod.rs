@@ -13,8 +13,7 @@ mod table_survey;
 pub(crate) use inspect::METRICS as INSPECT_METRICS;
 pub use output_file::OutputFile;
 
-use crate::Remedy;
-use crate::{RecordedRun, printable};
+use crate::{RecordedRun, Remedy, printable};
 use calipers_core::{Record, Results, SampleId, brief};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +23,7 @@ use std::fmt;
 pub struct Contents<'a> {
     /// The samples, and what is known of the run. Its recorded scorers and reducers are those of the results.
     pub run: &'a RecordedRun,
-    /// What was computed, with placeholders as Inspect has them. Only logs of Inspect hold it.
+    /// The computed results, with Inspect's placeholders. Only logs of Inspect hold it.
     pub results: Option<&'a Results>,
 }
 
@@ -69,7 +68,7 @@ pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, Write
         let endings: Vec<&str> = known.iter().flat_map(|writer| writer.endings()).copied().collect();
         WriteError::new(path, "the extension of the file name does not select a form")
             .hint(format!("end it in {}, or name the form", endings.join(", ")))
-            .with_remedy(Remedy::OutputForm)
+            .with_remedy(Remedy::NameForm)
     })
 }
 
@@ -95,14 +94,14 @@ impl WriteError {
         self
     }
 
-    /// With the option that helps.
+    /// With a choice that would help, which the hint ends with.
     #[must_use]
-    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
-        self.remedy.get_or_insert(remedy);
+    pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
         self
     }
 
-    /// The option that helps, if one does.
+    /// The choice that the hint ends with, if it is one.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         self.remedy

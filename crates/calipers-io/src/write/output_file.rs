@@ -179,7 +179,7 @@ impl OutputFile {
             Some(OutputSink::Plain(file)) => Ok(file),
             Some(OutputSink::Stdout(_)) => Err(WriteError::new("-", "an archive cannot be written to standard output")
                 .hint("name a file, or write native records")
-                .with_remedy(Remedy::OutputForm)),
+                .with_remedy(Remedy::WriteRecords)),
             _ => Err(WriteError::new(&*self.name, "an archive is compressed already")
                 .hint("leave out the ending `.gz` or `.zst`")),
         }
@@ -219,8 +219,8 @@ impl Drop for OutputFile {
 
 fn exists(name: &str) -> WriteError {
     WriteError::new(name, "the file exists")
-        .hint("name another file, or allow this one to be replaced")
-        .with_remedy(Remedy::Overwrite)
+        .hint("name another file, or replace this one")
+        .with_remedy(Remedy::ReplaceFile)
 }
 
 fn sink(name: &str, file: File) -> io::Result<OutputSink> {

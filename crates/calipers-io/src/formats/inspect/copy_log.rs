@@ -109,8 +109,11 @@ impl InspectLog {
         }
         let Some(member) = archive.find("_journal/start.json") else {
             let hint = "it has neither `header.json` nor `_journal/start.json`; write it as native records";
-            let error = self.source.error("the log has no header to copy");
-            return Err(error.hint(hint).with_remedy(Remedy::OutputForm));
+            return Err(self
+                .source
+                .error("the log has no header to copy")
+                .hint(hint)
+                .with_remedy(Remedy::WriteRecords));
         };
         let start = content(member)?;
         let wrong = |why| self.source.error(why).in_member("_journal/start.json");
