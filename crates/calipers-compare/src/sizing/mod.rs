@@ -502,3 +502,85 @@ fn find_smallest(is_enough: impl Fn(u64) -> bool) -> Option<u64> {
     }
     Some(low)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(spread: Spread) -> SizingQuestion {
+        SizingQuestion {
+            spread,
+            level: 0.95,
+            power: 0.8,
+            attempts: 1,
+            clusters: None,
+            half_width: None,
+            gate: None,
+            difference: None,
+            pairing: None,
+            costs: None,
+            finished: None,
+        }
+    }
+
+    #[test]
+    fn the_smallest_number_that_is_enough_is_found() {
+        for enough_from in [1, 2, 59, 1000, SAMPLES_MAX] {
+            assert_eq!(find_smallest(|samples| samples >= enough_from), Some(enough_from));
+        }
+        assert_eq!(find_smallest(|_| false), None);
+    }
+
+    #[test]
+    fn a_curve_goes_from_5_to_the_largest_size() {
+        assert_eq!((curve_size(0, 5000), curve_size(CURVE, 5000)), (5, 5000));
+        assert!((1..=CURVE).all(|step| curve_size(step, 5000) >= curve_size(step - 1, 5000)));
+    }
+
+    #[test]
+    fn each_assumption_that_is_missing_is_a_caveat() {
+        let rate = Spread::of_rate(0.8).unwrap();
+        let repeated = rate.with_within(0.5).unwrap();
+        let scores = Spread::of_sd(0.3).unwrap();
+        let gate = Some((0.9, Direction::AtLeast));
+        let clusters = Some(ClusterDesign { size: 3.0, design_effect: 2.0 });
+        let disagreement = Some(Pairing::Disagreement(0.2));
+        for (question, want) in [
+            (question(rate), vec![]),
+            (SizingQuestion { attempts: 3, ..question(rate) }, vec![Caveat::UnknownAttempts]),
+            (SizingQuestion { attempts: 3, ..question(repeated) }, vec![]),
+            (SizingQuestion { difference: Some(0.05), ..question(rate) }, vec![Caveat::UnknownPairing]),
+            (SizingQuestion { difference: Some(0.05), pairing: disagreement, ..question(rate) }, vec![]),
+            (
+                SizingQuestion { pairing: disagreement, attempts: 2, ..question(repeated) },
+                vec![Caveat::DisagreementOfAttempts],
+            ),
+            (SizingQuestion { gate, ..question(scores) }, vec![Caveat::GateOfScores]),
+            (SizingQuestion { gate, clusters, ..question(rate) }, vec![Caveat::GateOfClusters]),
+        ] {
+            assert_eq!(size(&question).unwrap().caveats, want, "{question:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_answer_says_why() {
+        let rate = Spread::of_rate(0.8).unwrap();
+        let paired = |pairing: Option<Pairing>| {
+            let question = SizingQuestion { difference: Some(0.5), pairing, ..question(rate) };
+            size(&question).unwrap().paired.unwrap().samples
+        };
+        for (pairing, want) in [
+            (None, Unplannable::NeedsPairing),
+            (Some(Pairing::Correlation(1.5)), Unplannable::Correlation(1.5)),
+            (Some(Pairing::Disagreement(0.2)), Unplannable::Disagreement { share: 0.2, difference: 0.5 }),
+        ] {
+            assert_eq!(paired(pairing), Err(want));
+        }
+        let gate = Some((0.9, Direction::AtLeast));
+        let scores = size(&SizingQuestion { gate, ..question(Spread::of_sd(0.3).unwrap()) }).unwrap();
+        assert_eq!(scores.gate.unwrap().expected, Err(Unplannable::NeedsRate));
+        let costs = Some(Costs { sample: 1.0, attempt: 1.0 });
+        let once = size(&SizingQuestion { costs, ..question(rate) }).unwrap();
+        assert_eq!(once.attempts.unwrap().optimal, Err(Unplannable::NeedsRepeats));
+    }
+}
