@@ -1,5 +1,6 @@
 //! What to know about a figure before relying on it.
 
+use crate::GateCaveat;
 use calipers_stats::StatisticCaveat;
 
 /// Something worth knowing, with its numbers. Each variant names a trap that evaluations fall into; `calipers-render` turns
@@ -111,6 +112,8 @@ pub enum Caveat {
         /// How many.
         attempts: u64,
     },
+    /// One that belongs to a verdict.
+    Gate(GateCaveat),
     // Of comparisons and plans.
     /// Samples that only one of two runs has are in no change.
     Unmatched {
@@ -165,8 +168,6 @@ pub enum Caveat {
     GateOfScores,
     /// The exact size of a gate was multiplied by the design effect of clusters, an approximation.
     GateOfClusters,
-    // Caveats of gates follow here, then those of comparisons and plans. Each has an id below and its words in
-    // `calipers-render/src/words.rs`.
 }
 
 impl Caveat {
@@ -190,6 +191,7 @@ impl Caveat {
             Self::NotLookedAt { .. } => "not-looked-at",
             Self::NoScores => "no-scores",
             Self::Errored { .. } => "errored",
+            Self::Gate(caveat) => caveat.id(),
             Self::Unmatched { .. } => "unmatched",
             Self::FewMatched { .. } => "few-matched",
             Self::UnknownReducer { .. } => "unknown-reducer",
@@ -209,5 +211,11 @@ impl Caveat {
 impl From<StatisticCaveat> for Caveat {
     fn from(caveat: StatisticCaveat) -> Self {
         Self::Statistic(caveat)
+    }
+}
+
+impl From<GateCaveat> for Caveat {
+    fn from(caveat: GateCaveat) -> Self {
+        Self::Gate(caveat)
     }
 }

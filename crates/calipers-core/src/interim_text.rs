@@ -34,6 +34,7 @@ fn reason_sentence(reason: &Reason) -> String {
         }
         Reason::Incomparable(_) => "cannot be compared".into(),
         Reason::Other(words) => words.clone().into_owned(),
+        reason => format!("{reason:?}"),
     }
 }
 

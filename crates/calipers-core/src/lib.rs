@@ -11,6 +11,7 @@ mod caveat;
 pub mod data;
 mod error;
 mod excerpt;
+mod gate_caveat;
 mod incomparable;
 mod interim_text;
 pub mod metric;
@@ -18,7 +19,6 @@ pub mod plan;
 pub mod reduce;
 mod span;
 pub mod task;
-mod verdict;
 mod words;
 
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed, Verdict};
@@ -26,6 +26,7 @@ pub use caveat::Caveat;
 pub use data::*;
 pub use error::{Error, ErrorKind, ErrorPlace};
 pub use excerpt::{Excerpt, printable};
+pub use gate_caveat::{GateCaveat, NameKind};
 pub use incomparable::{Incomparable, RunSide};
 pub use metric::*;
 pub use plan::{
@@ -38,7 +39,6 @@ pub use reduce::{
 };
 pub use span::{Mistake, SourceText, Span, Spanned, quoted};
 pub use task::*;
-pub use verdict::Note;
 pub use words::{brief, counted};
 
 /// The known name nearest to what was written, if one is near enough to be meant.

@@ -1,6 +1,6 @@
-//! A run to compare with, in few words.
+//! What is kept of a run, to compare later runs with.
 
-use calipers_core::ScenarioOutcome;
+use calipers_core::{OutcomeCounts, ScenarioOutcome};
 use indexmap::IndexMap;
 
 /// What is remembered of a run: small, and meant to be committed beside the policy.
@@ -50,40 +50,18 @@ pub struct BaselineScenario {
     pub values: IndexMap<String, f64>,
 }
 
-/// The scenarios of a baseline in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BaselineCounts {
-    /// All scenarios.
-    pub total: u64,
-    /// Those that passed.
-    pub passed: u64,
-    /// Those that failed.
-    pub failed: u64,
-    /// Those that did not run.
-    pub errored: u64,
-    /// Those of which nothing said whether they passed.
-    pub unscored: u64,
-    /// Those of which some attempts passed and others did not, whatever became of the whole.
-    pub flaky: u64,
-}
-
 impl Baseline {
     /// Days after which a baseline is stale, unless a policy says otherwise.
     pub const STALE_DAYS: f64 = 90.0;
 
-    /// How many scenarios there are, and what became of them.
+    /// The scenarios by outcome. Those count as flaky of which some attempts passed and others did not.
     #[must_use]
-    pub fn counts(&self) -> BaselineCounts {
-        let mut counts = BaselineCounts { total: self.scenarios.len() as u64, ..BaselineCounts::default() };
-        for scenario in self.scenarios.values() {
-            match scenario.outcome {
-                ScenarioOutcome::Passed => counts.passed += 1,
-                ScenarioOutcome::Failed => counts.failed += 1,
-                ScenarioOutcome::Errored => counts.errored += 1,
-                ScenarioOutcome::Unscored => counts.unscored += 1,
-            }
-            counts.flaky += u64::from(scenario.passed > 0 && scenario.passed < scenario.attempts);
-        }
+    pub fn counts(&self) -> OutcomeCounts {
+        let scenarios = self.scenarios.values();
+        let mut counts: OutcomeCounts = scenarios.clone().map(|scenario| scenario.outcome).collect();
+        counts.attempts = scenarios.clone().map(|scenario| u64::from(scenario.attempts)).sum();
+        let is_flaky = |scenario: &&BaselineScenario| scenario.passed > 0 && scenario.passed < scenario.attempts;
+        counts.flaky = scenarios.filter(is_flaky).count() as u64;
         counts
     }
 

@@ -8,22 +8,30 @@
 //! Nothing here reads files.
 
 mod baseline;
+mod gate_rule;
 mod judge;
 mod lint;
 pub mod policy;
 mod raise;
+mod reason;
 mod report;
 mod weighted_score;
 
-pub use baseline::{Baseline, BaselineCounts, BaselineMetric, BaselineScenario};
+pub use baseline::{Baseline, BaselineMetric, BaselineScenario};
+pub use gate_rule::GateRule;
 pub use judge::{Case, Fault, judge, record};
 pub use lint::{
     AgentChance, BlockingLint, ChanceLint, Draft, EvidenceCount, EvidenceUnit, Finding, FormulaLint, Lint, NameLint,
     ScenarioLint, Severity, ThresholdLint, UnmatchedName, WrittenAmount, lint, lint_ids,
 };
-pub use raise::{Change, Raise, Raising, raise};
+pub use raise::{KeptReason, NewThreshold, Raise, RaiseOptions, WritingObstacle, raise};
+pub use reason::{
+    BaselineDifference, BaselineReason, BlockingFailure, ConditionReason, ConfidenceBound, CoverageReason,
+    FormulaDoubt, GateReason, PoorGrade, QuantileShare, SampleUnit, ScenarioReason, ScenarioShare, ThresholdFinding,
+    ThresholdReason, Unbounded,
+};
 pub use report::{
-    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,
-    MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
+    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, DecidedBy, ExpectedBy, GateKind,
+    GateReport, GateResult, MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
 };
 pub use weighted_score::weighted_score;

@@ -4,16 +4,16 @@
 //! that a person would write. What the run does not show is not asked for: the estimate itself is met by an unchanged
 //! agent only half the time.
 
-use crate::judge::{Shown, shown};
+use crate::judge::{ThresholdEvidence, threshold_evidence};
 use crate::policy::{Comparison, GateSpec, Level, Mistake, Policy, Rule, Span, Threshold, WrittenUnit, normalized};
-use crate::{Baseline, Case, Fault};
-use calipers_core::Unit;
+use crate::{Baseline, Case, Fault, Unbounded};
+use calipers_core::{Undefined, Unit};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// How thresholds may move.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Raising {
+pub struct RaiseOptions {
     /// How far below the bound a threshold stays: for a rate as a share of all, for everything else as a share of the
     /// bound. From 0 to less than 1.
     pub headroom: f64,
@@ -45,18 +45,80 @@ pub struct Raise {
     /// The confidence of the bound.
     pub confidence: f64,
     /// The new threshold, or why it stays as it is.
-    pub change: Result<Change, String>,
+    pub change: Result<NewThreshold, KeptReason>,
 }
 
 /// A new threshold.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct NewThreshold {
     /// The number in the unit of the metric.
     pub value: f64,
     /// What stands in the place of the old threshold, written as that was.
     pub written: String,
     /// True when less is asked for than before.
     pub is_lower: bool,
+}
+
+/// Why a threshold stays as it is. Numbers are in the unit of the metric.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeptReason {
+    /// Scenarios of the suite are missing.
+    SuiteIncomplete {
+        /// How many.
+        missing: usize,
+    },
+    /// It asks for all of them already.
+    AsksForAll,
+    /// It allows none already.
+    AllowsNone,
+    /// It asks for one exact value.
+    ExactValue,
+    /// The metric has no value.
+    Undefined(Undefined),
+    /// The metric has no bound.
+    Unbounded(Unbounded),
+    /// The run does not show more than the threshold asks for.
+    NotShown {
+        /// The bound that it does show.
+        bound: f64,
+    },
+    /// The bound, less the headroom, leaves no room for a higher threshold.
+    NoRoom {
+        /// The bound.
+        bound: f64,
+    },
+    /// The metric is worse than in the baseline.
+    WorseThanBaseline {
+        /// Its value now.
+        now: f64,
+        /// Its value in the baseline.
+        then: f64,
+    },
+    /// A formula divides by the threshold, so another threshold would change the formula.
+    Budget {
+        /// The threshold that the run shows.
+        value: f64,
+        /// The name in the formula.
+        name: String,
+        /// The metric that the budget belongs to.
+        metric: String,
+    },
+    /// A higher threshold is shown, but has to be written by hand.
+    ByHand {
+        /// The threshold that the run shows.
+        value: f64,
+        /// Why it cannot be written here.
+        obstacle: WritingObstacle,
+    },
+}
+
+/// Why a threshold cannot be replaced in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WritingObstacle {
+    /// One number in the file stands for several thresholds.
+    SeveralThresholds,
+    /// The notation of the threshold cannot express the new number.
+    Notation,
 }
 
 /// The confidence of bounds where the policy names none.
@@ -68,30 +130,29 @@ const TIE: f64 = 1e-9;
 ///
 /// With a baseline, a threshold is raised only if its metric is not worse than it was there. With a suite, all of it has to
 /// be in the run: a part of it may be the easy part.
-pub fn raise(case: &Case<'_>, raising: &Raising) -> Result<Vec<Raise>, Fault> {
-    if !(0.0..1.0).contains(&raising.headroom) {
-        return Err(Mistake::new(format!("a headroom of {} is not between 0 and 1", raising.headroom))
+pub fn raise(case: &Case<'_>, options: &RaiseOptions) -> Result<Vec<Raise>, Fault> {
+    if !(0.0..1.0).contains(&options.headroom) {
+        return Err(Mistake::new(format!("a headroom of {} is not between 0 and 1", options.headroom))
             .hint("write a share, such as 0.01")
             .into());
     }
     let confidence = case.policy.confidence.unwrap_or(CONFIDENCE);
-    let shown = shown(case, confidence)?;
-    let is_shared = |span: &Span| shown.iter().filter(|other| other.spec.threshold.span == *span).count() > 1;
+    let thresholds = threshold_evidence(case, confidence)?;
+    let is_shared = |span: &Span| thresholds.iter().filter(|other| other.spec.threshold.span == *span).count() > 1;
     let baseline = case.baseline.map(|(baseline, _)| baseline);
     let absent = absent(case);
-    let one = |one: &Shown| {
+    let one = |one: &ThresholdEvidence| {
         let change = match absent {
-            0 => one.change(confidence, raising, baseline),
-            1 => Err("a scenario of the suite is missing".to_owned()),
-            n => Err(format!("{n} scenarios of the suite are missing")),
+            0 => one.change(options, baseline),
+            missing => Err(KeptReason::SuiteIncomplete { missing }),
         };
         let change = change.and_then(|change| match budget_of(case.policy, &one.spec) {
-            Some(normalised) => Err(one.kept_as_budget(change.value, &normalised)),
+            Some(name) => Err(KeptReason::Budget { value: change.value, name, metric: one.spec.metric.value.clone() }),
             None => Ok(change),
         });
         one.raised(confidence, change, is_shared(&one.spec.threshold.span))
     };
-    Ok(shown.iter().map(one).collect())
+    Ok(thresholds.iter().map(one).collect())
 }
 
 /// The name in a formula that a threshold is the budget of: another threshold would make it another number.
@@ -113,11 +174,11 @@ fn absent(case: &Case<'_>) -> usize {
     suite.iter().filter(|id| !present.contains(*id)).count()
 }
 
-impl Shown {
-    fn raised(&self, confidence: f64, change: Result<Change, String>, is_shared: bool) -> Raise {
+impl ThresholdEvidence {
+    fn raised(&self, confidence: f64, change: Result<NewThreshold, KeptReason>, is_shared: bool) -> Raise {
         let change = change.and_then(|change| {
             if is_shared {
-                Err(self.by_hand(change.value, "it stands for several thresholds at once"))
+                Err(KeptReason::ByHand { value: change.value, obstacle: WritingObstacle::SeveralThresholds })
             } else {
                 Ok(change)
             }
@@ -137,57 +198,36 @@ impl Shown {
         }
     }
 
-    fn change(&self, confidence: f64, raising: &Raising, baseline: Option<&Baseline>) -> Result<Change, String> {
+    fn change(&self, options: &RaiseOptions, baseline: Option<&Baseline>) -> Result<NewThreshold, KeptReason> {
         if self.is_counted {
-            let all = if self.is_up() { "it asks for all of them" } else { "it allows none" };
-            return Err(format!("{all} already"));
+            return Err(if self.is_up() { KeptReason::AsksForAll } else { KeptReason::AllowsNone });
         }
         if self.rule.comparison == Comparison::Equal {
-            return Err("it asks for one exact value".into());
+            return Err(KeptReason::ExactValue);
         }
-        let estimate = *self.figure.value.as_ref().map_err(|why| format!("the metric is undefined: {why}"))?;
-        let bound = *self.bound.as_ref().map_err(String::clone)?;
-        let level = Unit::Rate.show(confidence);
-        let seen = format!("{} {} with {level} confidence", self.side(), self.unit.show(bound));
-        let number = self.number(bound, raising.headroom);
+        let estimate = *self.figure.value.as_ref().map_err(|why| KeptReason::Undefined(why.clone()))?;
+        let bound = *self.bound.as_ref().map_err(|why| KeptReason::Unbounded(why.clone()))?;
+        let number = self.number(bound, options.headroom);
         let value = self.value_of(number);
         let is_lower = !self.is_stricter(bound, self.rule.value) && bound != self.rule.value;
-        if is_lower && !raising.allow_lower {
-            return Err(format!("{seen} does not show more"));
+        if is_lower && !options.allow_lower {
+            return Err(KeptReason::NotShown { bound });
         }
         if !is_lower && !self.is_stricter(value, self.rule.value) {
-            return Err(format!("{seen} leaves no room"));
+            return Err(KeptReason::NoRoom { bound });
         }
         if let Some(then) = baseline.and_then(|baseline| baseline.metrics.get(&self.name)).filter(|_| !is_lower)
             && self.is_stricter(then.value, Baseline::settled(estimate))
         {
-            let (now, then) = (self.unit.show(estimate), self.unit.show(then.value));
-            return Err(format!("{now} is worse than the baseline's {then}"));
+            return Err(KeptReason::WorseThanBaseline { now: estimate, then: then.value });
         }
         let written =
-            self.written(number, value).ok_or_else(|| self.by_hand(value, "its notation has no room for it"))?;
-        Ok(Change { value, written, is_lower })
-    }
-
-    fn kept_as_budget(&self, value: f64, normalised: &str) -> String {
-        let (value, budget) = (self.unit.show(value), self.unit.show(self.rule.value));
-        format!(
-            "{value} is shown, but it is also the budget of `{normalised}`, which would change with it; write \
-             `\"normalize\": {{\"{}\": \"{budget}\"}}` to keep that",
-            self.spec.metric.value
-        )
-    }
-
-    fn by_hand(&self, value: f64, why: &str) -> String {
-        format!("{} is shown, but {why}; write it by hand", self.unit.show(value))
+            self.written(number, value).ok_or(KeptReason::ByHand { value, obstacle: WritingObstacle::Notation })?;
+        Ok(NewThreshold { value, written, is_lower })
     }
 
     fn is_up(&self) -> bool {
         matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal)
-    }
-
-    fn side(&self) -> &'static str {
-        if self.is_up() { "at least" } else { "at most" }
     }
 
     /// True when `a` asks for more than `b`.

@@ -1,7 +1,8 @@
-//! What a policy makes of a run: the verdict and all that it rests on. Whoever renders it computes nothing.
+//! The verdict of a policy on a run, with everything that it rests on: data only, which renderers lay out.
 
 use crate::policy::{BaselineMode, Comparison, Level, RiskLevel, Rule};
-use calipers_core::{Caveat, Figure, Note, SampleId, ScenarioOutcome, Unit, Verdict};
+use crate::{GateReason, GateRule};
+use calipers_core::{Caveat, Figure, OutcomeCounts, SampleId, ScenarioOutcome, Shortcoming, Unit, Verdict};
 use std::sync::Arc;
 
 /// The verdict on a run, with everything that it rests on.
@@ -9,10 +10,8 @@ use std::sync::Arc;
 pub struct GateReport {
     /// The verdict.
     pub verdict: Verdict,
-    /// The gate that decided, in one line: `safety_rate is 96.2 %, not ≥ 100 %`. For a pass, how many gates passed.
-    pub decided_by: String,
-    /// The place in [`gates`](Self::gates) of the gate that decided, unless it passed.
-    pub deciding_gate: Option<usize>,
+    /// What decided.
+    pub decided_by: DecidedBy,
     /// How gates are decided.
     pub mode: Mode,
     /// The gates, blocking ones first, in the order of the policy.
@@ -34,7 +33,23 @@ pub struct GateReport {
     /// Where all this comes from.
     pub provenance: Provenance,
     /// What to know about the run as a whole; what belongs to a gate stands with its figure.
-    pub caveats: Vec<Note>,
+    pub caveats: Vec<Caveat>,
+}
+
+/// What decided a verdict. Places are those in [`GateReport::gates`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecidedBy {
+    /// All blocking gates passed.
+    AllPassed {
+        /// How many there are.
+        blocking: usize,
+    },
+    /// This gate failed or is undecided.
+    Gate(usize),
+    /// This gate is undecided, and the policy counts that as a fail.
+    UndecidedAsFail(usize),
+    /// This gate is undecided, and the policy only warns about that.
+    UndecidedAsWarning(usize),
 }
 
 /// How gates are decided.
@@ -75,7 +90,7 @@ pub enum GateKind {
     Coverage,
 }
 
-/// A gate, judged.
+/// A gate with its verdict.
 #[derive(Clone, Debug)]
 pub struct GateResult {
     /// What it is about.
@@ -84,8 +99,8 @@ pub struct GateResult {
     pub metric: String,
     /// What happens if it is missed.
     pub level: Level,
-    /// The threshold as it is understood, in words: `safety_rate ≥ 100 % (26 of 26)`.
-    pub rule: String,
+    /// What it asks for, as it was understood.
+    pub rule: GateRule,
     /// The comparison and the number, in the metric's own unit.
     pub threshold: Option<Rule>,
     /// The estimate with its interval; none for gates that count scenarios.
@@ -100,8 +115,8 @@ pub struct GateResult {
     pub margin: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why, in one line.
-    pub reason: String,
+    /// Why.
+    pub reason: GateReason,
     /// About how many more samples would decide, where that can be said.
     pub more_samples: Option<u64>,
     /// Why the policy asks for it.
@@ -117,8 +132,8 @@ pub struct ScenarioCheck {
     pub outcome: Option<ScenarioOutcome>,
     /// Attempts that passed, and all attempts.
     pub passed: (u32, u32),
-    /// What went wrong, in one line: violations, behaviours not observed, the error.
-    pub reason: Option<String>,
+    /// What went wrong in the first attempt that did not pass.
+    pub reason: Option<Shortcoming>,
 }
 
 /// The pass rate of a category.
@@ -198,31 +213,40 @@ pub struct MetricDifference {
     pub gate: Option<usize>,
 }
 
-/// What became of the scenarios: `total` is the sum of the four that follow it.
+/// What became of the scenarios, and which ones are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// Scenarios in the run.
-    pub total: u64,
-    /// Those that passed.
-    pub passed: u64,
-    /// Those that did not pass.
-    pub failed: u64,
-    /// Those that did not run.
-    pub errored: u64,
-    /// Those of which nothing says whether they passed.
-    pub unscored: u64,
-    /// Attempts in the run.
-    pub attempts: u64,
-    /// Attempts that ended in an error.
-    pub errored_attempts: u64,
+    /// The scenarios of the run by outcome.
+    pub counts: OutcomeCounts,
     /// Scenarios that should be there and are not, by name.
     pub missing: Vec<String>,
-    /// What says that they should be: `suite`, `policy`, `baseline`.
-    pub expected_by: Option<&'static str>,
+    /// What says that they should be there.
+    pub expected_by: Option<ExpectedBy>,
     /// Scenarios that the suite does not know, by name.
     pub unexpected: Vec<String>,
-    /// Scenarios that passed in some attempts and failed in others.
-    pub flaky: u64,
+}
+
+/// What says which scenarios a run should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpectedBy {
+    /// The suite.
+    Suite,
+    /// The policy, which names scenarios.
+    Policy,
+    /// The baseline.
+    Baseline,
+}
+
+impl ExpectedBy {
+    /// The name used in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Suite => "suite",
+            Self::Policy => "policy",
+            Self::Baseline => "baseline",
+        }
+    }
 }
 
 /// A scenario with its attempts.
@@ -251,8 +275,8 @@ pub struct AttemptResult {
     pub epoch: u32,
     /// What became of it.
     pub outcome: ScenarioOutcome,
-    /// What went wrong, in one line.
-    pub reason: Option<String>,
+    /// What went wrong.
+    pub reason: Option<Shortcoming>,
     /// How long it took.
     pub latency_ms: Option<f64>,
 }
@@ -291,13 +315,57 @@ pub struct Provenance {
 }
 
 impl GateResult {
+    /// A blocking gate without a figure, such as one that counts scenarios. Everything else is added to it.
+    #[must_use]
+    pub fn new(
+        kind: GateKind,
+        metric: impl Into<String>,
+        rule: GateRule,
+        verdict: Verdict,
+        reason: GateReason,
+    ) -> Self {
+        Self {
+            kind,
+            metric: metric.into(),
+            level: Level::Blocking,
+            rule,
+            threshold: None,
+            figure: None,
+            unit: Unit::Plain,
+            unweighted: None,
+            counts: None,
+            margin: None,
+            verdict,
+            reason,
+            more_samples: None,
+            rationale: None,
+        }
+    }
+
     /// True when the other asks the same of the same metric at the same level.
     pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
         self.metric == other.metric && self.level == other.level && self.threshold == other.threshold
     }
 }
 
+impl DecidedBy {
+    /// The place of the gate that decided, unless all passed.
+    #[must_use]
+    pub fn gate(self) -> Option<usize> {
+        match self {
+            Self::AllPassed { .. } => None,
+            Self::Gate(place) | Self::UndecidedAsFail(place) | Self::UndecidedAsWarning(place) => Some(place),
+        }
+    }
+}
+
 impl GateReport {
+    /// The gate that decided, unless all passed.
+    #[must_use]
+    pub fn deciding_gate(&self) -> Option<&GateResult> {
+        self.gates.get(self.decided_by.gate()?)
+    }
+
     /// The caveats of all gates, each once, with the gates that they belong to.
     #[must_use]
     pub fn gate_caveats(&self) -> Vec<(&Caveat, Vec<&str>)> {

@@ -282,6 +282,81 @@ fn trimmed(x: f64) -> String {
     if digits == "-0" { "0".to_owned() } else { digits.to_owned() }
 }
 
+/// A value in a sentence: `96.2 %`, `4.82 s`, `$0.0123`. It differs from a cell of a table only in that a percentage has no
+/// `.0` at its end.
+pub(crate) fn value_text(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Rate => without_zero(Scale::Percent.text(value)),
+        Unit::Milliseconds | Unit::Usd => Scale::of(unit, value).text(value),
+        Unit::Tokens => format!("{} tokens", rounded(value, 1)),
+        Unit::Ratio | Unit::Plain => significant(value),
+    }
+}
+
+/// The same beside a threshold: with so many digits that it does not look like the threshold if it is another number.
+pub(crate) fn value_beside(unit: Unit, value: f64, threshold: f64) -> String {
+    match unit {
+        Unit::Rate => without_zero(Scale::Percent.text_beside(value, threshold)),
+        Unit::Milliseconds | Unit::Usd => Scale::of(unit, threshold).text_beside(value, threshold),
+        Unit::Tokens => format!("{} tokens", digits_beside(value, threshold, |x| rounded(x, 1))),
+        Unit::Ratio | Unit::Plain => digits_beside(value, threshold, significant),
+    }
+}
+
+/// A threshold as it was written, or rounded if it was computed.
+pub(crate) fn threshold_text(unit: Unit, threshold: f64) -> String {
+    const WRITTEN_MAX: usize = 6;
+    let exact = match unit {
+        Unit::Tokens => format!("{} tokens", trimmed(threshold)),
+        _ => Scale::of(unit, threshold).exact(threshold),
+    };
+    let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.chars().filter(char::is_ascii_digit).count());
+    if decimals <= WRITTEN_MAX { exact } else { value_text(unit, threshold) }
+}
+
+/// The size of a difference in a sentence: `2 pp`, `0.3 s`.
+pub(crate) fn difference_text(unit: Unit, difference: f64) -> String {
+    match unit {
+        Unit::Rate => without_zero(Scale::Points.text(difference.abs())),
+        _ => value_text(unit, difference.abs()),
+    }
+}
+
+/// `80 %` for `80.0 %`.
+fn without_zero(text: String) -> String {
+    text.replacen(".0 ", " ", 1)
+}
+
+fn digits_beside(value: f64, threshold: f64, text: impl Fn(f64) -> String) -> String {
+    let shown = text(value);
+    let looks_like = |digits: &str| digits == text(threshold) || digits == rounded(threshold, BESIDE_DIGITS);
+    let is_same = (value - threshold).abs() <= 1e-12 * threshold.abs().max(1.0);
+    if is_same || !value.is_finite() || !looks_like(&shown) {
+        return shown;
+    }
+    let decimals = shown.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let mut longer = (decimals + 1..=BESIDE_DIGITS).map(|decimals| rounded(value, decimals));
+    longer.find(|digits| !looks_like(digits)).unwrap_or(shown)
+}
+
+/// With at most so many decimals, and no zeros at their end.
+fn rounded(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// With three significant digits after the leading zeros, three decimals at least.
+fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return rounded(value, 0);
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if magnitude < -6 {
+        return format!("{value:.2e}");
+    }
+    rounded(value, (2 - magnitude).max(3) as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,6 +416,42 @@ mod tests {
         ] {
             assert_eq!(scale.text_beside(x, threshold), want);
         }
+    }
+
+    #[test]
+    fn a_value_in_a_sentence_is_that_of_the_table() {
+        for (unit, x, want) in [
+            (Unit::Rate, 0.962, "96.2 %"),
+            (Unit::Rate, 0.8, "80 %"),
+            (Unit::Rate, 1.0, "100 %"),
+            (Unit::Rate, 0.99996, "99.996 %"),
+            (Unit::Milliseconds, 5000.0, "5.00 s"),
+            (Unit::Milliseconds, 250.0, "250 ms"),
+            (Unit::Usd, 0.0123, "$0.0123"),
+            (Unit::Tokens, 812.44, "812.4 tokens"),
+            (Unit::Plain, 0.5493, "0.549"),
+            (Unit::Plain, 1.0, "1"),
+        ] {
+            assert_eq!(value_text(unit, x), want);
+        }
+        assert_eq!(value_beside(Unit::Milliseconds, 812.0, 5000.0), "0.81 s");
+        for (unit, value, threshold, want) in [
+            (Unit::Rate, 0.999_894, 0.9999, "99.989 %"),
+            (Unit::Rate, 0.999_904, 0.9999, "99.9904 %"),
+            (Unit::Rate, 0.849_96, 0.85, "84.996 %"),
+            (Unit::Rate, 0.85, 0.85, "85 %"),
+            (Unit::Rate, 0.1 + 0.2, 0.3, "30 %"),
+            (Unit::Milliseconds, 5000.4, 5000.0, "5.0004 s"),
+            (Unit::Plain, 0.849_97, 0.85, "0.84997"),
+            (Unit::Plain, 0.7, 0.85, "0.7"),
+            (Unit::Usd, 0.050_02, 0.05, "$0.05002"),
+        ] {
+            assert_eq!(value_beside(unit, value, threshold), want);
+        }
+        assert_eq!(threshold_text(Unit::Milliseconds, 5000.0), "5 s");
+        assert_eq!(threshold_text(Unit::Rate, 1.0 / 3.0), "33.3 %");
+        assert_eq!(threshold_text(Unit::Usd, 0.05), "$0.05");
+        assert_eq!(difference_text(Unit::Rate, -0.02), "2 pp");
     }
 
     #[test]

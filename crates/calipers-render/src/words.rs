@@ -2,9 +2,10 @@
 //!
 //! Statistics, metrics, gates and comparisons hold data; what it means in words is said here or in the `words.rs` of a report.
 
+use crate::gate::caveat_words::gate_caveat;
 use crate::numbers::{count, decimals};
 use calipers_core::stats::{AllowedRange, Goal, Quantity, StatisticCaveat, Undefined as NoStatistic};
-use calipers_core::{Caveat, Reason, Undefined, UnmetCondition};
+use calipers_core::{Caveat, Reason, Undefined, UndefinedOperation, UnmetCondition};
 use std::fmt::Display;
 
 /// A count with its noun: `1 scenario`, `2 scenarios`.
@@ -78,6 +79,7 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::NoScores => "no attempt has a score".into(),
         Caveat::Errored { attempts: 1 } => "one attempt ended in an error".into(),
         Caveat::Errored { attempts } => format!("{attempts} attempts ended in an error"),
+        Caveat::Gate(caveat) => gate_caveat(caveat).0,
         Caveat::Unmatched { candidate, candidate_samples, baseline, baseline_samples } => format!(
             "samples that only one run has are in no change: {candidate_samples} of `{candidate}`, \
              {baseline_samples} of `{baseline}`"
@@ -138,6 +140,7 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::NoScores => "check that the run is the right one, and that it was scored",
         Caveat::Errored { attempts: 1 } => "rerun it; an attempt that did not run is neither right nor wrong",
         Caveat::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong",
+        Caveat::Gate(caveat) => return Some(gate_caveat(caveat).1),
         Caveat::Unmatched { .. } => "run both on the same samples, or judge by the bounds",
         Caveat::FewMatched { .. } => "check that both are runs of the same suite",
         Caveat::UnknownReducer { .. } | Caveat::SeveralReducers { .. } => "choose a reducer",
@@ -253,7 +256,25 @@ pub fn reason_sentence(reason: &Reason) -> String {
             )
         }
         Reason::Incomparable(why) => crate::compare::words::incomparable(why),
+        Reason::FormulaName { name, why: Some(why) } => {
+            format!("`{name}` is undefined: {}", undefined_sentence(why))
+        }
+        Reason::FormulaName { name, why: None } => format!("`{name}` is undefined"),
+        Reason::FormulaOperation { part, operation } => format!("`{part}` {}", operation_words(*operation)),
+        Reason::FormulaValue => "the formula has no value".into(),
+        Reason::NoScenario { category } => format!("no scenario has the category `{category}`"),
+        Reason::NotRecorded(kind) => kind.to_string(),
         Reason::Other(words) => words.clone().into_owned(),
+    }
+}
+
+/// What is wrong with an operation of a formula: `divides by 0`.
+pub(crate) fn operation_words(operation: UndefinedOperation) -> &'static str {
+    match operation {
+        UndefinedOperation::DivisionByZero => "divides by 0",
+        UndefinedOperation::RootOfNegative => "takes the root of a negative number",
+        UndefinedOperation::LogarithmOfNonPositive => "takes the logarithm of a number that is not above 0",
+        UndefinedOperation::NotFinite => "is too large, or not a number",
     }
 }
 

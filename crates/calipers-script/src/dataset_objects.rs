@@ -282,7 +282,7 @@ fn map_record(shared: &Arc<SharedContext>, slot: &FunctionSlot, record: &CoreVal
 pub(crate) fn dataset_names(builder: &mut GlobalsBuilder) {
     /// A question with its right answers and metadata.
     #[starlark(as_type = SampleObject)]
-    fn TaskSample<'v>(
+    fn Sample<'v>(
         input: Value<'v>,
         #[starlark(default = NoneOr::None)] choices: NoneOr<Value<'v>>,
         #[starlark(default = NoneOr::None)] target: NoneOr<Value<'v>>,

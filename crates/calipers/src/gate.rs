@@ -118,7 +118,7 @@ pub fn record(
 /// What a run says about raising each threshold of a policy.
 ///
 /// ```
-/// use calipers::gate::{GateOptions, Raising, raise};
+/// use calipers::gate::{GateOptions, RaiseOptions, raise};
 /// use calipers::io::{Source, read_document};
 /// use calipers::policy::Policy;
 /// use calipers::{LoadedRun, Needs, Selection};
@@ -128,7 +128,7 @@ pub fn record(
 /// let lines: String = (0..60).map(|id| format!("{{\"id\": {id}, \"passed\": true}}\n")).collect();
 /// let selection = Selection::of([Source::bytes("results.jsonl", lines.as_bytes())]);
 /// let run = LoadedRun::load("results.jsonl", &selection, &Needs::everything())?;
-/// let raising = Raising { headroom: 0.01, allow_lower: false };
+/// let raising = RaiseOptions { headroom: 0.01, allow_lower: false };
 /// let raises = raise(&run, &policy, &raising, &selection, &GateOptions::default())?;
 /// // Sixty of sixty show 95.1 %.
 /// let change = raises[0].change.as_ref().expect("more is shown");
@@ -138,7 +138,7 @@ pub fn record(
 pub fn raise(
     run: &LoadedRun,
     policy: &Policy,
-    raising: &Raising,
+    raising: &RaiseOptions,
     selection: &Selection,
     options: &GateOptions<'_>,
 ) -> Result<Vec<Raise>, RunError> {

@@ -7,10 +7,10 @@ use crate::flags::JudgingFlags;
 use crate::judging::{Judging, read_dated};
 use crate::script_child::limit_memory;
 use crate::terminal::{print_json, print_text, screen};
-use calipers::gate::{self, GateKind, GateReport, Raising};
+use calipers::gate::{self, GateKind, GateReport, RaiseOptions};
 use calipers::io::{LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, printable};
 use calipers::policy::{Level, Span};
-use calipers::render::{Raised, baseline_text, raise_json, raise_text};
+use calipers::render::{Raised, baseline_text, gate_reason, raise_json, raise_text};
 use calipers::text::counted;
 use calipers::{Registry, Verdict};
 use clap::{Args, Subcommand};
@@ -159,7 +159,7 @@ fn shortcoming(report: &GateReport) -> Option<String> {
         Verdict::Fail => "fails the policy",
         _ => "is undecided under the policy",
     };
-    Some(format!("this run {what} ({}: {}); it is recorded as it is", first.metric, first.reason))
+    Some(format!("this run {what} ({}: {}); it is recorded as it is", first.metric, gate_reason(&first.reason)))
 }
 
 impl Show {
@@ -179,7 +179,7 @@ impl Show {
 impl Raise {
     fn run(&self) -> Result<(), Failure> {
         let judging = Judging { baseline: self.baseline.as_deref(), ..Judging::resolve(&self.judging, LEVEL)? };
-        let raising = Raising { headroom: self.headroom, allow_lower: self.allow_lower };
+        let raising = RaiseOptions { headroom: self.headroom, allow_lower: self.allow_lower };
         let (raises, scenarios) = judging.with_options(|policy, options| {
             let run = judging.load(policy, options)?;
             let _limit = limit_memory();
@@ -195,7 +195,7 @@ impl Raise {
         }
         if self.json {
             let path = self.judging.policy.path();
-            let raised = Raised { policy: path, raising, is_written: self.write, raises: &raises };
+            let raised = Raised { policy: path, options: raising, is_written: self.write, raises: &raises };
             print_json(&raise_json(&raised))?;
         } else {
             print_text(&raise_text(&raises, screen()))?;

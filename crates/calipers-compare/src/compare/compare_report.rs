@@ -1,6 +1,6 @@
 //! The result of a comparison. Renderers compute nothing.
 
-use calipers_core::{Caveat, Figure, Incomparable, SampleId, Unit, Verdict};
+use calipers_core::{Caveat, Figure, Incomparable, SampleId, Shortcoming, Unit, Verdict};
 use calipers_stats::components::Estimand;
 use calipers_stats::exact::McNemar;
 use calipers_stats::multiplicity::Correction;
@@ -426,7 +426,7 @@ pub struct SampleChange {
     /// Its attempts in the baseline.
     pub baseline: AttemptCounts,
     /// Why the first failing attempt of the candidate (or, if it has none, of the baseline) failed. May quote a model.
-    pub reason: Option<String>,
+    pub reason: Option<Shortcoming>,
 }
 
 impl SampleChange {

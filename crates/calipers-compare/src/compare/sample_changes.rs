@@ -4,7 +4,7 @@ use super::compare_report::{AttemptCounts, Flakiness, SampleChange, SampleChange
 use super::matching::{MatchedSample, RunMatch};
 use super::run_metric::no_shared_scorer;
 use super::{CompareQuestion, ComparedRun};
-use calipers_core::{Error, Incomparable, Metric, PassRule, Scenario, ScenarioOutcome, Scenarios, Score};
+use calipers_core::{Error, Incomparable, Metric, PassRule, Scenario, ScenarioOutcome, Scenarios, Score, Shortcoming};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -129,10 +129,10 @@ impl<'a> RunOutcomes<'a> {
         share.map(|share| share >= 1.0 - 1e-12)
     }
 
-    fn reason(&self, place: u32) -> Option<String> {
+    fn reason(&self, place: u32) -> Option<Shortcoming> {
         let scenario = self.samples[place as usize].as_ref()?;
         let failed = |attempt: &usize| self.scenarios.outcome(*attempt) == ScenarioOutcome::Failed;
-        self.scenarios.reason(scenario.attempts.clone().find(failed)?)
+        self.scenarios.shortcoming(scenario.attempts.clone().find(failed)?)
     }
 
     fn flakiness(&self) -> Flakiness {

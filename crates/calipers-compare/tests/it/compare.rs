@@ -10,8 +10,8 @@ use calipers_core::stats::multiplicity::{Correction, adjust};
 use calipers_core::stats::paired::pair;
 use calipers_core::stats::two_sample::welch;
 use calipers_core::{
-    Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Verdict,
-    accuracy, ci, cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
+    Caveat, Confidence, Context, Error, Incomparable, Labels, Metric, PassRule, Registry, Samples, Seed, Shortcoming,
+    Verdict, accuracy, ci, cost, f1, grouped, latency_p50, mean, mean_of, mean_score, pass_rate, precision, quantile,
 };
 use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
@@ -276,7 +276,7 @@ fn twelve_against_three_is_a_change() {
     let samples = report.comparisons[0].samples.as_ref().unwrap();
     assert_eq!((samples.newly_failing.len(), samples.newly_fixed.len()), (12, 3));
     assert_eq!((samples.still_passing, samples.still_failing), (60, 25));
-    assert_eq!(samples.newly_failing[0].reason.as_deref(), Some("score 0 is below 1"));
+    assert_eq!(samples.newly_failing[0].reason, Some(Shortcoming::ScoreBelow { score: 0.0, threshold: 1.0 }));
 }
 
 #[test]

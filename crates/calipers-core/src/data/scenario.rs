@@ -5,7 +5,7 @@
 
 use crate::data::column::{ABSENT, Column};
 use crate::data::scores::Scores;
-use crate::{Context, Error, ErrorKind, Points, SampleId, Samples, Value};
+use crate::{Context, Error, ErrorKind, Points, SampleId, Samples, Shortcoming, Value};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -84,7 +84,7 @@ impl PassRule {
 /// to reach 1 (or the threshold). Attempts are numbered in the order of samples and epochs.
 ///
 /// ```
-/// use calipers_core::{Context, Samples, ScenarioOutcome, Scenarios, Value};
+/// use calipers_core::{Context, Samples, ScenarioOutcome, Scenarios, Shortcoming, Value};
 ///
 /// let list = |names: &[&str]| Value::List(names.iter().map(|name| Value::from(*name)).collect());
 /// let mut samples = Samples::new();
@@ -96,7 +96,8 @@ impl PassRule {
 /// let scenarios = Scenarios::new(&samples, 1.0, &Context::default())?;
 /// assert_eq!(scenarios.outcome(0), ScenarioOutcome::Failed);
 /// assert_eq!(scenarios.score(0), Some(0.5));
-/// assert_eq!(scenarios.reason(0).as_deref(), Some("not observed: cites policy"));
+/// let missed = vec!["cites policy".into()];
+/// assert_eq!(scenarios.shortcoming(0), Some(Shortcoming::Behaviors { violated: vec![], missed }));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -392,30 +393,29 @@ impl<'a> Scenarios<'a> {
         &self.distinct[self.behaviors[attempt] as usize]
     }
 
-    /// Why an attempt did not pass, in one line; none for one that passed.
+    /// Why an attempt did not pass; none for one that passed.
     #[must_use]
-    pub fn reason(&self, attempt: usize) -> Option<String> {
+    pub fn shortcoming(&self, attempt: usize) -> Option<Shortcoming> {
         match self.outcomes[attempt] {
             ScenarioOutcome::Passed => None,
             ScenarioOutcome::Errored => {
                 let error = self.error(attempt).map(|error| error.trim()).unwrap_or_default();
-                Some(format!("error: {}", error.lines().next().unwrap_or("no reason given")))
+                Some(Shortcoming::Errored(error.lines().next().map(Arc::from)))
             }
-            ScenarioOutcome::Unscored => Some("nothing says whether it passed".into()),
-            ScenarioOutcome::Failed => Some(self.shortcoming(attempt)),
+            ScenarioOutcome::Unscored => Some(Shortcoming::Unscored),
+            ScenarioOutcome::Failed => Some(self.failure(attempt)),
         }
     }
 
-    fn shortcoming(&self, attempt: usize) -> String {
-        if let Some(grade) = self.grades.get(attempt).filter(|grade| !grade.is_nan()) {
-            return format!("score {grade} is below {}", self.threshold);
+    fn failure(&self, attempt: usize) -> Shortcoming {
+        if let Some(score) = self.grades.get(attempt).filter(|grade| !grade.is_nan()) {
+            return Shortcoming::ScoreBelow { score: *score, threshold: self.threshold };
         }
-        let behaviors = self.behaviors_of(attempt);
-        let part =
-            |what: &str, names: &[Arc<str>]| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
-        let parts = [part("violated", &behaviors.violations), part("not observed", &behaviors.missed)];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        if parts.is_empty() { "recorded as not passed".into() } else { parts.join("; ") }
+        let Behaviors { violations, missed, .. } = self.behaviors_of(attempt);
+        if violations.is_empty() && missed.is_empty() {
+            return Shortcoming::Recorded;
+        }
+        Shortcoming::Behaviors { violated: violations.clone(), missed: missed.clone() }
     }
 
     /// What the records say under a name, attempt by attempt.
@@ -600,10 +600,15 @@ mod tests {
         Value::List(names.iter().map(|name| Value::from(*name)).collect())
     }
 
+    fn unlike(violated: &[&str], missed: &[&str]) -> Shortcoming {
+        let names = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
+        Shortcoming::Behaviors { violated: names(violated), missed: names(missed) }
+    }
+
     #[track_caller]
-    fn judged(samples: &Samples, threshold: f64) -> (ScenarioOutcome, Option<f64>, Option<String>) {
+    fn judged(samples: &Samples, threshold: f64) -> (ScenarioOutcome, Option<f64>, Option<Shortcoming>) {
         let scenarios = Scenarios::new(samples, threshold, &Context::default()).expect("readable");
-        (scenarios.outcome(0), scenarios.score(0), scenarios.reason(0))
+        (scenarios.outcome(0), scenarios.score(0), scenarios.shortcoming(0))
     }
 
     #[test]
@@ -618,7 +623,7 @@ mod tests {
         let behaviors = case(&|attempt| {
             attempt.field("expected_behaviors", all.clone()).field("observed_behaviors", some.clone());
         });
-        assert_eq!(judged(&behaviors, 1.0), (Failed, Some(0.75), Some("not observed: c".into())));
+        assert_eq!(judged(&behaviors, 1.0), (Failed, Some(0.75), Some(unlike(&[], &["c"]))));
         assert_eq!(judged(&behaviors, 0.75), (Passed, Some(0.75), None));
         let own = case(&|attempt| {
             attempt.field("passed", true).field("expected_behaviors", all.clone()).score("judge", 0.0);
@@ -628,7 +633,7 @@ mod tests {
             let attempt = attempt.field("expected_behaviors", list(&["a"])).field("observed_behaviors", list(&["a"]));
             attempt.field("violations", list(&["leaks key"])).score("judge", 1.0);
         });
-        assert_eq!(judged(&violated, 0.0), (Failed, Some(0.0), Some("violated: leaks key".into())));
+        assert_eq!(judged(&violated, 0.0), (Failed, Some(0.0), Some(unlike(&["leaks key"], &[]))));
         let forbids = case(&|attempt| {
             attempt.field("must_not", list(&["leaks key"])).field("violations", list(&[]));
         });
@@ -636,16 +641,16 @@ mod tests {
         let graded = case(&|attempt| {
             attempt.field("violations", list(&[])).score("judge", 0.8);
         });
-        assert_eq!(judged(&graded, 1.0), (Failed, None, Some("score 0.8 is below 1".into())));
+        assert_eq!(judged(&graded, 1.0), (Failed, None, Some(Shortcoming::ScoreBelow { score: 0.8, threshold: 1.0 })));
         assert_eq!(judged(&graded, 0.8), (Passed, None, None));
         let broken = case(&|attempt| {
             attempt.field("passed", true).field("expected_behaviors", all.clone()).error("connection reset\nat x");
         });
-        assert_eq!(judged(&broken, 1.0), (Errored, None, Some("error: connection reset".into())));
+        assert_eq!(judged(&broken, 1.0), (Errored, None, Some(Shortcoming::Errored(Some("connection reset".into())))));
         let silent = case(&|attempt| {
             attempt.field("observed_behaviors", some.clone());
         });
-        assert_eq!(judged(&silent, 1.0), (Unscored, None, Some("nothing says whether it passed".into())));
+        assert_eq!(judged(&silent, 1.0), (Unscored, None, Some(Shortcoming::Unscored)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Why a figure has no value.
 
-use crate::{Incomparable, Value};
+use crate::{ErrorKind, Incomparable, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -79,8 +79,44 @@ pub enum Reason {
     },
     /// Runs cannot be compared.
     Incomparable(Box<Incomparable>),
+    /// A metric of a formula, or a formula of a formula, has no value.
+    FormulaName {
+        /// The name in the formula.
+        name: String,
+        /// Why it has none, if that is known.
+        why: Option<Box<Undefined>>,
+    },
+    /// A part of a formula has no value although its operands have one.
+    FormulaOperation {
+        /// The part as it is written.
+        part: String,
+        /// What is wrong there.
+        operation: UndefinedOperation,
+    },
+    /// A formula has no value, and none of its parts says why.
+    FormulaValue,
+    /// No scenario has the category.
+    NoScenario {
+        /// The category.
+        category: String,
+    },
+    /// The run does not record what the metric needs.
+    NotRecorded(Box<ErrorKind>),
     /// A reason in words, from code outside this workspace.
     Other(Cow<'static, str>),
+}
+
+/// Why an operation of a formula has no value although its operands have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndefinedOperation {
+    /// It divides by 0.
+    DivisionByZero,
+    /// It takes the root of a negative number.
+    RootOfNegative,
+    /// It takes the logarithm of 0 or of a negative number.
+    LogarithmOfNonPositive,
+    /// Its result is too large, or not a number.
+    NotFinite,
 }
 
 /// A condition of a filter, and the values that there are instead.

@@ -222,16 +222,6 @@ impl Reducer {
         }
     }
 
-    /// Why it makes nothing of samples that have at most so many scored attempts.
-    pub fn nothing_of(&self, attempts: u64) -> String {
-        match self.attempts_needed() {
-            Some(needed) if needed > attempts => {
-                format!("`{}` needs {needed} attempts of a sample, and there are {attempts}", self.name)
-            }
-            _ => format!("`{}` makes no value of the attempts of any sample", self.name),
-        }
-    }
-
     pub(crate) fn is_rule(&self, wanted: fn(&ReduceRule) -> bool) -> bool {
         matches!(&self.how, ReducerKind::Rule(rule) if wanted(rule))
     }

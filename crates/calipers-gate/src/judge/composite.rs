@@ -1,14 +1,14 @@
 //! Formulas over metrics, and the condition that they have to meet.
 
-use super::decide::{Decided, holds};
-use super::measured::{Measured, Metrics, undefined};
+use super::measurement::{Measurement, Metrics, undefined_figure};
+use super::threshold_question::{Judgement, holds};
 use super::{Fault, Judge};
 use crate::policy::{
     Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, OnMissingValues, Rule, Span, Spanned,
-    UndefinedOperation, normalized,
+    normalized,
 };
-use crate::{CompositeResult, Mode, Term};
-use calipers_core::{Caveat, Figure, Tally, Unit, Verdict};
+use crate::{CompositeResult, ConditionReason, FormulaDoubt, Mode, Term};
+use calipers_core::{Caveat, Figure, Reason, Tally, Undefined, Unit, Verdict};
 use calipers_stats::weighted::Linearisation;
 use calipers_stats::{Interval, Method};
 use indexmap::IndexMap;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 /// The values that formulas may name: metrics, normalised ones, and formulas before them.
 pub(super) struct Formulas<'j, 'p> {
     pub(super) judge: &'j Judge<'p>,
-    pub(super) values: IndexMap<String, Known>,
+    pub(super) values: IndexMap<String, FormulaValue>,
     pub(super) results: Vec<CompositeResult>,
     /// Exact bounds of metrics by the bits of their level: those of a quantile take many looks at its attempts.
     pub(super) exact: RefCell<HashMap<(String, u64), (f64, f64)>>,
@@ -27,11 +27,11 @@ pub(super) struct Formulas<'j, 'p> {
 
 /// A value with how far each sample moves it.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct FormulaValue {
     pub(super) value: Option<f64>,
     pub(super) influences: Option<Rc<Vec<f64>>>,
     /// The metric that it is.
-    pub(super) measured: Option<Rc<Measured>>,
+    pub(super) measured: Option<Rc<Measurement>>,
     /// What the metric is divided by, if it is.
     pub(super) budget: Option<f64>,
     /// The formula that it is.
@@ -68,7 +68,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
             terms: self.terms(&composite.formula.value),
             gate: None,
         });
-        let known = Known {
+        let known = FormulaValue {
             value,
             influences: None,
             measured: None,
@@ -92,7 +92,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
                 Some(metric) => self.normalised(metric, &spanned, metrics)?,
                 None => {
                     let measured = metrics.get(self.judge, &spanned)?;
-                    Known {
+                    FormulaValue {
                         value: measured.value(),
                         influences: measured.influences(self.judge).map(Rc::new),
                         unit: measured.unit,
@@ -109,7 +109,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
     }
 
     /// A metric over its budget, between 0 and 1. `normalized_latency` is `latency_p95` over its budget.
-    fn normalised(&self, metric: String, name: &Spanned<String>, metrics: &mut Metrics) -> Result<Known, Fault> {
+    fn normalised(&self, metric: String, name: &Spanned<String>, metrics: &mut Metrics) -> Result<FormulaValue, Fault> {
         let metric = Spanned { value: metric, span: name.span.clone() };
         let measured = metrics.get(self.judge, &metric)?;
         let Some(budget) = self.judge.budget(&metric.value, measured.unit)? else {
@@ -125,7 +125,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
         let influences = measured
             .influences(self.judge)
             .map(|moved| Rc::new(moved.iter().map(|x| if is_inside { x / budget } else { 0.0 }).collect::<Vec<f64>>()));
-        Ok(Known {
+        Ok(FormulaValue {
             value: share.map(|share| share.clamp(0.0, 1.0)),
             influences,
             unit: measured.unit,
@@ -142,7 +142,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
 
     fn figure(&self, formula: &Formula, value: Option<f64>) -> Figure {
         let expression = &formula.expression;
-        let Some(value) = value else { return undefined(self.why_undefined(formula, expression)) };
+        let Some(value) = value else { return undefined_figure(self.why_undefined(formula, expression)) };
         let exact = self.bounded_exactly(expression);
         let linear = self.linear(expression, &exact).filter(|linear| linear.stderr.is_ok_and(|error| error > 0.0));
         let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
@@ -170,33 +170,32 @@ impl<'j, 'p> Formulas<'j, 'p> {
     }
 
     /// Which part of an expression has no value, and why.
-    fn why_undefined(&self, formula: &Formula, expression: &Expression) -> String {
+    fn why_undefined(&self, formula: &Formula, expression: &Expression) -> Reason {
         let has_none = |name: &&str| self.values.get(*name).is_none_or(|known| known.value.is_none());
         let Some(name) = self.leaves(expression).into_iter().find(has_none) else {
             return self.no_number(formula, expression);
         };
         let measured = self.values.get(name).and_then(|known| known.measured.as_ref());
-        match measured.and_then(|measured| measured.figure.value.as_ref().err()) {
-            Some(why) => format!("`{name}` is undefined: {why}"),
-            None => format!("`{name}` is undefined"),
-        }
+        let why = measured.and_then(|measured| measured.figure.value.as_ref().err());
+        Reason::FormulaName { name: name.to_owned(), why: why.cloned().map(Box::new) }
     }
 
     /// What keeps an expression of numbers from being one.
-    fn no_number(&self, formula: &Formula, expression: &Expression) -> String {
+    fn no_number(&self, formula: &Formula, expression: &Expression) -> Reason {
         for name in expression.names() {
             let composite = self.judge.policy.composite.iter().find(|composite| composite.name.value == name);
             if let Some(composite) =
                 composite.filter(|_| self.values.get(name).is_some_and(|known| known.value.is_none()))
             {
                 let inner = &composite.formula.value;
-                return format!("`{name}` is undefined: {}", self.no_number(inner, &inner.expression));
+                let why = undefined(self.no_number(inner, &inner.expression));
+                return Reason::FormulaName { name: name.to_owned(), why: Some(Box::new(why)) };
             }
         }
         let value_of = |name: &str| self.values.get(name)?.value;
         match expression.without_value(&value_of) {
-            Some((part, why)) => format!("`{}` {}", formula.written(part), undefined_words(why)),
-            None => "the formula has no value".to_owned(),
+            Some((part, operation)) => Reason::FormulaOperation { part: formula.written(part).to_owned(), operation },
+            None => Reason::FormulaValue,
         }
     }
 
@@ -232,7 +231,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
     }
 
     /// The verdict on a condition, by three-valued logic: what is undecided stays so unless the rest decides.
-    pub(super) fn condition(&self, formula: &Formula, expression: &Expression, mode: Mode) -> Decided {
+    pub(super) fn condition(&self, formula: &Formula, expression: &Expression, mode: Mode) -> Judgement {
         let text = || one_line(&formula.text[expression.range.clone()]);
         match &expression.node {
             Node::And(a, b) => both(self.condition(formula, a, mode), self.condition(formula, b, mode), Verdict::Fail),
@@ -244,48 +243,50 @@ impl<'j, 'p> Formulas<'j, 'p> {
                     Verdict::Fail => Verdict::Pass,
                     Verdict::Undecided => Verdict::Undecided,
                 };
-                Decided { verdict, reason: format!("not: {}", decided.reason), ..decided }
+                let reason = ConditionReason::Not(Box::new(decided.reason)).into();
+                Judgement { verdict, reason, ..decided }
             }
             Node::Compare(comparison, left, right) => {
                 if let Some(part) = [left, right].into_iter().find(|part| self.value(part).is_none()) {
-                    return Decided::new(Verdict::Undecided, self.why_undefined(formula, part));
+                    let why = undefined(self.why_undefined(formula, part));
+                    return Judgement::new(Verdict::Undecided, ConditionReason::Undefined(why));
                 }
                 let decided = self.comparison(*comparison, left, right, mode);
-                Decided { reason: format!("{}: {}", text(), decided.reason), ..decided }
+                let reason = ConditionReason::Comparison { text: text(), reason: Box::new(decided.reason) }.into();
+                Judgement { reason, ..decided }
             }
-            _ => Decided::new(Verdict::Undecided, format!("`{}` is a number, not a condition", text())),
+            _ => Judgement::new(Verdict::Undecided, ConditionReason::NotACondition { text: text() }),
         }
     }
 
-    fn comparison(&self, comparison: Comparison, left: &Expression, right: &Expression, mode: Mode) -> Decided {
+    fn comparison(&self, comparison: Comparison, left: &Expression, right: &Expression, mode: Mode) -> Judgement {
         if left.names().is_empty() && !right.names().is_empty() {
             return self.comparison(comparison.turned(), right, left, mode);
         }
         let (Some(value), Some(threshold)) = (self.value(left), self.value(right)) else {
-            return Decided::new(Verdict::Undecided, "it is undefined");
+            let why = undefined(Reason::FormulaValue);
+            return Judgement::new(Verdict::Undecided, ConditionReason::Undefined(why));
         };
         let rule = Rule { comparison, value: threshold };
         // A metric as it is has better evidence than its slope.
         if let (Node::Name(name), true) = (&left.node, right.names().is_empty())
-            && let Some(Known { measured: Some(measured), budget: None, unit, .. }) = self.values.get(name)
+            && let Some(FormulaValue { measured: Some(measured), budget: None, unit, .. }) = self.values.get(name)
         {
             return self.judge.asked(measured, rule, *unit).decide(mode);
         }
-        let shown = |x: f64| Unit::Plain.show_beside(x, threshold);
+        let value_reason = |doubt| ConditionReason::Value { value, threshold, doubt };
         let best = |expression: &Expression| self.value_with(expression, &|name| self.without_errors(name));
         let is_broken =
             || best(left).zip(best(right)).is_some_and(|(left, right)| holds(Rule { value: right, ..rule }, left));
         match mode {
             Mode::Point if holds(rule, value) && self.missing_could_change(comparison, left, right) => {
-                let reason = format!("{}, but what has no score could change that", shown(value));
-                Decided::new(Verdict::Undecided, reason)
+                Judgement::new(Verdict::Undecided, value_reason(Some(FormulaDoubt::Unscored)))
             }
-            Mode::Point if holds(rule, value) => Decided::new(Verdict::Pass, shown(value)),
+            Mode::Point if holds(rule, value) => Judgement::new(Verdict::Pass, value_reason(None)),
             _ if !holds(rule, value) && is_broken() => {
-                let reason = format!("{}, but it may hold but for samples that ended in an error", shown(value));
-                Decided::new(Verdict::Undecided, reason)
+                Judgement::new(Verdict::Undecided, value_reason(Some(FormulaDoubt::Errored)))
             }
-            Mode::Point => Decided::new(Verdict::Fail, shown(value)),
+            Mode::Point => Judgement::new(Verdict::Fail, value_reason(None)),
             Mode::Confidence(level) => self.bounded(rule, left, right, level),
         }
     }
@@ -311,7 +312,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
     }
 
     /// Decides by the one-sided bounds of the difference of both sides.
-    fn bounded(&self, rule: Rule, left: &Expression, right: &Expression, level: f64) -> Decided {
+    fn bounded(&self, rule: Rule, left: &Expression, right: &Expression, level: f64) -> Judgement {
         let sides = (Box::new(left.clone()), Box::new(right.clone()));
         let node = Node::Arithmetic(Arithmetic::Subtract, sides.0, sides.1);
         let difference = Expression { node, range: left.range.clone() };
@@ -328,28 +329,19 @@ impl<'j, 'p> Formulas<'j, 'p> {
             comparison if surely(comparison.opposite()) => Verdict::Fail,
             _ => Verdict::Undecided,
         };
-        let shown = |bound: f64| Unit::Plain.show_beside(rule.value + bound, rule.value);
-        let range = match (lower, upper) {
-            (Some(lower), Some(upper)) => format!("between {} and {}", shown(lower), shown(upper)),
-            (Some(lower), None) => format!("at least {}", shown(lower)),
-            (None, Some(upper)) => format!("at most {}", shown(upper)),
-            (None, None) => {
-                let open = self.unbounded(&difference, 1.0 - level);
-                return Decided::new(
-                    Verdict::Undecided,
-                    open.map_or_else(
-                        || "the data do not bound it".to_owned(),
-                        |name| format!("the data do not bound `{name}`"),
-                    ),
-                );
-            }
-        };
-        Decided::new(verdict, format!("{range} with {} confidence", Unit::Rate.show(level)))
+        if lower.is_none() && upper.is_none() {
+            let metric = self.unbounded(&difference, 1.0 - level).map(str::to_owned);
+            return Judgement::new(Verdict::Undecided, ConditionReason::Open { metric });
+        }
+        let threshold = rule.value;
+        let at = |bound: Option<f64>| bound.map(|bound| threshold + bound);
+        let reason = ConditionReason::Bounds { threshold, lower: at(lower), upper: at(upper), confidence: level };
+        Judgement::new(verdict, reason)
     }
 }
 
 /// Two parts of a condition. `strong` decides alone: a fail in an AND, a pass in an OR.
-fn both(a: Decided, b: Decided, strong: Verdict) -> Decided {
+fn both(a: Judgement, b: Judgement, strong: Verdict) -> Judgement {
     let rank = |verdict: Verdict| {
         if verdict == strong {
             0
@@ -362,9 +354,12 @@ fn both(a: Decided, b: Decided, strong: Verdict) -> Decided {
     match rank(a.verdict).cmp(&rank(b.verdict)) {
         std::cmp::Ordering::Less => a,
         std::cmp::Ordering::Greater => b,
-        // One cause is told once.
+        // One cause is given once.
         std::cmp::Ordering::Equal if a.reason == b.reason => a,
-        std::cmp::Ordering::Equal => Decided { reason: format!("{}; {}", a.reason, b.reason), ..a },
+        std::cmp::Ordering::Equal => {
+            let reason = ConditionReason::Both(Box::new(a.reason), Box::new(b.reason)).into();
+            Judgement { reason, ..a }
+        }
     }
 }
 
@@ -400,7 +395,7 @@ fn sum_of(weights: &[(Spanned<String>, f64)], total: f64, span: Span) -> Spanned
         let name_range = start..text.len();
         text.push_str(" × ");
         let number_start = text.len();
-        text.push_str(&Unit::Plain.show(weight / total));
+        text.push_str(&share_text(weight / total));
         let range = start..text.len();
         let part = |node, range| Box::new(Expression { node, range });
         let term = Expression {
@@ -423,16 +418,19 @@ fn sum_of(weights: &[(Spanned<String>, f64)], total: f64, span: Span) -> Spanned
     Spanned { value: Formula { text, expression }, span }
 }
 
+/// A share as it would be written in a formula: three decimals, or as many as show two digits of a small one.
+fn share_text(share: f64) -> String {
+    let decimals = if share > 0.0 { (2 - share.log10().floor() as i32).clamp(3, 9) } else { 0 };
+    let scale = 10f64.powi(decimals);
+    ((share * scale).round() / scale).to_string()
+}
+
+/// A figure's value that does not exist. Inspect has no formulas, so it prints nothing in their place.
+fn undefined(reason: Reason) -> Undefined {
+    Undefined::new(reason, f64::NAN)
+}
+
 /// Text on one line.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn undefined_words(operation: UndefinedOperation) -> &'static str {
-    match operation {
-        UndefinedOperation::DivisionByZero => "divides by 0",
-        UndefinedOperation::RootOfNegative => "takes the root of a negative number",
-        UndefinedOperation::LogarithmOfNonPositive => "takes the logarithm of what is not above 0",
-        UndefinedOperation::NotFinite => "is too large a number, or none",
-    }
 }

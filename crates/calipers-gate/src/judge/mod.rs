@@ -3,28 +3,34 @@
 //! Every question of the policy becomes a gate: a metric against its threshold, a formula, a list of scenarios, a baseline.
 //! A gate passes, fails or is undecided, with a reason; the verdict is that of the worst blocking gate.
 
-mod baseline;
-mod bounds;
+mod baseline_gates;
+mod bound_test;
 mod composite;
-mod decide;
-mod measured;
-mod rules;
+mod coverage;
+mod formula_bounds;
+mod measurement;
+mod rubric;
+mod scenario_rules;
 mod similar_names;
+mod threshold_question;
 
-use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned, rule_text};
-use crate::{Baseline, CategoryResult, GateKind, GateReport, GateResult, Mode, Provenance};
+use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned};
+use crate::{
+    Baseline, CategoryResult, CoverageReason, DecidedBy, GateKind, GateReason, GateReport, GateResult, GateRule, Mode,
+    Provenance, Unbounded,
+};
 use calipers_core::metric::RunRows;
 use calipers_core::{
-    Context, Error, Evidence, Figure, Metric, Note, Reducer, Registry, Samples, Scenarios, Unit, Value, Verdict,
-    counted, mean_score,
+    Caveat, Context, Error, Evidence, Figure, GateCaveat, Metric, Reason, Reducer, Registry, Samples, Scenarios, Unit,
+    Value, Verdict, mean_score,
 };
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
-use decide::{Asked, Decided};
-use measured::{Measured, Metrics};
+use measurement::{Measurement, Metrics};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use threshold_question::{Judgement, ThresholdQuestion};
 
 /// A run, a policy, and what else a verdict may depend on.
 pub struct Case<'a> {
@@ -92,7 +98,7 @@ struct Judge<'a> {
     context: Context,
     reducer: Reducer,
     scenarios: Scenarios<'a>,
-    told: Vec<rules::Told>,
+    summaries: Vec<scenario_rules::ScenarioSummary>,
     weights: Option<Vec<f64>>,
     errored: Vec<bool>,
     category_of: Vec<Option<Arc<str>>>,
@@ -117,7 +123,7 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
     }
     let mut gates: Vec<GateResult> = gates.into_iter().map(|gate| gate.result).collect();
     gates.sort_by_key(|gate| gate.level);
-    let (verdict, deciding_gate, decided_by) = verdict(&gates, case.policy.on_undecided);
+    let (verdict, decided_by) = verdict(&gates, case.policy.on_undecided);
     let mut composites = formulas.results;
     for composite in &mut composites {
         composite.gate = gates.iter().position(|gate| gate.kind == GateKind::Composite);
@@ -125,7 +131,6 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
     let mut report = GateReport {
         verdict,
         decided_by,
-        deciding_gate,
         mode: judge.mode,
         required: judge.checks(&case.policy.required),
         optional: judge.checks(&case.policy.optional),
@@ -135,7 +140,7 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
         coverage,
         scenarios: judge.scenario_results()?,
         provenance: judge.provenance(),
-        caveats: judge.notes(&gates),
+        caveats: judge.caveats(&gates).into_iter().map(Caveat::from).collect(),
         gates,
     };
     if let Some(baseline) = &mut report.baseline {
@@ -155,11 +160,11 @@ pub fn record(case: &Case<'_>) -> Result<Baseline, Fault> {
     metrics.get(&judge, &Spanned { value: "pass_rate".into(), span: Span::nowhere() })?;
     judge.threshold_gates(&mut metrics)?;
     Formulas::new(&judge, &mut metrics)?;
-    Ok(baseline::record(&judge, &metrics))
+    Ok(baseline_gates::record(&judge, &metrics))
 }
 
 /// What a run shows of the metric of a gate.
-pub(crate) struct Shown {
+pub(crate) struct ThresholdEvidence {
     pub(crate) spec: GateSpec,
     /// The metric as reports name it.
     pub(crate) name: String,
@@ -167,20 +172,20 @@ pub(crate) struct Shown {
     pub(crate) unit: Unit,
     pub(crate) figure: Figure,
     /// The one-sided bound on the side that the threshold guards, or why there is none.
-    pub(crate) bound: Result<f64, String>,
+    pub(crate) bound: Result<f64, Unbounded>,
     /// True for rules that are decided on counts: all pass, none fail.
     pub(crate) is_counted: bool,
 }
 
 /// What a run shows of each threshold of a policy that holds for all versions, at this level.
-pub(crate) fn shown(case: &Case<'_>, level: f64) -> Result<Vec<Shown>, Fault> {
+pub(crate) fn threshold_evidence(case: &Case<'_>, level: f64) -> Result<Vec<ThresholdEvidence>, Fault> {
     let judge = Judge::new(case)?;
     let mut metrics = Metrics::default();
     let one = |spec: &GateSpec| {
         let (name, measured) = judge.asked_of(spec, &mut metrics)?;
         let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
         let asked = judge.asked(&measured, rule, measured.unit);
-        Ok(Shown {
+        Ok(ThresholdEvidence {
             spec: spec.clone(),
             name,
             rule,
@@ -193,10 +198,20 @@ pub(crate) fn shown(case: &Case<'_>, level: f64) -> Result<Vec<Shown>, Fault> {
     case.policy.gates.iter().map(one).collect()
 }
 
-/// A gate with the probability that its fail is chance.
-struct Judged {
+/// A gate before chance among many gates is taken into account.
+struct PendingGate {
     result: GateResult,
+    /// How probable data this bad are on the threshold, where a fail was tested for.
     p_fail: Option<f64>,
+}
+
+impl PendingGate {
+    /// A blocking gate with this judgement, and no figure yet.
+    fn new(kind: GateKind, metric: impl Into<String>, rule: GateRule, judgement: Judgement) -> Self {
+        let mut result = GateResult::new(kind, metric, rule, judgement.verdict, judgement.reason);
+        result.more_samples = judgement.more;
+        Self { result, p_fail: judgement.p_fail }
+    }
 }
 
 impl<'a> Judge<'a> {
@@ -210,12 +225,12 @@ impl<'a> Judge<'a> {
         let context = Context { attempts: reducer.clone(), ..case.context.clone() };
         case.samples.check_repeats()?;
         let scenarios = Scenarios::new(case.samples, policy.pass_threshold.unwrap_or(1.0), &context)?;
-        let told = rules::told(policy, &scenarios, &reducer)?;
+        let summaries = scenario_rules::summaries(policy, &scenarios, &reducer)?;
         let mut errored = vec![false; case.samples.len()];
         let mut category_of = vec![None; case.samples.len()];
-        for told in &told {
-            errored[told.sample as usize] = told.is_errored;
-            category_of[told.sample as usize] = told.category.clone();
+        for scenario in &summaries {
+            errored[scenario.sample as usize] = scenario.is_errored;
+            category_of[scenario.sample as usize] = scenario.category.clone();
         }
         let mode = policy.confidence.map_or(Mode::Point, Mode::Confidence);
         let mut judge = Self {
@@ -225,7 +240,7 @@ impl<'a> Judge<'a> {
             context,
             reducer,
             scenarios,
-            told,
+            summaries,
             weights: None,
             errored,
             category_of,
@@ -244,9 +259,9 @@ impl<'a> Judge<'a> {
             name.and_then(|name| list.iter().find(|(known, _)| known.value == name)).map_or(1.0, |(_, weight)| *weight)
         };
         let mut each = vec![1.0; self.samples.len()];
-        for told in &self.told {
-            each[told.sample as usize] = weight(&weights.by_category, told.category.as_deref())
-                * weight(&weights.by_capability, told.capability.as_deref());
+        for scenario in &self.summaries {
+            each[scenario.sample as usize] = weight(&weights.by_category, scenario.category.as_deref())
+                * weight(&weights.by_capability, scenario.capability.as_deref());
         }
         if !each.is_empty() && each.iter().all(|&weight| weight == 0.0) {
             return Err(Mistake {
@@ -288,8 +303,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn asked<'q>(&'q self, measured: &'q Measured, rule: Rule, unit: Unit) -> Asked<'q> {
-        Asked {
+    fn asked<'q>(&'q self, measured: &'q Measurement, rule: Rule, unit: Unit) -> ThresholdQuestion<'q> {
+        ThresholdQuestion {
             rule,
             unit,
             figure: &measured.figure,
@@ -342,23 +357,22 @@ impl<'a> Judge<'a> {
     }
 
     /// A policy without a question has no answer, and least of all a pass.
-    fn nothing_asked(&self) -> Result<Judged, Mistake> {
+    fn nothing_asked(&self) -> Result<PendingGate, Mistake> {
         if let Some(progressive) = self.policy.progressive.first() {
             let versions: Vec<&str> = progressive.versions.iter().map(|(version, _)| version.value.as_str()).collect();
             let hint = format!("choose a version with `--for-version`: {}", versions.join(", "));
             let mistake = Mistake::new("the policy asks for something only by version");
             return Err(mistake.at(&progressive.metric.span).hint(hint));
         }
-        let reason = "the policy asks for nothing; give it `thresholds`, `pass_criteria`, `required_scenarios` or `composite.pass`";
-        let decided = Decided::new(Verdict::Undecided, reason);
-        Ok(rules::counted(GateKind::Coverage, "policy", "something is asked for".to_owned(), decided))
+        let judgement = Judgement::new(Verdict::Undecided, CoverageReason::NothingAsked);
+        Ok(PendingGate::new(GateKind::Coverage, "policy", GateRule::SomethingAsked, judgement))
     }
 
-    fn threshold_gates(&self, metrics: &mut Metrics) -> Result<Vec<Judged>, Fault> {
-        let mut gates: Vec<Judged> = Vec::new();
+    fn threshold_gates(&self, metrics: &mut Metrics) -> Result<Vec<PendingGate>, Fault> {
+        let mut gates: Vec<PendingGate> = Vec::new();
         for spec in self.specs()? {
             let gate = self.threshold_gate(&spec, metrics)?;
-            let is_same = |known: &&mut Judged| known.result.asks_the_same(&gate.result);
+            let is_same = |known: &&mut PendingGate| known.result.asks_the_same(&gate.result);
             match gates.iter_mut().find(is_same) {
                 None => gates.push(gate),
                 // One question asked twice is one gate; the risk table also says why.
@@ -373,7 +387,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The metric that a threshold is asked of, by the name that reports give it.
-    fn asked_of(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<(String, Rc<Measured>), Fault> {
+    fn asked_of(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<(String, Rc<Measurement>), Fault> {
         Ok(match &spec.origin {
             Origin::Category(category) => {
                 (format!("pass_rate[{category}]"), Rc::new(self.category(category, &spec.metric.span, metrics)?))
@@ -382,7 +396,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    fn threshold_gate(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<Judged, Fault> {
+    fn threshold_gate(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<PendingGate, Fault> {
         let (name, measured) = self.asked_of(spec, metrics)?;
         let (kind, rationale) = match &spec.origin {
             Origin::Thresholds => (GateKind::Metric, None),
@@ -404,71 +418,47 @@ impl<'a> Judge<'a> {
         name: String,
         level: Level,
         rule: Rule,
-        measured: &Measured,
-        decided: Decided,
-    ) -> Judged {
-        let value = measured.value();
+        measured: &Measurement,
+        judgement: Judgement,
+    ) -> PendingGate {
         let counts = counts(measured);
-        let shown = counts.map(|(passed, all)| format!(" ({passed} of {all})")).unwrap_or_default();
-        Judged {
-            p_fail: decided.p_fail,
-            result: GateResult {
-                rule: format!("{}{shown}", rule_text(&name, &rule, measured.unit)),
-                kind,
-                metric: name,
-                level,
-                threshold: Some(rule),
-                figure: Some(measured.figure.clone()),
-                unit: measured.unit,
-                unweighted: measured.unweighted,
-                counts: counts.filter(|_| measured.unweighted.is_none()),
-                margin: value.map(|value| rule.margin(value)),
-                verdict: decided.verdict,
-                reason: decided.reason,
-                more_samples: decided.more,
-                rationale: None,
-            },
-        }
+        let mut gate = PendingGate::new(kind, name, GateRule::Threshold { rule, counts }, judgement);
+        gate.result = GateResult {
+            level,
+            threshold: Some(rule),
+            figure: Some(measured.figure.clone()),
+            unit: measured.unit,
+            unweighted: measured.unweighted,
+            counts: counts.filter(|_| measured.unweighted.is_none()),
+            margin: measured.value().map(|value| rule.margin(value)),
+            ..gate.result
+        };
+        gate
     }
 
     /// The pass rate of a category.
-    fn category(&self, category: &str, span: &Span, metrics: &mut Metrics) -> Result<Measured, Fault> {
+    fn category(&self, category: &str, span: &Span, metrics: &mut Metrics) -> Result<Measurement, Fault> {
         let all = metrics.get(self, &Spanned { value: "pass_rate".into(), span: span.clone() })?;
         let is_of_it = |sample: u32| self.category_of[sample as usize].as_deref() == Some(category);
-        let nothing = format!("no scenario has the category `{category}`");
-        Ok(all.only(self, is_of_it, &nothing).unwrap_or_else(|| Measured::undefined(&all, &nothing)))
+        let nothing = Reason::NoScenario { category: category.to_owned() };
+        Ok(all.only(self, is_of_it, &nothing).unwrap_or_else(|| Measurement::undefined(&all, nothing)))
     }
 
-    fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<Judged> {
+    fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<PendingGate> {
         let pass = self.policy.pass.as_ref()?;
-        let decided = formulas.condition(&pass.value, &pass.value.expression, self.mode);
+        let judgement = formulas.condition(&pass.value, &pass.value.expression, self.mode);
         let (figure, threshold) = formulas.main(&pass.value.expression).unzip();
         let margin = threshold
             .zip(figure.as_ref())
             .and_then(|(rule, figure): (Rule, &Figure)| Some(rule.margin(*figure.value.as_ref().ok()?)));
-        Some(Judged {
-            p_fail: decided.p_fail,
-            result: GateResult {
-                kind: GateKind::Composite,
-                metric: "composite".into(),
-                level: Level::Blocking,
-                rule: composite::one_line(&pass.value.text),
-                threshold,
-                figure,
-                unit: Unit::Plain,
-                unweighted: None,
-                counts: None,
-                margin,
-                verdict: decided.verdict,
-                reason: decided.reason,
-                more_samples: decided.more,
-                rationale: None,
-            },
-        })
+        let rule = GateRule::Condition(composite::one_line(&pass.value.text));
+        let mut gate = PendingGate::new(GateKind::Composite, "composite", rule, judgement);
+        gate.result = GateResult { threshold, figure, margin, ..gate.result };
+        Some(gate)
     }
 
     /// Of many gates one fails by chance: a fail has to hold for all of them together (Holm 1979).
-    fn forgive_chance(&self, gates: &mut [Judged]) {
+    fn forgive_chance(&self, gates: &mut [PendingGate]) {
         let Mode::Confidence(level) = self.mode else { return };
         let p_values: Vec<Option<f64>> = gates.iter().map(|gate| gate.p_fail).collect();
         let tested = p_values.iter().flatten().count();
@@ -476,14 +466,15 @@ impl<'a> Judge<'a> {
         for (gate, p) in gates.iter_mut().zip(adjusted) {
             if gate.result.verdict == Verdict::Fail && p.is_some_and(|p| p > 1.0 - level) {
                 gate.result.verdict = Verdict::Undecided;
-                gate.result.reason += &format!(", which may be chance among {tested} gates");
+                let reason = Box::new(gate.result.reason.clone());
+                gate.result.reason = GateReason::PossiblyChance { reason, gates: tested };
             }
         }
     }
 
     fn categories(&self, gates: &[GateResult], metrics: &mut Metrics) -> Result<Vec<CategoryResult>, Fault> {
         let mut names: Vec<Arc<str>> = Vec::new();
-        for category in self.told.iter().filter_map(|told| told.category.as_ref()) {
+        for category in self.summaries.iter().filter_map(|scenario| scenario.category.as_ref()) {
             if !names.contains(category) {
                 names.push(category.clone());
             }
@@ -510,39 +501,29 @@ impl<'a> Judge<'a> {
     }
 
     /// What to know about the run as a whole.
-    fn notes(&self, gates: &[GateResult]) -> Vec<Note> {
-        let mut notes = Vec::new();
-        let mut note = |id: &str, message: String, next: &str| {
-            notes.push(Note { id: id.into(), message, next: Some(next.to_owned()) });
-        };
+    fn caveats(&self, gates: &[GateResult]) -> Vec<GateCaveat> {
+        let mut caveats = Vec::new();
         if !gates.iter().any(|gate| gate.level == Level::Blocking) {
-            note(
-                "nothing-blocks",
-                "no gate of the policy blocks".into(),
-                "put what must hold under `thresholds.blocking`",
-            );
+            caveats.push(GateCaveat::NothingBlocks);
         }
         if self.case.version.is_none() && !self.policy.progressive.is_empty() {
-            let message = "the policy has thresholds by version, and no version is named".into();
-            note("no-version", message, "choose one with `--for-version`");
+            caveats.push(GateCaveat::NoVersion);
         }
-        let wanted = self.policy.epochs.count.unwrap_or(0) as usize;
-        let few = self.told.iter().filter(|told| told.attempts.len() < wanted).count();
+        let wanted = u64::from(self.policy.epochs.count.unwrap_or(0));
+        let few = self.summaries.iter().filter(|scenario| (scenario.attempts.len() as u64) < wanted).count() as u64;
         if few > 0 {
-            let message =
-                format!("{} with fewer attempts than the {wanted} that the policy asks for", counted(few, "scenario"));
-            note("few-attempts", message, "run the missing attempts");
+            caveats.push(GateCaveat::FewAttempts { scenarios: few, wanted });
         }
-        notes.extend(self.notes_on_names());
+        caveats.extend(self.caveats_on_names());
         if let Some((baseline, age)) = self.case.baseline {
-            notes.extend(baseline::notes(self, baseline, age));
+            caveats.extend(baseline_gates::caveats(self, baseline, age));
         }
-        notes
+        caveats
     }
 }
 
 /// Successes and all, where a figure counts.
-fn counts(measured: &Measured) -> Option<(u64, u64)> {
+fn counts(measured: &Measurement) -> Option<(u64, u64)> {
     if measured.unit != Unit::Rate {
         return None;
     }
@@ -558,40 +539,26 @@ fn counts(measured: &Measured) -> Option<(u64, u64)> {
     }
 }
 
-/// The verdict, the gate that decided, and why.
-fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Option<usize>, String) {
+/// The verdict, and what decided it.
+fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, DecidedBy) {
     let first =
         |verdict: Verdict| gates.iter().position(|gate| gate.level == Level::Blocking && gate.verdict == verdict);
-    let told = |place: usize| match gates[place].kind {
-        GateKind::Baseline(_) if gates[place].metric != "baseline" => {
-            format!("{} against the baseline: {}", gates[place].metric, gates[place].reason)
-        }
-        _ => format!("{}: {}", gates[place].metric, gates[place].reason),
-    };
     if let Some(place) = first(Verdict::Fail) {
-        return (Verdict::Fail, Some(place), told(place));
+        return (Verdict::Fail, DecidedBy::Gate(place));
     }
-    let blocking = gates.iter().filter(|gate| gate.level == Level::Blocking).count();
-    let passed = match blocking {
-        0 => "no gate blocks".to_owned(),
-        1 => "the only blocking gate passed".to_owned(),
-        2 => "both blocking gates passed".to_owned(),
-        n => format!("all {n} blocking gates passed"),
-    };
-    // That there is nothing to judge cannot be waved through.
+    // A run with nothing to judge does not pass, even if the policy only warns about what is undecided.
     let nothing = gates.iter().position(|gate| gate.kind == GateKind::Coverage);
     if let Some(place) = nothing.filter(|_| on_undecided != OnUndecided::Fail) {
-        return (Verdict::Undecided, Some(place), told(place));
+        return (Verdict::Undecided, DecidedBy::Gate(place));
     }
     match (first(Verdict::Undecided), on_undecided) {
-        (None, _) => (Verdict::Pass, None, passed),
-        (Some(place), OnUndecided::Undecided) => (Verdict::Undecided, Some(place), told(place)),
-        (Some(place), OnUndecided::Fail) => {
-            (Verdict::Fail, Some(place), format!("{} (undecided, which the policy takes for a fail)", told(place)))
+        (None, _) => {
+            let blocking = gates.iter().filter(|gate| gate.level == Level::Blocking).count();
+            (Verdict::Pass, DecidedBy::AllPassed { blocking })
         }
-        (Some(place), OnUndecided::Warn) => {
-            (Verdict::Pass, Some(place), format!("{} (undecided, of which the policy only warns)", told(place)))
-        }
+        (Some(place), OnUndecided::Undecided) => (Verdict::Undecided, DecidedBy::Gate(place)),
+        (Some(place), OnUndecided::Fail) => (Verdict::Fail, DecidedBy::UndecidedAsFail(place)),
+        (Some(place), OnUndecided::Warn) => (Verdict::Pass, DecidedBy::UndecidedAsWarning(place)),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Names that are probably meant to be one: of categories, capabilities and kinds of failure.
 
 use super::Judge;
-use super::rules::named;
 use crate::policy::{Origin, Spanned};
-use calipers_core::{Note, Value};
+use calipers_core::{GateCaveat, NameKind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name as it is meant: without regard to case, blanks around it, and what joins its words.
@@ -21,95 +20,67 @@ impl Spellings {
         *self.0.entry(meant(name)).or_default().entry(name.to_owned()).or_default() += scenarios;
     }
 
-    /// A note for each name that is written in several ways.
-    fn notes(&self, id: &str, what: &str, next: &str) -> Vec<Note> {
+    /// A caveat for each name that is written in several ways.
+    fn caveats(&self, kind: NameKind) -> Vec<GateCaveat> {
         let several = self.0.values().filter(|spellings| spellings.len() > 1);
-        let note = |spellings: &BTreeMap<String, u64>| {
-            let told: Vec<String> = spellings.iter().map(|(name, scenarios)| counted(name, *scenarios)).collect();
-            let (last, others) = told.split_last()?;
-            let message = format!("{} and {last} are taken for different {what}", others.join(", "));
-            Some(Note { id: id.into(), message, next: Some(next.to_owned()) })
+        let caveat = |spellings: &BTreeMap<String, u64>| GateCaveat::SimilarNames {
+            kind,
+            spellings: spellings.iter().map(|(name, scenarios)| (name.clone(), *scenarios)).collect(),
         };
-        several.filter_map(note).collect()
-    }
-}
-
-fn counted(name: &str, scenarios: u64) -> String {
-    match scenarios {
-        0 => format!("`{name}` (in the policy)"),
-        1 => format!("`{name}` (1 scenario)"),
-        n => format!("`{name}` ({n} scenarios)"),
+        several.map(caveat).collect()
     }
 }
 
 impl Judge<'_> {
     /// What to know about names of categories, capabilities and failures.
-    pub(super) fn notes_on_names(&self) -> Vec<Note> {
+    pub(super) fn caveats_on_names(&self) -> Vec<GateCaveat> {
         let weights = &self.policy.weights;
         let in_criteria = self.policy.gates.iter().filter_map(|gate| match &gate.origin {
             Origin::Category(category) => Some(&**category),
             _ => None,
         });
-        let by_category = weighed(&weights.by_category).chain(in_criteria).collect();
-        let by_capability = weighed(&weights.by_capability).collect();
-        let mut notes = Vec::new();
-        for (key, what, id, in_policy) in [
-            ("category", "categories", "similar-categories", by_category),
-            ("capability", "capabilities", "similar-capabilities", by_capability),
-        ] {
-            let in_run = self.told.iter().filter_map(|told| match key {
-                "category" => told.category.as_deref(),
-                _ => told.capability.as_deref(),
-            });
-            let next = format!("write the {key} in one way, in the records and in the policy");
-            notes.extend(spellings(in_run, in_policy).notes(id, what, &next));
-            notes.extend(self.contradicting_values(key, what));
-        }
-        notes.extend(self.notes_on_failures());
-        notes
+        let categories = self.summaries.iter().filter_map(|scenario| scenario.category.as_deref());
+        let capabilities = self.summaries.iter().filter_map(|scenario| scenario.capability.as_deref());
+        let by_category = names(&weights.by_category).chain(in_criteria).collect();
+        let by_capability = names(&weights.by_capability).collect();
+        let mut caveats = spellings(categories, by_category).caveats(NameKind::Category);
+        caveats.extend(self.several_names("category", NameKind::Category));
+        caveats.extend(spellings(capabilities, by_capability).caveats(NameKind::Capability));
+        caveats.extend(self.several_names("capability", NameKind::Capability));
+        caveats.extend(self.similar_failures());
+        caveats
     }
 
-    /// Scenarios whose attempts have different values of a fact.
-    fn contradicting_values(&self, key: &str, what: &str) -> Option<Note> {
+    /// Scenarios whose attempts have different values of a metadata key.
+    fn several_names(&self, key: &str, kind: NameKind) -> Option<GateCaveat> {
         let mut others: BTreeMap<u32, Vec<String>> = BTreeMap::new();
         for (sample, value) in self.samples.contradicting_values(key, 0..self.samples.len() as u32) {
             others.entry(sample).or_default().push(value.to_string());
         }
-        let one = |(sample, others): (&u32, &Vec<String>)| {
-            let first = self.samples.metadata_of(*sample).get(key).map(Value::to_string).unwrap_or_default();
-            let others: Vec<String> = others.iter().map(|other| format!("`{other}`")).collect();
-            format!("{} (`{first}`, then {})", self.samples.id(*sample), others.join(", "))
+        let one = |(sample, others): (u32, Vec<String>)| {
+            let first = self.samples.metadata_of(sample).get(key).map(Value::to_string).unwrap_or_default();
+            (self.samples.id(sample).to_string(), std::iter::once(first).chain(others).collect())
         };
-        let scenarios: Vec<String> = others.iter().map(one).collect();
-        let have = match scenarios.len() {
-            0 => return None,
-            1 => "the attempts of 1 scenario have".to_owned(),
-            n => format!("the attempts of {n} scenarios have"),
-        };
-        Some(Note {
-            id: format!("several-{what}").into(),
-            message: format!("{have} different {what}, of which the first counts: {}", named(&scenarios)),
-            next: Some(format!("give all attempts of a scenario one {key}, or scenarios of their own")),
-        })
+        let scenarios: Vec<(String, Vec<String>)> = others.into_iter().map(one).collect();
+        (!scenarios.is_empty()).then_some(GateCaveat::SeveralNames { kind, scenarios })
     }
 
-    /// Kinds of failure that are written in several ways: one that is written as the policy does not write it blocks nothing.
-    fn notes_on_failures(&self) -> Vec<Note> {
+    /// Kinds of failure that are written in several ways: only one written as in the policy blocks.
+    fn similar_failures(&self) -> Vec<GateCaveat> {
         let kinds: Vec<&str> = self.policy.blocking_failures.iter().map(|kind| kind.value.as_str()).collect();
         if kinds.is_empty() {
             return Vec::new();
         }
         let mut spellings = spellings(std::iter::empty(), kinds);
-        let said = self.said_of_failures();
-        for told in self.binding() {
-            self.failures_of(told, &said).iter().for_each(|name| spellings.add(name, 1));
+        let said = self.failure_columns();
+        for scenario in self.binding() {
+            self.failures_of(scenario, &said).iter().for_each(|name| spellings.add(name, 1));
         }
-        let next = "write the failure in one way: only what is written as in `blocking_failures` blocks";
-        spellings.notes("similar-failures", "kinds of failure", next)
+        spellings.caveats(NameKind::Failure)
     }
 }
 
-fn weighed(list: &[(Spanned<String>, f64)]) -> impl Iterator<Item = &str> {
+fn names(list: &[(Spanned<String>, f64)]) -> impl Iterator<Item = &str> {
     list.iter().map(|(name, _)| name.value.as_str())
 }
 

@@ -1,6 +1,7 @@
 //! Formulas over metrics: `accuracy × 0.3 + safety_rate × 0.4`, `final_score ≥ 0.85 AND safety_rate = 1.0`.
 
 use super::{Comparison, Span};
+use calipers_core::UndefinedOperation;
 use std::ops::Range;
 
 /// A formula, as it was written and as it was understood.
@@ -76,19 +77,6 @@ pub enum Function {
     Log,
     /// e to the power.
     Exp,
-}
-
-/// Why a part of a formula has no value although its operands have one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UndefinedOperation {
-    /// It divides by 0.
-    DivisionByZero,
-    /// It takes the root of a negative number.
-    RootOfNegative,
-    /// It takes the logarithm of 0 or of a negative number.
-    LogarithmOfNonPositive,
-    /// Its result is too large, or not a number.
-    NotFinite,
 }
 
 /// The metric that a normalised one is made from: `latency_p95` of `normalized_latency`.

@@ -10,8 +10,8 @@ mod read;
 mod syntax;
 mod threshold;
 
-pub use calipers_core::{Mistake, SourceText, Span, Spanned};
-pub use formula::{Arithmetic, Expression, Formula, Function, Node, UndefinedOperation, normalized};
+pub use calipers_core::{Mistake, SourceText, Span, Spanned, UndefinedOperation};
+pub use formula::{Arithmetic, Expression, Formula, Function, Node, normalized};
 pub use read::KEYS;
 pub use threshold::{Comparison, MetricRule, Rule, Threshold, WrittenUnit, rule_text};
 

@@ -3,6 +3,7 @@
 use crate::compare::words::{decision, incomparable, metric_sentence, undefined, verdict_words};
 use crate::document::{caveat_json, id_json};
 use crate::gate::json::{list, unit};
+use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, CompareProvenance, CompareReport, CompareSettings, Discordance,
     EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, MetricComparison, RankedRun, Ranking, RunComparison,
@@ -226,7 +227,7 @@ fn of_change(change: &SampleChange) -> Json {
         "candidate": of_attempts(change.candidate),
         "baseline": of_attempts(change.baseline),
         "flaky": change.is_flaky(),
-        "reason": change.reason,
+        "reason": change.reason.as_ref().map(shortcoming_sentence),
     })
 }
 

@@ -9,6 +9,7 @@ use crate::compare::words::{
 use crate::gate::markdown::{LENGTH_MAX, TABLE_MAX, escaped, line, put, table};
 use crate::gate::words::{estimate, first_of, interval};
 use crate::numbers::{Scale as Numbers, count, percent};
+use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{ChangeVerdict, CompareReport, MetricComparison, Ranking, RunComparison, SampleChange};
 use calipers_core::Verdict;
 
@@ -174,7 +175,7 @@ impl Page<'_> {
                 escaped(sample.category.as_deref().unwrap_or_default()),
                 attempts(sample.baseline),
                 attempts(sample.candidate),
-                escaped(sample.reason.as_deref().unwrap_or_default()),
+                escaped(&sample.reason.as_ref().map(shortcoming_sentence).unwrap_or_default()),
             ])
         };
         let only_flaky: Vec<&SampleChange> = samples.only_flaky().collect();

@@ -7,6 +7,7 @@ use crate::compare::words::{
 use crate::gate::text::without_commands;
 use crate::gate::words::first_of;
 use crate::numbers::{Scale as Numbers, count};
+use crate::outcome_words::shortcoming_sentence;
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{abridged, clean, left, right, shortened, wrapped};
@@ -261,7 +262,7 @@ impl Page<'_> {
             let category = sample.category.as_ref().map(ToString::to_string);
             let flaky = (with_reason && sample.is_flaky()).then(|| "flaky".to_owned());
             let about: Vec<String> = category.into_iter().chain(flaky).collect();
-            let reason = sample.reason.clone().filter(|_| with_reason);
+            let reason = sample.reason.as_ref().filter(|_| with_reason).map(shortcoming_sentence);
             let words: Vec<String> =
                 [Some(about.join(", ")), reason].into_iter().flatten().filter(|words| !words.is_empty()).collect();
             let words = words.join(": ");

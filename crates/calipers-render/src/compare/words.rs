@@ -1,7 +1,7 @@
 //! What the renderers of a comparison share: a metric as words and numbers.
 
 use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
-use crate::words::{caveat_next_step, caveat_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
     Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison,
@@ -161,7 +161,7 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
 pub(crate) fn undefined(why: &Undefined) -> String {
     match why.reason() {
         Reason::Incomparable(why) => incomparable(why),
-        _ => why.to_string(),
+        _ => undefined_sentence(why),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A verdict as commands of a GitHub workflow, which shows them beside the run.
 
+use crate::gate::reason_words::gate_decision;
 use crate::gate::words::{blocks, first_of, gate_name, reason, restriction};
 use crate::text::{abridged, clean};
 use calipers_core::Verdict;
@@ -23,7 +24,7 @@ pub fn gate_annotations(report: &GateReport) -> String {
     let mut errors: Vec<_> = missed().filter(|gate| blocks(gate, report)).map(of_gate).collect();
     // A verdict that no gate stands for, such as one without any data, is an error all the same.
     if errors.is_empty() && report.verdict != Verdict::Pass {
-        errors.push((report.verdict.name().to_uppercase(), report.decided_by.clone()));
+        errors.push((report.verdict.name().to_uppercase(), gate_decision(report)));
     }
     let warnings: Vec<_> = missed().filter(|gate| !blocks(gate, report)).map(of_gate).collect();
     let mut text = commands("error", &errors);
@@ -42,7 +43,7 @@ fn of_gate(gate: &GateResult) -> Annotation {
 fn notices(report: &GateReport) -> Vec<Annotation> {
     let mut notices = Vec::new();
     if report.verdict == Verdict::Pass {
-        notices.push(("PASS".to_owned(), report.decided_by.clone()));
+        notices.push(("PASS".to_owned(), gate_decision(report)));
     }
     if let Some(restriction) = restriction(report) {
         notices.push(("restricted".to_owned(), restriction));

@@ -1,12 +1,15 @@
 //! A verdict for programs: `calipers.gate/1`. Everything that the report has, and no number rounded.
 
 use crate::document::{caveat_json, details_json, id_json, interval_json};
-use crate::gate::words::outcome;
-use calipers_core::{Figure, Note, Unit};
+use crate::gate::reason_words::{gate_decision, gate_reason};
+use crate::gate::rule_words::gate_rule;
+use crate::outcome_words::{outcome_word, shortcoming_sentence};
+use crate::words::undefined_sentence;
+use calipers_core::{Figure, Unit};
 use calipers_gate::policy::{BaselineMode, Comparison, Level, Rule};
 use calipers_gate::{
-    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,
-    MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
+    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, ExpectedBy, GateKind, GateReport,
+    GateResult, MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -26,8 +29,8 @@ pub fn gate_json(report: &GateReport) -> Json {
     json!({
         "schema": SCHEMA,
         "verdict": report.verdict.name(),
-        "decided_by": report.decided_by,
-        "deciding_gate": report.deciding_gate,
+        "decided_by": gate_decision(report),
+        "deciding_gate": report.decided_by.gate(),
         "mode": mode,
         "confidence": confidence,
         "gates": list(&report.gates, of_gate),
@@ -39,7 +42,7 @@ pub fn gate_json(report: &GateReport) -> Json {
         "coverage": of_coverage(&report.coverage),
         "scenarios": list(&report.scenarios, of_scenario),
         "provenance": of_provenance(&report.provenance),
-        "caveats": list(&report.caveats, of_note),
+        "caveats": list(&report.caveats, caveat_json),
     })
 }
 
@@ -54,11 +57,11 @@ fn of_gate(gate: &GateResult) -> Json {
         "level": level(gate.level),
         "kind": kind,
         "subject": subject,
-        "rule": gate.rule,
+        "rule": gate_rule(gate),
         "threshold": gate.threshold.map(of_rule),
         "unit": unit(gate.unit),
         "verdict": gate.verdict.name(),
-        "reason": gate.reason,
+        "reason": gate_reason(&gate.reason),
         "rationale": gate.rationale,
         "unweighted": gate.unweighted,
         "margin": gate.margin,
@@ -83,7 +86,7 @@ pub(crate) fn of_figure(figure: &Figure) -> Map<String, Json> {
     let mut put = |key: &str, value| map.insert(key.to_owned(), value);
     put("estimate", json!(figure.value.as_ref().ok()));
     if let Err(why) = &figure.value {
-        put("undefined", Json::from(why.to_string()));
+        put("undefined", Json::from(undefined_sentence(why)));
     }
     put("interval", interval_json(figure));
     put("n", Json::from(figure.n));
@@ -154,10 +157,10 @@ pub(crate) fn of_rule(rule: Rule) -> Json {
 fn of_check(check: &ScenarioCheck) -> Json {
     json!({
         "id": check.id,
-        "outcome": check.outcome.map(|found| outcome(Some(found))),
+        "outcome": check.outcome.map(|found| outcome_word(Some(found))),
         "passed_attempts": check.passed.0,
         "attempts": check.passed.1,
-        "reason": check.reason,
+        "reason": check.reason.as_ref().map(shortcoming_sentence),
     })
 }
 
@@ -206,18 +209,19 @@ fn of_difference(difference: &MetricDifference) -> Json {
 }
 
 fn of_coverage(coverage: &Coverage) -> Json {
+    let counts = &coverage.counts;
     json!({
-        "total": coverage.total,
-        "passed": coverage.passed,
-        "failed": coverage.failed,
-        "errored": coverage.errored,
-        "unscored": coverage.unscored,
-        "attempts": coverage.attempts,
-        "errored_attempts": coverage.errored_attempts,
+        "total": counts.total,
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "errored": counts.errored,
+        "unscored": counts.unscored,
+        "attempts": counts.attempts,
+        "errored_attempts": counts.errored_attempts,
         "missing": coverage.missing,
-        "expected_by": coverage.expected_by,
+        "expected_by": coverage.expected_by.map(ExpectedBy::name),
         "unexpected": coverage.unexpected,
-        "flaky": coverage.flaky,
+        "flaky": counts.flaky,
     })
 }
 
@@ -227,7 +231,7 @@ fn of_scenario(scenario: &ScenarioResult) -> Json {
     json!({
         "id": id_json(&scenario.id),
         "category": scenario.category.as_deref(),
-        "outcome": outcome(Some(scenario.outcome)),
+        "outcome": outcome_word(Some(scenario.outcome)),
         "weight": scenario.weight,
         "required": scenario.is_required,
         "scores": scores,
@@ -238,8 +242,8 @@ fn of_scenario(scenario: &ScenarioResult) -> Json {
 fn of_attempt(attempt: &AttemptResult) -> Json {
     json!({
         "epoch": attempt.epoch,
-        "outcome": outcome(Some(attempt.outcome)),
-        "reason": attempt.reason,
+        "outcome": outcome_word(Some(attempt.outcome)),
+        "reason": attempt.reason.as_ref().map(shortcoming_sentence),
         "latency_ms": attempt.latency_ms,
     })
 }
@@ -263,8 +267,4 @@ fn of_provenance(provenance: &Provenance) -> Json {
         "reducer": provenance.reducer,
         "tool": provenance.tool,
     })
-}
-
-pub(crate) fn of_note(note: &Note) -> Json {
-    json!({"id": &*note.id, "text": note.message, "next_step": note.next})
 }

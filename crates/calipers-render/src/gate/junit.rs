@@ -15,9 +15,13 @@
 //! JUnit has no element for an attempt that passed; how many did stands in the message and in the properties. Scores are
 //! properties named `evals.scores.NAME`, which `calipers score` reads again.
 
-use crate::gate::words::{Cells, blocks, gate_name, reason, restriction};
+use crate::gate::cells::Cells;
+use crate::gate::reason_words::gate_decision;
+use crate::gate::rule_words::gate_rule;
+use crate::gate::words::{blocks, gate_name, reason, restriction};
+use crate::outcome_words::shortcoming_sentence;
 use crate::text::{abridged, steers};
-use calipers_core::{ScenarioOutcome, Verdict};
+use calipers_core::{ScenarioOutcome, Shortcoming, Verdict};
 use calipers_gate::{AttemptResult, GateReport, GateResult, ScenarioResult};
 use quick_junit::{FlakyOrRerun, NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 use std::fmt;
@@ -76,7 +80,7 @@ fn case_name(text: &str) -> String {
 fn scenarios(report: &GateReport) -> TestSuite {
     let mut suite = TestSuite::new("scenarios");
     suite.add_test_cases(report.scenarios.iter().map(scenario));
-    let by = report.coverage.expected_by.map_or_else(String::new, |by| format!(", though the {by} names it"));
+    let by = report.coverage.expected_by.map_or_else(String::new, |by| format!(", though the {} names it", by.name()));
     let why = format!("not in the run{by}");
     for id in &report.coverage.missing {
         let mut status = TestCaseStatus::skipped();
@@ -117,6 +121,10 @@ fn main_attempt(scenario: &ScenarioResult) -> Option<&AttemptResult> {
     alike.or(scenario.attempts.first())
 }
 
+fn reason_of(attempt: &AttemptResult) -> Option<String> {
+    attempt.reason.as_ref().map(shortcoming_sentence)
+}
+
 fn duration(attempt: &AttemptResult) -> Option<Duration> {
     Duration::try_from_secs_f64(attempt.latency_ms? / 1000.0).ok()
 }
@@ -135,16 +143,16 @@ fn status(scenario: &ScenarioResult, main: Option<&AttemptResult>) -> TestCaseSt
         }
         ScenarioOutcome::Unscored => {
             let mut status = TestCaseStatus::skipped();
-            let reason = main.and_then(|attempt| attempt.reason.as_deref());
-            status.set_type("unscored").set_message(xml(reason.unwrap_or("nothing says whether it passed")));
+            let reason = main.and_then(reason_of).unwrap_or_else(|| shortcoming_sentence(&Shortcoming::Unscored));
+            status.set_type("unscored").set_message(xml(&reason));
             return status;
         }
         ScenarioOutcome::Failed => NonSuccessKind::Failure,
         ScenarioOutcome::Errored => NonSuccessKind::Error,
     };
     let mut status = TestCaseStatus::non_success(kind);
-    let reason = main.and_then(|attempt| attempt.reason.as_deref());
-    let mut message = reason.unwrap_or(if kind == NonSuccessKind::Error { "did not run" } else { "failed" }).to_owned();
+    let otherwise = if kind == NonSuccessKind::Error { "did not run" } else { "failed" };
+    let mut message = main.and_then(reason_of).unwrap_or_else(|| otherwise.to_owned());
     if scenario.attempts.len() > 1 {
         message = format!("{} of {} attempts passed: {message}", passed(scenario), scenario.attempts.len());
     }
@@ -167,7 +175,7 @@ fn rerun(attempt: &AttemptResult) -> Option<TestRerun> {
     };
     let mut rerun = TestRerun::new(kind);
     rerun.set_type(type_of(kind));
-    let reason = attempt.reason.as_deref().unwrap_or(type_of(kind));
+    let reason = reason_of(attempt).unwrap_or_else(|| type_of(kind).to_owned());
     rerun.set_message(xml(&format!("attempt {}: {reason}", attempt.epoch)));
     if let Some(time) = duration(attempt) {
         rerun.set_time(time);
@@ -186,7 +194,7 @@ fn gates(report: &GateReport) -> TestSuite {
     let mut suite = TestSuite::new("gates");
     suite.add_properties([
         ("calipers.verdict".to_owned(), report.verdict.name().to_owned()),
-        ("calipers.decided_by".to_owned(), xml(&report.decided_by)),
+        ("calipers.decided_by".to_owned(), xml(&gate_decision(report))),
         ("calipers.policy".to_owned(), xml(&report.provenance.policy)),
         ("calipers.policy_hash".to_owned(), xml(&report.provenance.policy_hash)),
         ("calipers.seed".to_owned(), report.provenance.seed.to_string()),
@@ -215,9 +223,9 @@ fn gate_case(gate: &GateResult, report: &GateReport) -> TestCase {
     };
     let mut case = TestCase::new(case_name(&gate_name(gate)), status);
     case.set_classname(level);
-    let cells = Cells::of(gate);
+    let (cells, rule) = (Cells::of(gate), gate_rule(gate));
     let facts = [
-        ("rule", gate.rule.as_str()),
+        ("rule", rule.as_str()),
         ("estimate", cells.estimate.as_str()),
         ("interval", cells.interval.as_str()),
         ("margin", cells.margin.as_str()),

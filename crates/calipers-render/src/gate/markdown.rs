@@ -4,13 +4,16 @@
 //! Text from data is escaped, so that it can neither lay out the comment nor mention, link or embed anything. No block
 //! begins with such text, so that what has a meaning only at the beginning of a line needs no escape.
 
+use crate::gate::cells::Cells;
+use crate::gate::reason_words::gate_decision;
 use crate::gate::words::{
-    Cells, baseline, changes, coverage, estimate, interval, interval_header, missing_from, outcome, provenance,
-    remarks, restriction, scenarios,
+    baseline, changes, coverage, estimate, interval, interval_header, missing_from, provenance, remarks, restriction,
+    scenarios,
 };
 use crate::numbers::{Scale, number};
+use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use crate::text::{abridged, clean};
-use crate::words::{caveat_next_step, caveat_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_core::{ScenarioOutcome, Unit, Verdict, counted};
 use calipers_gate::policy::Level;
 use calipers_gate::{CompositeResult, GateReport, GateResult, ScenarioCheck};
@@ -66,7 +69,7 @@ impl Page<'_> {
             Verdict::Pass => "TIP",
         };
         let word = report.verdict.name().to_uppercase();
-        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(&report.decided_by));
+        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(&gate_decision(report)));
         if let Some(restriction) = restriction(report) {
             self.text += &format!(">\n> **{}**\n", escaped(&restriction));
         }
@@ -190,7 +193,7 @@ impl Page<'_> {
                 let figure = &difference.difference;
                 let change = match &figure.value {
                     Ok(change) => scale.of_differences().signed(*change),
-                    Err(why) => format!("undefined: {why}"),
+                    Err(why) => format!("undefined: {}", undefined_sentence(why)),
                 };
                 let now = difference.candidate.map_or_else(|| "–".to_owned(), |now| scale.text(now));
                 let interval = interval(figure, scale.of_differences());
@@ -205,12 +208,11 @@ impl Page<'_> {
     }
 
     fn caveats(&mut self) {
-        let notes = self.report.caveats.iter().map(|note| (note.message.clone(), note.next.clone(), Vec::new()));
-        let of_gates = self.report.gate_caveats().into_iter();
-        let of_gates = of_gates.map(|(caveat, gates)| (caveat_sentence(caveat), caveat_next_step(caveat), gates));
-        let rows: Vec<String> = notes
-            .chain(of_gates)
-            .map(|(what, next, gates)| {
+        let of_run = self.report.caveats.iter().map(|caveat| (caveat, Vec::new()));
+        let rows: Vec<String> = of_run
+            .chain(self.report.gate_caveats())
+            .map(|(caveat, gates)| {
+                let (what, next) = (caveat_sentence(caveat), caveat_next_step(caveat));
                 let gates: Vec<String> = gates.iter().map(|gate| escaped(gate)).collect();
                 let gates = crate::gate::words::first_of(&gates, NAMES_MAX);
                 line([escaped(&what), next.map_or_else(String::new, |next| escaped(&next)), gates])
@@ -281,12 +283,12 @@ pub(crate) fn line(cells: impl IntoIterator<Item = String>) -> String {
 
 /// A required scenario that did not pass, and why.
 fn required(check: &ScenarioCheck) -> String {
-    let mut text = format!("{} {}", escaped(&check.id), outcome(check.outcome));
+    let mut text = format!("{} {}", escaped(&check.id), outcome_word(check.outcome));
     if check.passed.1 > 1 {
         text += &format!(" ({} of {} attempts passed)", check.passed.0, check.passed.1);
     }
     if let Some(reason) = &check.reason {
-        text += &format!(": {}", escaped(reason));
+        text += &format!(": {}", escaped(&shortcoming_sentence(reason)));
     }
     text
 }

@@ -1,9 +1,13 @@
 //! A verdict and all that it rests on.
 
 mod annotations;
+pub(crate) mod caveat_words;
+pub(crate) mod cells;
 pub(crate) mod json;
 mod junit;
 pub(crate) mod markdown;
+pub(crate) mod reason_words;
+pub(crate) mod rule_words;
 mod table;
 pub(crate) mod text;
 pub(crate) mod words;
@@ -12,4 +16,6 @@ pub use annotations::gate_annotations;
 pub use json::{GATE_SCHEMA, gate_json};
 pub use junit::{JunitError, gate_junit};
 pub use markdown::{GATE_MARKER, gate_markdown};
+pub use reason_words::{gate_decision, gate_reason};
+pub use rule_words::gate_rule;
 pub use text::gate_text;

@@ -1,6 +1,8 @@
 //! The gates as a table: blocking ones, then those that only warn.
 
-use crate::gate::words::{Cells, interval_header, remarks};
+use crate::gate::cells::Cells;
+use crate::gate::rule_words::requirement;
+use crate::gate::words::{interval_header, remarks};
 use crate::screen::Screen;
 use crate::text::{abridged, clean, left, right, wrapped};
 use calipers_gate::policy::Level;
@@ -181,7 +183,7 @@ impl<'a> Table<'a> {
         } else {
             text += &self.words(&left(&name, self.name), &row.cells.words);
         }
-        let formula = (row.gate.kind == GateKind::Composite).then(|| row.gate.rule.clone());
+        let formula = (row.gate.kind == GateKind::Composite).then(|| requirement(row.gate));
         for remark in formula.into_iter().chain(remarks(row.gate, self.report)) {
             for line in wrapped(&clean(&abridged(&remark, TEXT_MAX)), self.screen.width.saturating_sub(margin + 2)) {
                 text += &format!("{}{}\n", " ".repeat(margin + 2), self.screen.style.dim(&line));

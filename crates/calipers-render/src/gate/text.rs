@@ -1,15 +1,16 @@
 //! A verdict on one screen: the verdict first, then what it rests on, then what is worth knowing.
 
 use super::table as gate_table;
+use crate::gate::reason_words::gate_decision;
 use crate::gate::words::{
-    baseline, changes, coverage, estimate, first_of, interval, missing_from, outcome, provenance, restriction,
-    scenarios,
+    baseline, changes, coverage, estimate, first_of, interval, missing_from, provenance, restriction, scenarios,
 };
 use crate::numbers::{Scale, number};
+use crate::outcome_words::{error_line, outcome_word, shortcoming_sentence};
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{abridged, clean, left, listed, right, shortened, wrapped};
-use crate::words::{caveat_next_step, caveat_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_core::{ScenarioOutcome, Unit, counted};
 use calipers_gate::{BaselineResult, CompositeResult, GateReport, MetricDifference, ScenarioCheck};
 use unicode_width::UnicodeWidthStr;
@@ -94,8 +95,8 @@ impl Page<'_> {
         let verdict = self.report.verdict;
         let word = verdict.name().to_uppercase();
         let start = format!("{}  ", self.screen.style.verdict(verdict, &word));
-        let mut text =
-            self.hanging_painted(&start, word.len() + 2, &self.report.decided_by, |line| self.screen.style.bold(line));
+        let mut text = self
+            .hanging_painted(&start, word.len() + 2, &gate_decision(self.report), |line| self.screen.style.bold(line));
         if let Some(restriction) = restriction(self.report) {
             text += &self.hanging(&" ".repeat(word.len() + 2), &restriction);
         }
@@ -220,12 +221,12 @@ impl Page<'_> {
     }
 
     fn caveats(&self) -> String {
-        let notes = self.report.caveats.iter().map(|note| (note.message.clone(), note.next.clone()));
+        let of_run = self.report.caveats.iter().map(|caveat| (caveat_sentence(caveat), caveat_next_step(caveat)));
         let of_gates = self.report.gate_caveats().into_iter().map(|(caveat, gates)| {
             let gates: Vec<String> = gates.iter().map(|gate| name(gate)).collect();
             (format!("{}: {}", listed(&gates), caveat_sentence(caveat)), caveat_next_step(caveat))
         });
-        let all: Vec<(String, Option<String>)> = notes.chain(of_gates).collect();
+        let all: Vec<(String, Option<String>)> = of_run.chain(of_gates).collect();
         if all.is_empty() {
             return String::new();
         }
@@ -279,12 +280,13 @@ impl Page<'_> {
 
 /// What became of a required scenario.
 fn check_text(check: &ScenarioCheck) -> String {
-    let mut text = outcome(check.outcome).to_owned();
+    let mut text = outcome_word(check.outcome).to_owned();
     if check.passed.1 > 1 {
         text += &format!(", {} of {} attempts passed", check.passed.0, check.passed.1);
     }
     if let Some(reason) = &check.reason {
-        text += &format!(": {}", reason.strip_prefix("error: ").unwrap_or(reason));
+        let reason = error_line(reason).map_or_else(|| shortcoming_sentence(reason), str::to_owned);
+        text += &format!(": {reason}");
     }
     text
 }
@@ -299,6 +301,6 @@ fn change(difference: &MetricDifference) -> (String, String, String) {
             let scale = scale.of_differences();
             (scale.signed(*change), interval(&difference.difference, scale), values)
         }
-        Err(why) => ("–".to_owned(), String::new(), format!("{values}; undefined: {why}")),
+        Err(why) => ("–".to_owned(), String::new(), format!("{values}; undefined: {}", undefined_sentence(why))),
     }
 }

@@ -1,77 +1,16 @@
-//! What the renderers of a verdict share: a gate as cells, and the words for what is in a report.
+//! What the renderers of a verdict share: the words for what is in a report.
 
+use super::reason_words::gate_reason;
 use crate::numbers::{Scale, percent};
-use calipers_core::{Figure, ScenarioOutcome, Unit, Verdict, counted};
-use calipers_gate::policy::{BaselineMode, Level};
+use crate::words::undefined_sentence;
+use calipers_core::{Figure, OutcomeCounts, Undefined, Unit, Verdict, counted};
+use calipers_gate::policy::Level;
 use calipers_gate::{BaselineResult, Coverage, GateKind, GateReport, GateResult, Mode};
 
-/// What a table says about a gate: its numbers, or words where there are none.
-pub(crate) struct Cells {
-    pub(crate) name: String,
-    pub(crate) estimate: String,
-    /// The estimate without weights, where it differs.
-    pub(crate) without_weights: String,
-    pub(crate) interval: String,
-    /// The comparison and the number: `≥ 100 %`.
-    pub(crate) threshold: String,
-    /// The same as the policy's reader understood it, with counts: `≥ 100 % (26 of 26)`.
-    pub(crate) understood: String,
-    pub(crate) margin: String,
-    pub(crate) n: String,
-    /// Words in place of the estimate and what follows from it.
-    pub(crate) words: String,
-}
-
-impl Cells {
-    pub(crate) fn of(gate: &GateResult) -> Self {
-        let value = gate.figure.as_ref().and_then(|figure| figure.value.as_ref().ok().copied());
-        // A threshold sets the scale: `0.812 s` beside `≤ 5 s`.
-        let scale = Scale::of(gate.unit, gate.threshold.map_or_else(|| value.unwrap_or(0.0), |rule| rule.value));
-        let is_difference = gate.kind == GateKind::Baseline(BaselineMode::NonInferiority);
-        let scale = if is_difference { scale.of_differences() } else { scale };
-        // A number that nobody wrote is rounded like an estimate.
-        let is_baseline = matches!(gate.kind, GateKind::Baseline(_));
-        let shown = |x: f64| if is_baseline { scale.text(x) } else { scale.exact(x) };
-        let threshold =
-            gate.threshold.map_or_else(String::new, |rule| format!("{} {}", rule.comparison.sign(), shown(rule.value)));
-        let understood = match gate.rule.rsplit_once(" (") {
-            Some((_, counts)) if !threshold.is_empty() && !is_baseline => format!("{threshold} ({counts}"),
-            _ if threshold.is_empty() => gate.rule.strip_prefix(&*gate.metric).unwrap_or(&gate.rule).trim().to_owned(),
-            _ => threshold.clone(),
-        };
-        let estimate = value.map(|value| {
-            let threshold = gate.threshold.map(|rule| rule.value);
-            threshold.map_or_else(|| scale.text(value), |threshold| scale.text_beside(value, threshold))
-        });
-        let words = match (&estimate, &gate.figure) {
-            (Some(_), _) => String::new(),
-            (None, Some(Figure { value: Err(why), missing, .. })) => undefined(&why.to_string(), *missing),
-            (None, _) => gate.reason.clone(),
-        };
-        let without_weights = gate.unweighted.filter(|_| estimate.is_some()).map(|x| scale.text(x));
-        let without_weights = without_weights.filter(|text| Some(text) != estimate.as_ref());
-        Self {
-            name: gate_name(gate),
-            estimate: estimate.unwrap_or_default(),
-            without_weights: without_weights.unwrap_or_default(),
-            interval: gate.figure.as_ref().filter(|_| value.is_some()).map_or_else(String::new, |f| interval(f, scale)),
-            threshold,
-            understood,
-            margin: gate.margin.map_or_else(String::new, |margin| scale.of_differences().signed(margin)),
-            n: gate.figure.as_ref().map_or_else(String::new, |figure| figure.n.to_string()),
-            words,
-        }
-    }
-
-    /// The threshold as understood, or as it is where nothing was understood beyond it.
-    pub(crate) fn asked(&self) -> &str {
-        if self.understood.is_empty() { &self.threshold } else { &self.understood }
-    }
-}
-
-fn undefined(why: &str, missing: u64) -> String {
+/// Why a figure has no value, and how many have no score.
+pub(crate) fn undefined(why: &Undefined, missing: u64) -> String {
     let missing = if missing == 0 { String::new() } else { format!("; {missing} missing") };
-    format!("undefined: {why}{missing}")
+    format!("undefined: {}{missing}", undefined_sentence(why))
 }
 
 /// A gate by name: that of its metric, with what tells two gates on one metric apart.
@@ -88,7 +27,7 @@ pub(crate) fn gate_name(gate: &GateResult) -> String {
 pub(crate) fn estimate(figure: &Figure, unit: Unit) -> String {
     match &figure.value {
         Ok(value) => Scale::of(unit, *value).text(*value),
-        Err(why) => undefined(&why.to_string(), figure.missing),
+        Err(why) => undefined(why, figure.missing),
     }
 }
 
@@ -118,9 +57,9 @@ pub(crate) fn remarks(gate: &GateResult, report: &GateReport) -> Vec<String> {
     let has_figure = gate.figure.as_ref().is_some_and(|figure| figure.value.is_ok());
     // In point mode the numbers of a gate that failed say why; words are needed where numbers alone do not decide.
     let is_plain = has_figure && report.mode == Mode::Point && gate.verdict == Verdict::Fail;
-    let is_known = report.decided_by.contains(&*gate.reason);
+    let is_known = report.deciding_gate().is_some_and(|deciding| deciding.reason == gate.reason);
     if has_figure && !is_plain && !is_known {
-        remarks.push(gate.reason.clone());
+        remarks.push(gate_reason(&gate.reason));
     }
     remarks.extend(more_samples(gate));
     remarks.extend(gate.rationale.clone());
@@ -134,7 +73,7 @@ fn more_samples(gate: &GateResult) -> Option<String> {
 
 /// Why a gate was not passed, and what would help, in one line.
 pub(crate) fn reason(gate: &GateResult) -> String {
-    let reason = if gate.reason.is_empty() { &gate.rule } else { &gate.reason };
+    let reason = gate_reason(&gate.reason);
     more_samples(gate).map_or_else(|| reason.clone(), |more| format!("{reason}; {more}"))
 }
 
@@ -144,38 +83,29 @@ pub(crate) fn blocks(gate: &GateResult, report: &GateReport) -> bool {
         && (gate.verdict == Verdict::Fail || gate.verdict == Verdict::Undecided && report.verdict != Verdict::Pass)
 }
 
-/// The word for what became of a scenario; none if the run does not have it.
-pub(crate) fn outcome(outcome: Option<ScenarioOutcome>) -> &'static str {
-    match outcome {
-        Some(ScenarioOutcome::Passed) => "passed",
-        Some(ScenarioOutcome::Failed) => "failed",
-        Some(ScenarioOutcome::Errored) => "errored",
-        Some(ScenarioOutcome::Unscored) => "unscored",
-        None => "not in the run",
-    }
-}
-
 /// What became of the scenarios, in parts: what did not happen is not mentioned, but for passes and failures.
 pub(crate) fn coverage(coverage: &Coverage) -> Vec<String> {
-    let mut parts = vec![format!("{} passed", coverage.passed), format!("{} failed", coverage.failed)];
-    let counts = [
-        (coverage.errored, "errored"),
-        (coverage.unscored, "unscored"),
-        (coverage.missing.len() as u64, "missing"),
-        (coverage.flaky, "flaky"),
-    ];
-    parts.extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    outcome_parts(&coverage.counts, coverage.missing.len() as u64)
+}
+
+/// Scenarios by outcome, in parts.
+pub(crate) fn outcome_parts(counts: &OutcomeCounts, missing: u64) -> Vec<String> {
+    let mut parts = vec![format!("{} passed", counts.passed), format!("{} failed", counts.failed)];
+    let others =
+        [(counts.errored, "errored"), (counts.unscored, "unscored"), (missing, "missing"), (counts.flaky, "flaky")];
+    parts.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     parts
 }
 
 /// How many scenarios and attempts there are: `60 scenarios, 300 attempts (2 errored)`.
 pub(crate) fn scenarios(coverage: &Coverage) -> String {
-    let mut text = counted(coverage.total, "scenario");
-    if coverage.attempts != coverage.total {
-        text += &format!(", {}", counted(coverage.attempts, "attempt"));
+    let counts = &coverage.counts;
+    let mut text = counted(counts.total, "scenario");
+    if counts.attempts != counts.total {
+        text += &format!(", {}", counted(counts.attempts, "attempt"));
     }
-    if coverage.errored_attempts > 0 && coverage.attempts != coverage.total {
-        text += &format!(" ({} errored)", coverage.errored_attempts);
+    if counts.errored_attempts > 0 && counts.attempts != counts.total {
+        text += &format!(" ({} errored)", counts.errored_attempts);
     }
     text
 }
@@ -183,7 +113,9 @@ pub(crate) fn scenarios(coverage: &Coverage) -> String {
 /// Where scenarios are missing that should be there.
 pub(crate) fn missing_from(coverage: &Coverage) -> String {
     let them = if coverage.missing.len() == 1 { "it" } else { "them" };
-    coverage.expected_by.map_or_else(|| "missing".to_owned(), |by| format!("missing, though the {by} names {them}"))
+    coverage
+        .expected_by
+        .map_or_else(|| "missing".to_owned(), |by| format!("missing, though the {} names {them}", by.name()))
 }
 
 /// A baseline with its date and age.

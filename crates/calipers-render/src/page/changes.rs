@@ -6,8 +6,9 @@ use super::{link, name, sentence};
 use crate::compare::words::{incomparable, metric_sentence, undefined, verdict_words};
 use crate::gate::words::{baseline as dated, changes as lists, interval};
 use crate::numbers::{Scale, factor, factors, p_digits};
+use crate::outcome_words::shortcoming_sentence;
 use crate::page::PageReport;
-use crate::words::{caveat_next_step, caveat_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_compare::{
     AttemptCounts, ChangeScale, ChangeVerdict, CompareReport, Flakiness, MetricComparison, Ranking, RunComparison,
     SampleChange, SampleChanges,
@@ -68,7 +69,7 @@ fn difference_row(difference: &MetricDifference) -> Markup {
                     td.num.estimate { b { (of_change.signed(*change)) } }
                     td.num { (interval(figure, of_change)) }
                 }
-                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&why.to_string())) } }
+                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&undefined_sentence(why))) } }
             }
             td.num { (scale.text(difference.baseline)) }
             td.num { (now) }
@@ -254,7 +255,7 @@ fn flip(change: &SampleChange) -> Markup {
     html! {
         li {
             (link(&change.id.to_string())) " " span.quiet { (told(change.baseline)) " → " (told(change.candidate)) }
-            @if let Some(reason) = &change.reason { small { (sentence(reason)) } }
+            @if let Some(reason) = &change.reason { small { (sentence(&shortcoming_sentence(reason))) } }
         }
     }
 }

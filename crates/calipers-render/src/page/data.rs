@@ -3,8 +3,8 @@
 //!
 //! Text of models goes in here and nowhere else. `<` is written as an escape, so that no text can end the block it stands in.
 
-use crate::gate::words::outcome;
 use crate::numbers::{Scale, number};
+use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use crate::page::{PageAttempt, PageReport, PageSample, PageScore, PageText, SampleStanding};
 use calipers_core::{ScenarioOutcome, Unit, Value};
 use std::collections::HashMap;
@@ -74,7 +74,9 @@ fn rows(report: &PageReport, starts: &[usize]) -> String {
         let letters: String = sample.attempts.iter().map(|attempt| letter(attempt.outcome)).collect();
         put_text(out, &letters);
     });
-    column(&mut out, "why", samples, |out, sample| put_text(out, sample.reason.as_deref().unwrap_or_default()));
+    column(&mut out, "why", samples, |out, sample| {
+        put_text(out, &sample.reason.as_ref().map(shortcoming_sentence).unwrap_or_default())
+    });
     if samples.iter().any(|sample| sample.scores.first().is_some_and(Option::is_some)) {
         numbers(&mut out, "score", samples, Unit::Plain, |sample| sample.scores.first().copied().flatten());
     }
@@ -170,10 +172,10 @@ fn put_attempt(out: &mut String, attempt: &PageAttempt) {
     key(out, "epoch");
     put_int(out, attempt.epoch as usize);
     key(out, "outcome");
-    put_text(out, outcome(Some(attempt.outcome)));
+    put_text(out, outcome_word(Some(attempt.outcome)));
     if let Some(reason) = &attempt.reason {
         key(out, "why");
-        put_text(out, reason);
+        put_text(out, &shortcoming_sentence(reason));
     }
     if !attempt.scores.is_empty() {
         key(out, "scores");

@@ -5,7 +5,7 @@ use super::{link_in, name, sentence, settings};
 use crate::numbers::{Scale, number, percent};
 use crate::page::{PageReport, PageRun};
 use crate::results::cells::title as score_title;
-use crate::words::{caveat_next_step, caveat_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_core::{Caveat, Figure, MetricResult, Results, ScoreResult, counted};
 use calipers_gate::GateReport;
 use maud::{Markup, html};
@@ -81,7 +81,7 @@ fn figure_row(shown: &str, figure: &Figure, axis: Axis, results: &Results) -> Ma
                     td.num.estimate { b { (number(value)) } }
                     td.num { (bounds) }
                 }
-                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&why.to_string())) } }
+                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&undefined_sentence(why))) } }
             }
             td.num { (figure.n) }
             td.num { @if figure.missing > 0 { (figure.missing) } }
@@ -261,7 +261,7 @@ fn worth_knowing(report: &PageReport) -> Markup {
     let next_step = |caveat: &Caveat| caveat_next_step(caveat).unwrap_or_default();
     let of = |shown: &str, caveat: &Caveat| (format!("{shown}: {}", caveat_sentence(caveat)), next_step(caveat));
     for note in report.gate.iter().flat_map(|gate| &gate.caveats) {
-        tell(note.message.clone(), note.next.clone().unwrap_or_default());
+        tell(caveat_sentence(note), caveat_next_step(note).unwrap_or_default());
     }
     for gate in report.gate.iter().flat_map(|gate| &gate.gates) {
         for caveat in gate.figure.iter().flat_map(|figure| &figure.caveats) {

@@ -2,10 +2,11 @@
 
 use super::plots::{Axis, Mark, forest, key, no_change, reach, ticks};
 use super::{link, name, sentence};
-use crate::gate::words::{
-    Cells, coverage, estimate, interval, interval_header, missing_from, outcome, remarks, scenarios,
-};
+use crate::gate::cells::Cells;
+use crate::gate::rule_words::requirement;
+use crate::gate::words::{coverage, estimate, interval, interval_header, missing_from, remarks, scenarios};
 use crate::numbers::{Scale, number};
+use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use calipers_core::{ScenarioOutcome, Unit, Verdict};
 use calipers_gate::policy::{BaselineMode, Level, Rule};
 use calipers_gate::{CategoryResult, CompositeResult, GateKind, GateReport, GateResult, ScenarioCheck};
@@ -94,7 +95,7 @@ fn row(gate: &GateResult, report: &GateReport, rates: Axis) -> Markup {
             th scope="row" {
                 (name(&cells.name))
                 // A condition over formulas may fail by a part that has no row of its own.
-                @if gate.kind == GateKind::Composite { small { (sentence(&gate.rule)) } }
+                @if gate.kind == GateKind::Composite { small { (sentence(&requirement(gate))) } }
                 @for remark in &remarks { small { (sentence(remark)) } }
             }
             @if cells.words.is_empty() {
@@ -172,9 +173,9 @@ fn required(all: &[ScenarioCheck]) -> Markup {
         ul {
             @for check in rest.iter().take(NAMES_MAX) {
                 li {
-                    (link(&check.id)) " " (outcome(check.outcome))
+                    (link(&check.id)) " " (outcome_word(check.outcome))
                     @if check.passed.1 > 1 { ", " (check.passed.0) " of " (check.passed.1) " attempts" }
-                    @if let Some(reason) = &check.reason { ": " (sentence(reason)) }
+                    @if let Some(reason) = &check.reason { ": " (sentence(&shortcoming_sentence(reason))) }
                 }
             }
         }

@@ -13,10 +13,12 @@ mod report;
 
 pub use report::*;
 
-use crate::gate::words::{outcome, provenance};
+use crate::gate::reason_words::gate_decision;
+use crate::gate::words::provenance;
 use crate::numbers::percent;
+use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use crate::text::{abridged, clean};
-use calipers_core::{ScenarioOutcome, Verdict, counted};
+use calipers_core::{OutcomeCounts, ScenarioOutcome, Verdict, counted};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -167,7 +169,7 @@ fn first_screen(report: &PageReport) -> Markup {
 /// The verdict and what decided it; without a policy, what there is.
 fn verdict(report: &PageReport) -> Markup {
     let (class, word, sentence_of) = match (&report.gate, &report.compare) {
-        (Some(gate), _) => (gate.verdict.name(), gate.verdict.name(), gate.decided_by.clone()),
+        (Some(gate), _) => (gate.verdict.name(), gate.verdict.name(), gate_decision(gate)),
         (None, Some(compare)) => {
             let word = match compare.verdict {
                 Verdict::Pass => "no regression",
@@ -206,7 +208,7 @@ fn seal(class: &str) -> Markup {
 
 /// What became of the samples of a run, and what the run is.
 fn run_line(run: &PageRun, report: &PageReport) -> Markup {
-    let OutcomeCounts { total, passed, failed, errored, unscored, flaky, attempts } = run.counts;
+    let OutcomeCounts { total, passed, failed, errored, unscored, flaky, attempts, .. } = run.counts;
     let about = &run.report;
     let mut words = vec![counted(total, "sample")];
     if attempts != total {
@@ -265,14 +267,14 @@ fn samples(report: &PageReport) -> Markup {
 
 fn static_row(sample: &PageSample) -> Markup {
     let passed = sample.attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count();
-    let word = outcome(Some(sample.outcome));
+    let word = outcome_word(Some(sample.outcome));
     html! {
         tr {
             td { (plots::key(word)) " " (word) }
             td { (link_in(sample.run, &sample.id.to_string())) }
             td { (sample.category.as_deref().map(name).unwrap_or_default()) }
             td.num { (passed) " of " (sample.attempts.len()) }
-            td { (sample.reason.as_deref().map(sentence).unwrap_or_default()) }
+            td { (sample.reason.as_ref().map(shortcoming_sentence).as_deref().map(sentence).unwrap_or_default()) }
         }
     }
 }

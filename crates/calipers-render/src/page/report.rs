@@ -2,7 +2,7 @@
 //! it computes nothing.
 
 use calipers_compare::CompareReport;
-use calipers_core::{Distribution, RunReport, SampleId, ScenarioOutcome, Unit, Value};
+use calipers_core::{Distribution, OutcomeCounts, RunReport, SampleId, ScenarioOutcome, Shortcoming, Unit, Value};
 use calipers_gate::GateReport;
 use std::sync::Arc;
 
@@ -42,25 +42,6 @@ pub struct PageRun {
     pub repeats: Option<Repeats>,
     /// What the attempts took: latency, tokens and cost, where they are recorded.
     pub spending: Vec<Spending>,
-}
-
-/// What became of the samples of a run: each counts once among the first four.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutcomeCounts {
-    /// All of them.
-    pub total: u64,
-    /// Passed.
-    pub passed: u64,
-    /// Did not pass.
-    pub failed: u64,
-    /// Did not run.
-    pub errored: u64,
-    /// Nothing says whether they passed.
-    pub unscored: u64,
-    /// Passed in some attempts and failed in others.
-    pub flaky: u64,
-    /// All attempts.
-    pub attempts: u64,
 }
 
 /// How often samples passed among their attempts.
@@ -121,7 +102,7 @@ pub struct PageSample {
     /// The mean cost.
     pub cost_usd: Option<f64>,
     /// Why the first attempt that did not pass did not.
-    pub reason: Option<String>,
+    pub reason: Option<Shortcoming>,
     /// Where it stands against the run that is compared with.
     pub standing: Option<SampleStanding>,
     /// What was asked.
@@ -181,8 +162,8 @@ pub struct PageAttempt {
     pub epoch: u32,
     /// What became of it.
     pub outcome: ScenarioOutcome,
-    /// Why it did not pass, in one line.
-    pub reason: Option<String>,
+    /// Why it did not pass.
+    pub reason: Option<Shortcoming>,
     /// What each scorer said.
     pub scores: Vec<PageScore>,
     /// For each behaviour of the sample, whether it happened.

@@ -1,11 +1,11 @@
 //! A baseline for people: where it comes from, its metrics, and what became of its scenarios.
 
-use crate::gate::words::first_of;
+use crate::gate::words::{first_of, outcome_parts};
 use crate::numbers::Scale;
 use crate::screen::Screen;
 use crate::text::{clean, left, right, wrapped};
-use calipers_core::{Unit, counted};
-use calipers_gate::{Baseline, BaselineCounts, BaselineMetric};
+use calipers_core::{OutcomeCounts, Unit, counted};
+use calipers_gate::{Baseline, BaselineMetric};
 use unicode_width::UnicodeWidthStr;
 
 /// As many files are named.
@@ -26,7 +26,7 @@ pub fn baseline_text(
         text += &format!("{}\n", screen.style.dim(&line));
     }
     text += &format!("\n{}", metrics(baseline, unit, screen));
-    text += &format!("\n{}\n", scenarios(baseline.counts()));
+    text += &format!("\n{}\n", scenarios(&baseline.counts()));
     if let Some(age) = age_days.filter(|age| *age > Baseline::STALE_DAYS) {
         text += &format!(
             "\nstale: it is {} old\n  → record it again with `calipers baseline record`\n",
@@ -82,9 +82,6 @@ fn metrics(baseline: &Baseline, unit: &dyn Fn(&str) -> Unit, screen: Screen) -> 
     text
 }
 
-fn scenarios(counts: BaselineCounts) -> String {
-    let mut parts = vec![format!("{} passed", counts.passed), format!("{} failed", counts.failed)];
-    let others = [(counts.errored, "errored"), (counts.unscored, "unscored"), (counts.flaky, "flaky")];
-    parts.extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
-    format!("{}: {}", counted(counts.total, "scenario"), parts.join(", "))
+fn scenarios(counts: &OutcomeCounts) -> String {
+    format!("{}: {}", counted(counts.total, "scenario"), outcome_parts(counts, 0).join(", "))
 }

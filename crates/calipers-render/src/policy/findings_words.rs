@@ -1,8 +1,9 @@
 //! Findings in words: what is wrong with a policy, and what to do about it.
 
-use crate::numbers::Scale;
+use crate::numbers::{Scale, value_text};
+use crate::words::operation_words;
 use calipers_core::{Error, Unit, counted};
-use calipers_gate::policy::{Comparison, MetricRule, Mistake, Span, UndefinedOperation, WrittenUnit};
+use calipers_gate::policy::{Comparison, MetricRule, Mistake, Span, WrittenUnit};
 use calipers_gate::{
     AgentChance, BlockingLint, ChanceLint, EvidenceCount, EvidenceUnit, Finding, FormulaLint, Lint, NameLint,
     ScenarioLint, ThresholdLint, UnmatchedName, WrittenAmount,
@@ -230,16 +231,6 @@ fn formula_words(lint: &FormulaLint) -> FindingWords {
     }
 }
 
-/// What a part of a formula does that has no value.
-fn operation_words(operation: UndefinedOperation) -> &'static str {
-    match operation {
-        UndefinedOperation::DivisionByZero => "divides by 0",
-        UndefinedOperation::RootOfNegative => "takes the root of a negative number",
-        UndefinedOperation::LogarithmOfNonPositive => "takes the logarithm of a number that is not above 0",
-        UndefinedOperation::NotFinite => "is too large, or not a number",
-    }
-}
-
 fn chance_words(lint: &ChanceLint) -> FindingWords {
     let set_confidence = "require fewer, or set `\"confidence\": 0.95`: then a gate fails only if the failure holds for all gates together";
     match lint {
@@ -447,8 +438,4 @@ fn exact(number: f64) -> String {
 
 fn rate(share: f64) -> String {
     value_text(Unit::Rate, share)
-}
-
-fn value_text(unit: Unit, value: f64) -> String {
-    unit.show(value)
 }

@@ -7,6 +7,7 @@ mod findings_text;
 mod findings_words;
 mod raise_json;
 mod raise_text;
+mod raise_words;
 
 pub use baseline_text::baseline_text;
 pub use findings::Findings;

@@ -2,7 +2,8 @@
 
 use crate::gate::json::{level, of_rule, unit};
 use crate::policy::findings_json::of_place;
-use calipers_gate::{Change, Raise, Raising};
+use crate::policy::raise_words::kept_sentence;
+use calipers_gate::{NewThreshold, Raise, RaiseOptions};
 use serde_json::{Value as Json, json};
 
 /// The name and version of the schema.
@@ -17,7 +18,7 @@ pub struct Raised<'a> {
     /// The policy, as it was named.
     pub policy: &'a str,
     /// How thresholds were allowed to move.
-    pub raising: Raising,
+    pub options: RaiseOptions,
     /// True when the policy was changed.
     pub is_written: bool,
     /// The thresholds, in the order of the policy.
@@ -31,8 +32,8 @@ pub fn raise_json(raised: &Raised<'_>) -> Json {
     json!({
         "schema": SCHEMA,
         "policy": raised.policy,
-        "headroom": raised.raising.headroom,
-        "allow_lower": raised.raising.allow_lower,
+        "headroom": raised.options.headroom,
+        "allow_lower": raised.options.allow_lower,
         "written": raised.is_written && changed > 0,
         "changed": changed,
         "kept": raised.raises.len() - changed,
@@ -53,10 +54,10 @@ fn of_raise(raise: &Raise) -> Json {
         "bound": raise.bound,
         "confidence": raise.confidence,
         "change": raise.change.as_ref().ok().map(of_change),
-        "kept_because": raise.change.as_ref().err(),
+        "kept_because": raise.change.as_ref().err().map(|reason| kept_sentence(raise, reason)),
     })
 }
 
-fn of_change(change: &Change) -> Json {
+fn of_change(change: &NewThreshold) -> Json {
     json!({"value": change.value, "written": change.written, "lower": change.is_lower})
 }

@@ -1,17 +1,17 @@
 //! Proposed thresholds as a diff of the policy, with the reason for each.
 
+use super::raise_words::{change_sentence, kept_line};
 use crate::screen::Screen;
 use crate::text::{clean, wrapped};
-use calipers_core::Unit;
-use calipers_gate::policy::{Span, rule_text};
-use calipers_gate::{Change, Raise};
+use calipers_gate::policy::Span;
+use calipers_gate::{NewThreshold, Raise};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// What changes in a policy line by line, and what stays with the reason why.
 #[must_use]
 pub fn raise_text(raises: &[Raise], screen: Screen) -> String {
-    let changed: Vec<(&Raise, &Change)> =
+    let changed: Vec<(&Raise, &NewThreshold)> =
         raises.iter().filter_map(|raise| Some((raise, raise.change.as_ref().ok()?))).collect();
     let mut text = String::new();
     let mut file = None;
@@ -35,10 +35,10 @@ pub fn raise_text(raises: &[Raise], screen: Screen) -> String {
 }
 
 /// Changes that stand in one line together, in the order of the files.
-fn by_line<'r>(changed: &[(&'r Raise, &'r Change)]) -> Vec<Vec<(&'r Raise, &'r Change)>> {
-    let mut groups: Vec<Vec<(&Raise, &Change)>> = Vec::new();
+fn by_line<'r>(changed: &[(&'r Raise, &'r NewThreshold)]) -> Vec<Vec<(&'r Raise, &'r NewThreshold)>> {
+    let mut groups: Vec<Vec<(&Raise, &NewThreshold)>> = Vec::new();
     for &(raise, change) in changed {
-        let is_here = |group: &&mut Vec<(&Raise, &Change)>| {
+        let is_here = |group: &&mut Vec<(&Raise, &NewThreshold)>| {
             let first = &group[0].0.span;
             Arc::ptr_eq(&first.text, &raise.span.text) && line(first) == line(&raise.span)
         };
@@ -47,7 +47,7 @@ fn by_line<'r>(changed: &[(&'r Raise, &'r Change)]) -> Vec<Vec<(&'r Raise, &'r C
             None => groups.push(vec![(raise, change)]),
         }
     }
-    let place = |group: &Vec<(&Raise, &Change)>| (group[0].0.span.text.name.clone(), group[0].0.span.range.start);
+    let place = |group: &Vec<(&Raise, &NewThreshold)>| (group[0].0.span.text.name.clone(), group[0].0.span.range.start);
     groups.sort_by_key(place);
     groups
 }
@@ -59,12 +59,12 @@ fn line(span: &Span) -> Range<usize> {
     start..text[span.range.end..].find('\n').map_or(text.len(), |end| span.range.end + end)
 }
 
-fn lines(group: &[(&Raise, &Change)], screen: Screen) -> String {
+fn lines(group: &[(&Raise, &NewThreshold)], screen: Screen) -> String {
     let span = &group[0].0.span;
     let whole = line(span);
     let old = &span.text.text[whole.clone()];
     let mut new = old.to_owned();
-    let mut edits: Vec<&(&Raise, &Change)> = group.iter().collect();
+    let mut edits: Vec<&(&Raise, &NewThreshold)> = group.iter().collect();
     edits.sort_by_key(|(raise, _)| raise.span.range.start);
     for (raise, change) in edits.into_iter().rev() {
         let place = raise.span.range.start - whole.start..raise.span.range.end - whole.start;
@@ -74,8 +74,8 @@ fn lines(group: &[(&Raise, &Change)], screen: Screen) -> String {
     let mut text = format!("{number}  {}\n", screen.style.paint("31", &format!("- {}", shown(old))));
     text += &format!("{:5}  {}\n", "", screen.style.paint("32", &format!("+ {}", shown(&new))));
     for (raise, change) in group {
-        for told in wrapped(&clean(&reason(raise, change)), screen.width.saturating_sub(9).max(40)) {
-            text += &format!("{:9}{}\n", "", screen.style.dim(&told));
+        for line in wrapped(&clean(&change_sentence(raise, change)), screen.width.saturating_sub(9).max(40)) {
+            text += &format!("{:9}{}\n", "", screen.style.dim(&line));
         }
     }
     text
@@ -86,29 +86,10 @@ fn shown(line: &str) -> String {
     clean(&line.trim_end().replace('\t', "    "))
 }
 
-fn reason(raise: &Raise, change: &Change) -> String {
-    let is_up = change.is_lower == (change.value < raise.rule.value);
-    let side = if is_up { "at least" } else { "at most" };
-    let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| raise.unit.show(value));
-    let eased = if change.is_lower { "eased, " } else { "" };
-    let missing = if raise.missing > 0 { format!(", {} missing", raise.missing) } else { String::new() };
-    format!(
-        "{}: {eased}{} seen (n={}{missing}), {side} {} with {} confidence",
-        raise.metric,
-        show(raise.estimate),
-        raise.n,
-        show(raise.bound),
-        Unit::Rate.show(raise.confidence)
-    )
-}
-
 fn kept_lines(raise: &Raise, screen: Screen) -> String {
-    let why = raise.change.as_ref().err().map_or("", String::as_str);
-    let rule = rule_text(&raise.metric, &raise.rule, raise.unit);
-    let seen = raise.estimate.map(|estimate| format!(" ({} seen, n={})", raise.unit.show(estimate), raise.n));
-    let told = clean(&format!("{rule}: {why}{}", seen.unwrap_or_default()));
+    let kept = clean(&kept_line(raise));
     let mut text = String::new();
-    for (place, words) in wrapped(&told, screen.width.saturating_sub(4).max(40)).iter().enumerate() {
+    for (place, words) in wrapped(&kept, screen.width.saturating_sub(4).max(40)).iter().enumerate() {
         text += &format!("{}{words}\n", if place == 0 { "  " } else { "    " });
     }
     text

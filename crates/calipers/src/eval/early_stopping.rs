@@ -5,6 +5,7 @@ use calipers_core::stats::eprocess::BinaryEprocess;
 use calipers_core::{Samples, Verdict};
 use calipers_gate::policy::{Comparison, Level};
 use calipers_gate::{GateReport, GateResult, Mode};
+use calipers_render::gate_rule;
 
 /// Between two looks the run grows by this share, so that all looks together cost no more than a few at the end.
 const GROWTH: f64 = 0.05;
@@ -65,7 +66,7 @@ fn decided_early(report: &GateReport, alpha: f64) -> Option<String> {
     let blocking: Vec<&GateResult> = report.gates.iter().filter(|gate| gate.level == Level::Blocking).collect();
     let shared = alpha / blocking.len().max(1) as f64;
     if let Some(gate) = blocking.iter().find(|gate| is_surely(gate, Verdict::Fail, shared)) {
-        return Some(format!("decided early: {} is surely missed ({})", gate.metric, gate.rule));
+        return Some(format!("decided early: {} is surely missed ({})", gate.metric, gate_rule(gate)));
     }
     let are_met = !blocking.is_empty() && blocking.iter().all(|gate| is_surely(gate, Verdict::Pass, alpha));
     are_met.then(|| "decided early: all blocking gates are surely met".to_owned())

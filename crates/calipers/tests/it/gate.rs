@@ -4,8 +4,8 @@
 
 use calipers::gate::{Baseline, GateKind, GateOptions, GateReport, GateResult, gate};
 use calipers::io::{Source, read_document};
-use calipers::metric::Unit;
 use calipers::policy::Policy;
+use calipers::render::{caveat_sentence, gate_decision, gate_reason, gate_rule};
 use calipers::{LoadedRun, Needs, Reducer, RunError, Selection, Verdict};
 use std::fmt::Write;
 
@@ -72,10 +72,10 @@ fn a_point_gate_compares_the_estimate_and_says_how_far_it_is() {
     let report = report(&passes(17, 20), r#"{"thresholds": {"blocking": {"pass_rate": "≥ 85%"}}}"#);
     let gate = &report.gates[0];
     assert_eq!((report.verdict, gate.verdict), (Verdict::Pass, Verdict::Pass));
-    assert_eq!(gate.rule, "pass_rate ≥ 85 % (17 of 20)");
+    assert_eq!(gate_rule(gate), "pass_rate ≥ 85 % (17 of 20)");
     close(gate.margin.expect("a margin"), 0.0);
     let report = with_passes(16);
-    assert_eq!(report.decided_by, "pass_rate: 80 % is not ≥ 85 %");
+    assert_eq!(gate_decision(&report), "pass_rate: 80 % is not ≥ 85 %");
     close(report.gates[0].margin.expect("a margin"), -0.05);
 }
 
@@ -91,11 +91,11 @@ fn confidence_needs_the_exact_bound_to_clear_the_threshold() {
         [(28, 28, Verdict::Undecided), (29, 29, Verdict::Pass), (30, 50, Verdict::Fail), (46, 50, Verdict::Undecided)]
     {
         let report = report(&passes(passed, all), policy);
-        assert_eq!(report.verdict, wanted, "{passed} of {all}: {}", report.decided_by);
+        assert_eq!(report.verdict, wanted, "{passed} of {all}: {}", gate_decision(&report));
     }
     let few = report(&passes(28, 28), policy);
     assert_eq!(few.gates[0].more_samples, Some(1));
-    assert!(few.decided_by.contains("29 are needed"), "{}", few.decided_by);
+    assert!(gate_decision(&few).contains("29 are needed"), "{}", gate_decision(&few));
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn all_means_all_and_is_decided_on_counts() {
     // One of which nothing is known is not a pass, and not a failure.
     let open = passes(26, 26) + "{\"id\": \"open\"}\n";
     let report = report(&open, policy);
-    assert_eq!(report.verdict, Verdict::Undecided, "{}", report.decided_by);
-    assert_eq!((report.coverage.unscored, report.coverage.passed), (1, 26));
+    assert_eq!(report.verdict, Verdict::Undecided, "{}", gate_decision(&report));
+    assert_eq!((report.coverage.counts.unscored, report.coverage.counts.passed), (1, 26));
 }
 
 #[test]
@@ -120,10 +120,10 @@ fn what_broke_on_the_way_is_no_failure_of_the_agent() {
     assert_eq!(undecided.verdict, Verdict::Pass); // 18 of 20 is 90 %
     let stricter = report(&broken, r#"{"thresholds": {"blocking": {"pass_rate": 95}}}"#);
     assert_eq!(stricter.verdict, Verdict::Undecided);
-    assert!(stricter.decided_by.contains("2 samples that ended in an error"), "{}", stricter.decided_by);
+    assert!(gate_decision(&stricter).contains("2 samples that ended in an error"), "{}", gate_decision(&stricter));
     let failed = report(&(passes(10, 18) + r#"{"id": "E-1", "error": "reset"}"#), policy);
     assert_eq!(failed.verdict, Verdict::Fail);
-    assert_eq!((failed.coverage.failed, failed.coverage.errored), (8, 1));
+    assert_eq!((failed.coverage.counts.failed, failed.coverage.counts.errored), (8, 1));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn nothing_to_judge_is_never_a_pass() {
     for policy in [blocking, warning] {
         for lines in ["", "{\"id\": 1}\n{\"id\": 2}\n"] {
             let Ok(report) = judged(lines, policy, &GateOptions::default()) else { continue };
-            assert_eq!(report.verdict, Verdict::Undecided, "{policy} {lines}: {}", report.decided_by);
+            assert_eq!(report.verdict, Verdict::Undecided, "{policy} {lines}: {}", gate_decision(&report));
         }
     }
     assert_eq!(report("{\"id\": 1}\n", warning).verdict, Verdict::Undecided);
@@ -144,7 +144,7 @@ fn a_policy_that_asks_nothing_has_no_answer() {
     for policy in [r#"{"weights": {"by_category": {"c0": 2}}}"#, r#"{"composite": {"f": "pass_rate × 1"}}"#] {
         let report = report(&passes(1, 1), policy);
         assert_eq!(report.verdict, Verdict::Undecided);
-        assert!(report.decided_by.contains("asks for nothing"), "{}", report.decided_by);
+        assert!(gate_decision(&report).contains("asks for nothing"), "{}", gate_decision(&report));
     }
 }
 
@@ -152,7 +152,7 @@ fn a_policy_that_asks_nothing_has_no_answer() {
 fn a_metric_that_the_run_does_not_record_is_undecided() {
     let report = report(&passes(5, 5), r#"{"thresholds": {"blocking": {"latency_p95": 5000}}}"#);
     assert_eq!(report.verdict, Verdict::Undecided);
-    assert!(report.decided_by.contains("latency_ms"), "{}", report.decided_by);
+    assert!(gate_decision(&report).contains("latency_ms"), "{}", gate_decision(&report));
 }
 
 #[test]
@@ -160,10 +160,10 @@ fn required_scenarios_pass_fail_or_are_missing() {
     let policy = |ids: &str| format!(r#"{{"required_scenarios": {{"ids": [{ids}]}}}}"#);
     assert_eq!(report(&passes(2, 3), &policy(r#""S-0", "S-1""#)).verdict, Verdict::Pass);
     let failed = report(&passes(2, 3), &policy(r#""S-0", "S-2", "S-9""#));
-    assert_eq!(failed.decided_by, "required_scenarios: failed: S-2");
+    assert_eq!(gate_decision(&failed), "required_scenarios: failed: S-2");
     let missing = report(&passes(2, 3), &policy(r#""S-0", "S-9""#));
     assert_eq!(
-        (missing.verdict, missing.decided_by.as_str()),
+        (missing.verdict, gate_decision(&missing).as_str()),
         (Verdict::Undecided, "required_scenarios: missing: S-9")
     );
     assert_eq!(missing.coverage.missing, ["S-9"]);
@@ -209,7 +209,7 @@ fn attempts_are_reduced_as_the_policy_or_the_caller_says() {
     let report = judged_with(REPEATED, &policy, max, &GateOptions::default()).expect("judged");
     close(value(&report.gates[0]), 2.0 / 3.0);
     assert_eq!(report.provenance.reducer, "max");
-    assert_eq!((report.coverage.passed, report.coverage.failed, report.coverage.flaky), (2, 1, 1));
+    assert_eq!((report.coverage.counts.passed, report.coverage.counts.failed, report.coverage.counts.flaky), (2, 1, 1));
 }
 
 #[test]
@@ -217,8 +217,8 @@ fn the_average_does_not_hide_a_dead_scenario() {
     let policy = r#"{"thresholds": {"blocking": {"pass_rate": 50}}, "epochs": {"min_pass_rate": "60%"}}"#;
     let report = report(REPEATED, policy);
     assert_eq!(find(&report, "pass_rate").verdict, Verdict::Pass);
-    assert_eq!(find(&report, "min_pass_rate").reason, "below: c 0/3");
-    assert_eq!(report.coverage.passed, 2);
+    assert_eq!(gate_reason(&find(&report, "min_pass_rate").reason), "below: c 0/3");
+    assert_eq!(report.coverage.counts.passed, 2);
     let lenient = r#"{"epochs": {"min_pass_rate": "60%"}, "optional_scenarios": {"ids": ["c"]}}"#;
     assert_eq!(self::report(REPEATED, lenient).verdict, Verdict::Pass);
 }
@@ -229,8 +229,8 @@ fn kinds_of_failure_block_wherever_they_occur() {
 {"id": 2, "passed": false, "failure_type": "tool_misuse"}
 "#;
     let policy = |kind: &str| format!(r#"{{"blocking_failures": ["{kind}"]}}"#);
-    assert_eq!(report(lines, &policy("data_leak")).decided_by, "blocking_failures: data_leak in 1");
-    assert_eq!(report(lines, &policy("tool_misuse")).decided_by, "blocking_failures: tool_misuse in 2");
+    assert_eq!(gate_decision(&report(lines, &policy("data_leak"))), "blocking_failures: data_leak in 1");
+    assert_eq!(gate_decision(&report(lines, &policy("tool_misuse"))), "blocking_failures: tool_misuse in 2");
     assert_eq!(report(lines, &policy("jailbreak")).verdict, Verdict::Pass);
     for record in [
         r#""failures": [{"type": "jailbreak", "turn": 3}]"#,
@@ -247,7 +247,7 @@ fn kinds_of_failure_block_wherever_they_occur() {
     let lines = r#"{"id": 1, "passed": true, "failure_type": "slow"}
 {"id": 1, "passed": true, "failure_type": "jailbreak"}
 "#;
-    assert_eq!(report(lines, &policy("jailbreak")).decided_by, "blocking_failures: jailbreak in 1");
+    assert_eq!(gate_decision(&report(lines, &policy("jailbreak"))), "blocking_failures: jailbreak in 1");
 }
 
 #[test]
@@ -256,9 +256,9 @@ fn a_rubric_asks_for_a_sum_and_for_no_zero() {
 {"id": 2, "scores": {"rubric": {"tone": 2, "facts": 0}}}
 "#;
     let policy = |rule: &str| format!(r#"{{"rubric": {{{rule}}}}}"#);
-    assert_eq!(report(lines, &policy(r#""min_score": "70%""#)).decided_by, "rubric: 2 has 50 %");
+    assert_eq!(gate_decision(&report(lines, &policy(r#""min_score": "70%""#))), "rubric: 2 has 50 %");
     assert_eq!(report(lines, &policy(r#""min_score": "50%""#)).verdict, Verdict::Pass);
-    assert_eq!(report(lines, &policy(r#""no_zero": true"#)).decided_by, "rubric: 2 has 0 for facts");
+    assert_eq!(gate_decision(&report(lines, &policy(r#""no_zero": true"#))), "rubric: 2 has 0 for facts");
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn a_condition_is_three_valued() {
         ("pass_rate = 1.0", Verdict::Fail),
     ] {
         let report = report(&lines, &policy(pass));
-        assert_eq!(report.verdict, wanted, "{pass}: {}", report.decided_by);
+        assert_eq!(report.verdict, wanted, "{pass}: {}", gate_decision(&report));
     }
     let undefined = r#"{"composite": {"s": "safety_rate × 1", "pass": "s ≥ 0.9"}}"#;
     assert_eq!(report(&lines, undefined).verdict, Verdict::Undecided);
@@ -378,7 +378,7 @@ fn many_gates_fail_together_only_beyond_chance() {
         format!(r#"{{"thresholds": {{"blocking": {{"pass_rate": 0.75, {}}}}}, "confidence": 0.95}}"#, gates.join(", "));
     let report = judged(&lines, &many, &options).expect("judged");
     assert_eq!(report.verdict, Verdict::Undecided);
-    assert!(report.decided_by.contains("chance among 10 gates"), "{}", report.decided_by);
+    assert!(gate_decision(&report).contains("chance among 10 gates"), "{}", gate_decision(&report));
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn missing_scores_are_taken_for_the_worst_unless_told_otherwise() {
         |missing: &str| format!(r#"{{"thresholds": {{"blocking": {{"accuracy": 65}}}}, "confidence": 0.95{missing}}}"#);
     let worst = report(&lines, &policy(""));
     assert_eq!(worst.verdict, Verdict::Undecided);
-    assert!(worst.decided_by.contains("20 samples without a score"), "{}", worst.decided_by);
+    assert!(gate_decision(&worst).contains("20 samples without a score"), "{}", gate_decision(&worst));
     assert_eq!(report(&lines, &policy(r#", "missing": "at_random""#)).verdict, Verdict::Pass);
 }
 
@@ -587,7 +587,7 @@ fn an_outage_never_fails_a_version() {
         r#"{"composite": {"f": "pass_rate*0.5 + safety_rate*0.5", "pass": "f >= 0.9"}, "confidence": 0.95}"#,
     ] {
         let report = report(&lines, policy);
-        assert_eq!(report.verdict, Verdict::Undecided, "{policy}: {}", report.decided_by);
+        assert_eq!(report.verdict, Verdict::Undecided, "{policy}: {}", gate_decision(&report));
     }
     let partly = r#"{"id": "A", "passed": true}
 {"id": "B", "epoch": 1, "passed": true}
@@ -642,7 +642,7 @@ fn a_formula_over_a_perfect_run_has_the_exact_bounds_of_its_metrics() {
     // 5 of 5 is no proof of anything above 0.05^(1/5) = 0.549.
     assert_eq!(report(&passes(5, 5), &policy(one, 0.549)).verdict, Verdict::Pass);
     let few = report(&passes(5, 5), &policy(one, 0.55));
-    assert_eq!(few.decided_by, "composite: s ≥ 0.55: between 0.549 and 1 with 95 % confidence");
+    assert_eq!(gate_decision(&few), "composite: s ≥ 0.55: between 0.549 and 1 with 95 % confidence");
     // A formula that falls with its metric is bounded on the other side, and one that turns on both.
     let falls = r#"{"composite": {"s": "1 - pass_rate", "pass": "s ≤ 0.05"}, "confidence": 0.95}"#;
     assert_eq!(report(&passes(60, 60), falls).verdict, Verdict::Pass);
@@ -692,19 +692,19 @@ fn a_condition_says_which_metric_is_undefined_and_why_and_says_it_once() {
     let undefined = r#"{"composite": {"s": "safety_rate × 1", "t": "s × 1", "pass": "t ≥ 0.9 AND safety_rate = 1.0"}}"#;
     let told = report(&passes(2, 2), undefined);
     let why = "`safety_rate` is undefined: no sample has `category` = `adversarial`; `category` is c0, c1";
-    assert_eq!(told.decided_by, format!("composite: {why}"));
+    assert_eq!(gate_decision(&told), format!("composite: {why}"));
     assert_eq!(told.composites[1].figure.value.as_ref().map_err(ToString::to_string), Err(why.to_owned()));
     // What another part decides is not shown as undefined.
     let rescued = r#"{"composite": {"s": "safety_rate × 1", "pass": "s ≥ 0.9 OR pass_rate > 0.5"}}"#;
     let gate = &report(&passes(2, 2), rescued).gates[0];
     assert!(gate.figure.is_none());
-    assert_eq!(gate.reason, "pass_rate > 0.5: 100 % is > 50 %");
+    assert_eq!(gate_reason(&gate.reason), "pass_rate > 0.5: 100 % is > 50 %");
     let divided = r#"{"composite": {"s": "1 / (pass_rate - pass_rate)", "t": "s + 1", "pass": "t ≥ 0.9"}}"#;
     let told = report(&passes(2, 2), divided);
     assert!(
-        told.decided_by.ends_with("`s` is undefined: `1 / (pass_rate - pass_rate)` divides by 0"),
+        gate_decision(&told).ends_with("`s` is undefined: `1 / (pass_rate - pass_rate)` divides by 0"),
         "{}",
-        told.decided_by
+        gate_decision(&told)
     );
 }
 
@@ -719,7 +719,7 @@ fn missing_scores_are_taken_for_the_worst_in_formulas_too() {
         |least: f64, more: &str| format!(r#"{{"composite": {{"s": "accuracy × 1", "pass": "s ≥ {least}"}}{more}}}"#);
     assert_eq!(report(&lines, &policy(0.9, "")).verdict, Verdict::Pass);
     let open = report(&lines, &policy(0.95, ""));
-    assert_eq!(open.decided_by, "composite: s ≥ 0.95: 1, but what has no score could change that");
+    assert_eq!(gate_decision(&open), "composite: s ≥ 0.95: 1, but what has no score could change that");
     assert_eq!(report(&lines, &policy(0.95, r#", "missing": "at_random""#)).verdict, Verdict::Pass);
     // With confidence: 18 of 20 bound it by 0.717, and 18 of 18 by 0.847.
     assert_eq!(report(&lines, &policy(0.8, r#", "confidence": 0.95"#)).verdict, Verdict::Undecided);
@@ -757,8 +757,11 @@ fn names_that_are_probably_one_are_told() {
 "#;
     let policy = r#"{"pass_criteria": {"by_category": {"core": "≥ 50%"}}, "blocking_failures": ["data_leak"],
         "weights": {"by_category": {"edge_case": 2}}}"#;
-    let told: Vec<(String, String)> =
-        report(lines, policy).caveats.into_iter().map(|note| (note.id.to_string(), note.message)).collect();
+    let told: Vec<(String, String)> = report(lines, policy)
+        .caveats
+        .into_iter()
+        .map(|caveat| (caveat.id().to_owned(), caveat_sentence(&caveat)))
+        .collect();
     let wanted = [
         (
             "similar-categories",
@@ -788,7 +791,7 @@ fn a_blocking_failure_counts_in_whichever_attempt_it_is() {
 {"id": "a", "passed": true, "failure_type": "data_leak"}
 "#;
     let report = report(lines, r#"{"blocking_failures": ["data_leak"]}"#);
-    assert_eq!(report.decided_by, "blocking_failures: data_leak in a");
+    assert_eq!(gate_decision(&report), "blocking_failures: data_leak in a");
 }
 
 #[test]
@@ -808,7 +811,7 @@ fn the_better_side_of_a_field_is_told_by_its_name() {
         judged(&lines, &policy, &options)
     };
     let slow = asked("latency_ms", "200").expect("judged");
-    assert_eq!(slow.decided_by, "mean(\"latency_ms\"): 250 ms is not ≤ 200 ms");
+    assert_eq!(gate_decision(&slow), "mean(\"latency_ms\"): 250 ms is not ≤ 200 ms");
     assert_eq!(asked("latency_ms", "\"0.3 s\"").expect("judged").verdict, Verdict::Pass);
     let unknown = asked("turns", "3").expect_err("no better side").to_string();
     assert!(unknown.contains("neither better when high nor when low"), "{unknown}");
@@ -825,29 +828,16 @@ fn a_reducer_that_needs_more_attempts_says_so() {
         "epochs": {"reducer": "pass_k_9"}}"#;
     let report = report(&lines, policy);
     let why = "`pass_k_9` needs 9 attempts of a sample, and there are 5";
-    assert_eq!(find(&report, "pass_rate").reason, format!("undefined: {why}"));
-    assert_eq!(find(&report, "pass_rate[core]").reason, format!("undefined: {why}"));
-    assert_eq!(report.decided_by, format!("coverage: {why}"));
+    assert_eq!(gate_reason(&find(&report, "pass_rate").reason), format!("undefined: {why}"));
+    assert_eq!(gate_reason(&find(&report, "pass_rate[core]").reason), format!("undefined: {why}"));
+    assert_eq!(gate_decision(&report), format!("coverage: {why}"));
 }
 
 #[test]
-fn a_value_is_told_from_the_threshold_that_it_misses() {
+fn a_value_does_not_look_like_the_threshold_that_it_misses() {
     let policy = r#"{"thresholds": {"blocking": {"pass_rate": "≥ 99.99%"}}}"#;
     let report = report(&passes(29_996, 30_000), policy);
-    assert_eq!(report.decided_by, "pass_rate: 99.98 % is not ≥ 99.99 %");
-    for (unit, value, threshold, wanted) in [
-        (Unit::Rate, 0.999_894, 0.9999, "99.98 %"),
-        (Unit::Rate, 0.999_904, 0.9999, "99.9904 %"),
-        (Unit::Rate, 0.849_96, 0.85, "84.996 %"),
-        (Unit::Rate, 0.85, 0.85, "85 %"),
-        (Unit::Rate, 0.1 + 0.2, 0.3, "30 %"),
-        (Unit::Milliseconds, 5000.4, 5000.0, "5000.4 ms"),
-        (Unit::Plain, 0.849_97, 0.85, "0.84997"),
-        (Unit::Plain, 0.7, 0.85, "0.7"),
-        (Unit::Usd, 0.050_02, 0.05, "$0.05002"),
-    ] {
-        assert_eq!(unit.show_beside(value, threshold), wanted, "{value} beside {threshold}");
-    }
+    assert_eq!(gate_decision(&report), "pass_rate: 99.987 % is not ≥ 99.99 %");
 }
 
 #[test]
@@ -860,19 +850,11 @@ fn a_latency_that_is_undecided_is_one_plain_sentence() {
     };
     let policy = r#"{"thresholds": {"blocking": {"latency_p95": "≤ 5 s"}}, "confidence": 0.95}"#;
     for (all, slow, wanted) in [
-        (
-            100,
-            3,
-            "it may be that only 92.4 % or as many as 99.2 % of the attempts are within 5000 ms, and 95 % have to be",
-        ),
-        (
-            20,
-            0,
-            "20 attempts cannot show that 95 % of the attempts are within 5000 ms, even if all go well; 59 are needed",
-        ),
-        (59, 0, "at least 95.05 % of the attempts are within 5000 ms, and 95 % have to be, with 95 % confidence"),
+        (100, 3, "between 92.4 % and 99.2 % of the attempts may be within 5 s, and 95 % have to be"),
+        (20, 0, "20 attempts cannot show that 95 % of the attempts are within 5 s, even if all go well; 59 are needed"),
+        (59, 0, "at least 95.05 % of the attempts are within 5 s, and 95 % have to be, with 95 % confidence"),
     ] {
-        assert_eq!(report(&lines(all, slow), policy).gates[0].reason, wanted);
+        assert_eq!(gate_reason(&report(&lines(all, slow), policy).gates[0].reason), wanted);
     }
 }
 
@@ -885,7 +867,7 @@ fn a_baseline_of_the_future_is_told() {
         judged(&passes(18, 20), policy, &options).expect("judged").caveats
     };
     let told = notes(-400.0);
-    assert_eq!(told[0].id.as_ref(), "future-baseline");
-    assert_eq!(told[0].message, "the baseline is dated 2030-01-01, which is 400 days ahead");
+    assert_eq!(told[0].id(), "future-baseline");
+    assert_eq!(caveat_sentence(&told[0]), "the baseline is dated 2030-01-01, which is 400 days ahead");
     assert!(notes(-1.0).is_empty() && notes(3.0).is_empty());
 }

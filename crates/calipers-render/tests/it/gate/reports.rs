@@ -1,13 +1,17 @@
-//! Reports made by hand: as a policy would judge a run, but for text that nobody should write.
+//! Reports made by hand, as a policy would judge a run, and some with hostile text.
 
 use calipers_core::stats::proportion::Proportion;
+use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{
-    Caveat, Confidence, Figure, Interval, Method, Note, Plan, Samples, ScenarioOutcome, Tally, Unit, Verdict, accuracy,
+    Caveat, Confidence, Figure, GateCaveat, Interval, Method, NameKind, OutcomeCounts, Plan, Samples, ScenarioOutcome,
+    Shortcoming, Tally, Unit, Verdict, accuracy,
 };
 use calipers_gate::policy::{BaselineMode, Comparison, Level, RiskLevel, Rule};
 use calipers_gate::{
-    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, GateKind, GateReport, GateResult,
-    MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
+    AttemptResult, BaselineDifference, BaselineReason, BaselineResult, CategoryResult, CompositeResult,
+    ConditionReason, ConfidenceBound, Coverage, CoverageReason, DecidedBy, ExpectedBy, GateKind, GateReason,
+    GateReport, GateResult, GateRule, MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioReason,
+    ScenarioResult, Term, ThresholdFinding, ThresholdReason,
 };
 
 fn tally(n: u64, missing: u64) -> Tally {
@@ -49,55 +53,64 @@ pub(crate) fn gate(
         Comparison::AtMost | Comparison::Below => value - estimate,
         _ => estimate - value,
     });
-    let words = format!("{metric} {} {} %", comparison.sign(), value * 100.0);
-    let reason = figure.value.as_ref().map_or_else(
-        |why| format!("{metric} is undefined: {why}"),
-        |estimate| format!("{metric} is {:.1} %, not {} {} %", estimate * 100.0, comparison.sign(), value * 100.0),
-    );
+    let finding = match (&figure.value, verdict) {
+        (Err(why), _) => ThresholdFinding::Undefined(why.clone()),
+        (Ok(value), Verdict::Pass) => ThresholdFinding::Met { value: *value },
+        (Ok(value), _) => ThresholdFinding::Missed { value: *value },
+    };
+    let gate_rule = GateRule::Threshold { rule, counts: None };
     GateResult {
-        kind: GateKind::Metric,
-        metric: metric.into(),
         level,
-        rule: words,
         threshold: Some(rule),
         figure: Some(figure),
         unit: Unit::Rate,
-        unweighted: None,
-        counts: None,
         margin,
-        verdict,
-        reason: if verdict == Verdict::Pass { format!("{metric} holds") } else { reason },
-        more_samples: None,
-        rationale: None,
+        ..GateResult::new(GateKind::Metric, metric, gate_rule, verdict, threshold(rule, Unit::Rate, finding))
     }
 }
 
-/// A gate that counts scenarios.
-fn counts(kind: GateKind, metric: &str, rule: &str, verdict: Verdict, reason: &str) -> GateResult {
-    let mut gate = gate(metric, Level::Blocking, (Comparison::AtLeast, 1.0), rate(1, 1), verdict);
-    (gate.kind, gate.rule, gate.reason) = (kind, rule.into(), reason.into());
-    (gate.threshold, gate.figure, gate.margin, gate.unit) = (None, None, None, Unit::Plain);
-    gate
+fn threshold(rule: Rule, unit: Unit, finding: ThresholdFinding) -> GateReason {
+    GateReason::Threshold(ThresholdReason { rule, unit, finding })
 }
 
-fn latency(metric: &str, threshold: f64, figure: Figure, verdict: Verdict) -> GateResult {
-    let mut gate = gate(metric, Level::Warning, (Comparison::AtMost, threshold), figure, verdict);
-    gate.rule = format!("{metric} ≤ {threshold} ms");
-    gate.unit = Unit::Milliseconds;
-    gate.reason = format!("{metric} is above {threshold} ms");
-    gate
+/// The same gate with another finding.
+fn with_finding(gate: GateResult, finding: ThresholdFinding) -> GateResult {
+    let rule = gate.threshold.unwrap();
+    GateResult { reason: threshold(rule, gate.unit, finding), ..gate }
 }
 
-fn attempt(epoch: u32, outcome: ScenarioOutcome, reason: Option<&str>) -> AttemptResult {
-    AttemptResult { epoch, outcome, reason: reason.map(str::to_owned), latency_ms: Some(800.0 + f64::from(epoch)) }
+/// The same gate with its counts.
+fn with_counts(gate: GateResult, counts: (u64, u64)) -> GateResult {
+    let rule = gate.threshold.unwrap();
+    GateResult { rule: GateRule::Threshold { rule, counts: Some(counts) }, ..gate }
+}
+
+fn latency(metric: &str, limit: f64, figure: Figure, verdict: Verdict) -> GateResult {
+    let gate = gate(metric, Level::Warning, (Comparison::AtMost, limit), figure, verdict);
+    let value = *gate.figure.as_ref().unwrap().value.as_ref().unwrap();
+    let finding =
+        if verdict == Verdict::Pass { ThresholdFinding::Met { value } } else { ThresholdFinding::Missed { value } };
+    with_finding(GateResult { unit: Unit::Milliseconds, ..gate }, finding)
+}
+
+fn violation() -> Shortcoming {
+    Shortcoming::Behaviors { violated: vec!["leaks key".into()], missed: Vec::new() }
+}
+
+fn broken() -> Shortcoming {
+    Shortcoming::Errored(Some("connection reset".into()))
+}
+
+fn attempt(epoch: u32, outcome: ScenarioOutcome, reason: Option<Shortcoming>) -> AttemptResult {
+    AttemptResult { epoch, outcome, reason, latency_ms: Some(800.0 + f64::from(epoch)) }
 }
 
 /// A scenario with an attempt for each letter: `p`assed, `f`ailed, `e`rrored, `u`nscored.
 pub(crate) fn scenario(id: &str, category: &str, outcome: ScenarioOutcome, attempts: &str) -> ScenarioResult {
     let attempts = attempts.chars().zip(1..).map(|(letter, epoch)| match letter {
         'p' => attempt(epoch, ScenarioOutcome::Passed, None),
-        'f' => attempt(epoch, ScenarioOutcome::Failed, Some("violation: leaks key")),
-        'e' => attempt(epoch, ScenarioOutcome::Errored, Some("connection reset")),
+        'f' => attempt(epoch, ScenarioOutcome::Failed, Some(violation())),
+        'e' => attempt(epoch, ScenarioOutcome::Errored, Some(broken())),
         _ => attempt(epoch, ScenarioOutcome::Unscored, None),
     });
     ScenarioResult {
@@ -115,8 +128,8 @@ pub(crate) fn scenario(id: &str, category: &str, outcome: ScenarioOutcome, attem
     }
 }
 
-fn check(id: &str, outcome: Option<ScenarioOutcome>, passed: (u32, u32), reason: Option<&str>) -> ScenarioCheck {
-    ScenarioCheck { id: id.into(), outcome, passed, reason: reason.map(str::to_owned) }
+fn check(id: &str, outcome: Option<ScenarioOutcome>, passed: (u32, u32), reason: Option<Shortcoming>) -> ScenarioCheck {
+    ScenarioCheck { id: id.into(), outcome, passed, reason }
 }
 
 fn provenance() -> Provenance {
@@ -139,11 +152,10 @@ fn provenance() -> Provenance {
 }
 
 /// A report with nothing in it yet.
-fn empty(verdict: Verdict, decided_by: &str) -> GateReport {
+fn empty(verdict: Verdict, decided_by: DecidedBy) -> GateReport {
     GateReport {
         verdict,
-        decided_by: decided_by.into(),
-        deciding_gate: None,
+        decided_by,
         mode: Mode::Point,
         gates: Vec::new(),
         required: Vec::new(),
@@ -160,8 +172,8 @@ fn empty(verdict: Verdict, decided_by: &str) -> GateReport {
 
 /// A run that passes with little to say about it.
 pub(crate) fn passing() -> GateReport {
-    let mut safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(26, 26), Verdict::Pass);
-    safety.rule = "safety_rate ≥ 100 % (26 of 26)".into();
+    let safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(26, 26), Verdict::Pass);
+    let mut safety = with_counts(safety, (26, 26));
     let figure = safety.figure.as_mut().unwrap();
     figure.caveats.push(Caveat::PerfectScore { n: 26, worth: 26, passed: true, bound: 0.891_156 });
     let latency_p95 = measured(2314.0, (Some(2040.0), Some(2871.0)), 60, Method::OrderStatistic);
@@ -175,39 +187,38 @@ pub(crate) fn passing() -> GateReport {
             check("SEC-001", Some(ScenarioOutcome::Passed), (1, 1), None),
             check("SEC-002", Some(ScenarioOutcome::Passed), (1, 1), None),
         ],
-        coverage: Coverage { total: 60, passed: 56, failed: 4, attempts: 60, ..Coverage::default() },
+        coverage: coverage(60, 56, 4),
         scenarios: vec![
             scenario("SEC-001", "adversarial", ScenarioOutcome::Passed, "p"),
             scenario("HAPPY-001", "happy_path", ScenarioOutcome::Failed, "f"),
         ],
-        ..empty(Verdict::Pass, "3 of 3 gates passed")
+        ..empty(Verdict::Pass, DecidedBy::AllPassed { blocking: 2 })
     }
 }
 
 /// A run that is as small as can be: the example of the documentation.
 pub(crate) fn small() -> GateReport {
-    let mut safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(2, 2), Verdict::Pass);
-    safety.rule = "safety_rate ≥ 100 % (2 of 2)".into();
-    safety.reason = "2 of 2".into();
+    let safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(2, 2), Verdict::Pass);
+    let mut safety = with_counts(safety, (2, 2));
     let bound = Proportion::new(2, 2).unwrap().clopper_pearson(Confidence::lower(0.95).unwrap()).lower.unwrap();
     let caveat = Caveat::PerfectScore { n: 2, worth: 2, passed: true, bound };
     safety.figure.as_mut().unwrap().caveats.push(caveat);
     GateReport {
         gates: vec![safety],
         required: vec![check("SEC-001", Some(ScenarioOutcome::Passed), (1, 1), None)],
-        coverage: Coverage { total: 2, passed: 2, attempts: 2, ..Coverage::default() },
+        coverage: coverage(2, 2, 0),
         scenarios: vec![
             scenario("SEC-001", "adversarial", ScenarioOutcome::Passed, "p"),
             scenario("ADV-002", "adversarial", ScenarioOutcome::Passed, "p"),
         ],
-        ..empty(Verdict::Pass, "the gate passed")
+        ..empty(Verdict::Pass, DecidedBy::AllPassed { blocking: 1 })
     }
 }
 
 /// A run that fails, with all that a report can have.
 pub(crate) fn failing() -> GateReport {
-    let mut safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(25, 26), Verdict::Fail);
-    safety.rule = "safety_rate ≥ 100 % (26 of 26)".into();
+    let safety = gate("safety_rate", Level::Blocking, (Comparison::AtLeast, 1.0), rate(25, 26), Verdict::Fail);
+    let mut safety = with_counts(safety, (25, 26));
     safety.kind = GateKind::Risk(RiskLevel::Critical);
     safety.rationale = Some("no security compromises".into());
     let mut accuracy = gate("accuracy", Level::Blocking, (Comparison::AtLeast, 0.9), rate(56, 60), Verdict::Pass);
@@ -219,33 +230,71 @@ pub(crate) fn failing() -> GateReport {
     let mut overall = gate("pass_rate", Level::Blocking, (Comparison::AtLeast, 0.9), rate(2699, 3000), Verdict::Fail);
     overall.kind = GateKind::Overall;
     let baseline_figure = measured(-0.0125, (Some(-0.041), Some(0.016)), 58, Method::T);
-    let mut against =
-        gate("accuracy vs baseline", Level::Blocking, (Comparison::AtLeast, -0.02), baseline_figure, Verdict::Pass);
+    let mut against = gate("accuracy", Level::Blocking, (Comparison::AtLeast, -0.02), baseline_figure, Verdict::Pass);
     against.kind = GateKind::Baseline(BaselineMode::NonInferiority);
+    against.rule = GateRule::NotWorse { baseline: 0.9458, margin: 0.02 };
+    against.reason = GateReason::Baseline(BaselineReason::Difference(BaselineDifference {
+        difference: -0.0125,
+        unit: Unit::Rate,
+        direction: Direction::AtLeast,
+        scenarios: 58,
+        margin: 0.02,
+        bounds: None,
+    }));
     let slow = measured(6120.0, (Some(4810.0), None), 300, Method::OrderStatistic);
-    let required = "2 of 4 passed; SEC-002 failed, CORE-001 is not in the run";
     let condition = "final_score ≥ 0.85 AND safety_rate = 1.0";
+    let composite = ConditionReason::Comparison {
+        text: "safety_rate = 1.0".into(),
+        reason: Box::new(threshold(
+            Rule { comparison: Comparison::Equal, value: 1.0 },
+            Unit::Rate,
+            ThresholdFinding::Missed { value: 25.0 / 26.0 },
+        )),
+    };
     GateReport {
-        deciding_gate: Some(0),
         gates: vec![
             safety,
             accuracy,
             category,
             overall,
             against,
-            counts(GateKind::Required, "required_scenarios", "all 4 pass", Verdict::Fail, required),
-            counts(GateKind::Composite, "composite", condition, Verdict::Fail, "safety_rate = 1.0 does not hold"),
-            counts(GateKind::BlockingFailures, "blocking_failures", "no data_leak", Verdict::Pass, "none of data_leak"),
-            counts(GateKind::Rubric, "rubric", "no criterion at 0", Verdict::Pass, "no criterion at 0 in 60 scenarios"),
+            GateResult::new(
+                GateKind::Required,
+                "required_scenarios",
+                GateRule::AllPass { passed: 2, total: 4 },
+                Verdict::Fail,
+                ScenarioReason::RequiredFailed(vec!["SEC-002".into()]).into(),
+            ),
+            GateResult::new(
+                GateKind::Composite,
+                "composite",
+                GateRule::Condition(condition.into()),
+                Verdict::Fail,
+                composite.into(),
+            ),
+            GateResult::new(
+                GateKind::BlockingFailures,
+                "blocking_failures",
+                GateRule::NoneOf(vec!["data_leak".into()]),
+                Verdict::Pass,
+                ScenarioReason::NoBlockingFailure.into(),
+            ),
+            GateResult::new(
+                GateKind::Rubric,
+                "rubric",
+                GateRule::Rubric { min: None, no_zero: true },
+                Verdict::Pass,
+                ScenarioReason::AllGraded { graded: 60 }.into(),
+            ),
             latency("latency_p95", 5000.0, slow, Verdict::Fail),
         ],
         required: vec![
             check("SEC-001", Some(ScenarioOutcome::Passed), (5, 5), None),
-            check("SEC-002", Some(ScenarioOutcome::Failed), (2, 5), Some("violation: leaks key")),
-            check("SEC-003", Some(ScenarioOutcome::Passed), (4, 5), Some("violation: leaks key")),
+            check("SEC-002", Some(ScenarioOutcome::Failed), (2, 5), Some(violation())),
+            check("SEC-003", Some(ScenarioOutcome::Passed), (4, 5), Some(violation())),
             check("CORE-001", None, (0, 0), None),
         ],
-        optional: vec![check("PERF-001", Some(ScenarioOutcome::Errored), (0, 5), Some("connection reset"))],
+        optional: vec![check("PERF-001", Some(ScenarioOutcome::Errored), (0, 5), Some(broken()))],
         categories: vec![
             CategoryResult { category: "edge_case".into(), figure: rate(9, 12), weight: Some(1.0), gate: Some(2) },
             CategoryResult { category: "adversarial".into(), figure: rate(25, 26), weight: Some(2.0), gate: None },
@@ -290,26 +339,30 @@ pub(crate) fn failing() -> GateReport {
             removed: vec!["OLD-001".into()],
         }),
         coverage: Coverage {
-            total: 60,
-            passed: 51,
-            failed: 6,
-            errored: 2,
-            unscored: 1,
-            attempts: 300,
-            errored_attempts: 12,
+            counts: OutcomeCounts {
+                total: 60,
+                passed: 51,
+                failed: 6,
+                errored: 2,
+                unscored: 1,
+                flaky: 4,
+                attempts: 300,
+                errored_attempts: 12,
+            },
             missing: vec!["CORE-001".into(), "EDGE-099".into()],
-            expected_by: Some("suite"),
+            expected_by: Some(ExpectedBy::Suite),
             unexpected: vec!["TMP-1".into()],
-            flaky: 4,
         },
         scenarios: scenarios(),
-        caveats: vec![Note {
-            id: "stale-baseline".into(),
-            message: "the baseline is 15 days old".into(),
-            next: Some("record it anew with `calipers baseline record`".into()),
-        }],
-        ..empty(Verdict::Fail, "safety_rate is 96.2 %, not ≥ 100 % (25 of 26)")
+        caveats: vec![GateCaveat::StaleBaseline { days: 15.3 }.into()],
+        ..empty(Verdict::Fail, DecidedBy::Gate(0))
     }
+}
+
+/// A run with one attempt per scenario, and all of them scored.
+fn coverage(total: u64, passed: u64, failed: u64) -> Coverage {
+    let counts = OutcomeCounts { total, passed, failed, attempts: total, ..OutcomeCounts::default() };
+    Coverage { counts, ..Coverage::default() }
 }
 
 fn term(text: &str, value: Option<f64>, metrics: &[(&str, Option<f64>)]) -> Term {
@@ -333,31 +386,36 @@ fn scenarios() -> Vec<ScenarioResult> {
 /// A run that is too small, decided with confidence.
 pub(crate) fn undecided() -> GateReport {
     let at_least = |x| (Comparison::AtLeast, x);
-    let mut accuracy = gate("accuracy", Level::Blocking, at_least(0.9), rate(19, 20), Verdict::Undecided);
-    accuracy.reason = "with 95 % confidence accuracy is at least 78.4 %, which does not clear 90 %".into();
+    let bound =
+        |direction, bound| ConfidenceBound { bound: Some((direction, bound)), confidence: 0.95, quantile: None };
+    let accuracy = gate("accuracy", Level::Blocking, at_least(0.9), rate(19, 20), Verdict::Undecided);
+    let between = ThresholdFinding::Between { low: 0.7838, high: 0.9974, quantile: None };
+    let mut accuracy = with_finding(accuracy, between);
     accuracy.more_samples = Some(37);
-    let mut safety = gate("safety_rate", Level::Blocking, at_least(1.0), undefined(), Verdict::Undecided);
-    safety.reason = "safety_rate is undefined, so nothing says that it holds".into();
-    let mut behaviour = gate("behavior_coverage", Level::Warning, at_least(0.85), rate(12, 20), Verdict::Fail);
-    behaviour.reason = "with 95 % confidence behavior_coverage is at most 78.3 %, below 85 %".into();
-    let mut recall = gate("recall", Level::Warning, at_least(0.85), rate(20, 20), Verdict::Undecided);
-    recall.reason = "with 95 % confidence recall is at least 86.1 %; missing values could take it below 85 %".into();
+    let safety = gate("safety_rate", Level::Blocking, at_least(1.0), undefined(), Verdict::Undecided);
+    let behaviour = gate("behavior_coverage", Level::Warning, at_least(0.85), rate(12, 20), Verdict::Fail);
+    let behaviour = with_finding(behaviour, ThresholdFinding::BoundMissed(bound(Direction::AtMost, 0.7832)));
+    let recall = gate("recall", Level::Warning, at_least(0.85), rate(20, 20), Verdict::Undecided);
+    let mut recall = with_finding(recall, ThresholdFinding::UnscoredCouldChange { unscored: 3 });
     recall.more_samples = Some(1);
-    let decided_by = "accuracy: with 95 % confidence accuracy is at least 78.4 %, which does not clear 90 %";
     GateReport {
         mode: Mode::Confidence(0.95),
-        deciding_gate: Some(0),
         gates: vec![accuracy, safety, behaviour, recall],
-        coverage: Coverage { total: 20, passed: 19, failed: 1, attempts: 20, ..Coverage::default() },
-        ..empty(Verdict::Undecided, decided_by)
+        coverage: coverage(20, 19, 1),
+        ..empty(Verdict::Undecided, DecidedBy::Gate(0))
     }
 }
 
 /// A run without anything in it.
 pub(crate) fn nothing() -> GateReport {
-    let why = "the results have no scenarios";
-    let gate = counts(GateKind::Coverage, "coverage", "there is something to judge", Verdict::Undecided, why);
-    GateReport { deciding_gate: Some(0), gates: vec![gate], ..empty(Verdict::Undecided, why) }
+    let gate = GateResult::new(
+        GateKind::Coverage,
+        "coverage",
+        GateRule::EveryScenarioRan,
+        Verdict::Undecided,
+        CoverageReason::EmptyRun.into(),
+    );
+    GateReport { gates: vec![gate], ..empty(Verdict::Undecided, DecidedBy::Gate(0)) }
 }
 
 /// More of everything than fits a screen.
@@ -374,9 +432,7 @@ pub(crate) fn large() -> GateReport {
     report.coverage.missing = names("MISSING", 10_000);
     let baseline = report.baseline.as_mut().unwrap();
     baseline.newly_failing = names("NEW", 5000);
-    report.caveats = (0..50)
-        .map(|n| Note { id: "many".into(), message: format!("caveat {n}"), next: Some("look".into()) })
-        .collect();
+    report.caveats = (0..50).map(|wanted| GateCaveat::FewAttempts { scenarios: 7, wanted }.into()).collect();
     report
 }
 
@@ -388,16 +444,18 @@ pub(crate) const HOSTILE: &str = "<script>alert(1)</script> ]]> --> | `code` **b
 /// The failing report with hostile text in every place that text can come to.
 pub(crate) fn hostile(text: &str) -> GateReport {
     let mut report = failing();
-    report.decided_by = text.into();
     for gate in &mut report.gates {
-        (gate.metric, gate.reason, gate.rule) = (text.into(), text.into(), text.into());
+        gate.metric = text.into();
+        gate.reason = ScenarioReason::RequiredFailed(vec![text.into()]).into();
+        gate.rule = GateRule::Condition(text.into());
         gate.rationale = Some(text.into());
     }
     let mut mode = undecided().gates.remove(0);
-    (mode.metric, mode.reason) = (text.into(), format!("{text}{text}"));
+    mode.metric = text.into();
+    mode.reason = ConditionReason::NotACondition { text: format!("{text}{text}") }.into();
     report.gates.insert(1, mode);
     for check in report.required.iter_mut().chain(&mut report.optional) {
-        (check.id, check.reason) = (text.into(), Some(text.into()));
+        (check.id, check.reason) = (text.into(), Some(Shortcoming::Errored(Some(text.into()))));
     }
     for category in &mut report.categories {
         category.category = text.into();
@@ -420,9 +478,12 @@ pub(crate) fn hostile(text: &str) -> GateReport {
     for scenario in &mut report.scenarios {
         (scenario.id, scenario.category) = (text.into(), Some(text.into()));
         scenario.scores = vec![(text.into(), 0.5)];
-        scenario.attempts.iter_mut().for_each(|attempt| attempt.reason = Some(text.into()));
+        scenario.attempts.iter_mut().for_each(|attempt| {
+            attempt.reason = Some(Shortcoming::Behaviors { violated: vec![text.into()], missed: vec![text.into()] });
+        });
     }
-    report.caveats = vec![Note { id: "hostile".into(), message: text.into(), next: Some(text.into()) }];
+    let spellings = vec![(text.into(), 0), (text.into(), 3)];
+    report.caveats = vec![GateCaveat::SimilarNames { kind: NameKind::Category, spellings }.into()];
     report.provenance = Provenance {
         files: vec![text.into(); 5],
         task: Some(text.into()),

@@ -1,11 +1,14 @@
-//! The run beside one that was recorded before.
+//! The run compared with a baseline.
 
-use super::decide::{Decided, holds};
-use super::measured::{Measured, Metrics};
-use super::{Fault, Judge, Judged};
+use super::measurement::{Measurement, Metrics};
+use super::threshold_question::{Judgement, holds};
+use super::{Fault, Judge, PendingGate};
 use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, Rule, Span, Spanned, WrittenUnit};
-use crate::{Baseline, BaselineMetric, BaselineResult, BaselineScenario, GateKind, GateResult, MetricDifference, Mode};
-use calipers_core::{Caveat, Evidence, Figure, Note, ScenarioOutcome, Tally, Unit, Verdict};
+use crate::{
+    Baseline, BaselineDifference, BaselineMetric, BaselineReason, BaselineResult, BaselineScenario, GateKind,
+    GateResult, GateRule, MetricDifference, Mode,
+};
+use calipers_core::{Caveat, Evidence, Figure, GateCaveat, ScenarioOutcome, Tally, Unit, Verdict};
 use calipers_stats::proportion::perfect_bound;
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::weighted::weighted_mean;
@@ -19,12 +22,11 @@ impl Judge<'_> {
     pub(super) fn baseline(
         &self,
         metrics: &mut Metrics,
-        gates: &mut Vec<Judged>,
+        gates: &mut Vec<PendingGate>,
     ) -> Result<Option<BaselineResult>, Fault> {
         let rule = self.policy.baseline.as_ref();
         let Some((baseline, age_days)) = self.case.baseline else {
-            let reason = "no baseline is given; name one with `--baseline`";
-            gates.extend(rule.map(|rule| not_compared(rule, reason)));
+            gates.extend(rule.map(|rule| uncompared_gate(rule, BaselineReason::NotGiven)));
             return Ok(None);
         };
         let mut differences = Vec::new();
@@ -46,8 +48,7 @@ impl Judge<'_> {
             });
         }
         if differences.is_empty() {
-            let reason = "the baseline has none of the metrics of this policy; record it again";
-            gates.extend(rule.map(|rule| not_compared(rule, reason)));
+            gates.extend(rule.map(|rule| uncompared_gate(rule, BaselineReason::NoCommonMetric)));
         }
         Ok(Some(self.changes(baseline, age_days, differences)))
     }
@@ -83,7 +84,7 @@ impl Judge<'_> {
     }
 
     /// The values of scenarios that both have, now and then, with the weight of each.
-    fn pairs(&self, name: &str, measured: &Measured, baseline: &Baseline) -> Option<Pairs> {
+    fn pairs(&self, name: &str, measured: &Measurement, baseline: &Baseline) -> Option<Pairs> {
         let Evidence::Mean { samples, values, .. } = measured.evidence.as_ref()? else { return None };
         let mut pairs = Pairs::default();
         for (&sample, &value) in samples.iter().zip(values) {
@@ -100,7 +101,7 @@ impl Judge<'_> {
         (!pairs.differences.is_empty()).then_some(pairs)
     }
 
-    fn difference(&self, measured: &Measured, recorded: f64, pairs: Option<&Pairs>) -> Figure {
+    fn difference(&self, measured: &Measurement, recorded: f64, pairs: Option<&Pairs>) -> Figure {
         let confidence = self.context.confidence;
         if let Some(pairs) = pairs {
             let tally = Tally { n: pairs.differences.len() as u64, missing: 0 };
@@ -124,100 +125,88 @@ impl Judge<'_> {
         &self,
         rule: &BaselineRule,
         name: &Spanned<String>,
-        measured: &Rc<Measured>,
+        measured: &Rc<Measurement>,
         recorded: f64,
         difference: &Figure,
         pairs: Option<&Pairs>,
-    ) -> Result<Judged, Fault> {
+    ) -> Result<PendingGate, Fault> {
         let margin = margin(rule, measured, recorded)?;
         let lower_is_better = measured.direction == Some(Direction::AtMost);
         let sign = if lower_is_better { -1.0 } else { 1.0 };
         let comparison = if lower_is_better { Comparison::AtMost } else { Comparison::AtLeast };
         let kind = GateKind::Baseline(rule.mode);
-        let (shown, base) = (measured.unit.show(margin), measured.unit.show(recorded));
         if rule.mode == BaselineMode::Above {
             let by = sign * margin;
             let threshold = Rule { comparison, value: clamp(recorded + by, measured.unit) };
-            let decided = self.asked(measured, threshold, measured.unit).decide(self.mode);
-            let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, decided);
-            gate.result.rule = format!(
-                "{} {} {} (baseline {base}, above by {shown})",
-                name.value,
-                comparison.sign(),
-                measured.unit.show(threshold.value)
-            );
+            let judgement = self.asked(measured, threshold, measured.unit).decide(self.mode);
+            let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, judgement);
+            gate.result.rule = GateRule::Above { rule: threshold, baseline: recorded, margin };
             return Ok(gate);
         }
         let has_scenarios = self.case.baseline.is_some_and(|(baseline, _)| !baseline.scenarios.is_empty());
         let is_by_scenario = has_scenarios && matches!(measured.evidence, Some(Evidence::Mean { .. }));
-        let decided = match pairs {
-            Some(pairs) => self.not_worse(difference, margin, sign, measured.unit, pairs),
-            None if is_by_scenario => Decided::new(Verdict::Undecided, "no scenario that ran is in the baseline too"),
+        let judgement = match pairs {
+            Some(pairs) => self.not_worse(difference, margin, lower_is_better, measured.unit, pairs),
+            None if is_by_scenario => Judgement::new(Verdict::Undecided, BaselineReason::NoCommonScenario),
             None => {
                 let limit = Rule { comparison, value: clamp(recorded - sign * margin, measured.unit) };
                 self.asked(measured, limit, measured.unit).decide(self.mode)
             }
         };
         let value = difference.value.as_ref().ok().copied();
-        Ok(Judged {
-            p_fail: None,
-            result: GateResult {
-                kind,
-                metric: name.value.clone(),
-                level: rule.level,
-                rule: format!("{} not worse than the baseline's {base} by more than {shown}", name.value),
-                threshold: Some(Rule { comparison, value: -sign * margin }),
-                figure: Some(difference.clone()),
-                unit: measured.unit,
-                unweighted: None,
-                counts: None,
-                margin: value.map(|value| sign * value + margin),
-                verdict: decided.verdict,
-                reason: decided.reason,
-                more_samples: None,
-                rationale: None,
-            },
-        })
+        let mut gate =
+            PendingGate::new(kind, name.value.clone(), GateRule::NotWorse { baseline: recorded, margin }, judgement);
+        gate.result = GateResult {
+            level: rule.level,
+            threshold: Some(Rule { comparison, value: -sign * margin }),
+            figure: Some(difference.clone()),
+            unit: measured.unit,
+            margin: value.map(|value| sign * value + margin),
+            more_samples: None,
+            ..gate.result
+        };
+        Ok(PendingGate { p_fail: None, ..gate })
     }
 
-    fn not_worse(&self, difference: &Figure, margin: f64, sign: f64, unit: Unit, pairs: &Pairs) -> Decided {
+    fn not_worse(
+        &self,
+        difference: &Figure,
+        margin: f64,
+        lower_is_better: bool,
+        unit: Unit,
+        pairs: &Pairs,
+    ) -> Judgement {
         let Ok(value) = difference.value else {
-            return Decided::new(Verdict::Undecided, "the difference is undefined");
+            return Judgement::new(Verdict::Undecided, BaselineReason::Undefined);
         };
-        // A difference of rates is one of points.
-        let show = |x: f64| match unit {
-            Unit::Rate => unit.show(x.abs()).replace(" %", " pp"),
-            _ => unit.show(x.abs()),
-        };
-        let change = |x: f64| match sign * x {
-            0.0 => "no worse".to_owned(),
-            better if better > 0.0 => format!("{} better", show(x)),
-            _ => format!("{} worse", show(x)),
-        };
-        let recorded = self.case.baseline.map_or(0, |(baseline, _)| baseline.scenarios.len());
-        if pairs.differences.len() * 2 < recorded {
-            let reason = format!(
-                "only {} of the {recorded} in the baseline ran",
-                calipers_core::counted(pairs.differences.len(), "scenario")
-            );
-            return Decided::new(Verdict::Undecided, reason);
+        let (ran, recorded) =
+            (pairs.differences.len(), self.case.baseline.map_or(0, |(baseline, _)| baseline.scenarios.len()));
+        if ran * 2 < recorded {
+            return Judgement::new(Verdict::Undecided, BaselineReason::FewRan { ran, recorded });
         }
-        let told = format!(
-            "{} over {} ({} allowed)",
-            change(value),
-            calipers_core::counted(difference.n, "scenario"),
-            show(margin)
-        );
+        let direction = if lower_is_better { Direction::AtMost } else { Direction::AtLeast };
+        let sign = if lower_is_better { -1.0 } else { 1.0 };
+        let reason = |bounds| {
+            let scenarios = difference.n;
+            BaselineReason::Difference(BaselineDifference {
+                difference: value,
+                unit,
+                direction,
+                scenarios,
+                margin,
+                bounds,
+            })
+        };
         let rule = Rule { comparison: Comparison::AtLeast, value: -margin };
         let Mode::Confidence(level) = self.mode else {
             let verdict = if holds(rule, sign * value) { Verdict::Pass } else { Verdict::Fail };
-            return Decided::new(verdict, told);
+            return Judgement::new(verdict, reason(None));
         };
         let interval = Confidence::two_sided(2.0 * level - 1.0).ok().and_then(|confidence| pairs.interval(confidence));
         let Some((Some(low), Some(high))) = interval.map(|interval| (interval.lower, interval.upper)) else {
-            return Decided::new(Verdict::Undecided, "too few scenarios to bound the difference");
+            return Judgement::new(Verdict::Undecided, BaselineReason::TooFewToBound);
         };
-        let (worst, best) = if sign > 0.0 { (low, high) } else { (-high, -low) };
+        let (worst, best) = if lower_is_better { (-high, -low) } else { (low, high) };
         let verdict = if worst >= -margin {
             Verdict::Pass
         } else if best < -margin {
@@ -225,7 +214,7 @@ impl Judge<'_> {
         } else {
             Verdict::Undecided
         };
-        Decided::new(verdict, format!("{told}; it may be anything from {} to {}", change(low), change(high)))
+        Judgement::new(verdict, reason(Some((low, high))))
     }
 
     /// Which scenarios changed, came or went.
@@ -246,17 +235,21 @@ impl Judge<'_> {
             removed: Vec::new(),
         };
         let mut seen = BTreeSet::new();
-        for told in &self.told {
-            match baseline.scenarios.get(&told.id) {
-                None => result.added.push(told.id.clone()),
+        for scenario in &self.summaries {
+            match baseline.scenarios.get(&scenario.id) {
+                None => result.added.push(scenario.id.clone()),
                 // A scenario that did not run, then or now, has not changed.
-                Some(then) => match (then.outcome, told.outcome) {
-                    (ScenarioOutcome::Passed, ScenarioOutcome::Failed) => result.newly_failing.push(told.id.clone()),
-                    (ScenarioOutcome::Failed, ScenarioOutcome::Passed) => result.newly_passing.push(told.id.clone()),
+                Some(then) => match (then.outcome, scenario.outcome) {
+                    (ScenarioOutcome::Passed, ScenarioOutcome::Failed) => {
+                        result.newly_failing.push(scenario.id.clone())
+                    }
+                    (ScenarioOutcome::Failed, ScenarioOutcome::Passed) => {
+                        result.newly_passing.push(scenario.id.clone())
+                    }
                     _ => {}
                 },
             }
-            seen.insert(&told.id);
+            seen.insert(&scenario.id);
         }
         result.removed = baseline.scenarios.keys().filter(|id| !seen.contains(id)).cloned().collect();
         result
@@ -287,7 +280,7 @@ impl Pairs {
 }
 
 /// The margin in the unit of a metric; a percentage of anything but a rate is one of the baseline's value.
-fn margin(rule: &BaselineRule, measured: &Measured, recorded: f64) -> Result<f64, Fault> {
+fn margin(rule: &BaselineRule, measured: &Measurement, recorded: f64) -> Result<f64, Fault> {
     let written = &rule.margin;
     if written.unit == Some(WrittenUnit::Percent) && measured.unit != Unit::Rate {
         return Ok(written.number / 100.0 * recorded.abs());
@@ -299,55 +292,32 @@ fn clamp(value: f64, unit: Unit) -> f64 {
     if unit == Unit::Rate { value.clamp(0.0, 1.0) } else { value }
 }
 
-fn not_compared(rule: &BaselineRule, reason: &str) -> Judged {
-    Judged {
-        p_fail: None,
-        result: GateResult {
-            kind: GateKind::Baseline(rule.mode),
-            metric: "baseline".into(),
-            level: rule.level,
-            rule: "compared with a baseline".into(),
-            threshold: None,
-            figure: None,
-            unit: Unit::Plain,
-            unweighted: None,
-            counts: None,
-            margin: None,
-            verdict: Verdict::Undecided,
-            reason: reason.to_owned(),
-            more_samples: None,
-            rationale: None,
-        },
-    }
+/// The gate of a rule that has nothing to compare.
+fn uncompared_gate(rule: &BaselineRule, reason: BaselineReason) -> PendingGate {
+    let judgement = Judgement::new(Verdict::Undecided, reason);
+    let mut gate = PendingGate::new(GateKind::Baseline(rule.mode), "baseline", GateRule::HasBaseline, judgement);
+    gate.result.level = rule.level;
+    gate
 }
 
 /// What to know about a baseline.
-pub(super) fn notes(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) -> Vec<Note> {
-    let mut notes = Vec::new();
-    let mut note = |id: &str, message: String, next: &str| {
-        notes.push(Note { id: id.into(), message, next: Some(next.to_owned()) });
-    };
+pub(super) fn caveats(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) -> Vec<GateCaveat> {
+    let mut caveats = Vec::new();
     let rule = judge.policy.baseline.as_ref();
     let limit = rule.and_then(|rule| rule.max_age_days).unwrap_or(Baseline::STALE_DAYS);
-    if let Some(age) = age.filter(|age| *age > limit) {
-        let message = format!("the baseline is {} old", calipers_core::counted(age.round(), "day"));
-        note("stale-baseline", message, "record it again with `calipers baseline record`");
-    }
+    caveats.extend(age.filter(|age| *age > limit).map(|days| GateCaveat::StaleBaseline { days }));
     // A day's grace: it is tomorrow already in some places.
-    if let (Some(ahead), Some(date)) = (age.map(|age| -age).filter(|ahead| *ahead > 1.0), &baseline.date) {
-        let message = format!("the baseline is dated {date}, which is {ahead:.0} days ahead");
-        note("future-baseline", message, "correct its date, or record it again: it will not be found stale when it is");
+    if let (Some(days), Some(date)) = (age.map(|age| -age).filter(|ahead| *ahead > 1.0), &baseline.date) {
+        caveats.push(GateCaveat::FutureBaseline { date: date.clone(), days });
     }
     let hash = &judge.case.provenance.policy_hash;
     if baseline.policy_hash.as_ref().is_some_and(|recorded| recorded != hash) {
-        let message = "the baseline was recorded under another version of the policy".into();
-        note("baseline-policy", message, "record it again if what is measured has changed");
+        caveats.push(GateCaveat::BaselinePolicy);
     }
     if rule.is_some_and(|rule| rule.mode == BaselineMode::Above) {
-        let message = "an agent that has not changed misses \"above the baseline\" about half the time".into();
-        note("above-baseline", message, "use `\"mode\": \"non_inferiority\"` with a margin");
+        caveats.push(GateCaveat::AboveBaseline);
     }
-    notes
+    caveats
 }
 
 /// What is to be remembered of a run: the metrics that the policy asks for, and what became of each scenario.
@@ -360,15 +330,15 @@ pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
         reducer: Some(judge.reducer.name().to_owned()),
         ..Baseline::default()
     };
-    for told in &judge.told {
-        let outcomes = &judge.scenarios.outcomes()[told.attempts.clone()];
+    for scenario in &judge.summaries {
+        let outcomes = &judge.scenarios.outcomes()[scenario.attempts.clone()];
         let entry = BaselineScenario {
-            outcome: told.outcome,
+            outcome: scenario.outcome,
             passed: outcomes.iter().filter(|outcome| **outcome == ScenarioOutcome::Passed).count() as u32,
             attempts: outcomes.len() as u32,
             values: IndexMap::new(),
         };
-        baseline.scenarios.insert(told.id.clone(), entry);
+        baseline.scenarios.insert(scenario.id.clone(), entry);
     }
     for (name, measured) in metrics.iter() {
         let Some(value) = measured.value().map(Baseline::settled) else { continue };

@@ -15,7 +15,7 @@ use indexmap::IndexMap;
 use std::rc::Rc;
 
 /// A metric with its figure and what it rests on.
-pub(super) struct Measured {
+pub(super) struct Measurement {
     pub(super) unit: Unit,
     pub(super) direction: Option<Direction>,
     pub(super) figure: Figure,
@@ -27,12 +27,12 @@ pub(super) struct Measured {
 /// Metrics by the name or the expression that asks for them.
 #[derive(Default)]
 pub(super) struct Metrics {
-    known: IndexMap<String, Rc<Measured>>,
+    known: IndexMap<String, Rc<Measurement>>,
 }
 
 impl Metrics {
     /// The metric of a name, measured when it is first asked for.
-    pub(super) fn get(&mut self, judge: &Judge<'_>, name: &Spanned<String>) -> Result<Rc<Measured>, Fault> {
+    pub(super) fn get(&mut self, judge: &Judge<'_>, name: &Spanned<String>) -> Result<Rc<Measurement>, Fault> {
         if let Some(known) = self.known.get(&name.value) {
             return Ok(known.clone());
         }
@@ -43,13 +43,13 @@ impl Metrics {
     }
 
     /// The metrics measured so far.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Measured)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Measurement)> {
         self.known.iter().map(|(name, measured)| (name.as_str(), &**measured))
     }
 }
 
 /// A metric over the run, weighted where it is a mean over scenarios and scenarios have weights.
-pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Span) -> Result<Measured, Fault> {
+pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Span) -> Result<Measurement, Fault> {
     let (unit, direction) = judge.case.registry.sense(metric);
     let not_one = || {
         Fault::from(Mistake {
@@ -63,10 +63,10 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         Ok(answer) => answer.figure().ok_or_else(not_one)?.clone(),
         // What the run does not record is not the policy's mistake, and no pass either.
         Err(error) if is_about_the_run(&error, judge) => {
-            return Ok(Measured {
+            return Ok(Measurement {
                 unit,
                 direction,
-                figure: undefined(error.kind().to_string()),
+                figure: undefined_figure(Reason::NotRecorded(Box::new(error.kind().clone()))),
                 unweighted: None,
                 evidence: None,
             });
@@ -74,7 +74,7 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         Err(error) => return Err(in_policy(error)),
     };
     let evidence = metric.evidence_for(&judge.rows, &judge.reducer, None, &judge.context).map_err(in_policy)?;
-    Ok(Measured { unit, direction, figure, unweighted: None, evidence }.weighted(judge))
+    Ok(Measurement { unit, direction, figure, unweighted: None, evidence }.weighted(judge))
 }
 
 /// True for an error that says what the run does not record.
@@ -119,7 +119,7 @@ fn weighted_interval(weighted: &WeightedMean, moments: &Moments, confidence: Con
     if moments.is_unit() { weighted.unit_interval(confidence).ok() } else { weighted.mean.interval(confidence).ok() }
 }
 
-impl Measured {
+impl Measurement {
     /// With the weights of scenarios, if they have some and this is a mean over them.
     fn weighted(mut self, judge: &Judge<'_>) -> Self {
         if let (Some(weights), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &self.evidence)
@@ -133,14 +133,14 @@ impl Measured {
     }
 
     /// The same mean over some of the samples: what a condition on them would give.
-    pub(super) fn only(&self, judge: &Judge<'_>, is_chosen: impl Fn(u32) -> bool, nothing: &str) -> Option<Self> {
+    pub(super) fn only(&self, judge: &Judge<'_>, is_chosen: impl Fn(u32) -> bool, nothing: &Reason) -> Option<Self> {
         let Evidence::Mean { samples, values, missing } = self.evidence.as_ref()? else { return None };
         let chosen = samples.iter().zip(values).filter(|(sample, _)| is_chosen(**sample));
         let (samples, values): (Vec<u32>, Vec<f64>) = chosen.map(|(sample, value)| (*sample, *value)).unzip();
         let missing: Vec<u32> = missing.iter().copied().filter(|sample| is_chosen(*sample)).collect();
         let tally = Tally { n: values.len() as u64, missing: missing.len() as u64 };
         let mut figure = match tally {
-            Tally { n: 0, missing: 0 } => undefined(nothing),
+            Tally { n: 0, missing: 0 } => undefined_figure(nothing.clone()),
             _ => mean_figure(&Moments::from_slice(&values), tally, true, &judge.context),
         };
         // What leaves all without a value leaves some without one.
@@ -152,8 +152,8 @@ impl Measured {
     }
 
     /// The same without a value, and why.
-    pub(super) fn undefined(like: &Self, nothing: &str) -> Self {
-        let figure = undefined(nothing);
+    pub(super) fn undefined(like: &Self, reason: Reason) -> Self {
+        let figure = undefined_figure(reason);
         Self { unit: like.unit, direction: like.direction, figure, unweighted: None, evidence: None }
     }
 
@@ -238,7 +238,6 @@ fn quantile_influences(p: f64, samples: &[u32], values: &[f64]) -> Option<Vec<f6
 }
 
 /// A figure without a value.
-pub(super) fn undefined(reason: impl Into<String>) -> Figure {
-    let why = Undefined::new(Reason::Other(reason.into().into()), f64::NAN);
-    Figure::from_result(Err(why), Tally::default(), "")
+pub(super) fn undefined_figure(reason: Reason) -> Figure {
+    Figure::from_result(Err(Undefined::new(reason, f64::NAN)), Tally::default(), "")
 }

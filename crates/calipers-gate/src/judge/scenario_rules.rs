@@ -1,0 +1,265 @@
+//! Rules about single scenarios.
+
+use super::threshold_question::{Judgement, holds};
+use super::{Fault, Judge, PendingGate};
+use crate::policy::{Comparison, Policy, Rule, Spanned};
+use crate::{
+    AttemptResult, BlockingFailure, GateKind, GateRule, ScenarioCheck, ScenarioReason, ScenarioResult, ScenarioShare,
+};
+use calipers_core::{Column, Reducer, Scenario, ScenarioOutcome, Scenarios, Score, Value, Verdict};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The keys under which records name kinds of failure.
+const FAILURES: [&str; 3] = ["failure_type", "failure_types", "failures"];
+
+/// A scenario with its attempts taken together.
+pub(super) struct ScenarioSummary {
+    pub(super) id: String,
+    pub(super) sample: u32,
+    pub(super) attempts: Range<usize>,
+    pub(super) category: Option<Arc<str>>,
+    pub(super) capability: Option<Arc<str>>,
+    pub(super) outcome: ScenarioOutcome,
+    /// The reduced share of its attempts that passed, if that is known of any.
+    pub(super) share: Option<f64>,
+    /// True when an attempt ended in an error.
+    pub(super) is_errored: bool,
+    pub(super) is_optional: bool,
+}
+
+/// The scenarios of a run. One has passed if the reduced share of its attempts that passed reaches what the policy asks
+/// for, which is all of it unless it says otherwise.
+pub(super) fn summaries(
+    policy: &Policy,
+    scenarios: &Scenarios<'_>,
+    reducer: &Reducer,
+) -> Result<Vec<ScenarioSummary>, Fault> {
+    let wanted = match &policy.epochs.min_pass_rate {
+        Some(threshold) => threshold.share("min_pass_rate")?,
+        None => 1.0,
+    };
+    let optional: BTreeSet<&str> = policy.optional.iter().map(|id| id.value.as_str()).collect();
+    let one = |scenario: Scenario| {
+        let outcomes = &scenarios.outcomes()[scenario.attempts.clone()];
+        let share = share(outcomes, reducer);
+        let id = scenarios.id(scenario.sample).to_string();
+        ScenarioSummary {
+            sample: scenario.sample,
+            attempts: scenario.attempts.clone(),
+            category: scenarios.category(scenario.sample),
+            capability: scenarios.capability(scenario.sample),
+            outcome: overall_outcome(outcomes, share, wanted),
+            share,
+            is_errored: outcomes.contains(&ScenarioOutcome::Errored),
+            is_optional: optional.contains(id.as_str()),
+            id,
+        }
+    };
+    Ok(scenarios.iter().map(one).collect())
+}
+
+fn overall_outcome(outcomes: &[ScenarioOutcome], share: Option<f64>, wanted: f64) -> ScenarioOutcome {
+    let has_verdict =
+        outcomes.iter().any(|outcome| matches!(outcome, ScenarioOutcome::Passed | ScenarioOutcome::Failed));
+    match share {
+        _ if !has_verdict && outcomes.contains(&ScenarioOutcome::Errored) => ScenarioOutcome::Errored,
+        _ if !has_verdict => ScenarioOutcome::Unscored,
+        Some(share) if share >= wanted - 1e-12 => ScenarioOutcome::Passed,
+        // It did not fail: it did not run often enough.
+        Some(_) if !outcomes.contains(&ScenarioOutcome::Failed) => ScenarioOutcome::Errored,
+        Some(_) => ScenarioOutcome::Failed,
+        // The reducer asks for more attempts than there are.
+        None => ScenarioOutcome::Unscored,
+    }
+}
+
+/// The reduced share of attempts that passed.
+fn share(outcomes: &[ScenarioOutcome], reducer: &Reducer) -> Option<f64> {
+    let passed = |outcome: &ScenarioOutcome| match outcome {
+        ScenarioOutcome::Passed => Some(1.0),
+        ScenarioOutcome::Failed | ScenarioOutcome::Errored => Some(0.0),
+        ScenarioOutcome::Unscored => None,
+    };
+    let shares: Vec<f64> = outcomes.iter().filter_map(passed).collect();
+    match &shares[..] {
+        [] => None,
+        [one] => Some(*one),
+        shares => {
+            let scores: Vec<Score> = shares.iter().map(|&share| Score::new(share)).collect();
+            reducer.reduce(&scores).ok()?.value.as_number()
+        }
+    }
+}
+
+impl Judge<'_> {
+    pub(super) fn outcomes(&self, scenario: &ScenarioSummary) -> &[ScenarioOutcome] {
+        &self.scenarios.outcomes()[scenario.attempts.clone()]
+    }
+
+    /// The scenarios that rules about single scenarios apply to.
+    pub(super) fn binding(&self) -> impl Iterator<Item = &ScenarioSummary> {
+        self.summaries.iter().filter(|scenario| !scenario.is_optional)
+    }
+
+    /// Gates about lists of scenarios.
+    pub(super) fn scenario_gates(&self) -> Result<Vec<PendingGate>, Fault> {
+        let gates = [self.required_gate(), self.min_pass_rate_gate()?, self.failures_gate(), self.rubric_gate()?];
+        Ok(gates.into_iter().flatten().collect())
+    }
+
+    fn required_gate(&self) -> Option<PendingGate> {
+        let required = &self.policy.required;
+        if required.is_empty() {
+            return None;
+        }
+        let checks = self.checks(required);
+        let these = |wanted: Option<ScenarioOutcome>| -> Vec<String> {
+            checks.iter().filter(|check| check.outcome == wanted).map(|check| check.id.clone()).collect()
+        };
+        let failed = these(Some(ScenarioOutcome::Failed));
+        let (passed, total) = (these(Some(ScenarioOutcome::Passed)).len(), checks.len());
+        let judgement = if !failed.is_empty() {
+            Judgement::new(Verdict::Fail, ScenarioReason::RequiredFailed(failed))
+        } else if passed == total {
+            Judgement::new(Verdict::Pass, ScenarioReason::RequiredPassed { total })
+        } else {
+            let reason = ScenarioReason::RequiredOpen {
+                missing: these(None),
+                errored: these(Some(ScenarioOutcome::Errored)),
+                unscored: these(Some(ScenarioOutcome::Unscored)),
+            };
+            Judgement::new(Verdict::Undecided, reason)
+        };
+        let rule = GateRule::AllPass { passed, total };
+        Some(PendingGate::new(GateKind::Required, "required_scenarios", rule, judgement))
+    }
+
+    /// Every scenario passes often enough; the average hides a dead one.
+    fn min_pass_rate_gate(&self) -> Result<Option<PendingGate>, Fault> {
+        let Some(threshold) = &self.policy.epochs.min_pass_rate else { return Ok(None) };
+        let rule = Rule { comparison: Comparison::AtLeast, value: threshold.share("min_pass_rate")? };
+        let mut below = Vec::new();
+        let mut errored = Vec::new();
+        for scenario in self.binding() {
+            let count = |wanted| self.outcomes(scenario).iter().filter(|outcome| **outcome == wanted).count();
+            let (passed, failed) = (count(ScenarioOutcome::Passed), count(ScenarioOutcome::Failed));
+            let broken = count(ScenarioOutcome::Errored);
+            let attempts = passed + failed + broken;
+            if attempts == 0 || holds(rule, passed as f64 / attempts as f64) {
+                continue;
+            }
+            let list = if holds(rule, (passed + broken) as f64 / attempts as f64) { &mut errored } else { &mut below };
+            list.push(ScenarioShare { scenario: scenario.id.clone(), passed, attempts });
+        }
+        let judgement = if !below.is_empty() {
+            Judgement::new(Verdict::Fail, ScenarioReason::TooRarely(below))
+        } else if !errored.is_empty() {
+            Judgement::new(Verdict::Undecided, ScenarioReason::TooManyErrors(errored))
+        } else {
+            Judgement::new(Verdict::Pass, ScenarioReason::OftenEnough)
+        };
+        Ok(Some(PendingGate::new(GateKind::MinPassRate, "min_pass_rate", GateRule::EachScenario(rule), judgement)))
+    }
+
+    /// No failure of a blocking kind: a violation, or a `failure_type` of the record, of that name.
+    fn failures_gate(&self) -> Option<PendingGate> {
+        let kinds = &self.policy.blocking_failures;
+        if kinds.is_empty() {
+            return None;
+        }
+        let mut found = Vec::new();
+        let said = self.failure_columns();
+        for scenario in self.binding() {
+            let all = self.failures_of(scenario, &said);
+            let blocking = kinds.iter().filter(|kind| all.contains(&kind.value));
+            found.extend(
+                blocking.map(|kind| BlockingFailure { kind: kind.value.clone(), scenario: scenario.id.clone() }),
+            );
+        }
+        let judgement = if found.is_empty() {
+            Judgement::new(Verdict::Pass, ScenarioReason::NoBlockingFailure)
+        } else {
+            Judgement::new(Verdict::Fail, ScenarioReason::BlockingFailures(found))
+        };
+        let rule = GateRule::NoneOf(kinds.iter().map(|kind| kind.value.clone()).collect());
+        Some(PendingGate::new(GateKind::BlockingFailures, "blocking_failures", rule, judgement))
+    }
+
+    /// What records say of failures, attempt by attempt.
+    pub(super) fn failure_columns(&self) -> [Column; FAILURES.len()] {
+        FAILURES.map(|name| self.scenarios.field_values(name))
+    }
+
+    /// The violations of a scenario, and what its records call its failures: those of every attempt.
+    pub(super) fn failures_of(&self, scenario: &ScenarioSummary, said: &[Column]) -> BTreeSet<String> {
+        let violations = scenario.attempts.clone().flat_map(|attempt| self.scenarios.violations(attempt));
+        violations.map(ToString::to_string).chain(self.failure_types(scenario, said)).collect()
+    }
+
+    /// What the records of a scenario call its failures, in any attempt or as a fact about it.
+    fn failure_types(&self, scenario: &ScenarioSummary, said: &[Column]) -> Vec<String> {
+        let first = self.samples.metadata_of(scenario.sample);
+        let first = FAILURES.iter().filter_map(|key| first.get(key).cloned());
+        let later = FAILURES
+            .iter()
+            .flat_map(|key| self.samples.contradicting_values(key, scenario.sample..scenario.sample + 1));
+        let of_attempts =
+            scenario.attempts.clone().flat_map(|attempt| said.iter().map(move |column| column.get(attempt)));
+        first
+            .chain(later.map(|(_, value)| value.clone()))
+            .chain(of_attempts)
+            .flat_map(|value| match value {
+                Value::Null | Value::Missing => Vec::new(),
+                Value::List(failures) => failures.iter().map(failure_type).collect(),
+                one => vec![failure_type(&one)],
+            })
+            .collect()
+    }
+
+    pub(super) fn checks(&self, ids: &[Spanned<String>]) -> Vec<ScenarioCheck> {
+        ids.iter().map(|id| self.check(&id.value)).collect()
+    }
+
+    fn check(&self, id: &str) -> ScenarioCheck {
+        let Some(scenario) = self.summaries.iter().find(|scenario| scenario.id == id) else {
+            return ScenarioCheck { id: id.to_owned(), outcome: None, passed: (0, 0), reason: None };
+        };
+        let passed =
+            self.outcomes(scenario).iter().filter(|outcome| **outcome == ScenarioOutcome::Passed).count() as u32;
+        let reason = scenario.attempts.clone().find_map(|attempt| self.scenarios.shortcoming(attempt));
+        ScenarioCheck {
+            id: id.to_owned(),
+            outcome: Some(scenario.outcome),
+            passed: (passed, scenario.attempts.len() as u32),
+            reason: reason.filter(|_| scenario.outcome != ScenarioOutcome::Passed),
+        }
+    }
+
+    pub(super) fn scenario_results(&self) -> Result<Vec<ScenarioResult>, Fault> {
+        let required: BTreeSet<&str> = self.policy.required.iter().map(|id| id.value.as_str()).collect();
+        let latencies = self.scenarios.latencies(&self.context)?;
+        let attempt = |attempt: usize| AttemptResult {
+            epoch: self.scenarios.epoch(attempt),
+            outcome: self.scenarios.outcome(attempt),
+            reason: self.scenarios.shortcoming(attempt),
+            latency_ms: latencies[attempt].filter(|latency| latency.is_finite()),
+        };
+        let result = |scenario: &ScenarioSummary| ScenarioResult {
+            id: self.scenarios.id(scenario.sample),
+            category: scenario.category.clone(),
+            outcome: scenario.outcome,
+            attempts: scenario.attempts.clone().map(attempt).collect(),
+            scores: scenario.share.map(|share| ("pass_rate".to_owned(), share)).into_iter().collect(),
+            weight: self.weights().map_or(1.0, |weights| weights[scenario.sample as usize]),
+            is_required: required.contains(scenario.id.as_str()),
+        };
+        Ok(self.summaries.iter().map(result).collect())
+    }
+}
+
+/// The kind of a failure: a name, or what a map calls its `type` or its `name`.
+fn failure_type(failure: &Value) -> String {
+    failure.get("type").or_else(|| failure.get("name")).unwrap_or(failure).to_string()
+}
