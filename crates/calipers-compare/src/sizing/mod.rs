@@ -248,7 +248,7 @@ impl<'a> Planner<'a> {
         let test = Test::two_sided(1.0 - question.level).map_err(refused)?;
         let is_open = |x: f64| x > 0.0 && x < 1.0;
         let is_positive = |x: f64| x > 0.0 && x.is_finite();
-        let checks = [
+        for (holds, message, hint) in [
             (is_open(question.power), "the power lies strictly between 0 and 1", "80 % is written 0.8"),
             (question.attempts > 0, "a sample has at least one attempt", "name a number from 1 on"),
             (question.half_width.is_none_or(is_positive), "half a width is above 0", "±2 points are written 0.02"),
@@ -262,11 +262,12 @@ impl<'a> Planner<'a> {
                 "clusters have at least one sample and a design effect above 0",
                 "a design effect of 2 takes twice the samples",
             ),
-        ];
-        match checks.into_iter().find(|(holds, _, _)| !holds) {
-            Some((_, message, hint)) => Err(Error::argument(message, hint)),
-            None => Ok(Self { question, confidence, test }),
+        ] {
+            if !holds {
+                return Err(Error::argument(message, hint));
+            }
         }
+        Ok(Self { question, confidence, test })
     }
 
     fn design_effect(&self) -> f64 {
