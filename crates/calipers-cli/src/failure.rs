@@ -14,7 +14,7 @@ use std::fmt;
 pub(crate) enum Failure {
     /// Something is wrong with the input, the configuration or the usage; several problems if several were found.
     Input(Vec<Problem>),
-    /// The reader of our output went away, as `head` does. That is nobody's mistake.
+    /// The reader of our output went away, as `head` does. That is no mistake.
     ClosedPipe,
 }
 
