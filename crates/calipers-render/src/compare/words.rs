@@ -1,14 +1,14 @@
 //! What the renderers of a comparison share: a metric as words and numbers.
 
 use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
-use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, statistic_reason_sentence, undefined_sentence};
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
     Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison,
 };
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{Figure, Incomparable, Reason, RunSide, Undefined, Unit, counted};
+use calipers_core::{Figure, Incomparable, Reason, RunSide, Undefined, Unit, pluralize};
 use std::sync::Arc;
 
 /// A metric of two runs, as it is shown.
@@ -127,11 +127,15 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
         Incomparable::NoSharedOutcome => "no shared sample is known to have passed or failed in both runs".to_owned(),
         Incomparable::Run { run, error } => format!("in `{run}`, {error}"),
         Incomparable::Timeouts { run, attempts } => {
-            let attempts = counted(numbers::count(*attempts), "attempt");
+            let attempts = pluralize(numbers::count(*attempts), "attempt");
             format!("in `{run}`, {attempts} timed out and have no mean; use `latency_p50`")
         }
-        Incomparable::Side { side: RunSide::Candidate, reason } => format!("in the candidate, {reason}"),
-        Incomparable::Side { side: RunSide::Baseline, reason } => format!("in the baseline, {reason}"),
+        Incomparable::Side { side: RunSide::Candidate, reason } => {
+            format!("in the candidate, {}", statistic_reason_sentence(reason))
+        }
+        Incomparable::Side { side: RunSide::Baseline, reason } => {
+            format!("in the baseline, {}", statistic_reason_sentence(reason))
+        }
         Incomparable::NotPairable { metric } => {
             format!("`{metric}` is not a mean, a ratio of sums or a quantile over samples, so samples cannot be paired")
         }
@@ -143,8 +147,8 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
         }
         Incomparable::OnePair => "one pair of samples shows no spread; at least 2 are needed".to_owned(),
         Incomparable::NoSpread => "all samples changed alike, which shows no spread".to_owned(),
-        Incomparable::Statistic(reason) => reason.to_string(),
-        Incomparable::Resampling(reason) => format!("resampled, {reason}"),
+        Incomparable::Statistic(reason) => statistic_reason_sentence(reason),
+        Incomparable::Resampling(reason) => format!("resampled, {}", statistic_reason_sentence(reason)),
         Incomparable::RerunOfMeansOnly => {
             "for a rerun of this suite only means over samples can be compared".to_owned()
         }
@@ -207,7 +211,7 @@ fn details(metric: &MetricComparison, settings: &CompareSettings) -> Vec<String>
     }
     if let Some((lower, upper)) = metric.bounds.filter(|_| metric.change.missing > 0 && metric.change.n > 0) {
         let numbers = Numbers::of(metric.unit, 0.0).of_differences();
-        let missing = counted(metric.change.missing, "missing sample");
+        let missing = pluralize(metric.change.missing, "missing sample");
         let bounds = numbers.changes(Some(lower), Some(upper));
         parts.push(format!("with {missing} at the worst and at the best {bounds}"));
     }
@@ -256,7 +260,7 @@ pub(crate) fn estimand(estimand: Estimand) -> &'static str {
 /// Which samples the runs share, in parts.
 pub(crate) fn matching(comparison: &RunComparison) -> Vec<String> {
     let matching = &comparison.matching;
-    let mut parts = vec![format!("{} matched", counted(numbers::count(matching.matched), "sample"))];
+    let mut parts = vec![format!("{} matched", pluralize(numbers::count(matching.matched), "sample"))];
     for (only, name) in
         [(&matching.only_candidate, &comparison.candidate), (&matching.only_baseline, &comparison.baseline)]
     {
@@ -325,7 +329,7 @@ pub(crate) fn settings(report: &CompareReport) -> Vec<String> {
     };
     let mut parts = vec![format!("{} intervals for {}", percent(settings.level), estimand(settings.estimand))];
     parts.extend(settings.cluster.as_ref().map(|key| format!("clustered by {key}")));
-    parts.push(format!("{correction} over {}", counted(settings.tests, "test")));
+    parts.push(format!("{correction} over {}", pluralize(settings.tests, "test")));
     parts.push(format!("reducer {}", settings.reducer));
     parts.push(format!("seed {}", settings.seed));
     parts.extend((!report.provenance.tool.is_empty()).then(|| report.provenance.tool.clone()));

@@ -1,11 +1,12 @@
 //! The answers of a plan as sentences, and its table as cells.
 
 use crate::numbers::{self, Scale, count, number, percent};
+use crate::words::statistic_reason_sentence;
 use calipers_compare::sizing::{
     GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint, SizingMethod, Unplannable,
 };
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Unit, counted};
+use calipers_core::{Unit, pluralize};
 
 /// What a plan says.
 pub(crate) struct PlanWords<'a> {
@@ -13,7 +14,7 @@ pub(crate) struct PlanWords<'a> {
 }
 
 fn samples(n: u64) -> String {
-    counted(count(n), "sample")
+    pluralize(count(n), "sample")
 }
 
 impl<'a> PlanWords<'a> {
@@ -138,7 +139,7 @@ impl<'a> PlanWords<'a> {
         let worth = self.report.sizing.attempts.as_ref()?;
         Some(match &worth.optimal {
             Ok(best) => {
-                let attempts = counted(best.whole, "attempt");
+                let attempts = pluralize(best.whole, "attempt");
                 format!("for the mean of one run, {attempts} at each sample are worth their price; then buy samples")
             }
             Err(why) => format!("how many attempts are worth their price is not known: {}", unplannable(why)),
@@ -254,7 +255,7 @@ pub(crate) fn method(method: SizingMethod) -> &'static str {
 pub(crate) fn unplannable(why: &Unplannable) -> String {
     match why {
         Unplannable::NoNumberIsEnough => "no number of samples is enough".to_owned(),
-        Unplannable::Statistic(reason) => reason.to_string(),
+        Unplannable::Statistic(reason) => statistic_reason_sentence(reason),
         Unplannable::NeedsRate => "needs the rate that is expected".to_owned(),
         Unplannable::NeedsPairing => "needs what the two runs share, such as their correlation".to_owned(),
         Unplannable::NeedsRepeats => "needs how much attempts at one sample vary: a run with repeats".to_owned(),
