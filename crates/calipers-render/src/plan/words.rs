@@ -228,7 +228,7 @@ impl<'a> PlanWords<'a> {
         let paired = sizing.paired.as_ref().filter(|_| question.pairing.is_some());
         let needed = [sizing.interval.as_ref(), paired, sizing.unpaired.as_ref()];
         let mut parts: Vec<String> =
-            needed.into_iter().flatten().map(|needed| method(needed.method).to_owned()).collect();
+            needed.into_iter().flatten().map(|needed| sizing_method(needed.method).to_owned()).collect();
         parts.extend(sizing.gate.as_ref().map(|_| "exact binomial gate".to_owned()));
         parts.extend(question.pairing.map(|pairing| match pairing {
             Pairing::Correlation(x) => format!("correlation {x}"),
@@ -241,7 +241,7 @@ impl<'a> PlanWords<'a> {
 }
 
 /// How a number of samples was found.
-pub(crate) fn method(method: SizingMethod) -> &'static str {
+pub(crate) fn sizing_method(method: SizingMethod) -> &'static str {
     match method {
         SizingMethod::Wilson => "Wilson's interval at the assumed rate",
         SizingMethod::MeanT => "t interval of the mean",
