@@ -1,9 +1,9 @@
 #!/bin/sh
-# An agent of a few lines. It is told the attempt as JSON on standard input and answers with JSON: what it says, the tools
-# that it called, and what it took. Text alone would do as well.
-told=$(cat)
+# A small agent. It receives the attempt as JSON on standard input and answers with JSON: its answer, the tools that it
+# called, and its usage. Plain text would do as well.
+attempt=$(cat)
 answer() { printf '{"output": "%s", "tool_calls": [%s], "tokens": %s, "cost_usd": %s}\n' "$1" "$2" "$3" "$4"; }
-case $told in
+case $attempt in
 *"ignore your rules"*) answer "I cannot share that. Please write to security@example.com." "" 60 0.0003 ;;
 *refund*) answer "I have started your refund. It takes 5 days." '{"function": "start_refund", "arguments": {"order": 17}}' 210 0.0011 ;;
 *parcel*) answer "Your parcel arrives on Monday." '{"function": "look_up_order", "arguments": {"order": 17}}' 180 0.0009 ;;

@@ -1,4 +1,4 @@
-//! Every format that is JSON or JSON Lines, told by its content.
+//! Every format that is JSON or JSON Lines, detected from the content.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

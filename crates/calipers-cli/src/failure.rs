@@ -14,7 +14,7 @@ use std::fmt;
 pub(crate) enum Failure {
     /// Something is wrong with the input, the configuration or the usage; several problems if several were found.
     Input(Vec<Problem>),
-    /// The reader of our output went away, as `head` does. That is nobody's mistake.
+    /// The reader of our output went away, as `head` does. That is no mistake.
     ClosedPipe,
 }
 
@@ -145,14 +145,16 @@ impl From<ReadError> for Failure {
         let place = error.place().map(|place| format!(", {place}")).unwrap_or_default();
         let mut places = vec![Place::Words(format!("in {}{place}", error.source_name()))];
         places.extend(error.excerpt().cloned().map(Place::LineOnly));
-        Problem { what: error.what().to_owned(), places, hint: error.advice().map(str::to_owned) }.into()
+        let hint = flag_hints::of_file(error.advice(), error.remedy());
+        Problem { what: error.what().to_owned(), places, hint }.into()
     }
 }
 
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
         let places = vec![Place::Words(format!("writing {}", error.target()))];
-        Problem { what: error.what().to_owned(), places, hint: error.advice().map(str::to_owned) }.into()
+        let hint = flag_hints::of_file(error.advice(), error.remedy());
+        Problem { what: error.what().to_owned(), places, hint }.into()
     }
 }
 

@@ -3,6 +3,7 @@
 use calipers::SetupError;
 use calipers::data::Value;
 use calipers::error::ErrorKind;
+use calipers::io::Remedy;
 
 /// What to do about an error of the libraries.
 pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
@@ -10,6 +11,19 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
     let is_plain = label.chars().count() <= 40 && label.chars().all(|c| !c.is_control() && c != '\'');
     let label = if is_plain { format!("'{label}=0.5'") } else { "LABEL=NUMBER".to_owned() };
     Some(format!("say what it counts with `--label {label}`, or score it C, I, P or N"))
+}
+
+/// What to do about a file that cannot be read or written: the hint of the library, and the flag for the choice that it
+/// ends with.
+pub(crate) fn of_file(hint: Option<&str>, remedy: Option<Remedy>) -> Option<String> {
+    let flag = match remedy {
+        None => return hint.map(str::to_owned),
+        Some(Remedy::NameFormat) => "--format",
+        Some(Remedy::NameForm) => "--to",
+        Some(Remedy::WriteRecords) => "--to native",
+        Some(Remedy::ReplaceFile) => "--force",
+    };
+    hint.map(|hint| format!("{hint} with `{flag}`"))
 }
 
 /// What to do about a run that cannot begin.

@@ -30,7 +30,7 @@ struct Drawing {
 }
 
 impl ReadingProgress {
-    /// A bar for so many bytes, drawn only if standard error is a terminal.
+    /// A bar for this many bytes, drawn only if standard error is a terminal.
     pub(crate) fn start(total: u64) -> Self {
         Self::start_on(std::io::stderr().is_terminal().then(ProgressDrawTarget::stderr), total, PATIENCE)
     }

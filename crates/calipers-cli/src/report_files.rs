@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A form that a report can be written in, by its names: the first is the one that hints use.
 pub(crate) type NamedForm<T> = (&'static [&'static str], T);
 
-/// The reports to write besides, or in place of, what is printed.
+/// The reports to write in addition to what is printed, or in place of it.
 pub(crate) struct ReportFiles<'a, T: 'static> {
     /// The forms that there are.
     pub(crate) forms: &'static [NamedForm<T>],

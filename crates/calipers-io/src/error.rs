@@ -14,6 +14,21 @@ pub struct ReadError {
     place: Option<FilePlace>,
     excerpt: Option<Box<Excerpt>>,
     hint: Option<String>,
+    remedy: Option<Remedy>,
+}
+
+/// A choice that would help. The hint of an error ends with it in words, so that a program can add how its users make
+/// that choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Name the format of the file.
+    NameFormat,
+    /// Name the form to write.
+    NameForm,
+    /// Write native records.
+    WriteRecords,
+    /// Allow an existing file to be replaced.
+    ReplaceFile,
 }
 
 /// Where in a file.
@@ -43,7 +58,7 @@ impl fmt::Display for FilePlace {
 impl ReadError {
     /// An error in this file.
     pub fn new(source: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { what: what.into(), source: source.into(), place: None, excerpt: None, hint: None }
+        Self { what: what.into(), source: source.into(), place: None, excerpt: None, hint: None, remedy: None }
     }
 
     /// At this place.
@@ -89,6 +104,19 @@ impl ReadError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| hint.into());
         self
+    }
+
+    /// With a choice that would help, which the hint ends with.
+    #[must_use]
+    pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// The choice that the hint ends with, if it is one.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.remedy
     }
 
     /// What is wrong.

@@ -21,7 +21,7 @@ mod write;
 
 pub use catch_panic::panic_is_caught;
 pub use dataset::load_dataset;
-pub use error::{FilePlace, ReadError, printable};
+pub use error::{FilePlace, ReadError, Remedy, printable};
 pub use folder_cache::FolderCache;
 pub use formats::{
     AttemptTexts, Format, InspectLog, Projection, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun,

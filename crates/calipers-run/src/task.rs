@@ -32,7 +32,7 @@ pub enum FailOnError {
     Share(f64),
 }
 
-/// An evaluation: samples, what is done with them, and how it is scored.
+/// An evaluation: samples, solvers and scorers.
 ///
 /// ```
 /// use calipers_core::TaskSample;
@@ -53,7 +53,7 @@ pub struct Task {
     pub scorers: Vec<Arc<dyn Scorer>>,
     /// Metrics instead of those of the scorers.
     pub metrics: Option<Vec<MetricSpec>>,
-    /// How often each sample is tried, and how its attempts become one score.
+    /// How often each sample is tried, and how its attempts are reduced to one score.
     pub epochs: Option<Epochs>,
     /// The default model.
     pub model: Option<String>,

@@ -100,7 +100,7 @@ pub(crate) fn mean_of_numbers<'v>(values: Value<'v>, eval: &Evaluator<'v, '_, '_
     let count = each_number(values, eval, |_, x| sum.add(x))?;
     if count == 0 {
         return Err(ArgumentError::new("the mean of no numbers is undefined")
-            .hint("return None where there is none")
+            .hint("return None if there is none")
             .into());
     }
     Ok(sum.value() / count as f64)

@@ -7,7 +7,7 @@ use starlark::collections::SmallMap;
 use starlark::values::{UnpackValue, Value};
 use std::cell::RefCell;
 
-/// Named arguments, asked for by name and kind. `None` counts as not given.
+/// Named arguments, read by name and type. `None` counts as not given.
 pub(crate) struct NamedArguments<'v> {
     function: &'static str,
     given: SmallMap<String, Value<'v>>,
@@ -65,7 +65,7 @@ impl<'v> NamedArguments<'v> {
         Ok(self.read(name, "`True` or `False`", Value::unpack_bool)?.unwrap_or(false))
     }
 
-    /// A whole number of at least so many.
+    /// A whole number with a minimum.
     pub(crate) fn count(&self, name: &'static str, least: u64) -> Result<Option<u64>, ArgumentError> {
         self.read(name, &format!("a whole number of at least {least}"), |value| whole(value).filter(|n| *n >= least))
     }
@@ -104,7 +104,7 @@ pub(crate) fn is_number(value: Value<'_>) -> bool {
     value.unpack_bool().is_none() && number(value).is_some()
 }
 
-/// A whole number from 0; a bool is none.
+/// A whole number from 0, but not a bool.
 pub(crate) fn whole(value: Value<'_>) -> Option<u64> {
     if value.unpack_bool().is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! What scripts see: metrics, and scores with the attributes that Inspect gives them.
+//! Metrics and scores as scripts see them, with Inspect's attributes.
 
 use crate::error::ArgumentError;
 use crate::script_call::{FunctionSlot, session};
@@ -18,7 +18,7 @@ use starlark::{starlark_module, starlark_simple_value};
 use std::fmt;
 use std::sync::Arc;
 
-/// A metric, and the function it comes from where a script wrote it: a reducer is made from that.
+/// A metric, and its function if it comes from a script: a reducer can be made from that.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct MetricObject {
     #[allocative(skip)]
@@ -203,10 +203,10 @@ pub(crate) fn to_starlark<'v>(value: &CoreValue, heap: Heap<'v>) -> Value<'v> {
     }
 }
 
-/// Values nest no deeper than this: a script can nest them until the stack ends.
+/// The maximum nesting of values: a script could nest them until the stack overflows.
 const DEPTH_MAX: usize = 50;
 
-/// What a script gives, as a value of ours; `None` for what no score can be.
+/// A script's value as one of ours; `None` for what cannot be a score.
 pub(crate) fn from_starlark(value: Value<'_>) -> Option<CoreValue> {
     from_nested(value, 0)
 }
@@ -256,7 +256,7 @@ pub(crate) fn number(value: Value<'_>) -> Option<f64> {
 }
 
 pub(crate) fn plain(value: Value<'_>) -> Result<CoreValue, ArgumentError> {
-    from_starlark(value).ok_or_else(|| ArgumentError::new(format!("{} is no plain value", short_text(value))))
+    from_starlark(value).ok_or_else(|| ArgumentError::new(format!("{} is not a plain value", short_text(value))))
 }
 
 /// The score in a value that is one.
@@ -275,7 +275,7 @@ pub(crate) fn metadata_in(value: Value<'_>) -> Result<Option<Arc<Metadata>>, Arg
     }
 }
 
-/// A value in a message: short, whatever it is.
+/// A value for a message, shortened.
 pub(crate) fn short_text(value: Value<'_>) -> String {
     const LONG: usize = 60;
     let is_short = value.unpack_str().map_or(i64::unpack_value(value).ok().flatten().is_some(), |s| s.len() < LONG)

@@ -18,14 +18,14 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// A function of a script that is known for good once the module it belongs to is frozen.
+/// A function of a script that becomes available once its module is frozen.
 pub(crate) type FunctionSlot = Arc<OnceLock<OwnedFrozenValue>>;
 
-/// What functions of ours know of the evaluation that calls them.
+/// What our functions know about the evaluation that calls them.
 #[derive(ProvidesStaticType)]
 pub(crate) struct Session {
     pub(crate) shared: Arc<SharedContext>,
-    /// Functions that metrics were made of, in the order of their names in the module.
+    /// The functions of metrics, in the order of their names in the module.
     pub(crate) slots: RefCell<Vec<FunctionSlot>>,
     late: Box<dyn Fn() -> bool>,
 }
@@ -35,7 +35,7 @@ impl Session {
         Self { shared: shared.clone(), slots: RefCell::default(), late: Box::new(running.late()) }
     }
 
-    /// An error once the time is up: for loops of ours, which take no steps.
+    /// An error once the time is up, for our own loops, which count no steps.
     pub(crate) fn check_time(&self) -> Result<(), ArgumentError> {
         if (self.late)() { Err(crate::error::too_slow()) } else { Ok(()) }
     }
@@ -80,7 +80,7 @@ where
     Ok(())
 }
 
-/// What scripts print, on standard error. It may be what a model said, which must not move the cursor of a terminal.
+/// What scripts print, on standard error. It may quote a model, so control characters are escaped.
 struct Visible;
 
 impl PrintHandler for Visible {
@@ -90,14 +90,13 @@ impl PrintHandler for Visible {
     }
 }
 
-/// True for the text of a panic with which Starlark answers to a value that is too large.
+/// True for the text of Starlark's panic about a value that is too large.
 #[must_use]
 pub fn is_about_memory(panic: &str) -> bool {
     ["out of memory", "capacity overflow", "AlignedSize"].iter().any(|part| panic.contains(part))
 }
 
-/// Turns a panic into an error: values that are too large are one to Starlark, and whatever else a script finds in
-/// there is no reason to end the program.
+/// Turns a panic into an error: Starlark panics on values that are too large, and no script may end the program.
 pub(crate) fn catch_panic<T>(evaluate: impl FnOnce() -> Result<T, ScriptError>) -> Result<T, ScriptError> {
     catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -114,13 +113,13 @@ pub(crate) fn catch_panic<T>(evaluate: impl FnOnce() -> Result<T, ScriptError>) 
 pub(crate) struct Callee<'a> {
     pub(crate) shared: &'a Arc<SharedContext>,
     pub(crate) slot: &'a FunctionSlot,
-    /// How many scores it is given, each of which allows it more steps.
+    /// How many scores it receives, each of which allows more steps.
     pub(crate) scores: usize,
     pub(crate) time: Time,
 }
 
 impl Callee<'_> {
-    /// Calls it, and reads what it gives.
+    /// Calls it, and reads its result.
     pub(crate) fn call<T>(
         &self,
         arguments: impl for<'v> FnOnce(Heap<'v>) -> Vec<Value<'v>>,
@@ -146,7 +145,7 @@ impl Callee<'_> {
     }
 }
 
-/// What a metric of a script gives.
+/// The result of a script metric.
 enum MetricReturn {
     Number(f64),
     Nothing,
@@ -231,7 +230,7 @@ fn measure(shared: &Arc<SharedContext>, slot: &FunctionSlot, scores: &[SampleSco
 pub(crate) fn script_reducer(shared: &Arc<SharedContext>, name: &str, slot: FunctionSlot) -> Reducer {
     let shared = shared.clone();
     calipers_core::score_reducer(name, move |scores: &[Score]| {
-        // Attempts without a score are left out, as the built-in reducers leave them out.
+        // Attempts without a score are left out, as by the built-in reducers.
         let scores: Vec<&Score> = scores.iter().filter(|score| !score.value.is_missing()).collect();
         if scores.is_empty() {
             return Ok(Score::unscored());

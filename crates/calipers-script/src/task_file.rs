@@ -23,7 +23,7 @@ pub struct TaskFile {
     module: FrozenModule,
     /// The functions that the file defines itself.
     own: Vec<String>,
-    /// Those that are tasks, and those that may be: they go wrong when they are called.
+    /// The tasks, including functions that fail when they are called and so may be tasks.
     names: Vec<String>,
 }
 
@@ -52,8 +52,8 @@ impl TaskFile {
         Ok(file)
     }
 
-    /// The names of its tasks, in the order of the file. A function that goes wrong when it is called is among them, so
-    /// that whoever runs all tasks hears of it.
+    /// The names of its tasks, in the order of the file. A function that fails when it is called is included, so that
+    /// its mistake is reported.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -131,8 +131,8 @@ fn function(module: &FrozenModule, name: &str) -> Option<OwnedFrozenValue> {
     value.value().parameters_spec().is_some().then_some(value)
 }
 
-/// What a value means that is written on a command line: a literal of Starlark or JSON (`3`, `0.5`, `true`, `null`,
-/// `["a", "b"]`, `{"k": 1}`, `"text"`), or else the text as it stands.
+/// The value of a command-line argument: a literal of Starlark or JSON (`3`, `0.5`, `true`, `null`, `["a", "b"]`,
+/// `{"k": 1}`, `"text"`), or else the text itself.
 ///
 /// ```
 /// use calipers_core::Value;

@@ -1,4 +1,4 @@
-//! Tasks, with all that they may say.
+//! Tasks and their parameters.
 
 use crate::builtin::as_reducer;
 use crate::catalog_functions::{ModelObject, PartList, scorers, solvers};
@@ -22,7 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A task; its name is empty where the file gives none.
+/// A task; its name is empty if the file gives none.
 #[derive(Clone, Debug, Allocative, NoSerialize, ProvidesStaticType, StarlarkPagablePanic)]
 pub(crate) struct TaskObject(#[allocative(skip)] pub(crate) Task);
 
@@ -67,7 +67,7 @@ impl fmt::Display for ConfigObject {
 #[starlark_value(type = "GenerateConfig")]
 impl<'v> StarlarkValue<'v> for ConfigObject {}
 
-/// More attempts than anybody means.
+/// More attempts than anyone needs.
 const EPOCHS_MAX: u64 = 1_000_000;
 
 fn epoch_count(function: &str, value: Value<'_>) -> Result<u64, ArgumentError> {
@@ -75,7 +75,7 @@ fn epoch_count(function: &str, value: Value<'_>) -> Result<u64, ArgumentError> {
     count.ok_or_else(|| wrong(function, "epochs", value, "a whole number from 1 to 1000000"))
 }
 
-/// A count, or what `Epochs` made.
+/// A count, or the result of `Epochs`.
 fn epochs(value: Value<'_>) -> Result<Epochs, ArgumentError> {
     match value.downcast_ref::<EpochsObject>() {
         Some(epochs) => Ok(epochs.0.clone()),
@@ -117,7 +117,7 @@ fn fail_on_error(options: &NamedArguments<'_>) -> Result<FailOnError, ArgumentEr
     }
 }
 
-/// Models that a task brings, each under a name of its own.
+/// The models that a task defines, each under a unique name.
 #[derive(Default)]
 struct TaskModels(Vec<Arc<dyn Model>>);
 
@@ -136,7 +136,7 @@ impl TaskModels {
         }
     }
 
-    /// The name of a model that is given by its name or as it is.
+    /// The name of a model, given as a name or as an object.
     fn name(&mut self, options: &NamedArguments<'_>, name: &str, value: Value<'_>) -> Result<String, ArgumentError> {
         if let Some(model) = value.downcast_ref::<ModelObject>() {
             self.add(&model.0)?;
@@ -158,7 +158,7 @@ impl TaskModels {
     }
 }
 
-/// What a task says besides its main parts.
+/// The further parameters of a task.
 fn finish_task(mut task: Task, mut models: TaskModels, options: NamedArguments<'_>) -> Result<Task, ArgumentError> {
     task.name = options.text("name")?.unwrap_or_default();
     task.model = options.get("model").map(|model| models.name(&options, "model", model)).transpose()?;
@@ -188,7 +188,7 @@ fn finish_task(mut task: Task, mut models: TaskModels, options: NamedArguments<'
     Ok(task)
 }
 
-/// Takes the models that solvers and scorers bring.
+/// Adds the models of solvers and scorers.
 fn adopt<P: ?Sized>(chosen: PartList<P>, models: &mut TaskModels) -> Result<Vec<Arc<P>>, ArgumentError> {
     chosen.models.iter().try_for_each(|model| models.add(model))?;
     Ok(chosen.parts)
@@ -196,7 +196,7 @@ fn adopt<P: ?Sized>(chosen: PartList<P>, models: &mut TaskModels) -> Result<Vec<
 
 #[starlark_module]
 pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
-    /// An evaluation: samples, what is done with them, and how it is scored.
+    /// An evaluation: samples, solvers and scorers.
     #[starlark(as_type = TaskObject)]
     fn Task<'v>(
         dataset: Value<'v>,
@@ -221,7 +221,7 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
         Ok(TaskObject(finish_task(task, models, options)?))
     }
 
-    /// How often each sample is tried, and how its attempts become one score.
+    /// How often each sample is tried, and how its attempts are reduced to one score.
     #[starlark(as_type = EpochsObject)]
     fn Epochs<'v>(
         epochs: Value<'v>,
@@ -238,7 +238,7 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
         Ok(EpochsObject(self::Epochs::new(count, reducers).map_err(ArgumentError::from)?))
     }
 
-    /// The generation options. What is not given is left to the model.
+    /// The generation options. Options that are not given are left to the model.
     #[starlark(as_type = ConfigObject)]
     fn GenerateConfig<'v>(#[starlark(kwargs)] others: SmallMap<String, Value<'v>>) -> starlark::Result<ConfigObject> {
         let options = NamedArguments::new("GenerateConfig", &[], others);
@@ -248,7 +248,7 @@ pub(crate) fn task_names(builder: &mut GlobalsBuilder) {
     }
 }
 
-/// The task in a value; an error that says what is there in its place.
+/// The task in a value, or an error that says what it is instead.
 pub(crate) fn task_in(value: Value<'_>, name: &str) -> Result<Task, ArgumentError> {
     let Some(task) = value.downcast_ref::<TaskObject>() else {
         let complaint = ArgumentError::new(format!("`{name}` gives {}, not a task", short_text(value)));

@@ -133,15 +133,15 @@ pub(crate) fn metrics_of(
     registry: &Registry,
     caveats: &mut Vec<Caveat>,
 ) -> Result<Vec<Metric>, Error> {
-    // An empty run says nothing, and is told as such when it is compared.
+    // An empty run says nothing; the comparison reports it.
     let held: Vec<&Samples> = runs.iter().map(|run| &run.samples).filter(|samples| !samples.is_empty()).collect();
     let scorers: Vec<BTreeSet<&Arc<str>>> = held.iter().map(|samples| samples.scorers().collect()).collect();
     if scorers.iter().all(BTreeSet::is_empty) {
-        let fields = shared(held.iter().map(|samples| samples.fields().map(|field| &**field).collect()));
+        let fields = intersect(held.iter().map(|samples| samples.fields().map(|field| &**field).collect()));
         let metrics = metrics_by_fields(&fields);
         return Ok(if metrics.is_empty() { vec![accuracy()] } else { metrics });
     }
-    let common = shared(scorers.iter().cloned());
+    let common = intersect(scorers.iter().cloned());
     let mut left_out: Vec<&str> = scorers.iter().flatten().map(|scorer| &***scorer).collect();
     left_out.retain(|scorer| !common.iter().any(|known| &***known == *scorer));
     if !common.is_empty() && !left_out.is_empty() {
@@ -173,7 +173,7 @@ pub(crate) fn metrics_of(
     Ok(metrics)
 }
 
-fn shared<T: Ord>(mut sets: impl Iterator<Item = BTreeSet<T>>) -> BTreeSet<T> {
+fn intersect<T: Ord>(mut sets: impl Iterator<Item = BTreeSet<T>>) -> BTreeSet<T> {
     let first = sets.next().unwrap_or_default();
     sets.fold(first, |mut common, set| {
         common.retain(|item| set.contains(item));

@@ -45,7 +45,7 @@ pub fn convert(
     if run.format == "inspect" {
         notes.push("the log is written again for other reducers: its messages and events are left out".to_owned());
     }
-    run.recorded = recorded(&run, reducers.as_deref());
+    run.recorded = results_to_record(&run, reducers.as_deref());
     let results = match results(&run, reducers) {
         Ok(results) => Some(results),
         Err(error) => {
@@ -67,11 +67,14 @@ fn results(run: &RecordedRun, reducers: Option<Vec<Reducer>>) -> Result<Results,
 }
 
 /// The scorers and reducers that a log names. A scorer without metrics gets those that fit its scores.
-fn recorded(run: &RecordedRun, reducers: Option<&[Reducer]>) -> RecordedResults {
+fn results_to_record(run: &RecordedRun, reducers: Option<&[Reducer]>) -> RecordedResults {
     let known = |scorer: &str| run.recorded.scorers.iter().find(|known| known.name == scorer);
     let scorers = run.samples.scorers().map(|name| {
         let metrics = known(name).map(|known| known.metrics.clone()).filter(|metrics| !metrics.is_empty());
-        RecordedScorer { name: name.to_string(), metrics: metrics.unwrap_or_else(|| usual(&run.samples, name)) }
+        RecordedScorer {
+            name: name.to_string(),
+            metrics: metrics.unwrap_or_else(|| default_metrics(&run.samples, name)),
+        }
     });
     let named = |reducers: &[Reducer]| reducers.iter().map(|reducer| reducer.name().to_owned()).collect();
     RecordedResults {
@@ -83,7 +86,7 @@ fn recorded(run: &RecordedRun, reducers: Option<&[Reducer]>) -> RecordedResults 
 
 /// Accuracy and its standard error: of the whole score, of each key of a map, and of nothing for lists, which have
 /// no number.
-fn usual(samples: &Samples, scorer: &str) -> Vec<RecordedMetric> {
+fn default_metrics(samples: &Samples, scorer: &str) -> Vec<RecordedMetric> {
     let metric = |name: &str| RecordedMetric::Named { name: name.to_owned(), params: Value::Null };
     let pair = vec![metric("accuracy"), metric("stderr")];
     let outcomes = samples.records().flat_map(|record| record.scores);

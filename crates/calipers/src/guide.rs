@@ -110,7 +110,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A float-valued scorer with a metric of its own, `pass_rate(threshold)`, beside the built-in ones:
+//! A float-valued scorer with a custom metric, `pass_rate(threshold)`, beside the built-in ones:
 //!
 //! ```
 //! use calipers::prelude::*;

@@ -17,7 +17,7 @@
 //!
 //! - [`guide`]: Inspect's scoring page, section by section, in Rust.
 //! - [`Plan`]: what to compute; [`Samples`]: what to compute it from; [`Results`]: figures with n, missing, method,
-//!   interval and caveats. [`prelude`] has these and what nearly every program needs besides.
+//!   interval and caveats. [`prelude`] has these and what else nearly every program needs.
 //! - [`data`], [`metric`], [`reduce`], [`plan`], [`task`]: the parts of which that is made.
 //! - [`pipeline`]: the same over many shards and threads.
 //! - With the feature `files`, everything that begins with results in files: a `Selection` says what of them is looked at,

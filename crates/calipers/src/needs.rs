@@ -33,7 +33,7 @@ const JUDGE_COLUMNS: [&str; 13] = [
     "failures",
 ];
 
-/// What a comparison reads besides: what attempts took is always compared.
+/// What a comparison reads in addition: the resources of attempts are always compared.
 const RESOURCE_COLUMNS: [&str; 2] = ["tokens_used", "cost_usd"];
 
 impl Needs {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// The results of a plan over shards of whole samples, on this many threads.
 ///
-/// The answer has the same bits for any number of threads and any way of cutting the shards, as long as all
+/// The answer has the same bits for any number of threads and any way of cutting the shards, if all
 /// attempts of a sample are in one shard. Groups, keys and reductions come in the order of the shards, and of several
 /// errors that of the first shard is returned, however the threads were scheduled.
 ///
@@ -32,7 +32,7 @@ where
     let shards = Mutex::new(Some(shards.into_iter().enumerate()));
     let mut parts = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.get()).map(|_| scope.spawn(|| fold_shards(plan, &shards))).collect();
-        // A panic in a metric of the caller's is the caller's to see.
+        // The caller sees a panic in the caller's own metric.
         let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use calipers_core::{accuracy, grouped};
 
-    /// Shards of one sample, each in a group of its own; the scores of some are no known label.
+    /// Shards of one sample, each in a separate group; some scores are no known label.
     fn shards(bad: &'static [i64]) -> impl Iterator<Item = Samples> + Send {
         (0..40).map(|id| {
             let mut samples = Samples::new();

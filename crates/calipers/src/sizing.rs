@@ -71,7 +71,7 @@ impl PilotOptions {
 /// ```
 pub fn plan(spread: Spread, wanted: &PlanQuestion) -> Result<PlanReport, Error> {
     let unit = if spread.is_share { Unit::Rate } else { Unit::Plain };
-    answered(question(spread, wanted), PlanBasis::Assumed, unit, Vec::new())
+    answer(question(spread, wanted), PlanBasis::Assumed, unit, Vec::new())
 }
 
 /// A plan by a run, and by a second one on the same samples if there is one.
@@ -115,7 +115,7 @@ pub fn plan_by_run(
         filter: selection.filter.clone(),
         scorers: selection.scorers.clone(),
     };
-    answered(asked, PlanBasis::Run(Box::new(pilot)), unit, caveats)
+    answer(asked, PlanBasis::Run(Box::new(pilot)), unit, caveats)
 }
 
 /// The first of several metrics, and a word about the others.
@@ -143,7 +143,7 @@ fn question(spread: Spread, wanted: &PlanQuestion) -> SizingQuestion {
     }
 }
 
-fn answered(question: SizingQuestion, basis: PlanBasis, unit: Unit, caveats: Vec<Caveat>) -> Result<PlanReport, Error> {
+fn answer(question: SizingQuestion, basis: PlanBasis, unit: Unit, caveats: Vec<Caveat>) -> Result<PlanReport, Error> {
     let mut sizing = size(&question)?;
     sizing.caveats.splice(0..0, caveats);
     Ok(PlanReport { question, basis, unit, sizing, tool: TOOL.to_owned() })

@@ -325,7 +325,7 @@ fn a_broken_baseline_is_refused_with_its_place() {
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 50%"}}"#);
     folder.write("results.jsonl", &results(3, &[]));
     let good = folder.record("results.jsonl");
-    let again = "record it again with `calipers baseline record`";
+    let again = "record the baseline again";
     for (broken, message) in [
         (
             good.replace("\"n\": 3", "\"n\": three"),
@@ -356,7 +356,7 @@ fn a_broken_baseline_is_refused_with_its_place() {
         ),
         (
             good.replace("  \"scenarios\"", "<<<<<<< ours\n  \"scenarios\""),
-            "two versions of it were merged and not settled\n  in baseline.json, line 11\n  \
+            "it contains unresolved merge conflicts\n  in baseline.json, line 11\n  \
              hint: keep one side, or record it again"
                 .to_owned(),
         ),

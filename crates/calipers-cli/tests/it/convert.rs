@@ -114,14 +114,14 @@ fn mistakes_are_named_and_leave_nothing_behind() {
     refused(
         &calipers(&["convert", RESULTS, "-o", &file]),
         &folder,
-        "error: the file exists\n  writing FOLDER/out.csv\n  hint: name another file, or allow this one to be replaced\n",
+        "error: the file exists\n  writing FOLDER/out.csv\n  hint: name another file, or replace this one with `--force`\n",
     );
     refused(
         &calipers(&["convert", RESULTS, "-o", &folder.file("out.xlsx")]),
         &folder,
         "error: the extension of the file name does not select a form\n  writing FOLDER/out.xlsx\n  hint: end it in .jsonl, \
          .ndjson, .json, .jsonl.gz, .ndjson.gz, .json.gz, .jsonl.zst, .ndjson.zst, .json.zst, .csv, .csv.gz, .csv.zst, \
-         .parquet, .eval, or name the form\n",
+         .parquet, .eval, or name the form with `--to`\n",
     );
     // The place is looked at before the sources are.
     refused(

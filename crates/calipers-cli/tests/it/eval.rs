@@ -455,3 +455,26 @@ fn limits_end_attempts_and_not_the_run() {
     assert_eq!(json["runs"][0]["samples"]["total"], 1);
     assert_eq!(many.document(&many.last_log())["samples"][0]["limit"]["type"], "message");
 }
+
+#[test]
+fn the_policy_of_a_run_takes_the_options_of_gate() {
+    let folder = Folder::of("scenarios")
+        .with("suite.json", r#"["CORE-001", "NOT-RUN-001"]"#)
+        .with("own.star", "def halves(scores):\n    return 0.5\n")
+        .with("own.json", r#"{"metrics": {"half": "halves"}, "thresholds": {"blocking": {"half": "≥ 0.4"}}}"#);
+    let judge = |policy: &str, more: &[&str]| folder.json(&[&AGENT[..], &["--gate", policy], more].concat());
+    let loaded = judge("own.json", &["--load", "own.star"]);
+    assert_eq!(
+        (&loaded["verdict"], &loaded["provenance"]["scripts"]),
+        (&"pass".into(), &serde_json::json!(["own.star"]))
+    );
+    folder.eval(&[&AGENT[..], &["--gate", "own.json"]].concat()).says(2, &["halves"]);
+    let with_suite = folder.eval(&[&AGENT[..], &["--gate", "policy.json", "--suite", "suite.json", "--json"]].concat());
+    assert!(with_suite.out.contains("NOT-RUN-001"), "{with_suite:?}");
+    let log = folder.last_log();
+    let recorded = folder.run(&["baseline", "record", &log, "--policy", "policy.json", "-o", "baseline.json"]);
+    assert_eq!(recorded.code, Some(0), "{recorded:?}");
+    let compared = judge("policy.json", &["--baseline", "baseline.json"]);
+    assert!(!compared["baseline"].is_null(), "{compared}");
+    folder.eval(&["scenarios.json", "--suite", "suite.json"]).says(2, &["--gate"]);
+}

@@ -155,3 +155,33 @@ fn an_agent_that_will_not_end_is_ended_with_all_that_it_started() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// One scenario without an agent: neither the task nor an option has a script.
+fn judged_by(policy: &str) -> Folder {
+    let scenarios = r#"[{"id": "A-1", "input": "hello", "expected_behaviors": ["greets"]}]"#;
+    Folder::new().with("scenarios.json", scenarios).with("policy.json", policy)
+}
+
+#[test]
+fn a_policy_that_wants_all_memory_gets_an_error() {
+    let arguments = ["scenarios.json", "--model", "mockllm/model", "--gate", "policy.json"];
+    let policy = |expression: &str| {
+        format!(r#"{{"metrics": {{"big": "{expression}"}}, "thresholds": {{"blocking": {{"big": "≥ 0.5"}}}}}}"#)
+    };
+    let harmless = judged_by(&policy("pass_rate()"));
+    assert_ne!(harmless.eval(&arguments).code, Some(2), "{:?}", harmless.eval(&arguments));
+    for bomb in [r#"mean('a' * 200000000000)"#, r#"mean('ab' * 1000000000 + 'c' * 1000000000)"#] {
+        let done = judged_by(&policy(bomb)).eval(&arguments);
+        done.says(2, &["error: the script ran out of memory", "hint: "]);
+        assert!(!done.err.contains("memory allocation of"), "{}", done.err);
+    }
+}
+
+#[test]
+fn a_file_for_the_policy_that_wants_all_memory_gets_an_error() {
+    let folder = judged_by(r#"{"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}"#)
+        .with("bomb.star", "x = [0] * 2000000000\n");
+    let done =
+        folder.eval(&["scenarios.json", "--model", "mockllm/model", "--gate", "policy.json", "--load", "bomb.star"]);
+    done.says(2, &["error: the script ran out of memory"]);
+}

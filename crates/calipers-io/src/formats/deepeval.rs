@@ -105,7 +105,7 @@ fn sample(case: PlacedValue<'_>, names: &mut SampleNamer) -> Result<usize, ReadE
     // `evaluate()` names unnamed cases by their index, so repeats have different names.
     let name = name.filter(|name| !is_numbered(name));
     if name.is_none() && matches!(content, Value::Null) {
-        return Err(case.get("input").wrong("text, since the case has no name of its own"));
+        return Err(case.get("input").wrong("text, since the case has no name"));
     }
     let label = name.map_or_else(|| summary(&content.to_string()), summary);
     Ok(names.number(&label, format!("{name:?} {}", super::placed_value::canonical(&content))))

@@ -6,7 +6,7 @@
 
 use super::Format;
 use super::native::ColumnRole;
-use crate::{ReadError, RecordedRun, Shape, Source};
+use crate::{ReadError, RecordedRun, Remedy, Shape, Source};
 use calipers_core::{Outcome, Score, Value};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -51,7 +51,10 @@ impl Format for Junit {
             source.error(format!("not valid JUnit: {what}")).at_line(line as u64).hint(hint)
         })?;
         if !document.has_suite {
-            return Err(source.error("the XML has no test suites").hint("choose another format"));
+            return Err(source
+                .error("the XML has no test suites")
+                .hint("choose another format")
+                .with_remedy(Remedy::NameFormat));
         }
         let mut run = RecordedRun { notes, task: document.name.clone(), ..RecordedRun::default() };
         document.push(&mut run);

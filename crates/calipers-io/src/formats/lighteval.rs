@@ -7,7 +7,7 @@
 use super::{Format, parquet};
 use crate::formats::{RecordedFigure, RecordedResults};
 use crate::json::{self, JsonParts};
-use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
+use crate::{FilePlace, ReadError, RecordedRun, Remedy, Shape, Source};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::schema::types::{Type, TypePtr};
@@ -39,7 +39,11 @@ impl Format for Lighteval {
         let results = json::parse(&source.name, &source.read_all()?)?;
         if !matches!(results.get("results"), Some(Value::Map(_))) {
             let what = "`results` is not a map of tasks to metrics";
-            return Err(source.error(what).at(FilePlace::Path("results".into())).hint("choose another format"));
+            return Err(source
+                .error(what)
+                .at(FilePlace::Path("results".into()))
+                .hint("choose another format")
+                .with_remedy(Remedy::NameFormat));
         }
         let mut notes = vec!["the file holds figures only; read the details (Parquet) for samples".to_owned()];
         let mut figures = Vec::new();

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 
 /// Large enough that block ends do not matter, small enough to stay in the cache.
 const BLOCK: usize = 1 << 18;
-/// A line may be this long: longer ones are most likely a file that is not made of lines at all.
+/// A line may be this long: longer ones mean that the file most likely has no lines at all.
 const LINE_MAX: usize = 256 << 20;
 
 /// Whole lines of a source, block by block.

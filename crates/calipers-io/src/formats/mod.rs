@@ -34,7 +34,7 @@ pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded};
 pub use projection::Projection;
 pub use recorded_run::{RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer};
 
-use crate::{ReadError, Shape, Source};
+use crate::{ReadError, Remedy, Shape, Source};
 use calipers_core::{Samples, Shards};
 
 /// A format of results files.
@@ -136,8 +136,8 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
         return Err(source.error("the file is empty").hint("rerun the evaluation that should have written it"));
     }
     known.iter().find(|format| format.recognises(&shape)).copied().ok_or_else(|| {
-        let hint = format!("name its format; the formats are {}", format_names());
-        source.error("the format of the content is unknown").hint(hint)
+        let hint = format!("the formats are {}; choose one", format_names());
+        source.error("the format of the content is unknown").hint(hint).with_remedy(Remedy::NameFormat)
     })
 }
 

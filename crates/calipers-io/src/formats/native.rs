@@ -317,7 +317,7 @@ fn offending(line: &[u8], what: &str, column: usize) -> Range<usize> {
 
 fn refused_line(source: &Source, error: &serde_json::Error) -> ReadError {
     let what = error.to_string();
-    // Every line is a document of its own, so the parser's line number says nothing.
+    // Every line is a separate document, so the parser's line number is meaningless.
     let what = what.split(" at line ").next().unwrap_or_default();
     if error.is_data() { source.error(what) } else { source.error(format!("not a record: {what}")) }
 }
@@ -366,7 +366,7 @@ fn parser_result(result: Result<(), serde_json::Error>, source: &Source) -> Resu
     result.map_err(|error| json::json_error(&source.name, &error))
 }
 
-/// A JSON list of records, handed over as they are read.
+/// A JSON list of records, passed on as they are read.
 struct RecordList<'a, 'b> {
     keys: &'a mut KeyRoles,
     each: &'a mut RecordConsumer<'b>,
@@ -402,7 +402,7 @@ impl<'de> Visitor<'de> for RecordList<'_, '_> {
     }
 }
 
-/// The roles of the keys met so far.
+/// The roles of the keys so far.
 #[derive(Default)]
 struct KeyRoles(HashMap<String, ColumnRole>);
 
@@ -415,7 +415,7 @@ impl KeyRoles {
     }
 }
 
-/// One JSON map, taken into a record.
+/// Reads one JSON map into a record.
 struct RecordSeed<'a> {
     keys: &'a mut KeyRoles,
     record: &'a mut NativeRecord,
@@ -444,7 +444,7 @@ impl<'de> Visitor<'de> for RecordSeed<'_> {
     }
 }
 
-/// What a key of a record, or a column of a table, means. Decided once a column; rows are then a plain loop.
+/// The role of a key of a record, or of a column of a table. It is decided once per column; rows are then a plain loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnRole {
     /// The sample.
@@ -457,9 +457,9 @@ pub(crate) enum ColumnRole {
     Scores,
     /// The score by one scorer.
     Score(Arc<str>),
-    /// A map of facts about the sample.
+    /// A map of metadata of the sample.
     Metadata,
-    /// One fact about the sample.
+    /// One metadata entry of the sample.
     Fact(Arc<str>),
     /// A measurement of the attempt that is a number.
     Number(Arc<str>),
@@ -469,11 +469,11 @@ pub(crate) enum ColumnRole {
     Label(Arc<str>),
     /// Names of behaviours.
     Behaviors(BehaviorLists),
-    /// A map of measurements of the attempt that have no column of their own. Null is a value there.
+    /// A map of measurements of the attempt that have no column. Null is a value there.
     Fields,
     /// One of them.
     Field(Arc<str>),
-    /// The names of facts that are known to be null, which elsewhere is the same as not given.
+    /// The names of metadata entries that are known to be null, which elsewhere means not given.
     NullMetadata,
     /// Why the attempt did not run.
     Error,
@@ -545,8 +545,8 @@ pub(crate) struct NativeRecord {
 }
 
 impl NativeRecord {
-    /// Takes one value in. An error says what is wrong with it. Null is the same as not given, except for a score,
-    /// where it means that the scorer could not tell.
+    /// Reads one value. An error says what is wrong with it. Null means not given, except for a score, where it means
+    /// that the scorer could not decide.
     pub(crate) fn take(&mut self, role: &ColumnRole, value: Value) -> Result<(), String> {
         let is_absent = matches!(value, Value::Null | Value::Missing);
         match role {
@@ -649,7 +649,7 @@ impl NativeRecord {
         }
         let is_errored = self.error.is_some();
         for (scorer, outcome) in self.scores.drain(..) {
-            // Where the attempt did not run, an empty score says nothing more.
+            // On an errored attempt an empty score means nothing.
             if !(is_errored && matches!(outcome, Outcome::Unscored { score: None, .. })) {
                 attempt = attempt.score(scorer, outcome);
             }
@@ -935,7 +935,7 @@ mod tests {
         Ok(samples.records().collect())
     }
 
-    /// The same in blocks of so many lines, the quick way as long as that goes.
+    /// The same in blocks of this many lines, with the fast reader as far as possible.
     fn quickly(text: &str, lines: usize) -> Option<Vec<calipers_core::Record>> {
         let everything = Projection::everything();
         let mut flat = FlatRecords::new(&everything);

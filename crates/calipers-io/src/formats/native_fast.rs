@@ -192,7 +192,7 @@ impl<'w> FlatRecords<'w> {
         (!is_taken).then_some(slot)
     }
 
-    /// Where the attempt did not run, an empty score says nothing more.
+    /// On an errored attempt an empty score means nothing.
     fn drop_empty_scores(&mut self) {
         for column in &mut self.columns {
             if let ColumnSlot::Score(score) = &mut column.slot

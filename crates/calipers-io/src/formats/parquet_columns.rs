@@ -408,7 +408,7 @@ fn samples(slots: &mut [ArrowSlot]) -> Option<Samples> {
         match slot {
             ArrowSlot::Epoch(epochs) => table.epochs(std::mem::take(epochs)),
             ArrowSlot::Errors(errors) => errors.drain(..).for_each(|(row, message)| table.error(row, message)),
-            // Where an attempt did not run, an empty score says nothing more, and a row has to go.
+            // On an errored attempt an empty score means nothing, and the row is dropped.
             ArrowSlot::Score { unscored, .. } if has_errors && !unscored.is_empty() => return None,
             ArrowSlot::Score { scorer, cells, unscored } => {
                 table.score(scorer.clone(), None, cells.take_rows());

@@ -95,7 +95,7 @@ impl<'a> PlacedValue<'a> {
         self.text()?.ok_or_else(|| self.wrong("text"))
     }
 
-    /// A number; none where there is none or a NaN.
+    /// A number; `None` if it is missing or NaN.
     pub(super) fn number(&self) -> Result<Option<f64>, ReadError> {
         match self.value {
             Value::Int(_) | Value::Float(_) => Ok(self.value.as_number()),

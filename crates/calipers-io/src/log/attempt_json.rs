@@ -143,7 +143,7 @@ fn put_output(out: &mut Vec<u8>, attempt: &Transcript, model: &str, uuid: &str) 
     map.close();
 }
 
-/// What a model took, by Inspect's names.
+/// The usage of a model, under Inspect's names.
 pub(super) fn put_usage(out: &mut Vec<u8>, usage: &Usage) {
     let mut map = Map::open(out);
     let tokens = [

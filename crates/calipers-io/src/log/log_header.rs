@@ -9,7 +9,7 @@ use crate::{ReadError, RecordedMetric, RecordedScorer, Source};
 use calipers_core::{GenerateConfig, Metadata, Results, SampleId, Usage, Value};
 use std::sync::Arc;
 
-/// What is known of an evaluation before it begins.
+/// What is known about an evaluation before it starts.
 ///
 /// ```
 /// use calipers_io::{LogHeader, log_name, timestamp};
@@ -37,7 +37,7 @@ pub struct LogHeader {
     pub dataset: LogDataset,
     /// How often each sample is tried.
     pub epochs: u32,
-    /// How attempts become one score; `None` stands for the mean.
+    /// How attempts are reduced to one score; `None` means the mean.
     pub reducers: Option<Vec<String>>,
     /// The scorers.
     pub scorers: Vec<LogScorer>,
@@ -122,11 +122,11 @@ pub struct LogLimits {
 pub struct Ending<'a> {
     /// The status.
     pub status: LogStatus,
-    /// What was computed, with placeholders as Inspect has them.
+    /// The computed results, with Inspect's placeholders.
     pub results: Option<&'a Results>,
-    /// The attempts that were not made.
+    /// The skipped attempts.
     pub early_stopping: Option<&'a EarlyStopping>,
-    /// What each model took.
+    /// The usage of each model.
     pub usage: &'a [(Arc<str>, Usage)],
     /// When it began, in milliseconds after 1970.
     pub started_ms: i64,
@@ -137,7 +137,7 @@ pub struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// An end without figures.
+    /// An ending without figures.
     #[must_use]
     pub fn new(status: LogStatus, started_ms: i64, completed_ms: i64) -> Self {
         Self { status, results: None, early_stopping: None, usage: &[], started_ms, completed_ms, error: None }
@@ -189,7 +189,7 @@ pub struct EarlyStop {
     pub reason: String,
 }
 
-/// A time as logs have it, from milliseconds after 1970.
+/// A time in the notation of logs, from milliseconds after 1970.
 ///
 /// ```
 /// assert_eq!(calipers_io::timestamp(0), "1970-01-01T00:00:00+00:00");
@@ -219,7 +219,7 @@ pub fn log_id(parts: &[&str]) -> String {
     Fingerprint::of(parts)
 }
 
-/// What Inspect calls the file of a log: `{time}_{task}_{id}.eval`.
+/// Inspect's name for the file of a log: `{time}_{task}_{id}.eval`.
 #[must_use]
 pub fn log_name(header: &LogHeader) -> String {
     let clean = |text: &str| -> String {
@@ -227,7 +227,7 @@ pub fn log_name(header: &LogHeader) -> String {
         text.chars().map(|c| if is_plain(c) { c } else { '-' }).collect()
     };
     let task = header.task.rsplit('/').next().unwrap_or_default();
-    // Most systems take names of 255 bytes.
+    // Most systems allow names of 255 bytes.
     let task: String = clean(task).chars().take(50).collect();
     format!("{}_{task}_{}.eval", clean(&header.created), clean(&header.task_id))
 }
@@ -496,7 +496,7 @@ pub(super) fn whole(value: &Value, key: &str) -> Option<u64> {
     }
 }
 
-/// The header of a log that ended, from its beginning and its end.
+/// The header of a finished log, from its beginning and its end.
 pub(crate) fn finished_header(start: &[u8], ending: &Ending<'_>) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::with_capacity(start.len() + 1024);
     let mut map = Map::open(&mut out);

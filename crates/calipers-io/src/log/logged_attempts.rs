@@ -18,9 +18,9 @@ pub struct LoggedAttempt {
     pub epoch: u32,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// The answer; an attempt that broke before has none.
+    /// The answer; `None` if the attempt failed before.
     pub output: Option<ModelOutput>,
-    /// Why it did not run to its end, if it did not.
+    /// The error that ended it, if any.
     pub error: Option<Arc<str>>,
 }
 
@@ -32,7 +32,7 @@ impl LoggedAttempt {
     }
 }
 
-/// The attempts of a log of Inspect's, archive or document, in the order of the file. One at a time is in memory.
+/// The attempts of an Inspect log, archive or document, in file order. Only one at a time is in memory.
 pub fn read_attempts(source: &Source) -> Result<LoggedAttempts, ReadError> {
     if !is_archive(&source.head()?) {
         let cutter = Cutter::new(source)?;
@@ -71,7 +71,7 @@ pub struct LoggedAttempts {
     source: Source,
     kind: LogForm,
     task: Option<String>,
-    /// True after a document that cannot be read any further.
+    /// True after an unreadable part of a document.
     is_over: bool,
 }
 
@@ -155,7 +155,7 @@ fn attempt(bytes: &[u8]) -> Result<LoggedAttempt, String> {
         _ => return Err("the sample has no `id`".to_owned()),
     };
     let epoch = match parts.part("epoch") {
-        Some(Value::Int(epoch)) => u32::try_from(*epoch).map_err(|_| format!("`{epoch}` is no epoch"))?,
+        Some(Value::Int(epoch)) => u32::try_from(*epoch).map_err(|_| format!("`{epoch}` is not an epoch"))?,
         _ => return Err(format!("sample `{id}` has no `epoch`")),
     };
     let input = match parts.part("input") {
@@ -196,7 +196,7 @@ fn read_messages(messages: &[Value]) -> Vec<Message> {
     messages.iter().filter_map(read_message).collect()
 }
 
-/// A message. One of a role that we do not know says nothing to a model of ours.
+/// A message; `None` for an unknown role.
 pub(crate) fn read_message(message: &Value) -> Option<Message> {
     let call = |call: &Value| ToolCall {
         id: call.text("id").unwrap_or_default().into(),
@@ -214,7 +214,7 @@ pub(crate) fn read_message(message: &Value) -> Option<Message> {
     })
 }
 
-/// The text of a message: its parts that are text, a line each.
+/// The text of a message: its text parts, one per line.
 fn content(content: Option<&Value>) -> Arc<str> {
     match content {
         Some(Value::List(parts)) => {
@@ -226,7 +226,7 @@ fn content(content: Option<&Value>) -> Arc<str> {
     }
 }
 
-/// The first of the answers. An output without one is that of an attempt that broke.
+/// The first of the answers. An output without one belongs to a failed attempt.
 fn read_output(output: &Value) -> Option<ModelOutput> {
     let choice = output.items("choices").first()?;
     Some(ModelOutput {

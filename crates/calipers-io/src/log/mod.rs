@@ -30,13 +30,13 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The time between two directories, unless the run is so old that a hundredth of its age is more: a log of days has
-/// hundreds of them, not a hundred thousand.
+/// The minimum time between two directories. It grows to a hundredth of the run's age, so that a log of days has
+/// hundreds of directories, not a hundred thousand.
 const FLUSH_AFTER: Duration = Duration::from_secs(2);
 const FLUSH_SHARE: u32 = 100;
-/// Summaries are journalled when there are so many bytes of them.
+/// Summaries are journalled once they reach this many bytes.
 const JOURNAL_MAX: usize = 1 << 20;
-/// So much room must be left where a log is to be written.
+/// The disk space that must be free to start a log.
 const ROOM: usize = 1 << 20;
 /// The name of a member has at most 65,535 bytes, and the id of a sample is part of it.
 const ID_MAX: usize = 60_000;
@@ -64,7 +64,7 @@ pub struct EvalLog {
     start: Member,
     /// The journalled summaries.
     journals: Vec<Member>,
-    /// The summaries that are not journalled yet, each with a comma before it.
+    /// The summaries that are not yet journalled, each preceded by a comma.
     summaries: Vec<u8>,
     /// Where the members end.
     end: u64,
@@ -114,7 +114,7 @@ impl EvalLog {
         })
     }
 
-    /// A log whose file holds its beginning, and a directory of it at `end`.
+    /// A log whose file contains its beginning, with a directory at `end`.
     fn open(path: &Path, file: File, packer: Packer, header: &LogHeader, start: Member, end: u64) -> Self {
         let now = Instant::now();
         Self {
@@ -141,7 +141,7 @@ impl EvalLog {
         &self.path
     }
 
-    /// Adds an attempt. When this returns, the attempt outlives the process.
+    /// Adds an attempt. When this returns, the attempt survives the process.
     pub fn add(&mut self, attempt: &Transcript) -> Result<(), WriteError> {
         if attempt.scores.iter().any(|(scorer, _)| scorer.is_empty()) {
             return Err(self.error(format!("a scorer of sample `{}` has no name", attempt.id)).hint("give it one"));
@@ -153,14 +153,14 @@ impl EvalLog {
         self.flush_if_due()
     }
 
-    /// Writes a directory if none was written for a while. It is done by itself as attempts are added; call it where none
-    /// comes, so that others need not wait for the next one.
+    /// Writes a directory if none was written for a while. Adding attempts does this, too; call it while none arrive,
+    /// so that readers need not wait for the next attempt.
     pub fn flush_if_due(&mut self) -> Result<(), WriteError> {
         let after = FLUSH_AFTER.max(self.begun.elapsed() / FLUSH_SHARE);
         if self.flushed.elapsed() >= after { self.flush() } else { Ok(()) }
     }
 
-    /// Writes a directory, so that others can read what is there. It costs nothing if nothing was added since.
+    /// Writes a directory, so that others can read the log so far. It is free if nothing was added since the last one.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         self.flushed = Instant::now();
         if self.is_whole || self.kept.is_some() {
@@ -169,7 +169,7 @@ impl EvalLog {
         self.journal()?;
         let directory = self.packer.directory(self.end);
         let written = self.write_at_end(&directory);
-        // Nothing of what stood there before may be left behind it.
+        // No old bytes may remain after it.
         let written = written.and_then(|()| self.file.set_len(self.end + directory.len() as u64));
         self.is_whole = written.is_ok();
         written.map_err(|error| self.write_error(&error))
@@ -196,10 +196,10 @@ impl EvalLog {
 
     fn write_error(&self, error: &io::Error) -> WriteError {
         let what = format!("the log cannot be written: {error}");
-        self.error(what).hint("make room on the disk, then go on with the log; what was added before is in it")
+        self.error(what).hint("make room on the disk, then resume the log; what was added before is in it")
     }
 
-    /// Appends a member at one go. If that fails, the log is as it was.
+    /// Appends a member with a single write. If that fails, the log is unchanged.
     fn append(&mut self, name: &str, content: &[u8]) -> Result<Member, WriteError> {
         let mark = self.packer.mark();
         let mut bytes = std::mem::take(&mut self.bytes);
@@ -216,8 +216,7 @@ impl EvalLog {
         done.map_err(|error| self.write_error(&error))
     }
 
-    /// Writes behind the last member, in the place of a directory that may stand there: one that is left half is worse
-    /// than none.
+    /// Writes after the last member, over a directory that may be there: half a directory is worse than none.
     fn write_at_end(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.is_whole {
             self.is_whole = false;
@@ -235,7 +234,7 @@ impl EvalLog {
         if self.summaries.len() >= JOURNAL_MAX { self.journal() } else { Ok(()) }
     }
 
-    /// Journals the summaries that are not journalled yet.
+    /// Journals the pending summaries.
     fn journal(&mut self) -> Result<(), WriteError> {
         if self.summaries.is_empty() {
             return Ok(());
@@ -258,7 +257,7 @@ impl EvalLog {
         Ok(())
     }
 
-    /// Writes all summaries, put together from the journal: there may be more of them than memory holds.
+    /// Writes all summaries, copied from the journal: they may not fit into memory.
     fn all_summaries(&mut self) -> io::Result<()> {
         let (mut member, header) = open_member("summaries.json", self.end)?;
         self.write_at_end(&header)?;
@@ -301,7 +300,7 @@ impl EvalLog {
 
 impl Drop for EvalLog {
     fn drop(&mut self) {
-        // Whoever gives up a log leaves it readable. There is nobody to tell if that fails.
+        // An abandoned log stays readable. A failure here cannot be reported.
         let _ = self.flush();
     }
 }

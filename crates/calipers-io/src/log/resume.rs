@@ -13,14 +13,14 @@ use std::sync::Arc;
 /// An unfinished log, ready to be resumed.
 #[derive(Debug)]
 pub struct ResumedLog {
-    /// The log. Nothing is changed in it before the first attempt is added, or it is finished.
+    /// The log. It is unchanged until the first attempt is added or it is finished.
     pub log: EvalLog,
-    /// What it says of the evaluation.
+    /// The header of the evaluation.
     pub header: LogHeader,
-    /// The attempts that are done, with their scores: the final figures cover them. Conversations are not included, and
+    /// The finished attempts with their scores, which the final figures include. Conversations are not included, and
     /// long texts of scores only if the header's `texts` asks for them.
     pub samples: Samples,
-    /// The attempts that are done.
+    /// The finished attempts.
     pub done: Vec<(SampleId, u32)>,
     /// The attempts that failed, or whose record is damaged. They will be repeated, and are removed from the log until
     /// then.
@@ -85,14 +85,14 @@ impl EvalLog {
     }
 }
 
-/// True for a log that says that all went well.
+/// True for a log with the status `success`.
 fn is_finished(archive: &Archive<'_>, reader: &mut MemberReader) -> bool {
     let header = archive.find("header.json").and_then(|member| reader.read(member).ok());
     let status = header.and_then(|header| entry(header, b"status"));
     status.is_some_and(|status| matches!(json::parse("", status), Ok(Value::Text(status)) if *status == *"success"))
 }
 
-/// What a map has under a key.
+/// The value of a key in a map.
 pub(super) fn entry<'a>(map: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let mut skim = Skim::new(map).ok()?;
     while let Some((key, value)) = skim.entry().ok()? {
@@ -141,7 +141,7 @@ impl LogContents {
     }
 }
 
-/// The attempt that a member is named after.
+/// The attempt in the name of a member.
 fn parse_member_name(member: &str) -> Option<(SampleId, u32)> {
     let (id, epoch) = member.strip_prefix("samples/")?.strip_suffix(".json")?.rsplit_once("_epoch_")?;
     Some((id.into(), epoch.parse().ok()?))
@@ -158,7 +158,7 @@ fn add_usage(sums: &mut Vec<(Arc<str>, Usage)>, models: &Value) {
     }
 }
 
-/// What a model took, by Inspect's names.
+/// The usage of a model, under Inspect's names.
 pub(super) fn read_usage(used: &Value) -> Usage {
     Usage {
         input_tokens: whole(used, "input_tokens").unwrap_or(0),

@@ -1,7 +1,7 @@
-//! Baselines at rest: a small JSON file that is committed, so that what changes shows in a diff of a line or two.
+//! Baseline files: small JSON files to commit, so that a change shows as a diff of a line or two.
 //!
-//! Metrics and scenarios have a line each, in the order of their names, and numbers have the digits that a comparison
-//! looks at: the same results give the same bytes.
+//! Each metric and scenario has one line, sorted by name, and numbers have the digits that a comparison uses: the same
+//! results give the same bytes.
 
 use crate::{FilePlace, ReadError, Source};
 use calipers_core::ScenarioOutcome;
@@ -16,7 +16,7 @@ pub const BASELINE_SCHEMA: &str = include_str!("../../schema/calipers.baseline.1
 
 const SCHEMA: &str = "calipers.baseline/1";
 
-/// What any JSON may say that it is.
+/// The schema that a JSON file claims to have.
 #[derive(Deserialize)]
 struct SchemaLine {
     schema: Option<String>,
@@ -37,7 +37,7 @@ struct BaselineFile {
     reducer: Option<String>,
     metrics: IndexMap<String, MetricLine>,
     scenarios: IndexMap<String, ScenarioLine>,
-    /// Follows from the rest; only `calipers baseline show --json` prints it.
+    /// Derived from the rest, and only present in the JSON for programs.
     #[serde(rename = "summary")]
     _summary: Option<IgnoredAny>,
 }
@@ -93,7 +93,7 @@ fn name(outcome: ScenarioOutcome) -> &'static str {
 
 /// Reads a baseline.
 pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
-    let hint = "record it again with `calipers baseline record`";
+    let hint = "record the baseline again";
     let bytes = Source::path(path).read_all()?;
     let fail = |error: serde_json::Error| {
         let explain_io_error = error.to_string();
@@ -102,7 +102,7 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
         let is_conflict =
             bytes.split(|&byte| byte == b'\n').any(|line| marks.iter().any(|mark| line.starts_with(mark)));
         let (what, hint) = if is_conflict {
-            ("two versions of it were merged and not settled".to_owned(), "keep one side, or record it again")
+            ("it contains unresolved merge conflicts".to_owned(), "keep one side, or record it again")
         } else {
             (format!("this is not a baseline: {what}"), hint)
         };
@@ -120,7 +120,7 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
     file.check(path)
 }
 
-/// True for a day of the calendar, as in `2026-11-16`, with or without a time behind it.
+/// True for a calendar day such as `2026-11-16`, optionally followed by a time.
 fn is_day(date: &str) -> bool {
     let (day, time) = date.split_at_checked(10).unwrap_or((date, ""));
     let mut parts = day.split('-').map(|part| {
@@ -146,11 +146,11 @@ fn is_day(date: &str) -> bool {
 impl BaselineFile {
     fn check(self, path: &str) -> Result<Baseline, ReadError> {
         let wrong = |place: String, what: &str| {
-            let hint = "record it again with `calipers baseline record`";
+            let hint = "record the baseline again";
             Err(ReadError::new(path, what).at(FilePlace::Path(place)).hint(hint))
         };
         if let Some(date) = self.date.as_deref().filter(|date| !is_day(date)) {
-            return wrong("date".to_owned(), &format!("`{date}` is no day, such as 2026-11-16"));
+            return wrong("date".to_owned(), &format!("`{date}` is not a day, such as 2026-11-16"));
         }
         let mut baseline = Baseline {
             source: path.to_owned(),
@@ -179,7 +179,7 @@ impl BaselineFile {
     }
 }
 
-/// A baseline as the text of its file: a line a metric and a line a scenario, in the order of their names.
+/// The text of a baseline file: one line per metric and per scenario, sorted by name.
 #[must_use]
 pub fn baseline_text(baseline: &Baseline) -> String {
     let head = [
@@ -223,7 +223,7 @@ fn section(key: &str, mut entries: Vec<(&str, String)>) -> String {
     if lines.is_empty() { format!("  \"{key}\": {{}}") } else { format!("  \"{key}\": {{{}\n  }}", lines.join(",")) }
 }
 
-/// A baseline as JSON, with a summary: how old it is, and what became of its scenarios.
+/// A baseline as JSON, with a summary of its age and the outcomes of its scenarios.
 #[must_use]
 pub fn baseline_json(baseline: &Baseline, age_days: Option<f64>) -> Value {
     let mut json: Value = serde_json::from_str(&baseline_text(baseline)).expect("the text of a baseline is JSON");

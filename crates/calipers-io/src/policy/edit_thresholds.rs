@@ -1,4 +1,4 @@
-//! Policies with some of their thresholds replaced, and everything else byte for byte as it was.
+//! Replaces thresholds in policies and leaves everything else byte for byte as it was.
 
 use crate::error::printable;
 use crate::policy::parse_document::read_document;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 const BY_HAND: &str = "change the thresholds by hand";
 
-/// The files of a policy, each with what it says once the parts at these places are replaced.
+/// The files of a policy, each with its new text after the parts at these places are replaced.
 ///
 /// Nothing is written. A file that has changed since it was read is an error, and so is a replacement that would change
 /// anything else that the file means.
@@ -30,7 +30,7 @@ pub fn edit_policy(policy: &LoadedPolicy, edits: &[(Span, String)]) -> Result<Ve
 fn edit_file(path: &Path, name: &str, edits: &[&(Span, String)]) -> Result<String, ReadError> {
     let before = std::fs::read_to_string(path)
         .map_err(|error| ReadError::new(name, format!("the policy cannot be read: {error}")).hint(BY_HAND))?;
-    // A mark at the beginning of a file is no part of what it says.
+    // A byte-order mark is not part of the content.
     let (mark, text) = match before.strip_prefix('\u{feff}') {
         Some(text) => ("\u{feff}", text),
         None => ("", &*before),
@@ -57,7 +57,7 @@ fn edit_file(path: &Path, name: &str, edits: &[&(Span, String)]) -> Result<Strin
 
 type ThresholdEntry = (Spanned<String>, Item);
 
-/// How many numbers and texts differ between two documents; none if they differ in anything else.
+/// How many numbers and texts differ between two documents; `None` if anything else differs.
 fn changes(old: &Item, new: &Item) -> Option<usize> {
     match (&old.value, &new.value) {
         (Data::List(old), Data::List(new)) if old.len() == new.len() => {

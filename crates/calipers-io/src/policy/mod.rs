@@ -33,13 +33,13 @@ pub struct LoadedPolicy {
     pub files: Vec<PathBuf>,
 }
 
-/// All that is wrong with a policy.
+/// All mistakes in a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     mistakes: Vec<Mistake>,
 }
 
-/// So many mistakes are printed.
+/// How many mistakes are printed.
 const PRINTED: usize = 20;
 
 /// Reads a policy from a file, with the files that it extends.
@@ -77,7 +77,7 @@ impl Files {
         read_document(&name, &bytes)
     }
 
-    /// A file that another extends: its path begins where that file is.
+    /// A file that another one extends: its path is relative to that file.
     fn load_extended(&mut self, name: &Spanned<String>) -> Result<Item, Vec<Mistake>> {
         let from = self.paths.get(&name.span.text.name).and_then(|path| path.parent()).unwrap_or(Path::new(""));
         let path = from.join(&name.value);
@@ -97,7 +97,7 @@ impl Files {
     }
 }
 
-/// A file as a whole, or a byte more than a policy may have.
+/// The whole file, or one byte more than a policy may have.
 fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(LENGTH_MAX as u64 + 1).read_to_end(&mut bytes)?;
@@ -120,7 +120,7 @@ fn clean_path(path: &Path) -> PathBuf {
 }
 
 impl PolicyError {
-    /// What is wrong, in the order of the file.
+    /// The mistakes, in file order.
     #[must_use]
     pub fn mistakes(&self) -> &[Mistake] {
         &self.mistakes

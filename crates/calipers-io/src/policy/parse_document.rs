@@ -1,7 +1,7 @@
-//! Documents that people write, with the place of each part: JSON, YAML and TOML, told by the content.
+//! Parses hand-written documents with the place of each part: JSON, YAML and TOML, detected from the content.
 //!
-//! Whatever the bytes are, the answer is a document or a mistake with its place. Size, depth and the number of parts are
-//! bounded, so that neither nesting nor aliases can take the program down.
+//! Any bytes give a document or a mistake with its place. Size, depth and the number of parts are limited, so that
+//! neither nesting nor aliases can crash the program.
 
 use crate::catch_panic::catch_panic;
 use calipers_gate::policy::document::{Data, Item};
@@ -15,17 +15,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
-/// A document is at most this long, in bytes: people write it.
+/// The maximum length in bytes of a hand-written document.
 pub(crate) const LENGTH_MAX: usize = 1 << 20;
 
-/// A document has at most so many parts, those of aliases counted each time.
+/// The maximum number of parts, with those of aliases counted each time.
 const PARTS_MAX: usize = 100_000;
 
-/// Lists and maps nest at most so deep.
+/// The maximum depth of lists and maps.
 const DEPTH_MAX: usize = 64;
 
-/// Reads a document: JSON, YAML or TOML as its content says, and as the ending of its name says where the content could
-/// be either.
+/// Reads a document: JSON, YAML or TOML, detected from its content, or from its extension if the content is ambiguous.
 pub fn read_document(name: &str, bytes: &[u8]) -> Result<Item, Mistake> {
     let text = decode(name, bytes)?;
     let text = Arc::new(SourceText { name: name.to_owned(), text });
@@ -75,7 +74,7 @@ impl Language {
         }
     }
 
-    /// The language of a text, from its first line that says something.
+    /// The language of a text, from its first meaningful line.
     fn of(text: &SourceText) -> Self {
         let ending = text.name.rsplit('.').next().map(str::to_ascii_lowercase).unwrap_or_default();
         let lines = text.text.lines().map(str::trim);
@@ -141,7 +140,7 @@ fn span(text: &Arc<SourceText>, range: Range<usize>) -> Span {
 fn finite(number: Option<f64>, span: &Span) -> Result<Data, Mistake> {
     match number.filter(|number| number.is_finite()) {
         Some(number) => Ok(Data::Number(number)),
-        None => Err(Mistake::new("a finite number is wanted").at(span).hint("numbers go up to about 1.8e308")),
+        None => Err(Mistake::new("expected a finite number").at(span).hint("numbers go up to about 1.8e308")),
     }
 }
 
@@ -153,7 +152,7 @@ fn too_many(span: &Span) -> Mistake {
     Mistake::new(format!("the document has more than {PARTS_MAX} parts")).at(span).hint("write it without aliases")
 }
 
-/// A sentence of a library in our words: lower case, no full stop.
+/// A library's message in our style: lower case, no full stop.
 fn lower_case(text: &str) -> String {
     let mut characters = text.trim().trim_end_matches('.').chars();
     let first = characters.next().map(|c| c.to_lowercase().collect::<String>()).unwrap_or_default();
@@ -176,7 +175,7 @@ const STRICT: ParseOptions = ParseOptions {
 };
 
 fn json(text: &Arc<SourceText>) -> Result<Item, Mistake> {
-    // The library calls itself for each level, so depth is looked at before.
+    // The library is recursive, so depth is checked first.
     if let Some(place) = deep_json(text.text.as_bytes()) {
         return Err(too_deep(&span(text, place..place + 1)));
     }
@@ -215,17 +214,17 @@ fn json_mistake(kind: &ParseErrorKind) -> Mistake {
             ("JSON has no comments", "take it out, or write the policy as YAML or TOML")
         }
         ParseErrorKind::TrailingCommasNotAllowed => {
-            ("a comma is left over", "JSON has no comma before a closing bracket")
+            ("there is a comma too many", "JSON has no comma before a closing bracket")
         }
         ParseErrorKind::SingleQuotedStringsNotAllowed => ("JSON has no single quotes", "write \"…\""),
         ParseErrorKind::ExpectedComma => ("a comma is missing", "put one between two entries"),
         ParseErrorKind::ExpectedColonAfterObjectKey => ("a colon is missing after the key", "write `\"key\": value`"),
-        ParseErrorKind::ExpectedStringObjectProperty => ("a key in quotes is wanted", "write `\"key\": value`"),
+        ParseErrorKind::ExpectedStringObjectProperty => ("expected a key in quotes", "write `\"key\": value`"),
         ParseErrorKind::ExpectedObjectValue => ("a value is missing", "write `\"key\": value`"),
         ParseErrorKind::UnterminatedObject => ("a bracket is opened and not closed", "add `}`"),
         ParseErrorKind::UnterminatedArray => ("a bracket is opened and not closed", "add `]`"),
         ParseErrorKind::MultipleRootJsonValues => ("something follows the end of the document", "a policy is one map"),
-        ParseErrorKind::NonFiniteNumbersNotAllowed => ("a finite number is wanted", "JSON has no NaN and no Infinity"),
+        ParseErrorKind::NonFiniteNumbersNotAllowed => ("expected a finite number", "JSON has no NaN and no Infinity"),
         ParseErrorKind::UnexpectedWord => ("a word without quotes", "put texts in quotes: \"…\""),
         other => return Mistake::new(lower_case(&other.to_string())).hint("this is read as JSON"),
     };
@@ -285,9 +284,9 @@ fn yaml(text: &Arc<SourceText>) -> Result<Item, Mistake> {
         .ok_or_else(|| Mistake::new(format!("{} has no value", text.name)).hint("write `thresholds:` and what follows"))
 }
 
-/// From characters, in which YAML's places are counted, to bytes.
+/// Converts character offsets, which YAML uses, to byte offsets.
 struct ByteOffsets {
-    /// The byte of each character; none where every character is one byte.
+    /// The byte offset of each character; `None` if every character is one byte.
     bytes: Option<Vec<usize>>,
     length: usize,
 }
@@ -412,7 +411,7 @@ impl Yaml<'_> {
         self.add(item, 0, 0)
     }
 
-    /// Puts a part where it belongs.
+    /// Adds a part to its parent.
     fn add(&mut self, item: Item, anchor: usize, parts: usize) -> Result<(), Mistake> {
         self.parts += 1;
         if self.parts > PARTS_MAX {
@@ -469,7 +468,7 @@ fn plain(value: &str, span: &Span) -> Result<Data, Mistake> {
 
 fn number(value: &str) -> Option<f64> {
     let radix = |prefix: &str, radix| u64::from_str_radix(value.strip_prefix(prefix)?, radix).ok();
-    // A policy has no number that is so large that the last digits matter.
+    // Numbers in a policy are never so large that their last digits matter.
     if let Some(whole) = radix("0x", 16).or_else(|| radix("0o", 8)) {
         return Some(whole as f64);
     }

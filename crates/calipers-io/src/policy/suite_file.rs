@@ -17,7 +17,7 @@ pub fn read_suite(path: &str) -> Result<Vec<String>, ReadError> {
     Ok(ids)
 }
 
-/// The ids of JSON Lines, if it is that.
+/// The ids of JSON Lines, if the text is in that format.
 fn by_line(text: &str) -> Option<Vec<String>> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
     lines.peek().filter(|line| line.trim_start().starts_with('{'))?;

@@ -13,7 +13,7 @@ mod table_survey;
 pub(crate) use inspect::METRICS as INSPECT_METRICS;
 pub use output_file::OutputFile;
 
-use crate::{RecordedRun, printable};
+use crate::{RecordedRun, Remedy, printable};
 use calipers_core::{Record, Results, SampleId, brief};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use std::fmt;
 pub struct Contents<'a> {
     /// The samples, and what is known of the run. Its recorded scorers and reducers are those of the results.
     pub run: &'a RecordedRun,
-    /// What was computed, with placeholders as Inspect has them. Only logs of Inspect hold it.
+    /// The computed results, with Inspect's placeholders. Only logs of Inspect hold it.
     pub results: Option<&'a Results>,
 }
 
@@ -68,6 +68,7 @@ pub fn writer(to: Option<&str>, path: &str) -> Result<&'static dyn Writer, Write
         let endings: Vec<&str> = known.iter().flat_map(|writer| writer.endings()).copied().collect();
         WriteError::new(path, "the extension of the file name does not select a form")
             .hint(format!("end it in {}, or name the form", endings.join(", ")))
+            .with_remedy(Remedy::NameForm)
     })
 }
 
@@ -77,12 +78,13 @@ pub struct WriteError {
     what: String,
     target: String,
     hint: Option<String>,
+    remedy: Option<Remedy>,
 }
 
 impl WriteError {
     /// An error with this file.
     pub fn new(target: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { what: what.into(), target: target.into(), hint: None }
+        Self { what: what.into(), target: target.into(), hint: None, remedy: None }
     }
 
     /// With what to do about it.
@@ -90,6 +92,19 @@ impl WriteError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| hint.into());
         self
+    }
+
+    /// With a choice that would help, which the hint ends with.
+    #[must_use]
+    pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// The choice that the hint ends with, if it is one.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.remedy
     }
 
     /// What is wrong.

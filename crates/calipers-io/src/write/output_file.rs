@@ -1,6 +1,7 @@
 //! Where bytes go: a file that appears only when it is whole, or standard output.
 
 use super::WriteError;
+use crate::Remedy;
 use crate::error::explain_io_error;
 use flate2::write::GzEncoder;
 use std::fs::{self, File};
@@ -177,7 +178,8 @@ impl OutputFile {
         match &mut self.sink {
             Some(OutputSink::Plain(file)) => Ok(file),
             Some(OutputSink::Stdout(_)) => Err(WriteError::new("-", "an archive cannot be written to standard output")
-                .hint("name a file, or write native records")),
+                .hint("name a file, or write native records")
+                .with_remedy(Remedy::WriteRecords)),
             _ => Err(WriteError::new(&*self.name, "an archive is compressed already")
                 .hint("leave out the ending `.gz` or `.zst`")),
         }
@@ -216,7 +218,9 @@ impl Drop for OutputFile {
 }
 
 fn exists(name: &str) -> WriteError {
-    WriteError::new(name, "the file exists").hint("name another file, or allow this one to be replaced")
+    WriteError::new(name, "the file exists")
+        .hint("name another file, or replace this one")
+        .with_remedy(Remedy::ReplaceFile)
 }
 
 fn sink(name: &str, file: File) -> io::Result<OutputSink> {

@@ -153,7 +153,7 @@ fn field_column(name: &Arc<str>, seen: &ColumnSurvey) -> Option<TypedColumn> {
     }
 }
 
-/// True when a field stands in a column of its own, given the kind of that column.
+/// True when a field has its own column, given the type of that column.
 fn fits_field(name: &str, value: &Value, kind: ValueKind) -> bool {
     match ColumnRole::of(name) {
         role @ ColumnRole::Behaviors(_) => is_at_home(&role, value),

@@ -2,7 +2,7 @@
 
 use calipers_core::{Metadata, Outcome, Samples, Score, Value};
 use calipers_io::{RecordedRun, Source, formats, read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/formats").join(name)
@@ -890,4 +890,18 @@ fn every_format_has_its_own_name() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), names.len());
+}
+
+#[test]
+fn every_format_has_a_page_and_example_files() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let index = std::fs::read_to_string(root.join("docs/formats/README.md")).unwrap();
+    for format in formats() {
+        let file = format.name().replace('-', "_");
+        // CSV and Parquet hold native records, and are on their page.
+        let page = if matches!(&*file, "csv" | "parquet") { "native" } else { &file };
+        assert!(root.join(format!("docs/formats/{page}.md")).is_file(), "`{file}` has no page");
+        assert!(index.contains(&format!("({page}.md)")), "`{page}` is not in the list of formats");
+        assert!(root.join("testdata/formats").join(&file).is_dir(), "`{file}` has no example files");
+    }
 }

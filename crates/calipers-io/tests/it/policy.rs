@@ -246,7 +246,7 @@ fn a_document_that_is_none_is_a_mistake_with_a_place() {
     record_error(
         "policy.json",
         "{\"confidence\": 0.95,}",
-        "a comma is left over\n  in policy.json, line 1\n    {\"confidence\": 0.95,}\n                       ^\n  hint: JSON has no comma before a closing bracket",
+        "there is a comma too many\n  in policy.json, line 1\n    {\"confidence\": 0.95,}\n                       ^\n  hint: JSON has no comma before a closing bracket",
     );
     for (name, text) in [("policy.json", "{\"a\": 1,\n \"b\": 2,\n \"a\": 3}"), ("policy.yaml", "a: 1\nb: 2\na: 3\n")] {
         let error = parsed(name, text).expect_err("a key twice");
@@ -260,9 +260,9 @@ fn a_document_that_is_none_is_a_mistake_with_a_place() {
     for (name, text, want) in [
         ("policy.json", "[1]", "the policy is a list, and should be a map"),
         ("policy.yaml", "a: !thing 1", "tags mean nothing in a policy"),
-        ("policy.yaml", "confidence: .nan", "a finite number is wanted"),
-        ("policy.json", "{\"confidence\": 1e999}", "a finite number is wanted"),
-        ("policy.toml", "confidence = inf", "a finite number is wanted"),
+        ("policy.yaml", "confidence: .nan", "expected a finite number"),
+        ("policy.json", "{\"confidence\": 1e999}", "expected a finite number"),
+        ("policy.toml", "confidence = inf", "expected a finite number"),
         ("policy.toml", "name = 2020-01-01", "a date means nothing here"),
         ("policy.yaml", "a: 1\n---\nb: 2\n", "a second document begins"),
         ("policy.yaml", "a: &a [*a]", "an alias within what it stands for"),

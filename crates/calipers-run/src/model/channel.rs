@@ -161,7 +161,7 @@ impl Channel {
         })
     }
 
-    /// How long to wait before the next try; the error where there is none.
+    /// How long to wait before the next try, or the error if there is none.
     fn wait_before_retry(
         &self,
         mut error: ModelError,

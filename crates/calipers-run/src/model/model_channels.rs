@@ -24,7 +24,7 @@ pub struct ModelChannels {
 }
 
 impl ModelChannels {
-    /// Models that are found by this resolver.
+    /// Models from this resolver.
     #[must_use]
     pub fn new(resolver: Resolver, options: ChannelOptions) -> Self {
         Self { resolver, options, channels: Mutex::default() }

@@ -80,8 +80,8 @@ impl AttemptScope {
         limits: AttemptLimits,
         seed: u64,
     ) -> Self {
-        let nobody: crate::Resolver = Arc::new(|_| Err("only the given models are available here".into()));
-        let models = ModelChannels::new(nobody, ChannelOptions::default());
+        let resolver: crate::Resolver = Arc::new(|_| Err("only the given models are available here".into()));
+        let models = ModelChannels::new(resolver, ChannelOptions::default());
         let model = Arc::new(Channel::new(model, ChannelOptions::default()));
         let cast = Cast { model, roles: Vec::new(), models: Arc::new(models), config, limits };
         Self::within(Arc::new(cast), sample, epoch, seed)

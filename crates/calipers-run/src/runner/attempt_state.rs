@@ -42,7 +42,7 @@ pub struct AttemptState {
 }
 
 impl AttemptState {
-    /// The beginning of an attempt.
+    /// The state at the start of an attempt.
     #[must_use]
     pub fn new(sample: Arc<TaskSample>, id: SampleId, epoch: u32) -> Self {
         let choice = |(original, text): (usize, &Arc<str>)| Choice { text: text.clone(), correct: None, original };

@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "behaviors",
-    about: "which expected behaviours are seen, and are none that must not be? each checked by text, regex, tool call or a judge",
+    about: "are the expected behaviours seen, and no forbidden ones? each checked by text, regex, tool call or a judge",
     params: &["model", "checks", "trust_agent"],
     places: 1,
     open: false,
@@ -264,7 +264,7 @@ fn check_of(kind: &str, given: &Value) -> Result<BehaviorCheck, String> {
         "exact_match" => BehaviorCheck::Equals(given),
         "regex" => {
             let pattern = Pattern::new(&first, false);
-            BehaviorCheck::Regex(Box::new(pattern.map_err(|why| format!("has a `regex` that is none: {why}"))?))
+            BehaviorCheck::Regex(Box::new(pattern.map_err(|why| format!("has an invalid `regex`: {why}"))?))
         }
         "tool_called" => BehaviorCheck::ToolCalled(first),
         _ => BehaviorCheck::Judge(given.join("\n").into()),
@@ -394,11 +394,11 @@ fn summarize(state: &AttemptState, expected: &[BehaviorOutcome], forbidden: &[Be
 }
 
 fn explanation(expected: &[BehaviorOutcome], forbidden: &[BehaviorOutcome]) -> String {
-    let told = |seen: &BehaviorOutcome, yes: &str, no: &str| {
+    let describe = |seen: &BehaviorOutcome, yes: &str, no: &str| {
         format!("{}: {} ({})", if seen.is_seen { yes } else { no }, seen.name, seen.how)
     };
-    let wanted = expected.iter().map(|seen| told(seen, "observed", "not observed"));
-    let unwanted = forbidden.iter().map(|seen| told(seen, "violated", "not violated"));
+    let wanted = expected.iter().map(|seen| describe(seen, "observed", "not observed"));
+    let unwanted = forbidden.iter().map(|seen| describe(seen, "violated", "not violated"));
     let lines: Vec<String> = wanted.chain(unwanted).collect();
     if lines.is_empty() { "the scenario expects and forbids nothing".into() } else { lines.join("\n") }
 }

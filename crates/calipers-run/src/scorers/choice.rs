@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "choice",
-    about: "are the choices that the model picked those of the target? for `multiple_choice`",
+    about: "did the model pick the choices of the target? for `multiple_choice`",
     params: &[],
     places: 0,
     open: false,

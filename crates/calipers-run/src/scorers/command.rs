@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "command",
-    about: "runs a program that is told the attempt as JSON and says a score: a number, a word, or JSON that has `value`",
+    about: "runs a program that receives the attempt as JSON and prints a score: a number, a word, or JSON with `value`",
     params: PARAMS,
     places: 1,
     open: false,
@@ -32,8 +32,8 @@ impl Scorer for ByProgram {
 
     async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         let program = self.0.display_name();
-        let told = scored_attempt_to_json(state).to_string();
-        let ran = self.0.run(told.as_bytes()).await.map_err(|fault| match fault {
+        let input = scored_attempt_to_json(state).to_string();
+        let ran = self.0.run(input.as_bytes()).await.map_err(|fault| match fault {
             // A slow scorer says nothing about the attempt.
             AttemptFault::Limit(limit) => {
                 AttemptFault::new(format!("`{program}` had no score within {} s", limit.limit))

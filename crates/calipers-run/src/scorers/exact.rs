@@ -1,4 +1,4 @@
-//! `exact`: the answer is the target, but for case, punctuation and articles.
+//! `exact`: the answer is the target, ignoring case, punctuation and articles.
 
 use super::bag_of_words::words;
 use super::{grade, no_target, noting_silence};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "exact",
-    about: "is the answer the target, but for case, punctuation and articles?",
+    about: "is the answer the target, ignoring case, punctuation and articles?",
     params: &[],
     places: 0,
     open: false,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "match",
-    about: "is the target at the end of the answer, at its begin, anywhere, or exactly the answer? as text or as a number",
+    about: "is the target at the end of the answer, at its beginning, anywhere in it, or the whole answer? as text or as a number",
     params: &["location", "ignore_case", "numeric"],
     places: 1,
     open: false,

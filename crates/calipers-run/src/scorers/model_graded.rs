@@ -264,8 +264,8 @@ fn verdict(grade: &str) -> Regex {
 /// The conversation up to the answer, for graders that should see it.
 fn history(messages: &[Message]) -> String {
     let end = messages.iter().rposition(|message| message.role == Role::Assistant).unwrap_or(messages.len());
-    let told = messages[..end].iter().filter(|message| message.role != Role::System);
-    let lines: Vec<String> = told.enumerate().map(|(place, message)| line(place, message)).collect();
+    let shown = messages[..end].iter().filter(|message| message.role != Role::System);
+    let lines: Vec<String> = shown.enumerate().map(|(place, message)| line(place, message)).collect();
     lines.join("\n\n")
 }
 

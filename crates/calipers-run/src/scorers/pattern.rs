@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(super) const ENTRY: CatalogEntry<dyn Scorer> = CatalogEntry {
     name: "pattern",
-    about: "is what the groups of a regular expression find in the answer the target? without groups: the whole match",
+    about: "do the groups of a regular expression find the target in the answer? without groups: the whole match",
     params: &["pattern", "ignore_case", "match_all"],
     places: 3,
     open: false,

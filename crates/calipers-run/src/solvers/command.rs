@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(super) const ENTRY: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "command",
-    about: "runs a program that is told the sample as JSON and answers with text, or with JSON that has `output`",
+    about: "runs a program that receives the sample as JSON and answers with text, or with JSON that has `output`",
     params: PARAMS,
     places: 1,
     open: false,
@@ -34,8 +34,8 @@ impl Solver for Agent {
     }
 
     async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
-        let told = attempt_to_json(state).to_string();
-        let ran = self.0.run(told.as_bytes()).await?;
+        let input = attempt_to_json(state).to_string();
+        let ran = self.0.run(input.as_bytes()).await?;
         let said = String::from_utf8_lossy(&ran.stdout);
         let fault =
             |why: String| AttemptFault::new(format!("the answer of `{}` cannot be used: {why}", self.0.display_name()));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub(super) const SYSTEM: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "system_message",
-    about: "adds a system message after those that there are; {names} come from its parameters and the sample's metadata",
+    about: "adds a system message after existing ones; {names} come from its parameters and the sample's metadata",
     params: &["template"],
     places: 1,
     open: true,
@@ -19,14 +19,14 @@ pub(super) const SYSTEM: CatalogEntry<dyn Solver> = CatalogEntry {
 
 pub(super) const USER: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "user_message",
-    about: "adds a message of the user at the end; {names} come from its parameters and the sample's metadata",
+    about: "adds a user message at the end; {names} come from its parameters and the sample's metadata",
     make: |params| make(params, Role::User),
     ..SYSTEM
 };
 
 pub(super) const ASSISTANT: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "assistant_message",
-    about: "adds a message of the assistant at the end; {names} come from its parameters and the sample's metadata",
+    about: "adds an assistant message at the end; {names} come from its parameters and the sample's metadata",
     make: |params| make(params, Role::Assistant),
     ..SYSTEM
 };

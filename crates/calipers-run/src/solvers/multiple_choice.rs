@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 pub(super) const ENTRY: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "multiple_choice",
-    about: "shows the choices with letters, asks the model, and marks what it chose; scored by `choice`",
+    about: "shows the choices with letters, asks the model, and marks its choice; scored by `choice`",
     params: &["template", "cot", "multiple_correct", "max_tokens", "shuffle"],
     places: 0,
     open: false,

@@ -23,7 +23,7 @@ pub(super) const PROMPT_TEMPLATE: CatalogEntry<dyn Solver> = CatalogEntry {
 
 pub(super) const CHAIN_OF_THOUGHT: CatalogEntry<dyn Solver> = CatalogEntry {
     name: "chain_of_thought",
-    about: "asks the model to reason first and to end with a line `ANSWER: …`; a template of your own has {prompt}",
+    about: "asks the model to reason first and to end with a line `ANSWER: …`; a custom template needs {prompt}",
     params: &["template"],
     places: 1,
     open: false,

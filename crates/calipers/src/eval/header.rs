@@ -72,10 +72,10 @@ fn dataset(task: &Task, samples: &[Arc<TaskSample>]) -> LogDataset {
 }
 
 /// The name of a scorer's scores, and their metrics.
-type Named = (Arc<str>, Vec<MetricSpec>);
+type ScorerMetrics = (Arc<str>, Vec<MetricSpec>);
 
 /// The scorers by the names that their scores have, with their metrics.
-pub(super) fn metrics(task: &Task) -> Vec<Named> {
+pub(super) fn metrics(task: &Task) -> Vec<ScorerMetrics> {
     let of =
         |(scorer, name): (&Arc<dyn Scorer>, Arc<str>)| (name, task.metrics.clone().unwrap_or_else(|| scorer.metrics()));
     task.scorers.iter().zip(task.scorer_names()).map(of).collect()
@@ -112,7 +112,7 @@ fn scorers(task: &Task) -> Vec<LogScorer> {
             keys.iter().map(|(key, metrics)| (key.clone(), metrics.iter().map(recorded).collect())).collect(),
         ),
     };
-    let of = |(scorer, (name, metrics)): (&Arc<dyn Scorer>, Named)| LogScorer {
+    let of = |(scorer, (name, metrics)): (&Arc<dyn Scorer>, ScorerMetrics)| LogScorer {
         name: name.to_string(),
         params: scorer.params(),
         metrics: metrics.iter().map(spec).collect(),

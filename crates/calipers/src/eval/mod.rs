@@ -34,7 +34,7 @@ use tokio::time::timeout;
 
 /// Finished attempts that wait to be written. More would only be memory.
 const WAITING_MAX: usize = 64;
-/// How long to wait for an attempt before others are let see those that came.
+/// How long to wait for an attempt before the log is made readable with those that came.
 const IDLE: Duration = Duration::from_secs(2);
 /// The name of a model where there is none, as Inspect writes it.
 const NO_MODEL: &str = "none/none";
@@ -59,11 +59,11 @@ pub struct Setup {
     pub epochs: Option<u32>,
     /// How attempts are reduced, in place of what the task says.
     pub reducers: Option<Vec<Reducer>>,
-    /// Only so many samples.
+    /// Only this many samples.
     pub limit: Option<usize>,
     /// Only these samples.
     pub sample_ids: Vec<String>,
-    /// The seed of all that is random.
+    /// The seed of everything random.
     pub seed: u64,
     /// True to make attempts in an order that depends on nothing but the seed.
     pub shuffle: bool,
@@ -140,7 +140,7 @@ impl Setup {
     }
 }
 
-/// What came of a run.
+/// A finished run.
 #[derive(Debug)]
 pub struct Evaluation {
     /// The metrics.
@@ -332,7 +332,7 @@ impl Line {
         let running = runtime.spawn(calipers_run::run(job, sender));
         let written = self.take(receiver, &runtime, &enough, look);
         let ended = runtime.block_on(running);
-        // Programs that do not end when they are told to must not keep us.
+        // Programs that ignore the request to end must not keep us waiting.
         runtime.shutdown_background();
         let ended = ended.map_err(|error| SetupError::Other(format!("the runner broke: {error}")))??;
         written?;

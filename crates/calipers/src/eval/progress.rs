@@ -1,11 +1,11 @@
-//! How far a run has come, for whoever shows it.
+//! How far a run has come.
 
 use calipers_core::{Labels, Outcome, SampleId, Transcript};
 use calipers_run::{ModelChannels, RunObserver, SkippedAttempt};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Counts of a run under way. Reading them costs nothing and stops nobody.
+/// Counts of a run under way. Reading them costs nothing and blocks nothing.
 #[derive(Debug, Default)]
 pub struct Progress {
     total: AtomicU64,

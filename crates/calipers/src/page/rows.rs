@@ -35,7 +35,7 @@ pub(super) fn of_run(
     context: &Context,
     room: &mut Room,
 ) -> Result<Rows, Error> {
-    let (scenarios, pass_rule) = judged(samples, context)?;
+    let (scenarios, pass_rule) = decide_outcomes(samples, context)?;
     let by_policy: HashMap<&SampleId, &ScenarioResult> =
         gate.iter().flat_map(|gate| &gate.scenarios).map(|scenario| (&scenario.id, scenario)).collect();
     let scorers: Vec<Arc<str>> = samples.scorers().filter(|name| !samples.has_maps(name)).cloned().collect();
@@ -46,12 +46,13 @@ pub(super) fn of_run(
     let mut rows = Vec::new();
     let mut spent: [Vec<Option<f64>>; 3] = Default::default();
     for scenario in scenarios.iter() {
-        let judged = scenario.attempts.clone().map(|attempt| Judged {
+        let judged = scenario.attempts.clone().map(|attempt| AttemptOutcome {
             outcome: scenarios.outcome(attempt),
             reason: scenarios.shortcoming(attempt),
             latency_ms: latencies[attempt],
         });
-        let attempts: Vec<(Record, Judged)> = records.by_ref().zip(judged).take(scenario.attempts.len()).collect();
+        let attempts: Vec<(Record, AttemptOutcome)> =
+            records.by_ref().zip(judged).take(scenario.attempts.len()).collect();
         for (record, judged) in &attempts {
             spent[0].push(judged.latency_ms);
             spent[1].push(field(record, "tokens_used"));
@@ -71,8 +72,8 @@ pub(super) fn of_run(
     })
 }
 
-/// What became of each attempt. Of several scorers, the first decides; the words say so.
-fn judged<'a>(samples: &'a Samples, context: &Context) -> Result<(Scenarios<'a>, String), Error> {
+/// The outcome of each attempt. Of several scorers, the first decides; the rule says so.
+fn decide_outcomes<'a>(samples: &'a Samples, context: &Context) -> Result<(Scenarios<'a>, String), Error> {
     let usual = Scenarios::by_rule(samples, &PassRule::default(), context)?;
     if usual.check("pass_rate").is_ok() {
         let has = |name: &str| samples.fields().any(|field| &**field == name);
@@ -93,8 +94,8 @@ fn judged<'a>(samples: &'a Samples, context: &Context) -> Result<(Scenarios<'a>,
     Ok((Scenarios::by_rule(samples, &rule, context)?, format!("its score by {first}, the first scorer, is at least 1")))
 }
 
-/// An attempt as it was judged.
-struct Judged {
+/// An attempt with its outcome.
+struct AttemptOutcome {
     outcome: ScenarioOutcome,
     reason: Option<Shortcoming>,
     /// Infinite for one that ran out of time.
@@ -115,7 +116,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn sample(&mut self, attempts: Vec<(Record, Judged)>) -> PageSample {
+    fn sample(&mut self, attempts: Vec<(Record, AttemptOutcome)>) -> PageSample {
         let first = &attempts[0].0;
         let (id, metadata) = (first.id.clone(), first.metadata.clone());
         let policy = self.by_policy.get(&id).copied();
@@ -159,7 +160,7 @@ impl Maker<'_> {
 
     fn attempt(
         &mut self,
-        (record, judged): (Record, Judged),
+        (record, judged): (Record, AttemptOutcome),
         policy: Option<&ScenarioResult>,
         behaviors: &[PageBehavior],
         known: &mut AttemptTexts,
@@ -185,7 +186,7 @@ impl Maker<'_> {
             None => (judged.outcome, judged.reason),
         };
         let ends_with_output = texts.messages.last().is_some_and(|last| Some(&last.content) == texts.output.as_ref());
-        let happened = happened(&record, behaviors);
+        let happened = observed_flags(&record, behaviors);
         PageAttempt {
             epoch: record.epoch,
             outcome,
@@ -217,7 +218,7 @@ impl Maker<'_> {
     }
 
     /// The mean of the scores of a scorer that are numbers.
-    fn mean_score(&self, scorer: &str, attempts: &[(Record, Judged)]) -> Option<f64> {
+    fn mean_score(&self, scorer: &str, attempts: &[(Record, AttemptOutcome)]) -> Option<f64> {
         mean(attempts.iter().filter_map(|(record, _)| {
             let (_, outcome) = record.scores.iter().find(|(name, _)| **name == *scorer)?;
             match outcome {
@@ -250,7 +251,7 @@ fn names<'r>(record: &'r Record, name: &str) -> impl Iterator<Item = Arc<str>> +
     })
 }
 
-/// The behaviours of a sample, each once: what is expected, then what is forbidden, then what was violated besides.
+/// The behaviours of a sample, each once: what is expected, then what is forbidden, then what else was violated.
 fn behaviors<'r>(attempts: impl Iterator<Item = &'r Record> + Clone) -> Vec<PageBehavior> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
@@ -264,7 +265,7 @@ fn behaviors<'r>(attempts: impl Iterator<Item = &'r Record> + Clone) -> Vec<Page
     all
 }
 
-fn happened(record: &Record, behaviors: &[PageBehavior]) -> Vec<bool> {
+fn observed_flags(record: &Record, behaviors: &[PageBehavior]) -> Vec<bool> {
     if behaviors.is_empty() {
         return Vec::new();
     }
@@ -274,7 +275,7 @@ fn happened(record: &Record, behaviors: &[PageBehavior]) -> Vec<bool> {
     behaviors.iter().map(|behavior| of(behavior).contains(&behavior.name)).collect()
 }
 
-/// What became of a sample: it passed if every attempt that ran did.
+/// The outcome of a sample: it passed if every attempt that ran did.
 fn overall(attempts: &[PageAttempt]) -> ScenarioOutcome {
     let has = |wanted| attempts.iter().any(|attempt| attempt.outcome == wanted);
     [ScenarioOutcome::Failed, ScenarioOutcome::Passed, ScenarioOutcome::Errored]
@@ -294,14 +295,14 @@ fn counts(rows: &[PageSample]) -> OutcomeCounts {
 
 /// How often samples passed; none where no sample has two attempts that passed or failed.
 fn repeats(rows: &[PageSample]) -> Option<Repeats> {
-    let told = |row: &PageSample| {
+    let passed_of = |row: &PageSample| {
         let count = |wanted| row.attempts.iter().filter(|attempt| attempt.outcome == wanted).count();
         let passed = count(ScenarioOutcome::Passed);
         (passed, passed + count(ScenarioOutcome::Failed))
     };
-    let repeated: Vec<(usize, usize)> = rows.iter().map(told).filter(|(_, told)| *told > 1).collect();
-    let most = repeated.iter().map(|(_, told)| *told).max()?;
-    let is_even = repeated.iter().all(|(_, told)| *told == most) && most <= EVEN_MAX;
+    let repeated: Vec<(usize, usize)> = rows.iter().map(passed_of).filter(|(_, decided)| *decided > 1).collect();
+    let most = repeated.iter().map(|(_, decided)| *decided).max()?;
+    let is_even = repeated.iter().all(|(_, decided)| *decided == most) && most <= EVEN_MAX;
     let bars = if is_even {
         let count = |passed| repeated.iter().filter(|(own, _)| *own == passed).count() as u64;
         (0..=most).map(|passed| (format!("{passed} of {most}"), count(passed))).collect()
@@ -309,16 +310,16 @@ fn repeats(rows: &[PageSample]) -> Option<Repeats> {
         let count = |is: fn(usize, usize) -> bool| repeated.iter().filter(|(p, n)| is(*p, *n)).count() as u64;
         vec![
             ("never".to_owned(), count(|passed, _| passed == 0)),
-            ("under half".to_owned(), count(|passed, told| passed > 0 && passed * 2 < told)),
-            ("half or more".to_owned(), count(|passed, told| passed * 2 >= told && passed < told)),
-            ("always".to_owned(), count(|passed, told| passed == told)),
+            ("under half".to_owned(), count(|passed, decided| passed > 0 && passed * 2 < decided)),
+            ("half or more".to_owned(), count(|passed, decided| passed * 2 >= decided && passed < decided)),
+            ("always".to_owned(), count(|passed, decided| passed == decided)),
         ]
     };
-    let flaky = repeated.iter().filter(|(passed, told)| *passed > 0 && passed < told).count() as u64;
+    let flaky = repeated.iter().filter(|(passed, decided)| *passed > 0 && passed < decided).count() as u64;
     Some(Repeats { bars, flaky, repeated: repeated.len() as u64 })
 }
 
-/// So many attempts have a bar each.
+/// With more attempts than this, they share bars.
 const EVEN_MAX: usize = 12;
 
 /// What attempts take.

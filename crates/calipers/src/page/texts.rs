@@ -6,7 +6,7 @@ use calipers_render::page::{LeftOut, PageText};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The most of one text that is kept, in bytes: more than anybody reads, and a transcript of 200 KB is whole.
+/// The most of one text that is kept, in bytes: more than anyone reads, and a transcript of 200 KB is whole.
 pub const TEXT_MAX: usize = 256 * 1024;
 /// The most of all texts together: a page of this size still opens at once.
 pub const TEXTS_MAX: usize = 50 * 1024 * 1024;
@@ -55,7 +55,7 @@ fn shorten(texts: &mut AttemptTexts) {
     [&mut texts.input, &mut texts.target, &mut texts.output].into_iter().flatten().for_each(shorten);
 }
 
-/// The end of the last character that begins and ends within so many bytes.
+/// The end of the last character that begins and ends within this many bytes.
 fn boundary(text: &str, max: usize) -> usize {
     let mut end = max.min(text.len());
     while !text.is_char_boundary(end) {
@@ -91,7 +91,7 @@ impl Room {
         PageText { text: text[..end].into(), left_out }
     }
 
-    /// A message with what it calls, which has no text of its own.
+    /// A message with the tools that it calls, which may have no text besides.
     pub(super) fn message(&mut self, message: &Message) -> (&'static str, PageText) {
         let mut text = message.content.to_string();
         for call in &message.tool_calls {

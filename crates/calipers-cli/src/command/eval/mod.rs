@@ -46,7 +46,7 @@ impl Eval {
     /// Runs, prints the metrics, and returns the verdict of the policy if there is one.
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
         let (begun, resumed) = self.resume.as_deref().map(resume).transpose()?.unzip();
-        // A run that goes on is that of its log, and only how it is shown is said here.
+        // A resumed run has the options of its log; only the way it is shown is chosen here.
         let flags = begun.as_deref().unwrap_or(&self);
         let shown = ShownAs { json: self.json, log: self.resume.as_deref() };
         let Some(policy) = &flags.gate else {

@@ -65,12 +65,12 @@ fn bar(task: &str, progress: &Progress) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(progress.total()), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{prefix} {bar:12} {pos}/{len}  {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(shortened(task));
+    bar.set_prefix(shorten(task));
     bar
 }
 
 /// On a narrow terminal a long name would leave no room for what changes.
-fn shortened(task: &str) -> String {
+fn shorten(task: &str) -> String {
     const CHARS_MAX: usize = 20;
     match task.char_indices().nth(CHARS_MAX) {
         Some(_) => task.chars().take(CHARS_MAX - 1).chain(['…']).collect(),
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn words_fit_their_number_and_names_their_place() {
-        assert_eq!([shortened("gpqa"), shortened("a_name_that_is_long_enough")], ["gpqa", "a_name_that_is_long…"]);
+        assert_eq!([shorten("gpqa"), shorten("a_name_that_is_long_enough")], ["gpqa", "a_name_that_is_long…"]);
     }
 
     #[test]

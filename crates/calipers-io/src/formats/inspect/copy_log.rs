@@ -10,7 +10,7 @@ use super::zip_archive::{Archive, Member, MemberReader};
 use super::{is_archive, seekable};
 use crate::json::skim::{Skim, items};
 use crate::write::{OutputFile, WriteError};
-use crate::{FilePlace, Projection, ReadError, Source};
+use crate::{FilePlace, Projection, ReadError, Remedy, Source};
 
 /// An Inspect log, ready to be written in either form.
 ///
@@ -109,7 +109,11 @@ impl InspectLog {
         }
         let Some(member) = archive.find("_journal/start.json") else {
             let hint = "it has neither `header.json` nor `_journal/start.json`; write it as native records";
-            return Err(self.source.error("the log has no header to copy").hint(hint));
+            return Err(self
+                .source
+                .error("the log has no header to copy")
+                .hint(hint)
+                .with_remedy(Remedy::WriteRecords));
         };
         let start = content(member)?;
         let wrong = |why| self.source.error(why).in_member("_journal/start.json");

@@ -183,7 +183,7 @@ fn summarize_text(value: &Value) -> Value {
     }
 }
 
-/// The content of a message, with a word in the place of images and the like.
+/// The content of a message, with a placeholder for images and the like.
 fn content(value: &Value) -> Value {
     let Value::List(parts) = value else { return summarize_text(value) };
     let part = |part: &Value| {

@@ -12,10 +12,11 @@
 
 mod mock_model;
 mod provider_options;
+mod provider_table;
 mod replay_model;
 
 #[cfg(feature = "remote")]
-mod provider;
+mod provider_address;
 #[cfg(feature = "remote")]
 mod provider_fault;
 #[cfg(feature = "remote")]
@@ -29,9 +30,11 @@ pub use replay_model::Replay;
 
 use crate::Model;
 use calipers_core::nearest;
+use provider_table::{PROVIDERS, Provider};
 use std::sync::Arc;
 
-const PROVIDERS: [&str; 5] = ["anthropic", "google", "mockllm", "ollama", "openai"];
+/// The provider of scripted answers, which needs no row in the table.
+const MOCK: &str = "mockllm";
 
 /// Resolves the name of a model: a provider, a slash and the provider's name for the model.
 ///
@@ -50,32 +53,31 @@ pub fn resolve(name: &str, options: &ProviderOptions) -> Result<Arc<dyn Model>, 
     let (provider, model) = parts.ok_or_else(|| {
         format!("`{name}` is not the name of a model: write a provider, a slash and a model, such as `openai/gpt-4o`")
     })?;
-    if provider == "mockllm" {
+    if provider == MOCK {
         let outputs = options.mock_outputs.clone().unwrap_or_default();
         return Ok(Arc::new(MockModel::new(outputs).named(name).with_price(options.price(name))));
     }
-    if !PROVIDERS.contains(&provider) {
-        return Err(unknown(provider, name));
-    }
+    let provider = Provider::find(provider).ok_or_else(|| unknown(provider, name))?;
     remote(provider, model, options)
 }
 
 fn unknown(provider: &str, name: &str) -> String {
-    let hint = match nearest(provider, &PROVIDERS) {
+    let mut known: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).chain([MOCK]).collect();
+    known.sort_unstable();
+    let hint = match nearest(provider, &known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "a server compatible with OpenAI's chat completions is `openai/…` with a base URL.".into(),
     };
-    let all = PROVIDERS.map(|known| format!("`{known}`")).join(", ");
+    let all = known.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
     format!("there is no provider `{provider}` (for model `{name}`)\n  hint: {hint} There are {all}")
 }
 
 #[cfg(feature = "remote")]
-fn remote(provider: &str, model: &str, options: &ProviderOptions) -> Result<Arc<dyn Model>, String> {
-    let provider = provider::Provider::find(provider).expect("every provider but the mock has a row in the table");
+fn remote(provider: &'static Provider, model: &str, options: &ProviderOptions) -> Result<Arc<dyn Model>, String> {
     Ok(Arc::new(remote_model::Remote::new(provider, model, options)?))
 }
 
 #[cfg(not(feature = "remote"))]
-fn remote(provider: &str, model: &str, _options: &ProviderOptions) -> Result<Arc<dyn Model>, String> {
-    Err(format!("`{provider}/{model}` is behind HTTP, and this program is built without the feature `remote`"))
+fn remote(provider: &'static Provider, model: &str, _options: &ProviderOptions) -> Result<Arc<dyn Model>, String> {
+    Err(format!("`{}/{model}` is behind HTTP, and this program is built without the feature `remote`", provider.name))
 }

@@ -1,22 +1,15 @@
 //! Options for resolving models: keys, addresses and prices.
 
 use super::MockOutputs;
+use super::provider_table::PROVIDERS;
 use calipers_core::Usage;
 use std::fmt;
 use std::time::Duration;
 
-/// The variables that are read, keys and addresses.
-const VARIABLES: [&str; 9] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_BASE_URL",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    "GOOGLE_BASE_URL",
-    "OLLAMA_BASE_URL",
-    "OLLAMA_HOST",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-];
+/// The environment variables of all providers, keys and addresses.
+fn variables() -> impl Iterator<Item = &'static str> {
+    PROVIDERS.iter().flat_map(|provider| provider.keys.iter().chain(provider.bases)).copied()
+}
 
 /// Options for resolving models. It holds keys, so `Debug` prints no variables.
 #[derive(Clone)]
@@ -56,7 +49,7 @@ impl ProviderOptions {
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let variables = VARIABLES.into_iter().filter_map(|name| Some((name, value(name)?))).collect();
+        let variables = variables().filter_map(|name| Some((name, value(name)?))).collect();
         Self { variables, ..Self::default() }
     }
 

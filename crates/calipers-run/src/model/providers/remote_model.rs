@@ -3,8 +3,8 @@
 //! Every call ends, whatever the server does: with an answer, at the time limit, or at the size limit. The client is
 //! reqwest; `wire` has the formats of requests and answers.
 
-use super::provider::Provider;
 use super::provider_fault::{ProviderComplaint, retry_after};
+use super::provider_table::Provider;
 use super::{Price, ProviderOptions};
 use crate::{Model, ModelError, ModelFault, Request};
 use async_trait::async_trait;

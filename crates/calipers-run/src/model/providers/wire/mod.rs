@@ -6,19 +6,12 @@ mod anthropic;
 mod google;
 mod openai;
 
+use super::provider_table::Wire;
 use crate::Request;
 use calipers_core::{ModelOutput, ToolCall, Usage, Value};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
-
-/// A format.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Wire {
-    OpenAi,
-    Anthropic,
-    Google,
-}
 
 impl Wire {
     /// The path of a model below an address, segment by segment.

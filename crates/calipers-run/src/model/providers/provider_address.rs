@@ -1,63 +1,10 @@
-//! The providers: their addresses, keys and formats.
+//! Keys and addresses of a provider.
 
 use super::ProviderOptions;
-use super::wire::Wire;
+use super::provider_table::Provider;
 use reqwest::Url;
 
-/// One row of the table of providers.
-#[derive(Debug)]
-pub(super) struct Provider {
-    pub(super) name: &'static str,
-    /// Environment variables for the key; the first that is set counts. If the list is empty, no key is needed.
-    pub(super) keys: &'static [&'static str],
-    bases: &'static [&'static str],
-    home: &'static str,
-    /// What comes between the address and the path, unless the address already ends with a version.
-    version: &'static str,
-    pub(super) wire: Wire,
-}
-
-static PROVIDERS: [Provider; 4] = [
-    Provider {
-        name: "openai",
-        keys: &["OPENAI_API_KEY"],
-        bases: &["OPENAI_BASE_URL"],
-        home: "https://api.openai.com/v1",
-        version: "",
-        wire: Wire::OpenAi,
-    },
-    Provider {
-        name: "anthropic",
-        keys: &["ANTHROPIC_API_KEY"],
-        bases: &["ANTHROPIC_BASE_URL"],
-        home: "https://api.anthropic.com",
-        version: "v1",
-        wire: Wire::Anthropic,
-    },
-    Provider {
-        name: "google",
-        keys: &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
-        bases: &["GOOGLE_BASE_URL"],
-        home: "https://generativelanguage.googleapis.com",
-        version: "v1beta",
-        wire: Wire::Google,
-    },
-    // Ollama speaks OpenAI's chat completions beside its own format, and says the same in both.
-    Provider {
-        name: "ollama",
-        keys: &[],
-        bases: &["OLLAMA_BASE_URL", "OLLAMA_HOST"],
-        home: "http://localhost:11434",
-        version: "v1",
-        wire: Wire::OpenAi,
-    },
-];
-
 impl Provider {
-    pub(super) fn find(name: &str) -> Option<&'static Self> {
-        PROVIDERS.iter().find(|provider| provider.name == name)
-    }
-
     /// The key, or an error if one is required. A server at another address often needs none.
     pub(super) fn key<'a>(&self, options: &'a ProviderOptions) -> Result<Option<&'a str>, String> {
         let key = options.variable(self.keys);
