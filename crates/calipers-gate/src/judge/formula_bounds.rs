@@ -36,7 +36,7 @@ impl Formulas<'_, '_> {
     }
 
     /// The metrics of an expression that the delta method says nothing of.
-    pub(super) fn bounded_exactly<'e>(&'e self, expression: &'e Expression) -> Vec<&'e str> {
+    pub(super) fn metrics_to_bound_exactly<'e>(&'e self, expression: &'e Expression) -> Vec<&'e str> {
         self.leaves(expression).into_iter().filter(|name| self.needs_exact_bound(name)).collect()
     }
 
