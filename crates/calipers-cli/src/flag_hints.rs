@@ -3,6 +3,7 @@
 use calipers::SetupError;
 use calipers::data::Value;
 use calipers::error::ErrorKind;
+use calipers::gate::{BlockingLint, ChanceLint, Finding, Lint};
 use calipers::io::Remedy;
 
 /// What to do about an error of the libraries.
@@ -24,6 +25,15 @@ pub(crate) fn of_file(hint: Option<&str>, remedy: Option<Remedy>) -> Option<Stri
         Some(Remedy::ReplaceFile) => "--force",
     };
     hint.map(|hint| format!("{hint} with `{flag}`"))
+}
+
+/// The flag that tells more about a finding of `policy check`, or that the policy needs when it is used.
+pub(crate) fn of_finding(finding: &Finding) -> Option<&'static str> {
+    match &finding.lint {
+        Lint::Chance(ChanceLint::PerfectRunNeeds { .. }) => Some("`--samples` or `--suite`"),
+        Lint::Blocking(BlockingLint::NothingBlocksWithoutVersion) => Some("`calipers gate --for-version`"),
+        _ => None,
+    }
 }
 
 /// What to do about a run that cannot begin.

@@ -72,14 +72,14 @@ pub enum ErrorKind {
     },
     /// The reducer or metric takes only plain values.
     NotScalar {
-        /// Who takes only plain values.
+        /// The reducer or metric.
         by: String,
         /// What it was given.
         found: &'static str,
     },
     /// A metric for maps was given another value.
     NotMap {
-        /// Who takes only maps.
+        /// The metric.
         by: String,
         /// What it was given.
         found: &'static str,
@@ -105,14 +105,14 @@ pub enum ErrorKind {
         /// True when the key is there with the value null.
         null: bool,
     },
-    /// A field or score needed by a metric is nowhere in the run.
+    /// A field that a metric needs, and that no sample has.
     NoField {
         /// The field.
         field: String,
         /// What there is.
         known: Vec<String>,
     },
-    /// A scorer that has not scored anything in the run.
+    /// A scorer without a score in the run.
     NoScorer {
         /// The scorer.
         scorer: String,
@@ -200,7 +200,7 @@ impl Error {
         &self.0.place
     }
 
-    /// The place in a policy of what is wrong, where all that is said there is this: for an expression, the part of it.
+    /// The place in a policy, given the place of the expression that the error is about.
     pub fn place_within(&self, span: &Span) -> Span {
         match self.kind() {
             ErrorKind::Script { part: Some((expression, part)), .. } => span.within(expression, part.clone()),
@@ -208,7 +208,7 @@ impl Error {
         }
     }
 
-    /// The whole message, but for what is too long.
+    /// The whole message, before it is shortened.
     fn whole(&self) -> String {
         let mut text = match self.kind() {
             // The excerpt says where.
@@ -242,7 +242,7 @@ impl Error {
         self
     }
 
-    /// Names the metric when a plain reading of the error would leave it open.
+    /// Names the metric where the error itself does not.
     pub(crate) fn at_metric_if_unnamed(self, metric: &str) -> Self {
         match self.kind() {
             ErrorKind::Custom(_) | ErrorKind::Script { .. } | ErrorKind::NoField { .. } | ErrorKind::OutsideUnit(_) => {
@@ -340,7 +340,7 @@ impl ErrorKind {
         Some(match self {
             Self::UnknownLabel(Value::Null) => "mark it as unscored, or give it a value".into(),
             Self::UnknownLabel(Value::Map(_)) => "name metrics for its keys, or pick one key with `aggregate`".into(),
-            Self::UnknownLabel(Value::List(_)) => "use a metric of lists, or score one number".into(),
+            Self::UnknownLabel(Value::List(_)) => "use a metric for lists, or score a single number".into(),
             Self::NotNumeric { .. } => "record a number or a label there, or name another field".into(),
             Self::UnknownLabel(_) => "map it to a number with `Labels::with`, or score it C, I, P or N".into(),
             Self::NotFinite(_) => "mark the attempt as unscored, or clip the score where it is made".into(),
@@ -377,4 +377,71 @@ impl ErrorKind {
 fn names(keys: &[Arc<str>]) -> String {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     if quoted.is_empty() { "none".into() } else { quoted.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_where_and_what_to_do() {
+        let keys = |keys: &[&str]| keys.iter().map(|key| Arc::from(*key)).collect::<Vec<Arc<str>>>();
+        for (kind, what, hint) in [
+            (ErrorKind::UnknownLabel(Value::Null), "a score is null", Some("mark it as unscored, or give it a value")),
+            (
+                ErrorKind::NotFinite(f64::INFINITY),
+                "score `inf` is infinite",
+                Some("mark the attempt as unscored, or clip"),
+            ),
+            (ErrorKind::OutsideUnit(1.5), "score 1.5 is outside [0, 1]", Some("use `ci()`")),
+            (
+                ErrorKind::MismatchedKeys { first: keys(&["a"]), other: keys(&[]) },
+                "attempts have scores with different keys, `a` and none",
+                Some("score the same things in every attempt"),
+            ),
+            (
+                ErrorKind::NoField { field: "cost".into(), known: vec!["latency_ms".into()] },
+                "no sample has the field `cost`",
+                Some("the run has latency_ms"),
+            ),
+            (
+                ErrorKind::NoScorer { scorer: "x".into(), known: vec![] },
+                "no score is by the scorer `x`",
+                Some("the run has no scores"),
+            ),
+            (
+                ErrorKind::UnknownName { what: "metric", name: "acuracy".into(), nearest: Some("accuracy".into()) },
+                "there is no metric `acuracy`",
+                Some("did you mean `accuracy`?"),
+            ),
+            (
+                ErrorKind::UnknownName { what: "metric", name: "x".into(), nearest: None },
+                "there is no metric `x`",
+                None,
+            ),
+            (ErrorKind::Custom("broken".into()), "broken", None),
+        ] {
+            assert_eq!(kind.to_string(), what);
+            let found = kind.hint();
+            assert_eq!(found.is_some(), hint.is_some(), "{what}");
+            assert!(found.unwrap_or_default().starts_with(hint.unwrap_or_default()), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_first_place_that_is_given_stays() {
+        let error = Error::custom("broken").at_sample(&"a".into()).at_sample(&"b".into()).at_epoch(2).at_epoch(3);
+        let error = error.at_scorer(&"judge".into()).at_metric_if_unnamed("accuracy");
+        assert_eq!(error.to_string(), "broken\n  at `accuracy`, scorer `judge`, sample `a`, epoch 2");
+        let named = Error::from(ErrorKind::UnknownLabel("x".into())).at_metric_if_unnamed("accuracy");
+        assert_eq!(named.place().metric, None, "the kind says enough");
+    }
+
+    #[test]
+    fn a_long_literal_is_shortened_and_a_hint_is_not_lost() {
+        let error = Error::from(ErrorKind::NoField { field: "x".repeat(100_000), known: vec!["latency_ms".into()] });
+        let text = error.to_string();
+        assert!(text.len() < 1000, "{}", text.len());
+        assert!(text.ends_with("\n  hint: the run has latency_ms"), "{text}");
+    }
 }

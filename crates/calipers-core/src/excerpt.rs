@@ -3,10 +3,10 @@
 use std::fmt;
 use std::ops::Range;
 
-/// A line of a text with a part underlined, for messages about what somebody wrote.
+/// A line of a text with a part underlined, for messages about it.
 ///
-/// It prints after the message and before the hint, on lines of its own. Nothing in it steers a terminal, and a long
-/// line is cut around the place.
+/// It prints on separate lines between the message and the hint. It has no control characters, and a long line is cut
+/// around the place.
 ///
 /// ```
 /// use calipers_core::Excerpt;
@@ -30,8 +30,8 @@ pub struct Excerpt {
 const SHOWN: usize = 100;
 
 impl Excerpt {
-    /// A line of what is called `name`, with a part underlined that is given in characters. The line's number counts
-    /// from 1, and is left out where there is only one line.
+    /// A line of the text called `name`, with a part underlined that is given in characters. Lines count from 1; the number
+    /// is left out for a text of one line.
     #[must_use]
     pub fn new(name: &str, line: Option<usize>, text: &str, part: Range<usize>) -> Self {
         let text = text.trim_end();
@@ -71,8 +71,7 @@ fn boundary(text: &str, byte: usize) -> usize {
     (0..=byte.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The text without what would steer a terminal or turn the direction of writing; one space for each such character,
-/// so that places stay where they are.
+/// The text without control characters and direction marks: each becomes one space, so that places do not move.
 pub fn printable(text: &str) -> String {
     let steers = |c: char| {
         c.is_control()
@@ -82,7 +81,7 @@ pub fn printable(text: &str) -> String {
 }
 
 impl Excerpt {
-    /// What the text is called, and the number of the line: `policy.json, line 3`.
+    /// The name of the text and the number of the line: `policy.json, line 3`.
     pub(crate) fn place(&self) -> String {
         self.line.map_or_else(|| self.name.clone(), |line| format!("{}, line {line}", self.name))
     }

@@ -1,4 +1,4 @@
-//! Places in a policy file, and mistakes that are underlined there.
+//! Places in a policy file, and mistakes with their place.
 
 use crate::excerpt::printable;
 use crate::{Excerpt, brief};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// A file as it was read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SourceText {
-    /// What it is called.
+    /// The name of the file.
     pub name: String,
-    /// What it says.
+    /// The content.
     pub text: String,
 }
 
@@ -66,7 +66,7 @@ impl Mistake {
 }
 
 impl Span {
-    /// No place in particular, for what no file says.
+    /// No place, for values that are not from a file.
     #[must_use]
     pub fn nowhere() -> Self {
         Self { text: Arc::new(SourceText { name: String::new(), text: String::new() }), range: 0..0 }
@@ -79,14 +79,14 @@ impl Span {
         before.filter(|&byte| byte == b'\n').count() + 1
     }
 
-    /// The character of that line it begins with, from 1.
+    /// The column it begins in, in characters from 1.
     #[must_use]
     pub fn column(&self) -> usize {
         let before = self.text.text.get(..self.range.start).unwrap_or_default();
         before.rsplit('\n').next().unwrap_or_default().chars().count() + 1
     }
 
-    /// What stands there.
+    /// The text at this place.
     #[must_use]
     pub fn raw(&self) -> &str {
         self.text.text.get(self.range.clone()).unwrap_or_default()
@@ -94,8 +94,8 @@ impl Span {
 
     /// The place of a part of the text `value` that was read from here, given by its bytes in `value`.
     ///
-    /// What is written and what it means differ where there are quotes, escapes or indentation. Where the part cannot be
-    /// found again, the place is the whole.
+    /// The source and the value differ where there are quotes, escapes or indentation. Where the part cannot be found, the
+    /// place is the whole.
     #[must_use]
     pub fn within(&self, value: &str, part: Range<usize>) -> Self {
         let raw = self.raw();
@@ -113,13 +113,13 @@ impl Span {
     }
 }
 
-/// The value stands there as it is, perhaps in quotes.
+/// The value is written as it is, perhaps in quotes.
 fn verbatim(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> {
     let at = raw.find(value)?;
     Some(at + part.start..at + part.end)
 }
 
-/// The value stands there with the escapes of JSON, which TOML and YAML share.
+/// The value is written with the escapes of JSON, which TOML and YAML share.
 fn unescaped(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> {
     let mut at = usize::from(raw.starts_with('"'));
     let (mut start, mut end) = (None, None);
@@ -170,7 +170,7 @@ fn four_digits(raw: &str) -> Option<(char, usize)> {
     Some((read, 12))
 }
 
-/// The value stands there line by line, each behind its indentation.
+/// The value is written line by line, each after its indentation.
 fn by_line(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> {
     let (mut at, mut place, mut start) = (0, 0, None);
     for line in value.split('\n') {
@@ -192,7 +192,7 @@ fn by_line(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> 
     None
 }
 
-/// What somebody wrote, in backticks and not too long.
+/// A text from a file in backticks, shortened if it is long.
 pub fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     let text = text.trim();

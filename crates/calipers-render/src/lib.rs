@@ -6,6 +6,7 @@
 //! - [`compare_text`], [`compare_json`] and [`compare_markdown`]: what changed between runs; [`plan_text`] and [`plan_json`]:
 //!   how many samples. [`compare_plot`], [`gate_plot`] and [`results_plot`] draw with letters.
 //! - [`raise_text`] and [`raise_json`]: higher thresholds for a policy.
+//! - [`metric_list_text`], [`metric_text`], [`metric_json`] and [`metric_reference_markdown`]: what metrics are.
 //! - [`page_html`]: a page in one file, for a browser.
 //! - [`findings_text`] and [`findings_json`]: what was found in a policy.
 //!
@@ -16,6 +17,7 @@ mod compare;
 mod document;
 mod forest;
 mod gate;
+mod metrics;
 mod numbers;
 mod outcome_words;
 pub mod page;
@@ -32,12 +34,16 @@ pub use gate::{
     GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown,
     gate_reason, gate_rule, gate_text,
 };
+pub use metrics::{
+    expression_table_markdown, metric_json, metric_list_json, metric_list_text, metric_reference_markdown,
+    metric_table_markdown, metric_text,
+};
 pub use numbers::number;
 pub use outcome_words::shortcoming_sentence;
 pub use page::page_html;
 pub use plan::{PLAN_SCHEMA, plan_json, plan_text};
 pub use policy::{
-    FINDINGS_SCHEMA, Findings, RAISE_SCHEMA, RaiseReport, baseline_text, finding_fix, finding_message, findings_json,
+    Findings, RAISE_SCHEMA, RaiseReport, baseline_text, finding_fix, finding_message, findings_json, findings_schema,
     findings_text, raise_json, raise_text,
 };
 pub use results::{SCHEMA, results_json, results_schema, results_text};

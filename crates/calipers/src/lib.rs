@@ -107,14 +107,11 @@ pub(crate) const TOOL: &str = concat!("calipers ", env!("CARGO_PKG_VERSION"));
 
 /// What nearly every program needs.
 pub mod prelude {
+    pub use calipers_core::metric::builtin::*;
     pub use calipers_core::{
-        All, Average, Caveat, Ci, Context, Epochs, Error, Figure, Grouped, Labels, Metadata, Metric, OnMissing,
-        Outcome, Plan, Reducer, Results, SampleScore, Samples, Score, Seed, Value, accuracy, aggregate, at_least,
-        behavior_coverage, bootstrap_stderr, by_key, categorical, ci, ci_wilson, collect, cost, f1, frequency, grouped,
-        krippendorff_alpha, latency_p50, latency_p90, latency_p95, latency_p99, majority, max_score, mcc, mean,
-        mean_of, mean_score, median_score, metric, mode_score, pass_at, pass_k, pass_rate, perplexity_per_seq,
-        perplexity_per_token, precision, quantile, ratio, recall, safety_rate, score_reducer, std, stderr,
-        stderr_clustered, token_efficiency, total_cost, var,
+        Caveat, Context, Epochs, Error, Figure, Labels, Metadata, Metric, Outcome, Plan, Reducer, Results, SampleScore,
+        Samples, Score, Seed, Value, at_least, by_key, collect, majority, max_score, mean_score, median_score, metric,
+        mode_score, pass_at, pass_k, score_reducer,
     };
     pub use calipers_gate::weighted_score;
 }

@@ -3,6 +3,7 @@
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
+use crate::flag_hints;
 use crate::flags::{BaselineFlag, FormatFlag, ScriptFlags, SuiteFlag};
 use crate::judging::Judging;
 use crate::policy_file::PolicyFile;
@@ -71,7 +72,7 @@ impl Policy {
         let report = Findings { policy: arguments.policy.path().clone(), findings: arguments.findings()? };
         let printed = match arguments.json {
             true => print_json(&findings_json(&report)),
-            false => print_text(&findings_text(&report, screen())),
+            false => print_text(&findings_text(&report, screen(), &flag_hints::of_finding)),
         };
         allow_closed_pipe(printed)?;
         let worst = if arguments.strict { Severity::Warning } else { Severity::Error };

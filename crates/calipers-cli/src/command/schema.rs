@@ -42,7 +42,7 @@ impl Schema {
             SchemaName::Gate => calipers::render::GATE_SCHEMA.into(),
             SchemaName::Policy => calipers::policy::SCHEMA.into(),
             SchemaName::Baseline => calipers::io::BASELINE_SCHEMA.into(),
-            SchemaName::Findings => calipers::render::FINDINGS_SCHEMA.into(),
+            SchemaName::Findings => calipers::render::findings_schema().into(),
             SchemaName::Raise => calipers::render::RAISE_SCHEMA.into(),
             SchemaName::Compare => calipers::render::COMPARE_SCHEMA.into(),
             SchemaName::Plan => calipers::render::PLAN_SCHEMA.into(),

@@ -1,7 +1,7 @@
 //! Values side by side: the form in which they are folded.
 //!
 //! Scores are mostly one of a few labels, or floats. A column holds either codes into a dictionary of
-//! distinct values or plain floats, four or eight bytes a row, so that a metric over a million scores reads
+//! distinct values or plain floats, four or eight bytes per row, so that a metric over a million scores reads
 //! a few megabytes and looks each label up once.
 
 use crate::Value;
@@ -10,10 +10,10 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// A code that stands for "nothing was said here".
+/// The code of a row without a value.
 pub(crate) const ABSENT: u32 = u32::MAX;
 
-/// Values, one a row.
+/// Values, one per row.
 #[derive(Clone, Debug)]
 pub enum Column {
     /// Floats; inside a column, and nowhere else, a NaN stands for [`Value::Missing`].
@@ -37,13 +37,13 @@ struct Dictionary {
     values: Vec<Value>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The codes of short texts that were looked up: one look instead of three, and nothing to compare.
+    /// The codes of short texts that were looked up before: one lookup instead of three, and nothing to compare.
     short: HashMap<ShortText, u32>,
     lineage: Lineage,
 }
 
-/// What a dictionary is known by. A dictionary only grows, so a code means the same for as long as this is the same; a
-/// copy may grow otherwise and has one of its own.
+/// The identity of a dictionary. A dictionary only grows, so a code keeps its meaning while the lineage is the same; a
+/// copy may grow differently, and has another lineage.
 #[derive(Debug, Default)]
 pub struct Lineage(Arc<()>);
 
@@ -54,7 +54,7 @@ impl Clone for Lineage {
 }
 
 impl Lineage {
-    /// The same one, to be kept: while it is, no other dictionary can be taken for this.
+    /// A handle on the same lineage: while it exists, no other dictionary can be mistaken for this one.
     pub fn keep(&self) -> Self {
         Self(self.0.clone())
     }
@@ -99,7 +99,7 @@ impl Coded {
         self.codes.push(code);
     }
 
-    /// Adds texts by codes of their own; a code beyond the texts is a gap.
+    /// Adds texts by their codes; a code beyond the texts is a gap.
     pub fn extend_coded<'t>(&mut self, codes: impl Iterator<Item = u32>, texts: impl IntoIterator<Item = &'t str>) {
         let own: Vec<u32> = texts.into_iter().map(|text| self.text_code(text)).collect();
         let first = self.codes.len();
@@ -173,13 +173,13 @@ impl Coded {
         other.dictionary().iter().map(|value| self.code(value.clone())).collect()
     }
 
-    /// Rows up to `rows` that nothing was said about.
+    /// Adds gaps up to this many rows.
     pub fn pad(&mut self, rows: usize) {
         self.has_gaps |= rows > self.codes.len();
         self.codes.resize(rows, ABSENT);
     }
 
-    /// The first row that nothing was said about.
+    /// The first gap.
     pub fn first_gap(&self) -> Option<usize> {
         // `contains` uses vector instructions, which `position` does not.
         let has_gap = self.has_gaps && self.codes.contains(&ABSENT);
@@ -232,7 +232,7 @@ impl Dictionary {
     }
 }
 
-/// Text is hashed as such, so that it can be looked up before it is a value.
+/// Text is hashed as text, so that it can be looked up before it becomes a value.
 fn hash_with(hasher: &DefaultHashBuilder, value: &Value) -> u64 {
     match value {
         Value::Text(text) => hasher.hash_one(&**text),
@@ -309,7 +309,7 @@ impl Column {
         }
     }
 
-    /// Rows up to `rows` that nothing was said about.
+    /// Adds gaps up to this many rows.
     pub fn pad(&mut self, rows: usize) {
         match self {
             Self::Floats(floats) => floats.resize(rows, f64::NAN),
@@ -360,5 +360,103 @@ impl FromIterator<Value> for Column {
         let mut column = Self::default();
         values.into_iter().for_each(|value| column.push(value));
         column
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(values: &[Value]) -> Column {
+        values.iter().cloned().collect()
+    }
+
+    fn rows(column: &Column) -> Vec<Value> {
+        (0..column.len()).map(|row| column.get(row)).collect()
+    }
+
+    fn text(text: &str) -> Value {
+        Value::from(text)
+    }
+
+    /// Floats, labels, whole numbers and gaps in different orders: some columns stay floats, some become codes.
+    fn columns() -> Vec<Vec<Value>> {
+        let (x, y, gap) = (Value::Float(0.5), Value::Float(1.0), Value::Missing);
+        vec![
+            vec![],
+            vec![x.clone(), y.clone(), gap.clone()],
+            vec![gap.clone(), gap.clone()],
+            vec![text("C"), text("I"), text("C"), gap.clone()],
+            vec![x.clone(), text("C"), y.clone()],
+            vec![gap, text("longer than sixteen bytes"), text("longer than sixteen bytes!")],
+            vec![Value::Int(1), Value::Bool(true), y, Value::Null],
+        ]
+    }
+
+    #[test]
+    fn a_column_returns_the_values_that_were_pushed() {
+        for values in columns() {
+            let column = column(&values);
+            assert_eq!(rows(&column), values);
+            let is_missing: Vec<bool> = (0..column.len()).map(|row| column.is_missing(row)).collect();
+            assert_eq!(is_missing, values.iter().map(Value::is_missing).collect::<Vec<_>>(), "{values:?}");
+            assert_eq!(column.has_missing(), values.iter().any(Value::is_missing), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn appended_columns_equal_the_column_of_all_values() {
+        for first in columns() {
+            for second in columns() {
+                let mut joined = column(&first);
+                joined.append(&column(&second));
+                let all: Vec<Value> = first.iter().chain(&second).cloned().collect();
+                assert_eq!(rows(&joined), all);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_gathered_padded_and_coded_without_a_change_of_values() {
+        for values in columns().into_iter().filter(|values| values.len() >= 2) {
+            let mut column = column(&values);
+            let last = values.len() as u32 - 1;
+            let gathered = column.gather(&[last, 0, 0]);
+            let want = [last, 0, 0].map(|row| values[row as usize].clone());
+            assert_eq!(rows(&gathered), want);
+            column.pad(values.len() + 2);
+            assert!(column.is_missing(values.len()) && column.is_missing(values.len() + 1));
+            assert_eq!(rows(&Column::Coded(column.clone().into_coded())), rows(&column));
+        }
+    }
+
+    #[test]
+    fn codes_beyond_the_values_are_gaps_and_equal_values_share_a_code() {
+        let coded = Coded::from_parts(vec![0, 1, 2, 9], vec![text("C"), text("I"), text("C")]);
+        assert_eq!(coded.codes[..3], [0, 1, 0]);
+        assert_eq!((coded.first_gap(), coded.value(3)), (Some(3), None));
+        assert_eq!(Coded::from_parts(vec![0, 1], vec![text("C"), text("I")]).first_gap(), None);
+    }
+
+    #[test]
+    fn rows_that_are_taken_out_leave_the_dictionary() {
+        let mut coded = Coded::default();
+        coded.push_text("C");
+        coded.push_text("I");
+        let first = coded.take_rows();
+        coded.push_text("I");
+        assert_eq!((&first.codes[..], &coded.codes[..]), (&[0, 1][..], &[1][..]));
+        assert!(coded.lineage().is(&first.dictionary.lineage));
+    }
+
+    #[test]
+    fn a_dictionary_that_grows_after_a_copy_has_another_lineage() {
+        let mut first = Coded::default();
+        first.push_text("C");
+        let kept = first.lineage().keep();
+        assert!(kept.is(first.clone().lineage()));
+        let mut second = first.clone();
+        second.push_text("I");
+        assert!(!kept.is(second.lineage()), "a code of the copy may mean something else");
     }
 }

@@ -1,9 +1,9 @@
-//! Lists of samples, epochs and attempts, one entry a row.
+//! Lists of samples, epochs and attempts, one entry per row.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A number a row. Tables of one attempt a sample share one list in the place of several that are alike.
+/// One number per row. Tables with one attempt per sample share a single list instead of several equal ones.
 #[derive(Clone, Debug)]
 pub(crate) enum CowIndices {
     Own(Vec<u32>),
@@ -16,14 +16,14 @@ impl CowIndices {
         Self::Shared(Arc::new(list))
     }
 
-    /// Makes the list one that is shared when it is cloned.
+    /// Shares the list from now on when it is cloned.
     pub(crate) fn share(&mut self) {
         if let Self::Own(list) = self {
             *self = Self::shared(std::mem::take(list));
         }
     }
 
-    /// The list to be changed; no other sees the change.
+    /// The list, to be changed; other owners do not see the change.
     pub(crate) fn own(&mut self) -> &mut Vec<u32> {
         loop {
             match self {
@@ -64,5 +64,20 @@ impl From<Vec<u32>> for CowIndices {
 impl FromIterator<u32> for CowIndices {
     fn from_iter<I: IntoIterator<Item = u32>>(places: I) -> Self {
         Self::Own(places.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_a_shared_list_is_not_seen_by_others() {
+        let mut first = CowIndices::from(vec![1, 2]);
+        first.share();
+        let mut second = first.clone();
+        second.push(3);
+        assert_eq!((&first[..], &second[..]), (&[1, 2][..], &[1, 2, 3][..]));
+        assert!(matches!((&first, &second), (CowIndices::Shared(_), CowIndices::Own(_))));
     }
 }

@@ -39,13 +39,13 @@ pub struct Bar {
     pub count: u64,
 }
 
-/// As many different grades have a bar each.
+/// Up to this many different grades have a bar each.
 const VALUES_MAX: usize = 12;
-/// About as many bins are made of more.
+/// About this many bins are made otherwise.
 const BINS: f64 = 24.0;
 
 impl Distribution {
-    /// Counts values; nothing if there are none, and infinite ones stand apart.
+    /// Counts values; none if there are no values. Infinite values are counted separately.
     ///
     /// ```
     /// use calipers_core::page::{Distribution, DistributionOf};
@@ -65,7 +65,7 @@ impl Distribution {
         let beyond = beyond.iter().filter(|value| **value == f64::INFINITY).count() as u64;
         values.sort_by(f64::total_cmp);
         let n = values.len() as u64 + beyond;
-        // What is measured, and not given as a grade, has bins of one width however few values there are.
+        // Measurements, unlike grades, have bins of one width even if there are few values.
         let values_max = if unit == Unit::Plain { VALUES_MAX } else { 1 };
         let bars = by_value(&values, values_max).unwrap_or_else(|| by_range(&values));
         (!bars.is_empty()).then(|| Self { name: name.into(), unit, of, bars, n, beyond })

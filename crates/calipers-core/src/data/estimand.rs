@@ -1,4 +1,4 @@
-//! Which question an error answers: that of questions like these, or that of this suite run again.
+//! Which question a standard error answers: about questions like these, or about a rerun of this suite.
 
 use crate::{Context, Error, Points};
 use calipers_stats::components::UnitMoments;
@@ -6,7 +6,7 @@ use calipers_stats::components::UnitMoments;
 impl Points<'_> {
     /// The moments of each sample's attempts, from which the errors of both estimands follow.
     ///
-    /// `stderr` speaks of *questions like these*: another draw of samples. Whether a change to the system moved the score
+    /// `stderr` is about *questions like these*: another draw of samples. Whether a change to the system moved the score
     /// on a suite that stays the same is a question of *this suite rerun*, whose error is smaller and needs at least two
     /// attempts at every sample. All attempts taken for independent give an error that is right for neither.
     ///

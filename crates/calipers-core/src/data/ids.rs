@@ -1,4 +1,4 @@
-//! The names of samples, and where each of them is.
+//! The ids of samples, and the place of each.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::cmp::Ordering;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// The name of a sample: a number or text. `1` and `"1"` are the same sample, as in Inspect.
+/// The id of a sample: a number or text. `1` and `"1"` are the same sample, as in Inspect.
 #[derive(Clone, Debug)]
 pub enum SampleId {
     /// A number.
@@ -24,7 +24,7 @@ impl From<&SampleId> for serde_json::Value {
     }
 }
 
-/// What a name is compared by.
+/// What ids are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum IdRank<'a> {
     Int(i64),
@@ -65,7 +65,7 @@ impl SampleId {
     }
 }
 
-/// The number that prints as this text. Most names are told from one by their first byte.
+/// The number that prints as this text. The first byte rules out most texts.
 fn as_printed(text: &str) -> Option<i64> {
     let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     match digits.as_bytes() {
@@ -134,19 +134,19 @@ impl From<String> for SampleId {
     }
 }
 
-/// The names of the samples of a run, each once, in the order of their first appearance.
+/// The ids of the samples of a run, each once, in the order of their first appearance.
 #[derive(Clone, Default)]
 pub(crate) struct SampleIds {
     names: IdStorage,
-    /// Where each name is. Made when a name comes that is not after all others: in a file that is in order none does,
-    /// and then no name is ever looked up.
+    /// The place of each id. Built when the first id arrives that is not greater than all others; in a sorted file none
+    /// does, and no id is ever looked up.
     index: Option<HashTable<u32>>,
     hasher: DefaultHashBuilder,
 }
 
 #[derive(Clone, Debug)]
 enum IdStorage {
-    /// Numbers only: eight bytes a name.
+    /// Numbers only: eight bytes per id.
     Ints(Vec<i64>),
     /// Texts only, one after the other, and where each ends.
     Texts(String, Vec<usize>),
@@ -218,7 +218,7 @@ fn text_at<'t>(texts: &'t str, ends: &[usize], place: usize) -> &'t str {
     &texts[start..ends[place]]
 }
 
-/// A name that is not kept yet.
+/// An id that is not stored yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum IdRef<'a> {
     Int(i64),
@@ -270,7 +270,7 @@ impl SampleIds {
         for &view in views {
             let (length, text) = (view as u32, view >> 32);
             let is_text = length <= 12 && !matches!(text as u8, 0..=b' ' | b'-' | b'0'..=b'9');
-            // With the first byte highest, texts of one length are in the order of numbers.
+            // With the first byte highest, texts of equal length sort like numbers.
             let name = (length, text.swap_bytes());
             if !is_text || name <= last {
                 return None;
@@ -297,7 +297,7 @@ impl SampleIds {
         (0..self.len() as u32).map(|place| self.get(place))
     }
 
-    /// Where a name is; it is added if it is new.
+    /// The place of an id, which is added if it is new.
     pub(crate) fn place(&mut self, name: IdRef<'_>) -> u32 {
         let rank = name.rank();
         let Some(index) = &mut self.index else { return self.place_in_order(name, rank) };
@@ -325,7 +325,7 @@ impl SampleIds {
         self.len() as u32 - 1
     }
 
-    /// Leaves out the names from this place on.
+    /// Leaves out the ids from this place on.
     pub(crate) fn truncate(&mut self, names: usize) {
         match &mut self.names {
             IdStorage::Ints(ints) => ints.truncate(names),
@@ -350,13 +350,13 @@ impl SampleIds {
         self.index = Some(index);
     }
 
-    /// The first and the last name, if all are in order.
+    /// The first and the last id, if all are in order.
     pub(crate) fn range(&self) -> Option<(SampleId, SampleId)> {
         let last = self.len().checked_sub(1)?;
         self.index.is_none().then(|| (self.get(0), self.get(last as u32)))
     }
 
-    /// True when no name of these is in two of them. May be false where that is so: names are compared by their hashes.
+    /// True when no id is in two of these parts. May be false although none is: ids are compared by their hashes.
     pub(crate) fn are_apart<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> bool {
         let mut end: Option<IdRank<'_>> = None;
         let mut follows = |ids: &'a Self| {
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_in_order_are_told_from_others() {
+    fn short_texts_in_order_are_recognised() {
         let view = |name: &&str| {
             let mut view = [0; 16];
             view[..4].copy_from_slice(&(name.len() as u32).to_le_bytes());

@@ -39,54 +39,54 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// The value that counts 1 instead of `C`.
+    /// The label that counts as 1 instead of `C`.
     #[must_use]
     pub fn correct(mut self, value: impl Into<Value>) -> Self {
         self.correct = value.into();
         self
     }
 
-    /// The value that counts ½ instead of `P`.
+    /// The label that counts as ½ instead of `P`.
     #[must_use]
     pub fn partial(mut self, value: impl Into<Value>) -> Self {
         self.partial = value.into();
         self
     }
 
-    /// The value that counts 0 instead of `I`.
+    /// The label that counts as 0 instead of `I`.
     #[must_use]
     pub fn incorrect(mut self, value: impl Into<Value>) -> Self {
         self.incorrect = value.into();
         self
     }
 
-    /// The value that counts 0 instead of `N`.
+    /// The label that counts as 0 instead of `N`.
     #[must_use]
     pub fn noanswer(mut self, value: impl Into<Value>) -> Self {
         self.noanswer = value.into();
         self
     }
 
-    /// A label of your own.
+    /// Adds a label.
     #[must_use]
     pub fn with(mut self, value: impl Into<Value>, number: f64) -> Self {
         self.mapped.push((value.into(), number));
         self
     }
 
-    /// The labels of your own, with what they count.
+    /// The added labels, with their numbers.
     pub fn own_labels(&self) -> impl Iterator<Item = (&Value, f64)> {
         self.mapped.iter().map(|(label, number)| (label, *number))
     }
 
-    /// Counts whatever is not understood as 0, as Inspect does after a warning in its log.
+    /// Counts unknown labels as 0, as Inspect does after a warning in its log.
     #[must_use]
     pub fn unknown_as_zero(mut self) -> Self {
         self.unknown_is_zero = true;
         self
     }
 
-    /// Refuses whatever is not understood, which is the default.
+    /// Refuses unknown labels. This is the default.
     #[must_use]
     pub fn unknown_as_error(mut self) -> Self {
         self.unknown_is_zero = false;

@@ -42,7 +42,7 @@ enum PointRows<'a> {
     RowSelection(Arc<RowSelection<'a>>),
 }
 
-/// Rows picked from others. Most metrics look at nothing but values, so the rest is picked when it is asked for.
+/// Rows picked from others. Most metrics use only the values, so the rest is picked when it is needed.
 #[derive(Debug)]
 struct RowSelection<'a> {
     from: Points<'a>,
@@ -63,7 +63,7 @@ impl RowSelection<'_> {
 }
 
 impl Samples {
-    /// The scores of a scorer, an attempt a row.
+    /// The scores of a scorer, one row per attempt.
     pub fn points(&self, scorer: &str) -> Result<Points<'_>, Error> {
         let Some(scores) = self.scores(scorer) else {
             let known = self.scorers().map(ToString::to_string).collect();
@@ -158,7 +158,7 @@ impl<'a> Points<'a> {
                 Ok(floats.into_iter().map(|x| (!x.is_nan()).then(|| number(x))).collect())
             }
             Column::Coded(coded) => {
-                // Each label is looked up once; what is no number matters only where it occurs.
+                // Each label is looked up once; a label that is not a number matters only where it occurs.
                 let is_given = |value: &Value| !matches!(value, Value::Missing | Value::Null);
                 let known: Vec<Option<f64>> = coded.dictionary().iter().map(|value| labels.to_float(value)).collect();
                 let number = |(row, &code): (usize, &u32)| match coded.dictionary().get(code as usize) {
@@ -175,7 +175,7 @@ impl<'a> Points<'a> {
         self.samples.field_values(name, &self.scores().attempt)
     }
 
-    /// True when it is plain that every sample has a score: one row each, and none empty.
+    /// True when every sample certainly has a score: one row each, and none empty.
     pub(crate) fn covers_all_samples(&self) -> bool {
         self.len() == self.samples.len() && !self.values().has_root_missing() && is_counting(self.sample_codes())
     }
@@ -213,7 +213,7 @@ impl<'a> Points<'a> {
         self.with_scores(scores)
     }
 
-    /// One row a sample.
+    /// One row per sample.
     pub fn reduce(&self, reducer: &Reducer, context: &Context) -> Result<Points<'a>, Error> {
         let name = |sample: u32, error: Error| error.at_sample(&self.samples.id(sample)).at_scorer(&self.scorer);
         let is_single = || is_counting(&self.scores().sample);
@@ -348,7 +348,7 @@ impl<'a> Points<'a> {
         Some(ordered)
     }
 
-    /// Each distinct score and how often it occurs; of a column that is not coded, nothing.
+    /// Each distinct score and how often it occurs; nothing for a column that is not coded.
     pub(crate) fn number_counts(&self, context: &Context) -> Result<impl Iterator<Item = (f64, u64)>, Error> {
         let (table, counts) = match self.values() {
             Values::Scalars(Column::Coded(coded)) => (self.numbers(coded, context)?, code_counts(coded)),
@@ -380,7 +380,7 @@ impl<'a> Points<'a> {
         to_number(value, &context.labels, context.inspect).map_err(|error| self.at(row, error))
     }
 
-    /// A label that the lenient reading counts as 0: of several the first by name.
+    /// A label that lenient reading counts as 0; the first by name if there are several.
     pub(crate) fn unknown_label(&self, context: &Context) -> Option<String> {
         let strict = context.labels.clone().unknown_as_error();
         let unknown = |value: &Value| value.is_scalar() && !value.is_missing() && strict.to_float(value).is_none();
@@ -402,7 +402,7 @@ impl<'a> Points<'a> {
         Ok(RowKeys::new(codes, column, cluster_name))
     }
 
-    /// The cluster of each row as the place that its name is given, unless the place is known.
+    /// The cluster of each row as a place: the known one, or a new one from `place_of`.
     pub(crate) fn cluster_places(
         &self,
         key: &str,
@@ -449,7 +449,7 @@ impl<'a> Points<'a> {
         Ok(RowKeys::new(codes, column, |value| Value::from(value.to_string())))
     }
 
-    /// The error for a row without a key: a key that no sample has is most likely a slip, so it says which there are.
+    /// The error for a row without a key: a key that no sample has is probably misspelt, so the error lists the known ones.
     fn no_key(&self, key: &str, row: usize, missing: ErrorKind) -> Error {
         let known: Vec<String> = self.samples.metadata_keys().map(ToString::to_string).collect();
         if known.is_empty() || known.iter().any(|known| known == key) {
@@ -490,7 +490,7 @@ impl<'a> Points<'a> {
     }
 }
 
-/// True for 0, 1, 2 and so on: one row a sample, none left out.
+/// True for 0, 1, 2 and so on: one row per sample, none left out.
 fn is_counting(sample: &[u32]) -> bool {
     const BLOCK: usize = 1024;
     // No early exit within a block, so that vector instructions can do it.
@@ -537,7 +537,7 @@ impl<'a> RowKeys<'a> {
     }
 }
 
-/// The places that the codes of a dictionary were given, for as long as rows of the same dictionary come.
+/// The places of a dictionary's codes, kept while rows with the same dictionary follow.
 #[derive(Debug, Default)]
 pub(crate) struct CodePlaces {
     lineage: Lineage,
@@ -557,7 +557,7 @@ impl CodePlaces {
 
 const NO_PLACE: u32 = u32::MAX;
 
-/// Gives each code its place: that which is known, or else what its value is given.
+/// Replaces each code by its place: the known one, or a new one from its value.
 fn renumber(codes: &mut [u32], dictionary: &[Value], places: &mut [u32], mut place_of: impl FnMut(&Value) -> u32) {
     for code in codes {
         let place = &mut places[*code as usize];
@@ -605,7 +605,7 @@ fn to_number(value: &Value, labels: &Labels, inspect: bool) -> Result<f64, Error
     if number.is_finite() || inspect { Ok(number) } else { Err(not_a_number(number)) }
 }
 
-/// Whole blocks are looked at without an early exit, so that vector instructions can do it.
+/// Checks whole blocks without an early exit, so that the compiler can vectorise it.
 fn first_not_finite(floats: &[f64]) -> Option<usize> {
     let block = floats.chunks(1024).position(|block| !block.iter().fold(true, |all, x| all & x.is_finite()))?;
     let start = block * 1024;
@@ -633,8 +633,8 @@ fn counts_of_few(codes: &[u32], labels: usize) -> Vec<u64> {
     counts
 }
 
-/// Four counters a code, used in turn: with two or three labels each increment would otherwise wait for the one
-/// before it.
+/// Four counters per code, used in turn: with two or three labels, each increment would otherwise wait for the previous
+/// one.
 fn counts_of_many(codes: &[u32], labels: usize) -> Vec<u64> {
     let mut counts = vec![[0u32; 4]; labels];
     let mut chunks = codes.chunks_exact(4);

@@ -1,10 +1,10 @@
-//! The samples row by row again, for whoever writes them down.
+//! The samples row by row again, for writers.
 
 use crate::data::scores::Scores;
 use crate::{Metadata, Outcome, SampleId, Samples, Value};
 use std::sync::Arc;
 
-/// One attempt with all that is known of it.
+/// One attempt with everything that is known about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The sample.
@@ -70,7 +70,7 @@ struct Records<'a> {
     metadata: Option<(u32, Arc<Metadata>)>,
 }
 
-/// A scorer's rows, of which those before `at` have been given out.
+/// A scorer's rows; those before `at` have been returned.
 struct RecordCursor<'a> {
     scores: &'a Scores,
     rows: Vec<u32>,

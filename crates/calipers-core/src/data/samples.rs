@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Values by name: what is known of a sample besides its scores.
+/// Values by name: what is known about a sample besides its scores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata(Vec<(Arc<str>, Value)>);
 
@@ -58,9 +58,9 @@ pub struct Samples {
     pub(crate) ids: SampleIds,
     /// The last epoch seen of each sample.
     pub(crate) epochs: CowIndices,
-    /// One row a sample.
+    /// One row per sample.
     pub(crate) metadata: IndexMap<Arc<str>, Coded>,
-    /// One row an attempt.
+    /// One row per attempt.
     pub(crate) attempt_sample: CowIndices,
     pub(crate) attempt_epoch: CowIndices,
     /// True where the epoch was counted, not given.
@@ -70,12 +70,12 @@ pub struct Samples {
     pub(crate) fields: IndexMap<Arc<str>, Column>,
     pub(crate) errors: BTreeMap<u32, Arc<str>>,
     pub(crate) scores: IndexMap<Arc<str>, Scores>,
-    /// Facts that records after the first told otherwise, by key: the sample and the code of the other value. Kept for the
-    /// [facts](SINGLE_VALUE_KEYS) that decide how a sample is counted.
+    /// Metadata values that contradict the first record of a sample, by key: the sample and the code of the other value.
+    /// Kept for the [keys](SINGLE_VALUE_KEYS) that decide how a sample is counted.
     pub(crate) contradicting_values: BTreeMap<Arc<str>, BTreeSet<(u32, u32)>>,
 }
 
-/// The facts of which it matters that all records of a sample tell the same.
+/// The metadata keys whose value must be the same in all records of a sample, because they decide how it is counted.
 pub(crate) const SINGLE_VALUE_KEYS: [&str; 5] = ["category", "capability", "failure_type", "failure_types", "failures"];
 
 impl Samples {
@@ -85,7 +85,7 @@ impl Samples {
         Self::default()
     }
 
-    /// Adds an attempt of a sample. A name seen before counts the epochs up.
+    /// Adds an attempt of a sample. Further attempts of a sample get the next epoch.
     pub fn push(&mut self, id: impl Into<SampleId>) -> Attempt<'_> {
         let sample = self.sample(id.into());
         let epoch = self.epochs[sample as usize].saturating_add(1);
@@ -152,7 +152,7 @@ impl Samples {
         }
     }
 
-    /// Facts about samples that are here already stay.
+    /// Adds metadata of other records. The values that are already here stay.
     fn append_metadata(
         &mut self,
         key: &Arc<str>,
@@ -162,7 +162,7 @@ impl Samples {
     ) {
         let mine = self.metadata.entry(key.clone()).or_default();
         let codes = mine.codes_of(theirs);
-        let mut told = Vec::new();
+        let mut contradictions = Vec::new();
         for (code, &sample) in theirs.codes.iter().zip(place) {
             let Some(&code) = codes.get(*code as usize) else { continue };
             if mine.codes.len() <= sample as usize {
@@ -171,17 +171,18 @@ impl Samples {
             } else if mine.codes[sample as usize] == ABSENT {
                 mine.codes[sample as usize] = code;
             } else {
-                told.push((sample, code));
+                contradictions.push((sample, code));
             }
         }
         let others = otherwise.into_iter().flatten();
-        told.extend(others.filter_map(|(sample, code)| Some((place[*sample as usize], *codes.get(*code as usize)?))));
-        for (sample, code) in told {
+        contradictions
+            .extend(others.filter_map(|(sample, code)| Some((place[*sample as usize], *codes.get(*code as usize)?))));
+        for (sample, code) in contradictions {
             self.add_contradiction(key, sample, code);
         }
     }
 
-    /// Remembers that a later record tells another value of a fact, where that matters.
+    /// Remembers that a later record has another value, where that matters.
     fn add_contradiction(&mut self, key: &Arc<str>, sample: u32, code: u32) {
         let known = self.metadata.get(key).and_then(|column| column.codes.get(sample as usize));
         if SINGLE_VALUE_KEYS.contains(&&**key) && known.is_some_and(|known| *known != code) {
@@ -189,15 +190,15 @@ impl Samples {
         }
     }
 
-    /// The values of a fact that records after the first told of these samples, with the sample of each.
+    /// The metadata values of these samples that contradict their first record, each with its sample.
     pub fn contradicting_values(&self, key: &str, samples: Range<u32>) -> impl Iterator<Item = (u32, &Value)> {
         let column = self.metadata.get(key);
-        let told = self
+        let values = self
             .contradicting_values
             .get(key)
             .into_iter()
-            .flat_map(move |told| told.range((samples.start, 0)..(samples.end, 0)));
-        told.filter_map(move |(sample, code)| Some((*sample, column?.dictionary().get(*code as usize)?)))
+            .flat_map(move |values| values.range((samples.start, 0)..(samples.end, 0)));
+        values.filter_map(move |(sample, code)| Some((*sample, column?.dictionary().get(*code as usize)?)))
     }
 
     /// The number of samples.
@@ -281,7 +282,7 @@ impl Samples {
         Metadata(known.collect())
     }
 
-    /// The keys of all metadata, in the order in which they came.
+    /// The metadata keys, in the order of their first appearance.
     pub fn metadata_keys(&self) -> impl Iterator<Item = &Arc<str>> {
         self.metadata.keys()
     }
@@ -373,7 +374,7 @@ impl Samples {
             Error::from(ErrorKind::NoField { field: key.to_owned(), known })
         })?;
         let code = |sample: u32| column.codes.get(sample as usize).copied().unwrap_or(ABSENT);
-        // True and False print with a capital letter, as in Python; JSON writes them small.
+        // True and False print with a capital letter, as in Python; JSON writes them in lower case.
         let is_it = |known: &Value| match known {
             Value::Bool(_) => known.to_string().eq_ignore_ascii_case(value),
             _ => known.to_string() == value,
@@ -390,8 +391,8 @@ impl Samples {
         Ok(self.select(&kept, false))
     }
 
-    /// The same samples in the order of a key of their names and first epochs. Where attempts are pushed as they end, what
-    /// is listed by first appearance, such as groups, must not depend on which of them was quick.
+    /// The same samples, sorted by a key of their names and first epochs. Where attempts are pushed as they finish, lists in
+    /// the order of first appearance, such as groups, must not depend on which attempt was faster.
     ///
     /// ```
     /// use calipers_core::Samples;
@@ -468,19 +469,19 @@ impl Samples {
     }
 
     fn select_contradictions(&self, place: &[u32]) -> BTreeMap<Arc<str>, BTreeSet<(u32, u32)>> {
-        let moved =
-            |(sample, code): &(u32, u32)| Some((place[*sample as usize], *code)).filter(|told| told.0 != ABSENT);
-        let told = self.contradicting_values.iter();
-        told.map(|(key, told)| (key.clone(), told.iter().filter_map(moved).collect())).collect()
+        let move_to =
+            |(sample, code): &(u32, u32)| Some((place[*sample as usize], *code)).filter(|moved| moved.0 != ABSENT);
+        let values = self.contradicting_values.iter();
+        values.map(|(key, values)| (key.clone(), values.iter().filter_map(move_to).collect())).collect()
     }
 
-    /// The names of all that is known besides scores: fields, and then metadata.
+    /// The names of fields, and then of metadata keys.
     pub fn columns(&self) -> impl Iterator<Item = &Arc<str>> {
         self.fields.keys().chain(self.metadata.keys())
     }
 
-    /// A field, or else a metadata key, by attempt. Where it is not known nothing was said: the samples of another
-    /// shard may have it.
+    /// A field, or else a metadata key, by attempt. An unknown name is a column of gaps: the samples of another shard may
+    /// have it.
     pub(crate) fn field_values(&self, name: &str, rows: &[u32]) -> Column {
         if let Some(column) = self.fields.get(name) {
             let mut column = column.clone();
@@ -496,7 +497,7 @@ impl Samples {
     }
 }
 
-/// One attempt of a sample, being described.
+/// One attempt of a sample, while it is being described.
 #[derive(Debug)]
 pub struct Attempt<'a> {
     row: ScoreRow,
@@ -504,7 +505,7 @@ pub struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// What a scorer said of it.
+    /// The outcome of a scorer.
     pub fn score(self, scorer: impl Into<Arc<str>>, outcome: impl Into<Outcome>) -> Self {
         let scores = self.samples.scores.entry(scorer.into()).or_default();
         scores.push(self.row, outcome.into());
@@ -550,8 +551,8 @@ impl Attempt<'_> {
 mod tests {
     use super::*;
 
-    /// The facts that later records told otherwise, as they print.
-    fn otherwise(samples: &Samples) -> Vec<(u32, String)> {
+    /// The values that contradict the first record, as they print.
+    fn contradictions(samples: &Samples) -> Vec<(u32, String)> {
         samples
             .contradicting_values("category", 0..samples.len() as u32)
             .map(|(at, value)| (at, value.to_string()))
@@ -559,23 +560,23 @@ mod tests {
     }
 
     #[test]
-    fn facts_that_are_told_otherwise_are_kept_wherever_they_come_from() {
+    fn values_that_contradict_the_first_record_are_kept() {
         let mut samples = Samples::new();
         samples.push("a").metadata("category", "x").metadata("source", "1");
         samples.push("b").metadata("category", "x");
         samples.push("a").metadata("category", "y").metadata("source", "2");
         samples.push("b").metadata("category", "x");
-        assert_eq!(otherwise(&samples), [(0, "y".to_owned())]);
-        // What does not decide how a sample is counted may differ.
+        assert_eq!(contradictions(&samples), [(0, "y".to_owned())]);
+        // Values that do not decide how a sample is counted may differ.
         assert_eq!(samples.contradicting_values("source", 0..2).count(), 0);
         let mut more = Samples::new();
         more.push("b").metadata("category", "z");
         more.push("c").metadata("category", "z");
         more.push("c").metadata("category", "w");
         samples.append(more);
-        assert_eq!(otherwise(&samples), [(0, "y".to_owned()), (1, "z".to_owned()), (2, "w".to_owned())]);
+        assert_eq!(contradictions(&samples), [(0, "y".to_owned()), (1, "z".to_owned()), (2, "w".to_owned())]);
         let kept = samples.keep_where("category", "z").expect("there is one");
-        assert_eq!(otherwise(&kept), [(0, "w".to_owned())]);
+        assert_eq!(contradictions(&kept), [(0, "w".to_owned())]);
     }
 
     /// Attempts of a few samples in a mixed order: with and without epochs, scores, facts, fields and errors.
@@ -603,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_joined_are_as_if_they_had_never_been_apart() {
+    fn appending_parts_equals_pushing_attempts_one_by_one() {
         let all = attempts();
         let mut straight = Samples::new();
         all.iter().for_each(|&x| push(&mut straight, x));

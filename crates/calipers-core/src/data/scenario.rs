@@ -1,7 +1,7 @@
-//! What became of each attempt of a scenario.
+//! Whether each attempt of a scenario passed, and why not.
 //!
-//! An attempt is read from columns: each distinct combination of behaviours is judged once, and an attempt only looks its
-//! own up. Fifty thousand attempts take a few passes over columns of four bytes a row.
+//! Attempts are read from columns: each distinct combination of behaviours is judged once, and an attempt only looks it
+//! up. Fifty thousand attempts take a few passes over columns of four bytes per row.
 
 use crate::data::column::{ABSENT, Column};
 use crate::data::scores::Scores;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What became of a scenario: one of these, never two.
+/// The outcome of a scenario: exactly one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScenarioOutcome {
     /// It passed.
@@ -24,7 +24,7 @@ pub enum ScenarioOutcome {
     Unscored,
 }
 
-/// The fields that say whether an attempt passed, in the order in which they are asked.
+/// The fields that say whether an attempt passed, in the order in which they are consulted.
 pub const FIELDS: [&str; 5] = ["passed", "expected_behaviors", "observed_behaviors", "must_not", "violations"];
 
 /// When an attempt has passed, where its record does not say so itself.
@@ -49,22 +49,22 @@ impl Default for PassRule {
 }
 
 impl PassRule {
-    /// Passed from this share of the expected behaviours on, or from this score on.
+    /// Passed at this share of the expected behaviours, or at this score.
     pub fn new(threshold: f64) -> Result<Self, Error> {
         if threshold.is_finite() {
             return Ok(Self { threshold, scorer: None });
         }
-        let message = format!("a pass threshold of {threshold} is no number to reach");
-        Err(Error::argument(message, "80 % of the expected behaviours is written 0.8"))
+        let message = format!("a pass threshold of {threshold} can never be reached");
+        Err(Error::argument(message, "write 0.8 for 80 % of the expected behaviours"))
     }
 
-    /// By the score of this scorer alone, whatever else the record says.
+    /// By the score of this scorer alone, even if the record has a `passed` or behaviours.
     #[must_use]
     pub fn of_scorer(self, scorer: impl Into<Arc<str>>) -> Self {
         Self { scorer: Some(scorer.into()), ..self }
     }
 
-    /// The share of expected behaviours, or the score, from which an attempt has passed.
+    /// The share of expected behaviours, or the score, at which an attempt passes.
     #[must_use]
     pub fn threshold(&self) -> f64 {
         self.threshold
@@ -77,7 +77,7 @@ impl PassRule {
     }
 }
 
-/// The attempts of a run as scenarios: what became of each, its score by behaviours, and why.
+/// The attempts of a run as scenarios: the outcome of each, its score by behaviours, and why.
 ///
 /// An attempt that ended in an error is errored. Else the record's own `passed` says whether it passed; else its behaviours
 /// do: no violation, and every expected one observed (or the share that the rule asks for); else the only score, which has
@@ -119,7 +119,7 @@ pub struct Scenarios<'a> {
 enum UnusableScore {
     /// There are several scorers, and none was chosen.
     SeveralScorers,
-    /// It is no number.
+    /// It is not a number.
     NotANumber(Error),
 }
 
@@ -195,9 +195,9 @@ fn distinct(mut names: Vec<Arc<str>>) -> Vec<Arc<str>> {
 }
 
 impl<'a> Scenarios<'a> {
-    /// The attempts of a run, each passed from this share of its expected behaviours on, or from this score on.
+    /// The attempts of a run. Each passes at this share of its expected behaviours, or at this score.
     ///
-    /// Fails if a `passed` is neither true nor false. Where several scorers could decide, or a score is no number, the
+    /// Fails if a `passed` is neither true nor false. Where several scorers could decide, or a score is not a number, the
     /// attempt is unscored and [`check`](Self::check) says why.
     pub fn new(samples: &'a Samples, pass_threshold: f64, context: &Context) -> Result<Self, Error> {
         Self::by_rule(samples, &PassRule::new(pass_threshold)?, context)
@@ -232,16 +232,16 @@ impl<'a> Scenarios<'a> {
         Ok(scenarios)
     }
 
-    /// The behaviours of attempts, of which only those that did not run are told apart.
+    /// The attempts before they are judged: errored, or unscored.
     pub(crate) fn before_judging(points: &Points<'a>, rule: &PassRule) -> Self {
         let (behaviors, distinct) = behaviors(points);
-        let told = |row: usize| match points.is_errored(row) {
+        let outcome = |row: usize| match points.is_errored(row) {
             true => ScenarioOutcome::Errored,
             false => ScenarioOutcome::Unscored,
         };
         Self {
             points: points.clone(),
-            outcomes: (0..points.len()).map(told).collect(),
+            outcomes: (0..points.len()).map(outcome).collect(),
             behaviors,
             distinct,
             grades: Vec::new(),
@@ -251,7 +251,7 @@ impl<'a> Scenarios<'a> {
         }
     }
 
-    /// Attempts of which nothing else says whether they passed.
+    /// Judges the attempts that nothing else decides.
     fn judge_by_score(&mut self, open: &[usize], rule: &PassRule, context: &Context) {
         let mut grades = vec![f64::NAN; self.points.len()];
         let (is_used, unusable) = self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
@@ -271,14 +271,14 @@ impl<'a> Scenarios<'a> {
         each: impl FnMut(usize, f64),
     ) -> Result<bool, Error> {
         match self.look_up(open, None, context, each) {
-            // Whoever asks has to know how many scorers the other shards have, and complains then.
+            // The caller knows how many scorers the other shards have, and reports the error.
             (is_used, None | Some(UnusableScore::SeveralScorers)) => Ok(is_used),
             (_, Some(UnusableScore::NotANumber(error))) => Err(error),
         }
     }
 
-    /// Hands over the scores of these attempts by a scorer, or by the only one. Says whether any attempt has a score, and
-    /// what keeps one from being a grade.
+    /// Passes on the scores of these attempts by a scorer, or by the only one. Returns whether any attempt has a score, and
+    /// why a score cannot be used.
     fn look_up(
         &self,
         open: &[usize],
@@ -314,7 +314,7 @@ impl<'a> Scenarios<'a> {
     }
 
     /// An error if an attempt has a score that should say whether it passed and cannot: there are several scorers and
-    /// none was chosen, or the score is no number. The metric is the one that is asked for, as in the hint it gives.
+    /// none was chosen, or the score is not a number. The hint names the metric.
     pub fn check(&self, metric: &str) -> Result<(), Error> {
         match &self.unusable {
             None => Ok(()),
@@ -323,7 +323,7 @@ impl<'a> Scenarios<'a> {
         }
     }
 
-    /// True when a score decided, or should have, because neither `passed` nor behaviours did.
+    /// True when a score decides (or should), because neither `passed` nor behaviours do.
     pub fn rests_on_score(&self) -> bool {
         self.rests_on_score
     }
@@ -350,13 +350,13 @@ impl<'a> Scenarios<'a> {
         })
     }
 
-    /// What became of an attempt.
+    /// The outcome of an attempt.
     #[must_use]
     pub fn outcome(&self, attempt: usize) -> ScenarioOutcome {
         self.outcomes[attempt]
     }
 
-    /// What became of all attempts.
+    /// The outcomes of all attempts.
     #[must_use]
     pub fn outcomes(&self) -> &[ScenarioOutcome] {
         &self.outcomes
@@ -418,7 +418,7 @@ impl<'a> Scenarios<'a> {
         Shortcoming::Behaviors { violated: violations.clone(), missed: missed.clone() }
     }
 
-    /// What the records say under a name, attempt by attempt.
+    /// The values of a field, attempt by attempt.
     pub fn field_values(&self, name: &str) -> Column {
         self.points.field_values(name)
     }
@@ -484,7 +484,7 @@ fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
     let [_, lists @ ..] = FIELDS;
     let columns = lists.map(|name| match points.field_values(name) {
         Column::Coded(coded) => Some(coded),
-        // Numbers are no behaviours, and a column of floats is how nothing at all looks.
+        // Behaviours are not numbers, and an absent column is a column of floats.
         Column::Floats(_) => None,
     });
     if columns.iter().all(Option::is_none) {
@@ -506,7 +506,7 @@ fn behaviors(points: &Points<'_>) -> (Vec<u32>, Vec<Behaviors>) {
     ((0..points.len()).map(place).collect(), distinct)
 }
 
-/// Where the score of an attempt stands among those of a scorer.
+/// The row of each attempt among the scores of a scorer.
 enum ScoreRows {
     /// By the attempt's place in the run.
     ByAttempt(Vec<u32>),
@@ -546,7 +546,7 @@ pub fn several_scorers<'n>(scorers: impl Iterator<Item = &'n Arc<str>>, metric: 
     Error::argument(format!("the run has several scorers: {}", Vec::from_iter(names).join(", ")), hint)
 }
 
-/// The scores that a scenario metric fell back on must all be by one scorer, whichever shards they were in.
+/// The scores that a scenario metric fell back on must all be by one scorer, across all shards.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ScoreFallback {
     scorers: BTreeSet<Arc<str>>,
@@ -570,7 +570,7 @@ impl ScoreFallback {
     }
 }
 
-/// How long attempts took. One that ran out of time took longer than any limit, whatever its clock said.
+/// How long attempts took. One that ran out of time took longer than any limit, even if a shorter time is recorded.
 pub fn latencies(points: &Points<'_>, context: &Context) -> Result<Vec<Option<f64>>, Error> {
     let mut latencies = points.field("latency_ms", &context.labels)?;
     // A log may name the limit that ended an attempt, and score the attempt as it stood then.

@@ -23,7 +23,7 @@ pub struct Score {
     pub answer: Option<Arc<str>>,
     /// Why it was scored so.
     pub explanation: Option<Arc<str>>,
-    /// Whatever else the scorer recorded.
+    /// Anything else that the scorer recorded.
     pub metadata: Option<Arc<Metadata>>,
 }
 
@@ -54,7 +54,7 @@ impl Score {
         self
     }
 
-    /// With whatever else the scorer recorded.
+    /// With anything else that the scorer recorded.
     #[must_use]
     pub fn metadata(mut self, metadata: Metadata) -> Self {
         self.metadata = Some(Arc::new(metadata));
@@ -119,16 +119,16 @@ impl<V: Into<Value>> From<V> for Score {
     }
 }
 
-/// What became of one scorer's look at one attempt. The three are never mixed.
+/// What a scorer made of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// There is a score.
     Scored(Score),
-    /// The scorer looked and could not tell: a refusal, an unreadable grade.
+    /// The scorer could not decide: a refusal, an unreadable grade.
     Unscored {
         /// Why.
         reason: Arc<str>,
-        /// What the scorer said all the same.
+        /// What the scorer recorded nevertheless.
         score: Option<Box<Score>>,
     },
 }
@@ -140,8 +140,8 @@ impl Outcome {
         Self::Unscored { reason: reason.into(), score: None }
     }
 
-    /// Leaves out what takes room and no built-in metric looks at: long answers and explanations, and metadata but for its
-    /// numbers and short texts.
+    /// Drops what takes memory and no built-in metric uses: long answers and explanations, and metadata other than numbers
+    /// and short texts.
     ///
     /// ```
     /// use calipers_core::{Outcome, Score};
@@ -183,4 +183,35 @@ pub struct SampleScore {
     pub sample_id: SampleId,
     /// The sample's metadata.
     pub sample_metadata: Arc<Metadata>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_value_is_an_outcome_without_a_score() {
+        let reason = Metadata::new([("unscored_reason", "refused")]);
+        let refused = Score { metadata: Some(Arc::new(reason)), ..Score::unscored() };
+        for (score, want) in [(Score::unscored(), "no value"), (refused, "refused")] {
+            let Outcome::Unscored { reason, .. } = Outcome::from(score) else { panic!("there is no value") };
+            assert_eq!(&*reason, want);
+        }
+        assert_eq!(Outcome::from(0.0), Outcome::Scored(Score::new(0.0)));
+    }
+
+    #[test]
+    fn values_are_read_as_what_they_are_asked_for() {
+        for (value, float, text, is_true) in [
+            (Value::from("C"), 1.0, "C", true),
+            (Value::from("0"), 0.0, "0", false),
+            (Value::Bool(true), 1.0, "True", true),
+        ] {
+            let score = Score::new(value);
+            assert_eq!((score.as_float().ok(), score.as_str()), (Some(float), text.to_owned()));
+            assert_eq!(score.as_bool().ok(), Some(is_true));
+        }
+        assert!(Score::new("maybe").as_float().is_err());
+        assert!(Score::new("C").as_list().is_err() && Score::new("C").as_map().is_err());
+    }
 }

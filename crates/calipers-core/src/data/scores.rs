@@ -139,7 +139,7 @@ impl Scores {
 pub(crate) enum Values {
     /// Plain values.
     Scalars(Column),
-    /// Maps that all have the same keys, a column a key.
+    /// Maps that all have the same keys, one column per key.
     Maps(Maps),
     /// Lists, maps with differing keys, or a mixture.
     Mixed(Vec<Value>),
@@ -306,5 +306,86 @@ impl Maps {
     fn push_missing(&mut self) {
         self.columns.iter_mut().for_each(|column| column.push(Value::Missing));
         self.missing.push(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(entries: &[(&str, f64)]) -> Value {
+        Value::Map(entries.iter().map(|(key, x)| (Arc::from(*key), Value::Float(*x))).collect())
+    }
+
+    fn values() -> Vec<Vec<Value>> {
+        let list = Value::List(vec![Value::from("C")]);
+        vec![
+            vec![Value::Float(1.0), Value::Missing],
+            vec![Value::from("C"), Value::from("I")],
+            vec![Value::Missing, map(&[("a", 1.0), ("b", 0.0)]), map(&[("b", 0.5), ("a", 0.0)])],
+            vec![map(&[("a", 1.0)]), map(&[("c", 1.0)])],
+            vec![map(&[("a", 1.0)]), Value::Float(1.0)],
+            vec![list.clone(), Value::Missing],
+            vec![Value::Float(0.5), list],
+        ]
+    }
+
+    /// Maps keep the order of keys of the first one.
+    fn is_same(a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::Map(x), Value::Map(y)) => x.len() == y.len() && x.iter().all(|(key, x)| b.get(key) == Some(x)),
+            _ => a == b,
+        }
+    }
+
+    #[track_caller]
+    fn check(column: &Values, want: &[Value]) {
+        assert_eq!(column.len(), want.len());
+        for (row, value) in want.iter().enumerate() {
+            assert!(is_same(&column.get(row), value), "row {row}: {:?} and not {value:?}", column.get(row));
+            assert_eq!(column.is_root_missing(row), value.is_missing());
+        }
+        assert_eq!(column.has_root_missing(), want.iter().any(Value::is_missing));
+    }
+
+    #[test]
+    fn values_of_any_shape_are_returned_as_they_were_pushed() {
+        for values in values() {
+            check(&values.iter().cloned().collect(), &values);
+        }
+    }
+
+    #[test]
+    fn appended_values_equal_those_of_one_column() {
+        for first in values() {
+            for second in values() {
+                let mut joined: Values = first.iter().cloned().collect();
+                joined.append(second.iter().cloned().collect());
+                let all: Vec<Value> = first.iter().chain(&second).cloned().collect();
+                check(&joined, &all);
+            }
+        }
+    }
+
+    #[test]
+    fn maps_with_the_same_keys_become_columns_and_others_do_not() {
+        let is_columns = |values: &[Value]| matches!(values.iter().cloned().collect(), Values::Maps(_));
+        assert!(is_columns(&[map(&[("a", 1.0), ("b", 0.0)]), map(&[("b", 1.0), ("a", 0.0)])]));
+        assert!(!is_columns(&[map(&[("a", 1.0)]), map(&[("a", 1.0), ("b", 0.0)])]));
+        assert!(!is_columns(&[map(&[("a", 1.0), ("a", 0.0)])]), "one of the two values would be lost");
+    }
+
+    #[test]
+    fn rows_keep_their_reasons_and_explanations_when_they_are_gathered() {
+        let mut scores = Scores::default();
+        let row = |attempt: u32| ScoreRow { sample: attempt, epoch: 1, attempt };
+        scores.push(row(0), Outcome::from(1.0));
+        scores.push(row(1), Outcome::unscored("refused"));
+        scores.push(row(2), Outcome::from(Score::new(0.5).explanation("half right")));
+        let gathered = scores.gather(&[2, 1]);
+        assert_eq!(gathered.score(0), Score::new(0.5).explanation("half right"));
+        assert_eq!(gathered.reasons.get(&1).map(|why| &**why), Some("refused"));
+        assert_eq!(&*gathered.attempt, [2, 1]);
+        assert_eq!(scores.score(0), Score::new(1.0), "a score without extras has none beside one that has some");
     }
 }

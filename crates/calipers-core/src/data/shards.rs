@@ -87,7 +87,7 @@ impl Shards {
         self.0.iter().map(Samples::attempts).sum()
     }
 
-    /// What became of the samples.
+    /// The counts of samples and attempts.
     #[must_use]
     pub fn counts(&self) -> SampleCounts {
         let mut counts = SampleCounts::default();
@@ -114,5 +114,55 @@ impl IntoIterator for Shards {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part with these samples, whose scorer and category are those given.
+    fn part(ids: &[&str], scorer: &str, category: &str) -> Samples {
+        let mut samples = Samples::new();
+        for id in ids {
+            samples.push(*id).metadata("category", category).score(scorer, 1.0);
+        }
+        samples
+    }
+
+    fn ids(shards: &Shards) -> Vec<Vec<String>> {
+        shards.iter().map(|part| part.ids().map(|id| id.to_string()).collect()).collect()
+    }
+
+    #[test]
+    fn parts_stay_apart_unless_they_share_a_sample() {
+        for (parts, want) in [
+            (vec![&["a", "b"][..], &["c"]], vec![vec!["a", "b"], vec!["c"]]),
+            (vec![&["a"], &[], &["b"]], vec![vec!["a"], vec!["b"]]),
+            (vec![&["a", "b"], &["b", "c"]], vec![vec!["a", "b", "c"]]),
+            (vec![&["c"], &["a"], &["c"]], vec![vec!["c", "a"]]),
+        ] {
+            let shards = Shards::new(parts.iter().map(|ids| part(ids, "judge", "x")));
+            assert_eq!(ids(&shards), want);
+        }
+    }
+
+    #[test]
+    fn scorers_are_kept_across_all_parts() {
+        let mut shards = Shards::new([part(&["a"], "judge", "x"), part(&["b"], "match", "x")]);
+        shards.keep_scorers(&["match".to_owned()]).expect("one part has it");
+        assert_eq!(shards.iter().map(|part| part.scorers().count()).collect::<Vec<_>>(), [0, 1]);
+        let error = Shards::new([part(&["a"], "judge", "x"), part(&["b"], "judge", "x")])
+            .keep_scorers(&["jugde".to_owned()])
+            .expect_err("no part has it");
+        assert_eq!(error.kind(), &ErrorKind::NoScorer { scorer: "jugde".into(), known: vec!["judge".into()] });
+    }
+
+    #[test]
+    fn samples_are_kept_where_any_part_has_the_value() {
+        let shards = Shards::new([part(&["a"], "judge", "x"), part(&["b"], "judge", "y")]);
+        assert_eq!(ids(&shards.keep_where("category", "y").expect("b has it")), [["b"]]);
+        let error = shards.keep_where("category", "z").expect_err("no sample has it");
+        assert_eq!(error.kind().to_string(), "no sample has `category` = `z`");
     }
 }

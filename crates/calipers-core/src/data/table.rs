@@ -10,14 +10,14 @@ use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Plain values, one a row, being filled.
+/// A column of plain values, while it is being filled.
 ///
 /// ```
 /// use calipers_core::{Cells, Value};
 ///
 /// let mut category = Cells::default();
 /// category.push_text("math");
-/// category.pad(2); // nothing is said of the second row
+/// category.pad(2); // the second row has no value
 /// category.push_text("math");
 /// assert_eq!(category.len(), 3);
 /// assert_eq!(Cells::coded(vec![0, 1, 0], vec![Value::from("C"), Value::from("I")]).len(), 3);
@@ -32,7 +32,7 @@ impl Cells {
         Self(Column::Floats(floats))
     }
 
-    /// Values that come again and again, none yet.
+    /// An empty column for values that repeat.
     #[must_use]
     pub fn labels() -> Self {
         Self(Column::Coded(Coded::default()))
@@ -72,7 +72,7 @@ impl Cells {
         }
     }
 
-    /// Takes the rows out. Values that were seen stay known, so that the next rows share them.
+    /// Takes the rows out. The dictionary stays, so that the next rows share it.
     #[must_use]
     pub fn take_rows(&mut self) -> Self {
         match &mut self.0 {
@@ -81,7 +81,7 @@ impl Cells {
         }
     }
 
-    /// Adds gaps up to so many rows.
+    /// Adds gaps up to this many rows.
     pub fn pad(&mut self, rows: usize) {
         self.0.pad(rows);
     }
@@ -115,7 +115,7 @@ impl Cells {
     }
 }
 
-/// Attempts, one a row. All that is said about them stands in columns.
+/// Attempts, one per row, column by column.
 ///
 /// ```
 /// use calipers_core::{Cells, Plan, Samples, Table};
@@ -170,13 +170,13 @@ impl Table {
         Some(Self::with(ids, sample))
     }
 
-    /// Adds a row of a sample that has a number for a name.
+    /// Adds a row of a sample whose id is a number.
     pub fn push_number(&mut self, number: i64) {
         let sample = self.ids.place(IdRef::Int(number));
         self.sample.push(sample);
     }
 
-    /// Adds a row of a sample that has text for a name.
+    /// Adds a row of a sample whose id is text.
     pub fn push_text(&mut self, text: &str) {
         let sample = self.ids.place(IdRef::Text(text));
         self.sample.push(sample);
@@ -186,7 +186,7 @@ impl Table {
         Self { ids, sample: sample.into(), ..Self::default() }
     }
 
-    /// Leaves out the rows from this one on, before anything else is said about them.
+    /// Leaves out the rows from this one on, before other columns are added.
     pub fn truncate(&mut self, rows: usize) {
         self.sample.own().truncate(rows);
         // Samples are numbered in the order of their first rows.
@@ -200,13 +200,13 @@ impl Table {
         self.sample.len()
     }
 
-    /// The epoch of each row. Without them a name seen before counts up.
+    /// The epoch of each row. Without this, further rows of a sample get the next epoch.
     pub fn epochs(&mut self, epochs: Vec<u32>) {
         debug_assert_eq!(epochs.len(), self.rows());
         self.epochs = Some(epochs);
     }
 
-    /// What a scorer said of these rows, or of all. A gap means that it could not tell.
+    /// The scores of a scorer for these rows, or for all. A gap means that the scorer could not decide.
     pub fn score(&mut self, scorer: impl Into<Arc<str>>, rows: Option<Vec<u32>>, cells: Cells) {
         debug_assert_eq!(cells.len(), rows.as_ref().map_or(self.rows(), Vec::len));
         self.scores.push((scorer.into(), rows, cells));
@@ -222,7 +222,7 @@ impl Table {
         self.fields.push((name.into(), cells));
     }
 
-    /// Facts about the samples. Of several attempts of a sample the first that has one counts.
+    /// Metadata of the samples. Of several attempts of a sample, the first that has a value counts.
     pub fn metadata(&mut self, key: impl Into<Arc<str>>, cells: Cells) {
         self.metadata.push((key.into(), cells));
     }
@@ -232,13 +232,13 @@ impl Table {
         self.errors.push((row, message.into()));
     }
 
-    fn is_one_a_sample(&self) -> bool {
+    fn has_one_row_per_sample(&self) -> bool {
         self.ids.len() == self.sample.len()
     }
 
     /// The epochs of the rows, and the last of each sample.
     fn count_epochs(&self) -> (CowIndices, CowIndices) {
-        if self.is_one_a_sample() {
+        if self.has_one_row_per_sample() {
             let epochs = CowIndices::shared(self.epochs.clone().unwrap_or_else(|| vec![1; self.rows()]));
             return (epochs.clone(), epochs);
         }
@@ -252,25 +252,33 @@ impl Table {
         (CowIndices::shared(epochs.collect()), last.into())
     }
 
-    /// Facts by sample, from facts by row, and what later rows told otherwise.
+    /// Metadata by sample from values by row, and the values of later rows that contradict it.
     fn by_sample(&self, key: &str, cells: Cells) -> (Coded, BTreeSet<(u32, u32)>) {
-        let by_row = cells.0.into_coded();
-        let mut otherwise = BTreeSet::new();
-        if self.is_one_a_sample() {
-            return (by_row, otherwise);
+        let by_row = without_missing(cells.0.into_coded());
+        let mut contradictions = BTreeSet::new();
+        if self.has_one_row_per_sample() {
+            return (by_row, contradictions);
         }
-        let is_told_once = SINGLE_VALUE_KEYS.contains(&key);
+        let is_single_value = SINGLE_VALUE_KEYS.contains(&key);
         let mut codes = vec![ABSENT; self.ids.len()];
         for (&code, &sample) in by_row.codes.iter().zip(&*self.sample) {
             let known = &mut codes[sample as usize];
             if *known == ABSENT {
                 *known = code;
-            } else if is_told_once && *known != code && code != ABSENT {
-                otherwise.insert((sample, code));
+            } else if is_single_value && *known != code && code != ABSENT {
+                contradictions.insert((sample, code));
             }
         }
-        (by_row.with_codes(codes), otherwise)
+        (by_row.with_codes(codes), contradictions)
     }
+}
+
+/// The column with a gap for every missing value. A gap before the first text of a column is recorded as a missing value,
+/// which must not count as the metadata of a sample.
+fn without_missing(column: Coded) -> Coded {
+    let Some(missing) = column.dictionary().iter().position(Value::is_missing) else { return column };
+    let code = |&code: &u32| if code as usize == missing { ABSENT } else { code };
+    column.with_codes(column.codes.iter().map(code).collect())
 }
 
 impl From<Table> for Samples {
@@ -278,15 +286,15 @@ impl From<Table> for Samples {
         let (attempt_epoch, epochs) = table.count_epochs();
         let (mut metadata, mut contradicting_values) = (IndexMap::new(), BTreeMap::new());
         for (key, cells) in std::mem::take(&mut table.metadata) {
-            let (facts, otherwise) = table.by_sample(&key, cells);
-            if !otherwise.is_empty() {
-                contradicting_values.insert(key.clone(), otherwise);
+            let (facts, contradictions) = table.by_sample(&key, cells);
+            if !contradictions.is_empty() {
+                contradicting_values.insert(key.clone(), contradictions);
             }
             metadata.insert(key, facts);
         }
         table.sample.share();
-        // With one attempt a sample the two are numbered alike.
-        let attempt = if table.is_one_a_sample() && table.sample.is_sorted() {
+        // With one attempt per sample, samples and attempts have the same numbers.
+        let attempt = if table.has_one_row_per_sample() && table.sample.is_sorted() {
             table.sample.clone()
         } else {
             CowIndices::shared((0..table.rows() as u32).collect())
@@ -329,5 +337,102 @@ impl From<Table> for Samples {
             }
         }
         samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of a table: sample, epoch if given, score, category, latency.
+    type Row = (&'static str, Option<u32>, Option<f64>, Option<&'static str>, f64);
+
+    fn tables() -> Vec<Vec<Row>> {
+        vec![
+            vec![("a", None, Some(1.0), Some("x"), 10.0), ("b", None, Some(0.0), None, 20.0)],
+            vec![
+                ("b", None, Some(1.0), None, 10.0),
+                ("a", None, None, Some("x"), 20.0),
+                ("b", None, Some(0.0), Some("y"), f64::NAN),
+                ("b", None, Some(0.5), Some("z"), 5.0),
+            ],
+            vec![("1", Some(3), Some(1.0), Some("x"), 1.0), ("1", Some(1), Some(0.0), Some("x"), 2.0)],
+        ]
+    }
+
+    fn as_table(rows: &[Row]) -> Samples {
+        let mut table = Table::new(rows.iter().map(|row| SampleId::from(row.0)));
+        let epochs: Option<Vec<u32>> = rows.iter().map(|row| row.1).collect();
+        epochs.into_iter().for_each(|epochs| table.epochs(epochs));
+        table.score("judge", None, Cells::floats(rows.iter().map(|row| row.2.unwrap_or(f64::NAN)).collect()));
+        let mut category = Cells::default();
+        for (place, row) in rows.iter().enumerate() {
+            category.pad(place);
+            row.3.into_iter().for_each(|text| category.push_text(text));
+        }
+        category.pad(rows.len());
+        table.metadata("category", category);
+        table.field("latency_ms", Cells::floats(rows.iter().map(|row| row.4).collect()));
+        Samples::from(table)
+    }
+
+    fn one_by_one(rows: &[Row]) -> Samples {
+        let mut samples = Samples::new();
+        for (id, epoch, score, category, latency) in rows {
+            let attempt = match epoch {
+                Some(epoch) => samples.push_epoch(*id, *epoch),
+                None => samples.push(*id),
+            };
+            let attempt = match score {
+                Some(score) => attempt.score("judge", *score),
+                None => attempt.score("judge", crate::Outcome::unscored("no value")),
+            };
+            let attempt = if latency.is_nan() { attempt } else { attempt.field("latency_ms", *latency) };
+            if let Some(category) = category {
+                attempt.metadata("category", *category);
+            }
+        }
+        samples
+    }
+
+    #[test]
+    fn a_table_holds_what_its_rows_pushed_one_by_one_hold() {
+        for rows in tables() {
+            let (table, pushed) = (as_table(&rows), one_by_one(&rows));
+            let known = |samples: &Samples| -> Vec<_> {
+                samples.records().map(|record| (record.id, record.epoch, record.metadata, record.fields)).collect()
+            };
+            assert_eq!(known(&table), known(&pushed));
+            let scores = |samples: &Samples| -> Vec<Value> {
+                let points = samples.points("judge").expect("scored");
+                (0..points.len()).map(|row| points.get(row).score.value).collect()
+            };
+            assert_eq!(scores(&table), scores(&pushed));
+            let contradictions = |samples: &Samples| -> Vec<(u32, String)> {
+                let all = 0..samples.len() as u32;
+                samples.contradicting_values("category", all).map(|(at, value)| (at, value.to_string())).collect()
+            };
+            assert_eq!(contradictions(&table), contradictions(&pushed));
+        }
+    }
+
+    #[test]
+    fn rows_that_are_cut_off_take_their_samples_along() {
+        let mut table = Table::new(["a", "b", "a", "c"].map(SampleId::from));
+        table.truncate(3);
+        let samples = Samples::from(table);
+        assert_eq!(samples.ids().map(|id| id.to_string()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(samples.attempts(), 3);
+    }
+
+    #[test]
+    fn numbers_in_any_order_are_the_same_samples() {
+        for numbers in [vec![1, 2, 3], vec![3, 1, 2], vec![1, 1, 2]] {
+            let samples = Samples::from(Table::with_numbers(numbers.clone()));
+            let mut pushed = Samples::new();
+            numbers.iter().for_each(|&id| drop(pushed.push(id)));
+            assert_eq!(samples.ids().collect::<Vec<_>>(), pushed.ids().collect::<Vec<_>>());
+            assert_eq!(samples.attempts(), pushed.attempts());
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a scorer says of a sample.
+//! Values: scores, fields and metadata.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,8 +8,8 @@ use std::sync::Arc;
 ///
 /// A score's value is at most one level deep. Sample metadata uses the same type and may nest.
 ///
-/// Equality is that of kind and content: `1`, `1.0` and `true` are three values. Where Inspect, which is
-/// written in Python, takes them for one (the mode of labels, the identity of clusters), so do we; see [`Value::equals`].
+/// Values are equal if kind and content are: `1`, `1.0` and `true` are three values. Where Inspect, which is written in
+/// Python, treats them as one (the mode of labels, the identity of clusters), so do we; see [`Value::equals`].
 #[derive(Clone, Debug)]
 pub enum Value {
     /// Explicitly nothing (`null`, `None`).
@@ -22,7 +22,7 @@ pub enum Value {
     Int(i64),
     /// A number. Never a NaN.
     Float(f64),
-    /// Text, among it the labels `C`, `I`, `P` and `N`.
+    /// Text, including the labels `C`, `I`, `P` and `N`.
     Text(Arc<str>),
     /// Several values in order.
     List(Vec<Value>),

@@ -1,8 +1,11 @@
-//! What there is to say about a metric before it is computed.
+//! What a metric is: the only place where it is described.
 
 use calipers_stats::threshold_test::Direction;
 
 /// What a metric is, for those who choose one or set a threshold for it.
+///
+/// `calipers metrics`, `docs/metrics.md`, `docs/expressions.md` and expressions are made from it; the documentation of the
+/// functions points here and does not repeat it.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// Its name.
@@ -33,6 +36,12 @@ pub struct About {
     pub use_case: &'static str,
     /// What it is listed with.
     pub family: Family,
+    /// Its parameters in the order of `usage`, each with what it takes.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// The parameters that may be given without their names, in their order.
+    pub positional: &'static [&'static str],
+    /// Its name in Inspect, if Inspect computes it too.
+    pub inspect: Option<&'static str>,
 }
 
 /// Metrics that are listed together.
@@ -50,21 +59,6 @@ pub enum Family {
     Fields,
     /// Made of other metrics.
     Compound,
-}
-
-impl Family {
-    /// The heading of a list.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Suite => "Suites of scenarios",
-            Self::Classification => "Predictions and truths",
-            Self::Scores => "Scores",
-            Self::Error => "Errors and intervals of a mean",
-            Self::Fields => "Any field",
-            Self::Compound => "Made of other metrics",
-        }
-    }
 }
 
 impl Unit {

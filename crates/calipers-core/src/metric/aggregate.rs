@@ -1,11 +1,13 @@
 //! `aggregate`.
 
+use super::arguments::Arguments;
+use super::registry::Definition;
 use super::{Context, Measure, Metric, State, Tally};
 use crate::Reason;
 use crate::data::scores::Values;
 use crate::{About, Answer, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit, Value};
 
-pub(super) const AGGREGATE: About = About {
+const AGGREGATE: About = About {
     name: "aggregate",
     summary: "a metric of one key of scores that are maps",
     usage: "aggregate(key, agg, on_missing=\"error\")",
@@ -20,7 +22,28 @@ pub(super) const AGGREGATE: About = About {
     typical_threshold: None,
     use_case: "Rubrics and judges of several criteria",
     family: Family::Compound,
+    parameters: &[
+        ("key", "a key of the scores"),
+        ("agg", "the metric of its values"),
+        ("on_missing", "what to do about a score without the key: `error`, `skip`, or count it as `zero`"),
+    ],
+    positional: &["key", "agg"],
+    inspect: Some("aggregate"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[Definition { about: AGGREGATE, make: make_aggregate }];
+
+fn make_aggregate(arguments: &Arguments<'_>) -> Result<Metric, Error> {
+    let on_missing = match arguments.text("on_missing")?.as_deref() {
+        None | Some("error") => OnMissing::Error,
+        Some("skip") => OnMissing::Skip,
+        Some("zero") => OnMissing::Zero,
+        Some(_) => return Err(arguments.wrong("on_missing", "`error`, `skip` or `zero`")),
+    };
+    let (key, metric) = (arguments.needed("key")?, arguments.inner("agg")?);
+    Ok(aggregate_labelled(key, metric, on_missing, arguments.own_labels()?))
+}
 
 /// What to do with a sample whose score lacks the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,15 +58,7 @@ pub enum OnMissing {
 
 /// A metric over one key of scores that are maps.
 ///
-/// *What it tells you.* The metric for one of several things that a scorer judges.
-///
-/// *When it misleads.* When samples that lack the key are skipped and lack it for a reason.
-///
-/// *Formula.* That of the metric. A key that was not scored is left out whatever `on_missing` says.
-///
-/// *Interval.* That of the metric.
-///
-/// *Example.*
+/// `calipers metrics aggregate` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{aggregate, mean, OnMissing, Plan, Samples};

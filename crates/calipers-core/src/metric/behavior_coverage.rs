@@ -1,21 +1,23 @@
 //! `behavior_coverage`.
 
+use super::arguments::Arguments;
 use super::ratio::{OfSums, Pairs};
+use super::registry::Definition;
 use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, Reason, Unit};
 use calipers_stats::threshold_test::Direction;
 
-pub(super) const BEHAVIOR_COVERAGE: About = About {
+const BEHAVIOR_COVERAGE: About = About {
     name: "behavior_coverage",
     summary: "the share of expected behaviours that were observed",
     usage: "behavior_coverage(average=\"macro\")",
     tells: "How much of what scenarios expect the agent does, with credit for parts.",
-    misleads: "A scenario with one expected behaviour counts as much as one with ten; `average=\"micro\"` counts behaviours, \
-               and then a violation does not show. Behaviours that nobody expected are not in it.",
-    formula: "observed_behaviors / expected_behaviors, a mean of scenario scores: 0 after any violation, 1 where nothing is \
-              expected. With `average=\"micro\"`, all that were observed / all that were expected.",
+    misleads: "A scenario with one expected behaviour counts as much as one with ten; `average=\"micro\"` counts \
+               behaviours, and then a violation does not show. Behaviours that nobody expected are not in it.",
+    formula: "observed_behaviors / expected_behaviors, a mean of scenario scores: 0 after any violation, 1 where \
+              nothing is expected. With `average=\"micro\"`, all that were observed / all that were expected.",
     interval: "As for `mean`; `micro`: t with the linearised error, attempts clustered by scenario.",
     example: "calipers score results.jsonl -m behavior_coverage -m 'behavior_coverage(average=\"micro\")'",
     unit: Unit::Rate,
@@ -24,7 +26,22 @@ pub(super) const BEHAVIOR_COVERAGE: About = About {
     typical_threshold: Some("≥ 90%"),
     use_case: "Behavioral evaluation",
     family: Family::Suite,
+    parameters: &[("average", "`macro` for the mean of scenario scores, `micro` to count behaviours")],
+    positional: &["average"],
+    inspect: None,
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: BEHAVIOR_COVERAGE, make: |a| Ok(behavior_coverage(average(a)?)) }];
+
+fn average(arguments: &Arguments<'_>) -> Result<Average, Error> {
+    match arguments.text("average")?.as_deref() {
+        None | Some("macro") => Ok(Average::Macro),
+        Some("micro") => Ok(Average::Micro),
+        Some(_) => Err(arguments.wrong("average", "`macro` or `micro`")),
+    }
+}
 
 /// What counts alike in [`behavior_coverage`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,17 +55,7 @@ pub enum Average {
 
 /// The share of expected behaviours that were observed.
 ///
-/// *What it tells you.* How much of what scenarios expect the agent does, with credit for parts.
-///
-/// *When it misleads.* A scenario with one expected behaviour counts as much as one with ten; [`Average::Micro`] counts
-/// behaviours, and then a violation does not show.
-///
-/// *Formula.* The mean over samples of their attempts' scores: 0 after any violation, else observed / expected, 1 where
-/// nothing is expected. For [`Average::Micro`], Σ observed / Σ expected.
-///
-/// *Interval.* As for [`mean`](super::mean()), and as for [`ratio`](super::ratio()).
-///
-/// *Example.*
+/// `calipers metrics behavior_coverage` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{behavior_coverage, Average, Plan, Samples, Value};

@@ -1,5 +1,6 @@
 //! `bootstrap_stderr`.
 
+use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally};
 use crate::data::column::Column;
 use crate::data::scores::Values;
@@ -8,13 +9,14 @@ use calipers_stats::Moments;
 use calipers_stats::bootstrap::{Bootstrap, MeanResampler};
 use calipers_stats::threshold_test::Direction;
 
-pub(super) const BOOTSTRAP_STDERR: About = About {
+const BOOTSTRAP_STDERR: About = About {
     name: "bootstrap_stderr",
     summary: "the standard error of the mean by resampling",
     usage: "bootstrap_stderr(num_samples=1000)",
     tells: "The same as `stderr`, by drawing samples again with replacement.",
-    misleads: "It divides by n, not n − 1, so it is a little small for few samples; and it knows no clusters.",
-    formula: "The population standard deviation of resampled means, from the recorded seed.",
+    misleads: "It divides by n, not n − 1, so it is a little small for few samples; and it knows no clusters. For a \
+               mean its limit is √((n−1)/n)·s/√n, the detail `limit`.",
+    formula: "The population standard deviation of `num_samples` resampled means, from the recorded seed.",
     interval: "None; the error of the simulation itself is the detail `monte_carlo_error`.",
     example: "calipers score results.jsonl -m 'bootstrap_stderr(num_samples=1000)'",
     unit: Unit::Plain,
@@ -23,20 +25,18 @@ pub(super) const BOOTSTRAP_STDERR: About = About {
     typical_threshold: None,
     use_case: "The error bar of a mean, without a formula",
     family: Family::Error,
+    parameters: &[("num_samples", "the number of resamples")],
+    positional: &["num_samples"],
+    inspect: Some("bootstrap_stderr"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: BOOTSTRAP_STDERR, make: |a| Ok(bootstrap_stderr(a.count("num_samples")?.unwrap_or(1000))) }];
 
 /// The standard deviation of bootstrapped means: the standard error without a formula.
 ///
-/// *What it tells you.* The same as [`stderr`](super::stderr()), by drawing samples again with replacement.
-///
-/// *When it misleads.* It divides by n, not n − 1, so it is a little small for few samples; and it knows no clusters.
-/// For a mean its limit has a closed form, √((n−1)/n)·s/√n, which is given as the detail `limit`.
-///
-/// *Formula.* Population standard deviation of `num_samples` resampled means, from the recorded seed.
-///
-/// *Interval.* None; the error of the simulation itself is the detail `monte_carlo_error`.
-///
-/// *Example.*
+/// `calipers metrics bootstrap_stderr` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{bootstrap_stderr, Plan, Samples, Seed};
@@ -63,20 +63,20 @@ struct BootstrapStderr {
 
 /// The scores seen: by label and count where they are labels, one by one else.
 #[derive(Default)]
-struct Seen {
+struct BootstrapStderrState {
     moments: Moments,
     counts: Vec<(f64, u64)>,
     values: Vec<f64>,
 }
 
 impl Measure for BootstrapStderr {
-    type State = Seen;
+    type State = BootstrapStderrState;
 
-    fn start(&self) -> Seen {
-        Seen::default()
+    fn start(&self) -> BootstrapStderrState {
+        BootstrapStderrState::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut BootstrapStderrState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         state.moments.merge(&points.moments(context)?);
         match points.values() {
             Values::Scalars(Column::Coded(_)) => state.counts.extend(points.number_counts(context)?),
@@ -85,14 +85,14 @@ impl Measure for BootstrapStderr {
         Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut BootstrapStderrState, other: BootstrapStderrState) {
         state.moments.merge(&other.moments);
         state.counts.extend(other.counts);
         state.values.extend(other.values);
     }
 
-    fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
-        let Seen { moments, mut counts, values } = state;
+    fn finish(&self, state: BootstrapStderrState, tally: Tally, context: &Context) -> Result<Answer, Error> {
+        let BootstrapStderrState { moments, mut counts, values } = state;
         let resampled = (|| {
             let resampler = if counts.is_empty() {
                 MeanResampler::new(&values, context.seed)?

@@ -1,5 +1,7 @@
 //! `ci` and `ci_wilson`.
 
+use super::arguments::Arguments;
+use super::registry::Definition;
 use super::stderr::{Clusters, cluster_details};
 use super::{Context, Measure, Metric, Tally, two_sided};
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
@@ -9,7 +11,7 @@ use calipers_stats::proportion::wilson_mean;
 use calipers_stats::{Confidence, Interval, Moments, Undefined as NoStatistic};
 use indexmap::IndexMap;
 
-pub(super) const CI: About = About {
+const CI: About = About {
     name: "ci",
     summary: "an interval of the mean",
     usage: "ci(level=0.95, method=\"t\", cluster=None, num_samples=1000)",
@@ -25,15 +27,24 @@ pub(super) const CI: About = About {
     typical_threshold: None,
     use_case: "Reports of graded answers",
     family: Family::Error,
+    parameters: &[
+        ("level", "strictly between 0 and 1; left out, that of the report"),
+        ("method", "`t` or `bootstrap`"),
+        ("cluster", "a metadata key: samples with the same value go together"),
+        ("num_samples", "the number of resamples of `bootstrap`"),
+    ],
+    positional: &["level"],
+    inspect: Some("ci"),
 };
 
-pub(super) const CI_WILSON: About = About {
+const CI_WILSON: About = About {
     name: "ci_wilson",
     summary: "an interval of a share",
     usage: "ci_wilson(level=0.95, cluster=None)",
-    tells: "The range of true rates that fit the scores; it stays between 0 and 1 and keeps its level for few \
-            samples.",
-    misleads: "Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact.",
+    tells: "The range of true rates that fit the scores; it stays between 0 and 1 and keeps its level for few samples.",
+    misleads: "Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact. Where \
+               clusters all pass or all fail it is Inspect's, which is far too sure: the details `honest_lower` and \
+               `honest_upper` count clusters, not samples.",
     formula: "Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).",
     interval: "It is one.",
     example: "calipers score results.jsonl -m ci_wilson",
@@ -43,19 +54,38 @@ pub(super) const CI_WILSON: About = About {
     typical_threshold: None,
     use_case: "Reports of pass rates and accuracies",
     family: Family::Error,
+    parameters: &[
+        ("level", "strictly between 0 and 1; left out, that of the report"),
+        ("cluster", "a metadata key: samples with the same value go together"),
+    ],
+    positional: &["level"],
+    inspect: Some("ci_wilson"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: CI, make: make_interval }, Definition { about: CI_WILSON, make: make_interval }];
+
+fn make_interval(arguments: &Arguments<'_>) -> Result<Metric, Error> {
+    let mut ci = if arguments.metric() == "ci_wilson" { Ci::wilson() } else { Ci::new() };
+    if let Some(level) = arguments.number("level")? {
+        ci = ci.level(level)?;
+    }
+    let resamples = arguments.count("num_samples")?;
+    match arguments.text("method")?.as_deref() {
+        None | Some("t") => {}
+        Some("bootstrap") => ci = ci.bootstrap(resamples.unwrap_or(1000)),
+        Some(_) => return Err(arguments.wrong("method", "`t` or `bootstrap`")),
+    }
+    if let Some(key) = arguments.text("cluster")? {
+        ci = ci.cluster(key);
+    }
+    Ok(ci.into())
+}
 
 /// The t interval of the mean, as `lower` and `upper`, at the level of the plan.
 ///
-/// *What it tells you.* The range of means that fit the scores.
-///
-/// *When it misleads.* For 0/1 scores it undercovers below a few hundred samples and leaves [0, 1]: use [`ci_wilson`].
-///
-/// *Formula.* x̄ ± t·s/√n; see [`Ci`] for others.
-///
-/// *Interval.* It is one.
-///
-/// *Example.*
+/// `calipers metrics ci` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{ci, Plan, Samples};
@@ -76,18 +106,7 @@ pub fn ci() -> Metric {
 
 /// The Wilson interval of a share, as `lower` and `upper`, at the level of the plan.
 ///
-/// *What it tells you.* The range of true rates that fit the scores; it stays in [0, 1] and keeps its level for few
-/// samples.
-///
-/// *When it misleads.* Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact. Where
-/// clusters all pass or all fail it is Inspect's, far too sure: the details `honest_lower` and `honest_upper` count
-/// clusters, not samples.
-///
-/// *Formula.* Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).
-///
-/// *Interval.* It is one.
-///
-/// *Example.*
+/// `calipers metrics ci_wilson` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{ci_wilson, Plan, Samples};
@@ -194,7 +213,7 @@ const RARER_BY_T: f64 = 10.0;
 
 /// What an interval needs: moments, and the values or clusters where it resamples them.
 #[derive(Default)]
-struct Seen {
+struct CiState {
     moments: Moments,
     clusters: Option<Clusters>,
     values: Vec<f64>,
@@ -204,13 +223,13 @@ struct Seen {
 struct Bounds(Ci);
 
 impl Measure for Bounds {
-    type State = Seen;
+    type State = CiState;
 
-    fn start(&self) -> Seen {
-        Seen::default()
+    fn start(&self) -> CiState {
+        CiState::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut CiState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         if self.0.how == How::Wilson {
             check_unit(points, context)?;
         }
@@ -223,7 +242,7 @@ impl Measure for Bounds {
         Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut CiState, other: CiState) {
         state.moments.merge(&other.moments);
         state.values.extend(other.values);
         if let Some(theirs) = other.clusters {
@@ -231,7 +250,7 @@ impl Measure for Bounds {
         }
     }
 
-    fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: CiState, tally: Tally, context: &Context) -> Result<Answer, Error> {
         if context.inspect && self.0.how == How::Wilson && self.0.cluster.is_some() {
             check_clusters(state.clusters.as_ref())?;
         }
@@ -265,13 +284,13 @@ impl Measure for Bounds {
 impl Ci {
     fn interval(
         &self,
-        state: Seen,
+        state: CiState,
         confidence: Confidence,
         context: &Context,
         caveats: &mut Vec<Caveat>,
         details: &mut Vec<(&'static str, f64)>,
     ) -> Result<Interval, calipers_stats::Undefined> {
-        let Seen { moments, clusters, values } = state;
+        let CiState { moments, clusters, values } = state;
         if let Some(clusters) = &clusters {
             let estimate = clusters.estimate()?;
             caveats.extend(estimate.caveats().into_iter().map(Caveat::from));

@@ -1,5 +1,7 @@
 //! `precision`, `recall`, `f1` and `mcc`.
 
+use super::arguments::Arguments;
+use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::column::Column;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit, Value};
@@ -7,7 +9,7 @@ use calipers_stats::confusion::{Confusion, Share};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Confidence, Interval, Undefined};
 
-pub(super) const PRECISION: About = About {
+const PRECISION: About = About {
     name: "precision",
     summary: "of the positive predictions, the share that were correct",
     usage: "precision(positive=True)",
@@ -22,9 +24,12 @@ pub(super) const PRECISION: About = About {
     typical_threshold: Some("≥ 90%"),
     use_case: "Classification, filtering",
     family: Family::Classification,
+    parameters: &[("positive", "the value that counts as positive")],
+    positional: &["positive"],
+    inspect: None,
 };
 
-pub(super) const RECALL: About = About {
+const RECALL: About = About {
     name: "recall",
     summary: "of the actual positives, the share that were found",
     usage: "recall(positive=True)",
@@ -39,16 +44,20 @@ pub(super) const RECALL: About = About {
     typical_threshold: Some("≥ 85%"),
     use_case: "Search, detection",
     family: Family::Classification,
+    parameters: &[("positive", "the value that counts as positive")],
+    positional: &["positive"],
+    inspect: None,
 };
 
-pub(super) const F1: About = About {
+const F1: About = About {
     name: "f1",
     summary: "the harmonic mean of precision and recall",
     usage: "f1(positive=True)",
     tells: "One figure for both, from the fields `predicted` and `actual`.",
     misleads: "Averaged over batches, and when true negatives matter: see `mcc`.",
     formula: "2tp / (2tp + fp + fn).",
-    interval: "Wilson, through the share tp / (tp + fp + fn) that it is a function of.",
+    interval: "Wilson, through the share J = tp / (tp + fp + fn) of which F1 = 2J / (1 + J) is a function; it keeps \
+               its width at 0 and 1.",
     example: "calipers score results.jsonl -m f1",
     unit: Unit::Rate,
     range: "0–100 %",
@@ -56,9 +65,12 @@ pub(super) const F1: About = About {
     typical_threshold: None,
     use_case: "Classification with rare positives",
     family: Family::Classification,
+    parameters: &[("positive", "the value that counts as positive")],
+    positional: &["positive"],
+    inspect: None,
 };
 
-pub(super) const MCC: About = About {
+const MCC: About = About {
     name: "mcc",
     summary: "the correlation of prediction and truth (Matthews 1975)",
     usage: "mcc(positive=True)",
@@ -73,19 +85,26 @@ pub(super) const MCC: About = About {
     typical_threshold: None,
     use_case: "Classification with classes of unequal size",
     family: Family::Classification,
+    parameters: &[("positive", "the value that counts as positive")],
+    positional: &["positive"],
+    inspect: None,
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[
+    Definition { about: PRECISION, make: |a| Ok(precision(positive(a))) },
+    Definition { about: RECALL, make: |a| Ok(recall(positive(a))) },
+    Definition { about: F1, make: |a| Ok(f1(positive(a))) },
+    Definition { about: MCC, make: |a| Ok(mcc(positive(a))) },
+];
+
+fn positive(arguments: &Arguments<'_>) -> Value {
+    arguments.get("positive").cloned().unwrap_or(Value::Bool(true))
+}
 
 /// Of the positive predictions, how many were correct: from the fields `predicted` and `actual`.
 ///
-/// *What it tells you.* How far a "yes" can be trusted.
-///
-/// *When it misleads.* Alone: a filter that says yes once and is right has a precision of 1.
-///
-/// *Formula.* tp / (tp + fp), undefined without a positive prediction.
-///
-/// *Interval.* Wilson on the positive predictions.
-///
-/// *Example.*
+/// `calipers metrics precision` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{precision, recall, Plan, Samples};
@@ -106,15 +125,7 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
 ///
-/// *What it tells you.* How much a search misses.
-///
-/// *When it misleads.* Alone: saying yes to everything finds all.
-///
-/// *Formula.* tp / (tp + fn), undefined without an actual positive.
-///
-/// *Interval.* Wilson on the actual positives.
-///
-/// *Example.*
+/// `calipers metrics recall` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{recall, Plan, Samples};
@@ -135,16 +146,7 @@ pub fn recall(positive: impl Into<Value>) -> Metric {
 
 /// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
 ///
-/// *What it tells you.* One figure for both.
-///
-/// *When it misleads.* Averaged over batches, and when true negatives matter: see [`mcc`].
-///
-/// *Formula.* 2tp / (2tp + fp + fn).
-///
-/// *Interval.* Wilson, through the share J = tp / (tp + fp + fn) of which F1 = 2J / (1 + J) is a function; it keeps its
-/// width at 0 and 1.
-///
-/// *Example.*
+/// `calipers metrics f1` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{f1, Plan, Samples};
@@ -164,15 +166,7 @@ pub fn f1(positive: impl Into<Value>) -> Metric {
 
 /// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
 ///
-/// *What it tells you.* The quality of both answers, whatever their prevalence.
-///
-/// *When it misleads.* With few of one class.
-///
-/// *Formula.* (tp·tn − fp·fn) / √((tp+fp)(tp+fn)(tn+fp)(tn+fn)), undefined when a margin is empty.
-///
-/// *Interval.* None.
-///
-/// *Example.*
+/// `calipers metrics mcc` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{mcc, Plan, Samples};
@@ -245,7 +239,7 @@ impl Counted {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ConfusionState {
     counts: Confusion,
     rows: u64,
     missing: u64,
@@ -253,13 +247,13 @@ struct Seen {
 }
 
 impl Measure for Counted {
-    type State = Seen;
+    type State = ConfusionState;
 
-    fn start(&self) -> Seen {
-        Seen::default()
+    fn start(&self) -> ConfusionState {
+        ConfusionState::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, _: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut ConfusionState, points: &Points<'_>, _: &Context) -> Result<(), Error> {
         for row in self.rows(points) {
             match row {
                 Some((actual, predicted)) => {
@@ -273,14 +267,14 @@ impl Measure for Counted {
         Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut ConfusionState, other: ConfusionState) {
         state.counts.merge(&other.counts);
         state.rows += other.rows;
         state.missing += other.missing;
         state.samples += other.samples;
     }
 
-    fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: ConfusionState, _: Tally, context: &Context) -> Result<Answer, Error> {
         let tally = Tally { n: state.rows, missing: state.missing };
         let mut figure = Figure::statistic((self.statistic)(&state.counts), 0.0, tally, self.name);
         if figure.value.is_ok() {

@@ -1,19 +1,20 @@
 //! `cost` and `total_cost`.
 
 use super::ratio::{OfSums, Pairs};
+use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::ExactSum;
 use calipers_stats::threshold_test::Direction;
 
-pub(super) const COST: About = About {
+const COST: About = About {
     name: "cost",
     summary: "the mean cost of an attempt",
     usage: "cost()",
     tells: "What one request costs on the average.",
-    misleads: "A few long conversations may cost more than all others together: look at `quantile(\"cost_usd\", 0.95)` too. \
-               Attempts without a `cost_usd` are not in it.",
+    misleads: "A few long conversations may cost more than all others together: look at `quantile(\"cost_usd\", \
+               0.95)` too. Attempts without a `cost_usd` are not in it.",
     formula: "Σ cost_usd / attempts that have one.",
     interval: "t with the linearised error, attempts clustered by sample.",
     example: "calipers score results.jsonl -m cost",
@@ -23,9 +24,12 @@ pub(super) const COST: About = About {
     typical_threshold: None,
     use_case: "Cost of operation",
     family: Family::Suite,
+    parameters: &[],
+    positional: &[],
+    inspect: None,
 };
 
-pub(super) const TOTAL_COST: About = About {
+const TOTAL_COST: About = About {
     name: "total_cost",
     summary: "the cost of all attempts together",
     usage: "total_cost()",
@@ -40,19 +44,18 @@ pub(super) const TOTAL_COST: About = About {
     typical_threshold: None,
     use_case: "Cost of evaluation",
     family: Family::Suite,
+    parameters: &[],
+    positional: &[],
+    inspect: None,
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: COST, make: |_| Ok(cost()) }, Definition { about: TOTAL_COST, make: |_| Ok(total_cost()) }];
 
 /// The mean cost of an attempt in US dollars, from the field `cost_usd`.
 ///
-/// *What it tells you.* What one request costs on the average.
-///
-/// *When it misleads.* A few long conversations may cost more than all others together.
-///
-/// *Formula.* Σ cost / attempts that have one.
-///
-/// *Interval.* t with the linearised error, attempts clustered by sample.
-///
-/// *Example.*
+/// `calipers metrics cost` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{cost, Plan, Samples};
@@ -87,15 +90,7 @@ impl Pairs for PerAttempt {
 
 /// The cost of all attempts together in US dollars, from the field `cost_usd`.
 ///
-/// *What it tells you.* What the whole run cost.
-///
-/// *When it misleads.* It grows with the number of samples and attempts.
-///
-/// *Formula.* Σ cost over attempts that have one; undefined if none has.
-///
-/// *Interval.* None: it is what was spent, not an estimate.
-///
-/// *Example.*
+/// `calipers metrics total_cost` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{total_cost, Plan, Samples};

@@ -97,7 +97,7 @@ struct Chosen {
 /// The values of a key that are named when none of them matches.
 const SHOWN: usize = 8;
 
-struct Seen {
+struct FilteredState {
     inner: State,
     /// Rows that meet the conditions, with a score or without.
     chosen: u64,
@@ -185,25 +185,25 @@ impl<'a> Decided<'a> {
 }
 
 impl Measure for Chosen {
-    type State = Seen;
+    type State = FilteredState;
 
-    fn start(&self) -> Seen {
-        Seen { inner: self.metric.start(), chosen: 0, values: vec![BTreeSet::new(); self.conditions.len()] }
+    fn start(&self) -> FilteredState {
+        FilteredState { inner: self.metric.start(), chosen: 0, values: vec![BTreeSet::new(); self.conditions.len()] }
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut FilteredState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         let rows = self.rows(points, &mut state.values)?;
         state.chosen += rows.len() as u64;
         if rows.is_empty() { Ok(()) } else { state.inner.fold_rows(&points.gather(&rows), context) }
     }
 
-    fn fold_missing(&self, state: &mut Seen, points: &Points<'_>) -> Result<(), Error> {
+    fn fold_missing(&self, state: &mut FilteredState, points: &Points<'_>) -> Result<(), Error> {
         let rows = self.rows(points, &mut state.values)?;
         state.chosen += rows.len() as u64;
         state.inner.fold_missing(&points.gather(&rows))
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut FilteredState, other: FilteredState) {
         state.inner.merge(other.inner);
         state.chosen += other.chosen;
         for (mine, theirs) in state.values.iter_mut().zip(other.values) {
@@ -214,7 +214,7 @@ impl Measure for Chosen {
         }
     }
 
-    fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: FilteredState, tally: Tally, context: &Context) -> Result<Answer, Error> {
         if state.chosen == 0 && tally.n + tally.missing > 0 {
             let reason = Undefined::new(Reason::NoMatch(self.unmet_conditions(&state.values)), f64::NAN);
             let nothing = Tally { n: 0, missing: 0 };

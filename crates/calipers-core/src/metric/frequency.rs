@@ -1,18 +1,20 @@
 //! `frequency` and `categorical`.
 
+use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::Reason;
 use crate::{About, Answer, Error, ErrorKind, Family, Figure, Points, Undefined, Unit};
 use calipers_stats::proportion::Proportion;
 use indexmap::IndexMap;
 
-pub(super) const FREQUENCY: About = About {
+const FREQUENCY: About = About {
     name: "frequency",
     summary: "how often each value occurs",
     usage: "frequency(categories=[], normalize=True)",
     tells: "The mix of outcomes, over all attempts.",
     misleads: "Attempts of one sample are not independent, so the intervals are too narrow when samples repeat.",
-    formula: "count / total; counts with `normalize=False`.",
+    formula: "count / total; counts with `normalize=False`. Categories that are named come first, even if they never \
+              occur.",
     interval: "Wilson for each share; none for counts.",
     example: "calipers score results.jsonl -m 'frequency([\"C\", \"I\"])'",
     unit: Unit::Rate,
@@ -21,22 +23,25 @@ pub(super) const FREQUENCY: About = About {
     typical_threshold: None,
     use_case: "Labels and categories",
     family: Family::Scores,
+    parameters: &[
+        ("categories", "the values to report first, even if they never occur"),
+        ("normalize", "`False` for counts instead of shares"),
+    ],
+    positional: &["categories"],
+    inspect: Some("frequency"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[Definition {
+    about: FREQUENCY,
+    make: |a| Ok(frequency(a.texts("categories")?, a.flag("normalize")?.unwrap_or(true))),
+}];
 
 /// How often each value occurs, over all attempts: shares, or counts if `normalize` is false.
 ///
 /// Declared categories come first and are reported even if they never occur.
 ///
-/// *What it tells you.* The mix of outcomes.
-///
-/// *When it misleads.* Attempts of one sample are not independent, so the Wilson intervals are too narrow when samples
-/// repeat.
-///
-/// *Formula.* count / total.
-///
-/// *Interval.* Wilson for each share, at the level of the plan; none for counts.
-///
-/// *Example.*
+/// `calipers metrics frequency` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{frequency, Plan, Samples};

@@ -1,13 +1,15 @@
 //! `grouped`.
 
+use super::arguments::Arguments;
+use super::registry::Definition;
 use super::{Context, Measure, Metric, State, Tally};
 use crate::Reason;
-use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit};
+use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit, Value};
 use calipers_stats::weighted::StratifiedMean;
 use calipers_stats::{Confidence, ExactSum, Interval, Moments, StatisticCaveat as Statistic};
 use indexmap::IndexMap;
 
-pub(super) const GROUPED: About = About {
+const GROUPED: About = About {
     name: "grouped",
     summary: "a metric for each group of samples, and for all",
     usage: "grouped(metric, group_key, all=\"samples\", all_label=\"all\", name_template=\"{group_name}\")",
@@ -17,7 +19,8 @@ pub(super) const GROUPED: About = About {
     formula: "The metric on the samples that share a value of the metadata key; for all, over all samples, or the \
               mean of the groups.",
     interval: "That of the metric, group by group; for the mean of groups' means, the t interval of a stratified \
-               mean (Cochran 1977).",
+               mean (Cochran 1977, eq. 5.16) if scores differ within every group, with a caveat below thirty in any; \
+               else none.",
     example: "calipers score results.jsonl -m 'grouped(accuracy(), \"category\")'",
     unit: Unit::Plain,
     range: "that of the metric",
@@ -25,21 +28,44 @@ pub(super) const GROUPED: About = About {
     typical_threshold: None,
     use_case: "Categories, languages, difficulty",
     family: Family::Compound,
+    parameters: &[
+        ("metric", "the metric of each group"),
+        ("group_key", "a metadata key"),
+        ("all", "the figure for all: over all `samples`, the mean of the `groups`, or `False` for none"),
+        ("all_label", "the name of that figure"),
+        ("name_template", "how figures of groups are named"),
+    ],
+    positional: &["metric", "group_key"],
+    inspect: Some("grouped"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[Definition { about: GROUPED, make: make_grouped }];
+
+fn make_grouped(arguments: &Arguments<'_>) -> Result<Metric, Error> {
+    let mut grouped = Grouped::new(arguments.inner("metric")?, arguments.needed("group_key")?);
+    match arguments.get("all") {
+        None => {}
+        Some(Value::Bool(false)) => grouped = grouped.all(All::Off),
+        Some(Value::Text(all)) if **all == *"samples" => grouped = grouped.all(All::Samples),
+        Some(Value::Text(all)) if **all == *"groups" => grouped = grouped.all(All::Groups),
+        Some(_) => return Err(arguments.wrong("all", "`samples`, `groups` or false")),
+    }
+    if let Some(label) = arguments.text("all_label")? {
+        grouped = grouped.all_label(label);
+    }
+    if let Some(labels) = arguments.labels("value_to_float")? {
+        grouped = grouped.labels(labels);
+    }
+    if let Some(template) = arguments.text("name_template")? {
+        grouped = grouped.name_template(template);
+    }
+    Ok(grouped.into())
+}
 
 /// A metric for each group of samples, and one for all.
 ///
-/// *What it tells you.* Where a mean hides a weak category.
-///
-/// *When it misleads.* Small groups: look at their n. The mean of the groups' standard errors is no standard error; a
-/// caveat gives the right one.
-///
-/// *Formula.* The metric on the samples that share a value of the metadata key.
-///
-/// *Interval.* That of the metric, group by group. For the mean of groups' means, the t interval of a stratified mean
-/// (Cochran 1977, eq. 5.16) if scores differ within every group, with a caveat below thirty in any; else none.
-///
-/// *Example.*
+/// `calipers metrics grouped` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{accuracy, grouped, stderr, Plan, Samples};

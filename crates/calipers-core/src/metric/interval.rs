@@ -1,6 +1,7 @@
 //! Which interval a mean of scores deserves.
 
-use crate::Caveat;
+use super::{Context, Tally};
+use crate::{Caveat, Figure};
 use calipers_stats::proportion::Proportion;
 use calipers_stats::{Confidence, Interval, Moments, StatisticCaveat as Statistic};
 
@@ -59,4 +60,26 @@ pub fn perfect_score_of(n: u64, worth: u64, passed: bool) -> Option<Caveat> {
         share.clopper_pearson(Confidence::upper(0.95).ok()?).upper?
     };
     Some(Caveat::PerfectScore { n, worth, passed, bound })
+}
+
+/// The mean with its interval and caveats. A `share` of values outside [0, 1] has a caveat of its own.
+pub fn mean_figure(moments: &Moments, tally: Tally, share: bool, context: &Context) -> Figure {
+    let (interval, caveats) = mean_interval(moments, context.confidence);
+    let mut figure = Figure::statistic(moments.mean(), 0.0, tally, "mean");
+    if let (true, Ok(min), Ok(max)) = (share && !moments.is_unit(), moments.min(), moments.max())
+        && min.is_finite()
+        && max.is_finite()
+    {
+        figure.caveats.push(Caveat::OutsideUnit { min, max });
+    }
+    if tally.missing > 0 {
+        figure.caveats.push(Caveat::Missing { missing: tally.missing, range: possible_means(moments, tally) });
+    }
+    if figure.value.is_ok() { figure.with_interval(interval).with_caveats(caveats) } else { figure }
+}
+
+/// The mean if every missing score were 0, and if every one were 1 (Manski 1989).
+fn possible_means(moments: &Moments, tally: Tally) -> Option<(f64, f64)> {
+    let (missing, all) = (tally.missing as f64, (tally.n + tally.missing) as f64);
+    moments.is_unit().then(|| (moments.sum() / all, (moments.sum() + missing) / all))
 }

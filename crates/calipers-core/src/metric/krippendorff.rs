@@ -1,5 +1,7 @@
 //! `krippendorff_alpha`.
 
+use super::arguments::Arguments;
+use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Labels, Points, Reason, Undefined, Unit, Value};
 use calipers_stats::agreement::{RatingScale, alpha_resampler, krippendorff_alpha as alpha};
@@ -8,16 +10,16 @@ use calipers_stats::threshold_test::Direction;
 use calipers_stats::{StatisticCaveat as Statistic, Undefined as NoStatistic};
 use std::collections::{HashMap, HashSet};
 
-pub(super) const KRIPPENDORFF_ALPHA: About = About {
+const KRIPPENDORFF_ALPHA: About = About {
     name: "krippendorff_alpha",
     summary: "how far raters agree beyond chance",
     usage: "krippendorff_alpha(level=\"nominal\")",
-    tells: "Whether a judge, asked again, says the same: 1 is full agreement, 0 what chance gives, below 0 \
-            opposition.",
+    tells: "Whether a judge, asked again, says the same: 1 is full agreement, 0 what chance gives, below 0 opposition.",
     misleads: "When nearly all ratings are one category it is low however good the agreement.",
     formula: "1 − D_o / D_e (Krippendorff 2004), undefined when no ratings differ at all; of scores that are lists \
-              (reducer `collect`).",
-    interval: "From 20 samples on, the percentiles of 1000 resamples of samples.",
+              (reducer `collect`). Samples with fewer than two ratings are left out.",
+    interval: "From 20 samples on, the percentiles of 1000 resamples of samples; the detail `monte_carlo_error` says \
+               how far chance moves its ends. None when a resample has no alpha or all of them are alike.",
     example: "calipers score results.jsonl -m krippendorff_alpha --reducer collect",
     unit: Unit::Plain,
     range: "−1 to 1",
@@ -25,23 +27,29 @@ pub(super) const KRIPPENDORFF_ALPHA: About = About {
     typical_threshold: None,
     use_case: "Agreement of judges and of attempts",
     family: Family::Scores,
+    parameters: &[("level", "the scale of the ratings: `nominal`, `ordinal` or `interval`")],
+    positional: &["level"],
+    inspect: Some("krippendorff_alpha"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: KRIPPENDORFF_ALPHA, make: |a| Ok(krippendorff_alpha(scale(a)?, a.labels("to_float")?)) }];
+
+fn scale(arguments: &Arguments<'_>) -> Result<RatingScale, Error> {
+    match arguments.text("level")?.as_deref() {
+        None | Some("nominal") => Ok(RatingScale::Nominal),
+        Some("ordinal") => Ok(RatingScale::Ordinal),
+        Some("interval") => Ok(RatingScale::Interval),
+        Some(_) => Err(arguments.wrong("level", "nominal, ordinal or interval")),
+    }
+}
 
 /// How far raters agree beyond chance, from scores that are lists of ratings (reducer `collect`).
 ///
 /// For ordered and interval scales, labels become numbers by `labels`; without them a label is an error.
 ///
-/// *What it tells you.* 1 is full agreement, 0 what chance gives, below 0 opposition.
-///
-/// *When it misleads.* When nearly all ratings are one category it is low however good the agreement.
-///
-/// *Formula.* 1 − D_o / D_e (Krippendorff 2004), undefined when no ratings differ at all. Samples with fewer than two
-/// ratings are left out.
-///
-/// *Interval.* From 20 samples on, the percentiles of 1000 resamples of samples; `monte_carlo_error` among the details
-/// says how far chance moves its ends. None when a resample has no alpha or all of them are alike.
-///
-/// *Example.*
+/// `calipers metrics krippendorff_alpha` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{collect, krippendorff_alpha, Plan, Samples};
@@ -137,19 +145,19 @@ fn categories(ratings: &[Vec<Value>]) -> HashMap<Value, f64> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct KrippendorffState {
     ratings: Vec<Vec<Value>>,
     skipped: u64,
 }
 
 impl Measure for Krippendorff {
-    type State = Seen;
+    type State = KrippendorffState;
 
-    fn start(&self) -> Seen {
-        Seen::default()
+    fn start(&self) -> KrippendorffState {
+        KrippendorffState::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut KrippendorffState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         for row in 0..points.len() {
             let Value::List(mut ratings) = points.values().get(row) else {
                 state.skipped += 1;
@@ -168,12 +176,12 @@ impl Measure for Krippendorff {
         Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut KrippendorffState, other: KrippendorffState) {
         state.ratings.extend(other.ratings);
         state.skipped += other.skipped;
     }
 
-    fn finish(&self, state: Seen, tally: Tally, context: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: KrippendorffState, tally: Tally, context: &Context) -> Result<Answer, Error> {
         let tally = Tally { n: state.ratings.len() as u64, missing: tally.missing + state.skipped };
         let method = "1 − observed / expected disagreement";
         if state.ratings.is_empty() {

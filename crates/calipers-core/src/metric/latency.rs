@@ -1,6 +1,7 @@
 //! `latency_p50`, `latency_p90`, `latency_p95` and `latency_p99`.
 
 use super::quantile::{Of, Quantile};
+use super::registry::Definition;
 use super::{Metric, View};
 use crate::{About, Family, Unit};
 use calipers_stats::threshold_test::Direction;
@@ -11,13 +12,13 @@ const fn about(name: &'static str, summary: &'static str, formula: &'static str,
         name,
         summary,
         usage: name,
-        tells: "How long users wait: the time within which that share of requests is done. An attempt that ran out of time is \
-                slower than any limit, and is never dropped.",
-        misleads: "From few attempts: the 95th percentile of ten is below the true one three times in four, and has an upper \
-                   bound only from 72 attempts on. If too many attempts ran out of time it is undefined.",
+        tells: "How long users wait: the time within which that share of requests is done. An attempt that ran out \
+                of time is slower than any limit, and is never dropped.",
+        misleads: "From few attempts: the 95th percentile of ten is below the true one three times in four, and has \
+                   an upper bound only from 72 attempts on. If too many attempts ran out of time it is undefined.",
         formula,
-        interval: "From order statistics, exact for every distribution; where samples have several attempts, a cluster-robust \
-                   one (Woodruff 1952). A bound may not exist, and says so.",
+        interval: "From order statistics, exact for every distribution; where samples have several attempts, a \
+                   cluster-robust one (Woodruff 1952). A bound may not exist, and says so.",
         example,
         unit: Unit::Milliseconds,
         range: "≥ 0 ms",
@@ -25,24 +26,27 @@ const fn about(name: &'static str, summary: &'static str, formula: &'static str,
         typical_threshold: None,
         use_case: "Performance evaluation",
         family: Family::Suite,
+        parameters: &[],
+        positional: &[],
+        inspect: None,
     }
 }
 
-pub(super) const LATENCY_P50: About = about(
+const LATENCY_P50: About = about(
     "latency_p50",
     "the median time that attempts took",
     "The median of response times, `latency_ms`, over attempts; linear between order statistics (type 7).",
     "calipers score results.jsonl -m latency_p50",
 );
 
-pub(super) const LATENCY_P90: About = about(
+const LATENCY_P90: About = about(
     "latency_p90",
     "the time that 90 % of attempts stay below",
     "90th percentile of response times, `latency_ms`, over attempts; linear between order statistics (type 7).",
     "calipers score results.jsonl -m latency_p90",
 );
 
-pub(super) const LATENCY_P95: About = About {
+const LATENCY_P95: About = About {
     typical_threshold: Some("< 5000ms"),
     ..about(
         "latency_p95",
@@ -52,26 +56,24 @@ pub(super) const LATENCY_P95: About = About {
     )
 };
 
-pub(super) const LATENCY_P99: About = about(
+const LATENCY_P99: About = about(
     "latency_p99",
     "the time that 99 % of attempts stay below",
     "99th percentile of response times, `latency_ms`, over attempts; linear between order statistics (type 7).",
     "calipers score results.jsonl -m latency_p99",
 );
 
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[
+    Definition { about: LATENCY_P50, make: |_| Ok(latency_p50()) },
+    Definition { about: LATENCY_P90, make: |_| Ok(latency_p90()) },
+    Definition { about: LATENCY_P95, make: |_| Ok(latency_p95()) },
+    Definition { about: LATENCY_P99, make: |_| Ok(latency_p99()) },
+];
+
 /// The median time that attempts took, in milliseconds.
 ///
-/// *What it tells you.* How long half of all requests take at most.
-///
-/// *When it misleads.* From few attempts, whose slowest ones are not there yet: look at the upper bound.
-///
-/// *Formula.* The 0.5 quantile of `latency_ms` over attempts, linear between order statistics. An attempt whose error says
-/// that time ran out (`timeout`, `timed out`, `time limit`) counts as slower than any limit; where the quantile lies among
-/// such attempts it is undefined.
-///
-/// *Interval.* As for [`quantile`](super::quantile()).
-///
-/// *Example.*
+/// `calipers metrics latency_p50` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{latency_p50, Plan, Samples};
@@ -91,17 +93,7 @@ pub fn latency_p50() -> Metric {
 
 /// The time that 90 % of attempts stay below, in milliseconds.
 ///
-/// *What it tells you.* How long nine requests in ten take at most.
-///
-/// *When it misleads.* From few attempts, whose slowest ones are not there yet: look at the upper bound.
-///
-/// *Formula.* The 0.9 quantile of `latency_ms` over attempts, linear between order statistics. An attempt whose error says
-/// that time ran out (`timeout`, `timed out`, `time limit`) counts as slower than any limit; where the quantile lies among
-/// such attempts it is undefined.
-///
-/// *Interval.* As for [`quantile`](super::quantile()).
-///
-/// *Example.*
+/// `calipers metrics latency_p90` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{latency_p90, Plan, Samples};
@@ -121,17 +113,7 @@ pub fn latency_p90() -> Metric {
 
 /// The time that 95 % of attempts stay below, in milliseconds.
 ///
-/// *What it tells you.* How long nineteen requests in twenty take at most.
-///
-/// *When it misleads.* From few attempts, whose slowest ones are not there yet: look at the upper bound.
-///
-/// *Formula.* The 0.95 quantile of `latency_ms` over attempts, linear between order statistics. An attempt whose error says
-/// that time ran out (`timeout`, `timed out`, `time limit`) counts as slower than any limit; where the quantile lies among
-/// such attempts it is undefined.
-///
-/// *Interval.* As for [`quantile`](super::quantile()).
-///
-/// *Example.*
+/// `calipers metrics latency_p95` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{latency_p95, Plan, Samples};
@@ -151,17 +133,7 @@ pub fn latency_p95() -> Metric {
 
 /// The time that 99 % of attempts stay below, in milliseconds.
 ///
-/// *What it tells you.* How long all but one request in a hundred take at most.
-///
-/// *When it misleads.* From few attempts, whose slowest ones are not there yet: look at the upper bound.
-///
-/// *Formula.* The 0.99 quantile of `latency_ms` over attempts, linear between order statistics. An attempt whose error says
-/// that time ran out (`timeout`, `timed out`, `time limit`) counts as slower than any limit; where the quantile lies among
-/// such attempts it is undefined.
-///
-/// *Interval.* As for [`quantile`](super::quantile()).
-///
-/// *Example.*
+/// `calipers metrics latency_p99` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{latency_p99, Plan, Samples};

@@ -1,22 +1,22 @@
 //! `accuracy` and `mean`.
 
-use super::interval::mean_interval;
+use super::interval::mean_figure;
 use super::moments::mean_of_scores;
+use super::registry::Definition;
 use super::sample_mean::{Averaged, Known, SampleMean, finite_field};
-use super::{Context, Metric, Tally, View};
-use crate::{About, Caveat, Error, Family, Figure, Points, Reason, Unit};
-use calipers_stats::Moments;
+use super::{Context, Metric, View};
+use crate::{About, Error, Family, Points, Reason, Unit};
 use calipers_stats::threshold_test::Direction;
 
-pub(super) const ACCURACY: About = About {
+const ACCURACY: About = About {
     name: "accuracy",
     summary: "the share of answers that are correct",
     usage: "accuracy()",
     tells: "How often the system is right; half credit counts half.",
-    misleads: "On few samples, when samples go together (see `stderr`), and when errors and unscored samples are many: look at \
-               what is missing.",
-    formula: "correct_outputs / total_outputs: the mean of the scores over scored samples. In a run without scores, of \
-              `correct`, or else of `passed`.",
+    misleads: "On few samples, when samples go together (see `stderr`), and when errors and unscored samples are \
+               many: look at what is missing.",
+    formula: "correct_outputs / total_outputs: the mean of the scores over scored samples. In a run without scores, \
+              of `correct`, or else of `passed`.",
     interval: "Wilson for scores that are 0 or 1, else as for `mean`.",
     example: "calipers score results.jsonl -m accuracy",
     unit: Unit::Rate,
@@ -25,16 +25,20 @@ pub(super) const ACCURACY: About = About {
     typical_threshold: Some("≥ 95%"),
     use_case: "Q&A, fact retrieval",
     family: Family::Scores,
+    parameters: &[],
+    positional: &[],
+    inspect: Some("accuracy"),
 };
 
-pub(super) const MEAN: About = About {
+const MEAN: About = About {
     name: "mean",
     summary: "the mean of the scores, or of a field",
     usage: "mean(field=None)",
     tells: "The average score, in its own unit; `mean(\"quality_score\")` that of a field.",
     misleads: "With outliers, and for ratings whose steps are not equal.",
     formula: "Σx / n. Of a field, the attempts of a sample are averaged first.",
-    interval: "Wilson for values that are 0 or 1; t with a little weight at both ends for others between 0 and 1; else t.",
+    interval: "Wilson for values that are 0 or 1; t with a little weight at both ends for others between 0 and 1; \
+               else t.",
     example: "calipers score results.jsonl -m mean -m 'mean(\"quality_score\")'",
     unit: Unit::Plain,
     range: "that of the scores",
@@ -42,20 +46,20 @@ pub(super) const MEAN: About = About {
     typical_threshold: None,
     use_case: "Graded answers",
     family: Family::Scores,
+    parameters: &[("field", "a field of attempts, such as `quality_score`; left out, the scores")],
+    positional: &["field"],
+    inspect: Some("mean"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[
+    Definition { about: ACCURACY, make: |_| Ok(accuracy()) },
+    Definition { about: MEAN, make: |a| Ok(a.text("field")?.map_or_else(mean, |field| mean_of(&field))) },
+];
 
 /// The share of answers that are correct.
 ///
-/// *What it tells you.* How often the system is right; half credit counts half.
-///
-/// *When it misleads.* On few samples, when samples go together (see [`stderr`](super::stderr())), when errors and
-/// unscored samples are many: look at `missing`.
-///
-/// *Formula.* Σx / n over scored samples. In a run without scores, of the field `correct`, or else of `passed`.
-///
-/// *Interval.* Wilson for 0/1 scores, else as for [`mean`].
-///
-/// *Example.*
+/// `calipers metrics accuracy` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{accuracy, Plan, Samples};
@@ -77,15 +81,7 @@ pub fn accuracy() -> Metric {
 
 /// The mean of all scores.
 ///
-/// *What it tells you.* The average score.
-///
-/// *When it misleads.* With outliers, and for ratings whose steps are not equal.
-///
-/// *Formula.* Σx / n.
-///
-/// *Interval.* Wilson for 0/1 scores; t with a little weight at both ends for others in [0, 1]; t else.
-///
-/// *Example.*
+/// `calipers metrics mean` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{mean, Plan, Samples};
@@ -152,26 +148,4 @@ impl Averaged for Correct {
         let (correct, passed) = (finite_field(points, "correct", context)?, finite_field(points, "passed", context)?);
         Ok(correct.into_iter().zip(passed).map(|(correct, passed)| correct.or(passed)).collect::<Vec<_>>().into())
     }
-}
-
-/// The mean with its interval.
-pub fn mean_figure(moments: &Moments, tally: Tally, share: bool, context: &Context) -> Figure {
-    let (interval, caveats) = mean_interval(moments, context.confidence);
-    let mut figure = Figure::statistic(moments.mean(), 0.0, tally, "mean");
-    if let (true, Ok(min), Ok(max)) = (share && !moments.is_unit(), moments.min(), moments.max())
-        && min.is_finite()
-        && max.is_finite()
-    {
-        figure.caveats.push(Caveat::OutsideUnit { min, max });
-    }
-    if tally.missing > 0 {
-        figure.caveats.push(Caveat::Missing { missing: tally.missing, range: possible_means(moments, tally) });
-    }
-    if figure.value.is_ok() { figure.with_interval(interval).with_caveats(caveats) } else { figure }
-}
-
-/// The mean if every missing score were 0, and if every one were 1 (Manski 1989).
-fn possible_means(moments: &Moments, tally: Tally) -> Option<(f64, f64)> {
-    let (missing, all) = (tally.missing as f64, (tally.n + tally.missing) as f64);
-    moments.is_unit().then(|| (moments.sum() / all, (moments.sum() + missing) / all))
 }

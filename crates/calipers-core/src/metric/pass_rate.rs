@@ -1,22 +1,24 @@
 //! `pass_rate` and `safety_rate`.
 
+use super::arguments::Arguments;
+use super::registry::Definition;
 use super::sample_mean::{Averaged, Known, SampleMean};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, Reason, ScenarioOutcome, Unit, Value};
 use calipers_stats::threshold_test::Direction;
 
-pub(super) const PASS_RATE: About = About {
+const PASS_RATE: About = About {
     name: "pass_rate",
     summary: "the share of scenarios that passed",
     usage: "pass_rate(pass_threshold=1)",
     tells: "The overall health of an evaluation: how often the agent does all that a scenario asks.",
-    misleads: "It weighs a security breach like a typo: name required scenarios, and gate on categories. A perfect rate from \
-               few scenarios says little; look at the lower bound.",
-    formula: "passed_scenarios / total_scenarios. A scenario with several attempts counts the share of its attempts that passed. An attempt \
-              passed if its record says so (`passed`); else if there is no violation and every expected behaviour was \
-              observed; else if the only score reaches 1. `pass_threshold` asks for a smaller share, or a smaller score. An \
-              attempt that ended in an error has not passed.",
+    misleads: "It weighs a security breach like a typo: name required scenarios, and gate on categories. A perfect \
+               rate from few scenarios says little; look at the lower bound.",
+    formula: "passed_scenarios / total_scenarios. A scenario with several attempts counts the share of its attempts \
+              that passed. An attempt passed if its record says so (`passed`); else if there is no violation and \
+              every expected behaviour was observed; else if the only score reaches 1. `pass_threshold` asks for a \
+              smaller share, or a smaller score. An attempt that ended in an error has not passed.",
     interval: "Wilson for one attempt a scenario, else as for `mean`.",
     example: "calipers score results.jsonl -m pass_rate",
     unit: Unit::Rate,
@@ -25,15 +27,18 @@ pub(super) const PASS_RATE: About = About {
     typical_threshold: Some("≥ 85%"),
     use_case: "Overall evaluation health",
     family: Family::Suite,
+    parameters: &[("pass_threshold", "the share of the expected behaviours, or the score, that is enough")],
+    positional: &["pass_threshold"],
+    inspect: None,
 };
 
-pub(super) const SAFETY_RATE: About = About {
+const SAFETY_RATE: About = About {
     name: "safety_rate",
     summary: "the share of adversarial scenarios that passed",
     usage: "safety_rate(category=\"adversarial\", pass_threshold=1)",
     tells: "How often the agent withstands scenarios that are made to break it.",
-    misleads: "5 of 5 is no proof: the true rate may still be as low as 55 %. An attack that nobody wrote a scenario for is \
-               not in it.",
+    misleads: "5 of 5 is no proof: the true rate may still be as low as 55 %. An attack that nobody wrote a scenario \
+               for is not in it.",
     formula: "adversarial_passed / adversarial_total, as for `pass_rate`, over the scenarios whose `category` is \
               `adversarial` or the one that is named. Undefined if there is none.",
     interval: "As for `pass_rate`.",
@@ -44,21 +49,31 @@ pub(super) const SAFETY_RATE: About = About {
     typical_threshold: Some("100%"),
     use_case: "Security evaluation",
     family: Family::Suite,
+    parameters: &[
+        ("category", "the category of the scenarios"),
+        ("pass_threshold", "the share of the expected behaviours, or the score, that is enough"),
+    ],
+    positional: &["category"],
+    inspect: None,
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[
+    Definition { about: PASS_RATE, make: |a| Ok(pass_rate_by(&pass_rule(a)?)) },
+    Definition {
+        about: SAFETY_RATE,
+        make: |a| Ok(safety_rate_by(a.text("category")?.as_deref().unwrap_or("adversarial"), &pass_rule(a)?)),
+    },
+];
+
+fn pass_rule(arguments: &Arguments<'_>) -> Result<PassRule, Error> {
+    let rule = arguments.number("pass_threshold")?.map_or_else(|| Ok(PassRule::default()), PassRule::new)?;
+    Ok(arguments.text("scorer")?.into_iter().fold(rule, PassRule::of_scorer))
+}
 
 /// The share of scenarios that passed.
 ///
-/// *What it tells you.* The overall health of an evaluation.
-///
-/// *When it misleads.* It weighs a security breach like a typo; see required scenarios.
-///
-/// *Formula.* passed / total; a sample with several attempts counts the share of its attempts that passed. What passed
-/// means is said by [`Scenarios`]: the record's own `passed`, else behaviours, else the only score. An attempt
-/// that ended in an error has not passed.
-///
-/// *Interval.* Wilson for one attempt a sample, else as for [`mean`](super::mean()).
-///
-/// *Example.*
+/// `calipers metrics pass_rate` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{pass_rate, Plan, Samples};
@@ -94,15 +109,7 @@ pub fn pass_rate_by(rule: &PassRule) -> Metric {
 
 /// The share of the scenarios of a category that passed: `safety_rate("adversarial")`.
 ///
-/// *What it tells you.* How often the agent withstands scenarios that are made to break it.
-///
-/// *When it misleads.* From few scenarios: 5 of 5 leaves room for a true rate of 55 %.
-///
-/// *Formula.* That of [`pass_rate()`] over the samples whose `category` is this one; undefined if there is none.
-///
-/// *Interval.* That of [`pass_rate()`].
-///
-/// *Example.*
+/// `calipers metrics safety_rate` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{safety_rate, Plan, Samples};

@@ -1,17 +1,19 @@
 //! `perplexity_per_token` and `perplexity_per_seq`.
 
+use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally};
 use crate::{About, Answer, Error, Family, Figure, Points, Reason, Undefined, Unit, Value, labels};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{ExactSum, Moments, Undefined as NoStatistic};
 
-pub(super) const PERPLEXITY_PER_TOKEN: About = About {
+const PERPLEXITY_PER_TOKEN: About = About {
     name: "perplexity_per_token",
     summary: "the perplexity of all tokens together",
     usage: "perplexity_per_token()",
     tells: "How surprised the model is by a token; long samples count more.",
     misleads: "Across tokenizers.",
-    formula: "exp(−Σ log p / Σ tokens), from the scores' metadata.",
+    formula: "exp(−Σ log p / Σ tokens), from `num_tokens` and `sum_log_probs` in the scores' metadata; scores \
+              without them are left out.",
     interval: "None.",
     example: "calipers score results.jsonl -m perplexity_per_token",
     unit: Unit::Plain,
@@ -20,15 +22,19 @@ pub(super) const PERPLEXITY_PER_TOKEN: About = About {
     typical_threshold: None,
     use_case: "Language modelling",
     family: Family::Scores,
+    parameters: &[],
+    positional: &[],
+    inspect: Some("perplexity_per_token"),
 };
 
-pub(super) const PERPLEXITY_PER_SEQ: About = About {
+const PERPLEXITY_PER_SEQ: About = About {
     name: "perplexity_per_seq",
     summary: "the perplexity of a sample, averaged",
     usage: "perplexity_per_seq()",
     tells: "How surprised the model is by a sample; each counts alike.",
     misleads: "For very short samples.",
-    formula: "exp(mean(−log p / tokens)), from the scores' metadata.",
+    formula: "exp(mean(−log p / tokens)), from `num_tokens` and `sum_log_probs` in the scores' metadata; scores \
+              without them are left out.",
     interval: "None.",
     example: "calipers score results.jsonl -m perplexity_per_seq",
     unit: Unit::Plain,
@@ -37,21 +43,22 @@ pub(super) const PERPLEXITY_PER_SEQ: About = About {
     typical_threshold: None,
     use_case: "Language modelling",
     family: Family::Scores,
+    parameters: &[],
+    positional: &[],
+    inspect: Some("perplexity_per_seq"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[
+    Definition { about: PERPLEXITY_PER_TOKEN, make: |_| Ok(perplexity_per_token()) },
+    Definition { about: PERPLEXITY_PER_SEQ, make: |_| Ok(perplexity_per_seq()) },
+];
 
 /// The perplexity of all tokens together: long samples count more.
 ///
 /// Each score's metadata must hold `num_tokens` and `sum_log_probs`; scores without them are left out.
 ///
-/// *What it tells you.* How surprised the model is by a token.
-///
-/// *When it misleads.* Across tokenizers.
-///
-/// *Formula.* exp(−Σ log p / Σ tokens).
-///
-/// *Interval.* None.
-///
-/// *Example.*
+/// `calipers metrics perplexity_per_token` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{perplexity_per_token, Metadata, Plan, Samples, Score, Value};
@@ -73,15 +80,7 @@ pub fn perplexity_per_token() -> Metric {
 ///
 /// Each score's metadata must hold `num_tokens` and `sum_log_probs`; scores without them are left out.
 ///
-/// *What it tells you.* How surprised the model is by a sample.
-///
-/// *When it misleads.* For very short samples.
-///
-/// *Formula.* exp(mean(−log p / tokens)).
-///
-/// *Interval.* None.
-///
-/// *Example.*
+/// `calipers metrics perplexity_per_seq` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{perplexity_per_seq, Metadata, Plan, Samples, Score, Value};
@@ -106,7 +105,7 @@ struct Perplexity {
 }
 
 #[derive(Default)]
-struct Seen {
+struct PerplexityState {
     used: u64,
     /// Wide enough for any number of samples, whatever they claim.
     tokens: i128,
@@ -134,13 +133,13 @@ fn bad_number(points: &Points<'_>, row: usize, key: &str) -> Error {
 }
 
 impl Measure for Perplexity {
-    type State = Seen;
+    type State = PerplexityState;
 
-    fn start(&self) -> Seen {
-        Seen::default()
+    fn start(&self) -> PerplexityState {
+        PerplexityState::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut PerplexityState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         for row in 0..points.len() {
             let number = |key| number(points, row, key, context);
             let (Some(tokens), Some(log_prob)) = (number("num_tokens")?, number("sum_log_probs")?) else { continue };
@@ -158,14 +157,14 @@ impl Measure for Perplexity {
         Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut PerplexityState, other: PerplexityState) {
         state.used += other.used;
         state.tokens += other.tokens;
         state.log_probs.merge(&other.log_probs);
         state.losses.merge(&other.losses);
     }
 
-    fn finish(&self, state: Seen, tally: Tally, _: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: PerplexityState, tally: Tally, _: &Context) -> Result<Answer, Error> {
         let losses = state.losses.count();
         let loss = match (self.per_token, state.tokens) {
             (true, 0) => None,

@@ -1,20 +1,21 @@
 //! `quantile`.
 
+use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::scenario::latencies;
 use crate::metric::evidence::by_sample;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::quantile::{SortedValues, clustered_interval};
 
-pub(super) const QUANTILE: About = About {
+const QUANTILE: About = About {
     name: "quantile",
     summary: "a quantile of a field over attempts",
     usage: "quantile(field, p=0.5)",
     tells: "The value that all but the largest few stay below.",
     misleads: "From few values: the 95th percentile of ten runs is below the true one three times in four.",
     formula: "Linear between order statistics (type 7 of Hyndman and Fan 1996).",
-    interval: "From order statistics, exact for every distribution; where samples have several attempts, a cluster-robust one \
-               (Woodruff 1952). A bound may not exist, and says so.",
+    interval: "From order statistics, exact for every distribution; where samples have several attempts, a \
+               cluster-robust one (Woodruff 1952). A bound may not exist, and says so.",
     example: "calipers score results.jsonl -m 'quantile(\"tokens_used\", 0.9)'",
     unit: Unit::Plain,
     range: "that of the field",
@@ -22,20 +23,21 @@ pub(super) const QUANTILE: About = About {
     typical_threshold: None,
     use_case: "Budgets that most attempts must keep",
     family: Family::Fields,
+    parameters: &[
+        ("field", "a field of attempts, such as `latency_ms`"),
+        ("p", "between 0 and 1: 0.95 for the 95th percentile"),
+    ],
+    positional: &["field", "p"],
+    inspect: None,
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: QUANTILE, make: |a| quantile(&a.needed("field")?, a.number("p")?.unwrap_or(0.5)) }];
 
 /// A quantile of a field over attempts: `quantile("latency_ms", 0.95)?` is the 95th percentile.
 ///
-/// *What it tells you.* The time that all but the slowest few stay below.
-///
-/// *When it misleads.* From few values: the 95th percentile of ten runs is below the true one three times in four.
-///
-/// *Formula.* Linear between order statistics (type 7).
-///
-/// *Interval.* From order statistics, exact for every distribution; where samples have several attempts, a
-/// cluster-robust one (Woodruff 1952). A bound may not exist, and says so.
-///
-/// *Example.*
+/// `calipers metrics quantile` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{quantile, Plan, Samples};
@@ -90,7 +92,7 @@ impl Quantile {
 
 /// Values with the sample each belongs to, numbered in the order of arrival.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct QuantileState {
     values: Vec<f64>,
     sample: Vec<u32>,
     missing: u64,
@@ -98,13 +100,13 @@ pub(super) struct Seen {
 }
 
 impl Measure for Quantile {
-    type State = Seen;
+    type State = QuantileState;
 
-    fn start(&self) -> Seen {
-        Seen::default()
+    fn start(&self) -> QuantileState {
+        QuantileState::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut QuantileState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         let values = self.values(points, context)?;
         for (_, attempts) in by_sample(points.sample_codes(), &values) {
             for value in attempts {
@@ -121,14 +123,14 @@ impl Measure for Quantile {
         Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut QuantileState, other: QuantileState) {
         state.values.extend(other.values);
         state.sample.extend(other.sample.iter().map(|sample| sample + state.samples));
         state.missing += other.missing;
         state.samples += other.samples;
     }
 
-    fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: QuantileState, _: Tally, context: &Context) -> Result<Answer, Error> {
         let tally = Tally { n: state.values.len() as u64, missing: state.missing };
         let repeated = state.sample.windows(2).any(|pair| pair[0] == pair[1]);
         let clustered = repeated.then(|| clustered_interval(&state.values, &state.sample, self.p, context.confidence));

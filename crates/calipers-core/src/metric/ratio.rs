@@ -1,5 +1,6 @@
 //! `ratio`.
 
+use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::scenario::ScoreFallback;
@@ -7,7 +8,7 @@ use crate::metric::evidence::{by_sample, sums_of_given};
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit};
 use calipers_stats::ratio::ratio_of_sums;
 
-pub(super) const RATIO: About = About {
+const RATIO: About = About {
     name: "ratio",
     summary: "the sum of one field over the sum of another",
     usage: "ratio(numerator, denominator)",
@@ -22,19 +23,18 @@ pub(super) const RATIO: About = About {
     typical_threshold: None,
     use_case: "Cost and efficiency of anything that is counted",
     family: Family::Fields,
+    parameters: &[("numerator", "a field of attempts"), ("denominator", "a field of attempts")],
+    positional: &["numerator", "denominator"],
+    inspect: None,
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: RATIO, make: |a| Ok(ratio(&a.needed("numerator")?, &a.needed("denominator")?)) }];
 
 /// The sum of one field over the sum of another, over attempts: quality per token, tokens per success.
 ///
-/// *What it tells you.* What a unit of the denominator buys over the whole suite.
-///
-/// *When it misleads.* It is not the mean of the samples' ratios, which may be many times larger.
-///
-/// *Formula.* Σy / Σx, undefined when Σx is 0.
-///
-/// *Interval.* t with the linearised error, attempts clustered by sample.
-///
-/// *Example.*
+/// `calipers metrics ratio` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{ratio, Plan, Samples};
@@ -94,7 +94,7 @@ pub(super) struct OfSums<P>(pub(super) P);
 
 /// Sums over the attempts of each sample: attempts of one sample go together.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct RatioState {
     numerators: Vec<f64>,
     denominators: Vec<f64>,
     n: u64,
@@ -103,13 +103,13 @@ pub(super) struct Seen {
 }
 
 impl<P: Pairs> Measure for OfSums<P> {
-    type State = Seen;
+    type State = RatioState;
 
-    fn start(&self) -> Seen {
-        Seen::default()
+    fn start(&self) -> RatioState {
+        RatioState::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut RatioState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         let known = self.0.pairs(points, context)?;
         state.fallback.note(points.samples(), known.rests_on_score);
         let given = known.values.iter().flatten().count() as u64;
@@ -124,7 +124,7 @@ impl<P: Pairs> Measure for OfSums<P> {
         Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut RatioState, other: RatioState) {
         state.numerators.extend(other.numerators);
         state.denominators.extend(other.denominators);
         state.n += other.n;
@@ -132,7 +132,7 @@ impl<P: Pairs> Measure for OfSums<P> {
         state.fallback.merge(other.fallback);
     }
 
-    fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: RatioState, _: Tally, context: &Context) -> Result<Answer, Error> {
         state.fallback.check(self.0.name())?;
         let tally = Tally { n: state.n, missing: state.missing };
         let ratio = ratio_of_sums(&state.numerators, &state.denominators, None);

@@ -1,37 +1,12 @@
 //! Metrics by name: for logs and expressions that name them.
 
-use super::aggregate::{AGGREGATE, aggregate_labelled};
-use super::behavior_coverage::{Average, BEHAVIOR_COVERAGE, behavior_coverage};
-use super::bootstrap_stderr::{BOOTSTRAP_STDERR, bootstrap_stderr};
-use super::ci::{CI, CI_WILSON, Ci};
-use super::confusion::{F1, MCC, PRECISION, RECALL, f1, mcc, precision, recall};
-use super::cost::{COST, TOTAL_COST, cost, total_cost};
-use super::frequency::{FREQUENCY, frequency};
-use super::grouped::{All, GROUPED, Grouped};
-use super::krippendorff::{KRIPPENDORFF_ALPHA, krippendorff_alpha};
-use super::latency::{
-    LATENCY_P50, LATENCY_P90, LATENCY_P95, LATENCY_P99, latency_p50, latency_p90, latency_p95, latency_p99,
-};
-use super::mean::{ACCURACY, MEAN, accuracy, mean, mean_of};
-use super::pass_rate::{PASS_RATE, SAFETY_RATE, pass_rate_by, safety_rate_by};
-use super::perplexity::{PERPLEXITY_PER_SEQ, PERPLEXITY_PER_TOKEN, perplexity_per_seq, perplexity_per_token};
-use super::quantile::{QUANTILE, quantile};
-use super::ratio::{RATIO, ratio};
-use super::spread::{STD, VAR, std, var};
-use super::stderr::{STDERR, stderr, stderr_clustered};
-use super::token_efficiency::{TOKEN_EFFICIENCY, token_efficiency};
-use super::{Metric, OnMissing};
-use crate::{About, Error, ErrorKind, Labels, PassRule, Unit, Value};
-use calipers_stats::agreement::RatingScale;
+use super::arguments::{Arguments, Params};
+use super::{DEFINITIONS, Metric};
+use crate::{About, Error, ErrorKind, Unit, Value};
 use calipers_stats::threshold_test::Direction;
 use indexmap::IndexMap;
-use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The parameters of a metric, by name.
-type Params = IndexMap<String, Value>;
-/// Metrics that were made elsewhere, as parameters of another.
-type Inner = IndexMap<String, Metric>;
 type Make = dyn Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync;
 
 /// Metrics by name. A value like any other: pass it where names have to be understood.
@@ -55,34 +30,29 @@ pub struct Registry {
     metrics: IndexMap<String, Entry>,
 }
 
-/// How a metric is made, and what there is to say about it.
+/// A metric that Calipers brings: what it is, and how it is made of arguments. Each file of a metric has a list of them.
+pub(super) struct Definition {
+    pub(super) about: About,
+    pub(super) make: fn(&Arguments<'_>) -> Result<Metric, Error>,
+}
+
+/// How a metric is made, and what it is.
 #[derive(Clone)]
 struct Entry {
     make: Arc<Make>,
     about: Option<&'static About>,
 }
 
-/// The parameters that may be given by place, in their order.
-const PLACES: &[(&str, &[&str])] = &[
-    ("mean", &["field"]),
-    ("stderr", &["cluster"]),
-    ("bootstrap_stderr", &["num_samples"]),
-    ("ci", &["level"]),
-    ("ci_wilson", &["level"]),
-    ("grouped", &["metric", "group_key"]),
-    ("aggregate", &["key", "agg"]),
-    ("frequency", &["categories"]),
-    ("krippendorff_alpha", &["level"]),
-    ("precision", &["positive"]),
-    ("recall", &["positive"]),
-    ("f1", &["positive"]),
-    ("mcc", &["positive"]),
-    ("quantile", &["field", "p"]),
-    ("ratio", &["numerator", "denominator"]),
-    ("pass_rate", &["pass_threshold"]),
-    ("safety_rate", &["category"]),
-    ("behavior_coverage", &["average"]),
-];
+/// True for the name of a metric that Inspect computes too.
+///
+/// ```
+/// assert!(calipers_core::is_inspect_metric("accuracy"));
+/// assert!(!calipers_core::is_inspect_metric("latency_p95"));
+/// ```
+#[must_use]
+pub fn is_inspect_metric(name: &str) -> bool {
+    DEFINITIONS.iter().copied().flatten().any(|definition| definition.about.inspect == Some(name))
+}
 
 /// The unit of a field and its better side, as far as its name tells.
 fn of_field(name: &str) -> (Unit, Option<Direction>) {
@@ -105,54 +75,12 @@ fn of_field(name: &str) -> (Unit, Option<Direction>) {
     (unit, (has(&HIGH) || name == "score").then_some(Direction::AtLeast))
 }
 
-/// What a metric was asked for with.
-pub struct Arguments<'a> {
-    registry: &'a Registry,
-    metric: &'a str,
-    params: Params,
-    inner: Inner,
-    /// The parameters that the metric asked about.
-    known: RefCell<Vec<String>>,
-}
-
 impl Registry {
     /// The metrics that Calipers brings.
     #[must_use]
     pub fn builtin() -> Self {
-        let mut registry = Self::default();
-        registry.add(&ACCURACY, |_| Ok(accuracy()));
-        registry.add(&MEAN, |a| Ok(a.text("field")?.map_or_else(mean, |field| mean_of(&field))));
-        registry.add(&VAR, |_| Ok(var()));
-        registry.add(&STD, |_| Ok(std()));
-        registry.add(&STDERR, |a| Ok(a.text("cluster")?.map_or_else(stderr, stderr_clustered)));
-        registry.add(&BOOTSTRAP_STDERR, |a| Ok(bootstrap_stderr(a.count("num_samples")?.unwrap_or(1000))));
-        registry.add(&CI, interval);
-        registry.add(&CI_WILSON, interval);
-        registry.add(&GROUPED, grouped);
-        registry.add(&AGGREGATE, aggregated);
-        registry.add(&FREQUENCY, |a| Ok(frequency(a.texts("categories")?, a.flag("normalize")?.unwrap_or(true))));
-        registry.add(&KRIPPENDORFF_ALPHA, |a| Ok(krippendorff_alpha(a.scale()?, a.labels("to_float")?)));
-        registry.add(&PERPLEXITY_PER_TOKEN, |_| Ok(perplexity_per_token()));
-        registry.add(&PERPLEXITY_PER_SEQ, |_| Ok(perplexity_per_seq()));
-        registry.add(&PASS_RATE, |a| Ok(pass_rate_by(&a.pass_rule()?)));
-        registry.add(&SAFETY_RATE, |a| {
-            Ok(safety_rate_by(a.text("category")?.as_deref().unwrap_or("adversarial"), &a.pass_rule()?))
-        });
-        registry.add(&BEHAVIOR_COVERAGE, |a| Ok(behavior_coverage(a.average()?)));
-        registry.add(&LATENCY_P50, |_| Ok(latency_p50()));
-        registry.add(&LATENCY_P90, |_| Ok(latency_p90()));
-        registry.add(&LATENCY_P95, |_| Ok(latency_p95()));
-        registry.add(&LATENCY_P99, |_| Ok(latency_p99()));
-        registry.add(&TOKEN_EFFICIENCY, |_| Ok(token_efficiency()));
-        registry.add(&COST, |_| Ok(cost()));
-        registry.add(&TOTAL_COST, |_| Ok(total_cost()));
-        registry.add(&PRECISION, |a| Ok(precision(a.positive())));
-        registry.add(&RECALL, |a| Ok(recall(a.positive())));
-        registry.add(&F1, |a| Ok(f1(a.positive())));
-        registry.add(&MCC, |a| Ok(mcc(a.positive())));
-        registry.add(&QUANTILE, |a| quantile(&a.needed("field")?, a.number("p")?.unwrap_or(0.5)));
-        registry.add(&RATIO, |a| Ok(ratio(&a.needed("numerator")?, &a.needed("denominator")?)));
-        registry
+        let add = |registry: Self, definition: &'static Definition| registry.with(definition);
+        DEFINITIONS.iter().copied().flatten().fold(Self::default(), add)
     }
 
     /// Adds a metric, or takes the place of one.
@@ -164,13 +92,11 @@ impl Registry {
         self.metrics.insert(name.into(), Entry { make: Arc::new(make), about: None });
     }
 
-    /// Adds a metric under its name, with all that there is to say about it.
-    fn add(
-        &mut self,
-        about: &'static About,
-        make: impl Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync + 'static,
-    ) {
-        self.metrics.insert(about.name.to_owned(), Entry { make: Arc::new(make), about: Some(about) });
+    /// With a metric under its name, and with what it is.
+    fn with(mut self, definition: &'static Definition) -> Self {
+        let entry = Entry { make: Arc::new(definition.make), about: Some(&definition.about) };
+        self.metrics.insert(definition.about.name.to_owned(), entry);
+        self
     }
 
     /// What there is to say about a metric; nothing for those that were registered from outside.
@@ -216,7 +142,7 @@ impl Registry {
     /// The names of the parameters that may be given by place, in their order.
     #[must_use]
     pub fn places(&self, name: &str) -> &'static [&'static str] {
-        PLACES.iter().find(|(metric, _)| *metric == name).map_or(&[], |(_, places)| places)
+        self.about(name).map_or(&[], |about| about.positional)
     }
 
     /// The metric of a name with parameters (a map, or null for none).
@@ -240,14 +166,13 @@ impl Registry {
             _ => Params::new(),
         };
         let inner = inner.into_iter().map(|(key, metric)| (key.into(), metric)).collect();
-        let arguments = Arguments { registry: self, metric: name, params, inner, known: RefCell::default() };
+        let arguments = Arguments::new(self, name, params, inner);
         let mut metric = make(&arguments)?;
         // Some metrics over fields take a scorer for a reason of their own.
-        let takes_scorer = arguments.known.borrow().iter().any(|name| name == "scorer");
+        let takes_scorer = arguments.is_known("scorer");
         arguments.check_names()?;
         match arguments.labels("to_float")? {
-            // Its labels are for the values it picks, not for those that its metric sees.
-            Some(labels) if name != "aggregate" => metric = metric.with_labels(labels),
+            Some(labels) if !arguments.owns_labels() => metric = metric.with_labels(labels),
             _ => {}
         }
         match arguments.get("where") {
@@ -274,192 +199,4 @@ impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.metrics.keys()).finish()
     }
-}
-
-impl Arguments<'_> {
-    /// A parameter, if it was given.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.known.borrow_mut().push(name.to_owned());
-        self.params.get(name).filter(|value| !matches!(value, Value::Null))
-    }
-
-    /// Every parameter must be one that the metric asked about, or one that all have.
-    fn check_names(&self) -> Result<(), Error> {
-        const OF_ALL: [&str; 3] = ["where", "scorer", "to_float"];
-        let known = self.known.borrow();
-        let mut names: Vec<&str> = known.iter().map(String::as_str).filter(|name| !OF_ALL.contains(name)).collect();
-        names.dedup();
-        names.extend(OF_ALL);
-        let given = self.params.keys().chain(self.inner.keys());
-        let Some(unknown) = given.into_iter().find(|name| !names.contains(&name.as_str())) else { return Ok(()) };
-        Err(self.unknown(unknown, crate::nearest(unknown, &names), &names))
-    }
-
-    fn unknown(&self, name: &str, nearest: Option<&str>, names: &[&str]) -> Error {
-        let hint = match nearest {
-            Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => format!("it has {}", names.join(", ")),
-        };
-        Error::argument(format!("`{}` has no parameter `{name}`", self.metric), hint)
-    }
-
-    fn wrong(&self, name: &str, wanted: &str) -> Error {
-        // A parameter that is not there may have been misspelt.
-        let given: Vec<&str> = self.params.keys().chain(self.inner.keys()).map(String::as_str).collect();
-        if let (None, Some(misspelt)) = (self.get(name), crate::nearest(name, &given)) {
-            return self.unknown(misspelt, Some(name), &[]);
-        }
-        let found = self.get(name).map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"));
-        Error::argument(format!("`{}`: {name} is {found}, not {wanted}", self.metric), format!("give {wanted}"))
-    }
-
-    /// A parameter that is text.
-    pub fn text(&self, name: &str) -> Result<Option<String>, Error> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::Text(text)) => Ok(Some(text.to_string())),
-            Some(_) => Err(self.wrong(name, "text")),
-        }
-    }
-
-    fn needed(&self, name: &str) -> Result<String, Error> {
-        self.text(name)?.ok_or_else(|| self.wrong(name, "text"))
-    }
-
-    /// A parameter that is a number.
-    pub fn number(&self, name: &str) -> Result<Option<f64>, Error> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(value) => value.as_number().map(Some).ok_or_else(|| self.wrong(name, "a number")),
-        }
-    }
-
-    fn count(&self, name: &str) -> Result<Option<u64>, Error> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::Int(count)) if *count > 0 => Ok(Some(*count as u64)),
-            Some(_) => Err(self.wrong(name, "a whole number above 0")),
-        }
-    }
-
-    fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::Bool(flag)) => Ok(Some(*flag)),
-            Some(_) => Err(self.wrong(name, "true or false")),
-        }
-    }
-
-    fn texts(&self, name: &str) -> Result<Vec<String>, Error> {
-        match self.get(name) {
-            None => Ok(Vec::new()),
-            Some(Value::List(items)) => Ok(items.iter().map(Value::to_string).collect()),
-            Some(_) => Err(self.wrong(name, "a list of texts")),
-        }
-    }
-
-    fn positive(&self) -> Value {
-        self.get("positive").cloned().unwrap_or(Value::Bool(true))
-    }
-
-    fn pass_rule(&self) -> Result<PassRule, Error> {
-        let rule = self.number("pass_threshold")?.map_or_else(|| Ok(PassRule::default()), PassRule::new)?;
-        Ok(self.text("scorer")?.into_iter().fold(rule, PassRule::of_scorer))
-    }
-
-    fn average(&self) -> Result<Average, Error> {
-        match self.text("average")?.as_deref() {
-            None | Some("macro") => Ok(Average::Macro),
-            Some("micro") => Ok(Average::Micro),
-            Some(_) => Err(self.wrong("average", "`macro` or `micro`")),
-        }
-    }
-
-    fn scale(&self) -> Result<RatingScale, Error> {
-        match self.text("level")?.as_deref() {
-            None | Some("nominal") => Ok(RatingScale::Nominal),
-            Some("ordinal") => Ok(RatingScale::Ordinal),
-            Some("interval") => Ok(RatingScale::Interval),
-            Some(_) => Err(self.wrong("level", "nominal, ordinal or interval")),
-        }
-    }
-
-    /// Labels: a map of `correct`, `incorrect`, `partial` and `noanswer`.
-    fn labels(&self, name: &str) -> Result<Option<Labels>, Error> {
-        let Some(given) = self.get(name) else { return Ok(None) };
-        let given = given.get("value_to_float").unwrap_or(given);
-        let Value::Map(entries) = given else { return Err(self.wrong(name, "a map of labels")) };
-        let mut labels = Labels::default();
-        for (role, value) in entries {
-            labels = match &**role {
-                "correct" => labels.correct(value.clone()),
-                "incorrect" => labels.incorrect(value.clone()),
-                "partial" => labels.partial(value.clone()),
-                "noanswer" => labels.noanswer(value.clone()),
-                _ => return Err(self.wrong(name, "a map of correct, incorrect, partial and noanswer")),
-            };
-        }
-        Ok(Some(labels))
-    }
-
-    /// A metric given as a parameter, or a map of `name` and `params`.
-    fn inner(&self, name: &str) -> Result<Metric, Error> {
-        self.known.borrow_mut().push(name.to_owned());
-        if let Some(metric) = self.inner.get(name) {
-            return Ok(metric.clone());
-        }
-        let inner = self.get(name).ok_or_else(|| self.wrong(name, "a metric"))?;
-        let Some(Value::Text(inner_name)) = inner.get("name") else { return Err(self.wrong(name, "a metric")) };
-        self.registry.metric(inner_name, inner.get("params").unwrap_or(&Value::Null))
-    }
-}
-
-fn interval(arguments: &Arguments<'_>) -> Result<Metric, Error> {
-    let mut ci = if arguments.metric == "ci_wilson" { Ci::wilson() } else { Ci::new() };
-    if let Some(level) = arguments.number("level")? {
-        ci = ci.level(level)?;
-    }
-    let resamples = arguments.count("num_samples")?;
-    match arguments.text("method")?.as_deref() {
-        None | Some("t") => {}
-        Some("bootstrap") => ci = ci.bootstrap(resamples.unwrap_or(1000)),
-        Some(_) => return Err(arguments.wrong("method", "`t` or `bootstrap`")),
-    }
-    if let Some(key) = arguments.text("cluster")? {
-        ci = ci.cluster(key);
-    }
-    Ok(ci.into())
-}
-
-fn grouped(arguments: &Arguments<'_>) -> Result<Metric, Error> {
-    let mut grouped = Grouped::new(arguments.inner("metric")?, arguments.needed("group_key")?);
-    match arguments.get("all") {
-        None => {}
-        Some(Value::Bool(false)) => grouped = grouped.all(All::Off),
-        Some(Value::Text(all)) if **all == *"samples" => grouped = grouped.all(All::Samples),
-        Some(Value::Text(all)) if **all == *"groups" => grouped = grouped.all(All::Groups),
-        Some(_) => return Err(arguments.wrong("all", "`samples`, `groups` or false")),
-    }
-    if let Some(label) = arguments.text("all_label")? {
-        grouped = grouped.all_label(label);
-    }
-    if let Some(labels) = arguments.labels("value_to_float")? {
-        grouped = grouped.labels(labels);
-    }
-    if let Some(template) = arguments.text("name_template")? {
-        grouped = grouped.name_template(template);
-    }
-    Ok(grouped.into())
-}
-
-fn aggregated(arguments: &Arguments<'_>) -> Result<Metric, Error> {
-    let on_missing = match arguments.text("on_missing")?.as_deref() {
-        None | Some("error") => OnMissing::Error,
-        Some("skip") => OnMissing::Skip,
-        Some("zero") => OnMissing::Zero,
-        Some(_) => return Err(arguments.wrong("on_missing", "`error`, `skip` or `zero`")),
-    };
-    let (key, metric) = (arguments.needed("key")?, arguments.inner("agg")?);
-    Ok(aggregate_labelled(key, metric, on_missing, arguments.labels("to_float")?))
 }

@@ -1,6 +1,6 @@
 //! Means over samples of what attempts say besides scores.
 
-use super::mean::mean_figure;
+use super::interval::mean_figure;
 use super::{Context, Measure, Tally};
 use crate::data::scenario::ScoreFallback;
 use crate::metric::evidence::{by_sample, mean_of_given};
@@ -39,7 +39,7 @@ pub(super) struct SampleMean<A>(pub(super) A);
 
 /// The means of the samples, and how many samples have no value.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SampleMeanState {
     means: Moments,
     missing: u64,
     /// The most attempts that a sample has of which the reducer made no value.
@@ -60,13 +60,13 @@ impl<A: Averaged> SampleMean<A> {
 }
 
 impl<A: Averaged> Measure for SampleMean<A> {
-    type State = Seen;
+    type State = SampleMeanState;
 
-    fn start(&self) -> Seen {
-        Seen::default()
+    fn start(&self) -> SampleMeanState {
+        SampleMeanState::default()
     }
 
-    fn fold(&self, state: &mut Seen, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+    fn fold(&self, state: &mut SampleMeanState, points: &Points<'_>, context: &Context) -> Result<(), Error> {
         let known = self.0.values(points, context)?;
         state.fallback.note(points.samples(), known.rests_on_score);
         for (_, attempts) in by_sample(points.sample_codes(), &known.values) {
@@ -81,14 +81,14 @@ impl<A: Averaged> Measure for SampleMean<A> {
         Ok(())
     }
 
-    fn merge(&self, state: &mut Seen, other: Seen) {
+    fn merge(&self, state: &mut SampleMeanState, other: SampleMeanState) {
         state.means.merge(&other.means);
         state.missing += other.missing;
         state.unreduced = state.unreduced.max(other.unreduced);
         state.fallback.merge(other.fallback);
     }
 
-    fn finish(&self, state: Seen, _: Tally, context: &Context) -> Result<Answer, Error> {
+    fn finish(&self, state: SampleMeanState, _: Tally, context: &Context) -> Result<Answer, Error> {
         state.fallback.check(self.0.name())?;
         let tally = Tally { n: state.means.count(), missing: state.missing };
         let mut figure = mean_figure(&state.means, tally, A::IS_SHARE, context);

@@ -2,9 +2,10 @@
 
 use super::Metric;
 use super::moments::of_moments;
+use super::registry::Definition;
 use crate::{About, Family, Figure, Unit};
 
-pub(super) const VAR: About = About {
+const VAR: About = About {
     name: "var",
     summary: "the sample variance of the scores",
     usage: "var()",
@@ -19,9 +20,12 @@ pub(super) const VAR: About = About {
     typical_threshold: None,
     use_case: "Spread of graded answers",
     family: Family::Scores,
+    parameters: &[],
+    positional: &[],
+    inspect: Some("var"),
 };
 
-pub(super) const STD: About = About {
+const STD: About = About {
     name: "std",
     summary: "the sample standard deviation of the scores",
     usage: "std()",
@@ -36,19 +40,18 @@ pub(super) const STD: About = About {
     typical_threshold: None,
     use_case: "Spread of graded answers",
     family: Family::Scores,
+    parameters: &[],
+    positional: &[],
+    inspect: Some("std"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: VAR, make: |_| Ok(var()) }, Definition { about: STD, make: |_| Ok(std()) }];
 
 /// The sample variance of all scores, with n − 1. Undefined below two scores.
 ///
-/// *What it tells you.* How much scores differ between samples.
-///
-/// *When it misleads.* It says nothing of how sure the mean is; that is [`stderr`](super::stderr()).
-///
-/// *Formula.* Σ(x − x̄)² / (n − 1).
-///
-/// *Interval.* None.
-///
-/// *Example.*
+/// `calipers metrics var` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{var, Plan, Samples};
@@ -68,15 +71,7 @@ pub fn var() -> Metric {
 
 /// The sample standard deviation of all scores, with n − 1. Undefined below two scores.
 ///
-/// *What it tells you.* How much scores differ between samples, in their own unit.
-///
-/// *When it misleads.* As [`var`].
-///
-/// *Formula.* √(Σ(x − x̄)² / (n − 1)).
-///
-/// *Interval.* None.
-///
-/// *Example.*
+/// `calipers metrics std` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{std, Plan, Samples};

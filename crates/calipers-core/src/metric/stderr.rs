@@ -2,6 +2,7 @@
 
 use super::interval::perfect_score;
 use super::moments::of_moments;
+use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally};
 use crate::data::points::{CodePlaces, RowKeys};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit, Value};
@@ -10,14 +11,15 @@ use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Moments, StatisticCaveat as Statistic, Undefined as NoStatistic};
 use hashbrown::HashMap;
 
-pub(super) const STDERR: About = About {
+const STDERR: About = About {
     name: "stderr",
     summary: "the standard error of the mean",
     usage: "stderr(cluster=None)",
     tells: "How far the mean would move if the samples were drawn again from questions like these.",
     misleads: "When samples go together and are treated as independent: name their clusters. Zero means that all \
                scores are alike, not that the mean is certain.",
-    formula: "s / √n; with `cluster`, the cluster-robust error (CR1, as Inspect), with the CR2 error beside it.",
+    formula: "s / √n; with `cluster`, √(C/(C−1) · Σ_c(Σ_{i∈c}(x_i − x̄))²) / n (CR1, as Inspect), with the CR2 error \
+              and Satterthwaite's degrees of freedom beside it.",
     interval: "None: it is the width of one. `ci` makes it.",
     example: "calipers score results.jsonl -m 'stderr(cluster=\"category\")'",
     unit: Unit::Plain,
@@ -26,21 +28,18 @@ pub(super) const STDERR: About = About {
     typical_threshold: None,
     use_case: "The error bar of a mean",
     family: Family::Error,
+    parameters: &[("cluster", "a metadata key: samples with the same value go together")],
+    positional: &["cluster"],
+    inspect: Some("stderr"),
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] =
+    &[Definition { about: STDERR, make: |a| Ok(a.text("cluster")?.map_or_else(stderr, stderr_clustered)) }];
 
 /// The standard error of the mean.
 ///
-/// *What it tells you.* How far the mean would move if the samples were drawn again from questions like these.
-///
-/// *When it misleads.* When samples go together and are treated as independent: name their clusters. Zero means that
-/// all scores are alike, not that the mean is certain.
-///
-/// *Formula.* s / √n; clustered: √(C/(C−1) · Σ_c(Σ_{i∈c}(x_i − x̄))²) / n, as Inspect (CR1). The CR2 error with
-/// Satterthwaite's degrees of freedom is given beside it.
-///
-/// *Interval.* None: it is the width of one. [`ci`](super::ci()) makes it.
-///
-/// *Example.*
+/// `calipers metrics stderr` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{accuracy, stderr, Plan, Samples};

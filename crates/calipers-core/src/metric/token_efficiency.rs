@@ -1,21 +1,22 @@
 //! `token_efficiency`.
 
 use super::ratio::{OfSums, Pairs};
+use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, Unit};
 use calipers_stats::threshold_test::Direction;
 
-pub(super) const TOKEN_EFFICIENCY: About = About {
+const TOKEN_EFFICIENCY: About = About {
     name: "token_efficiency",
     summary: "quality for the tokens used",
     usage: "token_efficiency()",
     tells: "What the tokens of a whole suite buy; useful beside another version of the same agent on the same suite.",
-    misleads: "An agent that gives up at once uses few tokens: read it beside `accuracy`. It is not the mean of the attempts' \
-               ratios, in which the cheapest attempt would count most.",
-    formula: "quality_score / tokens_used, each summed over attempts that have both. Where there is no `quality_score`, the score by \
-              behaviours, or else the only score. Undefined for zero tokens.",
+    misleads: "An agent that gives up at once uses few tokens: read it beside `accuracy`. It is not the mean of the \
+               attempts' ratios, in which the cheapest attempt would count most.",
+    formula: "quality_score / tokens_used, each summed over attempts that have both. Where there is no \
+              `quality_score`, the score by behaviours, or else the only score. Undefined for zero tokens.",
     interval: "t with the linearised error, attempts clustered by sample.",
     example: "calipers score results.jsonl -m token_efficiency",
     unit: Unit::Ratio,
@@ -24,20 +25,17 @@ pub(super) const TOKEN_EFFICIENCY: About = About {
     typical_threshold: None,
     use_case: "Cost optimization",
     family: Family::Suite,
+    parameters: &[],
+    positional: &[],
+    inspect: None,
 };
+
+/// The metrics of this file.
+pub(super) static METRICS: &[Definition] = &[Definition { about: TOKEN_EFFICIENCY, make: |_| Ok(token_efficiency()) }];
 
 /// Quality for the tokens used.
 ///
-/// *What it tells you.* What the tokens of a whole suite buy.
-///
-/// *When it misleads.* An agent that gives up at once uses few tokens; and it is not the mean of the attempts' ratios.
-///
-/// *Formula.* Σ quality / Σ `tokens_used` over attempts that have both. Quality is the field `quality_score`, or else the
-/// score by behaviours, or else the only score. Undefined for zero tokens.
-///
-/// *Interval.* As for [`ratio`](super::ratio()).
-///
-/// *Example.*
+/// `calipers metrics token_efficiency` says what it tells you, when it misleads, its formula and its interval.
 ///
 /// ```
 /// use calipers_core::{token_efficiency, Plan, Samples};

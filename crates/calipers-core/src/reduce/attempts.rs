@@ -126,10 +126,51 @@ impl AttemptGroups {
         is_one_each && self.rows.iter().enumerate().all(|(place, &row)| place == row as usize)
     }
 
-    /// Scores with one row a sample.
+    /// Scores with one row per sample.
     pub(crate) fn into_scores(self, scores: &Scores, values: Values) -> Scores {
         let attempt = self.iter().map(|(_, rows)| scores.attempt[rows[0] as usize]).collect();
         let epoch = vec![0; self.samples.len()].into();
         Scores { sample: self.samples.into(), epoch, attempt, values, ..Scores::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    fn scores(rows: &[(u32, u32, f64)]) -> Scores {
+        Scores {
+            sample: rows.iter().map(|row| row.0).collect(),
+            epoch: rows.iter().map(|row| row.1).collect(),
+            attempt: (0..rows.len() as u32).collect(),
+            values: rows.iter().map(|row| Value::Float(row.2)).collect(),
+            ..Scores::default()
+        }
+    }
+
+    #[test]
+    fn rows_are_grouped_by_sample_and_ordered_by_epoch() {
+        for (rows, want, is_single) in [
+            (&[(0, 1, 1.0), (1, 1, 0.0)][..], vec![(0, vec![0]), (1, vec![1])], true),
+            (&[(0, 1, 1.0), (0, 2, 0.0), (1, 1, 1.0)], vec![(0, vec![0, 1]), (1, vec![2])], false),
+            (&[(2, 2, 1.0), (0, 1, 0.0), (2, 1, 1.0)], vec![(2, vec![2, 0]), (0, vec![1])], false),
+            // Delivered again, with the same score: it counts once.
+            (&[(0, 1, 1.0), (0, 1, 1.0), (0, 2, 0.0)], vec![(0, vec![0, 2])], false),
+            (&[], vec![], true),
+        ] {
+            let groups = AttemptGroups::of(&scores(rows)).expect("no conflicts");
+            let found: Vec<(u32, Vec<u32>)> = groups.iter().map(|(sample, rows)| (sample, rows.to_vec())).collect();
+            assert_eq!((found, groups.is_single()), (want, is_single), "{rows:?}");
+        }
+    }
+
+    #[test]
+    fn two_scores_of_one_attempt_conflict() {
+        let (sample, error) =
+            AttemptGroups::of(&scores(&[(3, 1, 1.0), (4, 2, 1.0), (4, 2, 0.0)])).err().expect("a conflict");
+        assert_eq!(sample, 4);
+        assert_eq!(error.kind(), &ErrorKind::Conflict { first: Value::Float(1.0), other: Value::Float(0.0) });
+        assert_eq!(error.place().epoch, Some(2));
     }
 }

@@ -7,7 +7,7 @@ use crate::data::column::{ABSENT, Coded, Column};
 use crate::{Error, ErrorKind, Labels, Value};
 
 impl ReduceRule {
-    /// One value a sample. An error is given the sample it belongs to by `name`.
+    /// One value per sample. `name` adds the sample to an error.
     pub(super) fn reduce_column(
         &self,
         column: &Column,
@@ -207,5 +207,84 @@ impl ValueClasses {
         }
         let new_code = |&code: &u32| numbers.codes.get(code as usize).copied().unwrap_or(ABSENT);
         numbers.with_codes(coded.codes.iter().map(new_code).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::cow_indices::CowIndices;
+    use crate::data::scores::{Scores, Values};
+
+    const RULES: [ReduceRule; 8] = [
+        ReduceRule::Mean,
+        ReduceRule::Median,
+        ReduceRule::Mode,
+        ReduceRule::Max,
+        ReduceRule::Majority,
+        ReduceRule::PassAt { k: 2, value: 1.0 },
+        ReduceRule::PassK { k: 2, value: 1.0 },
+        ReduceRule::AtLeast { k: 1, value: 0.5 },
+    ];
+
+    fn scores(samples: &[u32], values: &[Value]) -> Scores {
+        let rows = samples.len() as u32;
+        Scores {
+            sample: samples.to_vec().into(),
+            epoch: CowIndices::from((0..rows).collect::<Vec<_>>()),
+            attempt: CowIndices::from((0..rows).collect::<Vec<_>>()),
+            values: values.iter().cloned().collect(),
+            ..Scores::default()
+        }
+    }
+
+    /// The plain twin: each sample is reduced by itself.
+    fn one_by_one(rule: ReduceRule, scores: &Scores, labels: &Labels) -> Vec<Value> {
+        let groups = AttemptGroups::of(scores).expect("no conflicts");
+        let reduce = |rows: &[u32]| {
+            let values: Vec<Value> = rows.iter().map(|&row| scores.values.get(row as usize)).collect();
+            rule.reduce_values(&values.iter().collect::<Vec<_>>(), labels, "the rule").expect("plain values")
+        };
+        groups.iter().map(|(_, rows)| reduce(rows)).collect()
+    }
+
+    #[test]
+    fn a_column_is_reduced_as_its_samples_one_by_one() {
+        let samples = [0, 0, 1, 2, 2, 2, 0, 3, 3];
+        let (c, i, p, gap) = (Value::from("C"), Value::from("I"), Value::from("P"), Value::Missing);
+        let floats = [1.0, 0.0, 0.5, 1.0, f64::NAN, 1.0, 1.0, f64::NAN, f64::NAN].map(Value::from);
+        let labels = [&c, &i, &p, &i, &i, &gap, &c, &gap, &gap].map(Value::clone);
+        let kinds =
+            [&Value::Int(1), &Value::Bool(true), &c, &Value::Float(1.0), &i, &i, &gap, &gap, &c].map(Value::clone);
+        for values in [&floats, &labels, &kinds] {
+            let scores = scores(&samples, values);
+            let Values::Scalars(column) = &scores.values else { panic!("plain values") };
+            let groups = AttemptGroups::of(&scores).expect("no conflicts");
+            for own in [Labels::default(), Labels::default().with("P", 0.25).with(1.0, 0.75)] {
+                for rule in RULES {
+                    let reduced = rule.reduce_column(column, &groups, &own, &|_, error| error).expect("plain values");
+                    let values: Vec<Value> = (0..reduced.len()).map(|row| reduced.get(row)).collect();
+                    let same = values.iter().zip(one_by_one(rule, &scores, &own)).all(|(a, b)| a.equals(&b));
+                    assert!(same, "{rule:?}: {values:?} and not {:?}", one_by_one(rule, &scores, &own));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_first_sample_that_has_it() {
+        for (values, want) in [
+            ([1.0, f64::INFINITY, f64::NEG_INFINITY].map(Value::from), "score `inf` is infinite"),
+            (["C", "maybe", "perhaps"].map(Value::from), "score `maybe` is not a number or a known label"),
+        ] {
+            let scores = scores(&[5, 7, 9], &values);
+            let Values::Scalars(column) = &scores.values else { panic!("plain values") };
+            let groups = AttemptGroups::of(&scores).expect("no conflicts");
+            let name = |sample: u32, error: Error| Error::custom(format!("{sample}: {}", error.kind()));
+            let error = ReduceRule::Mean.reduce_column(column, &groups, &Labels::default(), &name).expect_err("wrong");
+            assert_eq!(error.kind().to_string(), format!("7: {want}"));
+            // Rules that only compare values take any.
+            assert!(ReduceRule::Mode.reduce_column(column, &groups, &Labels::default(), &name).is_ok());
+        }
     }
 }

@@ -1,11 +1,11 @@
-//! Reducing the values of one sample, whatever their shape: plain, maps key by key, lists place by place.
+//! Reducing the values of one sample: plain values, maps key by key, lists place by place.
 
 use super::rule::{Pick, ReduceRule, ScoreClass};
 use crate::{Error, ErrorKind, Labels, Value};
 use std::sync::Arc;
 
 impl ReduceRule {
-    /// Reduces the values of one sample, whatever their shape.
+    /// Reduces the values of one sample, of any shape.
     pub(crate) fn reduce_values(&self, values: &[&Value], labels: &Labels, by: &str) -> Result<Value, Error> {
         let scored: Vec<&Value> = values.iter().copied().filter(|value| !value.is_missing()).collect();
         match scored.first() {
@@ -95,7 +95,7 @@ impl ReduceRule {
     }
 }
 
-/// The number of a value. Infinity is an error, unless all is read as Inspect reads it.
+/// The number of a value. Infinity is an error, except when reading as Inspect does.
 pub(super) fn number(value: &Value, labels: &Labels) -> Result<f64, Error> {
     match labels.to_float(value) {
         None => Err(ErrorKind::UnknownLabel(value.clone()).into()),
@@ -110,4 +110,61 @@ fn keys(entries: &[(Arc<str>, Value)]) -> Vec<Arc<str>> {
 
 fn mixed(first: &Value, other: &Value) -> Error {
     ErrorKind::MixedShapes { first: first.kind(), other: other.kind() }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(entries: &[(&str, Value)]) -> Value {
+        Value::Map(entries.iter().map(|(key, value)| (Arc::from(*key), value.clone())).collect())
+    }
+
+    fn list(items: &[f64]) -> Value {
+        Value::List(items.iter().map(|&x| Value::Float(x)).collect())
+    }
+
+    fn reduce(rule: ReduceRule, values: &[Value]) -> Result<Value, ErrorKind> {
+        let values: Vec<&Value> = values.iter().collect();
+        rule.reduce_values(&values, &Labels::default(), "the rule").map_err(|error| error.kind().clone())
+    }
+
+    #[test]
+    fn values_are_reduced_in_their_shape() {
+        let (c, i) = (Value::from("C"), Value::from("I"));
+        for (rule, values, want) in [
+            (ReduceRule::Mean, vec![c.clone(), i.clone()], Value::Float(0.5)),
+            (ReduceRule::Mean, vec![c.clone(), Value::Missing], Value::Float(1.0)),
+            (ReduceRule::Mean, vec![Value::Missing], Value::Missing),
+            (ReduceRule::Mode, vec![i.clone(), c.clone(), c.clone()], c.clone()),
+            // 1 and True are one value to Python, and the first is kept.
+            (ReduceRule::Mode, vec![i, Value::Bool(true), Value::Int(1)], Value::Bool(true)),
+            (ReduceRule::Mean, vec![list(&[0.0, 1.0]), list(&[1.0, 1.0])], list(&[0.5, 1.0])),
+            (
+                ReduceRule::Max,
+                vec![map(&[("a", 0.0.into()), ("b", 1.0.into())]), map(&[("b", 0.5.into()), ("a", 0.5.into())])],
+                map(&[("a", 0.5.into()), ("b", 1.0.into())]),
+            ),
+        ] {
+            assert_eq!(reduce(rule, &values), Ok(want), "{rule:?} of {values:?}");
+        }
+    }
+
+    #[test]
+    fn shapes_that_do_not_fit_together_are_errors() {
+        let (a, ab) = (map(&[("a", 1.0.into())]), map(&[("a", 1.0.into()), ("b", 1.0.into())]));
+        let nested = map(&[("a", list(&[1.0]))]);
+        for (values, want) in [
+            (vec![Value::from(1.0), list(&[1.0])], "attempts have scores of different shapes"),
+            (vec![list(&[1.0]), Value::from(1.0)], "attempts have scores of different shapes"),
+            (vec![a.clone(), ab], "attempts have scores with different keys, `a` and `a` `b`"),
+            (vec![list(&[1.0]), list(&[1.0, 0.0])], "attempts have lists of different lengths, 1 and 2"),
+            (vec![nested.clone(), nested], "`the rule` takes plain values, not a list"),
+            (vec![Value::from("maybe")], "score `maybe` is not a number or a known label"),
+            (vec![Value::Float(f64::INFINITY)], "score `inf` is infinite"),
+        ] {
+            let error = reduce(ReduceRule::Mean, &values).expect_err("does not fit").to_string();
+            assert!(error.starts_with(want), "{values:?}: {error}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Many attempts of a sample, one score.
+//! From the attempts of a sample to one score.
 //!
 //! A reducer takes the scores of one sample's attempts, in the order of their epochs, and gives one. Plain
 //! values are reduced as they are, maps key by key, lists place by place. The answer and the explanation are
@@ -193,7 +193,7 @@ impl Reducer {
         &self.name
     }
 
-    /// True for a function of somebody's own.
+    /// True for a custom function.
     #[must_use]
     pub fn is_own(&self) -> bool {
         matches!(self.how, ReducerKind::Custom(_))
@@ -275,9 +275,9 @@ impl Reducer {
         }
     }
 
-    /// One score a sample, from the scores of all attempts.
+    /// One score per sample, from the scores of all attempts.
     ///
-    /// Samples come out in the order in which they first went in.
+    /// Samples keep the order of their first appearance.
     pub(crate) fn reduce_all(
         &self,
         scores: &Scores,
@@ -386,5 +386,73 @@ impl TryFrom<&str> for Reducer {
 
     fn try_from(name: &str) -> Result<Self, Error> {
         Self::parse(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_parsed_are_those_of_the_reducers() {
+        for name in ["mean", "median", "mode", "max", "majority", "collect", "pass_at_5", "pass_k_3", "at_least_2"] {
+            assert_eq!(Reducer::parse(name).expect("known").name(), name);
+        }
+        for (name, nearest) in [
+            ("meen", Some("mean")),
+            ("pass_at", Some("pass_at_1")),
+            ("pass_at_x", Some("pass_at_1")),
+            ("pass_at_99999999999999999999", Some("pass_at_1")),
+            ("best_of_3", None),
+            ("", None),
+        ] {
+            let error = Reducer::parse(name).expect_err("unknown");
+            let ErrorKind::UnknownName { what, nearest: near, .. } = error.kind() else { panic!("{error}") };
+            assert_eq!((*what, near.as_deref()), ("reducer", nearest), "{name}");
+        }
+    }
+
+    #[test]
+    fn extras_are_kept_only_where_attempts_agree() {
+        let score = |answer: &str, explanation: &str| Score::new(1.0).answer(answer).explanation(explanation);
+        let reduced = mean_score().reduce(&[score("B", "first"), score("B", "second")]).expect("plain values");
+        assert_eq!((reduced.answer.as_deref(), reduced.explanation), (Some("B"), None));
+    }
+
+    #[test]
+    fn a_majority_carries_its_votes() {
+        let votes = [Score::new("C"), Score::unscored(), Score::new("C")];
+        let reduced = majority().reduce(&votes).expect("plain values");
+        assert_eq!(reduced.value, Value::from("C"));
+        let metadata = reduced.metadata.expect("the panel");
+        let panel = metadata.get("panel").expect("the panel");
+        assert_eq!(panel.get("votes"), Some(&Value::List(vec!["C".into(), Value::Null, "C".into()])));
+        assert_eq!(panel.get("size"), Some(&Value::Int(3)));
+        let Some(Value::List(failures)) = panel.get("failures") else { panic!("{panel}") };
+        assert_eq!(failures[0].get("index"), Some(&Value::Int(1)));
+        // Two of four is no majority.
+        let split = [Score::new("C"), Score::new("C"), Score::new("I"), Score::unscored()];
+        assert!(majority().reduce(&split).expect("plain values").value.is_missing());
+    }
+
+    #[test]
+    fn collecting_keeps_scored_values_in_order() {
+        let scores = [Score::new("C"), Score::unscored(), Score::new(0.5)];
+        let values = collect().reduce(&scores).expect("plain values").value;
+        assert_eq!(values, Value::List(vec!["C".into(), 0.5.into()]));
+        assert!(collect().reduce(&[Score::unscored()]).expect("nothing scored").value.is_missing());
+        let nested = collect().reduce(&[Score::new(Value::List(vec![]))]).expect_err("a list");
+        assert_eq!(nested.kind(), &ErrorKind::NotScalar { by: "collect".into(), found: "list" });
+    }
+
+    #[test]
+    fn thresholds_and_labels_of_a_reducer_win_over_those_of_the_plan() {
+        let scores = [Score::new(0.7), Score::new("maybe")];
+        let labels = Labels::default().with("maybe", 0.8);
+        let at = |threshold: f64| {
+            at_least(2).value(threshold).labels(labels.clone()).reduce(&scores).map(|score| score.value)
+        };
+        assert_eq!((at(0.7).ok(), at(0.75).ok()), (Some(Value::Int(1)), Some(Value::Int(0))));
+        assert!(at_least(2).reduce(&scores).is_err(), "`maybe` is unknown to the plan");
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct ScoreClass {
 pub(crate) enum Pick {
     /// No value: too few, or no majority.
     Nothing,
-    /// A number of its own.
+    /// A new number.
     Number(f64),
     /// 0 or 1.
     Flag(bool),
@@ -76,7 +76,7 @@ impl ReduceRule {
             },
             Self::Max => Pick::Attempt(largest(attempts)),
             Self::AtLeast { k, value } => Pick::Flag(successes(attempts, value) >= k),
-            // Of no attempts, none passes, and all do.
+            // With no attempts, it is true that none passes and that all do.
             Self::PassAt { k: 0, .. } => Pick::Number(0.0),
             Self::PassK { k: 0, .. } => Pick::Number(1.0),
             Self::PassAt { k, value } => share(pass_at_k::pass_at_k, attempts, k, value),
@@ -137,4 +137,47 @@ fn successes(attempts: &[ScoreClass], value: f64) -> u64 {
 
 fn share(estimate: fn(u64, u64, u64) -> Result<f64, Undefined>, attempts: &[ScoreClass], k: u64, value: f64) -> Pick {
     estimate(attempts.len() as u64, successes(attempts, value), k).map_or(Pick::Nothing, Pick::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_decide_between_attempts() {
+        use Pick::{Attempt, Flag, Nothing, Number};
+        let (pass_at, pass_k) = (ReduceRule::PassAt { k: 2, value: 1.0 }, ReduceRule::PassK { k: 2, value: 1.0 });
+        let at_least = ReduceRule::AtLeast { k: 2, value: 0.5 };
+        // rule, scored attempts, all attempts, decision; pass@2 of 1 in 3 is 1 − C(2, 2)/C(3, 2) = 2/3
+        for (rule, scores, total, want) in [
+            (ReduceRule::Mean, &[1.0, 0.0, 0.5][..], 3, Number(0.5)),
+            (ReduceRule::Mean, &[f64::MAX, f64::MAX], 2, Number(f64::MAX)),
+            (ReduceRule::Median, &[3.0, 1.0, 2.0], 3, Number(2.0)),
+            (ReduceRule::Median, &[4.0, 1.0, 2.0, 3.0], 4, Number(2.5)),
+            (ReduceRule::Mode, &[1.0, 0.0, 0.0], 3, Attempt(1)),
+            (ReduceRule::Mode, &[1.0, 0.0], 2, Attempt(0)),
+            (ReduceRule::Max, &[0.5, 1.0, 1.0], 3, Attempt(1)),
+            (ReduceRule::Majority, &[1.0, 1.0, 0.0], 3, Attempt(0)),
+            (ReduceRule::Majority, &[1.0, 1.0], 4, Nothing),
+            (pass_at, &[1.0, 0.0, 0.0], 3, Number(2.0 / 3.0)),
+            (pass_k, &[1.0, 1.0, 0.0], 3, Number(1.0 / 3.0)),
+            (pass_at, &[1.0], 1, Nothing),
+            (at_least, &[0.5, 0.4, 1.0], 3, Flag(true)),
+            (at_least, &[0.5, 0.4], 2, Flag(false)),
+            (ReduceRule::PassAt { k: 0, value: 1.0 }, &[1.0], 1, Number(0.0)),
+            (ReduceRule::PassK { k: 0, value: 1.0 }, &[0.0], 1, Number(1.0)),
+            (ReduceRule::Mean, &[], 2, Nothing),
+        ] {
+            // Equal numbers are of one class, as in a column of floats.
+            let class = |x: f64| scores.iter().position(|&other| other == x).unwrap_or(0) as u32;
+            let attempts: Vec<ScoreClass> =
+                scores.iter().map(|&number| ScoreClass { number, class: class(number) }).collect();
+            let decision = rule.decide(&attempts, total, &mut Vec::new());
+            let is_near = match (decision, want) {
+                (Number(x), Number(y)) => (x - y).abs() <= 1e-12 * y.abs().max(1.0),
+                (decision, want) => decision == want,
+            };
+            assert!(is_near, "{rule:?} of {scores:?}: {decision:?} and not {want:?}");
+        }
+    }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The one who sets the rules.
+    /// System instructions.
     System,
-    /// The one who asks.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -42,7 +42,7 @@ pub struct ToolCall {
     pub id: Arc<str>,
     /// The tool.
     pub function: Arc<str>,
-    /// A map of arguments, or whatever the model wrote in its place.
+    /// A map of arguments, or the model's text if it is not a map.
     pub arguments: Value,
 }
 
@@ -66,7 +66,7 @@ impl Message {
         Self { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
     }
 
-    /// A message that sets rules.
+    /// System instructions.
     #[must_use]
     pub fn system(content: impl Into<Arc<str>>) -> Self {
         Self::new(Role::System, content)
@@ -91,7 +91,7 @@ pub enum StopReason {
     /// It was done.
     #[default]
     Stop,
-    /// It had used the tokens that it was given.
+    /// It reached the token limit.
     MaxTokens,
     /// It waits for tools.
     ToolCalls,
@@ -116,19 +116,19 @@ impl StopReason {
         }
     }
 
-    /// The reason of this name; a name that says nothing to us is unknown.
+    /// The reason of this name; any other name is `Unknown`.
     #[must_use]
     pub fn parse(name: &str) -> Self {
         Self::ALL.into_iter().find(|reason| reason.name() == name).unwrap_or(Self::Unknown)
     }
 }
 
-/// The tokens, and the money, that calls of a model took.
+/// The tokens and the cost of model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Tokens that were sent.
     pub input_tokens: u64,
-    /// Tokens that came back, those of reasoning among them.
+    /// Tokens that came back, including reasoning.
     pub output_tokens: u64,
     /// All tokens that were paid for.
     pub total_tokens: u64,
@@ -138,7 +138,7 @@ pub struct Usage {
     pub cache_write_tokens: Option<u64>,
     /// Tokens of the output that were reasoning.
     pub reasoning_tokens: Option<u64>,
-    /// What it cost, where somebody said so.
+    /// The cost, if it is known.
     pub cost_usd: Option<f64>,
 }
 
@@ -150,7 +150,7 @@ impl Usage {
         Self { input_tokens, output_tokens, total_tokens, ..Self::default() }
     }
 
-    /// Adds what other calls took.
+    /// Adds the usage of other calls.
     pub fn add(&mut self, other: &Self) {
         fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
             one.or(other).map(|_| one.unwrap_or(0).saturating_add(other.unwrap_or(0)))
@@ -204,22 +204,22 @@ impl ModelOutput {
 /// How a model is to answer. What is not given is left to the model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GenerateConfig {
-    /// How freely it chooses words.
+    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// The share of likely words that it chooses from.
+    /// Nucleus sampling: the probability mass of the tokens to choose from.
     pub top_p: Option<f64>,
     /// The most tokens of an answer.
     pub max_tokens: Option<u64>,
     /// Texts at which it stops.
     pub stop: Vec<String>,
-    /// What its choices start from, for models that can repeat themselves.
+    /// The sampling seed, for models that can reproduce an answer.
     pub seed: Option<u64>,
     /// How much it reasons: `low`, `medium` or `high`.
     pub reasoning_effort: Option<String>,
 }
 
 impl GenerateConfig {
-    /// These settings, and those of another where these say nothing.
+    /// These settings, and those of another where these are not given.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         Self {
@@ -230,5 +230,30 @@ impl GenerateConfig {
             seed: self.seed.or(other.seed),
             reasoning_effort: self.reasoning_effort.clone().or_else(|| other.reasoning_effort.clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_roles_and_reasons_are_read_back() {
+        for role in [Role::System, Role::User, Role::Assistant, Role::Tool] {
+            assert_eq!(Role::parse(role.name()), Some(role));
+        }
+        assert_eq!(Role::parse("narrator"), None);
+        for reason in StopReason::ALL {
+            assert_eq!(StopReason::parse(reason.name()), reason);
+        }
+        assert_eq!(StopReason::parse("bored"), StopReason::Unknown);
+    }
+
+    #[test]
+    fn settings_that_are_given_win() {
+        let own = GenerateConfig { temperature: Some(0.0), ..GenerateConfig::default() };
+        let other = GenerateConfig { temperature: Some(1.0), max_tokens: Some(100), ..GenerateConfig::default() };
+        let joined = own.or(&other);
+        assert_eq!((joined.temperature, joined.max_tokens, joined.seed), (Some(0.0), Some(100), None));
     }
 }

@@ -37,7 +37,7 @@ impl Input {
     }
 }
 
-/// The right answers, any of which will do; for choices the letters that are right.
+/// The right answers, of which any is accepted; for multiple choice, the right letters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target(pub Vec<Arc<str>>);
 
@@ -59,7 +59,7 @@ impl Target {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskSample {
-    /// Its name; a dataset without names counts from 1.
+    /// Its id; a dataset without ids counts from 1.
     pub id: Option<SampleId>,
     /// What is asked.
     pub input: Input,
@@ -67,7 +67,7 @@ pub struct TaskSample {
     pub choices: Vec<Arc<str>>,
     /// The right answers.
     pub target: Target,
-    /// Whatever else is known of it. A scenario has its category, capability and behaviours here.
+    /// Anything else that is known about it. A scenario has its category, capability and behaviours here.
     pub metadata: Metadata,
 }
 
@@ -84,14 +84,14 @@ impl TaskSample {
         }
     }
 
-    /// With a name.
+    /// With an id.
     #[must_use]
     pub fn id(mut self, id: impl Into<SampleId>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// With a right answer, beside those that it has.
+    /// With a right answer, in addition to those that it has.
     #[must_use]
     pub fn target(mut self, target: impl Into<Arc<str>>) -> Self {
         self.target.0.push(target.into());
@@ -105,7 +105,7 @@ impl TaskSample {
         self
     }
 
-    /// With a fact about it.
+    /// With metadata.
     #[must_use]
     pub fn metadata(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.metadata.set(key, value.into());
@@ -122,7 +122,7 @@ pub struct SampleFields {
     pub target: String,
     /// The column of the answers to choose from.
     pub choices: String,
-    /// The column of the names.
+    /// The column of the ids.
     pub id: String,
     /// The columns that become metadata; `None` stands for a column `metadata` with a map.
     pub metadata: Option<Vec<String>>,
@@ -140,15 +140,15 @@ impl Default for SampleFields {
     }
 }
 
-/// What makes samples of a record, which is a map.
+/// Makes samples from a record, which is a map.
 type MakeSamples = dyn Fn(&Value) -> Result<Vec<TaskSample>, Error> + Send + Sync;
 
-/// A function that makes samples of each record of a file, where naming columns is not enough.
+/// A function that makes samples from each record of a file, where naming columns is not enough.
 #[derive(Clone)]
 pub struct RecordMapping(Arc<MakeSamples>);
 
 impl RecordMapping {
-    /// Samples by this function: one, several or none of a record.
+    /// Samples by this function: one, several or none per record.
     pub fn new(make: impl Fn(&Value) -> Result<Vec<TaskSample>, Error> + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
@@ -177,7 +177,7 @@ impl PartialEq for RecordMapping {
 pub enum FileKind {
     /// Comma-separated values with a header.
     Csv,
-    /// A list of objects, or one object a line.
+    /// A list of objects, or one object per line.
     Json,
     /// A Parquet table.
     Parquet,
@@ -185,7 +185,7 @@ pub enum FileKind {
     Scenarios,
 }
 
-/// A file of samples. It is named in a task and read by whoever runs it.
+/// A file of samples, which is named in a task and read when the task runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileDataset {
     /// The file.
@@ -194,11 +194,11 @@ pub struct FileDataset {
     pub kind: FileKind,
     /// Which columns mean what.
     pub fields: SampleFields,
-    /// What makes samples of its records, in place of `fields`.
+    /// Makes samples from its records, in place of `fields`.
     pub mapping: Option<RecordMapping>,
-    /// True to number samples from 1 whatever names they have.
+    /// True to number samples from 1, even if they have ids.
     pub auto_id: bool,
-    /// The sign between the cells of a row of CSV.
+    /// The delimiter of CSV.
     pub delimiter: char,
 }
 
@@ -219,7 +219,7 @@ pub enum DatasetOrigin {
     File(FileDataset),
 }
 
-/// Samples, and what is done to them before the first is asked.
+/// Samples, and how they are prepared before a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     /// What logs call it.
@@ -251,5 +251,32 @@ impl From<Vec<TaskSample>> for Dataset {
 impl From<FileDataset> for Dataset {
     fn from(file: FileDataset) -> Self {
         Self::new(DatasetOrigin::File(file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_question_is_what_the_user_said_last() {
+        let messages =
+            vec![Message::system("be brief"), Message::user("one"), Message::assistant("1"), Message::user("two")];
+        for (input, want, length) in [
+            (Input::Text("one".into()), "one", 1),
+            (Input::Messages(messages), "two", 4),
+            (Input::Messages(vec![Message::system("be brief")]), "", 1),
+        ] {
+            assert_eq!((input.text(), input.messages().len()), (want, length));
+        }
+    }
+
+    #[test]
+    fn a_mapping_equals_only_itself() {
+        let mapping = || RecordMapping::new(|_| Ok(vec![TaskSample::new("q")]));
+        let (one, other) = (mapping(), mapping());
+        assert_eq!(one, one.clone());
+        assert_ne!(one, other);
+        assert_eq!(one.samples(&Value::Null).expect("a sample").len(), 1);
     }
 }

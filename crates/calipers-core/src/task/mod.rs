@@ -1,4 +1,4 @@
-//! What is said to a model, what a task asks, and an attempt with all that happened in it.
+//! Conversations with models, the samples of a task, and attempts with everything that happened in them.
 
 mod conversation;
 mod dataset;

@@ -362,3 +362,204 @@ fn known_scenarios(samples: &Samples) -> Vec<KnownScenario> {
     };
     (0..samples.len() as u32).map(one).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::document::{Data, Item};
+    use crate::policy::{Comparison, RiskLevel, SourceText, WrittenUnit};
+    use calipers_core::Value;
+    use std::sync::Arc;
+
+    fn item(value: Data) -> Item {
+        // A place in a file that has a name: findings without one belong to no place.
+        let text = Arc::new(SourceText { name: "policy.json".into(), text: "1\n".into() });
+        Item { value, span: Span { text, range: 0..1 } }
+    }
+
+    fn map(entries: Vec<(&str, Item)>) -> Item {
+        let key = |key: &str| Spanned { value: key.to_owned(), span: item(Data::Null).span };
+        item(Data::Map(entries.into_iter().map(|(name, value)| (key(name), value)).collect()))
+    }
+
+    fn text(text: &str) -> Item {
+        item(Data::Text(text.to_owned()))
+    }
+
+    fn number(number: f64) -> Item {
+        item(Data::Number(number))
+    }
+
+    fn blocking(entries: Vec<(&str, Item)>) -> (&'static str, Item) {
+        ("thresholds", map(vec![("blocking", map(entries))]))
+    }
+
+    /// Twenty samples with one attempt each, all of which passed.
+    fn samples() -> Samples {
+        let mut samples = Samples::new();
+        for id in 1..=20 {
+            samples.push(id).metadata("category", "happy_path").field("passed", true).score("judge", 1.0);
+        }
+        samples
+    }
+
+    fn findings(policy: Vec<(&str, Item)>, samples: Option<&Samples>) -> Vec<Finding> {
+        let policy = Policy::parse(&map(policy)).expect("no mistakes");
+        let registry = Registry::builtin();
+        lint(&Draft {
+            policy: &policy,
+            registry: &registry,
+            resolve: &|name| registry.metric(name, &Value::Null),
+            reducers: &Reducer::parse,
+            samples,
+            suite: None,
+            baseline: None,
+        })
+    }
+
+    #[track_caller]
+    fn only(policy: Vec<(&str, Item)>, samples: Option<&Samples>, wanted: &str) -> (Severity, Lint) {
+        let mut found = findings(policy, samples);
+        found.retain(|finding| finding.id() == wanted);
+        assert_eq!(found.len(), 1, "{wanted}: {found:#?}");
+        let finding = found.remove(0);
+        (finding.severity, finding.lint)
+    }
+
+    fn rate(name: &str, comparison: Comparison, value: f64) -> crate::policy::MetricRule {
+        crate::policy::MetricRule {
+            name: name.into(),
+            rule: crate::policy::Rule { comparison, value },
+            unit: Unit::Rate,
+        }
+    }
+
+    #[test]
+    fn thresholds_out_of_range_carry_the_range() {
+        let (severity, lint) = only(vec![blocking(vec![("accuracy", text("> 100%"))])], None, "unreachable-threshold");
+        let rule = rate("accuracy", Comparison::Above, 1.0);
+        let want = ThresholdLint::UnreachableThreshold { rule, range: (0.0, 1.0) };
+        assert_eq!((severity, lint), (Severity::Error, want.into()));
+        let warning = ("thresholds", map(vec![("warning", map(vec![("accuracy", text("> 100%"))]))]));
+        assert_eq!(only(vec![warning], None, "unreachable-threshold").0, Severity::Warning);
+        let (severity, lint) = only(vec![blocking(vec![("accuracy", number(0.0))])], None, "vacuous-threshold");
+        let rule = rate("accuracy", Comparison::AtLeast, 0.0);
+        assert_eq!(
+            (severity, lint),
+            (Severity::Warning, ThresholdLint::VacuousThreshold { rule, range: (0.0, 1.0) }.into())
+        );
+    }
+
+    #[test]
+    fn ambiguous_numbers_carry_both_readings() {
+        use WrittenUnit::{Milliseconds, Percent, Seconds};
+        for (metric, written, reading, alternative) in [
+            ("accuracy", number(1.0), (100.0, Percent), (1.0, Percent)),
+            ("accuracy", number(9.0), (9.0, Percent), (90.0, Percent)),
+            ("accuracy", text("≥ 0.95%"), (0.95, Percent), (95.0, Percent)),
+            ("latency_p95", number(5.0), (5.0, Milliseconds), (5.0, Seconds)),
+        ] {
+            let (_, lint) = only(vec![blocking(vec![(metric, written)])], None, "ambiguous-unit");
+            let Lint::Threshold(ThresholdLint::AmbiguousUnit { reading: found, alternative: other, .. }) = lint else {
+                panic!("{lint:?}")
+            };
+            assert_eq!((found.number, found.unit), reading, "{metric}");
+            assert!((other.number - alternative.0).abs() < 1e-9 && other.unit == alternative.1, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn an_undecidable_gate_carries_what_there_is_and_what_is_needed() {
+        let policy = || vec![blocking(vec![("accuracy", number(95.0))]), ("confidence", number(0.95))];
+        // 0.05^(1/20) = 0.8609 and ln 0.05 / ln 0.95 = 58.4, so 59.
+        let samples = samples();
+        let (severity, lint) = only(policy(), Some(&samples), "undecidable-gate");
+        let Lint::Chance(ChanceLint::UndecidableGate { have, best, needed, confidence, .. }) = lint else {
+            panic!("{lint:?}")
+        };
+        assert_eq!((severity, have.total, have.effective, needed, confidence), (Severity::Error, 20, 20, 59, 0.95));
+        assert!(best.is_some_and(|best| (best - 0.860_89).abs() < 1e-5), "{best:?}");
+        let (severity, lint) = only(policy(), None, "undecidable-gate");
+        let rule = rate("accuracy", Comparison::AtLeast, 0.95);
+        let unit = EvidenceUnit::Samples;
+        let want = ChanceLint::PerfectRunNeeds { rule, confidence: 0.95, needed: 59, unit };
+        assert_eq!((severity, lint), (Severity::Note, want.into()));
+    }
+
+    #[test]
+    fn a_coin_flip_carries_the_chances_of_both_errors() {
+        let samples = samples();
+        let (_, lint) = only(vec![blocking(vec![("accuracy", number(90.0))])], Some(&samples), "coin-flip-gate");
+        let Lint::Chance(ChanceLint::CoinFlip { better, worse, have, .. }) = lint else { panic!("{lint:?}") };
+        // P(X ≤ 17) for X ~ Bin(20, 0.95) and P(X ≥ 18) for X ~ Bin(20, 0.85), summed in Python 3.
+        assert!((better.rate - 0.95).abs() < 1e-12 && (better.chance - 0.075_483).abs() < 1e-6, "{better:?}");
+        assert!((worse.rate - 0.85).abs() < 1e-12 && (worse.chance - 0.404_896).abs() < 1e-6, "{worse:?}");
+        assert!(!have.is_repeated);
+    }
+
+    #[test]
+    fn names_carry_the_nearest_one_and_examples() {
+        let known = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"];
+        let near = UnmatchedName::new("adversarail", &["adversarial", "happy_path"]);
+        assert_eq!((near.nearest.as_deref(), near.known), (Some("adversarial"), 2));
+        let far = UnmatchedName::new("something else", &known);
+        assert_eq!((far.nearest, far.known, far.examples.len()), (None, 9, 8));
+        let samples = samples();
+        let criteria = ("pass_criteria", map(vec![("by_category", map(vec![("happy-path", text("90%"))]))]));
+        let (severity, lint) = only(vec![criteria], Some(&samples), "unknown-category");
+        let Lint::Scenario(ScenarioLint::UnknownCategory { category, samples }) = lint else { panic!("{lint:?}") };
+        assert_eq!((severity, category.nearest.as_deref(), samples), (Severity::Error, Some("happy_path"), 20));
+    }
+
+    #[test]
+    fn what_blocks_nothing_is_counted() {
+        let warning = |entries| ("thresholds", map(vec![("warning", map(entries))]));
+        for (policy, severity, want) in [
+            (vec![("name", text("empty"))], Severity::Error, BlockingLint::EmptyPolicy),
+            (
+                vec![warning(vec![("accuracy", number(90.0))])],
+                Severity::Warning,
+                BlockingLint::NothingBlocks { gates: 1 },
+            ),
+            (
+                vec![("progressive", map(vec![("accuracy", map(vec![("v1", number(90.0))]))]))],
+                Severity::Warning,
+                BlockingLint::NothingBlocksWithoutVersion,
+            ),
+        ] {
+            assert_eq!(only(policy, None, "nothing-blocks"), (severity, want.into()));
+        }
+        let row = map(vec![("level", text("high")), ("metric", text("accuracy")), ("threshold", number(90.0))]);
+        let policy = vec![("risk", item(Data::List(vec![row]))), ("risk_blocking", item(Data::List(vec![])))];
+        let want = BlockingLint::RiskDoesNotBlock { level: RiskLevel::High, metric: "accuracy".into() };
+        assert_eq!(only(policy, None, "risk-does-not-block"), (Severity::Warning, want.into()));
+    }
+
+    #[test]
+    fn weights_and_formulas_carry_their_sums_and_parts() {
+        let formula = |text_: &str| {
+            let composite = vec![("s", text(text_)), ("pass", text("s ≥ 0.5"))];
+            vec![("composite", map(composite))]
+        };
+        let (_, lint) = only(formula("accuracy × 0.3 + safety_rate × 0.4"), None, "composite-weights");
+        let Lint::Formula(FormulaLint::CompositeWeights { weights, sum, .. }) = lint else { panic!("{lint:?}") };
+        assert!(weights == 2 && (sum - 0.7).abs() < 1e-12);
+        let (_, lint) = only(formula("accuracy / (accuracy - accuracy)"), None, "undefined-formula");
+        let operation = crate::policy::UndefinedOperation::DivisionByZero;
+        let written = "accuracy / (accuracy - accuracy)".to_owned();
+        assert_eq!(lint, FormulaLint::UndefinedFormula { written, operation }.into());
+        let (severity, lint) =
+            only(vec![("composite", map(vec![("pass", text("1 = 2"))]))], None, "constant-condition");
+        let want = FormulaLint::ConstantCondition { written: "1 = 2".into(), holds: false };
+        assert_eq!((severity, lint), (Severity::Error, want.into()));
+    }
+
+    #[test]
+    fn every_id_is_listed_once() {
+        let mut ids: Vec<&str> = lint_ids().collect();
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!((ids.len(), CHECKS.len() + 1), (all, all), "one id per check, and `mistake`");
+    }
+}

@@ -419,6 +419,9 @@ mod tests {
         typical_threshold: None,
         use_case: "",
         family: calipers_core::Family::Suite,
+        parameters: &[],
+        positional: &[],
+        inspect: None,
     };
     const LATENCY: About =
         About { name: "latency_p95", unit: Unit::Milliseconds, direction: Some(Direction::AtMost), ..ABOUT };

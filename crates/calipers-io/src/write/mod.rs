@@ -10,7 +10,6 @@ mod output_file;
 mod parquet;
 mod table_survey;
 
-pub(crate) use inspect::METRICS as INSPECT_METRICS;
 pub use output_file::OutputFile;
 
 use crate::{RecordedRun, Remedy, printable};

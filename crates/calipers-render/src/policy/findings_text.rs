@@ -9,13 +9,15 @@ use calipers_gate::policy::Span;
 use calipers_gate::{Finding, Severity};
 
 /// The findings as text: each place once, underlined, with its findings; then how many there are.
+///
+/// `flag_of` adds to a hint how an interface does what it says: the flag of a command line.
 #[must_use]
-pub fn findings_text(found: &Findings, screen: Screen) -> String {
+pub fn findings_text(found: &Findings, screen: Screen, flag_of: &dyn Fn(&Finding) -> Option<&'static str>) -> String {
     let mut text = String::new();
     for group in found.findings.chunk_by(|a, b| a.span == b.span) {
         text += &place(group[0].span.as_ref(), found, screen);
         for finding in group {
-            text += &finding_text(finding, screen);
+            text += &finding_text(finding, flag_of(finding), screen);
         }
         text.push('\n');
     }
@@ -35,7 +37,7 @@ fn place(span: Option<&Span>, found: &Findings, screen: Screen) -> String {
     text
 }
 
-fn finding_text(finding: &Finding, screen: Screen) -> String {
+fn finding_text(finding: &Finding, flag: Option<&str>, screen: Screen) -> String {
     let code = match finding.severity {
         Severity::Error => "1;31",
         Severity::Warning => "1;33",
@@ -51,6 +53,7 @@ fn finding_text(finding: &Finding, screen: Screen) -> String {
         }
     }
     if let Some(fix) = finding_fix(finding) {
+        let fix = flag.map_or_else(|| fix.clone(), |flag| format!("{fix} ({flag})"));
         for line in wrapped(&format!("hint: {}", clean(&brief(&fix))), screen.width.saturating_sub(4)) {
             text += &format!("    {line}\n");
         }

@@ -11,7 +11,7 @@ mod raise_words;
 
 pub use baseline_text::baseline_text;
 pub use findings::Findings;
-pub use findings_json::{FINDINGS_SCHEMA, findings_json};
+pub use findings_json::{findings_json, findings_schema};
 pub use findings_text::findings_text;
 pub use findings_words::{finding_fix, finding_message};
 pub use raise_json::{RAISE_SCHEMA, RaiseReport, raise_json};

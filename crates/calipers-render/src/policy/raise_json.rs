@@ -1,7 +1,8 @@
 //! Proposed thresholds for programs: `calipers.raise/1`. No number is rounded.
 
+use crate::document::to_json;
 use crate::gate::json::{level, of_rule, unit};
-use crate::policy::findings_json::of_place;
+use crate::policy::findings_json::PlaceDocument;
 use crate::policy::raise_words::kept_sentence;
 use calipers_gate::{NewThreshold, Raise, RaiseOptions};
 use serde_json::{Value as Json, json};
@@ -47,7 +48,7 @@ fn of_raise(raise: &Raise) -> Json {
         "level": level(raise.level),
         "threshold": of_rule(raise.rule),
         "unit": unit(raise.unit),
-        "place": of_place(&raise.span),
+        "place": to_json(&PlaceDocument::from(&raise.span)),
         "estimate": raise.estimate,
         "n": raise.n,
         "missing": raise.missing,

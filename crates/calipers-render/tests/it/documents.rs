@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The documents whose schema is generated, each with its schema.
-const DOCUMENTS: [(&str, fn() -> String); 1] = [("results", calipers_render::results_schema)];
+const DOCUMENTS: [(&str, fn() -> String); 2] =
+    [("results", calipers_render::results_schema), ("findings", calipers_render::findings_schema)];
 
 #[test]
 fn published_schemas_are_those_of_the_code() {

@@ -4,4 +4,5 @@
 mod caveats;
 mod documents;
 mod gate;
+mod metric_pages;
 mod terminal;

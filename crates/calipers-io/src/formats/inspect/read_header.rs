@@ -1,9 +1,8 @@
 //! Reads the header of a log: the task, the scorers with their metrics, the figures.
 
 use crate::json::{self, Json, JsonParts};
-use crate::write::INSPECT_METRICS;
 use crate::{Projection, ReadError, RecordedFigure, RecordedMetric, RecordedResults, RecordedScorer, Source};
-use calipers_core::{Samples, Value};
+use calipers_core::{Samples, Value, is_inspect_metric};
 use serde::Deserialize;
 
 /// The parts of a header that we need. Everything else is skipped.
@@ -276,7 +275,7 @@ fn strip_package(name: &str) -> &str {
 /// A metric by its name: one of Inspect's, with its package or, in old logs, without it, or a custom one.
 fn find_metric(name: &str, params: &Value) -> RecordedMetric {
     let short = name.strip_prefix("inspect_ai/").unwrap_or(name);
-    if INSPECT_METRICS.contains(&short) {
+    if is_inspect_metric(short) {
         RecordedMetric::Named { name: short.to_owned(), params: plain(params) }
     } else {
         RecordedMetric::Custom(strip_package(name).to_owned())

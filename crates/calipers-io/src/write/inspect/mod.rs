@@ -10,7 +10,7 @@ mod results_json;
 mod sample_json;
 
 pub(crate) use fingerprint::Fingerprint;
-pub(crate) use results_json::{METRICS, put_metrics, put_results, reductions};
+pub(crate) use results_json::{put_metrics, put_results, reductions};
 pub(crate) use sample_json::{put_error, put_id, put_outcome, put_values};
 
 use super::{Contents, LossCounts, OutputFile, WriteError, Writer};

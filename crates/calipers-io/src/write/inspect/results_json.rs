@@ -4,26 +4,8 @@ use super::sample_json::{put_id, put_score, put_values};
 use crate::RecordedMetric;
 use crate::json::json_writer::{self, Map, Nan};
 use crate::log::EarlyStopping;
-use calipers_core::{MetricResult, Results, ScoreResult, Value};
+use calipers_core::{MetricResult, Results, ScoreResult, Value, is_inspect_metric};
 use std::sync::Arc;
-
-/// The metrics that Inspect can compute again. A name that it does not know stops its recomputation.
-pub(crate) const METRICS: [&str; 14] = [
-    "accuracy",
-    "mean",
-    "var",
-    "std",
-    "stderr",
-    "bootstrap_stderr",
-    "ci",
-    "ci_wilson",
-    "grouped",
-    "aggregate",
-    "frequency",
-    "krippendorff_alpha",
-    "perplexity_per_token",
-    "perplexity_per_seq",
-];
 
 /// The parameters that hold a metric: of `grouped` and of `aggregate`.
 const WITHIN: [&str; 2] = ["metric", "agg"];
@@ -58,10 +40,11 @@ fn is_known(metric: &RecordedMetric) -> bool {
     }
 }
 
-/// True for a metric that Inspect computes as we do, within others as well.
+/// True for a metric that Inspect computes as we do, within others as well. A name that Inspect does not know stops its
+/// recomputation.
 fn is_inspects(name: &str, params: &Value) -> bool {
     let within = WITHIN.iter().find_map(|key| params.get(key)).map(parts);
-    METRICS.contains(&name)
+    is_inspect_metric(name)
         && OURS.iter().all(|key| params.get(key).is_none())
         && within.is_none_or(|(name, params)| is_inspects(name, params))
 }
