@@ -7,8 +7,8 @@
 //! add a line to `tests/it/documents.rs`, which keeps the published schema in `docs/schemas` and checks that documents of
 //! earlier versions stay valid.
 
-use crate::words::{caveat_next_step, caveat_sentence};
-use calipers_core::{Caveat, Figure, Interval, SampleId, Value};
+use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
+use calipers_core::{Caveat, Figure, Interval, SampleId, Unit, Value};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -120,6 +120,104 @@ impl JsonSchema for DetailsDocument {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         BTreeMap::<String, f64>::json_schema(generator)
+    }
+}
+
+/// A number with everything that defends it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "figure")]
+pub(crate) struct EstimateDocument {
+    /// The number; null where it is undefined.
+    estimate: Option<f64>,
+    /// Why there is no number.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undefined: Option<String>,
+    /// How far it may be from the truth; null where that is not known.
+    interval: Option<IntervalDocument>,
+    /// How many samples, pairs or attempts it rests on.
+    n: u64,
+    /// How many have no value or no partner and are left out.
+    missing: u64,
+    /// How it was computed.
+    method: String,
+    /// What to know before relying on it.
+    caveats: Vec<CaveatDocument>,
+    /// Numbers made on the way, such as clusters and degrees of freedom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<DetailsDocument>,
+}
+
+impl From<&Figure> for EstimateDocument {
+    fn from(figure: &Figure) -> Self {
+        Self {
+            estimate: figure.value.as_ref().ok().copied(),
+            undefined: figure.value.as_ref().err().map(undefined_sentence),
+            interval: figure.interval.map(IntervalDocument::from),
+            n: figure.n,
+            missing: figure.missing,
+            method: figure.method.to_string(),
+            caveats: caveat_documents(&figure.caveats),
+            details: details_of(figure),
+        }
+    }
+}
+
+/// The unit of a metric's values. A rate is a fraction between 0 and 1.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "unit")]
+pub(crate) enum UnitDocument {
+    Rate,
+    Milliseconds,
+    Usd,
+    Tokens,
+    Ratio,
+    Plain,
+}
+
+impl From<Unit> for UnitDocument {
+    fn from(unit: Unit) -> Self {
+        match unit {
+            Unit::Rate => Self::Rate,
+            Unit::Milliseconds => Self::Milliseconds,
+            Unit::Usd => Self::Usd,
+            Unit::Tokens => Self::Tokens,
+            Unit::Ratio => Self::Ratio,
+            Unit::Plain => Self::Plain,
+        }
+    }
+}
+
+/// A condition on metadata.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "condition")]
+pub(crate) struct ConditionDocument {
+    /// The metadata key.
+    key: String,
+    /// The value that it must have.
+    value: String,
+}
+
+impl From<&(String, String)> for ConditionDocument {
+    fn from((key, value): &(String, String)) -> Self {
+        Self { key: key.clone(), value: value.clone() }
+    }
+}
+
+/// A label that was given a number by hand.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "label")]
+pub(crate) struct LabelDocument {
+    /// The label.
+    label: String,
+    /// Its number.
+    value: f64,
+}
+
+impl From<&(String, f64)> for LabelDocument {
+    fn from((label, value): &(String, f64)) -> Self {
+        Self { label: label.clone(), value: *value }
     }
 }
 

@@ -330,3 +330,59 @@ fn joined(mut sections: Vec<String>) -> String {
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::Style;
+
+    #[test]
+    fn a_spark_shows_no_more_than_ten_attempts_and_never_hides_a_failure() {
+        for (passed, scored, want) in [
+            (0, 0, " 0/0"),
+            (2, 3, "##. 2/3"),
+            (10, 10, "########## 10/10"),
+            (99, 100, "#########. 99/100"),
+            (1, 100, "#......... 1/100"),
+            (0, 100, ".......... 0/100"),
+            (100, 100, "########## 100/100"),
+        ] {
+            assert_eq!(spark(AttemptCounts { passed, scored }, Ink::Ascii), want);
+        }
+    }
+
+    fn row(estimate: f64, lower: Option<f64>, upper: Option<f64>, mark: Option<f64>) -> Row {
+        Row { label: "accuracy".into(), estimate, lower, upper, mark, shown: String::new() }
+    }
+
+    #[test]
+    fn an_interval_is_drawn_between_its_ends_and_open_where_it_has_none() {
+        let axis = Axis { low: 0.0, high: 10.0, width: 11, is_logarithmic: false };
+        for (row, want) in [
+            (row(5.0, Some(2.0), Some(8.0), None), "  [--o--]  "),
+            (row(5.0, Some(2.0), Some(8.0), Some(0.0)), ": [--o--]  "),
+            (row(5.0, Some(2.0), Some(8.0), Some(7.0)), "  [--o-:]  "),
+            (row(5.0, None, Some(8.0), None), "<----o--]  "),
+            (row(5.0, Some(2.0), None, None), "  [--o---->"),
+            (row(0.0, Some(0.0), Some(0.0), None), "o          "),
+        ] {
+            assert_eq!(axis.row(&row, &Ink::Ascii.letters()), want);
+        }
+    }
+
+    #[test]
+    fn a_factor_and_its_inverse_are_equally_far_from_1() {
+        let axis = Axis { low: 0.25, high: 4.0, width: 21, is_logarithmic: true };
+        for (x, column) in [(0.25, 0), (0.5, 5), (1.0, 10), (2.0, 15), (4.0, 20), (9.0, 20), (0.0, 0)] {
+            assert_eq!(axis.column(x), column, "{x}");
+        }
+    }
+
+    #[test]
+    fn more_rows_than_fit_are_counted() {
+        let rows = (0..ROWS_MAX + 2).map(|_| row(0.5, Some(0.4), Some(0.6), None)).collect();
+        let forest = Forest { title: "rates".into(), rows, tick: number, is_logarithmic: false };
+        let text = forest.text(Screen { style: Style::Plain, width: 60 }, Ink::Ascii);
+        assert_eq!((text.lines().count(), text.lines().last()), (ROWS_MAX + 3, Some("  and 2 more")));
+    }
+}

@@ -28,7 +28,7 @@ mod screen;
 mod text;
 mod words;
 
-pub use compare::{COMPARE_MARKER, COMPARE_SCHEMA, compare_json, compare_markdown, compare_text};
+pub use compare::{COMPARE_MARKER, compare_json, compare_markdown, compare_schema, compare_text};
 pub use forest::{Ink, compare_plot, gate_plot, results_plot};
 pub use gate::{
     GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown,
@@ -41,7 +41,7 @@ pub use metrics::{
 pub use numbers::number;
 pub use outcome_words::shortcoming_sentence;
 pub use page::page_html;
-pub use plan::{PLAN_SCHEMA, plan_json, plan_text};
+pub use plan::{plan_json, plan_schema, plan_text};
 pub use policy::{
     Findings, RAISE_SCHEMA, RaiseReport, baseline_text, finding_fix, finding_message, findings_json, findings_schema,
     findings_text, raise_json, raise_text,

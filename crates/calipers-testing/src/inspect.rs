@@ -16,14 +16,14 @@ pub struct Vector {
     /// The data.
     pub input: Json,
     /// The result of Inspect.
-    pub expected: Expected,
+    pub expected: ExpectedAnswer,
     relative: f64,
     absolute: f64,
 }
 
 /// What Inspect does.
 #[derive(Debug)]
-pub enum Expected {
+pub enum ExpectedAnswer {
     /// It returns this.
     Value(Json),
     /// It raises an error with this message.
@@ -50,8 +50,8 @@ impl Vector {
             params: json["params"].clone(),
             input: json["input"].clone(),
             expected: match expected.get("error") {
-                Some(error) => Expected::Error(error["message"].as_str().unwrap().to_owned()),
-                None => Expected::Value(expected["value"].clone()),
+                Some(error) => ExpectedAnswer::Error(error["message"].as_str().unwrap().to_owned()),
+                None => ExpectedAnswer::Value(expected["value"].clone()),
             },
             relative: number("relative_tolerance").unwrap_or(if loose { 0.0 } else { 1e-12 }),
             absolute: number("absolute_tolerance").or(number("tolerance")).unwrap_or(if loose { 0.0 } else { 1e-12 }),
@@ -61,8 +61,8 @@ impl Vector {
     /// True when an answer is the one expected: the same value, or an error where there is one.
     pub fn agrees(&self, got: &Result<Json, String>) -> bool {
         match (&self.expected, got) {
-            (Expected::Error(_), Err(_)) => true,
-            (Expected::Value(want), Ok(got)) => self.same(got, want),
+            (ExpectedAnswer::Error(_), Err(_)) => true,
+            (ExpectedAnswer::Value(want), Ok(got)) => self.same(got, want),
             _ => false,
         }
     }

@@ -100,7 +100,7 @@ impl Server {
     }
 
     /// The bytes of endless bodies that were sent so far.
-    pub fn sent(&self) -> usize {
+    pub fn bytes_sent(&self) -> usize {
         self.sent.load(Ordering::SeqCst)
     }
 }

@@ -1,7 +1,8 @@
 //! Sentences and rounding are the business of `calipers-render`. The crates below it hold data: a reason is an enum with its
 //! numbers.
 //!
-//! Exempt are errors, panics and assertions, and what is known about each metric.
+//! Exempt are errors, panics and assertions, what is known about each metric, and names that JSON has had since 0.1.0: those of
+//! methods, and the reasons why an attempt has no score, which come from files as text.
 
 use super::Repository;
 use super::rust_tokens::{Token, TokenKind, tokenize, without_tests};
@@ -12,7 +13,7 @@ const CRATES: [&str; 4] = ["calipers-stats", "calipers-core", "calipers-gate", "
 /// A literal of so many words is a sentence.
 const WORDS_MIN: usize = 3;
 /// Types whose texts are not results. What is in a value of theirs, in their methods, or in a function that returns one, is exempt.
-const TYPES: [&str; 4] = ["Error", "ErrorKind", "Mistake", "About"];
+const TYPES: [&str; 6] = ["Error", "ErrorKind", "Mistake", "About", "Figure", "Outcome"];
 /// Calls and macros that end the program or explain an error.
 const CALLS: [&str; 12] = [
     "panic!",
@@ -28,8 +29,19 @@ const CALLS: [&str; 12] = [
     ".expect_err",
     ".hint",
 ];
-/// The reader of policies. Its texts are mistakes in a policy and the words that people may write there.
-const READERS: [&str; 4] = ["policy/document.rs", "policy/read.rs", "policy/syntax.rs", "policy/threshold.rs"];
+/// The reader of policies, whose texts are mistakes in a policy and the words that people may write there; prose about
+/// metrics; and names of methods.
+const FILES: [&str; 6] = [
+    "policy/document.rs",
+    "policy/read.rs",
+    "policy/syntax.rs",
+    "policy/threshold.rs",
+    "metric/about.rs",
+    "compare/method.rs",
+];
+/// Numbers written into files that are read again: a baseline, and a threshold in a policy.
+const WRITTEN_NUMBERS: [(&str, &str); 2] =
+    [("calipers-gate/src/baseline.rs", "{x:.12e}"), ("calipers-gate/src/raise.rs", "{number:.0$}")];
 
 pub(super) fn problems(repository: &Repository) -> Vec<String> {
     let mut problems = Vec::new();
@@ -39,17 +51,22 @@ pub(super) fn problems(repository: &Repository) -> Vec<String> {
         let sources: Vec<_> = files.map(|file| (file, without_tests(&tokenize(&file.text)))).collect();
         let makers: BTreeSet<&str> = sources.iter().flat_map(|(_, tokens)| error_makers(tokens)).collect();
         for (file, tokens) in &sources {
-            let found = sentences(tokens, &makers).into_iter();
-            problems.extend(found.map(|(line, problem)| format!("{}:{line}: {problem}", file.path)));
+            let is_written = |token: &Token<'_>| {
+                WRITTEN_NUMBERS.iter().any(|(path, text)| file.path.ends_with(path) && token.text == *text)
+            };
+            let found = sentences(tokens, &makers).into_iter().filter(|token| !is_written(token));
+            problems.extend(
+                found.filter_map(|token| Some(format!("{}:{}: {}", file.path, token.line, problem(token.text)?))),
+            );
         }
     }
     problems
 }
 
-/// Rust that is neither a file of unit tests nor the reader of policies.
+/// Rust that is neither a file of unit tests nor exempt as a whole.
 fn is_code(path: &str) -> bool {
     let is_exempt =
-        path.ends_with("/tests.rs") || path.contains("/tests/") || READERS.iter().any(|end| path.ends_with(end));
+        path.ends_with("/tests.rs") || path.contains("/tests/") || FILES.iter().any(|end| path.ends_with(end));
     path.ends_with(".rs") && !is_exempt
 }
 
@@ -90,13 +107,13 @@ fn statement_length(tokens: &[Token<'_>]) -> usize {
     tokens.iter().position(ends).unwrap_or(tokens.len())
 }
 
-/// The line of each literal that is a sentence or rounds, outside what is exempt.
-fn sentences(tokens: &[Token<'_>], makers: &BTreeSet<&str>) -> Vec<(usize, String)> {
+/// Each literal that is a sentence or rounds, outside what is exempt.
+fn sentences<'a>(tokens: &[Token<'a>], makers: &BTreeSet<&str>) -> Vec<Token<'a>> {
     let mut is_exempt = exempt_tokens(tokens, makers);
     exempt_bindings(tokens, &mut is_exempt);
     let literals =
         tokens.iter().zip(&is_exempt).filter(|(token, is_exempt)| token.kind == TokenKind::Text && !*is_exempt);
-    literals.filter_map(|(token, _)| problem(token.text).map(|problem| (token.line, problem))).collect()
+    literals.map(|(token, _)| *token).filter(|token| problem(token.text).is_some()).collect()
 }
 
 /// Of each token: whether it stands in a call, a macro, a value or a body that is exempt.
@@ -227,7 +244,7 @@ mod tests {
     fn found(source: &str) -> Vec<usize> {
         let tokens = without_tests(&tokenize(source));
         let makers = error_makers(&tokens).into_iter().collect();
-        sentences(&tokens, &makers).into_iter().map(|(line, _)| line).collect()
+        sentences(&tokens, &makers).into_iter().map(|token| token.line).collect()
     }
 
     #[test]
@@ -264,6 +281,7 @@ mod tests {
             "fn f() { for (ok, why) in [(x > 0, \"it is so\")] { if !ok { return Err(Error::argument(why)) } } }",
             "const fn about(tells: &str) -> About { About { tells } } const A: About = about(\"it is so\");",
             "const SAME: &str = \"it is so\"; fn f() { x.expect(SAME) }",
+            "fn f() { let method = x.map_or(\"it is so\", name); Figure::new(value, method) }",
             "#[doc = \"it is so\"] struct A;",
             "#[cfg(test)] mod tests { const A: &str = \"it is so\"; }",
             "// it is so\nfn f() {}",

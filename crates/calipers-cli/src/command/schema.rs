@@ -44,8 +44,8 @@ impl Schema {
             SchemaName::Baseline => calipers::io::BASELINE_SCHEMA.into(),
             SchemaName::Findings => calipers::render::findings_schema().into(),
             SchemaName::Raise => calipers::render::RAISE_SCHEMA.into(),
-            SchemaName::Compare => calipers::render::COMPARE_SCHEMA.into(),
-            SchemaName::Plan => calipers::render::PLAN_SCHEMA.into(),
+            SchemaName::Compare => calipers::render::compare_schema().into(),
+            SchemaName::Plan => calipers::render::plan_schema().into(),
         };
         print_text(&schema)?;
         Ok(Outcome::Done)

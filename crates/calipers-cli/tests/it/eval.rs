@@ -369,7 +369,7 @@ fn a_disk_without_room_is_told_before_anything_is_asked() {
     let done = folder.eval(&["asks.star", "--log-dir", "small"]);
     let left = std::fs::read_dir(&small).unwrap().count();
     let _ = std::process::Command::new("umount").arg(&small).status();
-    done.says(2, &["the log cannot be begun", "make room, or name another folder"]);
+    done.says(2, &["the log cannot be started", "make room, or name another folder"]);
     assert_eq!(left, 0, "half a log would be in the way");
     assert!(!folder.path("asked").exists());
 }
@@ -424,7 +424,7 @@ fn what_broke_is_made_again_by_resume_and_what_is_done_is_not() {
     // Four attempts until the second broke, then the two that broke and the one that was not begun.
     assert_eq!(std::fs::read_to_string(folder.path("count")).unwrap().lines().count(), 4 + 3);
     assert_eq!(folder.logs().len(), 1);
-    folder.eval(&["--resume", &log]).says(2, &["came to its end"]);
+    folder.eval(&["--resume", &log]).says(2, &["is finished: nothing is left to do"]);
 }
 
 #[test]

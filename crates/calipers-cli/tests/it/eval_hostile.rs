@@ -158,20 +158,23 @@ fn an_agent_that_will_not_end_is_ended_with_all_that_it_started() {
 
 /// One scenario without an agent: neither the task nor an option has a script.
 fn judged_by(policy: &str) -> Folder {
-    let scenarios = r#"[{"id": "A-1", "input": "hello", "expected_behaviors": ["greets"]}]"#;
+    let scenarios = r#"{"scenarios": [{"id": "A-1", "category": "core", "input": "hello",
+        "expected_behaviors": [{"name": "greets", "contains": "hello"}]}]}"#;
     Folder::new().with("scenarios.json", scenarios).with("policy.json", policy)
 }
 
+/// Runs it by a model that needs no script either.
+const BY_MODEL: [&str; 5] = ["scenarios.json", "--model", "mockllm/model", "--gate", "policy.json"];
+
 #[test]
 fn a_policy_that_wants_all_memory_gets_an_error() {
-    let arguments = ["scenarios.json", "--model", "mockllm/model", "--gate", "policy.json"];
     let policy = |expression: &str| {
         format!(r#"{{"metrics": {{"big": "{expression}"}}, "thresholds": {{"blocking": {{"big": "≥ 0.5"}}}}}}"#)
     };
-    let harmless = judged_by(&policy("pass_rate()"));
-    assert_ne!(harmless.eval(&arguments).code, Some(2), "{:?}", harmless.eval(&arguments));
-    for bomb in [r#"mean('a' * 200000000000)"#, r#"mean('ab' * 1000000000 + 'c' * 1000000000)"#] {
-        let done = judged_by(&policy(bomb)).eval(&arguments);
+    let harmless = judged_by(&policy("pass_rate()")).eval(&BY_MODEL);
+    assert!(matches!(harmless.code, Some(0 | 1)), "{harmless:?}");
+    for bomb in ["[0] * 2000000000", "('a' * 100000).replace('a', 'b' * 100000)"] {
+        let done = judged_by(&policy(bomb)).eval(&BY_MODEL);
         done.says(2, &["error: the script ran out of memory", "hint: "]);
         assert!(!done.err.contains("memory allocation of"), "{}", done.err);
     }
@@ -179,9 +182,8 @@ fn a_policy_that_wants_all_memory_gets_an_error() {
 
 #[test]
 fn a_file_for_the_policy_that_wants_all_memory_gets_an_error() {
-    let folder = judged_by(r#"{"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}"#)
-        .with("bomb.star", "x = [0] * 2000000000\n");
-    let done =
-        folder.eval(&["scenarios.json", "--model", "mockllm/model", "--gate", "policy.json", "--load", "bomb.star"]);
+    let policy = r#"{"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}"#;
+    let folder = judged_by(policy).with("bomb.star", "x = [0] * 2000000000\n");
+    let done = folder.eval(&[&BY_MODEL[..], &["--load", "bomb.star"]].concat());
     done.says(2, &["error: the script ran out of memory"]);
 }

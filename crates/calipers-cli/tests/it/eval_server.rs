@@ -336,7 +336,7 @@ fn a_run_that_an_outage_ended_is_finished_later() {
     assert_eq!(logged["stats"]["model_usage"]["openai/test"]["total_tokens"], 900);
     let again = case.run(&["--resume", path]);
     assert_eq!(again.code, Some(2));
-    assert!(again.stderr.contains("came to its end"), "{}", again.stderr);
+    assert!(again.stderr.contains("is finished: nothing is left to do"), "{}", again.stderr);
 }
 
 #[test]

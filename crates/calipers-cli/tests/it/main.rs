@@ -10,6 +10,7 @@ mod eval_hostile;
 mod eval_kill;
 mod eval_server;
 mod evaluation;
+mod forms;
 mod gate;
 mod golden;
 mod guide;

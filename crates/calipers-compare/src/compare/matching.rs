@@ -113,3 +113,55 @@ pub(crate) fn metadata_text(samples: &Samples, sample: u32, key: &str) -> Option
         other => Some(other.to_string().into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(ids: &[&str]) -> Samples {
+        let mut samples = Samples::new();
+        for id in ids {
+            let document = id.split('-').next().unwrap_or_default().to_owned();
+            samples.push(*id).metadata("document", document).score("score", 1.0);
+        }
+        samples
+    }
+
+    fn join(candidate: &Samples, baseline: &Samples, cluster: Option<&str>) -> Result<RunMatch, Error> {
+        let [candidate, baseline] =
+            [("new", candidate), ("old", baseline)].map(|(name, samples)| ComparedRun { name: name.into(), samples });
+        RunMatch::new(&candidate, &baseline, cluster)
+    }
+
+    #[test]
+    fn samples_are_paired_by_name_whatever_their_order() {
+        let joined = join(&run(&["c", "a", "b"]), &run(&["b", "d", "a"]), None).unwrap();
+        let pairs: Vec<(String, u32, u32)> =
+            joined.pairs.iter().map(|pair| (pair.id.to_string(), pair.candidate, pair.baseline)).collect();
+        assert_eq!(pairs, [("a".into(), 1, 2), ("b".into(), 2, 0)]);
+        assert_eq!((&joined.only_candidate[..], &joined.only_baseline[..]), (&[0][..], &[1][..]));
+        assert_eq!(joined.problem("new", "old"), None);
+    }
+
+    #[test]
+    fn samples_with_the_same_metadata_are_one_cluster() {
+        let (candidate, baseline) = (run(&["x-1", "y-1", "x-2"]), run(&["x-2", "x-1", "y-1"]));
+        let joined = join(&candidate, &baseline, Some("document")).unwrap();
+        let clusters: Vec<u32> = joined.pairs.iter().map(|pair| pair.cluster).collect();
+        assert_eq!(clusters, [0, 0, 1]);
+        let error = join(&candidate, &baseline, Some("author")).err().unwrap();
+        assert!(matches!(error.kind(), ErrorKind::NoField { field, .. } if field == "author"), "{error}");
+    }
+
+    #[test]
+    fn runs_without_a_common_sample_are_a_problem() {
+        for (candidate, baseline, want) in [
+            (&[][..], &["a"][..], Incomparable::EmptyRun { run: "new".into() }),
+            (&["a"], &[], Incomparable::EmptyRun { run: "old".into() }),
+            (&["b", "a"], &["d", "c"], Incomparable::NoSharedSample { candidate: "a".into(), baseline: "c".into() }),
+        ] {
+            let joined = join(&run(candidate), &run(baseline), None).unwrap();
+            assert_eq!(joined.problem("new", "old"), Some(want));
+        }
+    }
+}

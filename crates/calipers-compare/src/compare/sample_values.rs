@@ -149,3 +149,43 @@ impl WeightedValues {
         found.map_or(f64::NAN, |&(value, _)| value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use calipers_core::SampleId;
+
+    /// Type 7 of a plain list.
+    fn plain_quantile(mut values: Vec<f64>, p: f64) -> f64 {
+        values.sort_by(f64::total_cmp);
+        let place = (values.len() - 1) as f64 * p;
+        let (low, share) = (values[place as usize], place.fract());
+        let high = values[(place as usize + 1).min(values.len() - 1)];
+        low + share * (high - low)
+    }
+
+    #[test]
+    fn a_resampled_quantile_is_that_of_the_values_written_out() {
+        let lists: [&[f64]; 3] = [&[3.0, 1.0], &[2.0], &[5.0, 4.0, 0.5]];
+        let samples: Vec<MatchedSample> = (0..3)
+            .map(|at| MatchedSample {
+                id: SampleId::from(i64::from(at)),
+                candidate: at,
+                baseline: at,
+                category: None,
+                cluster: at,
+            })
+            .collect();
+        let known: Vec<&MatchedSample> = samples.iter().collect();
+        let values = WeightedValues::new(&known, &[0, 1, 2], |sample| lists[sample.candidate as usize]);
+        for times in [[1, 1, 1], [2, 0, 1], [0, 3, 0], [1, 2, 3]] {
+            let written: Vec<f64> =
+                lists.iter().zip(times).flat_map(|(list, times)| list.repeat(times as usize)).collect();
+            for p in [0.0, 0.25, 0.5, 0.9, 1.0] {
+                let (got, want) = (values.quantile(&times, p), plain_quantile(written.clone(), p));
+                assert!((got - want).abs() < 1e-12, "{times:?} at {p}: {got}, not {want}");
+            }
+        }
+        assert!(values.quantile(&[0, 0, 0], 0.5).is_nan());
+    }
+}

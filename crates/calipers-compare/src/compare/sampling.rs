@@ -377,3 +377,71 @@ pub(super) fn estimate_rerun(like: &ChangeEstimate, found: Difference, confidenc
     };
     blank.with_t(found, confidence)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn student_t(mean: f64, stderr: f64, df: f64) -> SamplingDistribution {
+        let mut difference = pair(&[0.9, 0.4], &[0.1, 0.2]).unwrap().difference().unwrap();
+        (difference.mean, difference.stderr, difference.df) = (mean, stderr, df);
+        SamplingDistribution::T(difference)
+    }
+
+    fn check(distribution: &SamplingDistribution, null: f64, below: f64, above: f64) {
+        let got = (distribution.below(null).unwrap(), distribution.above(null).unwrap());
+        assert!((got.0 - below).abs() < 1e-6 && (got.1 - above).abs() < 1e-6, "{distribution:?} at {null}: {got:?}");
+    }
+
+    #[test]
+    fn each_side_of_a_value_has_its_p_value() {
+        // t of 2 with 10 degrees of freedom: R 4.3, pt(-2, 10) = 0.03669402.
+        let t = student_t(2.0, 1.0, 10.0);
+        check(&t, 0.0, 1.0 - 0.036_694_02, 0.036_694_02);
+        check(&t, 2.0, 0.5, 0.5);
+        let replicates = SamplingDistribution::Replicates(vec![-1.0, 0.0, 1.0, 2.0]);
+        check(&replicates, 1.5, 2.0 / 5.0, 4.0 / 5.0);
+        check(&replicates, 0.0, 4.0 / 5.0, 3.0 / 5.0);
+        let identical = SamplingDistribution::Identical { units: 59 };
+        check(&identical, 0.06, 0.94f64.powi(59), 1.0);
+        check(&identical, -0.06, 1.0, 0.94f64.powi(59));
+    }
+
+    #[test]
+    fn no_change_has_twice_the_smaller_side_and_at_most_1() {
+        for (distribution, want) in [
+            (student_t(2.0, 1.0, 10.0), Some(0.073_388_04)),
+            (student_t(2.0, 0.0, 10.0), None),
+            (SamplingDistribution::Replicates(vec![-1.0, 1.0]), Some(1.0)),
+            (SamplingDistribution::Replicates(vec![1.0; 99]), Some(0.02)),
+            (SamplingDistribution::Identical { units: 5 }, Some(1.0)),
+        ] {
+            let got = distribution.p();
+            let is_same = match (got, want) {
+                (Some(got), Some(want)) => (got - want).abs() < 1e-6,
+                (got, want) => got.is_none() && want.is_none(),
+            };
+            assert!(is_same, "{distribution:?}: {got:?}, not {want:?}");
+        }
+    }
+
+    #[test]
+    fn counts_decide_for_passes_and_a_sign_flip_where_all_changed_alike() {
+        let estimate = |candidate: &[f64], baseline: &[f64]| {
+            let values = PairedValues { candidate: candidate.into(), baseline: baseline.into(), clusters: None };
+            estimate_mean_difference(&values, Confidence::two_sided(0.95).unwrap(), Seed(1))
+        };
+        let cases: [(&[f64], &[f64], Option<TestMethod>, Option<Incomparable>); 6] = [
+            (&[1.0, 0.0, 1.0], &[0.0, 0.0, 1.0], Some(TestMethod::McNemarExact), None),
+            (&[0.1, 0.5, 0.9], &[0.2, 0.2, 0.4], Some(TestMethod::PairedT), None),
+            (&[0.5, 0.75, 1.0], &[0.25, 0.5, 0.75], Some(TestMethod::SignFlip), None),
+            (&[0.5, 0.75], &[0.5, 0.75], Some(TestMethod::NoDifference), None),
+            (&[1.0], &[0.0], None, Some(Incomparable::OnePair)),
+            (&[], &[], None, Some(Incomparable::NoSharedValue { runs: 2 })),
+        ];
+        for (candidate, baseline, method, why) in cases {
+            let got = estimate(candidate, baseline);
+            assert_eq!((got.p.map(|(_, method)| method), got.why), (method, why), "{candidate:?} {baseline:?}");
+        }
+    }
+}

@@ -121,3 +121,35 @@ fn classify_change(draft: &MetricDraft, is_significant: bool, beyond: (bool, boo
         _ => ChangeVerdict::WithinNoise,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_claim_that_is_sure_is_the_standing() {
+        use MarginStanding::{Equivalent, Inferior, NonInferior, Superior, Unclear};
+        // Noninferiority, equivalence, inferiority and superiority, at an error of 0.05.
+        let higher = Some(Direction::AtLeast);
+        for (p, direction, want) in [
+            ([0.9, 0.9, 0.01, 1.0], higher, Inferior),
+            ([0.001, 0.9, 1.0, 0.01], higher, Superior),
+            ([0.01, 0.01, 1.0, 1.0], higher, Equivalent),
+            ([0.01, 0.3, 1.0, 1.0], higher, NonInferior),
+            ([0.3, 0.3, 0.3, 0.3], higher, Unclear),
+            ([0.05, 0.05, 0.05, 0.05], higher, Unclear),
+            // Where neither side is better, a change beyond the margin is neither superior nor inferior.
+            ([0.9, 0.9, 0.01, 0.01], None, Unclear),
+        ] {
+            let [noninferiority, equivalence, inferiority, superiority] = p;
+            let beyond = MarginPValues {
+                noninferiority: Some(noninferiority),
+                equivalence,
+                inferiority: Some(inferiority),
+                superiority: Some(superiority),
+            };
+            let got = classify_margin(&beyond, Some(inferiority), Some(superiority), direction, 0.05);
+            assert_eq!(got, want, "{p:?}");
+        }
+    }
+}

@@ -248,7 +248,7 @@ impl<'a> Planner<'a> {
         let test = Test::two_sided(1.0 - question.level).map_err(refused)?;
         let is_open = |x: f64| x > 0.0 && x < 1.0;
         let is_positive = |x: f64| x > 0.0 && x.is_finite();
-        let checks = [
+        for (holds, message, hint) in [
             (is_open(question.power), "the power lies strictly between 0 and 1", "80 % is written 0.8"),
             (question.attempts > 0, "a sample has at least one attempt", "name a number from 1 on"),
             (question.half_width.is_none_or(is_positive), "half a width is above 0", "±2 points are written 0.02"),
@@ -262,11 +262,12 @@ impl<'a> Planner<'a> {
                 "clusters have at least one sample and a design effect above 0",
                 "a design effect of 2 takes twice the samples",
             ),
-        ];
-        match checks.into_iter().find(|(holds, _, _)| !holds) {
-            Some((_, message, hint)) => Err(Error::argument(message, hint)),
-            None => Ok(Self { question, confidence, test }),
+        ] {
+            if !holds {
+                return Err(Error::argument(message, hint));
+            }
         }
+        Ok(Self { question, confidence, test })
     }
 
     fn design_effect(&self) -> f64 {
@@ -501,4 +502,86 @@ fn find_smallest(is_enough: impl Fn(u64) -> bool) -> Option<u64> {
         }
     }
     Some(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(spread: Spread) -> SizingQuestion {
+        SizingQuestion {
+            spread,
+            level: 0.95,
+            power: 0.8,
+            attempts: 1,
+            clusters: None,
+            half_width: None,
+            gate: None,
+            difference: None,
+            pairing: None,
+            costs: None,
+            finished: None,
+        }
+    }
+
+    #[test]
+    fn the_smallest_number_that_is_enough_is_found() {
+        for enough_from in [1, 2, 59, 1000, SAMPLES_MAX] {
+            assert_eq!(find_smallest(|samples| samples >= enough_from), Some(enough_from));
+        }
+        assert_eq!(find_smallest(|_| false), None);
+    }
+
+    #[test]
+    fn a_curve_goes_from_5_to_the_largest_size() {
+        assert_eq!((curve_size(0, 5000), curve_size(CURVE, 5000)), (5, 5000));
+        assert!((1..=CURVE).all(|step| curve_size(step, 5000) >= curve_size(step - 1, 5000)));
+    }
+
+    #[test]
+    fn each_assumption_that_is_missing_is_a_caveat() {
+        let rate = Spread::of_rate(0.8).unwrap();
+        let repeated = rate.with_within(0.5).unwrap();
+        let scores = Spread::of_sd(0.3).unwrap();
+        let gate = Some((0.9, Direction::AtLeast));
+        let clusters = Some(ClusterDesign { size: 3.0, design_effect: 2.0 });
+        let disagreement = Some(Pairing::Disagreement(0.2));
+        for (question, want) in [
+            (question(rate), vec![]),
+            (SizingQuestion { attempts: 3, ..question(rate) }, vec![Caveat::UnknownAttempts]),
+            (SizingQuestion { attempts: 3, ..question(repeated) }, vec![]),
+            (SizingQuestion { difference: Some(0.05), ..question(rate) }, vec![Caveat::UnknownPairing]),
+            (SizingQuestion { difference: Some(0.05), pairing: disagreement, ..question(rate) }, vec![]),
+            (
+                SizingQuestion { pairing: disagreement, attempts: 2, ..question(repeated) },
+                vec![Caveat::DisagreementOfAttempts],
+            ),
+            (SizingQuestion { gate, ..question(scores) }, vec![Caveat::GateOfScores]),
+            (SizingQuestion { gate, clusters, ..question(rate) }, vec![Caveat::GateOfClusters]),
+        ] {
+            assert_eq!(size(&question).unwrap().caveats, want, "{question:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_answer_says_why() {
+        let rate = Spread::of_rate(0.8).unwrap();
+        let paired = |pairing: Option<Pairing>| {
+            let question = SizingQuestion { difference: Some(0.5), pairing, ..question(rate) };
+            size(&question).unwrap().paired.unwrap().samples
+        };
+        for (pairing, want) in [
+            (None, Unplannable::NeedsPairing),
+            (Some(Pairing::Correlation(1.5)), Unplannable::Correlation(1.5)),
+            (Some(Pairing::Disagreement(0.2)), Unplannable::Disagreement { share: 0.2, difference: 0.5 }),
+        ] {
+            assert_eq!(paired(pairing), Err(want));
+        }
+        let gate = Some((0.9, Direction::AtLeast));
+        let scores = size(&SizingQuestion { gate, ..question(Spread::of_sd(0.3).unwrap()) }).unwrap();
+        assert_eq!(scores.gate.unwrap().expected, Err(Unplannable::NeedsRate));
+        let costs = Some(Costs { sample: 1.0, attempt: 1.0 });
+        let once = size(&SizingQuestion { costs, ..question(rate) }).unwrap();
+        assert_eq!(once.attempts.unwrap().optimal, Err(Unplannable::NeedsRepeats));
+    }
 }

@@ -378,7 +378,7 @@ fn logs_that_cannot_be_gone_on_with_say_why() {
     let path = folder.join("x.eval");
     finished(&path, &[attempt(1, 1)], LogStatus::Success);
     let why = |path: &Path| EvalLog::resume(path).unwrap_err().to_string();
-    assert!(why(&path).contains("came to its end: nothing is left to do"), "{}", why(&path));
+    assert!(why(&path).contains("is finished: nothing is left to do"), "{}", why(&path));
     let theirs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/formats/inspect");
     let mut tried = 0;
     for entry in std::fs::read_dir(theirs).unwrap() {

@@ -36,7 +36,7 @@ fn lists_are_read_and_their_faults_placed() {
 #[test]
 fn a_map_that_only_has_an_id_is_not_taken_for_a_record() {
     let job = r#"{"id": "0f3c", "started_at": "2026-03-01T10:00:00Z", "n_total_trials": 8, "stats": {"n_trials": 8}}"#;
-    assert!(error(job).contains("in no known format"));
+    assert!(error(job).contains("the format of the content is unknown"));
     assert_eq!(counts(&text(&format!("{job}\n{job}\n")).unwrap()), (1, 2, 0), "lines are records");
     assert_eq!(counts(&text(r#"{"id": "a", "metadata": {"job": 1}}"#).unwrap()), (1, 1, 0));
 }
@@ -112,7 +112,7 @@ fn faulty_csv_is_refused_with_a_line() {
         ("id,score,score\na,1,2\n", "two columns are named `score`"),
         ("id,latency_ms\na,soon\n", "`latency_ms` is `soon`"),
         ("id,score\n,1\n", "`id` is empty"),
-        ("name,score\na,1\n", "in no known format"),
+        ("name,score\na,1\n", "the format of the content is unknown"),
     ] {
         assert!(error(content).contains(want), "{content:?}\n{}", error(content));
     }

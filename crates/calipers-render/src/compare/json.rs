@@ -1,270 +1,780 @@
 //! A comparison for programs: `calipers.compare/1`.
 
-use crate::compare::words::{decision, incomparable, metric_sentence, undefined, verdict_words};
-use crate::document::{caveat_json, id_json};
-use crate::gate::json::{list, unit};
+use super::words::{decision, incomparable, metric_sentence, test_method};
+use crate::document::{
+    CaveatDocument, ConditionDocument, EstimateDocument, LabelDocument, SampleIdDocument, UnitDocument,
+    caveat_documents, schema_text, to_json,
+};
 use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{
-    AttemptCounts, CategoryChange, ChangeScale, CompareProvenance, CompareReport, CompareSettings, Discordance,
-    EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, MetricComparison, RankedRun, Ranking, RunComparison,
-    RunOrigin, SampleChange, SampleChanges, SamplePair, TestMethod,
+    AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareProvenance, CompareReport,
+    CompareSettings, Discordance, EstimandAnswer, Flakiness, MarginAnswer, MarginStanding, Matching, MetricComparison,
+    RankedRun, Ranking, RunComparison, RunOrigin, SampleChange, SampleChanges, SamplePair,
 };
+use calipers_core::Verdict;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
+use calipers_core::stats::paired::Difference;
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Figure, Verdict};
-use serde_json::{Value as Json, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
 
 /// The name and version of the schema.
 const SCHEMA: &str = "calipers.compare/1";
 
-/// The schema itself: JSON Schema 2020-12, with every property described.
-pub const COMPARE_SCHEMA: &str = include_str!("../../schema/calipers.compare.1.json");
-
 /// The comparison as JSON.
 #[must_use]
 pub fn compare_json(report: &CompareReport) -> Json {
-    json!({
-        "schema": SCHEMA,
-        "verdict": match report.verdict {
-            Verdict::Fail => "regressed",
-            Verdict::Pass => "not_regressed",
-            Verdict::Undecided => "undecided",
-        },
-        "decided_by": decision(report),
-        "settings": of_settings(&report.settings),
-        "comparisons": list(&report.comparisons, of_comparison),
-        "rankings": list(&report.rankings, of_ranking),
-        "provenance": of_provenance(&report.provenance),
-        "caveats": list(&report.caveats, caveat_json),
-    })
+    to_json(&CompareDocument::from(report))
 }
 
-fn of_settings(settings: &CompareSettings) -> Json {
-    let correction = match settings.correction {
-        Correction::Bonferroni => "bonferroni",
-        Correction::Holm => "holm",
-        Correction::BenjaminiHochberg => "bh",
-        Correction::BenjaminiYekutieli => "by",
-    };
-    json!({
-        "level": settings.level,
-        "seed": settings.seed,
-        "reducer": settings.reducer,
-        "estimand": estimand(settings.estimand),
-        "cluster": settings.cluster,
-        "margin": settings.margin,
-        "correction": correction,
-        "tested": settings.tests,
-    })
+/// The schema of the JSON: JSON Schema 2020-12, with every property described.
+#[must_use]
+pub fn compare_schema() -> String {
+    schema_text::<CompareDocument>("compare")
 }
 
-/// The claims, by the names that the command line has for them.
-fn estimand(estimand: Estimand) -> &'static str {
-    match estimand {
-        Estimand::Population => "population",
-        Estimand::FixedSuite => "suite",
+/// What `calipers compare --json` prints: the first run beside every other one, sample by sample.
+#[derive(Serialize, JsonSchema)]
+struct CompareDocument {
+    /// The name and version of this schema.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: &'static str,
+    /// Whether a metric has surely regressed; undecided if nothing is known.
+    verdict: CompareVerdictName,
+    /// What decided, in one line.
+    decided_by: String,
+    /// The settings of the computation.
+    settings: SettingsDocument,
+    /// The first run against each of the others, in their order.
+    comparisons: Vec<ComparisonDocument>,
+    /// For more than two runs, their order by each metric.
+    rankings: Vec<RankingDocument>,
+    /// Where the runs come from, and which part of them was compared.
+    provenance: CompareProvenanceDocument,
+    /// What to know about the runs as a whole; what belongs to a figure stands with it.
+    caveats: Vec<CaveatDocument>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "compare_verdict")]
+enum CompareVerdictName {
+    Regressed,
+    NotRegressed,
+    Undecided,
+}
+
+impl From<&CompareReport> for CompareDocument {
+    fn from(report: &CompareReport) -> Self {
+        Self {
+            schema: SCHEMA,
+            verdict: match report.verdict {
+                Verdict::Fail => CompareVerdictName::Regressed,
+                Verdict::Pass => CompareVerdictName::NotRegressed,
+                Verdict::Undecided => CompareVerdictName::Undecided,
+            },
+            decided_by: decision(report),
+            settings: SettingsDocument::from(&report.settings),
+            comparisons: report.comparisons.iter().map(ComparisonDocument::from).collect(),
+            rankings: report.rankings.iter().map(RankingDocument::from).collect(),
+            provenance: CompareProvenanceDocument::from(&report.provenance),
+            caveats: caveat_documents(&report.caveats),
+        }
     }
 }
 
-fn of_comparison(comparison: &RunComparison) -> Json {
-    let matching = &comparison.matching;
-    let (samples, unknown) = match &comparison.samples {
-        Ok(samples) => (of_samples(samples), Json::Null),
-        Err(why) => (Json::Null, Json::from(incomparable(why))),
-    };
-    json!({
-        "candidate": comparison.candidate,
-        "baseline": comparison.baseline,
-        "problem": comparison.problem.as_ref().map(incomparable),
-        "matching": {
-            "candidate": matching.candidate,
-            "baseline": matching.baseline,
-            "matched": matching.matched,
-            "only_candidate": list(&matching.only_candidate, id_json),
-            "only_baseline": list(&matching.only_baseline, id_json),
-        },
-        "metrics": list(&comparison.metrics, of_metric),
-        "resources": list(&comparison.resources, of_metric),
-        "samples": samples,
-        "samples_unknown": unknown,
-    })
+/// The settings of a comparison.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "settings")]
+struct SettingsDocument {
+    /// The level of intervals; tests have an error of 1 − level.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    level: f64,
+    /// The seed of everything random.
+    seed: u64,
+    /// How attempts were reduced.
+    reducer: String,
+    /// What errors are about.
+    estimand: EstimandName,
+    /// The metadata key that groups samples into clusters.
+    cluster: Option<String>,
+    /// How much of a change does not matter.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    margin: Option<f64>,
+    /// How p-values are adjusted.
+    correction: CorrectionName,
+    /// The number of tests, for which p-values are adjusted.
+    tested: u64,
 }
 
-fn of_metric(metric: &MetricComparison) -> Json {
-    let better = metric.direction.map(|direction| match direction {
-        Direction::AtLeast => "higher",
-        Direction::AtMost => "lower",
-    });
-    json!({
-        "metric": metric.metric,
-        "unit": unit(metric.unit),
-        "better": better,
-        "scale": scale(metric.scale),
-        "verdict": verdict_words(metric.verdict).replace(' ', "_"),
-        "sentence": metric_sentence(metric),
-        "candidate": with_figure(json!({}), &metric.candidate),
-        "baseline": with_figure(json!({}), &metric.baseline),
-        "matched": metric.matched.map(|(candidate, baseline)| json!({"candidate": candidate, "baseline": baseline})),
-        "change": with_figure(json!({}), &metric.change),
-        "bounds": metric.bounds.map(|(lower, upper)| json!({"lower": lower, "upper": upper})),
-        "test": metric.test.map(|test| json!({"p": test.p, "adjusted": test.adjusted, "method": test_method(test.method)})),
-        "paired": metric.paired.map(|paired| json!({
-            "mean": paired.mean,
-            "stderr": paired.stderr,
-            "df": finite(paired.df),
-            "t": paired.t().ok().and_then(finite),
-            "p": paired.p_two_sided().ok(),
-            "method": paired.method.name(),
-        })),
-        "correlation": metric.correlation,
-        "discordance": metric.discordance.map(of_discordance),
-        "permutation_p": metric.permutation_p,
-        "estimands": list(&metric.estimands, of_estimand),
-        "margin": metric.margin.map(of_margin),
-        "detectable": metric.detectable,
-        "categories": list(&metric.categories, of_category),
-        "pairs": list(&metric.pairs, of_pair),
-    })
-}
-
-fn scale(scale: ChangeScale) -> &'static str {
-    match scale {
-        ChangeScale::Difference => "difference",
-        ChangeScale::Ratio => "ratio",
+impl From<&CompareSettings> for SettingsDocument {
+    fn from(settings: &CompareSettings) -> Self {
+        Self {
+            level: settings.level,
+            seed: settings.seed,
+            reducer: settings.reducer.clone(),
+            estimand: EstimandName::from(settings.estimand),
+            cluster: settings.cluster.clone(),
+            margin: settings.margin,
+            correction: match settings.correction {
+                Correction::Bonferroni => CorrectionName::Bonferroni,
+                Correction::Holm => CorrectionName::Holm,
+                Correction::BenjaminiHochberg => CorrectionName::Bh,
+                Correction::BenjaminiYekutieli => CorrectionName::By,
+            },
+            tested: settings.tests,
+        }
     }
 }
 
-fn standing(standing: MarginStanding) -> &'static str {
-    match standing {
-        MarginStanding::Superior => "superior",
-        MarginStanding::Equivalent => "equivalent",
-        MarginStanding::NonInferior => "non_inferior",
-        MarginStanding::Inferior => "inferior",
-        MarginStanding::Unclear => "unclear",
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "correction")]
+enum CorrectionName {
+    Bonferroni,
+    Holm,
+    Bh,
+    By,
+}
+
+/// A claim: about questions like these, or about a rerun of this suite.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "estimand")]
+enum EstimandName {
+    Population,
+    Suite,
+}
+
+impl From<Estimand> for EstimandName {
+    fn from(estimand: Estimand) -> Self {
+        match estimand {
+            Estimand::Population => Self::Population,
+            Estimand::FixedSuite => Self::Suite,
+        }
     }
 }
 
-fn test_method(method: TestMethod) -> &'static str {
-    match method {
-        TestMethod::McNemarExact => "McNemar's exact test",
-        TestMethod::PairedT => "paired t test",
-        TestMethod::ClusterRobustT => "cluster-robust t test (CR2, Satterthwaite)",
-        TestMethod::SignFlip => "sign-flip permutation test",
-        TestMethod::PairedBootstrap => "paired bootstrap",
-        TestMethod::NoDifference => "no sample differs",
+/// Two runs, sample by sample.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "comparison")]
+struct ComparisonDocument {
+    /// The run that is judged.
+    candidate: String,
+    /// The run that it is compared with.
+    baseline: String,
+    /// Why nothing can be compared; null if it can.
+    problem: Option<String>,
+    /// Which samples the runs share.
+    matching: MatchingDocument,
+    /// The metrics, in the order in which they were given.
+    metrics: Vec<MetricDocument>,
+    /// Latency, tokens and cost, where a run records them. They decide nothing.
+    resources: Vec<MetricDocument>,
+    /// Which samples began to fail or to pass; null if that is not known.
+    samples: Option<SampleChangesDocument>,
+    /// Why that is not known.
+    samples_unknown: Option<String>,
+}
+
+impl From<&RunComparison> for ComparisonDocument {
+    fn from(comparison: &RunComparison) -> Self {
+        Self {
+            candidate: comparison.candidate.clone(),
+            baseline: comparison.baseline.clone(),
+            problem: comparison.problem.as_ref().map(incomparable),
+            matching: MatchingDocument::from(&comparison.matching),
+            metrics: comparison.metrics.iter().map(MetricDocument::from).collect(),
+            resources: comparison.resources.iter().map(MetricDocument::from).collect(),
+            samples: comparison.samples.as_ref().ok().map(SampleChangesDocument::from),
+            samples_unknown: comparison.samples.as_ref().err().map(incomparable),
+        }
     }
 }
 
-/// An object with the keys of a figure besides its own.
-fn with_figure(json: Json, figure: &Figure) -> Json {
-    let mut json = crate::gate::json::with_figure(json, figure);
-    if let Err(why) = &figure.value {
-        json["undefined"] = Json::from(undefined(why));
+/// Which samples two runs share.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "matching")]
+struct MatchingDocument {
+    /// The samples of the candidate.
+    candidate: u64,
+    /// The samples of the baseline.
+    baseline: u64,
+    /// The samples that both have.
+    matched: u64,
+    /// Those that only the candidate has.
+    only_candidate: Vec<SampleIdDocument>,
+    /// Those that only the baseline has.
+    only_baseline: Vec<SampleIdDocument>,
+}
+
+impl From<&Matching> for MatchingDocument {
+    fn from(matching: &Matching) -> Self {
+        Self {
+            candidate: matching.candidate,
+            baseline: matching.baseline,
+            matched: matching.matched,
+            only_candidate: matching.only_candidate.iter().map(SampleIdDocument::from).collect(),
+            only_baseline: matching.only_baseline.iter().map(SampleIdDocument::from).collect(),
+        }
     }
-    json
 }
 
-/// A number that JSON can write.
-fn finite(x: f64) -> Option<f64> {
-    Some(x).filter(|x| x.is_finite())
+/// One metric of two runs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "metric")]
+struct MetricDocument {
+    /// The metric, with its parameters if it has any.
+    metric: String,
+    /// The unit of its values.
+    unit: UnitDocument,
+    /// Which side is better; null where neither is.
+    better: Option<BetterName>,
+    /// Whether the change is candidate − baseline, where 0 is no change, or candidate / baseline, where it is 1.
+    scale: ScaleName,
+    /// The answer.
+    verdict: ChangeVerdictName,
+    /// The answer as a sentence.
+    sentence: String,
+    /// The metric of the whole candidate.
+    candidate: EstimateDocument,
+    /// The metric of the whole baseline.
+    baseline: EstimateDocument,
+    /// The metric over the samples that both have, of which the change is made; null if there is none.
+    matched: Option<SidesDocument>,
+    /// The change with its interval. `n` is the number of pairs.
+    change: EstimateDocument,
+    /// The difference if everything missing were as bad, and as good, as possible; null where that has no limits.
+    bounds: Option<BoundsDocument>,
+    /// The test of no change; null where there is nothing to test.
+    test: Option<TestDocument>,
+    /// The mean difference (for ratios, of logarithms) with its error; null where the change is not made of one.
+    paired: Option<PairedDocument>,
+    /// The correlation of the pairs: what pairing gains.
+    #[schemars(range(min = -1, max = 1))]
+    correlation: Option<f64>,
+    /// Which run passed what, for values that are all 0 or 1; null for others.
+    discordance: Option<DiscordanceDocument>,
+    /// The p-value of the exact sign-flip test, where there are few pairs.
+    #[schemars(range(min = 0, max = 1))]
+    permutation_p: Option<f64>,
+    /// The error for each claim.
+    estimands: Vec<EstimandDocument>,
+    /// How the change compares with the margin; null without a margin.
+    margin: Option<MarginDocument>,
+    /// The smallest change that this comparison would detect four times in five: a difference, or a factor.
+    detectable: Option<f64>,
+    /// The change by category, to look at: not tested.
+    categories: Vec<CategoryDocument>,
+    /// The samples that both runs have, for metrics that are means over samples.
+    pairs: Vec<PairDocument>,
 }
 
-fn of_discordance(counts: Discordance) -> Json {
-    json!({
-        "both": counts.both,
-        "only_candidate": counts.only_candidate,
-        "only_baseline": counts.only_baseline,
-        "neither": counts.neither,
-        "p_exact": counts.test.p_exact,
-        "p_mid": counts.test.p_mid,
-        "chi2": counts.test.chi2.ok(),
-        "p_chi2": counts.test.p_chi2.ok(),
-    })
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "better")]
+enum BetterName {
+    Higher,
+    Lower,
 }
 
-fn of_estimand(answer: &EstimandAnswer) -> Json {
-    with_figure(json!({"estimand": estimand(answer.estimand), "p": answer.p}), &answer.change)
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "scale")]
+enum ScaleName {
+    Difference,
+    Ratio,
 }
 
-fn of_margin(answer: MarginAnswer) -> Json {
-    json!({
-        "margin": answer.margin,
-        "standing": standing(answer.standing),
-        "noninferiority_p": answer.noninferiority_p,
-        "equivalence_p": answer.equivalence_p,
-        "inferiority_p": answer.inferiority_p,
-        "superiority_p": answer.superiority_p,
-    })
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "change_verdict")]
+enum ChangeVerdictName {
+    Improved,
+    Regressed,
+    Changed,
+    WithinNoise,
+    NoChangeDetected,
+    Unknown,
 }
 
-fn of_category(found: &CategoryChange) -> Json {
-    let json = json!({"category": &*found.category, "candidate": found.candidate, "baseline": found.baseline});
-    with_figure(json, &found.change)
+impl From<&MetricComparison> for MetricDocument {
+    fn from(metric: &MetricComparison) -> Self {
+        Self {
+            metric: metric.metric.clone(),
+            unit: UnitDocument::from(metric.unit),
+            better: metric.direction.map(|direction| match direction {
+                Direction::AtLeast => BetterName::Higher,
+                Direction::AtMost => BetterName::Lower,
+            }),
+            scale: match metric.scale {
+                ChangeScale::Difference => ScaleName::Difference,
+                ChangeScale::Ratio => ScaleName::Ratio,
+            },
+            verdict: match metric.verdict {
+                ChangeVerdict::Improved => ChangeVerdictName::Improved,
+                ChangeVerdict::Regressed => ChangeVerdictName::Regressed,
+                ChangeVerdict::Changed => ChangeVerdictName::Changed,
+                ChangeVerdict::WithinNoise => ChangeVerdictName::WithinNoise,
+                ChangeVerdict::NoChangeDetected => ChangeVerdictName::NoChangeDetected,
+                ChangeVerdict::Unknown => ChangeVerdictName::Unknown,
+            },
+            sentence: metric_sentence(metric),
+            candidate: EstimateDocument::from(&metric.candidate),
+            baseline: EstimateDocument::from(&metric.baseline),
+            matched: metric.matched.map(|(candidate, baseline)| SidesDocument { candidate, baseline }),
+            change: EstimateDocument::from(&metric.change),
+            bounds: metric.bounds.map(|(lower, upper)| BoundsDocument { lower, upper }),
+            test: metric.test.map(TestDocument::from),
+            paired: metric.paired.map(|paired| PairedDocument::from(&paired)),
+            correlation: metric.correlation,
+            discordance: metric.discordance.map(DiscordanceDocument::from),
+            permutation_p: metric.permutation_p,
+            estimands: metric.estimands.iter().map(EstimandDocument::from).collect(),
+            margin: metric.margin.map(MarginDocument::from),
+            detectable: metric.detectable,
+            categories: metric.categories.iter().map(CategoryDocument::from).collect(),
+            pairs: metric.pairs.iter().map(PairDocument::from).collect(),
+        }
+    }
 }
 
-fn of_pair(pair: &SamplePair) -> Json {
-    json!({"id": id_json(&pair.id), "candidate": pair.candidate, "baseline": pair.baseline})
+/// A value in both runs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "sides")]
+struct SidesDocument {
+    /// In the candidate.
+    candidate: f64,
+    /// In the baseline.
+    baseline: f64,
 }
 
-fn of_samples(samples: &SampleChanges) -> Json {
-    json!({
-        "newly_failing": list(&samples.newly_failing, of_change),
-        "newly_fixed": list(&samples.newly_fixed, of_change),
-        "flaky": list(&samples.flaky, of_change),
-        "still_passing": samples.still_passing,
-        "still_failing": samples.still_failing,
-        "not_told": samples.unknown,
-        "flaky_candidate": of_flakiness(samples.flaky_candidate),
-        "flaky_baseline": of_flakiness(samples.flaky_baseline),
-    })
+/// Both ends of what is possible.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "bounds")]
+struct BoundsDocument {
+    /// As bad as possible.
+    lower: f64,
+    /// As good as possible.
+    upper: f64,
 }
 
-fn of_change(change: &SampleChange) -> Json {
-    json!({
-        "id": id_json(&change.id),
-        "category": change.category.as_deref(),
-        "candidate": of_attempts(change.candidate),
-        "baseline": of_attempts(change.baseline),
-        "flaky": change.is_flaky(),
-        "reason": change.reason.as_ref().map(shortcoming_sentence),
-    })
+/// A test of no change.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "test")]
+struct TestDocument {
+    /// The two-sided p-value.
+    #[schemars(range(min = 0, max = 1))]
+    p: f64,
+    /// The same, adjusted for the number of tests.
+    #[schemars(range(min = 0, max = 1))]
+    adjusted: f64,
+    /// Which test.
+    method: &'static str,
 }
 
-fn of_attempts(attempts: AttemptCounts) -> Json {
-    json!({"passed": attempts.passed, "told": attempts.scored})
+impl From<ChangeTest> for TestDocument {
+    fn from(test: ChangeTest) -> Self {
+        Self { p: test.p, adjusted: test.adjusted, method: test_method(test.method) }
+    }
 }
 
-fn of_flakiness(found: Flakiness) -> Json {
-    json!({"flaky": found.flaky, "repeated": found.repeated, "rate": found.rate()})
+/// A mean difference.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "paired")]
+struct PairedDocument {
+    /// The mean difference.
+    mean: f64,
+    /// Its standard error.
+    #[schemars(range(min = 0))]
+    stderr: f64,
+    /// The degrees of freedom; null if they have no limit.
+    df: Option<f64>,
+    /// The difference in standard errors; null if there is none.
+    t: Option<f64>,
+    /// The two-sided p-value of t.
+    #[schemars(range(min = 0, max = 1))]
+    p: Option<f64>,
+    /// How the error was computed.
+    method: &'static str,
 }
 
-fn of_ranking(ranking: &Ranking) -> Json {
-    let (rows, why) = match &ranking.rows {
-        Ok(rows) => (list(rows, of_ranked), Json::Null),
-        Err(why) => (json!([]), Json::from(incomparable(why))),
-    };
-    json!({"metric": ranking.metric, "unit": unit(ranking.unit), "runs": rows, "undefined": why})
+impl From<&Difference> for PairedDocument {
+    fn from(paired: &Difference) -> Self {
+        let finite = |x: f64| Some(x).filter(|x| x.is_finite());
+        Self {
+            mean: paired.mean,
+            stderr: paired.stderr,
+            df: finite(paired.df),
+            t: paired.t().ok().and_then(finite),
+            p: paired.p_two_sided().ok(),
+            method: paired.method.name(),
+        }
+    }
 }
 
-fn of_ranked(ranked: &RankedRun) -> Json {
-    let json = json!({"run": ranked.run, "best_rank": ranked.best_rank, "worst_rank": ranked.worst_rank});
-    with_figure(json, &ranked.figure)
+/// Two runs that pass or fail the same samples, with McNemar's test.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "discordance")]
+struct DiscordanceDocument {
+    /// Passed by both.
+    both: u64,
+    /// Passed by the candidate alone.
+    only_candidate: u64,
+    /// Passed by the baseline alone.
+    only_baseline: u64,
+    /// Passed by neither.
+    neither: u64,
+    /// The exact p-value, which decides.
+    #[schemars(range(min = 0, max = 1))]
+    p_exact: f64,
+    /// The mid-p-value.
+    #[schemars(range(min = 0, max = 1))]
+    p_mid: f64,
+    /// The continuity-corrected χ²; null without discordant pairs.
+    #[schemars(range(min = 0))]
+    chi2: Option<f64>,
+    /// Its p-value.
+    #[schemars(range(min = 0, max = 1))]
+    p_chi2: Option<f64>,
 }
 
-fn of_provenance(about: &CompareProvenance) -> Json {
-    let filter = about.filter.iter().map(|(key, value)| json!({"key": key, "value": value}));
-    let labels = about.labels.iter().map(|(label, number)| json!({"label": label, "value": number}));
-    json!({
-        "runs": list(&about.runs, of_origin),
-        "filter": filter.collect::<Vec<_>>(),
-        "scorers": about.scorers,
-        "labels": labels.collect::<Vec<_>>(),
-        "scripts": about.scripts,
-        "tool": about.tool,
-    })
+impl From<Discordance> for DiscordanceDocument {
+    fn from(counts: Discordance) -> Self {
+        Self {
+            both: counts.both,
+            only_candidate: counts.only_candidate,
+            only_baseline: counts.only_baseline,
+            neither: counts.neither,
+            p_exact: counts.test.p_exact,
+            p_mid: counts.test.p_mid,
+            chi2: counts.test.chi2.ok(),
+            p_chi2: counts.test.p_chi2.ok(),
+        }
+    }
 }
 
-fn of_origin(run: &RunOrigin) -> Json {
-    json!({"name": run.name, "files": run.files, "task": run.task, "model": run.model})
+/// What can be claimed, and how surely.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "estimand")]
+struct EstimandDocument {
+    /// The claim.
+    estimand: EstimandName,
+    /// The two-sided p-value of no change.
+    #[schemars(range(min = 0, max = 1))]
+    p: Option<f64>,
+    #[serde(flatten)]
+    change: EstimateDocument,
+}
+
+impl From<&EstimandAnswer> for EstimandDocument {
+    fn from(answer: &EstimandAnswer) -> Self {
+        let change = EstimateDocument::from(&answer.change);
+        Self { estimand: EstimandName::from(answer.estimand), p: answer.p, change }
+    }
+}
+
+/// How a change compares with its margin. P-values are one-sided.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "margin")]
+struct MarginDocument {
+    /// The margin.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    margin: f64,
+    /// The answer, at an error of 1 − level.
+    standing: StandingName,
+    /// The p-value of "worse by the margin or more"; null where neither side is better.
+    #[schemars(range(min = 0, max = 1))]
+    noninferiority_p: Option<f64>,
+    /// The p-value of "differs by the margin or more".
+    #[schemars(range(min = 0, max = 1))]
+    equivalence_p: f64,
+    /// The p-value of "worse by no more than the margin", adjusted; null where neither side is better.
+    #[schemars(range(min = 0, max = 1))]
+    inferiority_p: Option<f64>,
+    /// The p-value of "better by no more than the margin", adjusted; null where neither side is better.
+    #[schemars(range(min = 0, max = 1))]
+    superiority_p: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "standing")]
+enum StandingName {
+    Superior,
+    Equivalent,
+    NonInferior,
+    Inferior,
+    Unclear,
+}
+
+impl From<MarginAnswer> for MarginDocument {
+    fn from(answer: MarginAnswer) -> Self {
+        Self {
+            margin: answer.margin,
+            standing: match answer.standing {
+                MarginStanding::Superior => StandingName::Superior,
+                MarginStanding::Equivalent => StandingName::Equivalent,
+                MarginStanding::NonInferior => StandingName::NonInferior,
+                MarginStanding::Inferior => StandingName::Inferior,
+                MarginStanding::Unclear => StandingName::Unclear,
+            },
+            noninferiority_p: answer.noninferiority_p,
+            equivalence_p: answer.equivalence_p,
+            inferiority_p: answer.inferiority_p,
+            superiority_p: answer.superiority_p,
+        }
+    }
+}
+
+/// The change within a category.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "category")]
+struct CategoryDocument {
+    /// The category.
+    category: String,
+    /// The mean of the candidate over the pairs.
+    candidate: f64,
+    /// The mean of the baseline over the pairs.
+    baseline: f64,
+    #[serde(flatten)]
+    change: EstimateDocument,
+}
+
+impl From<&CategoryChange> for CategoryDocument {
+    fn from(found: &CategoryChange) -> Self {
+        Self {
+            category: found.category.to_string(),
+            candidate: found.candidate,
+            baseline: found.baseline,
+            change: EstimateDocument::from(&found.change),
+        }
+    }
+}
+
+/// The value of a sample in both runs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "pair")]
+struct PairDocument {
+    /// The sample.
+    id: SampleIdDocument,
+    /// Its value in the candidate.
+    candidate: f64,
+    /// Its value in the baseline.
+    baseline: f64,
+}
+
+impl From<&SamplePair> for PairDocument {
+    fn from(pair: &SamplePair) -> Self {
+        Self { id: SampleIdDocument::from(&pair.id), candidate: pair.candidate, baseline: pair.baseline }
+    }
+}
+
+/// Which samples began to fail or to pass, and which are flaky.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "sample_changes")]
+struct SampleChangesDocument {
+    /// Passed by the baseline and not by the candidate; flaky ones come last.
+    newly_failing: Vec<SampleChangeDocument>,
+    /// Passed by the candidate and not by the baseline; flaky ones come last.
+    newly_fixed: Vec<SampleChangeDocument>,
+    /// Samples of which some attempts passed and some failed, in either run.
+    flaky: Vec<SampleChangeDocument>,
+    /// Passed in both.
+    still_passing: u64,
+    /// Failed in both.
+    still_failing: u64,
+    /// Shared samples whose outcome is unknown in one of the runs.
+    not_told: u64,
+    /// Flaky samples of the candidate.
+    flaky_candidate: FlakinessDocument,
+    /// Flaky samples of the baseline.
+    flaky_baseline: FlakinessDocument,
+}
+
+impl From<&SampleChanges> for SampleChangesDocument {
+    fn from(samples: &SampleChanges) -> Self {
+        let list = |all: &[SampleChange]| all.iter().map(SampleChangeDocument::from).collect();
+        Self {
+            newly_failing: list(&samples.newly_failing),
+            newly_fixed: list(&samples.newly_fixed),
+            flaky: list(&samples.flaky),
+            still_passing: samples.still_passing,
+            still_failing: samples.still_failing,
+            not_told: samples.unknown,
+            flaky_candidate: FlakinessDocument::from(samples.flaky_candidate),
+            flaky_baseline: FlakinessDocument::from(samples.flaky_baseline),
+        }
+    }
+}
+
+/// A sample in both runs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "sample_change")]
+struct SampleChangeDocument {
+    /// The sample.
+    id: SampleIdDocument,
+    /// Its category.
+    category: Option<String>,
+    /// Its attempts in the candidate.
+    candidate: AttemptsDocument,
+    /// Its attempts in the baseline.
+    baseline: AttemptsDocument,
+    /// True when attempts of one run disagree, so that the change may be luck.
+    flaky: bool,
+    /// Why an attempt failed; may quote a model.
+    reason: Option<String>,
+}
+
+impl From<&SampleChange> for SampleChangeDocument {
+    fn from(change: &SampleChange) -> Self {
+        Self {
+            id: SampleIdDocument::from(&change.id),
+            category: change.category.as_ref().map(ToString::to_string),
+            candidate: AttemptsDocument::from(change.candidate),
+            baseline: AttemptsDocument::from(change.baseline),
+            flaky: change.is_flaky(),
+            reason: change.reason.as_ref().map(shortcoming_sentence),
+        }
+    }
+}
+
+/// How many attempts passed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "attempts")]
+struct AttemptsDocument {
+    /// Those that passed.
+    passed: u64,
+    /// Those that passed or failed.
+    told: u64,
+}
+
+impl From<AttemptCounts> for AttemptsDocument {
+    fn from(attempts: AttemptCounts) -> Self {
+        Self { passed: attempts.passed, told: attempts.scored }
+    }
+}
+
+/// How many samples are flaky.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "flakiness")]
+struct FlakinessDocument {
+    /// Samples with passed and with failed attempts.
+    flaky: u64,
+    /// Samples with at least two attempts that ran.
+    repeated: u64,
+    /// The share of flaky samples; null without repeats.
+    #[schemars(range(min = 0, max = 1))]
+    rate: Option<f64>,
+}
+
+impl From<Flakiness> for FlakinessDocument {
+    fn from(found: Flakiness) -> Self {
+        Self { flaky: found.flaky, repeated: found.repeated, rate: found.rate() }
+    }
+}
+
+/// Several runs in the order of a metric, over the samples that all of them have.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ranking")]
+struct RankingDocument {
+    /// The metric.
+    metric: String,
+    /// The unit of its values.
+    unit: UnitDocument,
+    /// The runs, the best first; empty if there is no order.
+    runs: Vec<RankedRunDocument>,
+    /// Why there is no order.
+    undefined: Option<String>,
+}
+
+impl From<&Ranking> for RankingDocument {
+    fn from(ranking: &Ranking) -> Self {
+        Self {
+            metric: ranking.metric.clone(),
+            unit: UnitDocument::from(ranking.unit),
+            runs: ranking.rows.iter().flatten().map(RankedRunDocument::from).collect(),
+            undefined: ranking.rows.as_ref().err().map(incomparable),
+        }
+    }
+}
+
+/// A run in a ranking.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ranked_run")]
+struct RankedRunDocument {
+    /// The run.
+    run: String,
+    /// The best rank that the tests leave open.
+    #[schemars(range(min = 1))]
+    best_rank: u64,
+    /// The worst rank that the tests leave open.
+    #[schemars(range(min = 1))]
+    worst_rank: u64,
+    #[serde(flatten)]
+    figure: EstimateDocument,
+}
+
+impl From<&RankedRun> for RankedRunDocument {
+    fn from(ranked: &RankedRun) -> Self {
+        Self {
+            run: ranked.run.clone(),
+            best_rank: ranked.best_rank,
+            worst_rank: ranked.worst_rank,
+            figure: EstimateDocument::from(&ranked.figure),
+        }
+    }
+}
+
+/// Where the runs come from, and which part of them was compared.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "compare_provenance")]
+struct CompareProvenanceDocument {
+    /// The runs, the candidate first.
+    runs: Vec<RunOriginDocument>,
+    /// Only samples whose metadata has these values.
+    filter: Vec<ConditionDocument>,
+    /// Only these scorers; all if empty.
+    scorers: Vec<String>,
+    /// Labels that were given a number by hand.
+    labels: Vec<LabelDocument>,
+    /// Files that metrics and reducers were loaded from.
+    scripts: Vec<String>,
+    /// The program that compared them.
+    tool: String,
+}
+
+impl From<&CompareProvenance> for CompareProvenanceDocument {
+    fn from(about: &CompareProvenance) -> Self {
+        Self {
+            runs: about.runs.iter().map(RunOriginDocument::from).collect(),
+            filter: about.filter.iter().map(ConditionDocument::from).collect(),
+            scorers: about.scorers.clone(),
+            labels: about.labels.iter().map(LabelDocument::from).collect(),
+            scripts: about.scripts.clone(),
+            tool: about.tool.clone(),
+        }
+    }
+}
+
+/// Where a run comes from.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "run_origin")]
+struct RunOriginDocument {
+    /// The name used in the report.
+    name: String,
+    /// The files.
+    files: Vec<String>,
+    /// The task, if it is known.
+    task: Option<String>,
+    /// The model, if it is known.
+    model: Option<String>,
+}
+
+impl From<&RunOrigin> for RunOriginDocument {
+    fn from(run: &RunOrigin) -> Self {
+        Self { name: run.name.clone(), files: run.files.clone(), task: run.task.clone(), model: run.model.clone() }
+    }
 }

@@ -1,14 +1,14 @@
 //! What the renderers of a comparison share: a metric as words and numbers.
 
 use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
-use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
+use crate::words::{caveat_next_step, caveat_sentence, statistic_reason_sentence};
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
-    Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison,
+    Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison, TestMethod,
 };
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{Figure, Incomparable, Reason, RunSide, Undefined, Unit, counted};
+use calipers_core::{Figure, Incomparable, RunSide, Unit, counted};
 use std::sync::Arc;
 
 /// A metric of two runs, as it is shown.
@@ -130,8 +130,12 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
             let attempts = counted(numbers::count(*attempts), "attempt");
             format!("in `{run}`, {attempts} timed out and have no mean; use `latency_p50`")
         }
-        Incomparable::Side { side: RunSide::Candidate, reason } => format!("in the candidate, {reason}"),
-        Incomparable::Side { side: RunSide::Baseline, reason } => format!("in the baseline, {reason}"),
+        Incomparable::Side { side: RunSide::Candidate, reason } => {
+            format!("in the candidate, {}", statistic_reason_sentence(reason))
+        }
+        Incomparable::Side { side: RunSide::Baseline, reason } => {
+            format!("in the baseline, {}", statistic_reason_sentence(reason))
+        }
         Incomparable::NotPairable { metric } => {
             format!("`{metric}` is not a mean, a ratio of sums or a quantile over samples, so samples cannot be paired")
         }
@@ -143,8 +147,8 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
         }
         Incomparable::OnePair => "one pair of samples shows no spread; at least 2 are needed".to_owned(),
         Incomparable::NoSpread => "all samples changed alike, which shows no spread".to_owned(),
-        Incomparable::Statistic(reason) => reason.to_string(),
-        Incomparable::Resampling(reason) => format!("resampled, {reason}"),
+        Incomparable::Statistic(reason) => statistic_reason_sentence(reason),
+        Incomparable::Resampling(reason) => format!("resampled, {}", statistic_reason_sentence(reason)),
         Incomparable::RerunOfMeansOnly => {
             "for a rerun of this suite only means over samples can be compared".to_owned()
         }
@@ -157,11 +161,15 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
     }
 }
 
-/// Why a figure of a comparison has no value.
-pub(crate) fn undefined(why: &Undefined) -> String {
-    match why.reason() {
-        Reason::Incomparable(why) => incomparable(why),
-        _ => undefined_sentence(why),
+/// A test by its name.
+pub(crate) fn test_method(method: TestMethod) -> &'static str {
+    match method {
+        TestMethod::McNemarExact => "McNemar's exact test",
+        TestMethod::PairedT => "paired t test",
+        TestMethod::ClusterRobustT => "cluster-robust t test (CR2, Satterthwaite)",
+        TestMethod::SignFlip => "sign-flip permutation test",
+        TestMethod::PairedBootstrap => "paired bootstrap",
+        TestMethod::NoDifference => "no sample differs",
     }
 }
 
@@ -330,4 +338,172 @@ pub(crate) fn settings(report: &CompareReport) -> Vec<String> {
     parts.push(format!("seed {}", settings.seed));
     parts.extend((!report.provenance.tool.is_empty()).then(|| report.provenance.tool.clone()));
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use calipers_compare::{Matching, RunComparison};
+    use calipers_core::stats::threshold_test::Direction;
+    use calipers_core::{ErrorKind, Tally, Verdict};
+
+    fn metric(verdict: ChangeVerdict, standing: Option<MarginStanding>, why: Option<Incomparable>) -> MetricComparison {
+        let figure = Figure::new(0.5, Tally { n: 4, missing: 0 }, "mean");
+        let margin = standing.map(|standing| calipers_compare::MarginAnswer {
+            margin: 0.02,
+            standing,
+            noninferiority_p: None,
+            equivalence_p: 0.5,
+            inferiority_p: None,
+            superiority_p: None,
+        });
+        MetricComparison {
+            metric: "accuracy".into(),
+            unit: Unit::Rate,
+            direction: Some(Direction::AtLeast),
+            scale: ChangeScale::Difference,
+            candidate: figure.clone(),
+            baseline: figure.clone(),
+            matched: None,
+            change: figure,
+            bounds: None,
+            test: None,
+            paired: None,
+            correlation: None,
+            discordance: None,
+            permutation_p: None,
+            estimands: Vec::new(),
+            margin,
+            detectable: None,
+            verdict,
+            why,
+            categories: Vec::new(),
+            pairs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_verdict_is_a_sentence() {
+        use ChangeVerdict::{Changed, Improved, NoChangeDetected, Regressed, Unknown, WithinNoise};
+        for (verdict, standing, want) in [
+            (Improved, None, "accuracy has improved"),
+            (Regressed, None, "accuracy has regressed"),
+            (Regressed, Some(MarginStanding::Inferior), "accuracy has regressed by more than the margin"),
+            (Changed, None, "accuracy has changed; neither side is better"),
+            (
+                WithinNoise,
+                Some(MarginStanding::Unclear),
+                "accuracy has changed, within noise: not surely by more than the margin",
+            ),
+            (NoChangeDetected, None, "no change in accuracy detected"),
+            (
+                NoChangeDetected,
+                Some(MarginStanding::Equivalent),
+                "no change in accuracy detected: it is the same within the margin",
+            ),
+            (
+                NoChangeDetected,
+                Some(MarginStanding::NonInferior),
+                "no change in accuracy detected: it is not worse by more than the margin",
+            ),
+            (
+                NoChangeDetected,
+                Some(MarginStanding::Unclear),
+                "no change in accuracy detected, and a change beyond the margin is not ruled out",
+            ),
+            (Unknown, None, "accuracy cannot be compared: there is nothing to compare"),
+        ] {
+            assert_eq!(metric_sentence(&metric(verdict, standing, None)), want);
+        }
+        let unknown = metric(Unknown, None, Some(Incomparable::OnePair));
+        let want = "accuracy cannot be compared: one pair of samples shows no spread; at least 2 are needed";
+        assert_eq!(metric_sentence(&unknown), want);
+    }
+
+    #[test]
+    fn each_reason_has_its_words() {
+        let scorers = vec![("new".to_owned(), vec!["judge".into(), "match".into()]), ("old".to_owned(), Vec::new())];
+        let field = ErrorKind::NoField { field: "cost".into(), known: Vec::new() };
+        for (why, want) in [
+            (Incomparable::EmptyRun { run: "old".into() }, "`old` has no samples".to_owned()),
+            (
+                Incomparable::NoSharedSample { candidate: 7.into(), baseline: "q7".into() },
+                "no sample is in both runs: they are different suites, or name their samples differently (`q7` there, `7` here)"
+                    .to_owned(),
+            ),
+            (
+                Incomparable::NoSharedScorer { scorers },
+                "the runs are scored by different scorers: `new` by judge, match, `old` by none".to_owned(),
+            ),
+            (Incomparable::NoSharedValue { runs: 2 }, "no sample has a value in both runs".to_owned()),
+            (Incomparable::NoSharedValue { runs: 3 }, "no sample has a value in all runs".to_owned()),
+            (Incomparable::Run { run: "new".into(), error: Box::new(field.clone()) }, format!("in `new`, {field}")),
+            (
+                Incomparable::Timeouts { run: "new".into(), attempts: 1240 },
+                "in `new`, 1,240 attempts timed out and have no mean; use `latency_p50`".to_owned(),
+            ),
+            (
+                Incomparable::RerunNeedsMean { reducer: "max".into() },
+                "a rerun of this suite needs attempts that are averaged, not reduced by `max`".to_owned(),
+            ),
+        ] {
+            assert_eq!(incomparable(&why), want);
+        }
+    }
+
+    #[test]
+    fn a_decision_names_the_run_only_among_several() {
+        let comparison =
+            |baseline: &str, metrics: Vec<MetricComparison>, problem: Option<Incomparable>| RunComparison {
+                candidate: "new".into(),
+                baseline: baseline.into(),
+                matching: Matching::default(),
+                problem,
+                metrics,
+                resources: Vec::new(),
+                samples: Err(Incomparable::NoSharedOutcome),
+            };
+        let report = |decided_by: CompareDecision, comparisons: Vec<RunComparison>| CompareReport {
+            verdict: Verdict::Undecided,
+            decided_by,
+            comparisons,
+            rankings: Vec::new(),
+            settings: CompareSettings {
+                level: 0.95,
+                seed: 0,
+                reducer: "mean".into(),
+                estimand: Estimand::Population,
+                cluster: None,
+                margin: None,
+                correction: Correction::Holm,
+                tests: 1,
+            },
+            caveats: Vec::new(),
+            provenance: calipers_compare::CompareProvenance::default(),
+        };
+        let regressed = || metric(ChangeVerdict::Regressed, None, None);
+        let unknown = || metric(ChangeVerdict::Unknown, None, Some(Incomparable::OnePair));
+        let place = |comparison: usize| MetricPlace { comparison, metric: 0 };
+        let empty = Incomparable::EmptyRun { run: "old".into() };
+        let problem = vec![comparison("old", vec![unknown()], Some(empty))];
+        let two = || vec![comparison("old", vec![unknown()], None), comparison("older", vec![regressed()], None)];
+        for (decided_by, comparisons, want) in [
+            (
+                CompareDecision::Regression(place(0)),
+                vec![comparison("old", vec![regressed()], None)],
+                "accuracy has regressed",
+            ),
+            (CompareDecision::Regression(place(1)), two(), "accuracy has regressed against `older`"),
+            (CompareDecision::NoRegression, two(), "no metric has surely regressed"),
+            (
+                CompareDecision::UnknownMetric(place(0)),
+                two(),
+                "no metric has surely regressed, but accuracy cannot be compared: one pair of samples shows no spread; at \
+                 least 2 are needed against `old`",
+            ),
+            (CompareDecision::Problem { comparison: 0 }, problem, "`old` has no samples"),
+        ] {
+            assert_eq!(decision(&report(decided_by, comparisons)), want);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::gates::{at_zero, names};
 use super::plots::{Axis, Mark, forest, key, no_change, reach};
 use super::{link, name, sentence};
-use crate::compare::words::{incomparable, metric_sentence, undefined, verdict_words};
+use crate::compare::words::{incomparable, metric_sentence, verdict_words};
 use crate::gate::words::{baseline as dated, changes as lists, interval};
 use crate::numbers::{Scale, factor, factors, p_digits};
 use crate::outcome_words::shortcoming_sentence;
@@ -160,7 +160,7 @@ fn metric_row(metric: &MetricComparison, alpha: f64) -> Markup {
                     td.num.estimate { b { (change_text(metric, *change)) } }
                     td.num { (change_interval(metric)) }
                 }
-                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&undefined(why))) } }
+                Err(why) => { td.words colspan="3" { "undefined: " (sentence(&undefined_sentence(why))) } }
             }
             td.num { (side(before)) }
             td.num { (side(now)) }

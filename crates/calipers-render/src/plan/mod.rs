@@ -4,5 +4,5 @@ mod json;
 mod text;
 pub(crate) mod words;
 
-pub use json::{PLAN_SCHEMA, plan_json};
+pub use json::{plan_json, plan_schema};
 pub use text::plan_text;

@@ -1,6 +1,7 @@
 //! The answers of a plan as sentences, and its table as cells.
 
 use crate::numbers::{self, Scale, count, number, percent};
+use crate::words::statistic_reason_sentence;
 use calipers_compare::sizing::{
     GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint, SizingMethod, Unplannable,
 };
@@ -227,7 +228,7 @@ impl<'a> PlanWords<'a> {
         let paired = sizing.paired.as_ref().filter(|_| question.pairing.is_some());
         let needed = [sizing.interval.as_ref(), paired, sizing.unpaired.as_ref()];
         let mut parts: Vec<String> =
-            needed.into_iter().flatten().map(|needed| method(needed.method).to_owned()).collect();
+            needed.into_iter().flatten().map(|needed| sizing_method(needed.method).to_owned()).collect();
         parts.extend(sizing.gate.as_ref().map(|_| "exact binomial gate".to_owned()));
         parts.extend(question.pairing.map(|pairing| match pairing {
             Pairing::Correlation(x) => format!("correlation {x}"),
@@ -240,7 +241,7 @@ impl<'a> PlanWords<'a> {
 }
 
 /// How a number of samples was found.
-pub(crate) fn method(method: SizingMethod) -> &'static str {
+pub(crate) fn sizing_method(method: SizingMethod) -> &'static str {
     match method {
         SizingMethod::Wilson => "Wilson's interval at the assumed rate",
         SizingMethod::MeanT => "t interval of the mean",
@@ -254,7 +255,7 @@ pub(crate) fn method(method: SizingMethod) -> &'static str {
 pub(crate) fn unplannable(why: &Unplannable) -> String {
     match why {
         Unplannable::NoNumberIsEnough => "no number of samples is enough".to_owned(),
-        Unplannable::Statistic(reason) => reason.to_string(),
+        Unplannable::Statistic(reason) => statistic_reason_sentence(reason),
         Unplannable::NeedsRate => "needs the rate that is expected".to_owned(),
         Unplannable::NeedsPairing => "needs what the two runs share, such as their correlation".to_owned(),
         Unplannable::NeedsRepeats => "needs how much attempts at one sample vary: a run with repeats".to_owned(),

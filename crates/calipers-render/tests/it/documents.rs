@@ -6,8 +6,12 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The documents whose schema is generated, each with its schema.
-const DOCUMENTS: [(&str, fn() -> String); 2] =
-    [("results", calipers_render::results_schema), ("findings", calipers_render::findings_schema)];
+const DOCUMENTS: [(&str, fn() -> String); 4] = [
+    ("compare", calipers_render::compare_schema),
+    ("findings", calipers_render::findings_schema),
+    ("plan", calipers_render::plan_schema),
+    ("results", calipers_render::results_schema),
+];
 
 #[test]
 fn published_schemas_are_those_of_the_code() {

@@ -425,12 +425,12 @@ async fn a_body_without_end_is_read_to_a_bound() {
         let server = Server::start([Reply::Endless(200, "{\"choices\": ")]).await;
         let error = model(name, &at(&server)).generate(&question()).await.expect_err("no end");
         assert_eq!((error.fault, &*error.message), (ModelFault::Unreadable, "the answer is longer than 8 MiB"));
-        assert!(server.sent() < 64 << 20, "{} bytes were taken", server.sent());
+        assert!(server.bytes_sent() < 64 << 20, "{} bytes were taken", server.bytes_sent());
 
         let server = Server::start([Reply::Endless(500, "it broke")]).await;
         let error = model(name, &at(&server)).generate(&question()).await.expect_err("no end");
         assert_eq!((error.fault, &*error.message), (ModelFault::Server, "the server failed (500): it broke"));
-        assert!(server.sent() < 64 << 20, "{} bytes were taken", server.sent());
+        assert!(server.bytes_sent() < 64 << 20, "{} bytes were taken", server.bytes_sent());
     }
 }
 

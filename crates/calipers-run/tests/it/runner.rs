@@ -653,7 +653,7 @@ async fn a_limit_that_cannot_be_kept_is_an_error() {
     ] {
         let (_, transcripts) = go(job(task().limits(limits), 1, Arc::new(Scripted::new(silent)))).await;
         let error = transcripts[0].error.as_deref().unwrap();
-        assert!(error.starts_with(&format!("the {kind} limit cannot be kept: model `test/model`")), "{error}");
+        assert!(error.starts_with(&format!("the {kind} limit cannot be enforced: model `test/model`")), "{error}");
     }
 }
 

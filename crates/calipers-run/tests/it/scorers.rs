@@ -291,7 +291,7 @@ fn an_agent_is_believed_only_where_that_is_asked_for() {
     attempt.store.push(("observed_behaviors".into(), vec!["refuses"].into()));
     attempt.store.push(("violations".into(), Value::List(Vec::new())));
     let look = |params: Value| run(score("behaviors", params, &attempt, &Scripted::new(&[]))).unwrap();
-    assert!(reason(&look(none())).contains("no judge is named"));
+    assert!(reason(&look(none())).contains("needs a judge, and none is named"));
     let judged = look(Value::from([("trust_agent", true)]));
     assert_eq!(fields(&judged)["observed_behaviors"], json!(["refuses"]));
     assert_eq!(scored(judged).value, Value::from(0.5));
