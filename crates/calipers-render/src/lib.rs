@@ -48,6 +48,4 @@ pub use policy::{
 };
 pub use results::{SCHEMA, results_json, results_schema, results_text};
 pub use screen::{Screen, Style};
-pub use words::{
-    caveat_next_step, caveat_sentence, pluralize, reason_sentence, statistic_reason_sentence, undefined_sentence,
-};
+pub use words::{caveat_next_step, caveat_sentence, reason_sentence, statistic_reason_sentence, undefined_sentence};

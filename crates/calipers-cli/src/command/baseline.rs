@@ -11,7 +11,7 @@ use calipers::gate::{self, GateKind, GateReport, RaiseOptions};
 use calipers::io::{LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, printable};
 use calipers::policy::{Level, Span};
 use calipers::render::{RaiseReport, baseline_text, gate_reason, raise_json, raise_text};
-use calipers::text::counted;
+use calipers::text::pluralize;
 use calipers::{Registry, Verdict};
 use clap::{Args, Subcommand};
 
@@ -123,8 +123,8 @@ impl Record {
         }
         eprintln!(
             "recorded {} and {}",
-            counted(baseline.metrics.len(), "metric"),
-            counted(baseline.scenarios.len(), "scenario")
+            pluralize(baseline.metrics.len(), "metric"),
+            pluralize(baseline.scenarios.len(), "scenario")
         );
         Ok(output.finish_with(&file_text(&baseline))?)
     }
@@ -143,7 +143,7 @@ impl Record {
 fn nothing(judging: &JudgingFlags, scenarios: usize) -> Failure {
     let what = match scenarios {
         0 => "the run is empty, so there is nothing to go by".to_owned(),
-        n => format!("nothing of {} can be measured, so there is nothing to go by", counted(n, "scenario")),
+        n => format!("nothing of {} can be measured, so there is nothing to go by", pluralize(n, "scenario")),
     };
     let hint = "check that the evaluation ran, and what `--scorer` chooses";
     Failure::new(what).at(format!("in {}", judging.files.join(", "))).hint(hint)

@@ -3,9 +3,9 @@
 use super::rule_words::comparison;
 use super::words::first_of;
 use crate::numbers::{difference_text, percent, threshold_text, value_beside, value_text};
-use crate::words::{reason_sentence, undefined_sentence};
+use crate::words::{reason_sentence, statistic_reason_sentence, undefined_sentence};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Unit, counted};
+use calipers_core::{Unit, pluralize};
 use calipers_gate::policy::Comparison;
 use calipers_gate::{
     BaselineDifference, BaselineReason, ConditionReason, ConfidenceBound, CoverageReason, DecidedBy, FormulaDoubt,
@@ -66,12 +66,12 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
         ThresholdFinding::Undefined(why) => format!("undefined: {}", undefined_sentence(why)),
         ThresholdFinding::Met { value } => format!("{} is {rule}", estimate(*value)),
         ThresholdFinding::MetUnlessUnscored { value, unscored } => {
-            let unscored = counted(unscored, "sample");
+            let unscored = pluralize(unscored, "sample");
             format!("{} is {rule}, but {unscored} without a score could change that", estimate(*value))
         }
         ThresholdFinding::Missed { value } => format!("{} is not {rule}", estimate(*value)),
         ThresholdFinding::MissedUnlessErrored { value, best, errored } => {
-            let (value, best, errored) = (estimate(*value), beside(*best), counted(errored, "sample"));
+            let (value, best, errored) = (estimate(*value), beside(*best), pluralize(errored, "sample"));
             format!("{value} is not {rule}, but it would be {best} if {errored} that ended in an error had passed")
         }
         ThresholdFinding::NeverExact => {
@@ -82,8 +82,8 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
         ThresholdFinding::BoundMet(bound) | ThresholdFinding::BoundMissed(bound) => bound_sentence(reason, bound),
         ThresholdFinding::PerfectNotEnough { counted: unit, have, need, quantile } => {
             let have = match unit {
-                SampleUnit::Samples => counted(have, "sample"),
-                SampleUnit::Attempts => counted(have, "attempt"),
+                SampleUnit::Samples => pluralize(have, "sample"),
+                SampleUnit::Attempts => pluralize(have, "attempt"),
             };
             match quantile {
                 Some(quantile) => {
@@ -97,7 +97,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
             }
         }
         ThresholdFinding::UnscoredCouldChange { unscored } => {
-            format!("the {} without a score could change the answer", counted(unscored, "sample"))
+            format!("the {} without a score could change the answer", pluralize(unscored, "sample"))
         }
         ThresholdFinding::Between { low, high, quantile: Some(quantile) } => {
             let share = |share: f64| value_beside(Unit::Rate, share, quantile.share);
@@ -159,10 +159,13 @@ pub(crate) fn unbounded_sentence(why: &Unbounded) -> String {
     match why {
         Unbounded::Method(method) => format!("`{method}` has no bound that a gate could use"),
         Unbounded::UnscoredWithoutLimit { samples } => {
-            format!("{} without a score, and nothing limits what the score could have been", counted(samples, "sample"))
+            format!(
+                "{} without a score, and nothing limits what the score could have been",
+                pluralize(samples, "sample")
+            )
         }
         Unbounded::NoValues => "there is nothing to judge".to_owned(),
-        Unbounded::Statistic(why) => format!("undefined: {why}"),
+        Unbounded::Statistic(why) => format!("undefined: {}", statistic_reason_sentence(why)),
         Unbounded::TooFewValues { values: 1 } => "1 value cannot bound it".to_owned(),
         Unbounded::TooFewValues { values } => format!("{values} values cannot bound it"),
         Unbounded::Open => "the data do not bound it".to_owned(),
@@ -250,7 +253,7 @@ fn baseline_sentence(reason: &BaselineReason) -> String {
         BaselineReason::NoCommonScenario => "no scenario that ran is in the baseline too".to_owned(),
         BaselineReason::Undefined => "the difference is undefined".to_owned(),
         BaselineReason::FewRan { ran, recorded } => {
-            format!("only {} of the {recorded} in the baseline ran", counted(ran, "scenario"))
+            format!("only {} of the {recorded} in the baseline ran", pluralize(ran, "scenario"))
         }
         BaselineReason::TooFewToBound => "too few scenarios to bound the difference".to_owned(),
         BaselineReason::Difference(found) => difference_sentence(found),
@@ -264,7 +267,7 @@ fn difference_sentence(found: &BaselineDifference) -> String {
         better if better > 0.0 => format!("{} better", difference_text(found.unit, x)),
         _ => format!("{} worse", difference_text(found.unit, x)),
     };
-    let (scenarios, margin) = (counted(found.scenarios, "scenario"), difference_text(found.unit, found.margin));
+    let (scenarios, margin) = (pluralize(found.scenarios, "scenario"), difference_text(found.unit, found.margin));
     let difference = format!("{} over {scenarios} ({margin} allowed)", change(found.difference));
     match found.bounds {
         None => difference,
@@ -280,7 +283,7 @@ fn coverage_sentence(reason: &CoverageReason) -> String {
         }
         CoverageReason::EmptyRun => "the run is empty".to_owned(),
         CoverageReason::NothingScored { scenarios } => {
-            format!("{} and no score: nothing says whether any passed", counted(scenarios, "scenario"))
+            format!("{} and no score: nothing says whether any passed", pluralize(scenarios, "scenario"))
         }
         CoverageReason::NothingReduced(reason) => reason_sentence(reason),
         CoverageReason::SuiteIncomplete { missing } => match &missing[..] {
