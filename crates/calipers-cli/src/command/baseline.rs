@@ -10,7 +10,7 @@ use crate::terminal::{print_json, print_text, screen};
 use calipers::gate::{self, GateKind, GateReport, RaiseOptions};
 use calipers::io::{LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, printable};
 use calipers::policy::{Level, Span};
-use calipers::render::{Raised, baseline_text, gate_reason, raise_json, raise_text};
+use calipers::render::{RaiseReport, baseline_text, gate_reason, raise_json, raise_text};
 use calipers::text::pluralize;
 use calipers::{Registry, Verdict};
 use clap::{Args, Subcommand};
@@ -195,7 +195,7 @@ impl Raise {
         }
         if self.json {
             let path = self.judging.policy.path();
-            let raised = Raised { policy: path, options: raising, is_written: self.write, raises: &raises };
+            let raised = RaiseReport { policy: path, options: raising, is_written: self.write, raises: &raises };
             print_json(&raise_json(&raised))?;
         } else {
             print_text(&raise_text(&raises, screen()))?;

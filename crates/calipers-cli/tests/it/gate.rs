@@ -174,7 +174,7 @@ fn a_suite_names_what_is_missing() {
         let output = folder.write(name, suite).gate(&["--suite", name]);
         assert_eq!(output.status.code(), Some(3), "{name}: {}", text(&output.stderr));
         assert!(
-            text(&output.stdout).contains("a scenario of the suite is missing: SEC-003"),
+            text(&output.stdout).contains("1 scenario of the suite is missing: SEC-003"),
             "{}",
             text(&output.stdout)
         );
@@ -390,8 +390,8 @@ fn a_threshold_that_is_a_budget_too_is_not_raised() {
     };
     let kept = raise("");
     let words = kept.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("it is also the budget of `normalized_latency`"), "{kept}");
-    assert!(words.contains(r#"write `"normalize": {"latency_p95": "5000 ms"}` to keep that"#), "{kept}");
+    assert!(words.contains("the threshold is also the budget of `normalized_latency`"), "{kept}");
+    assert!(words.contains(r#"write `"normalize": {"latency_p95": "5 s"}` to keep that"#), "{kept}");
     assert!(folder.read("policy.json").contains(r#""latency_p95": 5000}"#));
     raise(r#", "normalize": {"latency_p95": 5000}"#);
     let raised = folder.read("policy.json");

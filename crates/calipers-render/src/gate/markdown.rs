@@ -269,7 +269,7 @@ fn row(gate: &GateResult, report: &GateReport) -> String {
         format!("{}{remarks}", escaped(&cells.name)),
         escaped(&estimate),
         escaped(&cells.interval),
-        escaped(cells.asked()),
+        escaped(cells.requirement()),
         escaped(&cells.margin),
         cells.n.clone(),
         verdict,

@@ -292,3 +292,76 @@ fn coverage_sentence(reason: &CoverageReason) -> String {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use calipers_gate::policy::Rule;
+
+    fn threshold(comparison: Comparison, value: f64, unit: Unit, finding: ThresholdFinding) -> String {
+        gate_reason(&GateReason::Threshold(ThresholdReason { rule: Rule { comparison, value }, unit, finding }))
+    }
+
+    #[test]
+    fn a_threshold_reason_has_its_numbers_in_the_unit_of_the_metric() {
+        let rate = |finding| threshold(Comparison::AtLeast, 0.9, Unit::Rate, finding);
+        let bound = ConfidenceBound { bound: Some((Direction::AtLeast, 0.912)), confidence: 0.95, quantile: None };
+        for (finding, want) in [
+            (ThresholdFinding::Met { value: 0.95 }, "95 % is ≥ 90 %"),
+            (ThresholdFinding::Missed { value: 0.8996 }, "89.96 % is not ≥ 90 %"),
+            (
+                ThresholdFinding::MetUnlessUnscored { value: 0.95, unscored: 1 },
+                "95 % is ≥ 90 %, but 1 sample without a score could change that",
+            ),
+            (
+                ThresholdFinding::MissedUnlessErrored { value: 0.85, best: 0.95, errored: 2 },
+                "85 % is not ≥ 90 %, but it would be 95 % if 2 samples that ended in an error had passed",
+            ),
+            (ThresholdFinding::BoundMet(bound), "at least 91.2 % with 95 % confidence"),
+            (
+                ThresholdFinding::Between { low: 0.85, high: 0.97, quantile: None },
+                "it may be anything between 85 % and 97 %",
+            ),
+            (ThresholdFinding::NeverExact, "no number of samples can show that it is exactly 90 %"),
+            (ThresholdFinding::Unbounded(Unbounded::Open), "the data do not bound it"),
+        ] {
+            assert_eq!(rate(finding), want);
+        }
+    }
+
+    #[test]
+    fn a_latency_is_written_in_a_sentence_as_in_the_table() {
+        let slow = |finding| threshold(Comparison::AtMost, 5000.0, Unit::Milliseconds, finding);
+        assert_eq!(slow(ThresholdFinding::Missed { value: 6120.0 }), "6.12 s is not ≤ 5 s");
+        assert_eq!(slow(ThresholdFinding::Missed { value: f64::INFINITY }), "longer than any limit is not ≤ 5 s");
+        let quantile = Some(QuantileShare { share: 0.95, direction: Direction::AtLeast });
+        assert_eq!(
+            slow(ThresholdFinding::PerfectNotEnough { counted: SampleUnit::Attempts, have: 20, need: 59, quantile }),
+            "20 attempts cannot show that 95 % of the attempts are within 5 s, even if all go well; 59 are needed"
+        );
+    }
+
+    #[test]
+    fn a_possible_chance_is_said_after_the_reason() {
+        let finding = ThresholdFinding::Missed { value: 0.5 };
+        let rule = Rule { comparison: Comparison::AtLeast, value: 0.9 };
+        let reason = Box::new(GateReason::Threshold(ThresholdReason { rule, unit: Unit::Rate, finding }));
+        let chance = GateReason::PossiblyChance { reason, gates: 10 };
+        assert_eq!(gate_reason(&chance), "50 % is not ≥ 90 %, which may be chance among 10 gates");
+    }
+
+    #[test]
+    fn a_difference_to_a_baseline_is_better_or_worse() {
+        let found = |difference, direction, bounds| {
+            let found =
+                BaselineDifference { difference, unit: Unit::Rate, direction, scenarios: 59, margin: 0.02, bounds };
+            gate_reason(&BaselineReason::Difference(found).into())
+        };
+        assert_eq!(found(-0.034, Direction::AtLeast, None), "3.4 pp worse over 59 scenarios (2 pp allowed)");
+        assert_eq!(found(-0.034, Direction::AtMost, None), "3.4 pp better over 59 scenarios (2 pp allowed)");
+        assert_eq!(
+            found(0.0, Direction::AtLeast, Some((-0.01, 0.02))),
+            "no worse over 59 scenarios (2 pp allowed); it may be anything from 1 pp worse to 2 pp better"
+        );
+    }
+}

@@ -278,7 +278,7 @@ impl Page<'_> {
     }
 }
 
-/// What became of a required scenario.
+/// The outcome of a required scenario.
 fn check_text(check: &ScenarioCheck) -> String {
     let mut text = outcome_word(check.outcome).to_owned();
     if check.passed.1 > 1 {

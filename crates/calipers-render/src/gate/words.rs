@@ -83,7 +83,7 @@ pub(crate) fn blocks(gate: &GateResult, report: &GateReport) -> bool {
         && (gate.verdict == Verdict::Fail || gate.verdict == Verdict::Undecided && report.verdict != Verdict::Pass)
 }
 
-/// What became of the scenarios, in parts: what did not happen is not mentioned, but for passes and failures.
+/// The scenarios by outcome, in parts: counts of 0 are left out, except for passes and failures.
 pub(crate) fn coverage(coverage: &Coverage) -> Vec<String> {
     outcome_parts(&coverage.counts, coverage.missing.len() as u64)
 }

@@ -206,7 +206,7 @@ fn seal(class: &str) -> Markup {
     html! { svg.seal viewBox="0 0 24 24" aria-hidden="true" { (shape) } }
 }
 
-/// What became of the samples of a run, and what the run is.
+/// The samples of a run by outcome, and what the run is.
 fn run_line(run: &PageRun, report: &PageReport) -> Markup {
     let OutcomeCounts { total, passed, failed, errored, unscored, flaky, attempts, .. } = run.counts;
     let about = &run.report;

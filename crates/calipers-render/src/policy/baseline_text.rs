@@ -1,4 +1,4 @@
-//! A baseline for people: where it comes from, its metrics, and what became of its scenarios.
+//! A baseline for people: where it comes from, its metrics, and its scenarios by outcome.
 
 use crate::gate::words::{first_of, outcome_parts};
 use crate::numbers::Scale;

@@ -5,7 +5,7 @@
 use calipers::gate::{Baseline, GateKind, GateOptions, GateReport, GateResult, gate};
 use calipers::io::{Source, read_document};
 use calipers::policy::Policy;
-use calipers::render::{caveat_sentence, gate_decision, gate_reason, gate_rule};
+use calipers::render::{caveat_sentence, gate_decision, gate_reason, gate_rule, undefined_sentence};
 use calipers::{LoadedRun, Needs, Reducer, RunError, Selection, Verdict};
 use std::fmt::Write;
 
@@ -693,10 +693,7 @@ fn a_condition_says_which_metric_is_undefined_and_why_and_says_it_once() {
     let told = report(&passes(2, 2), undefined);
     let why = "`safety_rate` is undefined: no sample has `category` = `adversarial`; `category` is c0, c1";
     assert_eq!(gate_decision(&told), format!("composite: {why}"));
-    assert_eq!(
-        told.composites[1].figure.value.as_ref().map_err(calipers::render::undefined_sentence),
-        Err(why.to_owned())
-    );
+    assert_eq!(told.composites[1].figure.value.as_ref().map_err(undefined_sentence), Err(why.to_owned()));
     // What another part decides is not shown as undefined.
     let rescued = r#"{"composite": {"s": "safety_rate × 1", "pass": "s ≥ 0.9 OR pass_rate > 0.5"}}"#;
     let gate = &report(&passes(2, 2), rescued).gates[0];
@@ -722,7 +719,7 @@ fn missing_scores_are_taken_for_the_worst_in_formulas_too() {
         |least: f64, more: &str| format!(r#"{{"composite": {{"s": "accuracy × 1", "pass": "s ≥ {least}"}}{more}}}"#);
     assert_eq!(report(&lines, &policy(0.9, "")).verdict, Verdict::Pass);
     let open = report(&lines, &policy(0.95, ""));
-    assert_eq!(gate_decision(&open), "composite: s ≥ 0.95: 1, but what has no score could change that");
+    assert_eq!(gate_decision(&open), "composite: s ≥ 0.95: 1, but samples without a score could change that");
     assert_eq!(report(&lines, &policy(0.95, r#", "missing": "at_random""#)).verdict, Verdict::Pass);
     // With confidence: 18 of 20 bound it by 0.717, and 18 of 18 by 0.847.
     assert_eq!(report(&lines, &policy(0.8, r#", "confidence": 0.95"#)).verdict, Verdict::Undecided);
@@ -768,11 +765,11 @@ fn names_that_are_probably_one_are_told() {
     let wanted = [
         (
             "similar-categories",
-            "`Adversarial` (1 scenario) and `adversarial ` (1 scenario) are taken for different categories",
+            "`Adversarial` (1 scenario) and `adversarial ` (1 scenario) count as different categories",
         ),
         (
             "similar-categories",
-            "`edge-case` (1 scenario) and `edge_case` (in the policy) are taken for different categories",
+            "`edge-case` (1 scenario) and `edge_case` (in the policy) count as different categories",
         ),
         (
             "several-categories",
@@ -780,7 +777,7 @@ fn names_that_are_probably_one_are_told() {
         ),
         (
             "similar-failures",
-            "`Data_Leak` (1 scenario) and `data_leak` (in the policy) are taken for different kinds of failure",
+            "`Data_Leak` (1 scenario) and `data_leak` (in the policy) count as different kinds of failure",
         ),
     ];
     assert_eq!(told, wanted.map(|(id, message)| (id.to_owned(), message.to_owned())));
