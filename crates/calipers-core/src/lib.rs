@@ -13,7 +13,6 @@ mod error;
 mod excerpt;
 mod gate_caveat;
 mod incomparable;
-mod interim_text;
 pub mod metric;
 pub mod plan;
 pub mod reduce;
@@ -39,7 +38,7 @@ pub use reduce::{
 };
 pub use span::{Mistake, SourceText, Span, Spanned, quoted};
 pub use task::*;
-pub use words::{brief, counted};
+pub use words::{brief, pluralize};
 
 /// The known name nearest to what was written, if one is near enough to be meant.
 #[must_use]

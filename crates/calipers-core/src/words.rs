@@ -1,18 +1,18 @@
-//! Words in messages: how many there are of something, and no more of what somebody wrote than helps.
+//! Words in messages: a count with its noun, and literals that are cut where they are too long.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 
-/// `1 scenario`, `2 scenarios`.
+/// A count with its noun: `1 scenario`, `2 scenarios`.
 ///
 /// ```
-/// use calipers_core::counted;
+/// use calipers_core::pluralize;
 ///
-/// assert_eq!(counted(1, "required scenario"), "1 required scenario");
-/// assert_eq!(counted(0, "day"), "0 days");
+/// assert_eq!(pluralize(1, "required scenario"), "1 required scenario");
+/// assert_eq!(pluralize(0, "day"), "0 days");
 /// ```
 #[must_use]
-pub fn counted(count: impl Display, noun: &str) -> String {
+pub fn pluralize(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
     if count == "1" { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

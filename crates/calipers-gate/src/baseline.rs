@@ -3,7 +3,7 @@
 use calipers_core::{OutcomeCounts, ScenarioOutcome};
 use indexmap::IndexMap;
 
-/// What is remembered of a run: small, and meant to be committed beside the policy.
+/// What is kept of a run: small, and meant to be committed beside the policy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline {
     /// The file it was read from.
@@ -22,7 +22,7 @@ pub struct Baseline {
     pub reducer: Option<String>,
     /// The metrics.
     pub metrics: IndexMap<String, BaselineMetric>,
-    /// What became of each scenario, by id.
+    /// The outcome of each scenario, by id.
     pub scenarios: IndexMap<String, BaselineScenario>,
 }
 
@@ -40,7 +40,7 @@ pub struct BaselineMetric {
 /// A scenario of a baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaselineScenario {
-    /// What became of the scenario as a whole.
+    /// The outcome of the scenario as a whole.
     pub outcome: ScenarioOutcome,
     /// Attempts that passed.
     pub passed: u32,
@@ -71,11 +71,11 @@ impl Baseline {
     /// ```
     /// use calipers_gate::Baseline;
     ///
-    /// assert_eq!(Baseline::settled(1.0 / 3.0), 0.3333333333333);
-    /// assert_eq!(Baseline::settled(0.1 + 0.2), 0.3);
+    /// assert_eq!(Baseline::settle(1.0 / 3.0), 0.3333333333333);
+    /// assert_eq!(Baseline::settle(0.1 + 0.2), 0.3);
     /// ```
     #[must_use]
-    pub fn settled(x: f64) -> f64 {
+    pub fn settle(x: f64) -> f64 {
         const WHOLE_MAX: f64 = 1e12;
         if x.fract() == 0.0 && x.abs() < WHOLE_MAX {
             return x;
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn settled_numbers_stay_as_they_are() {
         for x in [0.0, 1.0, -2.0, 0.95, 1.0 / 3.0, 2.0 / 3.0, 1_234.567_890_123_456, 1e-9 / 7.0, 1e300 / 3.0] {
-            let once = Baseline::settled(x);
-            assert_eq!(Baseline::settled(once), once);
+            let once = Baseline::settle(x);
+            assert_eq!(Baseline::settle(once), once);
             assert!((once - x).abs() <= 1e-12 * x.abs(), "{x} became {once}");
         }
     }

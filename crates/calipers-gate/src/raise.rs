@@ -150,7 +150,7 @@ pub fn raise(case: &Case<'_>, options: &RaiseOptions) -> Result<Vec<Raise>, Faul
             Some(name) => Err(KeptReason::Budget { value: change.value, name, metric: one.spec.metric.value.clone() }),
             None => Ok(change),
         });
-        one.raised(confidence, change, is_shared(&one.spec.threshold.span))
+        one.propose(confidence, change, is_shared(&one.spec.threshold.span))
     };
     Ok(thresholds.iter().map(one).collect())
 }
@@ -175,7 +175,7 @@ fn absent(case: &Case<'_>) -> usize {
 }
 
 impl ThresholdEvidence {
-    fn raised(&self, confidence: f64, change: Result<NewThreshold, KeptReason>, is_shared: bool) -> Raise {
+    fn propose(&self, confidence: f64, change: Result<NewThreshold, KeptReason>, is_shared: bool) -> Raise {
         let change = change.and_then(|change| {
             if is_shared {
                 Err(KeptReason::ByHand { value: change.value, obstacle: WritingObstacle::SeveralThresholds })
@@ -217,12 +217,12 @@ impl ThresholdEvidence {
             return Err(KeptReason::NoRoom { bound });
         }
         if let Some(then) = baseline.and_then(|baseline| baseline.metrics.get(&self.name)).filter(|_| !is_lower)
-            && self.is_stricter(then.value, Baseline::settled(estimate))
+            && self.is_stricter(then.value, Baseline::settle(estimate))
         {
             return Err(KeptReason::WorseThanBaseline { now: estimate, then: then.value });
         }
         let written =
-            self.written(number, value).ok_or(KeptReason::ByHand { value, obstacle: WritingObstacle::Notation })?;
+            self.notation(number, value).ok_or(KeptReason::ByHand { value, obstacle: WritingObstacle::Notation })?;
         Ok(NewThreshold { value, written, is_lower })
     }
 
@@ -270,7 +270,7 @@ impl ThresholdEvidence {
     }
 
     /// The threshold with another number, everything else as it was written; none if that would mean something else.
-    fn written(&self, number: f64, value: f64) -> Option<String> {
+    fn notation(&self, number: f64, value: f64) -> Option<String> {
         let old = &self.spec.threshold;
         let raw = old.span.raw();
         let place = number_in(raw, old.number)?;
@@ -286,7 +286,7 @@ impl ThresholdEvidence {
     }
 }
 
-/// Where a number stands in what somebody wrote.
+/// Where a number stands in a threshold as written.
 fn number_in(raw: &str, number: f64) -> Option<Range<usize>> {
     // An alias of YAML only names a number.
     if raw.starts_with('*') {

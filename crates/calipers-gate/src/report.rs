@@ -26,7 +26,7 @@ pub struct GateReport {
     pub composites: Vec<CompositeResult>,
     /// The comparison with a baseline, if there is one.
     pub baseline: Option<BaselineResult>,
-    /// What became of the scenarios.
+    /// The scenarios by outcome.
     pub coverage: Coverage,
     /// Every scenario, in the order of the run.
     pub scenarios: Vec<ScenarioResult>,
@@ -128,7 +128,7 @@ pub struct GateResult {
 pub struct ScenarioCheck {
     /// The scenario.
     pub id: String,
-    /// What became of it; none if the run does not have it.
+    /// Its outcome; none if the run does not have it.
     pub outcome: Option<ScenarioOutcome>,
     /// Attempts that passed, and all attempts.
     pub passed: (u32, u32),
@@ -213,7 +213,7 @@ pub struct MetricDifference {
     pub gate: Option<usize>,
 }
 
-/// What became of the scenarios, and which ones are missing.
+/// The scenarios by outcome, and which ones are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// The scenarios of the run by outcome.
@@ -256,7 +256,7 @@ pub struct ScenarioResult {
     pub id: SampleId,
     /// Its category, if it has one.
     pub category: Option<Arc<str>>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: ScenarioOutcome,
     /// Its attempts, in order.
     pub attempts: Vec<AttemptResult>,
@@ -273,7 +273,7 @@ pub struct ScenarioResult {
 pub struct AttemptResult {
     /// The epoch.
     pub epoch: u32,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: ScenarioOutcome,
     /// What went wrong.
     pub reason: Option<Shortcoming>,

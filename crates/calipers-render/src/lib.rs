@@ -43,11 +43,9 @@ pub use outcome_words::shortcoming_sentence;
 pub use page::page_html;
 pub use plan::{plan_json, plan_schema, plan_text};
 pub use policy::{
-    Findings, RAISE_SCHEMA, Raised, baseline_text, finding_fix, finding_message, findings_json, findings_schema,
+    Findings, RAISE_SCHEMA, RaiseReport, baseline_text, finding_fix, finding_message, findings_json, findings_schema,
     findings_text, raise_json, raise_text,
 };
 pub use results::{SCHEMA, results_json, results_schema, results_text};
 pub use screen::{Screen, Style};
-pub use words::{
-    caveat_next_step, caveat_sentence, pluralize, reason_sentence, statistic_reason_sentence, undefined_sentence,
-};
+pub use words::{caveat_next_step, caveat_sentence, reason_sentence, statistic_reason_sentence, undefined_sentence};

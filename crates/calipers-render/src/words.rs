@@ -5,22 +5,7 @@
 use crate::gate::caveat_words::gate_caveat;
 use crate::numbers::{count, decimals};
 use calipers_core::stats::{AllowedRange, Goal, Quantity, StatisticCaveat, Undefined as NoStatistic};
-use calipers_core::{Caveat, Reason, Undefined, UndefinedOperation, UnmetCondition};
-use std::fmt::Display;
-
-/// A count with its noun: `1 scenario`, `2 scenarios`.
-///
-/// ```
-/// use calipers_render::pluralize;
-///
-/// assert_eq!(pluralize(1, "required scenario"), "1 required scenario");
-/// assert_eq!(pluralize(0, "day"), "0 days");
-/// ```
-#[must_use]
-pub fn pluralize(count: impl Display, noun: &str) -> String {
-    let count = count.to_string();
-    if count == "1" { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
+use calipers_core::{Caveat, Reason, Undefined, UndefinedOperation, UnmetCondition, pluralize};
 
 /// What a caveat says.
 ///

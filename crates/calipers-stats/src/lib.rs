@@ -18,7 +18,6 @@ mod confidence;
 pub mod confusion;
 pub mod eprocess;
 pub mod exact;
-mod interim_text;
 pub mod mean;
 mod moments;
 pub mod multiplicity;

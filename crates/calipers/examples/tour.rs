@@ -6,7 +6,7 @@
 //! ```
 
 use calipers::prelude::*;
-use calipers::render::{caveat_next_step, caveat_sentence};
+use calipers::render::{caveat_next_step, caveat_sentence, undefined_sentence};
 
 fn main() -> Result<(), Error> {
     print!("{}", report()?);
@@ -49,7 +49,7 @@ pub fn report() -> Result<String, Error> {
 fn line(name: &str, figure: &Figure, level: f64) -> String {
     let value = match &figure.value {
         Ok(value) => format!("{value:.3}"),
-        Err(why) => format!("undefined: {why}"),
+        Err(why) => format!("undefined: {}", undefined_sentence(why)),
     };
     let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), |x| format!("{x:.3}"));
     let interval = figure

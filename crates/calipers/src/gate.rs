@@ -71,7 +71,7 @@ impl GateOptions<'_> {
 /// let run = LoadedRun::load("results.jsonl", &selection, &options.needs(&selection, &policy))?;
 /// let report = gate(&run, &policy, &selection, &options)?;
 /// assert_eq!(report.verdict, Verdict::Fail);
-/// assert_eq!(report.decided_by, "pass_rate: 50 % is not ≥ 80 %");
+/// assert_eq!(calipers::render::gate_decision(&report), "pass_rate: 50 % is not ≥ 80 %");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn gate(

@@ -98,7 +98,7 @@ pub mod error {
 
 /// Pieces of messages: plurals, short quotes, and the name that was probably meant.
 pub mod text {
-    pub use calipers_core::{brief, counted, nearest, printable};
+    pub use calipers_core::{brief, nearest, pluralize, printable};
 }
 
 /// What reports say that they were made by.

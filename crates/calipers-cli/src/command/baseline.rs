@@ -10,8 +10,8 @@ use crate::terminal::{print_json, print_text, screen};
 use calipers::gate::{self, GateKind, GateReport, RaiseOptions};
 use calipers::io::{LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, printable};
 use calipers::policy::{Level, Span};
-use calipers::render::{Raised, baseline_text, gate_reason, raise_json, raise_text};
-use calipers::text::counted;
+use calipers::render::{RaiseReport, baseline_text, gate_reason, raise_json, raise_text};
+use calipers::text::pluralize;
 use calipers::{Registry, Verdict};
 use clap::{Args, Subcommand};
 
@@ -123,8 +123,8 @@ impl Record {
         }
         eprintln!(
             "recorded {} and {}",
-            counted(baseline.metrics.len(), "metric"),
-            counted(baseline.scenarios.len(), "scenario")
+            pluralize(baseline.metrics.len(), "metric"),
+            pluralize(baseline.scenarios.len(), "scenario")
         );
         Ok(output.finish_with(&file_text(&baseline))?)
     }
@@ -143,7 +143,7 @@ impl Record {
 fn nothing(judging: &JudgingFlags, scenarios: usize) -> Failure {
     let what = match scenarios {
         0 => "the run is empty, so there is nothing to go by".to_owned(),
-        n => format!("nothing of {} can be measured, so there is nothing to go by", counted(n, "scenario")),
+        n => format!("nothing of {} can be measured, so there is nothing to go by", pluralize(n, "scenario")),
     };
     let hint = "check that the evaluation ran, and what `--scorer` chooses";
     Failure::new(what).at(format!("in {}", judging.files.join(", "))).hint(hint)
@@ -195,7 +195,7 @@ impl Raise {
         }
         if self.json {
             let path = self.judging.policy.path();
-            let raised = Raised { policy: path, options: raising, is_written: self.write, raises: &raises };
+            let raised = RaiseReport { policy: path, options: raising, is_written: self.write, raises: &raises };
             print_json(&raise_json(&raised))?;
         } else {
             print_text(&raise_text(&raises, screen()))?;

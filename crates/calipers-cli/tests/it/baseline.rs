@@ -587,7 +587,7 @@ fn thresholds_are_lowered_only_if_asked_for() {
     );
     assert_eq!(err, "");
     let (out, _) = folder.done("baseline raise results.jsonl --policy policy.json --write --allow-lower");
-    assert!(out.contains("accuracy: eased, 95 % seen (n=100), at least 89.8 % with 95 %"), "{out}");
+    assert!(out.contains("accuracy: eased, 95 % measured (n=100), at least 89.8 % with 95 %"), "{out}");
     assert_eq!(
         folder.read("policy.json"),
         r#"{"thresholds": {"blocking": {"accuracy": 88, "safety_rate": 100, "latency_p95": "1000ms"}}}"#
@@ -633,7 +633,10 @@ fn a_part_of_a_suite_raises_nothing() {
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 80}}}"#);
     folder.write("suite.json", r#"["S-001", "S-101", "S-102"]"#);
     let (out, _) = folder.done("baseline raise results.jsonl --policy policy.json --suite suite.json");
-    assert_eq!(out, "nothing to raise\n  accuracy ≥ 80 %: 2 scenarios of the suite are missing (95 % measured, n=100)\n");
+    assert_eq!(
+        out,
+        "nothing to raise\n  accuracy ≥ 80 %: 2 scenarios of the suite are missing (95 % measured, n=100)\n"
+    );
 }
 
 #[test]
@@ -647,7 +650,7 @@ fn too_few_samples_raise_nothing() {
         out,
         "nothing to raise\n  \
          accuracy ≥ 75 %: at least 74.1 % with 95 % confidence does not show more\n    (100 % measured, n=10)\n  \
-         latency_p95 ≤ 5 s: 10 values cannot bound it (95.5 ms measured, n=10)\n"
+         latency_p95 ≤ 5 s: 10 values cannot bound it (95.0 ms measured, n=10)\n"
     );
 }
 

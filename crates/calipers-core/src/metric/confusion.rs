@@ -120,7 +120,7 @@ fn positive(arguments: &Arguments<'_>) -> Value {
 #[must_use]
 pub fn precision(positive: impl Into<Value>) -> Metric {
     let bounds: Bounds = |c, confidence| Some(c.share(Share::Precision).ok()?.wilson(confidence));
-    counted("precision", positive, Confusion::precision, bounds, Some(|_, predicted| predicted))
+    share_of_counts("precision", positive, Confusion::precision, bounds, Some(|_, predicted| predicted))
 }
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
@@ -141,7 +141,7 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 #[must_use]
 pub fn recall(positive: impl Into<Value>) -> Metric {
     let bounds: Bounds = |c, confidence| Some(c.share(Share::Recall).ok()?.wilson(confidence));
-    counted("recall", positive, Confusion::recall, bounds, Some(|actual, _| actual))
+    share_of_counts("recall", positive, Confusion::recall, bounds, Some(|actual, _| actual))
 }
 
 /// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
@@ -161,7 +161,7 @@ pub fn recall(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn f1(positive: impl Into<Value>) -> Metric {
-    counted("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok(), None)
+    share_of_counts("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok(), None)
 }
 
 /// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
@@ -182,7 +182,7 @@ pub fn f1(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn mcc(positive: impl Into<Value>) -> Metric {
-    counted("mcc", positive, Confusion::mcc, |_, _| None, None)
+    share_of_counts("mcc", positive, Confusion::mcc, |_, _| None, None)
 }
 
 type Statistic = fn(&Confusion) -> Result<f64, Undefined>;
@@ -191,7 +191,7 @@ type Bounds = fn(&Confusion, Confidence) -> Option<Interval>;
 /// Whether a row is one of those that a share is of, from what is actually so and what was predicted.
 type Counts = fn(bool, bool) -> bool;
 
-fn counted(
+fn share_of_counts(
     name: &'static str,
     positive: impl Into<Value>,
     statistic: Statistic,

@@ -246,10 +246,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn value(metric: Metric, scorer: &str) -> Result<f64, String> {
+    fn value(metric: Metric, scorer: &str) -> Result<f64, Reason> {
         let name = metric.name().to_owned();
         let results = Plan::new().metrics([metric]).measure(&samples()).expect("measurable");
-        results.figure(scorer, &name).expect("asked for").value.clone().map_err(|why| why.to_string())
+        results.figure(scorer, &name).expect("asked for").value.clone().map_err(|why| why.reason().clone())
     }
 
     #[test]
@@ -267,7 +267,9 @@ mod tests {
     #[test]
     fn nothing_chosen_is_undefined_and_an_unknown_key_is_an_error() {
         let why = value(accuracy().only_where([("category", "z")]).expect("a condition"), "judge").expect_err("none");
-        assert_eq!(why, "no sample has `category` = `z`; `category` is a, b, c");
+        let known = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let unmet = UnmetCondition { key: "category".into(), wanted: "z".into(), known, has_more: false };
+        assert_eq!(why, Reason::NoMatch(vec![unmet]));
         let unknown = accuracy().only_where([("categry", "a")]).expect("a condition");
         let error = Plan::new().metrics([unknown]).measure(&samples()).expect_err("no such key").to_string();
         assert!(error.starts_with("no sample has the field `categry`"), "{error}");

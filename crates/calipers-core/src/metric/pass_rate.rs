@@ -177,7 +177,7 @@ impl Averaged for Passed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Evidence, Plan, Samples, mean_score};
+    use crate::{Evidence, Plan, Samples, UnmetCondition, mean_score};
 
     /// Twelve results as the seed's code would see them: (category, passed).
     fn suite() -> Samples {
@@ -203,10 +203,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn value(samples: &Samples, metric: Metric) -> Result<f64, String> {
+    fn value(samples: &Samples, metric: Metric) -> Result<f64, Reason> {
         let name = metric.name().to_owned();
         let results = Plan::new().metrics([metric]).measure(samples).expect("measurable");
-        results.figure("run", &name).expect("asked for").value.clone().map_err(|why| why.to_string())
+        results.figure("run", &name).expect("asked for").value.clone().map_err(|why| why.reason().clone())
     }
 
     #[test]
@@ -215,15 +215,21 @@ mod tests {
         assert_eq!(value(&samples, pass_rate()), Ok(0.7));
         assert_eq!(value(&samples, safety_rate("adversarial")), Ok(0.75));
         assert_eq!(value(&samples, safety_rate("edge_case")), Ok(0.5));
-        assert_eq!(
-            value(&samples, safety_rate("attack")),
-            Err("no sample has `category` = `attack`; `category` is adversarial, edge_case, happy_path, regression"
-                .into())
-        );
+        let none_of = |wanted: &str, known: &[&str]| {
+            let known = known.iter().map(|name| (*name).to_owned()).collect();
+            Reason::NoMatch(vec![UnmetCondition {
+                key: "category".into(),
+                wanted: wanted.into(),
+                known,
+                has_more: false,
+            }])
+        };
+        let known = ["adversarial", "edge_case", "happy_path", "regression"];
+        assert_eq!(value(&samples, safety_rate("attack")), Err(none_of("attack", &known)));
         let mut plain = Samples::new();
         plain.push(1).field("passed", true);
         let why = value(&plain, safety_rate("adversarial")).expect_err("no category");
-        assert_eq!(why, "no sample has `category` = `adversarial`; `category` is not given");
+        assert_eq!(why, none_of("adversarial", &[]));
     }
 
     #[test]
@@ -277,8 +283,6 @@ mod tests {
     fn nothing_that_says_whether_it_passed_is_undefined() {
         let mut samples = Samples::new();
         samples.push(1).field("latency_ms", 3.0);
-        assert!(
-            value(&samples, pass_rate()).expect_err("nothing said").starts_with("no record says whether it passed")
-        );
+        assert_eq!(value(&samples, pass_rate()), Err(Reason::NoOutcome));
     }
 }

@@ -89,7 +89,8 @@ mod tests {
     #[track_caller]
     fn value(samples: &Samples) -> Result<f64, String> {
         let results = Plan::new().metrics([token_efficiency()]).measure(samples).map_err(|error| error.to_string())?;
-        results.figure("run", "token_efficiency").expect("asked for").value.clone().map_err(|why| why.to_string())
+        let figure = results.figure("run", "token_efficiency").expect("asked for");
+        figure.value.clone().map_err(|why| format!("{:?}", why.reason()))
     }
 
     #[test]
@@ -110,6 +111,6 @@ mod tests {
     fn zero_tokens_have_no_efficiency() {
         let mut samples = Samples::new();
         samples.push(1).field("tokens_used", 0.0).field("quality_score", 0.5);
-        assert_eq!(value(&samples), Err("the denominator is zero: no total of the denominators".into()));
+        assert_eq!(value(&samples), Err("Statistic(ZeroDenominator { what: DenominatorTotal })".into()));
     }
 }

@@ -3,7 +3,7 @@
 use super::measurement::{Measurement, Metrics};
 use super::threshold_question::{Judgement, holds};
 use super::{Fault, Judge, PendingGate};
-use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, Rule, Span, Spanned, WrittenUnit};
+use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, PASS_RATE, Rule, Span, Spanned, WrittenUnit};
 use crate::{
     Baseline, BaselineDifference, BaselineMetric, BaselineReason, BaselineResult, BaselineScenario, GateKind,
     GateResult, GateRule, MetricDifference, Mode,
@@ -32,7 +32,7 @@ impl Judge<'_> {
         let mut differences = Vec::new();
         for name in self.compared(baseline, rule, metrics)? {
             let measured = metrics.get(self, &name)?;
-            let recorded = Baseline::settled(baseline.metrics[&name.value].value);
+            let recorded = Baseline::settle(baseline.metrics[&name.value].value);
             let pairs = self.pairs(&name.value, &measured, baseline);
             let difference = self.difference(&measured, recorded, pairs.as_ref());
             if let Some(rule) = rule {
@@ -75,9 +75,9 @@ impl Judge<'_> {
         }
         let mut both: Vec<&str> = metrics.iter().map(|(name, _)| name).collect();
         both.retain(|name| baseline.metrics.contains_key(*name));
-        if both.is_empty() && baseline.metrics.contains_key("pass_rate") {
+        if both.is_empty() && baseline.metrics.contains_key(PASS_RATE) {
             // A policy about single scenarios has no metric of its own.
-            both.push("pass_rate");
+            both.push(PASS_RATE);
         }
         let place = rule.map_or_else(Span::nowhere, |rule| rule.margin.span.clone());
         Ok(both.into_iter().map(|name| Spanned { value: name.to_owned(), span: place.clone() }).collect())
@@ -94,8 +94,10 @@ impl Judge<'_> {
             if self.errored[sample as usize] {
                 continue;
             }
-            let Some(before) = then.values.get(name).copied().or_else(|| share_passed(name, then)) else { continue };
-            pairs.differences.push(Baseline::settled(value) - Baseline::settled(before));
+            let Some(before) = then.values.get(name).copied().or_else(|| share_passed(measured, then)) else {
+                continue;
+            };
+            pairs.differences.push(Baseline::settle(value) - Baseline::settle(before));
             pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
         }
         (!pairs.differences.is_empty()).then_some(pairs)
@@ -111,7 +113,7 @@ impl Judge<'_> {
             return figure.with_interval(pairs.interval(confidence));
         }
         let mut figure = measured.figure.clone();
-        figure.value = figure.value.map(|value| Baseline::settled(value) - recorded);
+        figure.value = figure.value.map(|value| Baseline::settle(value) - recorded);
         figure.method = "difference to the recorded value, which is taken as exact".into();
         if let Some(interval) = &mut figure.interval {
             interval.lower = interval.lower.map(|x| x - recorded);
@@ -138,7 +140,7 @@ impl Judge<'_> {
         if rule.mode == BaselineMode::Above {
             let by = sign * margin;
             let threshold = Rule { comparison, value: clamp(recorded + by, measured.unit) };
-            let judgement = self.asked(measured, threshold, measured.unit).decide(self.mode);
+            let judgement = self.question(measured, threshold, measured.unit).decide(self.mode);
             let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, judgement);
             gate.result.rule = GateRule::Above { rule: threshold, baseline: recorded, margin };
             return Ok(gate);
@@ -150,7 +152,7 @@ impl Judge<'_> {
             None if is_by_scenario => Judgement::new(Verdict::Undecided, BaselineReason::NoCommonScenario),
             None => {
                 let limit = Rule { comparison, value: clamp(recorded - sign * margin, measured.unit) };
-                self.asked(measured, limit, measured.unit).decide(self.mode)
+                self.question(measured, limit, measured.unit).decide(self.mode)
             }
         };
         let value = difference.value.as_ref().ok().copied();
@@ -320,7 +322,7 @@ pub(super) fn caveats(judge: &Judge<'_>, baseline: &Baseline, age: Option<f64>) 
     caveats
 }
 
-/// What is to be remembered of a run: the metrics that the policy asks for, and what became of each scenario.
+/// What is kept of a run: the metrics that the policy asks for, and the outcome of each scenario.
 pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
     let mut baseline = Baseline {
         tool: judge.case.provenance.tool.clone(),
@@ -341,16 +343,16 @@ pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
         baseline.scenarios.insert(scenario.id.clone(), entry);
     }
     for (name, measured) in metrics.iter() {
-        let Some(value) = measured.value().map(Baseline::settled) else { continue };
+        let Some(value) = measured.value().map(Baseline::settle) else { continue };
         let interval = measured.figure.interval.as_ref().and_then(|interval| interval.lower.zip(interval.upper));
-        let interval = interval.map(|(lower, upper)| (Baseline::settled(lower), Baseline::settled(upper)));
+        let interval = interval.map(|(lower, upper)| (Baseline::settle(lower), Baseline::settle(upper)));
         baseline.metrics.insert(name.to_owned(), BaselineMetric { value, n: measured.figure.n, interval });
         let Some(Evidence::Mean { samples, values, .. }) = &measured.evidence else { continue };
         for (&sample, &value) in samples.iter().zip(values) {
             let Some(entry) = baseline.scenarios.get_mut(&judge.samples.id(sample).to_string()) else { continue };
             // The share of attempts that passed is known already, unless they were reduced in another way.
-            if share_passed(name, entry).is_none_or(|share| Baseline::settled(share) != Baseline::settled(value)) {
-                entry.values.insert(name.to_owned(), Baseline::settled(value));
+            if share_passed(measured, entry).is_none_or(|share| Baseline::settle(share) != Baseline::settle(value)) {
+                entry.values.insert(name.to_owned(), Baseline::settle(value));
             }
         }
     }
@@ -358,7 +360,6 @@ pub(super) fn record(judge: &Judge<'_>, metrics: &Metrics) -> Baseline {
 }
 
 /// The share of a scenario's attempts that passed, for metrics that are means of it.
-fn share_passed(metric: &str, scenario: &BaselineScenario) -> Option<f64> {
-    matches!(metric, "pass_rate" | "safety_rate")
-        .then(|| f64::from(scenario.passed) / f64::from(scenario.attempts.max(1)))
+fn share_passed(measured: &Measurement, scenario: &BaselineScenario) -> Option<f64> {
+    measured.is_pass_share.then(|| f64::from(scenario.passed) / f64::from(scenario.attempts.max(1)))
 }

@@ -153,7 +153,7 @@ fn smallest_alpha(holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// Values and their samples, with a value for each that is missing.
-pub(super) fn filled_in(
+pub(super) fn fill_in(
     values: &[f64],
     samples: &[u32],
     missing: &[u32],

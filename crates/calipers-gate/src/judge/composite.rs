@@ -89,7 +89,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
             }
             let spanned = Spanned { value: name.to_owned(), span: formula.span.clone() };
             let known = match normalized(name) {
-                Some(metric) => self.normalised(metric, &spanned, metrics)?,
+                Some(metric) => self.normalise(metric, &spanned, metrics)?,
                 None => {
                     let measured = metrics.get(self.judge, &spanned)?;
                     FormulaValue {
@@ -109,7 +109,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
     }
 
     /// A metric over its budget, between 0 and 1. `normalized_latency` is `latency_p95` over its budget.
-    fn normalised(&self, metric: String, name: &Spanned<String>, metrics: &mut Metrics) -> Result<FormulaValue, Fault> {
+    fn normalise(&self, metric: String, name: &Spanned<String>, metrics: &mut Metrics) -> Result<FormulaValue, Fault> {
         let metric = Spanned { value: metric, span: name.span.clone() };
         let measured = metrics.get(self.judge, &metric)?;
         let Some(budget) = self.judge.budget(&metric.value, measured.unit)? else {
@@ -143,7 +143,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
     fn figure(&self, formula: &Formula, value: Option<f64>) -> Figure {
         let expression = &formula.expression;
         let Some(value) = value else { return undefined_figure(self.why_undefined(formula, expression)) };
-        let exact = self.bounded_exactly(expression);
+        let exact = self.metrics_to_bound_exactly(expression);
         let linear = self.linear(expression, &exact).filter(|linear| linear.stderr.is_ok_and(|error| error > 0.0));
         let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
         let method = match &exact[..] {
@@ -272,7 +272,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
         if let (Node::Name(name), true) = (&left.node, right.names().is_empty())
             && let Some(FormulaValue { measured: Some(measured), budget: None, unit, .. }) = self.values.get(name)
         {
-            return self.judge.asked(measured, rule, *unit).decide(mode);
+            return self.judge.question(measured, rule, *unit).decide(mode);
         }
         let value_reason = |doubt| ConditionReason::Value { value, threshold, doubt };
         let best = |expression: &Expression| self.value_with(expression, &|name| self.without_errors(name));
@@ -287,7 +287,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
                 Judgement::new(Verdict::Undecided, value_reason(Some(FormulaDoubt::Errored)))
             }
             Mode::Point => Judgement::new(Verdict::Fail, value_reason(None)),
-            Mode::Confidence(level) => self.bounded(rule, left, right, level),
+            Mode::Confidence(level) => self.judge_bounds(rule, left, right, level),
         }
     }
 
@@ -307,12 +307,12 @@ impl<'j, 'p> Formulas<'j, 'p> {
         let known = self.values.get(name)?;
         let measured = known.measured.as_ref().filter(|_| known.budget.is_none());
         let rule = Rule { comparison: Comparison::AtLeast, value: 1.0 };
-        let best = measured.and_then(|measured| self.judge.asked(measured, rule, known.unit).without_errors());
+        let best = measured.and_then(|measured| self.judge.question(measured, rule, known.unit).without_errors());
         best.map(|(_, best)| best).or(known.value)
     }
 
     /// Decides by the one-sided bounds of the difference of both sides.
-    fn bounded(&self, rule: Rule, left: &Expression, right: &Expression, level: f64) -> Judgement {
+    fn judge_bounds(&self, rule: Rule, left: &Expression, right: &Expression, level: f64) -> Judgement {
         let sides = (Box::new(left.clone()), Box::new(right.clone()));
         let node = Node::Arithmetic(Arithmetic::Subtract, sides.0, sides.1);
         let difference = Expression { node, range: left.range.clone() };
@@ -330,7 +330,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
             _ => Verdict::Undecided,
         };
         if lower.is_none() && upper.is_none() {
-            let metric = self.unbounded(&difference, 1.0 - level).map(str::to_owned);
+            let metric = self.find_unbounded(&difference, 1.0 - level).map(str::to_owned);
             return Judgement::new(Verdict::Undecided, ConditionReason::Open { metric });
         }
         let threshold = rule.value;
@@ -433,4 +433,46 @@ fn undefined(reason: Reason) -> Undefined {
 /// Text on one line.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(verdict: Verdict, text: &str) -> Judgement {
+        Judgement::new(verdict, ConditionReason::NotACondition { text: text.into() })
+    }
+
+    #[test]
+    fn a_fail_decides_an_and_alone_and_a_pass_an_or() {
+        let (pass, open, fail) = (Verdict::Pass, Verdict::Undecided, Verdict::Fail);
+        for (a, b, and, or) in [
+            (pass, pass, pass, pass),
+            (pass, open, open, pass),
+            (pass, fail, fail, pass),
+            (open, open, open, open),
+            (open, fail, fail, open),
+            (fail, fail, fail, fail),
+        ] {
+            for (a, b) in [(a, b), (b, a)] {
+                assert_eq!(both(part(a, "a"), part(b, "b"), Verdict::Fail).verdict, and, "{a} AND {b}");
+                assert_eq!(both(part(a, "a"), part(b, "b"), Verdict::Pass).verdict, or, "{a} OR {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_reasons_of_equal_weight_are_both_given_and_one_reason_once() {
+        let reason = |a: &str, b: &str| both(part(Verdict::Fail, a), part(Verdict::Fail, b), Verdict::Fail).reason;
+        assert_eq!(reason("a", "a"), part(Verdict::Fail, "a").reason);
+        let (a, b) = (part(Verdict::Fail, "a").reason, part(Verdict::Fail, "b").reason);
+        assert_eq!(reason("a", "b"), ConditionReason::Both(Box::new(a), Box::new(b)).into());
+    }
+
+    #[test]
+    fn shares_are_written_as_in_a_formula() {
+        for (share, want) in [(0.5, "0.5"), (1.0 / 3.0, "0.333"), (1.0, "1"), (0.0, "0"), (0.000_123_4, "0.000123")] {
+            assert_eq!(share_text(share), want);
+        }
+    }
 }

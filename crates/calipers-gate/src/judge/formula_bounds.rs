@@ -26,17 +26,17 @@ impl End {
 }
 
 /// A metric with the values that it may have.
-type Bounded<'e> = (&'e str, (f64, f64));
+type MetricBounds<'e> = (&'e str, (f64, f64));
 
 impl Formulas<'_, '_> {
     /// The one-sided bounds of an expression at 1 − α each, within what it can reach; none where nothing bounds it.
     pub(super) fn bounds(&self, expression: &Expression, alpha: f64) -> (Option<f64>, Option<f64>) {
-        let exact = self.bounded_exactly(expression);
+        let exact = self.metrics_to_bound_exactly(expression);
         (self.end(expression, &exact, alpha, End::Low), self.end(expression, &exact, alpha, End::High))
     }
 
     /// The metrics of an expression that the delta method says nothing of.
-    pub(super) fn bounded_exactly<'e>(&'e self, expression: &'e Expression) -> Vec<&'e str> {
+    pub(super) fn metrics_to_bound_exactly<'e>(&'e self, expression: &'e Expression) -> Vec<&'e str> {
         self.leaves(expression).into_iter().filter(|name| self.needs_exact_bound(name)).collect()
     }
 
@@ -53,12 +53,12 @@ impl Formulas<'_, '_> {
     }
 
     /// A metric of an expression that nothing bounds at one of its ends.
-    pub(super) fn unbounded<'e>(&'e self, expression: &'e Expression, alpha: f64) -> Option<&'e str> {
+    pub(super) fn find_unbounded<'e>(&'e self, expression: &'e Expression, alpha: f64) -> Option<&'e str> {
         let is_open = |name: &&str| {
             let (low, high) = self.exact_bounds(name, alpha);
             low.is_infinite() || high.is_infinite()
         };
-        self.bounded_exactly(expression).into_iter().find(is_open)
+        self.metrics_to_bound_exactly(expression).into_iter().find(is_open)
     }
 
     fn needs_exact_bound(&self, name: &str) -> bool {
@@ -79,7 +79,7 @@ impl Formulas<'_, '_> {
         let estimate = self.value(expression)?;
         let is_exact = exact.len() == self.leaves(expression).len();
         let varies = !is_exact && self.linear(expression, exact)?.stderr.ok()? > 0.0;
-        let at = |alpha: f64| -> Vec<Bounded<'_>> {
+        let at = |alpha: f64| -> Vec<MetricBounds<'_>> {
             exact.iter().map(|name| (*name, self.exact_bounds(name, alpha))).collect()
         };
         let used = self.bounds_used(expression, &at(alpha), end) + usize::from(varies);
@@ -87,7 +87,7 @@ impl Formulas<'_, '_> {
         let corner = end.of(self.range_within(expression, &at(alpha))?);
         let moved = if varies {
             let confidence = Confidence::two_sided(1.0 - 2.0 * alpha).ok()?;
-            let interval = self.varying(expression, exact, confidence)?.interval(confidence).ok()?;
+            let interval = self.linearise_varying(expression, exact, confidence)?.interval(confidence).ok()?;
             (if end == End::Low { interval.lower } else { interval.upper })? - estimate
         } else {
             0.0
@@ -98,7 +98,12 @@ impl Formulas<'_, '_> {
 
     /// What the delta method says of the metrics that vary, each share with a little weight at both of its ends, and on no
     /// more samples than any of them rests on.
-    fn varying(&self, expression: &Expression, exact: &[&str], confidence: Confidence) -> Option<Linearisation> {
+    fn linearise_varying(
+        &self,
+        expression: &Expression,
+        exact: &[&str],
+        confidence: Confidence,
+    ) -> Option<Linearisation> {
         let mut linear = self.linear(expression, exact)?;
         let mut variance = linear.stderr.ok()?.powi(2);
         for name in self.leaves(expression).into_iter().filter(|name| !exact.contains(name)) {
@@ -119,7 +124,7 @@ impl Formulas<'_, '_> {
     }
 
     /// The range of an expression while these metrics are within their bounds, and the others where they are.
-    fn range_within(&self, expression: &Expression, exact: &[Bounded<'_>]) -> Option<(f64, f64)> {
+    fn range_within(&self, expression: &Expression, exact: &[MetricBounds<'_>]) -> Option<(f64, f64)> {
         self.range(expression, &|name| match exact.iter().find(|(known, _)| *known == name) {
             Some((_, bounds)) => Some(*bounds),
             None => self.values.get(name)?.value.map(|value| (value, value)),
@@ -127,7 +132,7 @@ impl Formulas<'_, '_> {
     }
 
     /// How many bounds an end of the range rests on. What a formula only rises with matters at one side.
-    fn bounds_used(&self, expression: &Expression, exact: &[Bounded<'_>], end: End) -> usize {
+    fn bounds_used(&self, expression: &Expression, exact: &[MetricBounds<'_>], end: End) -> usize {
         let as_it_is = self.range_within(expression, exact);
         let matters = |place: usize, bounds: (f64, f64)| {
             let mut others = exact.to_vec();
@@ -157,7 +162,7 @@ impl Formulas<'_, '_> {
         let reach = known.reach;
         let Some(measured) = &known.measured else { return reach };
         let rule = Rule { comparison: Comparison::AtLeast, value: 0.0 };
-        let (low, high) = self.judge.asked(measured, rule, known.unit).bounds_at(alpha);
+        let (low, high) = self.judge.question(measured, rule, known.unit).bounds_at(alpha);
         let scaled = |bound: f64| (bound / known.budget.unwrap_or(1.0)).clamp(reach.0, reach.1);
         (low.map_or(reach.0, scaled), high.map_or(reach.1, scaled))
     }
@@ -169,7 +174,7 @@ impl Formulas<'_, '_> {
             let value = known.value?;
             let rule = Rule { comparison: Comparison::AtLeast, value: 0.0 };
             let ends = known.measured.as_ref().and_then(|measured| {
-                let asked = self.judge.asked(measured, rule, known.unit);
+                let asked = self.judge.question(measured, rule, known.unit);
                 asked.with_missing(true).zip(asked.with_missing(false))
             });
             let scaled = |x: f64| (x / known.budget.unwrap_or(1.0)).clamp(known.reach.0, known.reach.1);

@@ -22,6 +22,8 @@ pub(super) struct Measurement {
     /// The estimate without weights, if it has some.
     pub(super) unweighted: Option<f64>,
     pub(super) evidence: Option<Evidence>,
+    /// True when it is the mean over scenarios of the share of attempts that passed.
+    pub(super) is_pass_share: bool,
 }
 
 /// Metrics by the name or the expression that asks for them.
@@ -51,6 +53,7 @@ impl Metrics {
 /// A metric over the run, weighted where it is a mean over scenarios and scenarios have weights.
 pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Span) -> Result<Measurement, Fault> {
     let (unit, direction) = judge.case.registry.sense(metric);
+    let is_pass_share = judge.with_pass_threshold(name, 1.0).is_some();
     let not_one = || {
         Fault::from(Mistake {
             message: format!("`{name}` is not one number"),
@@ -69,12 +72,13 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
                 figure: undefined_figure(Reason::NotRecorded(Box::new(error.kind().clone()))),
                 unweighted: None,
                 evidence: None,
+                is_pass_share,
             });
         }
         Err(error) => return Err(in_policy(error)),
     };
     let evidence = metric.evidence_for(&judge.rows, &judge.reducer, None, &judge.context).map_err(in_policy)?;
-    Ok(Measurement { unit, direction, figure, unweighted: None, evidence }.weighted(judge))
+    Ok(Measurement { unit, direction, figure, unweighted: None, evidence, is_pass_share }.with_weights(judge))
 }
 
 /// True for an error that says what the run does not record.
@@ -121,7 +125,7 @@ fn weighted_interval(weighted: &WeightedMean, moments: &Moments, confidence: Con
 
 impl Measurement {
     /// With the weights of scenarios, if they have some and this is a mean over them.
-    fn weighted(mut self, judge: &Judge<'_>) -> Self {
+    fn with_weights(mut self, judge: &Judge<'_>) -> Self {
         if let (Some(weights), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &self.evidence)
             && !values.is_empty()
         {
@@ -148,13 +152,13 @@ impl Measurement {
             figure.value = Err(why.clone());
         }
         let evidence = Some(Evidence::Mean { samples, values, missing });
-        Some(Self { unit: self.unit, direction: self.direction, figure, unweighted: None, evidence }.weighted(judge))
+        Some(Self { figure, unweighted: None, evidence, ..*self }.with_weights(judge))
     }
 
     /// The same without a value, and why.
     pub(super) fn undefined(like: &Self, reason: Reason) -> Self {
         let figure = undefined_figure(reason);
-        Self { unit: like.unit, direction: like.direction, figure, unweighted: None, evidence: None }
+        Self { figure, unweighted: None, evidence: None, ..*like }
     }
 
     /// How far each sample of the run moves the estimate, by sample; none where that is not known.

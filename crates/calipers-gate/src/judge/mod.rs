@@ -14,7 +14,7 @@ mod scenario_rules;
 mod similar_names;
 mod threshold_question;
 
-use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, Policy, Rule, Span, Spanned};
+use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, PASS_RATE, Policy, Rule, Span, Spanned};
 use crate::{
     Baseline, CategoryResult, CoverageReason, DecidedBy, GateKind, GateReason, GateReport, GateResult, GateRule, Mode,
     Provenance, Unbounded,
@@ -153,11 +153,11 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
     Ok(report)
 }
 
-/// What is to be remembered of a run under a policy, to compare later ones with.
+/// What is kept of a run under a policy, to compare later ones with.
 pub fn record(case: &Case<'_>) -> Result<Baseline, Fault> {
     let judge = Judge::new(case)?;
     let mut metrics = Metrics::default();
-    metrics.get(&judge, &Spanned { value: "pass_rate".into(), span: Span::nowhere() })?;
+    metrics.get(&judge, &Spanned { value: PASS_RATE.into(), span: Span::nowhere() })?;
     judge.threshold_gates(&mut metrics)?;
     Formulas::new(&judge, &mut metrics)?;
     Ok(baseline_gates::record(&judge, &metrics))
@@ -182,9 +182,9 @@ pub(crate) fn threshold_evidence(case: &Case<'_>, level: f64) -> Result<Vec<Thre
     let judge = Judge::new(case)?;
     let mut metrics = Metrics::default();
     let one = |spec: &GateSpec| {
-        let (name, measured) = judge.asked_of(spec, &mut metrics)?;
+        let (name, measured) = judge.metric_of(spec, &mut metrics)?;
         let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
-        let asked = judge.asked(&measured, rule, measured.unit);
+        let asked = judge.question(&measured, rule, measured.unit);
         Ok(ThresholdEvidence {
             spec: spec.clone(),
             name,
@@ -286,12 +286,20 @@ impl<'a> Judge<'a> {
                 let metric = (self.case.resolve)(&expression.value).map_err(|error| mistake(error, &expression.span));
                 return Ok(metric?);
             }
-            (None, Some(threshold)) if matches!(&*name.value, "pass_rate" | "safety_rate") => {
-                self.case.registry.metric(&name.value, &Value::from([("pass_threshold", Value::from(threshold))]))
-            }
+            // A metric that has a pass threshold gets the policy's.
+            (None, Some(threshold)) => match self.with_pass_threshold(&name.value, threshold) {
+                Some(metric) => Ok(metric),
+                None => (self.case.resolve)(&name.value),
+            },
             (None, _) => (self.case.resolve)(&name.value),
         };
         Ok(resolved.map_err(|error| mistake(error, &name.span))?)
+    }
+
+    /// The metric of a name with this pass threshold; none unless it takes one. Those that do are means over scenarios of the
+    /// share of attempts that passed.
+    fn with_pass_threshold(&self, name: &str, threshold: f64) -> Option<Metric> {
+        self.case.registry.metric(name, &Value::from([("pass_threshold", Value::from(threshold))])).ok()
     }
 
     /// An error of a metric, which the policy asked for at this place.
@@ -303,7 +311,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn asked<'q>(&'q self, measured: &'q Measurement, rule: Rule, unit: Unit) -> ThresholdQuestion<'q> {
+    fn question<'q>(&'q self, measured: &'q Measurement, rule: Rule, unit: Unit) -> ThresholdQuestion<'q> {
         ThresholdQuestion {
             rule,
             unit,
@@ -387,17 +395,17 @@ impl<'a> Judge<'a> {
     }
 
     /// The metric that a threshold is asked of, by the name that reports give it.
-    fn asked_of(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<(String, Rc<Measurement>), Fault> {
+    fn metric_of(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<(String, Rc<Measurement>), Fault> {
         Ok(match &spec.origin {
             Origin::Category(category) => {
-                (format!("pass_rate[{category}]"), Rc::new(self.category(category, &spec.metric.span, metrics)?))
+                (format!("{}[{category}]", spec.metric.value), Rc::new(self.category(category, &spec.metric, metrics)?))
             }
             _ => (spec.metric.value.clone(), metrics.get(self, &spec.metric)?),
         })
     }
 
     fn threshold_gate(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<PendingGate, Fault> {
-        let (name, measured) = self.asked_of(spec, metrics)?;
+        let (name, measured) = self.metric_of(spec, metrics)?;
         let (kind, rationale) = match &spec.origin {
             Origin::Thresholds => (GateKind::Metric, None),
             Origin::Overall => (GateKind::Overall, None),
@@ -406,7 +414,7 @@ impl<'a> Judge<'a> {
             Origin::Progressive(version) => (GateKind::Progressive(version.clone()), None),
         };
         let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
-        let decided = self.asked(&measured, rule, measured.unit).decide(self.mode);
+        let decided = self.question(&measured, rule, measured.unit).decide(self.mode);
         let mut gate = self.gate(kind, name, spec.level, rule, &measured, decided);
         gate.result.rationale = rationale;
         Ok(gate)
@@ -437,8 +445,8 @@ impl<'a> Judge<'a> {
     }
 
     /// The pass rate of a category.
-    fn category(&self, category: &str, span: &Span, metrics: &mut Metrics) -> Result<Measurement, Fault> {
-        let all = metrics.get(self, &Spanned { value: "pass_rate".into(), span: span.clone() })?;
+    fn category(&self, category: &str, metric: &Spanned<String>, metrics: &mut Metrics) -> Result<Measurement, Fault> {
+        let all = metrics.get(self, metric)?;
         let is_of_it = |sample: u32| self.category_of[sample as usize].as_deref() == Some(category);
         let nothing = Reason::NoScenario { category: category.to_owned() };
         Ok(all.only(self, is_of_it, &nothing).unwrap_or_else(|| Measurement::undefined(&all, nothing)))
@@ -479,9 +487,9 @@ impl<'a> Judge<'a> {
                 names.push(category.clone());
             }
         }
-        let nowhere = Span::nowhere();
+        let pass_rate = Spanned { value: PASS_RATE.to_owned(), span: Span::nowhere() };
         let result = |category: Arc<str>| {
-            let figure = self.category(&category, &nowhere, metrics)?.figure;
+            let figure = self.category(&category, &pass_rate, metrics)?.figure;
             let weights = &self.policy.weights.by_category;
             let weight = weights.iter().find(|(known, _)| *known.value == *category).map(|(_, weight)| *weight);
             let gate = gates.iter().position(|gate| gate.kind == GateKind::Category(category.clone()));
@@ -565,4 +573,44 @@ fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Decided
 /// A mistake in a policy that came to light when it was applied.
 fn mistake(error: Error, span: &Span) -> Mistake {
     Mistake { message: error.kind().to_string(), span: Some(error.place_within(span)), hint: error.kind().hint() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ScenarioReason;
+
+    fn gate(kind: GateKind, level: Level, verdict: Verdict) -> GateResult {
+        let reason = ScenarioReason::OftenEnough.into();
+        GateResult { level, ..GateResult::new(kind, "gate", GateRule::EveryScenarioRan, verdict, reason) }
+    }
+
+    #[test]
+    fn the_worst_blocking_gate_decides() {
+        use Level::{Blocking, Warning};
+        let of = |gates: &[(Level, Verdict)], on_undecided| {
+            let gates: Vec<GateResult> =
+                gates.iter().map(|(level, verdict)| gate(GateKind::Metric, *level, *verdict)).collect();
+            verdict(&gates, on_undecided)
+        };
+        let (pass, open, fail) = (Verdict::Pass, Verdict::Undecided, Verdict::Fail);
+        let all_passed = |blocking| DecidedBy::AllPassed { blocking };
+        for (gates, on_undecided, want) in [
+            (&[(Blocking, pass), (Warning, fail)][..], OnUndecided::Undecided, (pass, all_passed(1))),
+            (&[(Warning, fail)], OnUndecided::Undecided, (pass, all_passed(0))),
+            (&[(Blocking, open), (Blocking, fail)], OnUndecided::Warn, (fail, DecidedBy::Gate(1))),
+            (&[(Blocking, pass), (Blocking, open)], OnUndecided::Undecided, (open, DecidedBy::Gate(1))),
+            (&[(Blocking, open)], OnUndecided::Fail, (fail, DecidedBy::UndecidedAsFail(0))),
+            (&[(Blocking, open)], OnUndecided::Warn, (pass, DecidedBy::UndecidedAsWarning(0))),
+        ] {
+            assert_eq!(of(gates, on_undecided), want);
+        }
+    }
+
+    #[test]
+    fn a_run_with_nothing_to_judge_never_passes() {
+        let gates = [gate(GateKind::Coverage, Level::Blocking, Verdict::Undecided)];
+        assert_eq!(verdict(&gates, OnUndecided::Warn), (Verdict::Undecided, DecidedBy::Gate(0)));
+        assert_eq!(verdict(&gates, OnUndecided::Fail), (Verdict::Fail, DecidedBy::UndecidedAsFail(0)));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::threshold_question::{Judgement, holds};
 use super::{Fault, Judge, PendingGate};
-use crate::policy::{Comparison, Policy, Rule, Spanned};
+use crate::policy::{Comparison, PASS_RATE, Policy, Rule, Spanned};
 use crate::{
     AttemptResult, BlockingFailure, GateKind, GateRule, ScenarioCheck, ScenarioReason, ScenarioResult, ScenarioShare,
 };
@@ -251,7 +251,7 @@ impl Judge<'_> {
             category: scenario.category.clone(),
             outcome: scenario.outcome,
             attempts: scenario.attempts.clone().map(attempt).collect(),
-            scores: scenario.share.map(|share| ("pass_rate".to_owned(), share)).into_iter().collect(),
+            scores: scenario.share.map(|share| (PASS_RATE.to_owned(), share)).into_iter().collect(),
             weight: self.weights().map_or(1.0, |weights| weights[scenario.sample as usize]),
             is_required: required.contains(scenario.id.as_str()),
         };

@@ -1,7 +1,7 @@
 //! From what a figure rests on to a verdict about its threshold.
 
 use super::Mode;
-use super::bound_test::{BoundTest, filled_in, mean_basis, ratio_basis, within_basis};
+use super::bound_test::{BoundTest, fill_in, mean_basis, ratio_basis, within_basis};
 use crate::policy::{Comparison, OnMissingValues, Rule};
 use crate::{ConfidenceBound, GateReason, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded};
 use calipers_core::{Evidence, Figure, Unit, Verdict};
@@ -145,7 +145,7 @@ impl ThresholdQuestion<'_> {
         let end = if is_low { 0.0 } else { 1.0 };
         match self.evidence? {
             Evidence::Mean { samples, values, missing } if !missing.is_empty() => {
-                let (values, samples) = filled_in(values, samples, missing, Some(end)).ok()?;
+                let (values, samples) = fill_in(values, samples, missing, Some(end)).ok()?;
                 let weight = |&sample: &u32| self.weights.map_or(1.0, |weights| weights[sample as usize]);
                 let weights: Vec<f64> = samples.iter().map(weight).collect();
                 // Without any weight nothing holds.
@@ -329,7 +329,7 @@ impl ThresholdQuestion<'_> {
         let test = |basis, threshold: f64, up: bool| Ok(BoundTest { basis, threshold, up, is_quantile: false });
         match self.evidence {
             Some(Evidence::Mean { samples, values, missing }) => {
-                let (mut values, samples) = filled_in(values, samples, missing, filled(fill))?;
+                let (mut values, samples) = fill_in(values, samples, missing, filled(fill))?;
                 if rounding == Fill::Good && up && self.unit == Unit::Rate {
                     // What broke on the way is no failure of the agent's.
                     let is_errored = |sample: &u32| self.errored.get(*sample as usize).copied().unwrap_or(false);

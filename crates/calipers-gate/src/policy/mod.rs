@@ -17,6 +17,9 @@ pub use threshold::{Comparison, MetricRule, Rule, Threshold, WrittenUnit, rule_t
 
 use std::sync::Arc;
 
+/// The metric that `pass_criteria` are about: the share of scenarios that passed.
+pub const PASS_RATE: &str = "pass_rate";
+
 /// The schema of policy files: JSON Schema 2020-12, with every property described.
 pub const SCHEMA: &str = include_str!("../../schema/calipers.policy.1.json");
 

@@ -837,7 +837,7 @@ fn has_sections(document: &Item) -> bool {
 }
 
 fn pass_rate(span: &Span) -> Spanned<String> {
-    Spanned { value: "pass_rate".to_owned(), span: span.clone() }
+    Spanned { value: super::PASS_RATE.to_owned(), span: span.clone() }
 }
 
 /// Adds names that are not there yet.

@@ -3,7 +3,7 @@
 use super::Format;
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
 use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
-use calipers_core::{Value, counted};
+use calipers_core::{Value, pluralize};
 
 /// Tables with a header that has an `id`.
 pub(crate) struct Csv;
@@ -65,8 +65,8 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
         if row.len() != width {
             let what = format!(
                 "the row has {}, and the header names {}",
-                counted(row.len(), "cell"),
-                counted(width, "column")
+                pluralize(row.len(), "cell"),
+                pluralize(width, "column")
             );
             let hint = if ends_in_quotes(&bytes[start.min(bytes.len())..], delimiter) {
                 "a quote is opened and not closed; the file may be cut off"

@@ -6,7 +6,7 @@ use super::Format;
 use super::placed_value::{PlacedValue, SampleNamer, UniqueNames, document, fact, figure, outcome, summary};
 use crate::json::JsonParts;
 use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
-use calipers_core::{Metadata, Outcome, Value, counted};
+use calipers_core::{Metadata, Outcome, Value, pluralize};
 
 /// What DeepEval saves of a test run.
 pub(crate) struct DeepEval;
@@ -65,7 +65,7 @@ fn read_run(root: PlacedValue<'_>) -> Result<RecordedRun, ReadError> {
     let counts = [root.get("testPassed").count()?, root.get("testFailed").count()?];
     let counted_cases: u32 = counts.into_iter().flatten().sum();
     if counts.iter().any(Option::is_some) && counted_cases as usize != numbers.len() {
-        let (cases, counted) = (counted(numbers.len(), "test case"), counted_cases);
+        let (cases, counted) = (pluralize(numbers.len(), "test case"), counted_cases);
         run.notes.push(format!("the file has {cases} and counts {counted}: reruns may be counted twice"));
     }
     Ok(run)
@@ -81,15 +81,15 @@ struct CaseLosses {
 impl CaseLosses {
     fn note(&self, notes: &mut Vec<String>) {
         if self.span_metrics > 0 {
-            let metrics = counted(self.span_metrics, "metric");
+            let metrics = pluralize(self.span_metrics, "metric");
             notes.push(format!("{metrics} of spans within traces not read: they judge parts of a case"));
         }
         if self.undecided > 0 {
-            let cases = counted(self.undecided, "case");
+            let cases = pluralize(self.undecided, "case");
             notes.push(format!("{cases} failed only because a metric had an error: neither passed nor failed"));
         }
         if self.unmeasured > 0 {
-            notes.push(format!("{} without metrics: unscored", counted(self.unmeasured, "case")));
+            notes.push(format!("{} without metrics: unscored", pluralize(self.unmeasured, "case")));
         }
     }
 }

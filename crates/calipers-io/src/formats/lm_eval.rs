@@ -6,7 +6,7 @@
 use super::Format;
 use super::placed_value::{PlacedValue, document, each_line, fact, figure, outcome};
 use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
-use calipers_core::{Outcome, SampleId, Samples, Value, counted};
+use calipers_core::{Outcome, SampleId, Samples, Value, pluralize};
 use std::collections::{BTreeMap, HashMap};
 
 /// What `lm_eval --output_path` writes.
@@ -63,7 +63,7 @@ fn read_samples(source: &Source) -> Result<RecordedRun, ReadError> {
     each_line(source, |line| docs.take(line))?;
     let mut run = RecordedRun { samples: docs.samples(), ..RecordedRun::default() };
     for (scorer, values) in &docs.corpus {
-        let values = counted(*values, "value");
+        let values = pluralize(*values, "value");
         run.notes.push(format!("{values} of `{scorer}` not read: parts of a figure over all samples, not scores"));
     }
     add_results_beside(source, &mut run);

@@ -8,7 +8,7 @@ use crate::error::printable;
 use crate::json::{self, Json};
 use crate::source::SourcePart;
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Root, Shape, Source};
-use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Shards, Value, counted};
+use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Shards, Value, pluralize};
 use rayon::prelude::*;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -103,7 +103,7 @@ pub(crate) fn check_run(
     if attempts < records {
         let mut seen = AttemptIndex::default();
         read(source, &mut |place, record| seen.check(source, place, record))?;
-        notes.push(format!("{} read twice: each attempt counts once", counted(records - attempts, "record")));
+        notes.push(format!("{} read twice: each attempt counts once", pluralize(records - attempts, "record")));
     }
     Ok(RecordedRun { samples, notes, ..RecordedRun::default() })
 }

@@ -3,7 +3,7 @@
 use super::Format;
 use super::placed_value::{PlacedValue, each_line, fact, figure, outcome};
 use crate::{ReadError, RecordedRun, Shape, Source};
-use calipers_core::{Metadata, Outcome, Score, Value, counted};
+use calipers_core::{Metadata, Outcome, Score, Value, pluralize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -139,14 +139,14 @@ impl EventLog {
             }
         }
         if unscored > 0 {
-            run.notes.push(format!("{} without a match, metrics or an error: unscored", counted(unscored, "sample")));
+            run.notes.push(format!("{} without a match, metrics or an error: unscored", pluralize(unscored, "sample")));
         }
         if judged_errors > 0 {
-            let attempts = counted(judged_errors, "attempt");
+            let attempts = pluralize(judged_errors, "attempt");
             run.notes.push(format!("{attempts} with both an error and a score: the error counts"));
         }
         for (kind, events) in skipped {
-            run.notes.push(format!("{} of type `{kind}` not read", counted(events, "event")));
+            run.notes.push(format!("{} of type `{kind}` not read", pluralize(events, "event")));
         }
         match report {
             Some(figures) => record(&mut run, figures),

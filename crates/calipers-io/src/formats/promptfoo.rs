@@ -9,7 +9,7 @@ use super::placed_value::{
 };
 use crate::json::JsonParts;
 use crate::{ReadError, RecordedFigure, RecordedResults, RecordedRun, Shape, Source};
-use calipers_core::{Metadata, Score, Value, counted};
+use calipers_core::{Metadata, Score, Value, pluralize};
 use std::collections::HashMap;
 
 /// What `promptfoo eval -o` writes.
@@ -206,17 +206,17 @@ impl PromptColumn {
             row.push(&ids, &mut run);
         }
         if cached > 0 {
-            let rows = counted(cached, "row");
+            let rows = pluralize(cached, "row");
             run.notes.push(format!("the latency of {rows} from promptfoo's cache is under `latency_ms_cached`"));
         }
         if unasserted > 0 {
-            let rows = counted(unasserted, "row");
+            let rows = pluralize(unasserted, "row");
             run.notes.push(format!("{rows} without assertions: promptfoo counts these as passed with score 1"));
         }
         if let Some(repeat) = repeat {
             let odd = attempts.iter().filter(|&&attempts| attempts != repeat).count();
             if odd > 0 {
-                let samples = counted(odd, "sample");
+                let samples = pluralize(odd, "sample");
                 let why = "test cases that are alike count as repeats, and runs that were stopped have fewer";
                 run.notes.push(format!("{samples} without {repeat} attempts, as the file's `repeat` says: {why}"));
             }

@@ -6,7 +6,7 @@ use super::Format;
 use super::placed_value::{PlacedValue, UniqueNames, document, fact, figure, outcome};
 use crate::json::JsonParts;
 use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
-use calipers_core::{Attempt, Outcome, Value, counted};
+use calipers_core::{Attempt, Outcome, Value, pluralize};
 use std::collections::{BTreeSet, HashMap};
 
 /// A serialised `EvaluationReport`.
@@ -67,7 +67,7 @@ impl ReportReader {
         self.analyses(root.get("analyses"))?;
         let broken = root.get("report_evaluator_failures").items()?.count();
         if broken > 0 {
-            self.run.notes.push(format!("{} raised", counted(broken, "report evaluator")));
+            self.run.notes.push(format!("{} raised", pluralize(broken, "report evaluator")));
         }
         Ok(())
     }
@@ -160,11 +160,11 @@ impl ReportReader {
 
     fn finish(mut self) -> RecordedRun {
         if self.failures > 0 {
-            let failures = counted(self.failures, "failure");
+            let failures = pluralize(self.failures, "failure");
             self.run.notes.push(format!("{failures} counted as errored: the report's own averages leave them out"));
         }
         if self.evaluator_failures > 0 {
-            let failures = counted(self.evaluator_failures, "evaluator failure");
+            let failures = pluralize(self.evaluator_failures, "evaluator failure");
             self.run.notes.push(format!("{failures}: unscored"));
         }
         self.run

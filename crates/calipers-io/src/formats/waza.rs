@@ -3,7 +3,7 @@
 use super::Format;
 use super::placed_value::{PlacedValue, document, fact, figure, outcome};
 use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
-use calipers_core::{Metadata, Outcome, Value, counted};
+use calipers_core::{Metadata, Outcome, Value, pluralize};
 use std::collections::HashSet;
 
 /// What `waza run` writes.
@@ -55,7 +55,7 @@ fn read_outcome(root: PlacedValue<'_>, suffix: &str) -> Result<RecordedRun, Read
     lost.note(&mut run.notes);
     let triggers = root.get("trigger_results").items()?.count();
     if triggers > 0 {
-        run.notes.push(format!("{} not read: they have no scores", counted(triggers, "trigger result")));
+        run.notes.push(format!("{} not read: they have no scores", pluralize(triggers, "trigger result")));
     }
     Ok(run)
 }
@@ -71,12 +71,12 @@ struct RunLosses {
 impl RunLosses {
     fn note(self, notes: &mut Vec<String>) {
         if self.skipped > 0 {
-            notes.push(format!("{} skipped: unscored", counted(self.skipped, "run")));
+            notes.push(format!("{} skipped: unscored", pluralize(self.skipped, "run")));
         }
         if self.scores_of_errors > 0 {
             notes.push(format!(
                 "{} of runs that ended in an error not counted",
-                counted(self.scores_of_errors, "score")
+                pluralize(self.scores_of_errors, "score")
             ));
         }
         for task in self.without_runs {

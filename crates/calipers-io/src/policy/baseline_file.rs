@@ -202,15 +202,15 @@ pub fn baseline_text(baseline: &Baseline) -> String {
 
 fn metric_line(metric: &BaselineMetric) -> String {
     let interval = metric.interval.map(|(lower, upper)| {
-        format!(", \"lower\": {}, \"upper\": {}", Baseline::settled(lower), Baseline::settled(upper))
+        format!(", \"lower\": {}, \"upper\": {}", Baseline::settle(lower), Baseline::settle(upper))
     });
-    format!("{{\"value\": {}, \"n\": {}{}}}", Baseline::settled(metric.value), metric.n, interval.unwrap_or_default())
+    format!("{{\"value\": {}, \"n\": {}{}}}", Baseline::settle(metric.value), metric.n, interval.unwrap_or_default())
 }
 
 fn scenario_line(scenario: &BaselineScenario) -> String {
     let BaselineScenario { outcome, passed, attempts, values } = scenario;
     let mut values: Vec<String> =
-        values.iter().map(|(name, value)| format!("{}: {}", Value::from(&**name), Baseline::settled(*value))).collect();
+        values.iter().map(|(name, value)| format!("{}: {}", Value::from(&**name), Baseline::settle(*value))).collect();
     values.sort();
     let values = if values.is_empty() { String::new() } else { format!(", \"values\": {{{}}}", values.join(", ")) };
     format!("{{\"outcome\": \"{}\", \"passed\": {passed}, \"attempts\": {attempts}{values}}}", name(*outcome))

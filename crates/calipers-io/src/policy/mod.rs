@@ -11,7 +11,7 @@ pub use parse_document::read_document;
 pub use suite_file::read_suite;
 
 use crate::error::{explain_io_error, printable};
-use calipers_core::counted;
+use calipers_core::pluralize;
 use calipers_gate::policy::document::Item;
 use calipers_gate::policy::{Mistake, Policy, Spanned};
 use parse_document::LENGTH_MAX;
@@ -143,7 +143,7 @@ impl fmt::Display for PolicyError {
         }
         match self.mistakes.len().saturating_sub(PRINTED) {
             0 => Ok(()),
-            more => write!(f, "\n\nand {}", counted(more, "more mistake")),
+            more => write!(f, "\n\nand {}", pluralize(more, "more mistake")),
         }
     }
 }

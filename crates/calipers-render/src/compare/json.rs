@@ -458,7 +458,7 @@ impl From<Discordance> for DiscordanceDocument {
 
 /// What can be claimed, and how surely.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "estimand")]
+#[schemars(rename = "estimand_answer")]
 struct EstimandDocument {
     /// The claim.
     estimand: EstimandName,

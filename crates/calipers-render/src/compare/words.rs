@@ -8,7 +8,7 @@ use calipers_compare::{
 };
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{Figure, Incomparable, RunSide, Unit, counted};
+use calipers_core::{Figure, Incomparable, RunSide, Unit, pluralize};
 use std::sync::Arc;
 
 /// A metric of two runs, as it is shown.
@@ -127,7 +127,7 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
         Incomparable::NoSharedOutcome => "no shared sample is known to have passed or failed in both runs".to_owned(),
         Incomparable::Run { run, error } => format!("in `{run}`, {error}"),
         Incomparable::Timeouts { run, attempts } => {
-            let attempts = counted(numbers::count(*attempts), "attempt");
+            let attempts = pluralize(numbers::count(*attempts), "attempt");
             format!("in `{run}`, {attempts} timed out and have no mean; use `latency_p50`")
         }
         Incomparable::Side { side: RunSide::Candidate, reason } => {
@@ -215,7 +215,7 @@ fn details(metric: &MetricComparison, settings: &CompareSettings) -> Vec<String>
     }
     if let Some((lower, upper)) = metric.bounds.filter(|_| metric.change.missing > 0 && metric.change.n > 0) {
         let numbers = Numbers::of(metric.unit, 0.0).of_differences();
-        let missing = counted(metric.change.missing, "missing sample");
+        let missing = pluralize(metric.change.missing, "missing sample");
         let bounds = numbers.changes(Some(lower), Some(upper));
         parts.push(format!("with {missing} at the worst and at the best {bounds}"));
     }
@@ -264,7 +264,7 @@ pub(crate) fn estimand(estimand: Estimand) -> &'static str {
 /// Which samples the runs share, in parts.
 pub(crate) fn matching(comparison: &RunComparison) -> Vec<String> {
     let matching = &comparison.matching;
-    let mut parts = vec![format!("{} matched", counted(numbers::count(matching.matched), "sample"))];
+    let mut parts = vec![format!("{} matched", pluralize(numbers::count(matching.matched), "sample"))];
     for (only, name) in
         [(&matching.only_candidate, &comparison.candidate), (&matching.only_baseline, &comparison.baseline)]
     {
@@ -333,7 +333,7 @@ pub(crate) fn settings(report: &CompareReport) -> Vec<String> {
     };
     let mut parts = vec![format!("{} intervals for {}", percent(settings.level), estimand(settings.estimand))];
     parts.extend(settings.cluster.as_ref().map(|key| format!("clustered by {key}")));
-    parts.push(format!("{correction} over {}", counted(settings.tests, "test")));
+    parts.push(format!("{correction} over {}", pluralize(settings.tests, "test")));
     parts.push(format!("reducer {}", settings.reducer));
     parts.push(format!("seed {}", settings.seed));
     parts.extend((!report.provenance.tool.is_empty()).then(|| report.provenance.tool.clone()));

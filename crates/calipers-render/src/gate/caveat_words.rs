@@ -1,7 +1,7 @@
 //! What to know about a verdict as a whole, in words.
 
 use super::words::first_of;
-use calipers_core::{GateCaveat, NameKind, counted};
+use calipers_core::{GateCaveat, NameKind, pluralize};
 
 /// Scenarios that are named before the rest is counted.
 const NAMES_MAX: usize = 5;
@@ -18,7 +18,7 @@ pub(crate) fn gate_caveat(caveat: &GateCaveat) -> (String, String) {
         ),
         GateCaveat::FewAttempts { scenarios, wanted } => {
             let have = if *scenarios == 1 { "has" } else { "have" };
-            let scenarios = counted(scenarios, "scenario");
+            let scenarios = pluralize(scenarios, "scenario");
             (
                 format!("{scenarios} {have} fewer attempts than the {wanted} that the policy asks for"),
                 "run the missing attempts".to_owned(),
@@ -30,11 +30,11 @@ pub(crate) fn gate_caveat(caveat: &GateCaveat) -> (String, String) {
         }
         GateCaveat::SeveralNames { kind, scenarios } => several_names(*kind, scenarios),
         GateCaveat::StaleBaseline { days } => (
-            format!("the baseline is {} old", counted(days.round(), "day")),
+            format!("the baseline is {} old", pluralize(days.round(), "day")),
             "record it again with `calipers baseline record`".to_owned(),
         ),
         GateCaveat::FutureBaseline { date, days } => (
-            format!("the baseline is dated {date}, which is {} ahead", counted(days.round(), "day")),
+            format!("the baseline is dated {date}, which is {} ahead", pluralize(days.round(), "day")),
             "correct its date, or record it again: it will not be found stale when it is".to_owned(),
         ),
         GateCaveat::BaselinePolicy => (
@@ -59,7 +59,7 @@ fn all_of(names: &[String]) -> String {
 fn spelling(name: &str, scenarios: u64) -> String {
     match scenarios {
         0 => format!("`{name}` (in the policy)"),
-        n => format!("`{name}` ({})", counted(n, "scenario")),
+        n => format!("`{name}` ({})", pluralize(n, "scenario")),
     }
 }
 
@@ -74,7 +74,7 @@ fn several_names(kind: NameKind, scenarios: &[(String, Vec<String>)]) -> (String
     let names: Vec<String> = scenarios.iter().map(scenario).collect();
     let sentence = format!(
         "the attempts of {} have different {}, of which the first counts: {}",
-        counted(scenarios.len(), "scenario"),
+        pluralize(scenarios.len(), "scenario"),
         plural(kind),
         first_of(&names, NAMES_MAX)
     );

@@ -67,7 +67,7 @@ impl Cells {
     }
 
     /// The threshold as understood, or as it is where nothing was understood beyond it.
-    pub(crate) fn asked(&self) -> &str {
+    pub(crate) fn requirement(&self) -> &str {
         if self.understood.is_empty() { &self.threshold } else { &self.understood }
     }
 }

@@ -14,7 +14,7 @@ use crate::numbers::{Scale, number};
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use crate::text::{abridged, clean};
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
-use calipers_core::{ScenarioOutcome, Unit, Verdict, counted};
+use calipers_core::{ScenarioOutcome, Unit, Verdict, pluralize};
 use calipers_gate::policy::Level;
 use calipers_gate::{CompositeResult, GateReport, GateResult, ScenarioCheck};
 
@@ -130,7 +130,7 @@ impl Page<'_> {
         self.text += &if is_shown {
             format!("{open}Details</summary>\n")
         } else {
-            format!("{open}{}</summary>\n", counted(report.gates.len(), "gate"))
+            format!("{open}{}</summary>\n", pluralize(report.gates.len(), "gate"))
         };
         let begin = self.text.len();
         if !is_shown {
@@ -269,7 +269,7 @@ fn row(gate: &GateResult, report: &GateReport) -> String {
         format!("{}{remarks}", escaped(&cells.name)),
         escaped(&estimate),
         escaped(&cells.interval),
-        escaped(cells.asked()),
+        escaped(cells.requirement()),
         escaped(&cells.margin),
         cells.n.clone(),
         verdict,

@@ -3,9 +3,9 @@
 use super::rule_words::comparison;
 use super::words::first_of;
 use crate::numbers::{difference_text, percent, threshold_text, value_beside, value_text};
-use crate::words::{reason_sentence, undefined_sentence};
+use crate::words::{reason_sentence, statistic_reason_sentence, undefined_sentence};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Unit, counted};
+use calipers_core::{Unit, pluralize};
 use calipers_gate::policy::Comparison;
 use calipers_gate::{
     BaselineDifference, BaselineReason, ConditionReason, ConfidenceBound, CoverageReason, DecidedBy, FormulaDoubt,
@@ -66,12 +66,12 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
         ThresholdFinding::Undefined(why) => format!("undefined: {}", undefined_sentence(why)),
         ThresholdFinding::Met { value } => format!("{} is {rule}", estimate(*value)),
         ThresholdFinding::MetUnlessUnscored { value, unscored } => {
-            let unscored = counted(unscored, "sample");
+            let unscored = pluralize(unscored, "sample");
             format!("{} is {rule}, but {unscored} without a score could change that", estimate(*value))
         }
         ThresholdFinding::Missed { value } => format!("{} is not {rule}", estimate(*value)),
         ThresholdFinding::MissedUnlessErrored { value, best, errored } => {
-            let (value, best, errored) = (estimate(*value), beside(*best), counted(errored, "sample"));
+            let (value, best, errored) = (estimate(*value), beside(*best), pluralize(errored, "sample"));
             format!("{value} is not {rule}, but it would be {best} if {errored} that ended in an error had passed")
         }
         ThresholdFinding::NeverExact => {
@@ -82,8 +82,8 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
         ThresholdFinding::BoundMet(bound) | ThresholdFinding::BoundMissed(bound) => bound_sentence(reason, bound),
         ThresholdFinding::PerfectNotEnough { counted: unit, have, need, quantile } => {
             let have = match unit {
-                SampleUnit::Samples => counted(have, "sample"),
-                SampleUnit::Attempts => counted(have, "attempt"),
+                SampleUnit::Samples => pluralize(have, "sample"),
+                SampleUnit::Attempts => pluralize(have, "attempt"),
             };
             match quantile {
                 Some(quantile) => {
@@ -97,7 +97,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
             }
         }
         ThresholdFinding::UnscoredCouldChange { unscored } => {
-            format!("the {} without a score could change the answer", counted(unscored, "sample"))
+            format!("the {} without a score could change the answer", pluralize(unscored, "sample"))
         }
         ThresholdFinding::Between { low, high, quantile: Some(quantile) } => {
             let share = |share: f64| value_beside(Unit::Rate, share, quantile.share);
@@ -159,10 +159,13 @@ pub(crate) fn unbounded_sentence(why: &Unbounded) -> String {
     match why {
         Unbounded::Method(method) => format!("`{method}` has no bound that a gate could use"),
         Unbounded::UnscoredWithoutLimit { samples } => {
-            format!("{} without a score, and nothing limits what the score could have been", counted(samples, "sample"))
+            format!(
+                "{} without a score, and nothing limits what the score could have been",
+                pluralize(samples, "sample")
+            )
         }
         Unbounded::NoValues => "there is nothing to judge".to_owned(),
-        Unbounded::Statistic(why) => format!("undefined: {why}"),
+        Unbounded::Statistic(why) => format!("undefined: {}", statistic_reason_sentence(why)),
         Unbounded::TooFewValues { values: 1 } => "1 value cannot bound it".to_owned(),
         Unbounded::TooFewValues { values } => format!("{values} values cannot bound it"),
         Unbounded::Open => "the data do not bound it".to_owned(),
@@ -250,7 +253,7 @@ fn baseline_sentence(reason: &BaselineReason) -> String {
         BaselineReason::NoCommonScenario => "no scenario that ran is in the baseline too".to_owned(),
         BaselineReason::Undefined => "the difference is undefined".to_owned(),
         BaselineReason::FewRan { ran, recorded } => {
-            format!("only {} of the {recorded} in the baseline ran", counted(ran, "scenario"))
+            format!("only {} of the {recorded} in the baseline ran", pluralize(ran, "scenario"))
         }
         BaselineReason::TooFewToBound => "too few scenarios to bound the difference".to_owned(),
         BaselineReason::Difference(found) => difference_sentence(found),
@@ -264,7 +267,7 @@ fn difference_sentence(found: &BaselineDifference) -> String {
         better if better > 0.0 => format!("{} better", difference_text(found.unit, x)),
         _ => format!("{} worse", difference_text(found.unit, x)),
     };
-    let (scenarios, margin) = (counted(found.scenarios, "scenario"), difference_text(found.unit, found.margin));
+    let (scenarios, margin) = (pluralize(found.scenarios, "scenario"), difference_text(found.unit, found.margin));
     let difference = format!("{} over {scenarios} ({margin} allowed)", change(found.difference));
     match found.bounds {
         None => difference,
@@ -280,12 +283,85 @@ fn coverage_sentence(reason: &CoverageReason) -> String {
         }
         CoverageReason::EmptyRun => "the run is empty".to_owned(),
         CoverageReason::NothingScored { scenarios } => {
-            format!("{} and no score: nothing says whether any passed", counted(scenarios, "scenario"))
+            format!("{} and no score: nothing says whether any passed", pluralize(scenarios, "scenario"))
         }
         CoverageReason::NothingReduced(reason) => reason_sentence(reason),
         CoverageReason::SuiteIncomplete { missing } => match &missing[..] {
             [one] => format!("1 scenario of the suite is missing: {one}"),
             many => format!("{} scenarios of the suite are missing: {}", many.len(), first_of(many, NAMES_MAX)),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use calipers_gate::policy::Rule;
+
+    fn threshold(comparison: Comparison, value: f64, unit: Unit, finding: ThresholdFinding) -> String {
+        gate_reason(&GateReason::Threshold(ThresholdReason { rule: Rule { comparison, value }, unit, finding }))
+    }
+
+    #[test]
+    fn a_threshold_reason_has_its_numbers_in_the_unit_of_the_metric() {
+        let rate = |finding| threshold(Comparison::AtLeast, 0.9, Unit::Rate, finding);
+        let bound = ConfidenceBound { bound: Some((Direction::AtLeast, 0.912)), confidence: 0.95, quantile: None };
+        for (finding, want) in [
+            (ThresholdFinding::Met { value: 0.95 }, "95 % is ≥ 90 %"),
+            (ThresholdFinding::Missed { value: 0.8996 }, "89.96 % is not ≥ 90 %"),
+            (
+                ThresholdFinding::MetUnlessUnscored { value: 0.95, unscored: 1 },
+                "95 % is ≥ 90 %, but 1 sample without a score could change that",
+            ),
+            (
+                ThresholdFinding::MissedUnlessErrored { value: 0.85, best: 0.95, errored: 2 },
+                "85 % is not ≥ 90 %, but it would be 95 % if 2 samples that ended in an error had passed",
+            ),
+            (ThresholdFinding::BoundMet(bound), "at least 91.2 % with 95 % confidence"),
+            (
+                ThresholdFinding::Between { low: 0.85, high: 0.97, quantile: None },
+                "it may be anything between 85 % and 97 %",
+            ),
+            (ThresholdFinding::NeverExact, "no number of samples can show that it is exactly 90 %"),
+            (ThresholdFinding::Unbounded(Unbounded::Open), "the data do not bound it"),
+        ] {
+            assert_eq!(rate(finding), want);
+        }
+    }
+
+    #[test]
+    fn a_latency_is_written_in_a_sentence_as_in_the_table() {
+        let slow = |finding| threshold(Comparison::AtMost, 5000.0, Unit::Milliseconds, finding);
+        assert_eq!(slow(ThresholdFinding::Missed { value: 6120.0 }), "6.12 s is not ≤ 5 s");
+        assert_eq!(slow(ThresholdFinding::Missed { value: f64::INFINITY }), "longer than any limit is not ≤ 5 s");
+        let quantile = Some(QuantileShare { share: 0.95, direction: Direction::AtLeast });
+        assert_eq!(
+            slow(ThresholdFinding::PerfectNotEnough { counted: SampleUnit::Attempts, have: 20, need: 59, quantile }),
+            "20 attempts cannot show that 95 % of the attempts are within 5 s, even if all go well; 59 are needed"
+        );
+    }
+
+    #[test]
+    fn a_possible_chance_is_said_after_the_reason() {
+        let finding = ThresholdFinding::Missed { value: 0.5 };
+        let rule = Rule { comparison: Comparison::AtLeast, value: 0.9 };
+        let reason = Box::new(GateReason::Threshold(ThresholdReason { rule, unit: Unit::Rate, finding }));
+        let chance = GateReason::PossiblyChance { reason, gates: 10 };
+        assert_eq!(gate_reason(&chance), "50 % is not ≥ 90 %, which may be chance among 10 gates");
+    }
+
+    #[test]
+    fn a_difference_to_a_baseline_is_better_or_worse() {
+        let found = |difference, direction, bounds| {
+            let found =
+                BaselineDifference { difference, unit: Unit::Rate, direction, scenarios: 59, margin: 0.02, bounds };
+            gate_reason(&BaselineReason::Difference(found).into())
+        };
+        assert_eq!(found(-0.034, Direction::AtLeast, None), "3.4 pp worse over 59 scenarios (2 pp allowed)");
+        assert_eq!(found(-0.034, Direction::AtMost, None), "3.4 pp better over 59 scenarios (2 pp allowed)");
+        assert_eq!(
+            found(0.0, Direction::AtLeast, Some((-0.01, 0.02))),
+            "no worse over 59 scenarios (2 pp allowed); it may be anything from 1 pp worse to 2 pp better"
+        );
     }
 }

@@ -9,7 +9,7 @@ use calipers_gate::policy::Level;
 use calipers_gate::{GateKind, GateReport, GateResult};
 use unicode_width::UnicodeWidthStr;
 
-/// A name column narrower than this helps nobody; names that do not fit have a line of their own.
+/// A name column narrower than this is no help; names that do not fit get a separate line.
 const NAME_MIN: usize = 9;
 /// Words are not squeezed into less than this.
 const WORDS_MIN: usize = 24;
@@ -138,7 +138,7 @@ impl<'a> Table<'a> {
 
     fn cells<'r>(&self, row: &'r Row<'_>) -> [&'r str; COLUMNS] {
         let cells = &row.cells;
-        let understood = cells.asked();
+        let understood = cells.requirement();
         let is_short = self.is_wide && understood.width() <= UNDERSTOOD_MAX;
         let threshold = if is_short || cells.threshold.is_empty() { understood } else { &cells.threshold };
         // Points of per cent need no sign here: they stand beside per cents.

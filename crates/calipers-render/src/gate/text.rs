@@ -11,7 +11,7 @@ use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{abridged, clean, left, listed, right, shortened, wrapped};
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
-use calipers_core::{ScenarioOutcome, Unit, counted};
+use calipers_core::{ScenarioOutcome, Unit, pluralize};
 use calipers_gate::{BaselineResult, CompositeResult, GateReport, MetricDifference, ScenarioCheck};
 use unicode_width::UnicodeWidthStr;
 
@@ -111,7 +111,7 @@ impl Page<'_> {
         let in_full =
             |check: &&ScenarioCheck| check.outcome == Some(ScenarioOutcome::Passed) && check.passed.0 == check.passed.1;
         let passed = all.iter().filter(|check| check.outcome == Some(ScenarioOutcome::Passed)).count();
-        let mut text = format!("{passed} of {} passed\n", counted(all.len(), "required scenario"));
+        let mut text = format!("{passed} of {} passed\n", pluralize(all.len(), "required scenario"));
         let rest: Vec<&ScenarioCheck> = all.iter().filter(|check| !in_full(check)).collect();
         // The gate says that all passed.
         if rest.is_empty() {
@@ -212,7 +212,7 @@ impl Page<'_> {
             text += &self.dim_after(&format!("  {}  {numbers}  ", column(metric, width)), values);
         }
         if found.differences.len() > shown.len() {
-            text += &format!("  and {}\n", counted(found.differences.len() - shown.len(), "more metric"));
+            text += &format!("  and {}\n", pluralize(found.differences.len() - shown.len(), "more metric"));
         }
         for (title, ids) in changes(found).iter().filter(|(_, ids)| !ids.is_empty()) {
             text += &self.hanging(&format!("  {}  ", left(title, width)), &names(ids, NAMES_MAX));
@@ -278,7 +278,7 @@ impl Page<'_> {
     }
 }
 
-/// What became of a required scenario.
+/// The outcome of a required scenario.
 fn check_text(check: &ScenarioCheck) -> String {
     let mut text = outcome_word(check.outcome).to_owned();
     if check.passed.1 > 1 {

@@ -3,7 +3,7 @@
 use super::reason_words::gate_reason;
 use crate::numbers::{Scale, percent};
 use crate::words::undefined_sentence;
-use calipers_core::{Figure, OutcomeCounts, Undefined, Unit, Verdict, counted};
+use calipers_core::{Figure, OutcomeCounts, Undefined, Unit, Verdict, pluralize};
 use calipers_gate::policy::Level;
 use calipers_gate::{BaselineResult, Coverage, GateKind, GateReport, GateResult, Mode};
 
@@ -68,7 +68,7 @@ pub(crate) fn remarks(gate: &GateResult, report: &GateReport) -> Vec<String> {
 
 /// About how many more samples would decide, where that can be said.
 fn more_samples(gate: &GateResult) -> Option<String> {
-    gate.more_samples.map(|more| format!("about {} would decide", counted(more, "more sample")))
+    gate.more_samples.map(|more| format!("about {} would decide", pluralize(more, "more sample")))
 }
 
 /// Why a gate was not passed, and what would help, in one line.
@@ -83,7 +83,7 @@ pub(crate) fn blocks(gate: &GateResult, report: &GateReport) -> bool {
         && (gate.verdict == Verdict::Fail || gate.verdict == Verdict::Undecided && report.verdict != Verdict::Pass)
 }
 
-/// What became of the scenarios, in parts: what did not happen is not mentioned, but for passes and failures.
+/// The scenarios by outcome, in parts: counts of 0 are left out, except for passes and failures.
 pub(crate) fn coverage(coverage: &Coverage) -> Vec<String> {
     outcome_parts(&coverage.counts, coverage.missing.len() as u64)
 }
@@ -100,9 +100,9 @@ pub(crate) fn outcome_parts(counts: &OutcomeCounts, missing: u64) -> Vec<String>
 /// How many scenarios and attempts there are: `60 scenarios, 300 attempts (2 errored)`.
 pub(crate) fn scenarios(coverage: &Coverage) -> String {
     let counts = &coverage.counts;
-    let mut text = counted(counts.total, "scenario");
+    let mut text = pluralize(counts.total, "scenario");
     if counts.attempts != counts.total {
-        text += &format!(", {}", counted(counts.attempts, "attempt"));
+        text += &format!(", {}", pluralize(counts.attempts, "attempt"));
     }
     if counts.errored_attempts > 0 && counts.attempts != counts.total {
         text += &format!(" ({} errored)", counts.errored_attempts);
@@ -123,7 +123,7 @@ pub(crate) fn baseline(baseline: &BaselineResult) -> String {
     let mut parts: Vec<String> = baseline.recorded.iter().map(|date| format!("recorded {date}")).collect();
     parts.extend(baseline.age_days.map(|days| match days.floor() {
         0.0 => "today's".to_owned(),
-        days => format!("{} old", counted(days, "day")),
+        days => format!("{} old", pluralize(days, "day")),
     }));
     if parts.is_empty() { baseline.source.clone() } else { format!("{} ({})", baseline.source, parts.join(", ")) }
 }

@@ -13,7 +13,7 @@ use calipers_compare::{
     AttemptCounts, ChangeScale, ChangeVerdict, CompareReport, Flakiness, MetricComparison, Ranking, RunComparison,
     SampleChange, SampleChanges,
 };
-use calipers_core::counted;
+use calipers_core::pluralize;
 use calipers_core::stats::multiplicity::Correction;
 use calipers_gate::{BaselineResult, MetricDifference};
 use maud::{Markup, html};
@@ -87,7 +87,7 @@ fn against_runs(compare: &CompareReport) -> Markup {
         }
         p.quiet {
             "AttemptCounts are reduced by " (name(&compare.settings.reducer)) " and samples paired by name. P-values are adjusted ("
-            (correction(compare.settings.correction)) ") for " (counted(compare.settings.tests, "test")) "."
+            (correction(compare.settings.correction)) ") for " (pluralize(compare.settings.tests, "test")) "."
         }
     }
 }
@@ -107,7 +107,7 @@ fn against_run(comparison: &RunComparison, alpha: f64) -> Markup {
     html! {
         p.about {
             b { (name(&comparison.candidate)) } " against " b { (name(&comparison.baseline)) } ": "
-            (counted(matching.matched, "sample")) " in both"
+            (pluralize(matching.matched, "sample")) " in both"
             @if !matching.only_candidate.is_empty() { ", " (matching.only_candidate.len()) " only in the first" }
             @if !matching.only_baseline.is_empty() { ", " (matching.only_baseline.len()) " only in the second" }
         }

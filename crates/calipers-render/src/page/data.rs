@@ -109,7 +109,7 @@ fn column<'a>(out: &mut String, name: &str, samples: &'a [PageSample], put: impl
 /// A column of numbers as they are shown, and another as they are.
 fn numbers(out: &mut String, name: &str, samples: &[PageSample], unit: Unit, of: impl Fn(&PageSample) -> Option<f64>) {
     column(out, name, samples, |out, sample| {
-        put_text(out, &of(sample).map_or_else(String::new, |value| shown(unit, value)));
+        put_text(out, &of(sample).map_or_else(String::new, |value| cell_text(unit, value)));
     });
     column(out, &format!("{name}_n"), samples, |out, sample| match of(sample) {
         Some(value) if value.is_finite() => put_number(out, value),
@@ -117,7 +117,7 @@ fn numbers(out: &mut String, name: &str, samples: &[PageSample], unit: Unit, of:
     });
 }
 
-fn shown(unit: Unit, value: f64) -> String {
+fn cell_text(unit: Unit, value: f64) -> String {
     Scale::of(unit, value).text(value)
 }
 
@@ -194,7 +194,7 @@ fn put_attempt(out: &mut String, attempt: &PageAttempt) {
     for (name, unit, value) in spent {
         if let Some(value) = value {
             key(out, name);
-            put_text(out, &shown(unit, value));
+            put_text(out, &cell_text(unit, value));
         }
     }
     put_page_text(out, "error", attempt.error.as_ref());

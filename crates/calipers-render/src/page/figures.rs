@@ -6,7 +6,7 @@ use crate::numbers::{Scale, number, percent};
 use crate::page::{PageReport, PageRun};
 use crate::results::cells::title as score_title;
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
-use calipers_core::{Caveat, Figure, MetricResult, Results, ScoreResult, counted};
+use calipers_core::{Caveat, Figure, MetricResult, Results, ScoreResult, pluralize};
 use calipers_gate::GateReport;
 use maud::{Markup, html};
 
@@ -193,7 +193,7 @@ pub(super) fn method(report: &PageReport) -> Markup {
             @if let Some(gate) = &report.gate { (gate_method(gate)) }
             (worth_knowing(report))
             @if report.left_out.texts > 0 {
-                p.caveat { (counted(report.left_out.texts, "text")) " " (if report.left_out.texts == 1 { "is" } else { "are" }) " not whole on this page: " (report.left_out.characters) " characters are left out. The results have them." }
+                p.caveat { (pluralize(report.left_out.texts, "text")) " " (if report.left_out.texts == 1 { "is" } else { "are" }) " not whole on this page: " (report.left_out.characters) " characters are left out. The results have them." }
             }
         }
     }

@@ -18,7 +18,7 @@ use crate::gate::words::provenance;
 use crate::numbers::percent;
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use crate::text::{abridged, clean};
-use calipers_core::{OutcomeCounts, ScenarioOutcome, Verdict, counted};
+use calipers_core::{OutcomeCounts, ScenarioOutcome, Verdict, pluralize};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -206,13 +206,13 @@ fn seal(class: &str) -> Markup {
     html! { svg.seal viewBox="0 0 24 24" aria-hidden="true" { (shape) } }
 }
 
-/// What became of the samples of a run, and what the run is.
+/// The samples of a run by outcome, and what the run is.
 fn run_line(run: &PageRun, report: &PageReport) -> Markup {
     let OutcomeCounts { total, passed, failed, errored, unscored, flaky, attempts, .. } = run.counts;
     let about = &run.report;
-    let mut words = vec![counted(total, "sample")];
+    let mut words = vec![pluralize(total, "sample")];
     if attempts != total {
-        words.push(counted(attempts, "attempt"));
+        words.push(pluralize(attempts, "attempt"));
     }
     if flaky > 0 {
         words.push(format!("{flaky} flaky"));
@@ -251,7 +251,7 @@ fn samples(report: &PageReport) -> Markup {
                 p.quiet {
                     @if failing.is_empty() { "All samples passed." }
                     @else if failing.len() > shown.len() { "The first " (shown.len()) " of " (failing.len()) " samples that did not pass." }
-                    @else { (counted(failing.len(), "sample")) " did not pass." }
+                    @else { (pluralize(failing.len(), "sample")) " did not pass." }
                     span.scriptless { " The whole table, search and each sample's own view need JavaScript." }
                 }
                 @if !shown.is_empty() {
@@ -293,7 +293,7 @@ fn settings(report: &PageReport) -> Vec<String> {
     }
     if let Some(compare) = &report.compare {
         let settings = &compare.settings;
-        parts.push(format!("{} over {}", changes::correction(settings.correction), counted(settings.tests, "test")));
+        parts.push(format!("{} over {}", changes::correction(settings.correction), pluralize(settings.tests, "test")));
     }
     parts
 }

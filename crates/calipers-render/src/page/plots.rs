@@ -2,7 +2,7 @@
 
 use crate::numbers::Scale;
 use calipers_core::{Bar, Distribution, DistributionOf};
-use calipers_core::{Figure, counted};
+use calipers_core::{Figure, pluralize};
 use calipers_gate::policy::{Comparison, Rule};
 use maud::{Markup, html};
 
@@ -201,8 +201,8 @@ pub(super) fn histogram(spread: &Distribution) -> Markup {
     let last = spread.bars.last().map_or(0.0, |bar| bar.upper);
     let scale = Scale::of(spread.unit, last);
     let of = match spread.of {
-        DistributionOf::Samples => counted(spread.n, "sample"),
-        DistributionOf::Attempts => counted(spread.n, "attempt"),
+        DistributionOf::Samples => pluralize(spread.n, "sample"),
+        DistributionOf::Attempts => pluralize(spread.n, "attempt"),
     };
     let words = format!("{} of {of}, from {} to {}", spread.name, ends(spread, scale).0, ends(spread, scale).1);
     html! {

@@ -1,5 +1,5 @@
-//! A page about runs: the verdict, what changed, the metrics, and every sample with what was asked and answered. Whoever draws
-//! it computes nothing.
+//! A page about runs: the verdict, what changed, the metrics, and every sample with its texts.
+//! Drawing it computes nothing.
 
 use calipers_compare::CompareReport;
 use calipers_core::{Distribution, OutcomeCounts, RunReport, SampleId, ScenarioOutcome, Shortcoming, Unit, Value};
@@ -30,7 +30,7 @@ pub struct PageReport {
 pub struct PageRun {
     /// Its metrics.
     pub report: RunReport,
-    /// What became of its samples.
+    /// Its samples by outcome.
     pub counts: OutcomeCounts,
     /// What it means that a sample passed, in words.
     pub pass_rule: String,
@@ -87,7 +87,7 @@ pub struct PageSample {
     pub id: SampleId,
     /// Its category, if it has one.
     pub category: Option<Arc<str>>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: ScenarioOutcome,
     /// True when some attempts passed and some failed.
     pub is_flaky: bool,
@@ -160,7 +160,7 @@ pub struct PageBehavior {
 pub struct PageAttempt {
     /// The epoch.
     pub epoch: u32,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: ScenarioOutcome,
     /// Why it did not pass.
     pub reason: Option<Shortcoming>,

@@ -6,7 +6,7 @@ use calipers_compare::sizing::{
     GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint, SizingMethod, Unplannable,
 };
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Unit, counted};
+use calipers_core::{Unit, pluralize};
 
 /// What a plan says.
 pub(crate) struct PlanWords<'a> {
@@ -14,7 +14,7 @@ pub(crate) struct PlanWords<'a> {
 }
 
 fn samples(n: u64) -> String {
-    counted(count(n), "sample")
+    pluralize(count(n), "sample")
 }
 
 impl<'a> PlanWords<'a> {
@@ -139,7 +139,7 @@ impl<'a> PlanWords<'a> {
         let worth = self.report.sizing.attempts.as_ref()?;
         Some(match &worth.optimal {
             Ok(best) => {
-                let attempts = counted(best.whole, "attempt");
+                let attempts = pluralize(best.whole, "attempt");
                 format!("for the mean of one run, {attempts} at each sample are worth their price; then buy samples")
             }
             Err(why) => format!("how many attempts are worth their price is not known: {}", unplannable(why)),

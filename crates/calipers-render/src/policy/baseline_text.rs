@@ -1,10 +1,10 @@
-//! A baseline for people: where it comes from, its metrics, and what became of its scenarios.
+//! A baseline for people: where it comes from, its metrics, and its scenarios by outcome.
 
 use crate::gate::words::{first_of, outcome_parts};
 use crate::numbers::Scale;
 use crate::screen::Screen;
 use crate::text::{clean, left, right, wrapped};
-use calipers_core::{OutcomeCounts, Unit, counted};
+use calipers_core::{OutcomeCounts, Unit, pluralize};
 use calipers_gate::{Baseline, BaselineMetric};
 use unicode_width::UnicodeWidthStr;
 
@@ -30,7 +30,7 @@ pub fn baseline_text(
     if let Some(age) = age_days.filter(|age| *age > Baseline::STALE_DAYS) {
         text += &format!(
             "\nstale: it is {} old\n  → record it again with `calipers baseline record`\n",
-            counted(age.round(), "day")
+            pluralize(age.round(), "day")
         );
     }
     text
@@ -43,7 +43,7 @@ fn title(baseline: &Baseline, age_days: Option<f64>) -> String {
         None => title += ", without a date",
     }
     match age_days.map(f64::floor) {
-        Some(days) if days > 0.0 => title += &format!(" ({} old)", counted(days as u64, "day")),
+        Some(days) if days > 0.0 => title += &format!(" ({} old)", pluralize(days as u64, "day")),
         Some(0.0) => title += " (today)",
         Some(_) => title += " (in the future)",
         None => {}
@@ -83,5 +83,5 @@ fn metrics(baseline: &Baseline, unit: &dyn Fn(&str) -> Unit, screen: Screen) -> 
 }
 
 fn scenarios(counts: &OutcomeCounts) -> String {
-    format!("{}: {}", counted(counts.total, "scenario"), outcome_parts(counts, 0).join(", "))
+    format!("{}: {}", pluralize(counts.total, "scenario"), outcome_parts(counts, 0).join(", "))
 }

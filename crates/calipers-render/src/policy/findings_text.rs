@@ -65,7 +65,7 @@ fn finding_text(finding: &Finding, flag: Option<&str>, screen: Screen) -> String
 fn summary(found: &Findings, screen: Screen) -> String {
     let counted = |severity: Severity| match found.count(severity) {
         0 => None,
-        n => Some(calipers_core::counted(n, severity.name())),
+        n => Some(calipers_core::pluralize(n, severity.name())),
     };
     let counts: Vec<String> =
         [Severity::Error, Severity::Warning, Severity::Note].into_iter().filter_map(counted).collect();

@@ -2,7 +2,7 @@
 
 use crate::numbers::{Scale, value_text};
 use crate::words::operation_words;
-use calipers_core::{Error, Unit, counted};
+use calipers_core::{Error, Unit, pluralize};
 use calipers_gate::policy::{Comparison, MetricRule, Mistake, Span, WrittenUnit};
 use calipers_gate::{
     AgentChance, BlockingLint, ChanceLint, EvidenceCount, EvidenceUnit, Finding, FormulaLint, Lint, NameLint,
@@ -62,7 +62,7 @@ fn name_words(lint: &NameLint) -> FindingWords {
         | NameLint::UnknownScorer(error)
         | NameLint::UnmeasurableMetric(error) => error_words(error),
         NameLint::UnknownRubricScorer(scorer) => FindingWords::new(
-            format!("`{}` is not among the {} of the samples", scorer.name, counted(scorer.known, "scorer")),
+            format!("`{}` is not among the {} of the samples", scorer.name, pluralize(scorer.known, "scorer")),
             suggest(scorer, "scorers"),
         ),
         NameLint::UnusedMetric { metric } => FindingWords::new(
@@ -76,7 +76,7 @@ fn name_words(lint: &NameLint) -> FindingWords {
             "choose a name that is not taken",
         ),
         NameLint::BaselineWithoutMetric { metric, baseline } => FindingWords::new(
-            format!("`{}` is not among the {} of {baseline}", metric.name, counted(metric.known, "metric")),
+            format!("`{}` is not among the {} of {baseline}", metric.name, pluralize(metric.known, "metric")),
             format!("{}; or record the baseline again", suggest(metric, "metrics")),
         ),
     }
@@ -274,9 +274,9 @@ fn chance_words(lint: &ChanceLint) -> FindingWords {
         ChanceLint::FewAttempts { metric, attempts, needed } => FindingWords::new(
             format!(
                 "{} do not bound `{metric}`: that takes {needed}, even if none is too slow",
-                counted(attempts, "attempt")
+                pluralize(attempts, "attempt")
             ),
-            format!("run at least {}, or require a lower percentile", counted(needed, "attempt")),
+            format!("run at least {}, or require a lower percentile", pluralize(needed, "attempt")),
         ),
         ChanceLint::ManyGates { gates, any_fails, better_by } => FindingWords::new(
             format!(
@@ -306,7 +306,7 @@ fn chance_words(lint: &ChanceLint) -> FindingWords {
         ChanceLint::UndecidedSafety { gates } => FindingWords::new(
             format!(
                 "{} may end undecided, for example because nothing ran, and `warn` lets that pass",
-                counted(gates, "safety gate")
+                pluralize(gates, "safety gate")
             ),
             "remove `on_undecided`, or set it to `fail`",
         ),
@@ -348,7 +348,11 @@ fn scenario_words(lint: &ScenarioLint, from: Option<&Span>) -> FindingWords {
         ScenarioLint::UnknownScenario { scenario, is_required } => {
             let required = if *is_required { ", but it is required" } else { "" };
             FindingWords::new(
-                format!("`{}` is not among the {}{required}", scenario.name, counted(scenario.known, "known scenario")),
+                format!(
+                    "`{}` is not among the {}{required}",
+                    scenario.name,
+                    pluralize(scenario.known, "known scenario")
+                ),
                 suggest(scenario, "scenarios"),
             )
         }
@@ -369,7 +373,7 @@ fn scenario_words(lint: &ScenarioLint, from: Option<&Span>) -> FindingWords {
             "remove it from the list, or require less than 100 %",
         ),
         ScenarioLint::ZeroWeights { samples } => FindingWords::new(
-            format!("the weights of all {} are 0, so nothing can be measured", counted(samples, "sample")),
+            format!("the weights of all {} are 0, so nothing can be measured", pluralize(samples, "sample")),
             weight_above_0,
         ),
         ScenarioLint::ZeroWeightList { key, weights } => FindingWords::new(
@@ -408,8 +412,8 @@ fn evidence_text(count: EvidenceCount) -> String {
 
 fn unit_text(count: u64, unit: EvidenceUnit) -> String {
     match unit {
-        EvidenceUnit::Samples => counted(count, "sample"),
-        EvidenceUnit::Attempts => counted(count, "attempt"),
+        EvidenceUnit::Samples => pluralize(count, "sample"),
+        EvidenceUnit::Attempts => pluralize(count, "attempt"),
     }
 }
 

@@ -15,7 +15,7 @@ pub const RAISE_SCHEMA: &str = include_str!("../../schema/calipers.raise.1.json"
 
 /// What a run says about the thresholds of a policy.
 #[derive(Clone, Debug)]
-pub struct Raised<'a> {
+pub struct RaiseReport<'a> {
     /// The policy, as it was named.
     pub policy: &'a str,
     /// How thresholds were allowed to move.
@@ -28,7 +28,7 @@ pub struct Raised<'a> {
 
 /// The proposed thresholds as JSON.
 #[must_use]
-pub fn raise_json(raised: &Raised<'_>) -> Json {
+pub fn raise_json(raised: &RaiseReport<'_>) -> Json {
     let changed = raised.raises.iter().filter(|raise| raise.change.is_ok()).count();
     json!({
         "schema": SCHEMA,

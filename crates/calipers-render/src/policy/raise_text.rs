@@ -71,8 +71,8 @@ fn lines(group: &[(&Raise, &NewThreshold)], screen: Screen) -> String {
         new.replace_range(place, &change.written);
     }
     let number = format!("{:>5}", span.line());
-    let mut text = format!("{number}  {}\n", screen.style.paint("31", &format!("- {}", shown(old))));
-    text += &format!("{:5}  {}\n", "", screen.style.paint("32", &format!("+ {}", shown(&new))));
+    let mut text = format!("{number}  {}\n", screen.style.paint("31", &format!("- {}", line_text(old))));
+    text += &format!("{:5}  {}\n", "", screen.style.paint("32", &format!("+ {}", line_text(&new))));
     for (raise, change) in group {
         for line in wrapped(&clean(&change_sentence(raise, change)), screen.width.saturating_sub(9).max(40)) {
             text += &format!("{:9}{}\n", "", screen.style.dim(&line));
@@ -82,7 +82,7 @@ fn lines(group: &[(&Raise, &NewThreshold)], screen: Screen) -> String {
 }
 
 /// A line of a file as it is printed.
-fn shown(line: &str) -> String {
+fn line_text(line: &str) -> String {
     clean(&line.trim_end().replace('\t', "    "))
 }
 

@@ -7,8 +7,7 @@ use super::table::{self, Entry};
 use crate::numbers::percent;
 use crate::screen::Screen;
 use crate::text::{clean, wrapped};
-use crate::words::pluralize;
-use calipers_core::{Report, RunReport, Value};
+use calipers_core::{Report, RunReport, Value, pluralize};
 use unicode_width::UnicodeWidthStr;
 
 /// The report as text.

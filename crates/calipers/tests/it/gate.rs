@@ -5,7 +5,7 @@
 use calipers::gate::{Baseline, GateKind, GateOptions, GateReport, GateResult, gate};
 use calipers::io::{Source, read_document};
 use calipers::policy::Policy;
-use calipers::render::{caveat_sentence, gate_decision, gate_reason, gate_rule};
+use calipers::render::{caveat_sentence, gate_decision, gate_reason, gate_rule, undefined_sentence};
 use calipers::{LoadedRun, Needs, Reducer, RunError, Selection, Verdict};
 use std::fmt::Write;
 
@@ -693,7 +693,7 @@ fn a_condition_says_which_metric_is_undefined_and_why_and_says_it_once() {
     let told = report(&passes(2, 2), undefined);
     let why = "`safety_rate` is undefined: no sample has `category` = `adversarial`; `category` is c0, c1";
     assert_eq!(gate_decision(&told), format!("composite: {why}"));
-    assert_eq!(told.composites[1].figure.value.as_ref().map_err(ToString::to_string), Err(why.to_owned()));
+    assert_eq!(told.composites[1].figure.value.as_ref().map_err(undefined_sentence), Err(why.to_owned()));
     // What another part decides is not shown as undefined.
     let rescued = r#"{"composite": {"s": "safety_rate × 1", "pass": "s ≥ 0.9 OR pass_rate > 0.5"}}"#;
     let gate = &report(&passes(2, 2), rescued).gates[0];

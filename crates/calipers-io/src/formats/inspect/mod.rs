@@ -23,7 +23,7 @@ pub(crate) use zip_directory::{Packer, local_header, open_member};
 
 use super::Format;
 use crate::{Projection, ReadError, RecordedRun, Shape, Source};
-use calipers_core::{Samples, Shards, counted};
+use calipers_core::{Samples, Shards, pluralize};
 use read_header::Header;
 use std::io::Read as _;
 
@@ -119,7 +119,7 @@ impl LogReading {
         notes.extend(self.notes);
         match self.header.total_samples() {
             Some(total) if read > 0 && read < total => {
-                notes.push(format!("the log counts {} and holds {read} of them", counted(total, "attempt")));
+                notes.push(format!("the log counts {} and holds {read} of them", pluralize(total, "attempt")));
             }
             _ if read == 0 => notes.push("the log has no samples: only its own figures can be shown".to_owned()),
             _ => {}

@@ -7,7 +7,7 @@ use super::LogReading;
 use super::read_header::Header;
 use super::read_sample::{LoggedSample, SampleNames};
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Source};
-use calipers_core::counted;
+use calipers_core::pluralize;
 use rayon::prelude::*;
 use std::io::BufRead;
 
@@ -184,7 +184,7 @@ impl Cutter {
 
     fn cut_off(&self) -> ReadError {
         let error =
-            self.source.error(format!("the document ends in the middle, after {}", counted(self.samples, "sample")));
+            self.source.error(format!("the document ends in the middle, after {}", pluralize(self.samples, "sample")));
         error.at_line(self.line).hint("the file is cut off; copy it again from where it was written")
     }
 
