@@ -77,8 +77,8 @@ fn samples_are_chosen_by_their_metadata() {
     assert_eq!(json["runs"][0]["samples"]["total"], 3);
     refused(
         &calipers(&["score", RESULTS, "--where", "category=nowhere"]),
-        "error: no sample has `category` = `nowhere`\n  hint: the values are adversarial, happy_path\n  \
-         in tests/cases/results.jsonl\n",
+        "error: no sample has `category` = `nowhere`\n  in tests/cases/results.jsonl\n  \
+         hint: the values are adversarial, happy_path\n",
     );
 }
 
@@ -94,8 +94,8 @@ fn mistakes_are_named_with_place_and_hint() {
     );
     refused(
         &with_input(&["score", "-"], b"{\"id\": 1, \"score\": \"maybe\"}"),
-        "error: score `maybe` is not a number or a known label\n  at scorer `score`, sample `1`\n  \
-         hint: say what it counts with `--label 'maybe=0.5'`, or score it C, I, P or N\n  in -\n",
+        "error: score `maybe` is not a number or a known label\n  at scorer `score`, sample `1`\n  in -\n  \
+         hint: say what it counts with `--label 'maybe=0.5'`, or score it C, I, P or N\n",
     );
     refused(
         &calipers(&["score", RESULTS, "--reducer", "pas_at_2"]),

@@ -93,7 +93,7 @@ fn several_runs_go_into_a_folder() {
         &calipers(&["convert", logs, "-o", &folder.file("all.csv")]),
         &folder,
         "error: 6 files do not fit into one file\n  writing FOLDER/all.csv\n  \
-         hint: a file holds one run; name a folder with `/` at its end for one file a run\n",
+         hint: a file holds one run; name a folder with `/` at its end for one file per run\n",
     );
     refused(
         &calipers(&["convert", logs, "-o", &out]),

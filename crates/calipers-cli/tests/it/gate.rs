@@ -353,7 +353,7 @@ fn a_baseline_without_a_real_date_is_refused_with_its_place() {
         assert_eq!(output.status.code(), Some(2), "{date}: {}", text(&output.stdout));
         let said = text(&output.stderr);
         assert!(
-            said.contains(&format!("`{date}` is no day")) && said.contains("baseline.json") && said.contains("date"),
+            said.contains(&format!("`{date}` is not a day")) && said.contains("baseline.json") && said.contains("date"),
             "{said}"
         );
         assert!(said.contains("hint: record it again"), "{said}");

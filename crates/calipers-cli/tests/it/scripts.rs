@@ -113,7 +113,7 @@ fn mistakes_are_underlined() {
     refused(
         &score(&["-m", "accuracy(where={\"categry\": \"a\"})"]),
         "error: no sample has the field `categry`\n  at `accuracy`\n  \
-         hint: the run has category, latency_ms, passed, tokens_used\n  in examples/agent/results.jsonl\n",
+         in examples/agent/results.jsonl\n  hint: the run has category, latency_ms, passed, tokens_used\n",
     );
     let file = File::new("def broken(scores):\n    return 1 / 0\n");
     let output = score(&["--load", &file.path(), "-m", "broken"]);

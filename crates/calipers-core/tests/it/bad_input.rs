@@ -130,7 +130,7 @@ fn scores_that_are_no_numbers() {
     assert_eq!(
         error(mean(), &run(&[(list(&[1.0, 2.0]), None)])),
         "score `[1.0, 2.0]` is a list, not a number\n  at scorer `judge`, sample `q1`\n  \
-         hint: use a metric of lists, or score one number"
+         hint: use a metric for lists, or score a single number"
     );
     assert_eq!(
         error(mean(), &run(&[(Value::from([("tone", 1)]), None)])),

@@ -85,7 +85,7 @@ impl Item {
 /// A key that is there twice.
 pub(crate) fn twice(key: &str, first: &Span, second: &Span) -> Mistake {
     let file = if Arc::ptr_eq(&first.text, &second.text) { String::new() } else { format!(" of {}", first.text.name) };
-    Mistake::new(format!("the key `{key}` is there twice, first in line {}{file}", first.line()))
+    Mistake::new(format!("the key `{key}` appears twice, first in line {}{file}", first.line()))
         .at(second)
         .hint("keep one of them")
 }

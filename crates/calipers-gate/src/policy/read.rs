@@ -340,7 +340,7 @@ impl Reader {
             self.add(Mistake::new("`pass` is a number, and should be a condition").at(&formula.span).hint(hint));
         }
         if self.policy.pass.is_some() {
-            self.add(Mistake::new("`pass` is there twice").at(&name.span).hint("join both conditions with AND"));
+            self.add(Mistake::new("`pass` appears twice").at(&name.span).hint("join both conditions with AND"));
         }
         self.policy.pass = Some(formula);
     }
@@ -822,7 +822,7 @@ impl Reader {
 
     fn same_twice(&mut self, first: &Spanned<String>, second: &Spanned<String>) {
         let message = if first.value == second.value {
-            format!("{} is there twice, first in line {}", quoted(second), first.span.line())
+            format!("{} appears twice, first in line {}", quoted(second), first.span.line())
         } else {
             format!("{} says the same as {} in line {}", quoted(second), quoted(first), first.span.line())
         };

@@ -97,7 +97,7 @@ fn a_target_that_is_no_letter_cannot_follow_its_choices() {
     let mut dataset = Dataset::from(vec![sample]);
     dataset.shuffle_choices = Some(1);
     let error = load_dataset(&dataset, Path::new(".")).unwrap_err().to_string();
-    assert!(error.contains("the target `yes` is none of the 2 choices"), "{error}");
+    assert!(error.contains("the target `yes` is not the letter of one of the 2 choices"), "{error}");
     assert!(error.contains("samples[0]"), "{error}");
 }
 

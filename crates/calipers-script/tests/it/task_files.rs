@@ -609,7 +609,7 @@ fn runaway_task_files_are_stopped() {
     assert!(file.task("t", &[]).unwrap_err().to_string().contains("too many steps"));
     let nested = "def t():\n    x = []\n    for i in range(90000):\n        x = [x]\n    return Task([Sample(\"x\", metadata = {\"k\": x})])\n";
     let file = TaskFile::parse("task.star", nested, Vocabulary::builtin(), limits).unwrap();
-    assert!(file.task("t", &[]).unwrap_err().to_string().contains("no plain value"));
+    assert!(file.task("t", &[]).unwrap_err().to_string().contains("is not a plain value"));
 }
 
 #[test]
