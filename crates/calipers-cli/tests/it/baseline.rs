@@ -650,7 +650,7 @@ fn too_few_samples_raise_nothing() {
         out,
         "nothing to raise\n  \
          accuracy ≥ 75 %: at least 74.1 % with 95 % confidence does not show more\n    (100 % measured, n=10)\n  \
-         latency_p95 ≤ 5 s: 10 values cannot bound it (95.0 ms measured, n=10)\n"
+         latency_p95 ≤ 5 s: 10 values cannot bound it (95.5 ms measured, n=10)\n"
     );
 }
 

@@ -356,7 +356,7 @@ fn a_baseline_without_a_real_date_is_refused_with_its_place() {
             said.contains(&format!("`{date}` is not a day")) && said.contains("baseline.json") && said.contains("date"),
             "{said}"
         );
-        assert!(said.contains("hint: record it again"), "{said}");
+        assert!(said.contains("hint: record the baseline again"), "{said}");
     }
     for date in ["2026-02-28", "2024-02-29", "2026-11-16T10:00:00Z"] {
         assert_eq!(dated(date).status.code(), Some(0), "{date}");

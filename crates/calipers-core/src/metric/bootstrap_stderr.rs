@@ -1,7 +1,7 @@
 //! `bootstrap_stderr`.
 
 use super::registry::Definition;
-use super::{Context, Measure, Metric, Tally};
+use super::{Context, Measure, Metric, Precision, Tally};
 use crate::data::column::Column;
 use crate::data::scores::Values;
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit};
@@ -54,7 +54,8 @@ pub(super) static METRICS: &[Definition] =
 /// ```
 #[must_use]
 pub fn bootstrap_stderr(num_samples: u64) -> Metric {
-    Metric::recorded("bootstrap_stderr", BootstrapStderr { num_samples }).param("num_samples", num_samples as i64)
+    let metric = Metric::recorded("bootstrap_stderr", BootstrapStderr { num_samples });
+    metric.stating(Precision::StandardError).param("num_samples", num_samples as i64)
 }
 
 struct BootstrapStderr {

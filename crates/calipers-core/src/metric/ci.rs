@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::registry::Definition;
 use super::stderr::{Clusters, cluster_details};
-use super::{Context, Measure, Metric, Tally, two_sided};
+use super::{Context, Measure, Metric, Precision, Tally, two_sided};
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::bootstrap::{self, Bootstrap, BootstrapKind, ClusterMeanResampler, Resampling};
 use calipers_stats::cluster::{wilson_clustered, wilson_clustered_inspect};
@@ -193,7 +193,7 @@ impl Default for Ci {
 
 impl From<Ci> for Metric {
     fn from(ci: Ci) -> Self {
-        let mut metric = Metric::recorded(ci.name(), Bounds(ci.clone()));
+        let mut metric = Metric::recorded(ci.name(), Bounds(ci.clone())).stating(Precision::Interval);
         if let Some(confidence) = ci.confidence {
             metric = metric.param("level", confidence.level());
         }

@@ -45,7 +45,7 @@ impl Metric {
     /// The metric over the samples that meet these conditions. Keys that the run does not have match nothing.
     pub(super) fn chosen(&self, conditions: &[(Arc<str>, Value)]) -> Self {
         let outer = Chosen { metric: self.clone(), conditions: conditions.to_vec() };
-        let metric = self.within(&self.name, outer).view(self.view);
+        let metric = self.within(&self.name, outer).view(self.view).stating(self.precision());
         metric.reading_if_there(conditions.iter().map(|(key, _)| &**key))
     }
 

@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use super::registry::Definition;
-use super::{Context, Measure, Metric, State, Tally};
+use super::{Context, Measure, Metric, Precision, State, Tally};
 use crate::Reason;
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit, Value};
 use calipers_stats::weighted::StratifiedMean;
@@ -347,7 +347,7 @@ impl Grouped {
 
     /// Independent groups: the variance of their mean is the mean of their variances over their number.
     fn mean_of_errors(&self, groups: &IndexMap<String, Answer>) -> Option<Caveat> {
-        if !matches!(self.metric.name(), "stderr" | "bootstrap_stderr") {
+        if self.metric.precision() != Precision::StandardError {
             return None;
         }
         let mut squares = ExactSum::default();

@@ -268,7 +268,20 @@ pub struct Metric {
     keys: Option<Vec<Arc<str>>>,
     /// True when name and parameters do not tell it from every other metric, as with a function of the user's.
     unlike_others: bool,
+    precision: Precision,
     measure: Arc<dyn Erased>,
+}
+
+/// Whether a metric states how far another one may be from the truth. Each metric declares it for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Precision {
+    /// It is an estimate of its own.
+    #[default]
+    NotStated,
+    /// It is a standard error.
+    StandardError,
+    /// It is an interval.
+    Interval,
 }
 
 impl Metric {
@@ -285,6 +298,7 @@ impl Metric {
             without_scores: None,
             keys: None,
             unlike_others: true,
+            precision: Precision::NotStated,
             measure: Arc::new(measure),
         }
     }
@@ -305,6 +319,15 @@ impl Metric {
             ..Self::recorded(name, outer)
         };
         outer.view(self.view.of_outer()).unlike_others_if(self.unlike_others || self.labels.is_some())
+    }
+
+    pub(crate) fn stating(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
+    pub(crate) fn precision(&self) -> Precision {
+        self.precision
     }
 
     pub(crate) fn unlike_others_if(mut self, condition: bool) -> Self {

@@ -3,7 +3,7 @@
 use super::interval::perfect_score;
 use super::moments::of_moments;
 use super::registry::Definition;
-use super::{Context, Measure, Metric, Tally};
+use super::{Context, Measure, Metric, Precision, Tally};
 use crate::data::points::{CodePlaces, RowKeys};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Unit, Value};
 use calipers_stats::cluster::{ClusterEstimate, ClusterSums};
@@ -58,6 +58,7 @@ pub fn stderr() -> Metric {
         let figure = Figure::statistic(moments.stderr(), 0.0, tally, "standard error of the mean");
         figure.with_caveats(no_spread(moments))
     })
+    .stating(Precision::StandardError)
 }
 
 /// The standard error of the mean when samples with the same value of a metadata key go together.
@@ -79,7 +80,8 @@ pub fn stderr() -> Metric {
 #[must_use]
 pub fn stderr_clustered(key: impl Into<String>) -> Metric {
     let key = key.into();
-    Metric::recorded("stderr", Clustered { key: key.clone() }).keyed_by(&key).param("cluster", key)
+    let metric = Metric::recorded("stderr", Clustered { key: key.clone() }).stating(Precision::StandardError);
+    metric.keyed_by(&key).param("cluster", key)
 }
 
 struct Clustered {

@@ -20,10 +20,17 @@ use std::sync::Arc;
 /// assert_eq!(why.placeholder(), 0.0); // what Inspect prints
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Undefined {
     reason: Reason,
     placeholder: f64,
+}
+
+// The placeholder may be NaN, which is not equal to itself; two equal reasons with it are one cause all the same.
+impl PartialEq for Undefined {
+    fn eq(&self, other: &Self) -> bool {
+        self.reason == other.reason && self.placeholder.to_bits() == other.placeholder.to_bits()
+    }
 }
 
 /// The reasons, with their numbers and names.

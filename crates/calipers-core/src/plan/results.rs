@@ -2,7 +2,7 @@
 
 use super::glob;
 use crate::data::scores::Values;
-use crate::metric::{Split, State};
+use crate::metric::{Precision, Split, State};
 use crate::reduce::{AttemptGroups, ReduceRule};
 use crate::{
     Answer, Caveat, Context, Error, ErrorKind, Figure, Metric, Points, Reason, Reducer, SampleId, Score, Seed,
@@ -424,9 +424,9 @@ pub(crate) fn finish_one(state: State, context: &Context) -> Result<Answer, Erro
 }
 
 fn add_caveats(answer: &mut Answer, metric: &Metric, cluster: Option<&str>, pooled: Option<(u64, u64)>) {
-    let is_error = matches!(metric.name(), "stderr" | "bootstrap_stderr" | "ci" | "ci_wilson");
+    let states_precision = metric.precision() != Precision::NotStated;
     answer.for_each(&mut |figure| {
-        if figure.value.is_err() || !(is_error || figure.interval.is_some()) {
+        if figure.value.is_err() || !(states_precision || figure.interval.is_some()) {
             return;
         }
         if let (Some(key), None) = (cluster, metric.cluster()) {

@@ -35,7 +35,7 @@ fn everything_in_the_report_is_in_the_json() {
     assert_eq!(json["gates"][1]["undefined"], "no sample has a score");
     assert_eq!(gate_json(&nothing())["gates"][0]["n"], Value::Null);
     assert_eq!(gate_json(&large())["coverage"]["missing"].as_array().unwrap().len(), 10_000);
-    assert_eq!(gate_json(&hostile(HOSTILE))["decided_by"], HOSTILE);
+    assert!(gate_json(&hostile(HOSTILE))["decided_by"].as_str().is_some_and(|said| said.contains(HOSTILE)));
 }
 
 #[test]
