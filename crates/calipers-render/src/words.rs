@@ -101,7 +101,6 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
 
 /// One thing to do about a caveat, if there is something to do.
 #[must_use]
-#[expect(clippy::unnecessary_wraps, reason = "caveats of gates and comparisons may have no next step")]
 pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
     let step = match caveat {
         Caveat::Statistic(caveat) => statistic_next_step(caveat),

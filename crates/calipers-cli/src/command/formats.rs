@@ -18,9 +18,9 @@ pub(crate) struct Formats {
 impl Formats {
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
         if self.json {
-            print_list()?
+            print_list()?;
         } else {
-            print_table()?
+            print_table()?;
         }
         Ok(Outcome::Done)
     }

@@ -94,7 +94,7 @@ fn a_run_differs_from_itself_by_nothing() {
     for (reducer, weights) in [("mean", ""), ("max", ""), ("median", weights), ("pass_at_2", weights)] {
         folder.write(
             "policy.json",
-            &format!(
+            format!(
                 r#"{{{weights} "thresholds": {{"blocking": {{"accuracy": 5, "pass_rate": 10, "latency_p95": 9000, "mean": "≥ 0"}}}},
                 "epochs": {{"reducer": "{reducer}"}}, "baseline": {{"mode": "above", "margin": 0}}, "missing": "at_random"}}"#
             ),
@@ -123,17 +123,17 @@ fn the_same_results_give_the_same_bytes_and_a_change_shows_in_its_lines() {
         format!(r#"{{"id": "S-{place:02}", "expected_behaviors": ["a", "b"], "observed_behaviors": [{observed}]}}"#)
     };
     let mut lines: Vec<String> = (1..=20).map(|place| line(place, r#""a", "b""#)).collect();
-    folder.write("results.jsonl", &lines.join("\n"));
+    folder.write("results.jsonl", lines.join("\n"));
     let first = folder.record("results.jsonl");
     assert_eq!(folder.record("results.jsonl"), first);
     lines.reverse();
-    folder.write("results.jsonl", &lines.join("\n"));
+    folder.write("results.jsonl", lines.join("\n"));
     assert_eq!(folder.record("results.jsonl"), first);
     // The folder holds nothing half written.
     assert_eq!(folder.names(), ["baseline.json", "policy.json", "results.jsonl"]);
 
     lines[20 - 7] = line(7, r#""a""#);
-    folder.write("results.jsonl", &lines.join("\n"));
+    folder.write("results.jsonl", lines.join("\n"));
     let second = folder.record("results.jsonl");
     let changed: Vec<&str> = second.lines().filter(|line| !first.lines().any(|before| before == *line)).collect();
     let names: Vec<&str> = changed.iter().map(|line| line.trim().split(':').next().unwrap()).collect();
@@ -148,7 +148,7 @@ fn the_same_results_give_the_same_bytes_and_a_change_shows_in_its_lines() {
 fn what_is_recorded_is_said_and_written_whole() {
     let folder = Folder::new();
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"pass_rate": 90}}}"#);
-    folder.write("results.jsonl", &results(3, &[2]));
+    folder.write("results.jsonl", results(3, &[2]));
     let (out, err) = folder.done("baseline record results.jsonl --policy policy.json -o - --date 2026-11-16");
     let hash = out.lines().find(|line| line.contains("policy_hash")).unwrap().to_owned();
     assert_eq!(
@@ -189,7 +189,7 @@ fn what_is_recorded_is_said_and_written_whole() {
 fn nothing_is_no_baseline() {
     let folder = Folder::new();
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"pass_rate": 90}}}"#);
-    folder.write("results.jsonl", &results(3, &[]));
+    folder.write("results.jsonl", results(3, &[]));
     folder.write("empty.csv", "id,passed\n");
     for command in ["record -o baseline.json", "raise"] {
         folder.refused(
@@ -219,11 +219,11 @@ fn scenarios_that_come_and_go_are_no_regressions() {
         "policy.json",
         r#"{"pass_criteria": {"overall": "≥ 50%"}, "baseline": {"mode": "non_inferiority", "margin": "1%"}}"#,
     );
-    folder.write("results.jsonl", &results(20, &[3]));
+    folder.write("results.jsonl", results(20, &[3]));
     folder.record("results.jsonl");
     // S-001 and S-002 are gone; N-1 is new, and fails.
     let rest: String = results(20, &[3]).lines().skip(2).map(|line| format!("{line}\n")).collect();
-    folder.write("next.jsonl", &format!("{rest}{}", r#"{"id": "N-1", "passed": false}"#));
+    folder.write("next.jsonl", format!("{rest}{}", r#"{"id": "N-1", "passed": false}"#));
     let report = folder.compared("next.jsonl");
     let baseline = &report["baseline"];
     assert_eq!(baseline["added"], serde_json::json!(["N-1"]));
@@ -241,9 +241,9 @@ fn a_scenario_that_did_not_run_has_not_changed() {
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 5%"}}"#);
     let (passes, fails, errs) = (r#""passed": true"#, r#""passed": false"#, r#""error": "connection lost""#);
     let line = |id: &str, what: &str| format!("{{\"id\": \"{id}\", {what}}}\n");
-    folder.write("results.jsonl", &[line("A", errs), line("B", errs), line("C", passes), line("D", fails)].concat());
+    folder.write("results.jsonl", [line("A", errs), line("B", errs), line("C", passes), line("D", fails)].concat());
     folder.record("results.jsonl");
-    folder.write("next.jsonl", &[line("A", passes), line("B", fails), line("C", errs), line("D", passes)].concat());
+    folder.write("next.jsonl", [line("A", passes), line("B", fails), line("C", errs), line("D", passes)].concat());
     let baseline = folder.compared("next.jsonl")["baseline"].clone();
     assert_eq!(baseline["newly_failing"], serde_json::json!([]));
     assert_eq!(baseline["newly_passing"], serde_json::json!(["D"]));
@@ -253,7 +253,7 @@ fn a_scenario_that_did_not_run_has_not_changed() {
 fn an_old_baseline_is_stale() {
     let folder = Folder::new();
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 50%"}}"#);
-    folder.write("results.jsonl", &results(20, &[3]));
+    folder.write("results.jsonl", results(20, &[3]));
     let is_stale = |folder: &Folder| {
         let caveats = folder.compared("results.jsonl")["caveats"].clone();
         caveats.as_array().unwrap().iter().any(|caveat| caveat["id"] == "stale-baseline")
@@ -314,7 +314,7 @@ fn what_is_written_and_shown_keeps_to_the_schema() {
         let mut bad = file.clone();
         *bad.pointer_mut(place).unwrap() = wrong;
         assert!(!validator.is_valid(&bad), "{place}");
-        folder.write("bad.json", &bad.to_string());
+        folder.write("bad.json", bad.to_string());
         assert_eq!(folder.run("baseline show bad.json").status.code(), Some(2), "{place}");
     }
 }
@@ -323,7 +323,7 @@ fn what_is_written_and_shown_keeps_to_the_schema() {
 fn a_broken_baseline_is_refused_with_its_place() {
     let folder = Folder::new();
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 50%"}}"#);
-    folder.write("results.jsonl", &results(3, &[]));
+    folder.write("results.jsonl", results(3, &[]));
     let good = folder.record("results.jsonl");
     let again = "record the baseline again";
     for (broken, message) in [
@@ -379,9 +379,9 @@ fn a_broken_baseline_is_refused_with_its_place() {
 fn four_worse(_name: &str) -> Folder {
     let folder = Folder::new();
     folder.write("policy.json", r#"{"pass_criteria": {"overall": "≥ 50%"}}"#);
-    folder.write("results.jsonl", &results(40, &[37, 38, 39, 40]));
+    folder.write("results.jsonl", results(40, &[37, 38, 39, 40]));
     folder.record("results.jsonl");
-    folder.write("next.jsonl", &results(40, &[1, 2, 3, 4, 37, 38, 39]));
+    folder.write("next.jsonl", results(40, &[1, 2, 3, 4, 37, 38, 39]));
     folder
 }
 
@@ -400,7 +400,7 @@ fn a_margin_is_judged_scenario_by_scenario() {
     ] {
         folder.write(
             "policy.json",
-            &format!(
+            format!(
                 r#"{{{confidence} "pass_criteria": {{"overall": "≥ 50%"}},
                 "baseline": {{"mode": "non_inferiority", "margin": "{margin}"}}}}"#
             ),
@@ -433,7 +433,7 @@ fn above_the_baseline_asks_an_unchanged_run_for_more() {
     let missed = gate(&report, "pass_rate", "baseline");
     assert_eq!((&missed["verdict"], &missed["reason"]), (&"fail".into(), &"90 % is not ≥ 92 %".into()));
     assert!(report["caveats"].as_array().unwrap().iter().any(|caveat| caveat["id"] == "above-baseline"));
-    folder.write("next.jsonl", &results(40, &[38, 39, 40]));
+    folder.write("next.jsonl", results(40, &[38, 39, 40]));
     let report = folder.compared("next.jsonl");
     assert_eq!(gate(&report, "pass_rate", "baseline")["reason"], "92.5 % is ≥ 92 %");
     assert_eq!(report["verdict"], "pass");
@@ -457,7 +457,7 @@ fn a_policy_about_scenarios_alone_is_compared_by_its_pass_rate() {
 /// most 990 ms, and a hundredth more, in two digits: 1000.
 fn ninety_five(_name: &str) -> Folder {
     let folder = Folder::new();
-    folder.write("results.jsonl", &results(100, &[11, 12, 13, 14, 15]));
+    folder.write("results.jsonl", results(100, &[11, 12, 13, 14, 15]));
     folder
 }
 
@@ -600,7 +600,7 @@ fn headroom_and_confidence_decide_how_far() {
     for (confidence, headroom, want) in [("", "0", "89"), ("", "0.05", "84"), (r#""confidence": 0.99, "#, "0", "87")] {
         let policy =
             |number: &str| format!(r#"{{{confidence}"thresholds": {{"blocking": {{"accuracy": {number}}}}}}}"#);
-        folder.write("policy.json", &policy("50"));
+        folder.write("policy.json", policy("50"));
         let command = "baseline raise results.jsonl --policy policy.json --write --headroom";
         let (_, err) = folder.done(&format!("{command} {headroom}"));
         assert_eq!(folder.read("policy.json"), policy(want));
@@ -615,13 +615,13 @@ fn headroom_and_confidence_decide_how_far() {
 #[test]
 fn a_limit_moves_down_to_what_is_shown() {
     let folder = Folder::new();
-    folder.write("results.jsonl", &results(100, &(51..=100).collect::<Vec<usize>>()));
+    folder.write("results.jsonl", results(100, &(51..=100).collect::<Vec<usize>>()));
     // At most 58.6 % with 95 % confidence, and one point more, up to a whole per cent.
     for (before, after) in
         [("\"≤ 90%\"", "\"≤ 60%\""), ("\"below 0.9\"", "\"below 0.6\""), ("\"< 90.5 %\"", "\"< 60.0 %\"")]
     {
         let policy = |limit: &str| format!("{{\"thresholds\": {{\"warning\": {{\"pass_rate\": {limit}}}}}}}");
-        folder.write("policy.json", &policy(before));
+        folder.write("policy.json", policy(before));
         folder.done("baseline raise results.jsonl --policy policy.json --write");
         assert_eq!(folder.read("policy.json"), policy(after));
     }
@@ -642,7 +642,7 @@ fn a_part_of_a_suite_raises_nothing() {
 #[test]
 fn too_few_samples_raise_nothing() {
     let folder = Folder::new();
-    folder.write("results.jsonl", &results(10, &[]));
+    folder.write("results.jsonl", results(10, &[]));
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 75, "latency_p95": 5000}}}"#);
     let (out, _) = folder.done("baseline raise results.jsonl --policy policy.json --write");
     // 0.05^(1/10) = 0.741
@@ -669,7 +669,7 @@ fn a_threshold_is_raised_in_the_file_that_it_stands_in() {
 fn nothing_is_raised_that_is_worse_than_the_baseline() {
     let folder = ninety_five("worse");
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 80, "latency_p95": 5000}}}"#);
-    folder.write("before.jsonl", &results(100, &[11, 12, 13, 14]));
+    folder.write("before.jsonl", results(100, &[11, 12, 13, 14]));
     folder.record("before.jsonl");
     folder.done("baseline raise results.jsonl --policy policy.json --baseline baseline.json --write");
     assert_eq!(folder.read("policy.json"), r#"{"thresholds": {"blocking": {"accuracy": 80, "latency_p95": 1000}}}"#);

@@ -291,7 +291,7 @@ fn agents(folder: &Folder) {
         text
     };
     for (shift, name) in ["old.jsonl", "new.jsonl", "third.jsonl"].iter().enumerate() {
-        folder.write(name, &run(shift));
+        folder.write(name, run(shift));
     }
 }
 
@@ -398,10 +398,10 @@ fn a_run_may_be_a_folder_and_several_scorers_are_each_compared() {
         format!("{}\n", json!({"id": id, "scores": {"judge": u8::from(passed), "exact": u8::from(id < 7), "extra": 1}}))
     };
     std::fs::create_dir_all(folder.join("runs")).unwrap();
-    folder.write("runs/one.jsonl", &(0..10).map(|id| record(id, true)).collect::<String>());
-    folder.write("runs/two.jsonl", &(10..20).map(|id| record(id, false)).collect::<String>());
+    folder.write("runs/one.jsonl", (0..10).map(|id| record(id, true)).collect::<String>());
+    folder.write("runs/two.jsonl", (10..20).map(|id| record(id, false)).collect::<String>());
     let old: String = (0..20).map(|id| record(id, id < 15).replace(",\"extra\":1", "")).collect();
-    folder.write("old.jsonl", &old.replace("\"extra\":1,", ""));
+    folder.write("old.jsonl", old.replace("\"extra\":1,", ""));
     let report = folder.json(&["compare", "runs", "old.jsonl", "--json"]);
     let names: Vec<&str> =
         report["comparisons"][0]["metrics"].as_array().unwrap().iter().map(|m| m["metric"].as_str().unwrap()).collect();

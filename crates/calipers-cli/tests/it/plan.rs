@@ -127,8 +127,8 @@ fn what_people_see_is_read_as_prose() {
     let assumed = ["plan", "--rate", "0.8", "--half-width", "0.02", "--gate", ">= 75%", "--difference", "0.05"];
     snapshot("plan.txt", &shown(&[&assumed[..], &["--disagreement", "0.2"]].concat()));
     snapshot("plan-scores.txt", &shown(&["plan", "--sd", "0.3", "--half-width", "0.05"]));
-    folder.write("results.jsonl", &std::fs::read_to_string(example("results.jsonl")).unwrap());
-    folder.write("next.jsonl", &std::fs::read_to_string(example("results-next.jsonl")).unwrap());
+    folder.write("results.jsonl", std::fs::read_to_string(example("results.jsonl")).unwrap());
+    folder.write("next.jsonl", std::fs::read_to_string(example("results-next.jsonl")).unwrap());
     let pilot = ["plan", "results.jsonl", "--against", "next.jsonl", "-m", "pass_rate", "--difference", "0.05"];
     snapshot("plan-pilot.txt", &shown(&[&pilot[..], &["--cost-sample", "10", "--cost-attempt", "1"]].concat()));
 }

@@ -303,7 +303,7 @@ fn the_policy_of_the_example_has_no_errors() {
     let example = root().join("examples/support-agent");
     let policy = load_policy(&example.join("policy.json")).unwrap().policy;
     let ids = |findings: &[Finding]| {
-        let mut ids: Vec<&str> = findings.iter().map(|finding| finding.id()).collect();
+        let mut ids: Vec<&str> = findings.iter().map(calipers::gate::Finding::id).collect();
         ids.sort_unstable();
         ids.dedup();
         ids

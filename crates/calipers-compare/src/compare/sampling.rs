@@ -431,7 +431,8 @@ mod tests {
             let values = PairedValues { candidate: candidate.into(), baseline: baseline.into(), clusters: None };
             estimate_mean_difference(&values, Confidence::two_sided(0.95).unwrap(), Seed(1))
         };
-        let cases: [(&[f64], &[f64], Option<TestMethod>, Option<Incomparable>); 6] = [
+        type Case<'v> = (&'v [f64], &'v [f64], Option<TestMethod>, Option<Incomparable>);
+        let cases: [Case<'_>; 6] = [
             (&[1.0, 0.0, 1.0], &[0.0, 0.0, 1.0], Some(TestMethod::McNemarExact), None),
             (&[0.1, 0.5, 0.9], &[0.2, 0.2, 0.4], Some(TestMethod::PairedT), None),
             (&[0.5, 0.75, 1.0], &[0.25, 0.5, 0.75], Some(TestMethod::SignFlip), None),

@@ -259,6 +259,12 @@ impl Column {
         }
     }
 
+    /// True when there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Appends a row.
     pub fn push(&mut self, value: Value) {
         match (&mut *self, value) {

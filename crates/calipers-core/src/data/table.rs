@@ -430,7 +430,9 @@ mod tests {
         for numbers in [vec![1, 2, 3], vec![3, 1, 2], vec![1, 1, 2]] {
             let samples = Samples::from(Table::with_numbers(numbers.clone()));
             let mut pushed = Samples::new();
-            numbers.iter().for_each(|&id| drop(pushed.push(id)));
+            for &id in &numbers {
+                pushed.push(id);
+            }
             assert_eq!(samples.ids().collect::<Vec<_>>(), pushed.ids().collect::<Vec<_>>());
             assert_eq!(samples.attempts(), pushed.attempts());
         }

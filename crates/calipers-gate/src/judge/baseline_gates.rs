@@ -243,10 +243,10 @@ impl Judge<'_> {
                 // A scenario that did not run, then or now, has not changed.
                 Some(then) => match (then.outcome, scenario.outcome) {
                     (ScenarioOutcome::Passed, ScenarioOutcome::Failed) => {
-                        result.newly_failing.push(scenario.id.clone())
+                        result.newly_failing.push(scenario.id.clone());
                     }
                     (ScenarioOutcome::Failed, ScenarioOutcome::Passed) => {
-                        result.newly_passing.push(scenario.id.clone())
+                        result.newly_passing.push(scenario.id.clone());
                     }
                     _ => {}
                 },

@@ -287,7 +287,7 @@ fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut RecordCon
         let seed = RecordSeed { keys: &mut keys, record: &mut record };
         match seed.deserialize(&mut parser).and_then(|()| parser.end()) {
             Ok(()) => {
-                each(FilePlace::Line(number), &mut record).map_err(|error| error.with_excerpt(text, 0..text.len()))?
+                each(FilePlace::Line(number), &mut record).map_err(|error| error.with_excerpt(text, 0..text.len()))?;
             }
             Err(error) if is_first && error.is_eof() => return Ok(false),
             Err(error) => {

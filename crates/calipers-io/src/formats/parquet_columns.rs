@@ -417,7 +417,7 @@ fn samples(slots: &mut [ArrowSlot]) -> Option<Samples> {
             ArrowSlot::Fact(key, cells) => table.metadata(key.clone(), cells.take_rows()),
             ArrowSlot::Number(name, numbers) => table.field(name.clone(), Cells::floats(std::mem::take(numbers))),
             ArrowSlot::Flag(name, cells) | ArrowSlot::Label(name, cells) => {
-                table.field(name.clone(), cells.take_rows())
+                table.field(name.clone(), cells.take_rows());
             }
             ArrowSlot::Numbers(_) | ArrowSlot::Names(_) => {}
             ArrowSlot::Id => return None,

@@ -75,7 +75,7 @@ fn rows(report: &PageReport, starts: &[usize]) -> String {
         put_text(out, &letters);
     });
     column(&mut out, "why", samples, |out, sample| {
-        put_text(out, &sample.reason.as_ref().map(shortcoming_sentence).unwrap_or_default())
+        put_text(out, &sample.reason.as_ref().map(shortcoming_sentence).unwrap_or_default());
     });
     if samples.iter().any(|sample| sample.scores.first().is_some_and(Option::is_some)) {
         numbers(&mut out, "score", samples, Unit::Plain, |sample| sample.scores.first().copied().flatten());

@@ -84,7 +84,7 @@ fn curve(report: &PlanReport, screen: Screen, ink: Ink) -> String {
     let tick = |y: f64| if has_power { power(y) } else { format!("±{}", told.size(y)) };
     let title = if has_power { "power by samples" } else { "half the width of the interval by samples" };
     let needed = if has_power { sizing.paired.as_ref() } else { sizing.interval.as_ref() };
-    let needed = needed.and_then(|needed: &SampleNeed| needed.samples.clone().ok());
+    let needed = needed.and_then(|needed: &SampleNeed| needed.samples.ok());
     let letters = ink.letters();
     let (dot, here) = match ink {
         Ink::Unicode => ('•', '◆'),

@@ -27,7 +27,7 @@ impl Cells {
         };
         match results.shown(figure) {
             Ok(value) => cells.estimate = number(value),
-            Err(why) => cells.words = format!("undefined: {}", clean(&undefined_sentence(&why))),
+            Err(why) => cells.words = format!("undefined: {}", clean(&undefined_sentence(why))),
         }
         if !cells.words.is_empty() && figure.missing > 0 {
             cells.words += &format!("; {} missing", figure.missing);

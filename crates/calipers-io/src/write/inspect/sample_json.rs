@@ -50,6 +50,6 @@ pub(super) fn put_score(map: &mut Map<'_>, value: &Value, reason: Option<&str>, 
 /// Values by name.
 pub(crate) fn put_values<'a>(out: &mut Vec<u8>, entries: impl Iterator<Item = (&'a Arc<str>, &'a Value)>) {
     json_writer::put_map(out, entries.map(|(key, value)| (&**key, value)), |out, value| {
-        json_writer::put(out, value, Nan::Bare)
+        json_writer::put(out, value, Nan::Bare);
     });
 }
