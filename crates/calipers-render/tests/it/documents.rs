@@ -5,8 +5,10 @@ use calipers_testing::{ROOT, snapshot};
 use serde_json::Value;
 use std::path::Path;
 
+type Schema = fn() -> String;
+
 /// The documents whose schema is generated, each with its schema.
-const DOCUMENTS: [(&str, fn() -> String); 4] = [
+const DOCUMENTS: [(&str, Schema); 4] = [
     ("compare", calipers_render::compare_schema),
     ("findings", calipers_render::findings_schema),
     ("plan", calipers_render::plan_schema),

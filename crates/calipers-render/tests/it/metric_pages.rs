@@ -5,8 +5,10 @@ use calipers_render::{expression_table_markdown, metric_reference_markdown, metr
 use calipers_testing::{ROOT, snapshot};
 use std::path::Path;
 
-/// A page, and what stands between its marks.
-const PARTS: [(&str, &str, fn(&Registry) -> String); 3] = [
+type Part = fn(&Registry) -> String;
+
+/// A page, its marks, and the text between them.
+const PARTS: [(&str, &str, Part); 3] = [
     ("docs/metrics.md", "table", metric_table_markdown),
     ("docs/metrics.md", "reference", metric_reference_markdown),
     ("docs/expressions.md", "expressions", expression_table_markdown),
