@@ -38,10 +38,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A figure is more than its number: it has [`n`](crate::Figure::n), what is [`missing`](crate::Figure::missing), a
-//! [`method`](crate::Figure::method), an [`interval`](crate::Figure::interval) where one exists, and
-//! [`caveats`](crate::Figure::caveats). Where Inspect prints 0 for an error that cannot be estimated, the value is
-//! [`Undefined`](crate::Undefined) with a reason.
+//! A figure is more than its number: it has [`n`](crate::metric::Figure::n), what is [`missing`](crate::metric::Figure::missing), a
+//! [`method`](crate::metric::Figure::method), an [`interval`](crate::metric::Figure::interval) where one exists, and
+//! [`caveats`](crate::metric::Figure::caveats). Where Inspect prints 0 for an error that cannot be estimated, the value is
+//! [`Undefined`](crate::metric::Undefined) with a reason.
 //!
 //! # Metric grouping
 //!
@@ -144,7 +144,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A metric over more rows than fit in one place implements [`Measure`](crate::Measure): state, fold, merge, finish.
+//! A metric over more rows than fit in one place implements [`Measure`](crate::metric::Measure): state, fold, merge, finish.
 //!
 //! # Reducing epochs
 //!
