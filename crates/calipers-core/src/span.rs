@@ -100,7 +100,7 @@ impl Span {
     pub fn within(&self, value: &str, part: Range<usize>) -> Self {
         let raw = self.raw();
         let found = verbatim(raw, value, &part)
-            .or_else(|| unescaped(raw, value, &part))
+            .or_else(|| find_unescaped(raw, value, &part))
             .or_else(|| by_line(raw, value, &part))
             .filter(|found| raw.is_char_boundary(found.start) && raw.is_char_boundary(found.end));
         match found {
@@ -120,7 +120,7 @@ fn verbatim(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>>
 }
 
 /// The value is written with the escapes of JSON, which TOML and YAML share.
-fn unescaped(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> {
+fn find_unescaped(raw: &str, value: &str, part: &Range<usize>) -> Option<Range<usize>> {
     let mut at = usize::from(raw.starts_with('"'));
     let (mut start, mut end) = (None, None);
     for (place, wanted) in value.char_indices() {

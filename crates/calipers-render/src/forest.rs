@@ -1,11 +1,11 @@
 //! Estimates with their intervals, drawn with letters: one axis, one row a figure.
 
-use crate::compare::text::plotted;
+use crate::compare::text::plot_point;
 use crate::compare::words::attempts;
 use crate::gate::words::gate_name;
 use crate::numbers::{Scale as Numbers, factor, number};
 use crate::screen::Screen;
-use crate::text::{clean, left, right, shortened};
+use crate::text::{clean, left, right, shorten};
 use calipers_compare::{AttemptCounts, ChangeScale, CompareReport, MetricComparison, RunComparison, SampleChange};
 use calipers_core::{Report, RunReport, ScoreResult, Unit};
 use calipers_gate::{GateReport, GateResult};
@@ -110,7 +110,7 @@ impl Forest {
             return String::new();
         }
         let shown = &self.rows[..self.rows.len().min(ROWS_MAX)];
-        let labels: Vec<String> = shown.iter().map(|row| shortened(&clean(&row.label), LABEL_MAX)).collect();
+        let labels: Vec<String> = shown.iter().map(|row| shorten(&clean(&row.label), LABEL_MAX)).collect();
         let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
         let label = widest(&mut labels.iter().map(|label| label.width()));
         let value = widest(&mut shown.iter().map(|row| row.shown.width()));
@@ -192,7 +192,7 @@ pub fn compare_plot(report: &CompareReport, screen: Screen, ink: Ink) -> String 
         all()
             .filter(|(_, metric)| fits(metric))
             .filter_map(|(comparison, metric)| {
-                let (estimate, lower, upper, shown) = plotted(metric)?;
+                let (estimate, lower, upper, shown) = plot_point(metric)?;
                 let against = if several { format!(" / {}", comparison.baseline) } else { String::new() };
                 Some(Row { label: metric.metric.clone() + &against, estimate, lower, upper, mark: Some(mark), shown })
             })
@@ -225,7 +225,7 @@ pub fn compare_plot(report: &CompareReport, screen: Screen, ink: Ink) -> String 
     if let [RunComparison { samples: Ok(samples), .. }] = &report.comparisons[..] {
         sections.push(sparks(&samples.flaky, screen, ink));
     }
-    joined(sections)
+    join_columns(sections)
 }
 
 /// The attempts at flaky samples, before and now.
@@ -234,7 +234,7 @@ fn sparks(flaky: &[SampleChange], screen: Screen, ink: Ink) -> String {
     if shown.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = shown.iter().map(|sample| shortened(&clean(&sample.id.to_string()), LABEL_MAX)).collect();
+    let names: Vec<String> = shown.iter().map(|sample| shorten(&clean(&sample.id.to_string()), LABEL_MAX)).collect();
     let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let before: Vec<String> = shown.iter().map(|sample| spark(sample.baseline, ink)).collect();
     let column = before.iter().map(|text| text.width()).max().unwrap_or(0).max("before".len());
@@ -286,7 +286,7 @@ pub fn gate_plot(report: &GateReport, screen: Screen, ink: Ink) -> String {
         of("latency", &|unit| unit == Unit::Milliseconds, |x| Numbers::Seconds.text(x)),
         of("other gates", &|unit| !matches!(unit, Unit::Rate | Unit::Milliseconds), number),
     ];
-    joined(forests.iter().map(|forest| forest.text(screen, ink)).collect())
+    join_columns(forests.iter().map(|forest| forest.text(screen, ink)).collect())
 }
 
 /// The figures of runs that have intervals: what lies between 0 and 1 on one axis, anything else by metric.
@@ -309,7 +309,7 @@ pub fn results_plot(report: &Report, screen: Screen, ink: Ink) -> String {
         let title = title.map_or_else(|| "estimates with their intervals".to_owned(), clean);
         Forest { title, rows, tick: number, is_logarithmic: false }.text(screen, ink)
     };
-    joined(forests.into_iter().map(text).collect())
+    join_columns(forests.into_iter().map(text).collect())
 }
 
 fn figure_row(report: &Report, run: &RunReport, score: &ScoreResult, name: &str) -> Option<Row> {
@@ -326,7 +326,7 @@ fn figure_row(report: &Report, run: &RunReport, score: &ScoreResult, name: &str)
     Some(Row { label, estimate, lower: interval.lower, upper: interval.upper, mark: None, shown: number(estimate) })
 }
 
-fn joined(mut sections: Vec<String>) -> String {
+fn join_columns(mut sections: Vec<String>) -> String {
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
 }

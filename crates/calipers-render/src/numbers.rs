@@ -135,7 +135,7 @@ impl Scale {
         if self == Self::Percent { Self::Points } else { self }
     }
 
-    fn scaled(self, x: f64) -> f64 {
+    fn scale(self, x: f64) -> f64 {
         match self {
             Self::Percent | Self::Points => x * 100.0,
             Self::Seconds => x / 1000.0,
@@ -159,7 +159,7 @@ impl Scale {
     }
 
     fn digits(self, x: f64) -> String {
-        let scaled = self.scaled(x);
+        let scaled = self.scale(x);
         let size = scaled.abs();
         match self {
             Self::Number => number(x),
@@ -181,10 +181,10 @@ impl Scale {
 
     /// A measured number beside a threshold: with so many digits that it does not look like the threshold if it is not.
     pub(crate) fn text_beside(self, x: f64, threshold: f64) -> String {
-        let threshold = self.scaled(threshold);
+        let threshold = self.scale(threshold);
         let alike = |digits: &str| digits.parse() == Ok((threshold * 1e9).round() / 1e9);
         let digits = self.digits(x);
-        let scaled = self.scaled(x);
+        let scaled = self.scale(x);
         if !alike(&digits) || (scaled - threshold).abs() <= 1e-9 * threshold.abs() {
             return self.with_unit(&digits);
         }
@@ -196,7 +196,7 @@ impl Scale {
 
     /// A number that somebody wrote: no more digits than it has.
     pub(crate) fn exact(self, x: f64) -> String {
-        self.with_unit(&trimmed(self.scaled(x)))
+        self.with_unit(&trim_zeros(self.scale(x)))
     }
 
     /// A number with its sign. What is left over of 0.9 − 0.9 is 0.
@@ -276,7 +276,7 @@ fn cent_digits(size: f64) -> usize {
 }
 
 /// At most nine decimals, and no zeros at the end.
-fn trimmed(x: f64) -> String {
+fn trim_zeros(x: f64) -> String {
     let digits = format!("{x:.9}");
     let digits = digits.trim_end_matches('0').trim_end_matches('.');
     if digits == "-0" { "0".to_owned() } else { digits.to_owned() }
@@ -288,7 +288,7 @@ pub(crate) fn value_text(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Rate => without_zero(Scale::Percent.text(value)),
         Unit::Milliseconds | Unit::Usd => Scale::of(unit, value).text(value),
-        Unit::Tokens => format!("{} tokens", rounded(value, 1)),
+        Unit::Tokens => format!("{} tokens", round_to(value, 1)),
         Unit::Ratio | Unit::Plain => significant(value),
     }
 }
@@ -298,7 +298,7 @@ pub(crate) fn value_beside(unit: Unit, value: f64, threshold: f64) -> String {
     match unit {
         Unit::Rate => without_zero(Scale::Percent.text_beside(value, threshold)),
         Unit::Milliseconds | Unit::Usd => Scale::of(unit, threshold).text_beside(value, threshold),
-        Unit::Tokens => format!("{} tokens", digits_beside(value, threshold, |x| rounded(x, 1))),
+        Unit::Tokens => format!("{} tokens", digits_beside(value, threshold, |x| round_to(x, 1))),
         Unit::Ratio | Unit::Plain => digits_beside(value, threshold, significant),
     }
 }
@@ -307,7 +307,7 @@ pub(crate) fn value_beside(unit: Unit, value: f64, threshold: f64) -> String {
 pub(crate) fn threshold_text(unit: Unit, threshold: f64) -> String {
     const WRITTEN_MAX: usize = 6;
     let exact = match unit {
-        Unit::Tokens => format!("{} tokens", trimmed(threshold)),
+        Unit::Tokens => format!("{} tokens", trim_zeros(threshold)),
         _ => Scale::of(unit, threshold).exact(threshold),
     };
     let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.chars().filter(char::is_ascii_digit).count());
@@ -329,18 +329,18 @@ fn without_zero(text: String) -> String {
 
 fn digits_beside(value: f64, threshold: f64, text: impl Fn(f64) -> String) -> String {
     let shown = text(value);
-    let looks_like = |digits: &str| digits == text(threshold) || digits == rounded(threshold, BESIDE_DIGITS);
+    let looks_like = |digits: &str| digits == text(threshold) || digits == round_to(threshold, BESIDE_DIGITS);
     let is_same = (value - threshold).abs() <= 1e-12 * threshold.abs().max(1.0);
     if is_same || !value.is_finite() || !looks_like(&shown) {
         return shown;
     }
     let decimals = shown.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    let mut longer = (decimals + 1..=BESIDE_DIGITS).map(|decimals| rounded(value, decimals));
+    let mut longer = (decimals + 1..=BESIDE_DIGITS).map(|decimals| round_to(value, decimals));
     longer.find(|digits| !looks_like(digits)).unwrap_or(shown)
 }
 
 /// With at most so many decimals, and no zeros at their end.
-fn rounded(value: f64, decimals: usize) -> String {
+fn round_to(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -348,13 +348,13 @@ fn rounded(value: f64, decimals: usize) -> String {
 /// With three significant digits after the leading zeros, three decimals at least.
 fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
-        return rounded(value, 0);
+        return round_to(value, 0);
     }
     let magnitude = value.abs().log10().floor() as i32;
     if magnitude < -6 {
         return format!("{value:.2e}");
     }
-    rounded(value, (2 - magnitude).max(3) as usize)
+    round_to(value, (2 - magnitude).max(3) as usize)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) fn right(text: &str, width: usize) -> String {
 
 /// The text in at most this many columns, with its middle left out: names differ at their ends as often as at their
 /// beginnings.
-pub(crate) fn shortened(text: &str, width: usize) -> String {
+pub(crate) fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -48,7 +48,7 @@ fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
 
 /// The first so many characters of a text, and how many there are beyond them: models write long texts, and an id may be
 /// one.
-pub(crate) fn abridged(text: &str, max: usize) -> Cow<'_, str> {
+pub(crate) fn abridge(text: &str, max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(max) {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}… ({} more characters)", &text[..end], text[end..].chars().count())),
@@ -60,12 +60,12 @@ const WORD_MAX: usize = 60;
 
 /// The text in lines of at most this many columns, cut between words. A word that is too long has a line of its own, and
 /// one that is longer than any name has its middle left out.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     // A number keeps its per cent sign.
     let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
-        let word = shortened(word, width.max(WORD_MAX));
+        let word = shorten(word, width.max(WORD_MAX));
         let line = lines.last_mut().expect("there is always a line");
         if !line.is_empty() && line.width() + 1 + word.width() > width {
             lines.push(word);
@@ -80,7 +80,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Names one after another, or the first three and how many more there are.
-pub(crate) fn listed(names: &[String]) -> String {
+pub(crate) fn join_names(names: &[String]) -> String {
     match names {
         [a, b, c, _, rest @ ..] => format!("{a}, {b}, {c} and {} more", rest.len() + 1),
         names => names.join(", "),
@@ -99,24 +99,24 @@ mod tests {
             ("評価の結果.eval", 9, "評価…eval"),
             ("long", 1, "…"),
         ] {
-            assert_eq!(shortened(text, width), want);
-            assert!(shortened(text, width).width() <= width);
+            assert_eq!(shorten(text, width), want);
+            assert!(shorten(text, width).width() <= width);
         }
     }
 
     #[test]
     fn a_long_text_says_how_much_is_left_out() {
-        assert_eq!(abridged("four", 4), "four");
-        assert_eq!(abridged("評価の結果", 2), "評価… (3 more characters)");
+        assert_eq!(abridge("four", 4), "four");
+        assert_eq!(abridge("評価の結果", 2), "評価… (3 more characters)");
     }
 
     #[test]
     fn lines_are_cut_between_words() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("a pneumonoultramicroscopic b", 7), ["a", "pneumonoultramicroscopic", "b"]);
-        assert_eq!(wrapped(&format!("a {}", "b".repeat(99)), 7)[1].width(), WORD_MAX);
-        assert_eq!(wrapped("", 7), [""]);
-        assert_eq!(wrapped("below 85 %", 8), ["below", "85 %"]);
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a pneumonoultramicroscopic b", 7), ["a", "pneumonoultramicroscopic", "b"]);
+        assert_eq!(wrap(&format!("a {}", "b".repeat(99)), 7)[1].width(), WORD_MAX);
+        assert_eq!(wrap("", 7), [""]);
+        assert_eq!(wrap("below 85 %", 8), ["below", "85 %"]);
     }
 
     #[test]

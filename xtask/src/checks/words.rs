@@ -161,7 +161,9 @@ fn exempt_bindings(tokens: &[Token<'_>], is_exempt: &mut [bool]) {
                     _ => false,
                 }
         };
-        if tokens.iter().enumerate().take(scope).skip(end).any(is_use) {
+        // The name of a method is an identifier in JSON, wherever it stands.
+        let is_method = keyword == "const" && names.first() == Some(&"METHOD");
+        if is_method || tokens.iter().enumerate().take(scope).skip(end).any(is_use) {
             is_exempt[start..end].fill(true);
         }
     }

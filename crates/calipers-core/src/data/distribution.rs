@@ -48,7 +48,7 @@ impl Distribution {
     /// Counts values; none if there are no values. Infinite values are counted separately.
     ///
     /// ```
-    /// use calipers_core::page::{Distribution, DistributionOf};
+    /// use calipers_core::{Distribution, DistributionOf};
     /// use calipers_core::Unit;
     ///
     /// let scores = Distribution::new("judge", Unit::Plain, DistributionOf::Samples, vec![0.0, 1.0, 1.0]).expect("some");

@@ -134,6 +134,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The reason that a sample has no score when a reducer finds too few scored attempts.
+    pub(crate) fn too_few_attempts(reducer: &str) -> Arc<str> {
+        format!("too few scored attempts for {reducer}").into()
+    }
+
     /// Not scored, and why.
     #[must_use]
     pub fn unscored(reason: impl Into<Arc<str>>) -> Self {

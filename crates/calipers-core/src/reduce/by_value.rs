@@ -16,7 +16,7 @@ impl ReduceRule {
                 if let Some(other) = scored.iter().find(|value| !value.is_scalar())
                     && (self.needs_scalars() || !labels.is_lenient())
                 {
-                    return Err(mixed(first, other));
+                    return Err(mixed_shapes(first, other));
                 }
                 self.reduce_scalars(&scored, values.len(), labels)
             }
@@ -48,7 +48,7 @@ impl ReduceRule {
         by: &str,
     ) -> Result<Value, Error> {
         for value in scored {
-            let Value::Map(entries) = value else { return Err(mixed(scored[0], value)) };
+            let Value::Map(entries) = value else { return Err(mixed_shapes(scored[0], value)) };
             if entries.len() != first.len() || first.iter().any(|(key, _)| value.get(key).is_none()) {
                 return Err(ErrorKind::MismatchedKeys { first: keys(first), other: keys(entries) }.into());
             }
@@ -70,7 +70,7 @@ impl ReduceRule {
         by: &str,
     ) -> Result<Value, Error> {
         for value in scored {
-            let Value::List(items) = value else { return Err(mixed(scored[0], value)) };
+            let Value::List(items) = value else { return Err(mixed_shapes(scored[0], value)) };
             if items.len() != length {
                 return Err(ErrorKind::MismatchedLengths { first: length, other: items.len() }.into());
             }
@@ -108,7 +108,7 @@ fn keys(entries: &[(Arc<str>, Value)]) -> Vec<Arc<str>> {
     entries.iter().map(|(key, _)| key.clone()).collect()
 }
 
-fn mixed(first: &Value, other: &Value) -> Error {
+fn mixed_shapes(first: &Value, other: &Value) -> Error {
     ErrorKind::MixedShapes { first: first.kind(), other: other.kind() }.into()
 }
 

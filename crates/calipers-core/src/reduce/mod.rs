@@ -14,7 +14,7 @@ pub(crate) use rule::ReduceRule;
 
 use crate::data::column::Column;
 use crate::data::scores::{Maps, ScoreRow, Scores, Values};
-use crate::{Error, ErrorKind, Labels, Reason, Score, Value};
+use crate::{Error, ErrorKind, Labels, Outcome, Reason, Score, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -305,7 +305,7 @@ impl Reducer {
         for (sample, rows) in attempts.iter() {
             let whole: Vec<Score> = rows.iter().map(|&row| scores.score(row as usize)).collect();
             let score = self.reduce_with(&whole, labels).map_err(|error| name(sample, error))?;
-            let reason = score.value.is_missing().then(|| self.why_unscored(scores, rows));
+            let reason = score.value.is_missing().then(|| self.unscored_reason(scores, rows));
             let attempt = scores.attempt[rows[0] as usize];
             reduced.push(ScoreRow { sample, epoch: 0, attempt }, score.into());
             if let Some(reason) = reason {
@@ -316,9 +316,9 @@ impl Reducer {
     }
 
     /// The reason recorded with an attempt, or else that the reducer found too few.
-    fn why_unscored(&self, scores: &Scores, rows: &[u32]) -> Arc<str> {
+    fn unscored_reason(&self, scores: &Scores, rows: &[u32]) -> Arc<str> {
         let recorded = rows.iter().find_map(|row| scores.reasons.get(row).cloned());
-        recorded.unwrap_or_else(|| format!("too few scored attempts for {}", self.name).into())
+        recorded.unwrap_or_else(|| Outcome::too_few_attempts(&self.name))
     }
 }
 

@@ -6,7 +6,7 @@ use calipers_core::{GateCaveat, NameKind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name as it is meant: without regard to case, blanks around it, and what joins its words.
-fn meant(name: &str) -> String {
+fn normalize_name(name: &str) -> String {
     let words = name.split(|c: char| c.is_whitespace() || matches!(c, '-' | '_')).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("_").to_lowercase()
 }
@@ -17,7 +17,7 @@ struct Spellings(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Spellings {
     fn add(&mut self, name: &str, scenarios: u64) {
-        *self.0.entry(meant(name)).or_default().entry(name.to_owned()).or_default() += scenarios;
+        *self.0.entry(normalize_name(name)).or_default().entry(name.to_owned()).or_default() += scenarios;
     }
 
     /// A caveat for each name that is written in several ways.
@@ -93,13 +93,13 @@ fn spellings<'n>(in_run: impl Iterator<Item = &'n str>, in_policy: Vec<&str>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::meant;
+    use super::normalize_name;
 
     #[test]
     fn names_are_alike_but_for_case_blanks_and_joints() {
         for name in ["edge_case", "Edge-Case", " edge case ", "EDGE__CASE"] {
-            assert_eq!(meant(name), "edge_case", "{name}");
+            assert_eq!(normalize_name(name), "edge_case", "{name}");
         }
-        assert_ne!(meant("edge_cases"), "edge_case");
+        assert_ne!(normalize_name("edge_cases"), "edge_case");
     }
 }

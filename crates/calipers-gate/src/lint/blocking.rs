@@ -22,7 +22,7 @@ pub(super) fn duplicate(checker: &PolicyChecker<'_>) -> Vec<Finding> {
 }
 
 /// A gate that cannot change the verdict, because another one is at least as strict and blocks at least as much.
-pub(super) fn shadowed(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+pub(super) fn find_shadowed(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for gate in &checker.gates {
         let stronger = checker.gates.iter().find(|other| {

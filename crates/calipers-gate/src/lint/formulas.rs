@@ -112,7 +112,7 @@ fn weight(term: &Expression) -> Option<f64> {
 const TRIALS: [f64; 3] = [0.371, 0.592, 0.843];
 
 /// A formula that has no value for any metrics, such as one that divides by a difference of equals.
-pub(super) fn undefined(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+pub(super) fn find_undefined(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for formula in checker.formulas() {
         formula.value.expression.visit(&mut |part| {

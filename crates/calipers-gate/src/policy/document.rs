@@ -97,25 +97,25 @@ struct Extension<'l, 'f> {
 
 impl Extension<'_, '_> {
     fn apply(&mut self, mut item: Item, chain: &mut Vec<String>) -> Result<Item, Vec<Mistake>> {
-        let names = match taken(&mut item, "extends") {
+        let names = match take(&mut item, "extends") {
             Some(extends) => names(&extends).map_err(|mistake| vec![mistake])?,
             None => Vec::new(),
         };
         let mut base: Option<Item> = None;
         for name in names {
-            let one = self.loaded(&name, chain)?;
+            let one = self.load_base(&name, chain)?;
             base = Some(match base {
-                Some(base) => merged(base, one),
+                Some(base) => merge(base, one),
                 None => one,
             });
         }
         Ok(match base {
-            Some(base) => merged(base, item),
+            Some(base) => merge(base, item),
             None => item,
         })
     }
 
-    fn loaded(&mut self, name: &Spanned<String>, chain: &mut Vec<String>) -> Result<Item, Vec<Mistake>> {
+    fn load_base(&mut self, name: &Spanned<String>, chain: &mut Vec<String>) -> Result<Item, Vec<Mistake>> {
         let refuse = |message: String, hint: &str| Err(vec![Mistake::new(message).at(&name.span).hint(hint)]);
         self.files += 1;
         if self.files > FILES_MAX {
@@ -147,7 +147,7 @@ impl Extension<'_, '_> {
 }
 
 /// The entry of a map, taken out of it.
-fn taken(item: &mut Item, key: &str) -> Option<Item> {
+fn take(item: &mut Item, key: &str) -> Option<Item> {
     let Data::Map(entries) = &mut item.value else { return None };
     let at = entries.iter().position(|(name, _)| name.value == key)?;
     Some(entries.remove(at).1)
@@ -167,15 +167,15 @@ fn names(item: &Item) -> Result<Vec<Spanned<String>>, Mistake> {
 }
 
 /// Two documents as one, the second before the first.
-fn merged(base: Item, over: Item) -> Item {
+fn merge(base: Item, over: Item) -> Item {
     let value = match (base.value, over.value) {
-        (Data::Map(entries), Data::Map(changes)) => Data::Map(changed(entries, changes)),
+        (Data::Map(entries), Data::Map(changes)) => Data::Map(apply_changes(entries, changes)),
         (_, value) => value,
     };
     Item { value, span: over.span }
 }
 
-fn changed(
+fn apply_changes(
     mut entries: Vec<(Spanned<String>, Item)>,
     changes: Vec<(Spanned<String>, Item)>,
 ) -> Vec<(Spanned<String>, Item)> {
@@ -183,7 +183,7 @@ fn changed(
         let before = entries.iter().position(|(name, _)| name.value == key.value).map(|at| (at, entries.remove(at).1));
         match (before, &change.value) {
             (Some(_), Data::Null) => {}
-            (Some((at, before)), _) => entries.insert(at, (key, merged(before, change))),
+            (Some((at, before)), _) => entries.insert(at, (key, merge(before, change))),
             (None, _) => entries.push((key, change)),
         }
     }

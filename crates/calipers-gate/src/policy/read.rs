@@ -207,7 +207,7 @@ impl Reader {
     }
 
     fn gate(&mut self, metric: Spanned<String>, item: &Item, level: Level, origin: Origin) {
-        if let Some(threshold) = self.tried(Threshold::parse(item)) {
+        if let Some(threshold) = self.accept(Threshold::parse(item)) {
             self.policy.gates.push(GateSpec { metric, threshold, level, origin });
         }
     }
@@ -309,7 +309,7 @@ impl Reader {
     /// Formulas: a map of names to formulas, or one text with a line for each.
     fn composite(&mut self, item: &Item) {
         if let Data::Text(text) = &item.value {
-            for statement in self.tried(syntax::statements(text, &item.span)).unwrap_or_default() {
+            for statement in self.accept(syntax::statements(text, &item.span)).unwrap_or_default() {
                 self.formula(statement.name, statement.formula);
             }
             return;
@@ -318,7 +318,7 @@ impl Reader {
             if key.value == "description" {
                 self.describing(key, item);
             } else if let Some(text) = self.text(key, item)
-                && let Some(formula) = self.tried(syntax::formula(&text.value, &text.span))
+                && let Some(formula) = self.accept(syntax::formula(&text.value, &text.span))
             {
                 self.formula(key.clone(), formula);
             }
@@ -426,7 +426,7 @@ impl Reader {
             for (version, item) in self.entries(&format!("`progressive.{}`", metric.value), item) {
                 if version.value == "description" {
                     self.describing(version, item);
-                } else if let Some(threshold) = self.tried(Threshold::parse(item)) {
+                } else if let Some(threshold) = self.accept(Threshold::parse(item)) {
                     self.step(metric, version.clone(), threshold);
                 }
             }
@@ -443,7 +443,7 @@ impl Reader {
             for (metric, item) in entries.iter().filter(|(key, _)| key.value != "version") {
                 if metric.value == "description" {
                     self.describing(metric, item);
-                } else if let Some(threshold) = self.tried(Threshold::parse(item)) {
+                } else if let Some(threshold) = self.accept(Threshold::parse(item)) {
                     self.step(metric, version.clone(), threshold);
                 }
             }
@@ -689,7 +689,7 @@ impl Reader {
         self.mistakes.push(mistake);
     }
 
-    fn tried<T>(&mut self, result: Result<T, Mistake>) -> Option<T> {
+    fn accept<T>(&mut self, result: Result<T, Mistake>) -> Option<T> {
         result.map_err(|mistake| self.add(mistake)).ok()
     }
 
@@ -779,7 +779,7 @@ impl Reader {
 
     /// A threshold without a comparison.
     fn amount(&mut self, item: &Item, what: &str) -> Option<Threshold> {
-        let amount = self.tried(Threshold::parse(item))?;
+        let amount = self.accept(Threshold::parse(item))?;
         let Some(comparison) = amount.comparison else { return Some(amount) };
         let message = format!("{what} is an amount, and `{}` compares", comparison.sign());
         self.add(Mistake::new(message).at(&item.span).hint("leave the comparison out"));
@@ -788,8 +788,8 @@ impl Reader {
 
     /// A least share, with its number between 0 and 1.
     fn share(&mut self, key: &Spanned<String>, item: &Item) -> Option<(Threshold, f64)> {
-        let threshold = self.tried(Threshold::parse(item))?;
-        let share = self.tried(threshold.share(&key.value))?;
+        let threshold = self.accept(Threshold::parse(item))?;
+        let share = self.accept(threshold.share(&key.value))?;
         Some((threshold, share))
     }
 

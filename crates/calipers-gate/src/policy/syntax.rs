@@ -232,7 +232,7 @@ impl Source<'_> {
         let mut parser = Parser { source: self, words, next: 0, depth: 0, end: whole.end };
         let mut expression = parser.either()?;
         if let Some(word) = parser.peek() {
-            return Err(parser.unexpected(&word));
+            return Err(parser.unexpected_word(&word));
         }
         expression.shift(whole.start);
         let text = self.text[whole.clone()].to_owned();
@@ -294,7 +294,7 @@ impl Parser<'_> {
         Some(word)
     }
 
-    fn unexpected(&self, word: &Word) -> Mistake {
+    fn unexpected_word(&self, word: &Word) -> Mistake {
         let mistake =
             self.source.mistake(format!("{} is not expected here", quoted(self.text(word))), word.range.clone());
         match word.kind {
@@ -312,7 +312,7 @@ impl Parser<'_> {
             left = self.condition(left, &word)?;
             let right = self.both()?;
             let right = self.condition(right, &word)?;
-            left = joined(Node::Or, left, right);
+            left = combine(Node::Or, left, right);
         }
         Ok(left)
     }
@@ -323,7 +323,7 @@ impl Parser<'_> {
             left = self.condition(left, &word)?;
             let right = self.negation()?;
             let right = self.condition(right, &word)?;
-            left = joined(Node::And, left, right);
+            left = combine(Node::And, left, right);
         }
         Ok(left)
     }
@@ -346,7 +346,7 @@ impl Parser<'_> {
             let hint = "write two comparisons with AND between them";
             return Err(self.source.mistake("one comparison follows another", range.start..second.end).hint(hint));
         }
-        Ok(joined(|x, y| Node::Compare(comparison, x, y), left, right))
+        Ok(combine(|x, y| Node::Compare(comparison, x, y), left, right))
     }
 
     fn sum(&mut self) -> Parsed {
@@ -356,7 +356,7 @@ impl Parser<'_> {
 
     fn product(&mut self) -> Parsed {
         let signs = [Arithmetic::Multiply, Arithmetic::Divide];
-        self.chain(&signs, Self::signed)
+        self.chain(&signs, Self::parse_sign)
     }
 
     fn chain(&mut self, signs: &[Arithmetic], part: fn(&mut Self) -> Parsed) -> Parsed {
@@ -366,17 +366,17 @@ impl Parser<'_> {
             left = self.number(left)?;
             let right = part(self)?;
             let right = self.number(right)?;
-            left = joined(|x, y| Node::Arithmetic(sign, x, y), left, right);
+            left = combine(|x, y| Node::Arithmetic(sign, x, y), left, right);
         }
         Ok(left)
     }
 
-    fn signed(&mut self) -> Parsed {
+    fn parse_sign(&mut self) -> Parsed {
         let Some(word) = self.peek().filter(|word| is_one_of(word, &[Arithmetic::Add, Arithmetic::Subtract])) else {
             return self.power();
         };
         self.next += 1;
-        let inner = self.deeper(&word, Self::signed)?;
+        let inner = self.deeper(&word, Self::parse_sign)?;
         let inner = self.number(inner)?;
         if word.kind == Kind::Arithmetic(Arithmetic::Add) {
             return Ok(inner);
@@ -388,9 +388,9 @@ impl Parser<'_> {
         let base = self.primary()?;
         let Some(word) = self.take(&Kind::Arithmetic(Arithmetic::Power)) else { return Ok(base) };
         let base = self.number(base)?;
-        let exponent = self.deeper(&word, Self::signed)?;
+        let exponent = self.deeper(&word, Self::parse_sign)?;
         let exponent = self.number(exponent)?;
-        Ok(joined(|x, y| Node::Arithmetic(Arithmetic::Power, x, y), base, exponent))
+        Ok(combine(|x, y| Node::Arithmetic(Arithmetic::Power, x, y), base, exponent))
     }
 
     fn primary(&mut self) -> Parsed {
@@ -416,7 +416,7 @@ impl Parser<'_> {
                 let close = self.close(&word)?;
                 Ok(Expression { node: inner.node, range: word.range.start..close.range.end })
             }
-            _ => Err(self.unexpected(&word)),
+            _ => Err(self.unexpected_word(&word)),
         }
     }
 
@@ -459,7 +459,7 @@ impl Parser<'_> {
             return Ok(close);
         }
         match self.peek() {
-            Some(word) => Err(self.unexpected(&word)),
+            Some(word) => Err(self.unexpected_word(&word)),
             None => {
                 let mistake = self.source.mistake("a bracket is opened and not closed", open.range.clone());
                 Err(mistake.hint("add `)`"))
@@ -503,7 +503,7 @@ fn is_one_of(word: &Word, signs: &[Arithmetic]) -> bool {
     matches!(word.kind, Kind::Arithmetic(sign) if signs.contains(&sign))
 }
 
-fn joined(node: impl FnOnce(Box<Expression>, Box<Expression>) -> Node, x: Expression, y: Expression) -> Expression {
+fn combine(node: impl FnOnce(Box<Expression>, Box<Expression>) -> Node, x: Expression, y: Expression) -> Expression {
     let range = x.range.start..y.range.end;
     Expression { node: node(Box::new(x), Box::new(y)), range }
 }

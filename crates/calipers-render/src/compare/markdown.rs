@@ -6,7 +6,7 @@ use crate::compare::words::{
     Words, attempts, category, caveats, decision, flakiness, matching, metric_sentence, restriction,
     settings as made_with,
 };
-use crate::gate::markdown::{LENGTH_MAX, TABLE_MAX, escaped, line, put, table};
+use crate::gate::markdown::{LENGTH_MAX, TABLE_MAX, escape, line, put, table};
 use crate::gate::words::{estimate, first_of, interval};
 use crate::numbers::{Scale as Numbers, count, percent};
 use crate::outcome_words::shortcoming_sentence;
@@ -65,15 +65,15 @@ impl Page<'_> {
             Some(metric) if report.verdict == Verdict::Pass => metric_sentence(metric),
             _ => decision(report),
         };
-        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(&told));
+        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escape(&told));
         if let Some(restriction) = restriction(report) {
-            self.text += &format!(">\n> **{}**\n", escaped(&restriction));
+            self.text += &format!(">\n> **{}**\n", escape(&restriction));
         }
     }
 
     fn comparison(&mut self, comparison: &RunComparison) {
-        let about: Vec<String> = matching(comparison).iter().map(|part| escaped(part)).collect();
-        let (candidate, baseline) = (escaped(&comparison.candidate), escaped(&comparison.baseline));
+        let about: Vec<String> = matching(comparison).iter().map(|part| escape(part)).collect();
+        let (candidate, baseline) = (escape(&comparison.candidate), escape(&comparison.baseline));
         self.put(&format!("\n**{candidate}** against **{baseline}**: {}\n", about.join(", ")));
         if comparison.problem.is_some() {
             return;
@@ -94,17 +94,17 @@ impl Page<'_> {
     fn row(&self, metric: &MetricComparison) -> String {
         let words = Words::of(metric, &self.report.settings);
         let verdict = match metric.verdict {
-            ChangeVerdict::Regressed | ChangeVerdict::Improved => format!("**{}**", escaped(&words.verdict)),
-            _ => escaped(&words.verdict),
+            ChangeVerdict::Regressed | ChangeVerdict::Improved => format!("**{}**", escape(&words.verdict)),
+            _ => escape(&words.verdict),
         };
-        let p = if words.p.is_empty() { String::new() } else { format!(" ({})", escaped(&words.p)) };
+        let p = if words.p.is_empty() { String::new() } else { format!(" ({})", escape(&words.p)) };
         let details: String =
-            words.margin.iter().chain(&words.details).map(|part| format!("<br>{}", escaped(part))).collect();
+            words.margin.iter().chain(&words.details).map(|part| format!("<br>{}", escape(part))).collect();
         line([
-            format!("{}{details}", escaped(&metric.metric)),
-            escaped(&words.sides),
-            escaped(&words.change),
-            escaped(&words.interval),
+            format!("{}{details}", escape(&metric.metric)),
+            escape(&words.sides),
+            escape(&words.change),
+            escape(&words.interval),
             count(metric.change.n),
             verdict + &p,
         ])
@@ -116,7 +116,7 @@ impl Page<'_> {
         }
         let name = |sample: &SampleChange| {
             let flaky = if sample.is_flaky() { " (flaky)" } else { "" };
-            format!("{}{flaky}", escaped(&sample.id.to_string()))
+            format!("{}{flaky}", escape(&sample.id.to_string()))
         };
         let names: Vec<String> = all.iter().map(name).collect();
         self.put(&format!("\n**{title}** ({}): {}\n", all.len(), first_of(&names, NAMES_MAX)));
@@ -128,14 +128,14 @@ impl Page<'_> {
             let numbers = Numbers::of(ranking.unit, ranked.figure.value.clone().unwrap_or(0.0));
             line([
                 format!("{}", place + 1),
-                escaped(&ranked.run),
-                escaped(&estimate(&ranked.figure, ranking.unit)),
-                escaped(&interval(&ranked.figure, numbers)),
+                escape(&ranked.run),
+                escape(&estimate(&ranked.figure, ranking.unit)),
+                escape(&interval(&ranked.figure, numbers)),
                 format!("{}–{}", ranked.best_rank, ranked.worst_rank),
             ])
         };
         let rows: Vec<String> = rows.iter().enumerate().map(row).collect();
-        let header = format!("| | run | {} | interval | ranks |\n|--:|---|--:|---|---|", escaped(&ranking.metric));
+        let header = format!("| | run | {} | interval | ranks |\n|--:|---|--:|---|---|", escape(&ranking.metric));
         self.table(&header, &rows);
     }
 
@@ -156,7 +156,7 @@ impl Page<'_> {
         }
         let rows: Vec<String> = caveats(self.report)
             .iter()
-            .map(|(what, next)| line([escaped(what), next.as_ref().map_or_else(String::new, |next| escaped(next))]))
+            .map(|(what, next)| line([escape(what), next.as_ref().map_or_else(String::new, |next| escape(next))]))
             .collect();
         self.table("| worth knowing | next step |\n|---|---|", &rows);
         if self.text.len() == opened {
@@ -171,11 +171,11 @@ impl Page<'_> {
         let row = |what: &str, sample: &SampleChange| {
             line([
                 what.to_owned(),
-                escaped(&sample.id.to_string()),
-                escaped(sample.category.as_deref().unwrap_or_default()),
+                escape(&sample.id.to_string()),
+                escape(sample.category.as_deref().unwrap_or_default()),
                 attempts(sample.baseline),
                 attempts(sample.candidate),
-                escaped(&sample.reason.as_ref().map(shortcoming_sentence).unwrap_or_default()),
+                escape(&sample.reason.as_ref().map(shortcoming_sentence).unwrap_or_default()),
             ])
         };
         let only_flaky: Vec<&SampleChange> = samples.only_flaky().collect();
@@ -197,20 +197,20 @@ impl Page<'_> {
         for metric in comparison.metrics.iter().filter(|metric| metric.categories.len() > 1) {
             let row = |found: &calipers_compare::CategoryChange| {
                 let (change, interval) = category(found, metric);
-                line([escaped(&found.category), escaped(&change), escaped(&interval), count(found.change.n)])
+                line([escape(&found.category), escape(&change), escape(&interval), count(found.change.n)])
             };
             let rows: Vec<String> = metric.categories.iter().map(row).collect();
             let header =
-                format!("| {} by category | change | interval | n |\n|---|--:|---|--:|", escaped(&metric.metric));
+                format!("| {} by category | change | interval | n |\n|---|--:|---|--:|", escape(&metric.metric));
             self.table(&header, &rows);
         }
     }
 
     fn settings(&mut self) {
-        let mut parts: Vec<String> = made_with(self.report).iter().map(|part| escaped(part)).collect();
+        let mut parts: Vec<String> = made_with(self.report).iter().map(|part| escape(part)).collect();
         for run in &self.report.provenance.runs {
-            let about: Vec<String> = [&run.task, &run.model].into_iter().flatten().map(|part| escaped(part)).collect();
-            parts.extend((!about.is_empty()).then(|| format!("{}: {}", escaped(&run.name), about.join(", "))));
+            let about: Vec<String> = [&run.task, &run.model].into_iter().flatten().map(|part| escape(part)).collect();
+            parts.extend((!about.is_empty()).then(|| format!("{}: {}", escape(&run.name), about.join(", "))));
         }
         put(&mut self.text, &format!("\n<sub>{}</sub>\n", parts.join(" · ")), LENGTH_MAX);
     }

@@ -10,7 +10,7 @@ use crate::numbers::{Scale as Numbers, count};
 use crate::outcome_words::shortcoming_sentence;
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
-use crate::text::{abridged, clean, left, right, shortened, wrapped};
+use crate::text::{abridge, clean, left, right, shorten, wrap};
 use calipers_compare::{
     ChangeVerdict, CompareReport, MetricComparison, Ranking, RunComparison, SampleChange, SampleChanges, SamplePair,
 };
@@ -57,10 +57,10 @@ pub fn compare_text(report: &CompareReport, is_judged: bool, screen: Screen) -> 
 pub(crate) fn in_rows(parts: &[String], width: usize) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for part in parts {
-        let part = clean(&abridged(part, TEXT_MAX));
+        let part = clean(&abridge(part, TEXT_MAX));
         match rows.last_mut() {
             Some(row) if row.width() + 3 + part.width() <= width => *row += &format!(" · {part}"),
-            _ => rows.extend(wrapped(&part, width)),
+            _ => rows.extend(wrap(&part, width)),
         }
     }
     rows
@@ -72,7 +72,7 @@ fn widest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
 
 /// A name from data, short enough for a column.
 fn name(text: &str) -> String {
-    shortened(&clean(&abridged(text, 200)), NAME_MAX)
+    shorten(&clean(&abridge(text, 200)), NAME_MAX)
 }
 
 fn ids(all: &[SampleId]) -> String {
@@ -97,30 +97,30 @@ impl Page<'_> {
     /// Text after a start, with further lines below the text.
     fn hanging(&self, start: &str, text: &str) -> String {
         let margin = start.width();
-        let text = clean(&abridged(text, TEXT_MAX));
-        let lines = wrapped(&text, self.screen.width.saturating_sub(margin).max(24));
+        let text = clean(&abridge(text, TEXT_MAX));
+        let lines = wrap(&text, self.screen.width.saturating_sub(margin).max(24));
         format!("{start}{}\n", lines.join(&format!("\n{}", " ".repeat(margin))))
     }
 
     fn title(&self, text: &str) -> String {
-        wrapped(&clean(text), self.screen.width).iter().map(|line| self.bold(line) + "\n").collect()
+        wrap(&clean(text), self.screen.width).iter().map(|line| self.bold(line) + "\n").collect()
     }
 
     fn verdict(&self) -> String {
         let verdict = self.report.verdict;
         let word = verdict.name().to_uppercase();
         let margin = " ".repeat(word.len() + 2);
-        let text = clean(&abridged(&decision(self.report), TEXT_MAX));
-        let lines = wrapped(&text, self.screen.width.saturating_sub(margin.len()).max(24));
+        let text = clean(&abridge(&decision(self.report), TEXT_MAX));
+        let lines = wrap(&text, self.screen.width.saturating_sub(margin.len()).max(24));
         let lines: Vec<String> = lines.iter().map(|line| self.bold(line)).collect();
         format!("{}  {}\n", self.screen.style.verdict(verdict, &word), lines.join(&format!("\n{margin}")))
     }
 
     /// What is compared, and what of it.
     fn about(&self, comparison: &RunComparison) -> String {
-        let short = |text: &str| shortened(&clean(text), self.screen.width / 2 - 8);
+        let short = |text: &str| shorten(&clean(text), self.screen.width / 2 - 8);
         let mut text = self.title(&format!("{} against {}", short(&comparison.candidate), short(&comparison.baseline)));
-        text += &self.restricted();
+        text += &self.restriction_line();
         let parts = matching(comparison);
         in_rows(&parts, self.screen.width - 2).iter().for_each(|row| text += &format!("  {row}\n"));
         for (only, whose) in [
@@ -134,7 +134,7 @@ impl Page<'_> {
         text
     }
 
-    fn restricted(&self) -> String {
+    fn restriction_line(&self) -> String {
         restriction(self.report).map_or_else(String::new, |restriction| self.hanging("  ", &restriction))
     }
 
@@ -187,7 +187,7 @@ impl Page<'_> {
                 continue;
             }
             let numbers = format!("{}  {}", right(&words.change, widths[1]), left(&words.interval, widths[2]));
-            let verdict = self.painted(metric.verdict, &words.verdict);
+            let verdict = self.paint_verdict(metric.verdict, &words.verdict);
             let begin = format!("{}  {numbers}  ", left(label, widths[0]));
             if metric.verdict == ChangeVerdict::Unknown {
                 text += &self.hanging(&begin, &words.verdict);
@@ -212,7 +212,7 @@ impl Page<'_> {
         text
     }
 
-    fn painted(&self, change: ChangeVerdict, word: &str) -> String {
+    fn paint_verdict(&self, change: ChangeVerdict, word: &str) -> String {
         match change {
             ChangeVerdict::Improved => self.screen.style.verdict(Verdict::Pass, word),
             ChangeVerdict::Regressed => self.screen.style.verdict(Verdict::Fail, word),
@@ -323,8 +323,8 @@ impl Page<'_> {
     fn heading(&self) -> String {
         let candidate = self.report.comparisons.first().map_or("", |comparison| &comparison.candidate);
         let others = self.report.comparisons.len();
-        let title = format!("{} against {others} runs", shortened(&clean(candidate), self.screen.width / 2));
-        self.title(&title) + &self.restricted()
+        let title = format!("{} against {others} runs", shorten(&clean(candidate), self.screen.width / 2));
+        self.title(&title) + &self.restriction_line()
     }
 
     /// Each metric against every baseline.
@@ -356,8 +356,7 @@ impl Page<'_> {
 
     /// One baseline of several, in short.
     fn summary(&self, comparison: &RunComparison) -> String {
-        let mut text =
-            self.title(&format!("against {}", shortened(&clean(&comparison.baseline), self.screen.width - 8)));
+        let mut text = self.title(&format!("against {}", shorten(&clean(&comparison.baseline), self.screen.width - 8)));
         let mut parts = matching(comparison);
         if let Ok(samples) = &comparison.samples {
             for (title, all) in [("newly failing", &samples.newly_failing), ("newly fixed", &samples.newly_fixed)] {
@@ -405,8 +404,8 @@ impl Page<'_> {
         }
         let mut text = format!("{}\n", self.bold("worth knowing"));
         for (what, next) in all.iter().take(CAVEATS_MAX) {
-            let next = next.as_ref().map(|next| abridged(next, TEXT_MAX));
-            text += &known_thing(&abridged(what, TEXT_MAX), next.as_deref(), self.screen);
+            let next = next.as_ref().map(|next| abridge(next, TEXT_MAX));
+            text += &known_thing(&abridge(what, TEXT_MAX), next.as_deref(), self.screen);
         }
         if all.len() > CAVEATS_MAX {
             text += &format!("  and {} more (`--json` has all)\n", all.len() - CAVEATS_MAX);
@@ -420,7 +419,7 @@ impl Page<'_> {
 }
 
 /// The change of a metric for a plot, and how it is written.
-pub(crate) fn plotted(metric: &MetricComparison) -> Option<(f64, Option<f64>, Option<f64>, String)> {
+pub(crate) fn plot_point(metric: &MetricComparison) -> Option<(f64, Option<f64>, Option<f64>, String)> {
     let value = metric.change.value.clone().ok()?;
     let interval = metric.change.interval?;
     let (shown, _) = change(&metric.change, metric.scale, metric.unit);

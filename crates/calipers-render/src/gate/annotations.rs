@@ -2,7 +2,7 @@
 
 use crate::gate::reason_words::gate_decision;
 use crate::gate::words::{blocks, first_of, gate_name, reason, restriction};
-use crate::text::{abridged, clean};
+use crate::text::{abridge, clean};
 use calipers_core::Verdict;
 use calipers_gate::{GateReport, GateResult};
 
@@ -65,9 +65,9 @@ fn commands(kind: &str, annotations: &[Annotation]) -> String {
 }
 
 fn command(kind: &str, title: &str, message: &str) -> String {
-    let title = property(&clean(&abridged(&format!("calipers: {title}"), TITLE_MAX)));
+    let title = property(&clean(&abridge(&format!("calipers: {title}"), TITLE_MAX)));
     // Lines are kept, as the command has a way to write them; whatever else steers is not.
-    let lines: Vec<String> = abridged(message, MESSAGE_MAX).lines().map(clean).collect();
+    let lines: Vec<String> = abridge(message, MESSAGE_MAX).lines().map(clean).collect();
     format!("::{kind} title={title}::{}\n", data(&lines.join("\n")))
 }
 

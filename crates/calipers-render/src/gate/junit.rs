@@ -20,7 +20,7 @@ use crate::gate::reason_words::gate_decision;
 use crate::gate::rule_words::gate_rule;
 use crate::gate::words::{blocks, gate_name, reason, restriction};
 use crate::outcome_words::shortcoming_sentence;
-use crate::text::{abridged, steers};
+use crate::text::{abridge, steers};
 use calipers_core::{ScenarioOutcome, Shortcoming, Verdict};
 use calipers_gate::{AttemptResult, GateReport, GateResult, ScenarioResult};
 use quick_junit::{FlakyOrRerun, NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
@@ -67,7 +67,7 @@ fn xml(text: &str) -> String {
         c if steers(c) => Some('\u{fffd}'),
         c => Some(c),
     };
-    abridged(text, TEXT_MAX).chars().filter_map(kept).collect()
+    abridge(text, TEXT_MAX).chars().filter_map(kept).collect()
 }
 
 /// The name of a case. One of which nothing can be seen is written with escapes: servers keep cases apart by name.
@@ -104,7 +104,7 @@ fn scenario(scenario: &ScenarioResult) -> TestCase {
     }
     if scenario.attempts.len() > 1 {
         case.add_property(("calipers.attempts".to_owned(), scenario.attempts.len().to_string()));
-        case.add_property(("calipers.attempts_passed".to_owned(), passed(scenario).to_string()));
+        case.add_property(("calipers.attempts_passed".to_owned(), count_passed(scenario).to_string()));
     }
     if scenario.weight != 1.0 {
         case.add_property(("calipers.weight".to_owned(), scenario.weight.to_string()));
@@ -130,7 +130,7 @@ fn duration(attempt: &AttemptResult) -> Option<Duration> {
 }
 
 /// How many attempts passed.
-fn passed(scenario: &ScenarioResult) -> usize {
+fn count_passed(scenario: &ScenarioResult) -> usize {
     scenario.attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count()
 }
 
@@ -154,7 +154,7 @@ fn status(scenario: &ScenarioResult, main: Option<&AttemptResult>) -> TestCaseSt
     let otherwise = if kind == NonSuccessKind::Error { "did not run" } else { "failed" };
     let mut message = main.and_then(reason_of).unwrap_or_else(|| otherwise.to_owned());
     if scenario.attempts.len() > 1 {
-        message = format!("{} of {} attempts passed: {message}", passed(scenario), scenario.attempts.len());
+        message = format!("{} of {} attempts passed: {message}", count_passed(scenario), scenario.attempts.len());
     }
     status.set_type(type_of(kind)).set_message(xml(&message));
     status.set_rerun_kind(FlakyOrRerun::Rerun).add_reruns(others(scenario, main));

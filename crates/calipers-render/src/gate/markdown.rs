@@ -12,7 +12,7 @@ use crate::gate::words::{
 };
 use crate::numbers::{Scale, number};
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
-use crate::text::{abridged, clean};
+use crate::text::{abridge, clean};
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_core::{ScenarioOutcome, Unit, Verdict, pluralize};
 use calipers_gate::policy::Level;
@@ -37,8 +37,8 @@ const NAMES_MAX: usize = 10;
 pub fn gate_markdown(report: &GateReport) -> String {
     let mut page = Page { text: format!("{GATE_MARKER}\n"), report };
     page.verdict();
-    page.missed();
-    page.required();
+    page.missed_gates();
+    page.required_scenarios();
     page.changes();
     page.coverage();
     page.details();
@@ -69,29 +69,29 @@ impl Page<'_> {
             Verdict::Pass => "TIP",
         };
         let word = report.verdict.name().to_uppercase();
-        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escaped(&gate_decision(report)));
+        self.text += &format!("> [!{alert}]\n> **{word}**: {}\n", escape(&gate_decision(report)));
         if let Some(restriction) = restriction(report) {
-            self.text += &format!(">\n> **{}**\n", escaped(&restriction));
+            self.text += &format!(">\n> **{}**\n", escape(&restriction));
         }
     }
 
-    fn missed(&mut self) {
+    fn missed_gates(&mut self) {
         let report = self.report;
         let rows: Vec<String> =
             report.gates.iter().filter(|gate| gate.verdict != Verdict::Pass).map(|gate| row(gate, report)).collect();
         self.table(&gates_header(report), &rows, FIRST_MAX);
     }
 
-    fn required(&mut self) {
+    fn required_scenarios(&mut self) {
         let missed = |check: &&ScenarioCheck| check.outcome != Some(ScenarioOutcome::Passed);
-        let missed: Vec<String> = self.report.required.iter().filter(missed).map(required).collect();
+        let missed: Vec<String> = self.report.required.iter().filter(missed).map(required_scenario).collect();
         self.names("Required scenarios that did not pass", &missed);
     }
 
     fn changes(&mut self) {
         let Some(found) = &self.report.baseline else { return };
         for (title, names) in changes(found) {
-            let names: Vec<String> = names.iter().map(|name| escaped(name)).collect();
+            let names: Vec<String> = names.iter().map(|name| escape(name)).collect();
             let title = match title {
                 "newly failing" => "Newly failing",
                 "newly passing" => "Newly passing",
@@ -116,11 +116,11 @@ impl Page<'_> {
     fn coverage(&mut self) {
         let found = &self.report.coverage;
         self.text += &format!("\n{}: {}\n", scenarios(found), coverage(found).join(", "));
-        let missing: Vec<String> = found.missing.iter().map(|id| escaped(id)).collect();
+        let missing: Vec<String> = found.missing.iter().map(|id| escape(id)).collect();
         let title = missing_from(found);
         let mut letters = title.chars();
         let title: String = letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect();
-        self.names(&escaped(&title), &missing);
+        self.names(&escape(&title), &missing);
     }
 
     fn details(&mut self) {
@@ -159,7 +159,7 @@ impl Page<'_> {
                 let figure = &category.figure;
                 let numbers =
                     [estimate(figure, Unit::Rate), interval(figure, Scale::Percent), figure.n.to_string(), weight];
-                line([escaped(&category.category)].into_iter().chain(numbers.iter().map(|cell| escaped(cell))))
+                line([escape(&category.category)].into_iter().chain(numbers.iter().map(|cell| escape(cell))))
             })
             .collect();
         self.table("| category | pass rate | interval | n | weight |\n|---|--:|---|--:|--:|", &rows, TABLE_MAX);
@@ -168,9 +168,9 @@ impl Page<'_> {
     fn composite(&mut self, composite: &CompositeResult) {
         let title = format!(
             "**{}**: {} {}",
-            escaped(&composite.name),
-            escaped(&estimate(&composite.figure, Unit::Plain)),
-            escaped(&interval(&composite.figure, Scale::Number))
+            escape(&composite.name),
+            escape(&estimate(&composite.figure, Unit::Plain)),
+            escape(&interval(&composite.figure, Scale::Number))
         );
         if !self.put(&format!("\n{}\n", title.trim_end()), TABLE_MAX) {
             return;
@@ -178,7 +178,7 @@ impl Page<'_> {
         let rows: Vec<String> = composite
             .terms
             .iter()
-            .map(|term| line([escaped(&term.text), term.value.map_or_else(|| "–".to_owned(), number)]))
+            .map(|term| line([escape(&term.text), term.value.map_or_else(|| "–".to_owned(), number)]))
             .collect();
         self.table("| term | adds |\n|---|--:|", &rows, TABLE_MAX);
     }
@@ -198,11 +198,11 @@ impl Page<'_> {
                 let now = difference.candidate.map_or_else(|| "–".to_owned(), |now| scale.text(now));
                 let interval = interval(figure, scale.of_differences());
                 let cells = [&*difference.metric, &scale.text(difference.baseline), &now, &change, &interval];
-                line(cells.map(escaped))
+                line(cells.map(escape))
             })
             .collect();
         if !rows.is_empty() {
-            self.put(&format!("\nAgainst {}:\n", escaped(&baseline(found))), TABLE_MAX);
+            self.put(&format!("\nAgainst {}:\n", escape(&baseline(found))), TABLE_MAX);
         }
         self.table("| metric | baseline | now | change | interval |\n|---|--:|--:|--:|---|", &rows, TABLE_MAX);
     }
@@ -213,16 +213,16 @@ impl Page<'_> {
             .chain(self.report.gate_caveats())
             .map(|(caveat, gates)| {
                 let (what, next) = (caveat_sentence(caveat), caveat_next_step(caveat));
-                let gates: Vec<String> = gates.iter().map(|gate| escaped(gate)).collect();
+                let gates: Vec<String> = gates.iter().map(|gate| escape(gate)).collect();
                 let gates = crate::gate::words::first_of(&gates, NAMES_MAX);
-                line([escaped(&what), next.map_or_else(String::new, |next| escaped(&next)), gates])
+                line([escape(&what), next.map_or_else(String::new, |next| escape(&next)), gates])
             })
             .collect();
         self.table("| worth knowing | next step | gates |\n|---|---|---|", &rows, TABLE_MAX);
     }
 
     fn provenance(&mut self) {
-        let parts: Vec<String> = provenance(self.report).iter().map(|part| escaped(part)).collect();
+        let parts: Vec<String> = provenance(self.report).iter().map(|part| escape(part)).collect();
         self.put(&format!("\n<sub>{}</sub>\n", parts.join(" · ")), LENGTH_MAX);
     }
 }
@@ -254,7 +254,7 @@ fn gates_header(report: &GateReport) -> String {
 
 fn row(gate: &GateResult, report: &GateReport) -> String {
     let cells = Cells::of(gate);
-    let remarks: String = remarks(gate, report).iter().map(|remark| format!("<br>{}", escaped(remark))).collect();
+    let remarks: String = remarks(gate, report).iter().map(|remark| format!("<br>{}", escape(remark))).collect();
     let verdict = match (gate.verdict, gate.level) {
         (Verdict::Pass, _) => "pass".to_owned(),
         (verdict, Level::Blocking) => format!("**{verdict}**"),
@@ -266,11 +266,11 @@ fn row(gate: &GateResult, report: &GateReport) -> String {
         estimate += &format!(" ({} unweighted)", cells.without_weights);
     }
     line([
-        format!("{}{remarks}", escaped(&cells.name)),
-        escaped(&estimate),
-        escaped(&cells.interval),
-        escaped(cells.requirement()),
-        escaped(&cells.margin),
+        format!("{}{remarks}", escape(&cells.name)),
+        escape(&estimate),
+        escape(&cells.interval),
+        escape(cells.requirement()),
+        escape(&cells.margin),
         cells.n.clone(),
         verdict,
     ])
@@ -282,13 +282,13 @@ pub(crate) fn line(cells: impl IntoIterator<Item = String>) -> String {
 }
 
 /// A required scenario that did not pass, and why.
-fn required(check: &ScenarioCheck) -> String {
-    let mut text = format!("{} {}", escaped(&check.id), outcome_word(check.outcome));
+fn required_scenario(check: &ScenarioCheck) -> String {
+    let mut text = format!("{} {}", escape(&check.id), outcome_word(check.outcome));
     if check.passed.1 > 1 {
         text += &format!(" ({} of {} attempts passed)", check.passed.0, check.passed.1);
     }
     if let Some(reason) = &check.reason {
-        text += &format!(": {}", escaped(&shortcoming_sentence(reason)));
+        text += &format!(": {}", escape(&shortcoming_sentence(reason)));
     }
     text
 }
@@ -297,10 +297,10 @@ fn required(check: &ScenarioCheck) -> String {
 ///
 /// A mention, a reference to an issue and a link are found in what is shown, so that an escape does not help: a space
 /// without width breaks them. A dollar sign would begin a formula.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     const BREAK: &str = "&#8203;";
     let text = text.replace(['\r', '\n', '\t'], " ");
-    let text = clean(&abridged(&text, TEXT_MAX));
+    let text = clean(&abridge(&text, TEXT_MAX));
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';
     let mut letters = text.chars().peekable();
@@ -350,7 +350,7 @@ mod tests {
             ("costs $1 and $2", "costs &#36;1 and &#36;2"),
             ("\u{1b}[31m\u{202e}", "\u{fffd}\\[31m\u{fffd}"),
         ] {
-            assert_eq!(escaped(text), want);
+            assert_eq!(escape(text), want);
         }
     }
 }

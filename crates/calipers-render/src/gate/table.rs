@@ -4,7 +4,7 @@ use crate::gate::cells::Cells;
 use crate::gate::rule_words::requirement;
 use crate::gate::words::{interval_header, remarks};
 use crate::screen::Screen;
-use crate::text::{abridged, clean, left, right, wrapped};
+use crate::text::{abridge, clean, left, right, wrap};
 use calipers_gate::policy::Level;
 use calipers_gate::{GateKind, GateReport, GateResult};
 use unicode_width::UnicodeWidthStr;
@@ -85,7 +85,7 @@ fn rows(report: &GateReport, level: Level) -> (Vec<Row<'_>>, usize) {
             room -= 1;
         }
         let cells = Cells::of(gate);
-        shown.push(Row { gate, name: clean(&abridged(&short_name(gate, &cells.name), NAME_MAX)), cells });
+        shown.push(Row { gate, name: clean(&abridge(&short_name(gate, &cells.name), NAME_MAX)), cells });
     }
     let more = gates.len() - shown.len();
     (shown, more)
@@ -171,7 +171,7 @@ impl<'a> Table<'a> {
         let has_numbers = row.cells.words.is_empty();
         let is_long = name.width() > if has_numbers { self.name } else { self.screen.width / 2 };
         if is_long {
-            for line in wrapped(&name, self.screen.width.saturating_sub(margin).max(WORDS_MIN)) {
+            for line in wrap(&name, self.screen.width.saturating_sub(margin).max(WORDS_MIN)) {
                 text += &format!("{line}\n{}", " ".repeat(margin));
             }
             name = String::new();
@@ -185,7 +185,7 @@ impl<'a> Table<'a> {
         }
         let formula = (row.gate.kind == GateKind::Composite).then(|| requirement(row.gate));
         for remark in formula.into_iter().chain(remarks(row.gate, self.report)) {
-            for line in wrapped(&clean(&abridged(&remark, TEXT_MAX)), self.screen.width.saturating_sub(margin + 2)) {
+            for line in wrap(&clean(&abridge(&remark, TEXT_MAX)), self.screen.width.saturating_sub(margin + 2)) {
                 text += &format!("{}{}\n", " ".repeat(margin + 2), self.screen.style.dim(&line));
             }
         }
@@ -196,7 +196,7 @@ impl<'a> Table<'a> {
     fn words(&self, name: &str, words: &str) -> String {
         let margin = self.verdict + 2 + name.width() + 2;
         let room = self.screen.width.saturating_sub(margin).max(WORDS_MIN);
-        let lines = wrapped(&clean(&abridged(words, TEXT_MAX)), room);
+        let lines = wrap(&clean(&abridge(words, TEXT_MAX)), room);
         format!("{name}  {}\n", lines.join(&format!("\n{}", " ".repeat(margin))))
     }
 }

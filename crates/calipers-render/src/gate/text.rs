@@ -9,7 +9,7 @@ use crate::numbers::{Scale, number};
 use crate::outcome_words::{error_line, outcome_word, shortcoming_sentence};
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
-use crate::text::{abridged, clean, left, listed, right, shortened, wrapped};
+use crate::text::{abridge, clean, join_names, left, right, shorten, wrap};
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_core::{ScenarioOutcome, Unit, pluralize};
 use calipers_gate::{BaselineResult, CompositeResult, GateReport, MetricDifference, ScenarioCheck};
@@ -33,7 +33,8 @@ const NAME_MAX: usize = 60;
 #[must_use]
 pub fn gate_text(report: &GateReport, screen: Screen) -> String {
     let page = Page { report, screen };
-    let mut sections = vec![page.verdict(), gate_table::gates(report, screen), page.required(), page.categories()];
+    let mut sections =
+        vec![page.verdict(), gate_table::gates(report, screen), page.required_scenarios(), page.categories()];
     sections.extend(report.composites.iter().map(|composite| page.composite(composite)));
     sections.extend(report.baseline.as_ref().map(|found| page.baseline(found)));
     sections.extend([page.caveats(), page.coverage() + &page.provenance()]);
@@ -60,7 +61,7 @@ struct Page<'a> {
 
 /// A name from data, short enough for a line.
 fn name(text: &str) -> String {
-    clean(&abridged(text, NAME_MAX))
+    clean(&abridge(text, NAME_MAX))
 }
 
 fn names(ids: &[String], max: usize) -> String {
@@ -71,7 +72,7 @@ fn names(ids: &[String], max: usize) -> String {
 
 /// A name in a column of names; one that is too long keeps its ends.
 fn column(name: &str, width: usize) -> String {
-    left(&shortened(name, width), width)
+    left(&shorten(name, width), width)
 }
 
 fn widest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
@@ -85,8 +86,8 @@ impl Page<'_> {
     }
 
     fn hanging_painted(&self, start: &str, margin: usize, text: &str, paint: impl Fn(&str) -> String) -> String {
-        let text = clean(&abridged(text, TEXT_MAX));
-        let lines = wrapped(&text, self.screen.width.saturating_sub(margin).max(24));
+        let text = clean(&abridge(text, TEXT_MAX));
+        let lines = wrap(&text, self.screen.width.saturating_sub(margin).max(24));
         let lines: Vec<String> = lines.iter().map(|line| paint(line)).collect();
         format!("{start}{}\n", lines.join(&format!("\n{}", " ".repeat(margin))))
     }
@@ -103,7 +104,7 @@ impl Page<'_> {
         text
     }
 
-    fn required(&self) -> String {
+    fn required_scenarios(&self) -> String {
         let all = &self.report.required;
         if all.is_empty() {
             return String::new();
@@ -170,7 +171,7 @@ impl Page<'_> {
     fn composite(&self, composite: &CompositeResult) -> String {
         let figure = &composite.figure;
         let value = format!("{}  {}", estimate(figure, Unit::Plain), interval(figure, Scale::Number));
-        let own = shortened(&name(&composite.name), self.screen.width / 2);
+        let own = shorten(&name(&composite.name), self.screen.width / 2);
         let start = format!("{}  ", self.screen.style.bold(&own));
         let mut text = self.hanging_painted(&start, own.width() + 2, value.trim_end(), str::to_owned);
         let shown = &composite.terms[..composite.terms.len().min(LINES_MAX)];
@@ -224,7 +225,7 @@ impl Page<'_> {
         let of_run = self.report.caveats.iter().map(|caveat| (caveat_sentence(caveat), caveat_next_step(caveat)));
         let of_gates = self.report.gate_caveats().into_iter().map(|(caveat, gates)| {
             let gates: Vec<String> = gates.iter().map(|gate| name(gate)).collect();
-            (format!("{}: {}", listed(&gates), caveat_sentence(caveat)), caveat_next_step(caveat))
+            (format!("{}: {}", join_names(&gates), caveat_sentence(caveat)), caveat_next_step(caveat))
         });
         let all: Vec<(String, Option<String>)> = of_run.chain(of_gates).collect();
         if all.is_empty() {
@@ -232,8 +233,8 @@ impl Page<'_> {
         }
         let mut text = format!("{}\n", self.screen.style.bold("worth knowing"));
         for (what, next) in all.iter().take(CAVEATS_MAX) {
-            let next = next.as_ref().map(|next| abridged(next, TEXT_MAX));
-            text += &known_thing(&abridged(what, TEXT_MAX), next.as_deref(), self.screen);
+            let next = next.as_ref().map(|next| abridge(next, TEXT_MAX));
+            text += &known_thing(&abridge(what, TEXT_MAX), next.as_deref(), self.screen);
         }
         if all.len() > CAVEATS_MAX {
             text += &format!("  and {} more (`--json` has all)\n", all.len() - CAVEATS_MAX);
@@ -264,7 +265,7 @@ impl Page<'_> {
     fn parts(&self, parts: &[String], paint: impl Fn(&str) -> String) -> String {
         let mut lines = vec![String::new()];
         for part in parts {
-            let part = shortened(&clean(&abridged(part, TEXT_MAX)), self.screen.width);
+            let part = shorten(&clean(&abridge(part, TEXT_MAX)), self.screen.width);
             let line = lines.last_mut().expect("there is always a line");
             if line.is_empty() {
                 *line = part;

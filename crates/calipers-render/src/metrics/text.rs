@@ -1,7 +1,7 @@
 //! Metrics for a terminal.
 
 use super::{better, family_title, metrics_by_family, sections};
-use crate::text::{left, wrapped};
+use crate::text::{left, wrap};
 use calipers_core::{About, Registry};
 use unicode_width::UnicodeWidthStr;
 
@@ -45,7 +45,7 @@ pub fn metric_text(about: &About) -> String {
 /// Text after a start, its further lines below its first one.
 fn hanging(start: &str, text: &str) -> String {
     let width = start.width();
-    start.to_owned() + &wrapped(text, WIDTH - width).join(&format!("\n{}", " ".repeat(width))) + "\n"
+    start.to_owned() + &wrap(text, WIDTH - width).join(&format!("\n{}", " ".repeat(width))) + "\n"
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn difference_row(difference: &MetricDifference) -> Markup {
 fn against_runs(compare: &CompareReport) -> Markup {
     html! {
         @for comparison in &compare.comparisons { (against_run(comparison, 1.0 - compare.settings.level)) }
-        @for ranking in &compare.rankings { (ranked(ranking)) }
+        @for ranking in &compare.rankings { (ranking_table(ranking)) }
         @for caveat in &compare.caveats {
             p.caveat { (sentence(&caveat_sentence(caveat))) @if let Some(next) = caveat_next_step(caveat) { " " span.next { "→ " (sentence(&next)) } } }
         }
@@ -260,7 +260,7 @@ fn flip(change: &SampleChange) -> Markup {
     }
 }
 
-fn ranked(ranking: &Ranking) -> Markup {
+fn ranking_table(ranking: &Ranking) -> Markup {
     html! {
         h3 { "Ranking by " (name(&ranking.metric)) }
         @match &ranking.rows {

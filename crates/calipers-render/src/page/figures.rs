@@ -29,7 +29,7 @@ pub(super) fn metrics(report: &PageReport) -> Markup {
                 (heading(report, run))
                 @let axis = shared_axis(&run.report.results);
                 @for score in &run.report.results.scores { (score_table(score, &run.report.results, axis)) }
-                @if !run.report.recorded.is_empty() { (recorded(run)) }
+                @if !run.report.recorded.is_empty() { (recorded_figures(run)) }
             }
         }
     }
@@ -90,7 +90,7 @@ fn figure_row(shown: &str, figure: &Figure, axis: Axis, results: &Results) -> Ma
 }
 
 /// What the file says and we cannot compute.
-fn recorded(run: &PageRun) -> Markup {
+fn recorded_figures(run: &PageRun) -> Markup {
     html! {
         h3 { "Recorded, not recomputed" }
         table.plain.narrow {

@@ -44,7 +44,7 @@ pub(super) fn gates(report: &GateReport) -> Markup {
                 span { "dashed: the threshold, with an arrow to the side that is asked for" }
                 span { "what is no rate has a scale of its own, from 0" }
             }
-            (required(&report.required))
+            (required_scenarios(&report.required))
             @for composite in &report.composites { (formula(composite)) }
             p.about { (scenarios(&report.coverage)) ": " (coverage(&report.coverage).join(" · ")) }
             @if !report.coverage.missing.is_empty() {
@@ -161,7 +161,7 @@ pub(super) fn names(ids: &[String]) -> Markup {
 }
 
 /// Required scenarios that did not pass in full.
-fn required(all: &[ScenarioCheck]) -> Markup {
+fn required_scenarios(all: &[ScenarioCheck]) -> Markup {
     let passed =
         |check: &&ScenarioCheck| check.outcome == Some(ScenarioOutcome::Passed) && check.passed.0 == check.passed.1;
     let rest: Vec<&ScenarioCheck> = all.iter().filter(|check| !passed(check)).collect();

@@ -17,7 +17,7 @@ use crate::gate::reason_words::gate_decision;
 use crate::gate::words::provenance;
 use crate::numbers::percent;
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
-use crate::text::{abridged, clean};
+use crate::text::{abridge, clean};
 use calipers_core::{OutcomeCounts, ScenarioOutcome, Verdict, pluralize};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
@@ -101,12 +101,12 @@ const TEXT_MAX: usize = 600;
 
 /// A name from data.
 fn name(text: &str) -> String {
-    clean(&abridged(text, NAME_MAX))
+    clean(&abridge(text, NAME_MAX))
 }
 
 /// A sentence that may quote a model.
 fn sentence(text: &str) -> String {
-    clean(&abridged(text, TEXT_MAX))
+    clean(&abridge(text, TEXT_MAX))
 }
 
 /// A link to a sample's own view, in the first run that has it.
@@ -117,11 +117,11 @@ fn link(id: &str) -> Markup {
 /// The same in the run at this place.
 fn link_in(run: usize, id: &str) -> Markup {
     let run = if run == 0 { String::new() } else { format!("&run={run}") };
-    html! { a.sample href=(format!("#sample={}{run}", encoded(id))) { (name(id)) } }
+    html! { a.sample href=(format!("#sample={}{run}", encode(id))) { (name(id)) } }
 }
 
 /// A name within an address (RFC 3986, section 2.3).
-fn encoded(text: &str) -> String {
+fn encode(text: &str) -> String {
     let put = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
@@ -319,6 +319,6 @@ mod tests {
 
     #[test]
     fn a_link_holds_any_name() {
-        assert_eq!(encoded("a b/ü&#"), "a%20b%2F%C3%BC%26%23");
+        assert_eq!(encode("a b/ü&#"), "a%20b%2F%C3%BC%26%23");
     }
 }

@@ -7,7 +7,7 @@ use crate::numbers::{count, number, power};
 use crate::plan::words::PlanWords;
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
-use crate::text::{clean, left, right, wrapped};
+use crate::text::{clean, left, right, wrap};
 use crate::words::{caveat_next_step, caveat_sentence};
 use calipers_compare::sizing::{PlanReport, SampleNeed, SizePoint};
 use unicode_width::UnicodeWidthStr;
@@ -19,12 +19,12 @@ pub fn plan_text(report: &PlanReport, screen: Screen, ink: Ink) -> String {
     let bold = |text: &str| screen.style.bold(text);
     let mut answers = String::new();
     for answer in told.answers() {
-        let lines = wrapped(&clean(&answer), screen.width.saturating_sub(2));
+        let lines = wrap(&clean(&answer), screen.width.saturating_sub(2));
         for (at, line) in lines.iter().enumerate() {
             answers += &if at == 0 { format!("{}\n", bold(line)) } else { format!("  {}\n", bold(line)) };
         }
     }
-    let basis: String = wrapped(&clean(&told.basis()), screen.width).iter().map(|line| line.clone() + "\n").collect();
+    let basis: String = wrap(&clean(&told.basis()), screen.width).iter().map(|line| line.clone() + "\n").collect();
     let (heads, rows) = told.table();
     let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
     let table = format!("{}\n{}", bold(&told.title()), columns(&heads, &rows));
@@ -63,7 +63,7 @@ fn attempts(report: &PlanReport, screen: Screen) -> String {
             vec![count(option.attempts), count(option.samples), number(option.cost), left(mark, 8)]
         })
         .collect();
-    let title = format!("attempts and their price, {}", PlanWords::of(report).held());
+    let title = format!("attempts and their price, {}", PlanWords::of(report).describe_held());
     let heads = ["attempts", "samples", "cost", ""].map(str::to_owned);
     format!("{}\n{}", screen.style.bold(&title), columns(&heads, &rows))
 }

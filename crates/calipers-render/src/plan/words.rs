@@ -82,7 +82,7 @@ impl<'a> PlanWords<'a> {
         answers.extend(sizing.gate.iter().flat_map(|gate| self.gate(gate)));
         answers.extend(self.difference());
         answers.extend(self.attempts());
-        answers.extend(sizing.finished.as_ref().map(|point| self.finished(point)));
+        answers.extend(sizing.finished.as_ref().map(|point| self.describe_finished(point)));
         answers
     }
 
@@ -146,7 +146,7 @@ impl<'a> PlanWords<'a> {
         })
     }
 
-    fn finished(&self, point: &SizePoint) -> String {
+    fn describe_finished(&self, point: &SizePoint) -> String {
         let what = match &self.report.basis {
             PlanBasis::Run(run) if run.pilot.samples == point.samples => "this run of",
             _ => "a run of",
@@ -211,7 +211,7 @@ impl<'a> PlanWords<'a> {
     }
 
     /// What is the same for every number of attempts.
-    pub(crate) fn held(&self) -> String {
+    pub(crate) fn describe_held(&self) -> String {
         let question = &self.report.question;
         let is_paired = self.report.sizing.paired.as_ref().is_some_and(|needed| needed.samples.is_ok());
         match (is_paired, question.difference, question.half_width) {

@@ -3,7 +3,7 @@
 use crate::gate::words::{first_of, outcome_parts};
 use crate::numbers::Scale;
 use crate::screen::Screen;
-use crate::text::{clean, left, right, wrapped};
+use crate::text::{clean, left, right, wrap};
 use calipers_core::{OutcomeCounts, Unit, pluralize};
 use calipers_gate::{Baseline, BaselineMetric};
 use unicode_width::UnicodeWidthStr;
@@ -22,7 +22,7 @@ pub fn baseline_text(
     screen: Screen,
 ) -> String {
     let mut text = format!("{}\n", screen.style.bold(&clean(&title(baseline, age_days))));
-    for line in wrapped(&clean(&origin(baseline)), screen.width) {
+    for line in wrap(&clean(&origin(baseline)), screen.width) {
         text += &format!("{}\n", screen.style.dim(&line));
     }
     text += &format!("\n{}", metrics(baseline, unit, screen));

@@ -2,7 +2,7 @@
 
 use super::Findings;
 use super::findings_words::{finding_fix, finding_message};
-use crate::text::{clean, wrapped};
+use crate::text::{clean, wrap};
 use crate::{gate::text::without_commands, screen::Screen};
 use calipers_core::{Excerpt, brief};
 use calipers_gate::policy::Span;
@@ -46,7 +46,7 @@ fn finding_text(finding: &Finding, flag: Option<&str>, screen: Screen) -> String
     let level = finding.severity.name();
     let mut text = String::new();
     let message = format!("{level}: {} [{}]", clean(&brief(&finding_message(finding))), finding.id());
-    for (at, line) in wrapped(&message, screen.width.saturating_sub(4)).iter().enumerate() {
+    for (at, line) in wrap(&message, screen.width.saturating_sub(4)).iter().enumerate() {
         match line.strip_prefix(level).filter(|_| at == 0) {
             Some(rest) => text += &format!("  {}{rest}\n", screen.style.paint(code, level)),
             None => text += &format!("    {line}\n"),
@@ -54,7 +54,7 @@ fn finding_text(finding: &Finding, flag: Option<&str>, screen: Screen) -> String
     }
     if let Some(fix) = finding_fix(finding) {
         let fix = flag.map_or_else(|| fix.clone(), |flag| format!("{fix} ({flag})"));
-        for line in wrapped(&format!("hint: {}", clean(&brief(&fix))), screen.width.saturating_sub(4)) {
+        for line in wrap(&format!("hint: {}", clean(&brief(&fix))), screen.width.saturating_sub(4)) {
             text += &format!("    {line}\n");
         }
     }

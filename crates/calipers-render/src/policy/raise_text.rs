@@ -2,7 +2,7 @@
 
 use super::raise_words::{change_sentence, kept_line};
 use crate::screen::Screen;
-use crate::text::{clean, wrapped};
+use crate::text::{clean, wrap};
 use calipers_gate::policy::Span;
 use calipers_gate::{NewThreshold, Raise};
 use std::ops::Range;
@@ -74,7 +74,7 @@ fn lines(group: &[(&Raise, &NewThreshold)], screen: Screen) -> String {
     let mut text = format!("{number}  {}\n", screen.style.paint("31", &format!("- {}", line_text(old))));
     text += &format!("{:5}  {}\n", "", screen.style.paint("32", &format!("+ {}", line_text(&new))));
     for (raise, change) in group {
-        for line in wrapped(&clean(&change_sentence(raise, change)), screen.width.saturating_sub(9).max(40)) {
+        for line in wrap(&clean(&change_sentence(raise, change)), screen.width.saturating_sub(9).max(40)) {
             text += &format!("{:9}{}\n", "", screen.style.dim(&line));
         }
     }
@@ -89,7 +89,7 @@ fn line_text(line: &str) -> String {
 fn kept_lines(raise: &Raise, screen: Screen) -> String {
     let kept = clean(&kept_line(raise));
     let mut text = String::new();
-    for (place, words) in wrapped(&kept, screen.width.saturating_sub(4).max(40)).iter().enumerate() {
+    for (place, words) in wrap(&kept, screen.width.saturating_sub(4).max(40)).iter().enumerate() {
         text += &format!("{}{words}\n", if place == 0 { "  " } else { "    " });
     }
     text

@@ -2,7 +2,7 @@
 
 use super::cells::title;
 use crate::screen::Screen;
-use crate::text::{clean, listed, wrapped};
+use crate::text::{clean, join_names, wrap};
 use crate::words::{caveat_next_step, caveat_sentence};
 use calipers_core::{Caveat, Report};
 
@@ -68,10 +68,10 @@ impl Known<'_> {
         // What holds for every run needs no list of them.
         if !self.runs.is_empty() && self.runs.len() < runs {
             let noun = if self.runs.len() == 1 { "run" } else { "runs" };
-            about.push(format!("{noun} {}", listed(&self.runs)));
+            about.push(format!("{noun} {}", join_names(&self.runs)));
         }
         if !self.names.is_empty() {
-            about.push(listed(&self.names));
+            about.push(join_names(&self.names));
         }
         let about = if about.is_empty() { String::new() } else { format!("{}: ", about.join(" · ")) };
         let next = caveat_next_step(self.caveat);
@@ -82,11 +82,11 @@ impl Known<'_> {
 /// What is worth knowing, and below it what to do about it.
 pub(crate) fn known_thing(what: &str, next: Option<&str>, screen: Screen) -> String {
     let mut text = String::new();
-    for (line, words) in wrapped(&clean(what), screen.width.saturating_sub(4)).iter().enumerate() {
+    for (line, words) in wrap(&clean(what), screen.width.saturating_sub(4)).iter().enumerate() {
         text += &format!("{}{words}\n", if line == 0 { "  " } else { "    " });
     }
     let Some(next) = next else { return text };
-    for (line, words) in wrapped(&clean(next), screen.width.saturating_sub(6)).iter().enumerate() {
+    for (line, words) in wrap(&clean(next), screen.width.saturating_sub(6)).iter().enumerate() {
         let start = if line == 0 { "→ " } else { "  " };
         text += &format!("    {}\n", screen.style.dim(&format!("{start}{words}")));
     }

@@ -39,7 +39,7 @@ impl Cells {
         cells
     }
 
-    fn recorded(recorded: &RecordedResult) -> Self {
+    fn recorded_cells(recorded: &RecordedResult) -> Self {
         Self {
             estimate: recorded.value.map_or_else(|| "–".to_owned(), number),
             interval: String::new(),
@@ -74,7 +74,7 @@ pub(super) fn blocks(run: &RunReport) -> Vec<Block> {
                 blocks.len() - 1
             })
         });
-        blocks[place].figures.push((clean(&recorded.metric), Cells::recorded(recorded)));
+        blocks[place].figures.push((clean(&recorded.metric), Cells::recorded_cells(recorded)));
     }
     blocks
 }

@@ -5,7 +5,7 @@ use super::cells::{Block, Cells, blocks};
 use super::table::{self, Entry};
 use super::text::{level_of, number};
 use crate::screen::Screen;
-use crate::text::{clean, left, right, shortened, wrapped};
+use crate::text::{clean, left, right, shorten, wrap};
 use calipers_core::RunReport;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;
@@ -57,7 +57,7 @@ impl<'a> Comparison<'a> {
     fn lines(&self, labels: &[String], screen: Screen) -> String {
         // A label is an aid beside the number of its run, so it gives way to the figures.
         let room = screen.width / 3;
-        let labels: Vec<String> = labels.iter().map(|label| shortened(label, room)).collect();
+        let labels: Vec<String> = labels.iter().map(|label| shorten(label, room)).collect();
         let mut entries = Vec::new();
         for (title, rows) in &self.titles {
             entries.push(Entry::Title(title.clone()));
@@ -89,7 +89,7 @@ impl<'a> Comparison<'a> {
             format!("  {}{gap}{}", left(start, name), cells.join(&gap)).trim_end().to_owned()
         };
         let labels: Vec<String> =
-            labels.iter().zip(&columns).map(|(label, column)| shortened(label, column.width())).collect();
+            labels.iter().zip(&columns).map(|(label, column)| shorten(label, column.width())).collect();
         let headers: Vec<String> = columns.iter().map(|column| column.header(&header)).collect();
         let mut text = format!("{}\n", screen.style.bold(&line("", &labels)));
         text += &format!("{}\n", screen.style.dim(&line("", &headers)));
@@ -160,10 +160,10 @@ impl Column {
             return vec![self.line(&cells.estimate, &cells.interval, &cells.n, &cells.missing)];
         }
         if cells.estimate.is_empty() {
-            return wrapped(&cells.words, self.width());
+            return wrap(&cells.words, self.width());
         }
         let mut start = right(&cells.estimate, self.estimate);
-        let words = wrapped(&cells.words, self.width() - self.estimate - 2);
+        let words = wrap(&cells.words, self.width() - self.estimate - 2);
         words
             .iter()
             .map(|line| format!("{}  {line}", std::mem::replace(&mut start, " ".repeat(self.estimate))))

@@ -2,7 +2,7 @@
 
 use super::cells::Cells;
 use crate::screen::Screen;
-use crate::text::{left, right, wrapped};
+use crate::text::{left, right, wrap};
 use unicode_width::UnicodeWidthStr;
 
 pub(super) enum Entry {
@@ -41,7 +41,7 @@ pub(super) fn layout(interval: &str, entries: &[Entry], indent: usize, screen: S
                     text.push('\n');
                 }
                 let header = table.row("", &table.header.each_ref().map(String::as_str));
-                for (line, words) in wrapped(title, screen.width).iter().enumerate() {
+                for (line, words) in wrap(title, screen.width).iter().enumerate() {
                     text += &format!("{}{}\n", if line == 0 { "" } else { "    " }, screen.style.bold(words));
                 }
                 text += &format!("{}\n", screen.style.dim(&header));
@@ -86,7 +86,7 @@ impl Table {
             start += &format!("{}  ", right(&cells.estimate, self.columns[0]));
         }
         let margin = start.width();
-        for line in wrapped(&cells.words, self.screen.width.saturating_sub(margin).max(WORDS_MIN)) {
+        for line in wrap(&cells.words, self.screen.width.saturating_sub(margin).max(WORDS_MIN)) {
             text += &format!("{start}{line}\n");
             start = " ".repeat(margin);
         }

@@ -6,7 +6,7 @@ use super::side_by_side::Comparison;
 use super::table::{self, Entry};
 use crate::numbers::percent;
 use crate::screen::Screen;
-use crate::text::{clean, wrapped};
+use crate::text::{clean, wrap};
 use calipers_core::{Report, RunReport, Value, pluralize};
 use unicode_width::UnicodeWidthStr;
 
@@ -77,12 +77,12 @@ fn heading(number: &str, run: &RunReport, screen: Screen) -> String {
         text += &format!("  {}\n", screen.style.dim(&about));
     } else {
         text.push('\n');
-        for line in wrapped(&about, screen.width.saturating_sub(number.len() + 2)) {
+        for line in wrap(&about, screen.width.saturating_sub(number.len() + 2)) {
             text += &format!("{margin}  {}\n", screen.style.dim(&line));
         }
     }
     for note in &run.notes {
-        for (index, line) in wrapped(&clean(note), screen.width.saturating_sub(number.len() + 6)).iter().enumerate() {
+        for (index, line) in wrap(&clean(note), screen.width.saturating_sub(number.len() + 6)).iter().enumerate() {
             text += &format!("{margin}{}{line}\n", if index == 0 { "note: " } else { "      " });
         }
     }
