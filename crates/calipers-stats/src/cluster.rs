@@ -283,6 +283,7 @@ fn satterthwaite(sizes: &[u64]) -> f64 {
 /// The cluster-robust estimate of a mean from values and their clusters; see [`ClusterSums::estimate`].
 ///
 /// ```
+/// use calipers_stats::Quantity;
 /// use calipers_stats::{cluster::estimate_clustered, Confidence, Undefined};
 ///
 /// let estimate = estimate_clustered(&[1.0, 1.0, 0.0, 1.0, 0.0, 0.0], &[0, 0, 1, 1, 2, 2])?;

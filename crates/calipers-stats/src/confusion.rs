@@ -59,6 +59,7 @@ pub enum Share {
 /// The counts of a classifier with two answers.
 ///
 /// ```
+/// use calipers_stats::Quantity;
 /// use calipers_stats::confusion::{Confusion, Share};
 /// use calipers_stats::{Confidence, Undefined};
 ///

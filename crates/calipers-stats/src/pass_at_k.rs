@@ -36,6 +36,7 @@ impl AttemptRule {
 /// Undefined with fewer than k attempts.
 ///
 /// ```
+/// use calipers_stats::Quantity;
 /// use calipers_stats::{Undefined, pass_at_k::pass_at_k};
 ///
 /// assert_eq!(pass_at_k(10, 3, 1)?, 0.3);

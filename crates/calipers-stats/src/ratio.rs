@@ -39,6 +39,7 @@ impl Ratio {
 /// up to zero (no successes: tokens per success do not exist), and when a value is not finite.
 ///
 /// ```
+/// use calipers_stats::Quantity;
 /// use calipers_stats::ratio::ratio_of_sums;
 /// use calipers_stats::{Confidence, Undefined};
 ///

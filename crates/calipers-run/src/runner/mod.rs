@@ -191,7 +191,7 @@ pub struct RunSummary {
 /// threads of the runtime, and none depends on what runs beside it.
 ///
 /// ```
-/// use calipers_core::{ModelOutput, Sample};
+/// use calipers_core::{ModelOutput, TaskSample};
 /// use calipers_run::{ChannelOptions, Job, Model, ModelError, ModelChannels, Request, RunStatus, Task, run};
 /// use std::sync::Arc;
 ///
