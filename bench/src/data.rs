@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The scorer of the attempts and of the maps; the scores of one attempt a sample have one of each kind.
+/// The scorer of the attempts and of the maps; with one attempt per sample, the scores have one of each kind.
 pub(crate) const SCORER: &str = "judge";
 
 /// How much of everything there is.

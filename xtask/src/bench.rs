@@ -11,14 +11,16 @@ Compares speed with peers on the same data, after checking that the answers agre
 
 usage: cargo xtask bench [ARGS]
        cargo xtask bench files [ARGS]
+       cargo xtask bench columns [ARGS]
        cargo xtask bench gate
        cargo xtask bench page
        cargo xtask bench eval [ARGS]
 
 The first compares metrics and reducers on objects in memory with Inspect AI and numpy. The second compares whole
 commands on files with Inspect AI, polars and DuckDB; it makes the files on first use, below target/bench-data, which
-takes some minutes and 400 MB, and it needs Linux or macOS. The third measures the time that a verdict takes beyond
-reading, and needs no peers. The fourth compares two runs of 20,000 samples with five attempts each, writes a page of
+takes some minutes and 400 MB, and it needs Linux or macOS. `columns` reads tables of a million rows with other names than
+ours beside the same tables with ours. The next measures the time that a verdict takes beyond
+reading, and needs no peers. `page` compares two runs of 20,000 samples with five attempts each, writes a page of
 one of them, and opens it in a headless Chromium. The last runs whole evaluations, here and in Inspect AI, on a mock model and on a local server that
 takes its time.
 
@@ -54,6 +56,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
 
     match args {
         [first, args @ ..] if first == "files" => script(root, &environment, "files.py", without_dashes(args)),
+        [first, args @ ..] if first == "columns" => script(root, &environment, "columns.py", without_dashes(args)),
         [first, args @ ..] if first == "eval" => script(root, &environment, "evals.py", without_dashes(args)),
         args => memory(root, &environment, without_dashes(args)),
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: bytes that nobody would write, until a reader panics, hangs or asks for too much memory.
+//! `cargo xtask fuzz`: damaged bytes, until a reader panics, hangs or asks for too much memory.
 
 use crate::{Failure, process};
 use std::fs;
@@ -11,8 +11,8 @@ Feeds the readers damaged files. Whatever the bytes, the end is an answer or an 
 usage: cargo xtask fuzz [TARGET] [SECONDS]
 
 TARGET is one of fuzz/targets; without it, all of them run one after another. SECONDS is the time for each, 60 unless
-told otherwise. The seeds are the files of testdata/formats; what is found on the way is kept in fuzz/corpus, and an
-input that breaks a reader in fuzz/artifacts. It needs a nightly toolchain and cargo-fuzz.
+told otherwise. The seeds are the files of testdata/formats and fuzz/seeds; what is found on the way is kept in
+fuzz/corpus, and an input that breaks a reader in fuzz/artifacts. It needs a nightly toolchain and cargo-fuzz.
 ";
 
 /// Seconds for each target.
@@ -26,9 +26,11 @@ const TEXT_BYTES_MAX: u64 = 1 << 12;
 const BINARY_BYTES_MAX: u64 = 1 << 16;
 
 /// The folders of testdata/formats that a target starts from; no folders stand for all.
-const SEEDS: [(&str, &[&str]); 8] = [
+const SEEDS: [(&str, &[&str]); 10] = [
     ("any", &[]),
+    ("columns", &["native"]),
     ("csv", &["csv"]),
+    ("documents", &["native"]),
     ("inspect_eval", &["inspect"]),
     ("inspect_json", &["inspect"]),
     ("json_formats", &[]),
@@ -124,10 +126,12 @@ fn seeds(root: &Path, target: &str) -> Result<Vec<PathBuf>, Failure> {
         folders.extend(entries.map(|entry| entry.file_name().to_string_lossy().into_owned()));
         folders.sort();
     }
-    // cargo-fuzz makes only the folder of its own choice.
+    // cargo-fuzz creates only its default folder.
     let corpus = root.join("fuzz/corpus").join(target);
     fs::create_dir_all(corpus).map_err(|cause| Failure::Failed(format!("fuzz/corpus/{target}: {cause}")))?;
-    Ok(folders.iter().map(|folder| Path::new("../testdata/formats").join(folder)).collect())
+    let own = Path::new("seeds").join(target);
+    let own = root.join("fuzz").join(&own).is_dir().then_some(own);
+    Ok(folders.iter().map(|folder| Path::new("../testdata/formats").join(folder)).chain(own).collect())
 }
 
 #[cfg(test)]

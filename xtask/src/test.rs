@@ -13,7 +13,7 @@ The step `inspect` needs Inspect AI, which lives in a private environment, targe
 and needs `python3` and the network; where there is neither, the step is skipped and says why.
 
 The step `page` needs `python3` and Chromium, which it installs where it may (Debian, as root). Its pages and screenshots are
-kept in target/page, for whoever wants to look.
+kept in target/page for a look.
 
 usage: cargo xtask test
 
@@ -33,7 +33,8 @@ steps:
   layers        the inner crates depend on no outer crate
   links         relative links in Markdown lead to a file
   summary       docs/SUMMARY.md lists every page of docs/ once
-  words         sentences and rounding only in calipers-render
+  words         sentences and rounding only in calipers-render, flags only in calipers-cli
+  metric-names  the judge knows no metric by its name
   names         types are nouns, functions are verbs, few test binaries
 ";
 

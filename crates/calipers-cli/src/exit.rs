@@ -2,7 +2,9 @@
 //! configuration or the input, 3 undecided. Nothing that goes wrong on our side ends in 1.
 
 use crate::failure::{Failure, Problem};
+use crate::terminal::say;
 use calipers::Verdict;
+use calipers::text::defuse;
 use std::process::ExitCode;
 
 /// What a command that finished has to say with its exit code.
@@ -30,7 +32,7 @@ pub(crate) fn code(ended: Result<Outcome, Failure>) -> ExitCode {
         Ok(Outcome::FoundMistakes) => ExitCode::from(INPUT),
         Err(Failure::Input(problems)) => {
             // A message may quote what a model wrote.
-            eprintln!("error: {}", calipers::io::printable(&Problem::print(&problems)));
+            say(&format!("error: {}", Problem::print(&problems)));
             ExitCode::from(INPUT)
         }
     }
@@ -38,6 +40,12 @@ pub(crate) fn code(ended: Result<Outcome, Failure>) -> ExitCode {
 
 /// Help and version are answers; everything else that clap says is a mistake in the usage.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    // What was typed may be a name from a stranger's folder, which a shell put there.
+    let text = error.render().to_string();
+    if defuse(&text, false) == text {
+        let _ = error.print();
+    } else {
+        say(&text);
+    }
     if error.use_stderr() { ExitCode::from(INPUT) } else { ExitCode::SUCCESS }
 }

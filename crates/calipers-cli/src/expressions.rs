@@ -41,7 +41,7 @@ impl<'a> Expressions<'a> {
         let library = self.library()?;
         let _limit = script_child::limit_memory();
         let mut metrics = Vec::new();
-        for expression in expressions {
+        for expression in expressions.iter().flat_map(|expression| split_list(expression)) {
             metrics.extend(library.metrics(expression)?);
         }
         Ok(Some(metrics))
@@ -50,7 +50,8 @@ impl<'a> Expressions<'a> {
     /// The same where each is one metric.
     pub(crate) fn metrics(&self, expressions: &[String]) -> Result<Option<Vec<Metric>>, Failure> {
         let _limit = script_child::limit_memory();
-        let metrics = expressions.iter().map(|text| self.metric(text)).collect::<Result<Vec<Metric>, _>>()?;
+        let each = expressions.iter().flat_map(|expression| split_list(expression));
+        let metrics = each.map(|text| self.metric(text)).collect::<Result<Vec<Metric>, _>>()?;
         Ok(if metrics.is_empty() { None } else { Some(metrics) })
     }
 
@@ -79,4 +80,49 @@ fn library(scripts: &ScriptFlags, labels: Labels) -> Result<Library, ScriptError
         library.load_file(file)?;
     }
     Ok(library)
+}
+
+/// The expressions of a list with commas: `accuracy,stderr`. Commas in brackets and quotes belong to their expression.
+fn split_list(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut depth, mut quote, mut is_escaped) = (0, 0_usize, None, false);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            _ if is_escaped => is_escaped = false,
+            ('\\', Some(_)) => is_escaped = true,
+            (c, Some(open)) if c == open => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(c),
+            ('(' | '[' | '{', None) => depth += 1,
+            (')' | ']' | '}', None) => depth = depth.saturating_sub(1),
+            (',', None) if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    // An empty part is a mistake, which the whole text explains best.
+    if parts.iter().any(|part| part.is_empty()) { vec![text] } else { parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_list;
+
+    #[test]
+    fn lists_of_metrics_are_taken_apart_at_commas_outside_brackets() {
+        for (text, want) in [
+            ("accuracy,stderr", &["accuracy", "stderr"][..]),
+            ("accuracy", &["accuracy"]),
+            (
+                r#"grouped(accuracy(), "a,b"), {"x": [mean(), stderr()]}"#,
+                &[r#"grouped(accuracy(), "a,b")"#, r#"{"x": [mean(), stderr()]}"#],
+            ),
+            ("accuracy,", &["accuracy,"]),
+        ] {
+            assert_eq!(split_list(text), want);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use calipers::error::{Error, ErrorKind, Excerpt};
 use calipers::io::{PolicyError, ReadError, WriteError};
 use calipers::policy::Mistake;
 use calipers::script::ScriptError;
-use calipers::text::brief;
+use calipers::text::{brief, one_line};
 use calipers::{RunError, SetupError};
 use std::fmt;
 
@@ -66,6 +66,16 @@ impl Failure {
         self
     }
 
+    /// With another flag in place of one that hints name.
+    pub(crate) fn hint_with_flag(mut self, flag: &str, other: &str) -> Self {
+        if let Self::Input(problems) = &mut self {
+            for hint in problems.iter_mut().filter_map(|problem| problem.hint.as_mut()) {
+                *hint = hint.replace(&format!("`{flag}"), &format!("`{other}"));
+            }
+        }
+        self
+    }
+
     /// With what to do about it, where nothing is said yet.
     pub(crate) fn hint_if_none(self, hint: &str) -> Self {
         match &self {
@@ -101,19 +111,32 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&brief(&self.what))?;
+        f.write_str(&in_lines(&self.what))?;
         for place in &self.places {
             match place {
-                Place::Words(words) => write!(f, "\n  {}", brief(words))?,
+                Place::Words(words) => write!(f, "\n  {}", brief(&one_line(words)))?,
                 Place::Line(excerpt) => write!(f, "{excerpt}")?,
                 Place::LineOnly(excerpt) => f.write_str(&excerpt.lines())?,
             }
         }
         match &self.hint {
-            Some(hint) => write!(f, "\n  hint: {}", brief(hint)),
+            Some(hint) => write!(f, "\n  hint: {}", in_lines(hint)),
             None => Ok(()),
         }
     }
+}
+
+/// As many lines of one message as a person reads.
+const LINES_MAX: usize = 20;
+
+/// A message whose further lines stand below the first: none of them can be taken for another message.
+fn in_lines(text: &str) -> String {
+    let brief = brief(text);
+    let mut lines: Vec<String> = brief.lines().take(LINES_MAX).map(one_line).collect();
+    lines.iter_mut().skip(1).filter(|line| !line.starts_with("  ")).for_each(|line| line.insert_str(0, "    "));
+    let more = text.lines().count().saturating_sub(LINES_MAX);
+    let more = if more > 0 { format!("\n    … and {more} more lines") } else { String::new() };
+    lines.join("\n") + &more
 }
 
 impl From<Problem> for Failure {
@@ -145,7 +168,7 @@ impl From<ReadError> for Failure {
         let place = error.place().map(|place| format!(", {place}")).unwrap_or_default();
         let mut places = vec![Place::Words(format!("in {}{place}", error.source_name()))];
         places.extend(error.excerpt().cloned().map(Place::LineOnly));
-        let hint = flag_hints::of_file(error.advice(), error.remedy());
+        let hint = flag_hints::of_file(error.advice(), error.remedy(), error.proposal());
         Problem { what: error.what().to_owned(), places, hint }.into()
     }
 }
@@ -153,7 +176,7 @@ impl From<ReadError> for Failure {
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
         let places = vec![Place::Words(format!("writing {}", error.target()))];
-        let hint = flag_hints::of_file(error.advice(), error.remedy());
+        let hint = flag_hints::of_file(error.advice(), error.remedy(), None);
         Problem { what: error.what().to_owned(), places, hint }.into()
     }
 }
@@ -167,7 +190,7 @@ impl From<PolicyError> for Failure {
                 .iter()
                 .map(|span| Place::Line(Excerpt::of(&span.text.name, &span.text.text, span.range.clone())))
                 .collect(),
-            hint: mistake.hint.clone(),
+            hint: flag_hints::of_mistake(mistake),
         };
         Self::Input(error.mistakes().iter().map(problem).collect())
     }

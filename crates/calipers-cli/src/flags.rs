@@ -1,7 +1,9 @@
 //! Options that several commands share.
 
+use crate::memory_limit::MemorySize;
 use crate::policy_file::PolicyFile;
-use clap::Args;
+use calipers::data::MissingRule;
+use clap::{Args, ValueEnum};
 
 /// What of the results is looked at, and what moves the numbers.
 #[derive(Args, Debug)]
@@ -14,13 +16,39 @@ pub(crate) struct SelectionFlags {
     #[arg(long = "where", value_name = "KEY=VALUE")]
     pub(crate) filter: Vec<String>,
 
-    /// What a label counts as, such as `maybe=0.5` (repeatable)
+    /// The number that a label counts as, such as `maybe=0.5` (repeatable)
     #[arg(long, value_name = "LABEL=NUMBER")]
     pub(crate) label: Vec<String>,
 
-    /// The seed of everything random
+    /// The share of expected behaviours, or the score, from which an attempt has passed [default: 1]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    pub(crate) pass_threshold: Option<f64>,
+
+    /// How attempts that broke, never ran or have no score count, in place of what the policy and the metrics do with them
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub(crate) missing: Option<MissingName>,
+
+    /// The random seed
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+/// How attempts without a score count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MissingName {
+    /// As failed: their score is 0
+    Failed,
+    /// Not at all: they are left out
+    Excluded,
+}
+
+impl MissingName {
+    pub(crate) fn rule(self) -> MissingRule {
+        match self {
+            Self::Failed => MissingRule::Failed,
+            Self::Excluded => MissingRule::Excluded,
+        }
+    }
 }
 
 /// Which scripts run, and for how long.
@@ -38,15 +66,41 @@ pub(crate) struct ScriptFlags {
 /// How files are read.
 #[derive(Args, Debug)]
 pub(crate) struct FormatFlag {
-    /// Read the files in this format (see `calipers formats`)
+    /// The format of the files (see `calipers formats`)
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
+
+    /// Which columns are what, such as `id=question_id,score=is_correct,run=model` (repeatable;
+    /// https://calipers-eval.github.io/calipers/formats/any-table.html has all names)
+    #[arg(long, value_name = "NAME=COLUMN")]
+    pub(crate) columns: Vec<String>,
+
+    /// Use only this run of files that hold several (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: Vec<String>,
+
+    /// Each file, or each folder, is one attempt of the same run
+    #[arg(long, value_enum, value_name = "UNIT")]
+    pub(crate) attempts_from: Option<AttemptUnit>,
+
+    /// The memory that may be used, such as `4GB`, or `none` for no limit; without this, 80 % of the machine's
+    #[arg(long, value_name = "SIZE", value_parser = MemorySize::parse)]
+    pub(crate) memory: Option<MemorySize>,
+}
+
+/// What the attempts of a run are spread over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AttemptUnit {
+    /// Each file is one attempt at every sample in it
+    Files,
+    /// Each folder is one attempt; the files in a folder are parts of it
+    Folders,
 }
 
 /// How wide intervals are.
 #[derive(Args, Debug)]
 pub(crate) struct LevelFlag {
-    /// The level of the intervals shown, between 0 and 1
+    /// The confidence level of the intervals, between 0 and 1
     #[arg(long, default_value_t = 0.95)]
     pub(crate) level: f64,
 }
@@ -54,7 +108,7 @@ pub(crate) struct LevelFlag {
 /// What a run should hold.
 #[derive(Args, Debug)]
 pub(crate) struct SuiteFlag {
-    /// A file with the ids of the scenarios that the run should have
+    /// A file with the ids of the scenarios that the run should contain
     #[arg(long, value_name = "FILE")]
     pub(crate) suite: Option<String>,
 }
@@ -62,9 +116,17 @@ pub(crate) struct SuiteFlag {
 /// What a run is compared with.
 #[derive(Args, Debug)]
 pub(crate) struct BaselineFlag {
-    /// A run to compare with, from `calipers baseline record`
+    /// A baseline to compare with, from `calipers baseline record`
     #[arg(short, long, value_name = "FILE")]
     pub(crate) baseline: Option<String>,
+}
+
+/// Which of a policy's thresholds apply.
+#[derive(Args, Debug)]
+pub(crate) struct VersionFlag {
+    /// The version whose `progressive` thresholds apply, such as v2.0
+    #[arg(long, value_name = "VERSION", requires = "policy")]
+    pub(crate) for_version: Option<String>,
 }
 
 /// What a verdict, a baseline and higher thresholds depend on.
@@ -74,14 +136,14 @@ pub(crate) struct JudgingFlags {
     #[arg(required = true)]
     pub(crate) files: Vec<String>,
 
-    /// What must hold: JSON, YAML or TOML (see docs/policy.md)
+    /// The policy: JSON, YAML or TOML (https://calipers-eval.github.io/calipers/policy.html has all keys)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) policy: PolicyFile,
 
     #[command(flatten)]
     pub(crate) suite: SuiteFlag,
 
-    /// The reducer of attempts, in place of the policy's, such as `mean`, `mode`, `pass_k_3`
+    /// The reducer of attempts, instead of the policy's, such as `mean`, `mode`, `pass_k_3`
     #[arg(long, value_name = "NAME")]
     pub(crate) reducer: Option<String>,
 

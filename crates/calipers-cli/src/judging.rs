@@ -4,12 +4,14 @@ use crate::date;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
 use crate::flags::JudgingFlags;
+use crate::looks_file::LooksFile;
 use crate::policy_file::PolicyFile;
+use crate::reading::{load_files, load_selected, print_notes};
 use crate::script_child::limit_memory;
 use crate::selection;
 use calipers::gate::{self, Baseline, GateOptions, GateReport};
-use calipers::io::{LoadedPolicy, printable, read_baseline, read_suite};
-use calipers::{LoadedFile, LoadedRun, Needs, RunError, Selection, load};
+use calipers::io::{LoadedPolicy, read_baseline, read_suite};
+use calipers::{LoadedFile, LoadedRun, Needs, Selection};
 
 /// What a verdict depends on besides results.
 pub(crate) struct Judging<'a> {
@@ -19,6 +21,10 @@ pub(crate) struct Judging<'a> {
     pub(crate) suite: Option<&'a str>,
     pub(crate) baseline: Option<&'a str>,
     pub(crate) version: Option<&'a str>,
+    /// Fields by whose values samples go together, in place of those of the policy.
+    pub(crate) cluster: &'a [String],
+    /// Where looks at this suite are remembered.
+    pub(crate) looks: Option<&'a str>,
 }
 
 impl<'a> Judging<'a> {
@@ -26,7 +32,7 @@ impl<'a> Judging<'a> {
     pub(crate) fn resolve(flags: &'a JudgingFlags, level: f64) -> Result<Self, Failure> {
         flags.policy.load()?;
         let selection = selection::resolve(&flags.selection, &flags.format, level, &flags.scripts)?;
-        let sources = selection::distinct_sources(&flags.files, selection.format.as_deref())?;
+        let sources = selection::distinct_sources(&flags.files, &selection)?;
         let expressions = Expressions::load(&flags.scripts, selection.labels.clone())?;
         let reducers = flags.reducer.as_deref().map(|name| expressions.reducer(name)).transpose()?;
         Ok(Self {
@@ -36,6 +42,8 @@ impl<'a> Judging<'a> {
             suite: flags.suite.suite.as_deref(),
             baseline: None,
             version: None,
+            cluster: &[],
+            looks: None,
         })
     }
 
@@ -51,6 +59,7 @@ impl<'a> Judging<'a> {
             suite: self.suite.map(read_suite).transpose()?,
             baseline: self.baseline.map(read_dated).transpose()?,
             version: self.version.map(str::to_owned),
+            cluster: self.cluster.to_vec(),
             provenance: self.policy.provenance(policy),
             expression: &metric,
             reducers: &reducer,
@@ -65,15 +74,15 @@ impl<'a> Judging<'a> {
             let _limit = limit_memory();
             options.needs(&self.selection, &policy.policy)
         };
-        let run = LoadedRun::load("", &self.selection, &needs)?;
+        let run = load_selected("", &self.selection, &needs)?;
         print_notes(&run);
         Ok(run)
     }
 
     /// The results with everything that they hold, file by file and as one run: a page shows the files.
     pub(crate) fn load_files(&self) -> Result<(Vec<LoadedFile>, LoadedRun), Failure> {
-        let files = load(&self.selection, &Needs::everything()).collect::<Result<Vec<_>, RunError>>()?;
-        let run = LoadedRun::merge("", files.clone());
+        let files = load_files(&self.selection, &Needs::everything())?;
+        let run = LoadedRun::merge("", files.clone())?;
         print_notes(&run);
         Ok((files, run))
     }
@@ -86,14 +95,16 @@ impl<'a> Judging<'a> {
         options: &GateOptions<'_>,
     ) -> Result<GateReport, Failure> {
         let _limit = limit_memory();
-        Ok(gate::gate(run, &policy.policy, &self.selection, options)?)
-    }
-}
-
-/// Says what was not read of a run.
-pub(crate) fn print_notes(run: &LoadedRun) {
-    for note in &run.notes {
-        eprintln!("note: {}", printable(note));
+        let (policy, selection) = (&policy.policy, &self.selection);
+        let report = gate::gate(run, policy, selection, options)?;
+        let Some(path) = self.looks else { return Ok(report) };
+        let looks = LooksFile::find(path, &report)?;
+        let report = match looks.number(&report) {
+            Some(look) => gate::gate_at_look(run, policy, selection, options, look)?,
+            None => report,
+        };
+        looks.remember(report.verdict)?;
+        Ok(report)
     }
 }
 

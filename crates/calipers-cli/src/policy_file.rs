@@ -8,7 +8,7 @@ use calipers::io::{LoadedPolicy, PolicyError, load_policy};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// The file of a policy, read when it is first asked for and then kept: whether its expressions need a process of their own
+/// The file of a policy, read when it is first asked for and then kept: whether its expressions need a separate process
 /// is asked before the command runs.
 #[derive(Clone, Debug)]
 pub(crate) struct PolicyFile {
@@ -45,6 +45,10 @@ impl PolicyFile {
 
     /// The same with the names of the files that are loaded.
     pub(crate) fn scripts_with(&self, load: &[String]) -> bool {
+        // What comes from a pipe can be read only once, and not here.
+        if Path::new(&self.path).metadata().is_ok_and(|found| !found.is_file()) {
+            return true;
+        }
         // What is wrong with a policy is said when it is used.
         let expressions = self.read().as_ref().map(|loaded| loaded.policy.expressions()).unwrap_or_default();
         script_child::is_needed(&expressions, load)

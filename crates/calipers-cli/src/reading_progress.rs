@@ -1,8 +1,10 @@
-//! How far reading has come.
+//! How far reading has come, and that long work goes on.
 //!
 //! The bar is drawn on standard error by a separate thread, from a count of bytes that the readers keep. It appears
-//! after a second and is wiped away at the end, so that short runs show nothing.
+//! after a second and is wiped away at the end, so that short runs show nothing. Work of unknown size
+//! has a spinner in its place.
 
+use crate::terminal::is_dumb;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -30,12 +32,22 @@ struct Drawing {
 }
 
 impl ReadingProgress {
-    /// A bar for this many bytes, drawn only if standard error is a terminal.
+    /// A bar for this many bytes, drawn only if standard error is a terminal that can redraw it.
     pub(crate) fn start(total: u64) -> Self {
-        Self::start_on(std::io::stderr().is_terminal().then(ProgressDrawTarget::stderr), total, PATIENCE)
+        Self::start_on(target(), Some(total), READING, PATIENCE)
     }
 
-    fn start_on(target: Option<ProgressDrawTarget>, total: u64, patience: Duration) -> Self {
+    /// A spinner beside what is being done.
+    pub(crate) fn working(what: &'static str) -> Self {
+        Self::start_on(target(), None, what, PATIENCE)
+    }
+
+    fn start_on(
+        target: Option<ProgressDrawTarget>,
+        total: Option<u64>,
+        what: &'static str,
+        patience: Duration,
+    ) -> Self {
         let read = Arc::new(AtomicU64::new(0));
         let drawing = target.map(|target| {
             let (stop, stopped) = channel::<()>();
@@ -43,11 +55,13 @@ impl ReadingProgress {
             let goes_on = move |wait| stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
             let draw = move || {
                 if goes_on(patience) {
-                    let bar = ProgressBar::with_draw_target(Some(total), target);
-                    let bar = bar.with_style(style()).with_elapsed(patience);
+                    let bar = ProgressBar::with_draw_target(total, target).with_message(what);
+                    let bar = bar.with_style(style(total.is_some())).with_elapsed(patience);
                     loop {
-                        // Some formats are read in two passes, and the second is no step back.
-                        bar.set_position(counter.load(Ordering::Relaxed).min(total));
+                        if let Some(total) = total {
+                            // Some formats are read in two passes, and the second is no step back.
+                            bar.set_position(counter.load(Ordering::Relaxed).min(total));
+                        }
                         bar.tick();
                         if !goes_on(BETWEEN_FRAMES) {
                             break;
@@ -72,8 +86,18 @@ impl Drop for ReadingProgress {
     }
 }
 
-fn style() -> ProgressStyle {
-    let template = "{spinner} reading {bar:30} {binary_bytes} of {binary_total_bytes}, {elapsed}";
+const READING: &str = "reading";
+
+/// Where progress is drawn, if anywhere.
+fn target() -> Option<ProgressDrawTarget> {
+    (std::io::stderr().is_terminal() && !is_dumb()).then(ProgressDrawTarget::stderr)
+}
+
+fn style(is_bar: bool) -> ProgressStyle {
+    let template = match is_bar {
+        true => "{spinner} {msg} {bar:30} {binary_bytes} of {binary_total_bytes}, {elapsed}",
+        false => "{spinner} {msg}, {elapsed}",
+    };
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
@@ -83,10 +107,10 @@ mod tests {
     use indicatif::{InMemoryTerm, TermLike};
 
     /// A terminal that remembers whether anything was ever written to it.
-    fn watch(patience: Duration, work: Duration) -> (String, String) {
+    fn watch(total: Option<u64>, patience: Duration, work: Duration) -> (String, String) {
         let term = InMemoryTerm::new(4, 80);
         let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
-        let progress = ReadingProgress::start_on(Some(target), 2048, patience);
+        let progress = ReadingProgress::start_on(Some(target), total, "comparing", patience);
         progress.read.store(1024, Ordering::Relaxed);
         std::thread::sleep(work);
         let during = term.contents();
@@ -97,14 +121,18 @@ mod tests {
 
     #[test]
     fn a_short_run_shows_nothing_and_a_long_one_cleans_up() {
-        assert_eq!(watch(Duration::from_secs(60), Duration::from_millis(10)), (String::new(), String::new()));
-        let (during, after) = watch(Duration::ZERO, Duration::from_millis(500));
+        let nothing = (String::new(), String::new());
+        assert_eq!(watch(Some(2048), Duration::from_secs(60), Duration::from_millis(10)), nothing);
+        let (during, after) = watch(Some(2048), Duration::ZERO, Duration::from_millis(500));
         assert!(during.contains("1.00 KiB of 2.00 KiB"), "{during}");
+        assert_eq!(after, "");
+        let (during, after) = watch(None, Duration::ZERO, Duration::from_millis(500));
+        assert!(during.contains("comparing"), "{during}");
         assert_eq!(after, "");
     }
 
     #[test]
     fn without_a_terminal_there_is_no_thread() {
-        assert!(ReadingProgress::start_on(None, 1, PATIENCE).drawing.is_none());
+        assert!(ReadingProgress::start_on(None, Some(1), READING, PATIENCE).drawing.is_none());
     }
 }

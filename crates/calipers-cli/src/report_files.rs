@@ -1,6 +1,7 @@
 //! Reports in files: `--output FORM=FILE`.
 
 use crate::failure::Failure;
+use crate::terminal::{allow_closed_pipe, for_log, print_text};
 use calipers::io::OutputFile;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ struct ReportFile<'a, T> {
 
 impl<'a, T: Copy> ReportFiles<'a, T> {
     /// Opens the reports to write, and removes those of an earlier run: without a verdict there is none to read.
-    pub(crate) fn open(&self) -> Result<Vec<(T, OutputFile)>, Failure> {
+    pub(crate) fn open(&self) -> Result<OpenReports<T>, Failure> {
         let files = self.resolve()?;
         let open = |one: &ReportFile<'_, T>| match one.file {
             "-" => Ok((one.form, OutputFile::stdout())),
@@ -40,7 +41,7 @@ impl<'a, T: Copy> ReportFiles<'a, T> {
         for (_, output) in opened.iter().flatten() {
             output.clear()?;
         }
-        Ok(opened.into_iter().collect::<Result<_, _>>()?)
+        Ok(OpenReports(opened.into_iter().collect::<Result<_, _>>()?))
     }
 
     /// The reports by file. No file is an input too, or written twice.
@@ -90,9 +91,30 @@ impl<'a, T: Copy> ReportFiles<'a, T> {
     }
 }
 
-/// True when a report goes to standard output, in place of what is printed there otherwise.
-pub(crate) fn takes_stdout<T>(outputs: &[(T, OutputFile)]) -> bool {
-    outputs.iter().any(|(_, output)| output.name() == "-")
+/// Reports whose files are open, in the order in which they are written.
+pub(crate) struct OpenReports<T>(Vec<(T, OutputFile)>);
+
+impl<T: Copy + PartialEq> OpenReports<T> {
+    /// True when a report is written in this form.
+    pub(crate) fn has(&self, form: T) -> bool {
+        self.0.iter().any(|(known, _)| *known == form)
+    }
+
+    /// Writes each report as it is rendered in its form. The text with its plot is printed unless a report goes to standard
+    /// output in its place.
+    pub(crate) fn write(
+        self,
+        render: impl Fn(T) -> Result<String, Failure>,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        let is_printed = self.0.iter().all(|(_, output)| output.name() != "-");
+        for (form, output) in self.0 {
+            let report = render(form)?;
+            let is_log = output.name() == "-";
+            output.finish_with(&if is_log { for_log(&report) } else { report.into() })?;
+        }
+        if is_printed { allow_closed_pipe(print_text(&text())) } else { Ok(()) }
+    }
 }
 
 /// What a path leads to, whether it is there yet or not.

@@ -1,19 +1,38 @@
-//! Scripts run in a child process.
+//! Scripts, and the reading of large files, run in a child process.
 //!
 //! A script can ask for more memory than there is with a single operation, and then the process ends at once: no error can
 //! be returned. So a command that runs scripts gets a parent that waits and a child that does the work, and when the child
-//! ends early, the parent says what happened. The child has the same arguments, input and output.
+//! ends early, the parent says what happened. The child has the same arguments, input and output. A command that reads
+//! large files gets one too ([`memory_limit`](crate::memory_limit)).
 
 use crate::exit::{self, INPUT};
 use crate::failure::Failure;
+use crate::memory_limit::MemorySize;
 use calipers::Registry;
+use calipers::run::{InterruptForwarder, is_forwarded_interrupt};
 use calipers::script::{ScriptWatchdog, is_about_memory};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Marks the child.
+/// Marks the child, and says what it is for.
 const MARK: &str = "CALIPERS_SCRIPT_CHILD";
+const FOR_SCRIPTS: &str = "scripts";
+const FOR_MEMORY: &str = "memory";
+
+/// A line that tells the parent that scripts run from here on, or that they have ended.
+const SCRIPTS_BEGIN: &str = "\u{1}scripts begin";
+const SCRIPTS_END: &str = "\u{1}scripts end";
+
+/// What a child is for.
+pub(crate) struct ChildPurpose {
+    /// Where interrupts are passed on to it: it runs an evaluation, and draws how far it has come.
+    pub(crate) forwarder: Option<InterruptForwarder>,
+    /// It runs scripts.
+    pub(crate) scripts: bool,
+    /// What it may use, if it reads files.
+    pub(crate) memory: Option<MemorySize>,
+}
 
 /// What scripts may add to the memory that is used already.
 #[cfg(unix)]
@@ -21,6 +40,11 @@ const BUDGET: u64 = 1 << 30;
 
 pub(crate) fn is_child() -> bool {
     std::env::var_os(MARK).is_some()
+}
+
+/// True in a child that runs scripts.
+fn is_script_child() -> bool {
+    std::env::var_os(MARK).is_some_and(|purpose| purpose != FOR_MEMORY)
 }
 
 /// True unless it is certain that nothing can go wrong.
@@ -70,32 +94,47 @@ fn is_harmless(expression: &str, metrics: &[&str]) -> bool {
 }
 
 /// Does the work in a child, and says what happened to it. A child that draws needs the terminal to itself: then its last
-/// words are seen, too.
-pub(crate) fn run_in_child(draws: bool) -> ExitCode {
+/// words are seen, too. None if no child can be started, and nothing but a limit is lost without one.
+pub(crate) fn run_in_child(purpose: &ChildPurpose) -> Option<ExitCode> {
+    let draws = purpose.forwarder.is_some() || !purpose.scripts;
     let started = std::env::current_exe().and_then(|program| {
         let arguments = std::env::args_os().skip(1);
         let mut child = Command::new(program);
-        child.args(arguments).env(MARK, "1");
+        child.args(arguments).env(MARK, if purpose.scripts { FOR_SCRIPTS } else { FOR_MEMORY });
         if !(draws && io::stderr().is_terminal()) {
             child.stderr(Stdio::piped());
         }
         // A trace of our own code says nothing about a script.
         child.env("RUST_BACKTRACE", "0").env("RUST_LIB_BACKTRACE", "0").spawn()
     });
-    let ended = started.and_then(|mut child| {
-        forward_messages(&mut child)?;
-        child.wait()
-    });
-    match ended {
-        Ok(status) => exit_code(status),
-        Err(error) => exit::code(Err(Failure::new(format!("the script's process cannot be started: {error}")))),
+    let mut child = match started {
+        Ok(child) => child,
+        Err(_) if !purpose.scripts => return None,
+        Err(error) => {
+            let what = format!("the script's process cannot be started: {error}");
+            return Some(exit::code(Err(Failure::new(what))));
+        }
+    };
+    if let Some(forwarder) = &purpose.forwarder {
+        forwarder.pass_to(child.id());
     }
+    let ended = forward_messages(&mut child).and_then(|in_scripts| Ok((child.wait()?, in_scripts)));
+    if let Some(forwarder) = &purpose.forwarder {
+        forwarder.stop();
+    }
+    Some(match ended {
+        // Without the messages of the child, its scripts are the likely cause.
+        Ok((status, in_scripts)) => exit_code(status, purpose, in_scripts.unwrap_or(purpose.scripts)),
+        Err(error) => exit::code(Err(Failure::new(format!("the process that does the work is lost: {error}")))),
+    })
 }
 
-/// Passes on what the child says, but for its last words when it has no memory left: the parent says that better.
-fn forward_messages(child: &mut Child) -> io::Result<()> {
-    let Some(messages) = child.stderr.take() else { return Ok(()) };
+/// Passes on what the child says, but for its last words when it has no memory left: the parent says that better. Returns
+/// whether scripts were running at the end.
+fn forward_messages(child: &mut Child) -> io::Result<Option<bool>> {
+    let Some(messages) = child.stderr.take() else { return Ok(None) };
     let mut messages = BufReader::new(messages);
+    let mut in_scripts = false;
     let mut line = Vec::new();
     while messages.read_until(b'\n', &mut line)? > 0 {
         // The last words begin with an empty line, so one is kept back until it is known what follows.
@@ -103,6 +142,11 @@ fn forward_messages(child: &mut Child) -> io::Result<()> {
             continue;
         }
         let text = String::from_utf8_lossy(line.trim_ascii_start());
+        if let Some(known) = [SCRIPTS_END, SCRIPTS_BEGIN].iter().position(|mark| text.trim_end() == *mark) {
+            in_scripts = known == 1;
+            line.clear();
+            continue;
+        }
         let is_last_word = text.starts_with("memory allocation of ")
             || text.contains(" has overflowed its stack")
             || text.starts_with("fatal runtime error: stack overflow")
@@ -113,16 +157,28 @@ fn forward_messages(child: &mut Child) -> io::Result<()> {
         }
         line.clear();
     }
-    Ok(())
+    Ok(Some(in_scripts))
 }
 
-fn exit_code(status: ExitStatus) -> ExitCode {
+fn exit_code(status: ExitStatus, purpose: &ChildPurpose, in_scripts: bool) -> ExitCode {
     match status.code().map(u8::try_from) {
         Some(Ok(code)) => ExitCode::from(code),
         _ if was_killed(status) => {
-            let hint = "it was ended from outside, or the system had no memory left; a run goes on with \
-                        `calipers eval --resume LOG`";
+            let hint = if purpose.forwarder.is_some() {
+                "it was ended from outside, or the system had no memory left; a run goes on with the \
+                 same command and `--resume LOG`"
+            } else {
+                "it was ended from outside, or the system had no memory left; allow less with `--memory`, and read fewer \
+                 files at once"
+            };
             exit::code(Err(Failure::new("the process that does the work was killed").hint(hint)))
+        }
+        _ if !in_scripts && purpose.memory.is_some() => {
+            let limit = purpose.memory.map(|memory| memory.to_string()).unwrap_or_default();
+            let hint = "allow more with `--memory`, read fewer files at once, or name only what is needed with `--columns` \
+                        and `--metric`";
+            let what = format!("the input needs more memory than may be used: {limit}");
+            exit::code(Err(Failure::new(what).hint(hint)))
         }
         _ => {
             let hint =
@@ -137,7 +193,7 @@ fn exit_code(status: ExitStatus) -> ExitCode {
 fn was_killed(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;
     const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15]; // hang-up, interrupt, kill, terminate
-    status.signal().is_some_and(|signal| FROM_OUTSIDE.contains(&signal))
+    status.signal().is_some_and(|signal| FROM_OUTSIDE.contains(&signal) || is_forwarded_interrupt(signal))
 }
 
 #[cfg(not(unix))]
@@ -152,7 +208,7 @@ pub(crate) fn watch(watch: ScriptWatchdog, seconds: u64) {
 
 /// The same, with something to do first when the parent is gone.
 pub(crate) fn watch_and(watch: ScriptWatchdog, seconds: u64, when_alone: impl Fn() + Send + 'static) {
-    if !is_child() {
+    if !is_script_child() {
         return;
     }
     silence_memory_panics();
@@ -213,13 +269,14 @@ pub(crate) fn limit_memory() -> Option<MemoryLimit> {
 #[cfg(unix)]
 pub(crate) fn limit_memory_by(budget: u64) -> Option<MemoryLimit> {
     use rlimit::Resource;
-    if !is_child() {
+    if !is_script_child() {
         return None;
     }
     let before = Resource::AS.get().ok()?;
     let used = address_space()?;
     let limit = used.saturating_add(budget.max(used)).min(before.1);
     Resource::AS.set(limit, before.1).ok()?;
+    tell_parent(SCRIPTS_BEGIN);
     Some(MemoryLimit { before })
 }
 
@@ -239,7 +296,29 @@ pub(crate) fn limit_memory_by(_: u64) -> Option<MemoryLimit> {
 impl Drop for MemoryLimit {
     fn drop(&mut self) {
         let _ = rlimit::Resource::AS.set(self.before.0, self.before.1);
+        tell_parent(SCRIPTS_END);
     }
+}
+
+/// Tells the parent what is going on, if it reads what is said here.
+#[cfg(unix)]
+fn tell_parent(mark: &str) {
+    if !io::stderr().is_terminal() {
+        let _ = writeln!(io::stderr(), "{mark}");
+    }
+}
+
+/// Ends the process when the parent that waits for it is gone.
+pub(crate) fn end_with_parent() {
+    let parent = parent();
+    let watch = move || {
+        while self::parent() == parent {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        std::process::exit(INPUT.into());
+    };
+    // A child that cannot watch still does its work.
+    let _ = std::thread::Builder::new().name("parent".to_owned()).spawn(watch);
 }
 
 /// The bytes of address space that this process uses.

@@ -2,12 +2,13 @@
 
 use crate::expressions::Expressions;
 use crate::failure::Failure;
-use crate::flags::{FormatFlag, ScriptFlags, SelectionFlags};
+use crate::flags::{AttemptUnit, FormatFlag, MissingName, ScriptFlags, SelectionFlags};
 use crate::report_files::identity;
-use calipers::data::Labels;
-use calipers::io::{Source, choose, printable};
+use crate::terminal::note;
+use calipers::data::{Labels, PassRule};
+use calipers::io::{Columns, ColumnsError, Source, choose};
 use calipers::plan::Seed;
-use calipers::{Reducer, Selection};
+use calipers::{AttemptsFrom, Reducer, Selection};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -21,51 +22,88 @@ pub(crate) fn resolve(
     Ok(Selection {
         sources: Vec::new(),
         format: format.format.clone(),
+        columns: columns(&format.columns)?.into(),
+        runs: format.run.clone(),
+        attempts_from: format.attempts_from.map(|unit| match unit {
+            AttemptUnit::Files => AttemptsFrom::Files,
+            AttemptUnit::Folders => AttemptsFrom::Folders,
+        }),
         scorers: flags.scorer.clone(),
         filter: filter(&flags.filter)?,
         labels: labels(&flags.label)?,
         reducers: None,
+        pass_threshold: pass_threshold(flags.pass_threshold)?,
+        missing: flags.missing.map(MissingName::rule),
         level,
         seed: Seed(flags.seed),
         scripts: scripts.load.clone(),
     })
 }
 
+fn pass_threshold(threshold: Option<f64>) -> Result<Option<f64>, Failure> {
+    threshold.map(|threshold| Ok(PassRule::new(threshold)?.threshold())).transpose()
+}
+
 /// The files that are named, and those of folders and patterns that hold results of some kind. What else a folder holds
-/// is named on standard error.
-pub(crate) fn sources(files: &[String], format: Option<&str>) -> Result<Vec<Source>, Failure> {
+/// is named on standard error; a file there that is empty, damaged or may not be read is an error.
+pub(crate) fn sources(files: &[String], selection: &Selection) -> Result<Vec<Source>, Failure> {
+    let format = selection.format.as_deref();
     let mut sources = Vec::new();
+    let mut failure = None;
     for file in files {
-        let found = Source::resolve(file)?;
+        let found = Source::resolve(file)?.into_iter().map(|source| source.with_columns(selection.columns.clone()));
+        let found: Vec<Source> = found.collect();
         let is_search = found.len() > 1 || Path::new(file).is_dir();
         let is_result = |source: &Source| choose(source, format).is_ok();
-        if !is_search || !found.iter().any(is_result) {
+        if !is_search || (format.is_none() && !found.iter().any(is_result)) {
             sources.extend(found);
             continue;
         }
         for source in found {
-            if is_result(&source) {
-                sources.push(source);
-            } else {
-                eprintln!("note: {} was left out: it holds no results in a known format", printable(&source.name));
+            match choose(&source, format) {
+                Ok(_) => sources.push(source),
+                // A folder may hold other documents. What should be results and is not must not go unread.
+                Err(_) if format.is_none() && source.is_other_document() => {
+                    note(&format!("{} was left out: it holds no results in a known format", source.name));
+                }
+                Err(error) => {
+                    let error = Failure::from(error);
+                    failure = Some(failure.map_or_else(|| error.clone(), |first: Failure| first.and(error.clone())));
+                }
             }
         }
     }
-    Ok(sources)
+    failure.map_or(Ok(sources), Err)
 }
 
 /// The same, each once: a file that is named twice, or in a folder that is named too, has no more attempts than it has.
-pub(crate) fn distinct_sources(files: &[String], format: Option<&str>) -> Result<Vec<Source>, Failure> {
-    let mut sources = sources(files, format)?;
+pub(crate) fn distinct_sources(files: &[String], selection: &Selection) -> Result<Vec<Source>, Failure> {
+    let mut sources = sources(files, selection)?;
     let mut known = HashSet::new();
     sources.retain(|source| {
         let is_new = source.name == "-" || known.insert(identity(&source.name));
         if !is_new {
-            eprintln!("note: {} is named twice and read once", printable(&source.name));
+            note(&format!("{} is named twice and read once", source.name));
         }
         is_new
     });
     Ok(sources)
+}
+
+/// Which columns are what, each `NAME=COLUMN`, with commas between several.
+pub(crate) fn columns(given: &[String]) -> Result<Columns, Failure> {
+    columns_by("--columns", given)
+}
+
+/// The same by a flag of another name.
+pub(crate) fn columns_by(flag: &str, given: &[String]) -> Result<Columns, Failure> {
+    let mut columns = Columns::default();
+    let refuse = |error: ColumnsError| Failure::new(format!("`{flag}`: {error}")).hint(error.hint());
+    for pairs in given {
+        columns.add(pairs).map_err(refuse)?;
+    }
+    columns.check().map_err(refuse)?;
+    Ok(columns)
 }
 
 /// Conditions on metadata, each `KEY=VALUE`.

@@ -1,6 +1,6 @@
 //! What to know about a figure before relying on it.
 
-use crate::GateCaveat;
+use crate::{GateCaveat, MissingRule, RunEnding};
 use calipers_stats::StatisticCaveat;
 
 /// Something worth knowing, with its numbers. Each variant names a trap that evaluations fall into; `calipers-render` turns
@@ -74,6 +74,13 @@ pub enum Caveat {
         /// The number of samples.
         n: u64,
     },
+    /// Times in a field of milliseconds are as small as seconds, and have fractions.
+    LooksLikeSeconds {
+        /// The field.
+        field: String,
+        /// The longest of them.
+        max: f64,
+    },
     /// With an even number of attempts the mode may be decided by their order.
     ModeTies {
         /// The number of samples with a tie.
@@ -112,6 +119,52 @@ pub enum Caveat {
         /// How many.
         attempts: u64,
     },
+    /// A log announces more than it holds, or its run did not come to its end.
+    Incomplete {
+        /// The run, where there are several.
+        run: Option<String>,
+        /// The samples that are there.
+        samples: u64,
+        /// The samples that the log announces.
+        samples_expected: u64,
+        /// The attempts that are there.
+        attempts: u64,
+        /// The attempts that the log announces.
+        attempts_expected: u64,
+        /// The samples with an attempt that never ran, where the log names them.
+        never_ran: Vec<String>,
+        /// How the run ended.
+        ending: RunEnding,
+    },
+    /// Limits stopped attempts.
+    LimitsHit {
+        /// The run, where there are several.
+        run: Option<String>,
+        /// The kinds of limits with the number of attempts that each stopped.
+        kinds: Vec<(String, u64)>,
+    },
+    /// Attempts have answers that were not asked for, but taken from a cache.
+    CachedAnswers {
+        /// The run, where there are several.
+        run: Option<String>,
+        /// The attempts with such answers.
+        attempts: u64,
+        /// The attempts in all.
+        attempts_total: u64,
+        /// The answers.
+        answers: u64,
+    },
+    /// What is missing counts by a rule that was chosen.
+    MissingCounted {
+        /// The rule.
+        rule: MissingRule,
+        /// The attempts that it was applied to.
+        attempts: u64,
+        /// The attempts in all.
+        attempts_total: u64,
+        /// True where it was chosen in place of what the policy says.
+        overrides_policy: bool,
+    },
     /// One that belongs to a verdict.
     Gate(GateCaveat),
     // Of comparisons and plans.
@@ -136,10 +189,28 @@ pub enum Caveat {
         /// The reducer.
         reducer: String,
     },
-    /// A log names several reducers, of which the first is used.
+    /// A log names several reducers, of which one is used.
     SeveralReducers {
         /// All of them.
         reducers: Vec<String>,
+        /// The one that is used.
+        used: String,
+    },
+    /// A policy reduces attempts in another way than the log was recorded with.
+    OtherReducer {
+        /// The reducer of the policy.
+        used: String,
+        /// Those of the log.
+        recorded: Vec<String>,
+    },
+    /// A figure is not the one that the log records.
+    DiffersFromRecorded {
+        /// The figure that was computed here.
+        computed: f64,
+        /// The figure in the log.
+        recorded: f64,
+        /// The likely reason.
+        cause: RecordedCause,
     },
     /// Scorers that not all runs have are not compared.
     UnsharedScorers {
@@ -168,6 +239,63 @@ pub enum Caveat {
     GateOfScores,
     /// The exact size of a gate was multiplied by the design effect of clusters, an approximation.
     GateOfClusters,
+    /// A judge agrees with people too little for its scores to stand for theirs.
+    JudgeDisagrees {
+        /// Kappa, or alpha where scores are not all 0 or 1.
+        agreement: f64,
+        /// The upper bound of its interval.
+        upper: f64,
+        /// What it should be able to reach.
+        needed: f64,
+    },
+    /// People agree with one another too little for their labels to be a truth.
+    PeopleDisagree {
+        /// Krippendorff's alpha.
+        alpha: f64,
+        /// The upper bound of its interval.
+        upper: f64,
+        /// What it should be able to reach.
+        needed: f64,
+    },
+    /// The judge scored labelled samples differently from the others: they are no random choice.
+    LabelsUnlikeOthers {
+        /// The judge's mean score of labelled samples.
+        labelled: f64,
+        /// The same of the others.
+        others: f64,
+        /// True when the corrected rate weighs labels by the judge's score, and so allows for that.
+        weighed: bool,
+    },
+    /// Labelled samples are of other kinds than the rest.
+    LabelsOfOtherMix {
+        /// The metadata key.
+        key: String,
+        /// The value that stands out.
+        value: String,
+        /// Its share among labelled samples.
+        labelled: f64,
+        /// Its share among the others.
+        others: f64,
+    },
+}
+
+/// Why a figure may differ from the one that a log records.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordedCause {
+    /// Labels were given other numbers here.
+    Labels,
+    /// The reducer counts successes, and a log does not keep the threshold from which a score is one.
+    Threshold {
+        /// The reducer.
+        reducer: String,
+    },
+    /// Samples without a score are left out here.
+    Missing {
+        /// How many.
+        samples: u64,
+    },
+    /// The samples in the file are not those that the figure was made of, or it was made by other code.
+    Unknown,
 }
 
 impl Caveat {
@@ -184,6 +312,7 @@ impl Caveat {
             Self::OutsideUnit { .. } => "outside-unit",
             Self::BootstrapDivisor { .. } => "bootstrap-divisor",
             Self::ShareByT { .. } => "share-by-t",
+            Self::LooksLikeSeconds { .. } => "looks-like-seconds",
             Self::ModeTies { .. } => "mode-ties",
             Self::TooFewAttempts { .. } => "too-few-attempts",
             Self::UnmatchedKey { .. } => "unmatched-key",
@@ -191,11 +320,17 @@ impl Caveat {
             Self::NotLookedAt { .. } => "not-looked-at",
             Self::NoScores => "no-scores",
             Self::Errored { .. } => "errored",
+            Self::Incomplete { .. } => "incomplete",
+            Self::LimitsHit { .. } => "limits-hit",
+            Self::CachedAnswers { .. } => "cached-answers",
+            Self::MissingCounted { .. } => "missing-counted",
             Self::Gate(caveat) => caveat.id(),
             Self::Unmatched { .. } => "unmatched",
             Self::FewMatched { .. } => "few-matched",
             Self::UnknownReducer { .. } => "unknown-reducer",
             Self::SeveralReducers { .. } => "several-reducers",
+            Self::OtherReducer { .. } => "other-reducer",
+            Self::DiffersFromRecorded { .. } => "differs-from-recorded",
             Self::UnsharedScorers { .. } => "unshared-scorer",
             Self::MapScores { .. } => "map-scores",
             Self::FirstMetric { .. } => "first-metric",
@@ -204,6 +339,10 @@ impl Caveat {
             Self::DisagreementOfAttempts => "disagreement-of-attempts",
             Self::GateOfScores => "gate-of-scores",
             Self::GateOfClusters => "gate-of-clusters",
+            Self::JudgeDisagrees { .. } => "judge-disagrees",
+            Self::PeopleDisagree { .. } => "people-disagree",
+            Self::LabelsUnlikeOthers { .. } => "labels-unlike-others",
+            Self::LabelsOfOtherMix { .. } => "labels-of-other-mix",
         }
     }
 }

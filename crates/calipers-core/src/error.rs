@@ -1,7 +1,7 @@
 //! What went wrong, where, and how to fix it.
 
 use crate::Span;
-use crate::{Excerpt, SampleId, Value, brief};
+use crate::{Contradiction, DifferentPart, Excerpt, SampleId, Value, brief};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -91,6 +91,15 @@ pub enum ErrorKind {
         /// The key.
         key: String,
     },
+    /// The attempts of a sample have several values for a metadata key, and a question needs one per sample.
+    SeveralValues {
+        /// The key.
+        key: String,
+        /// The value of the first attempt that has one.
+        first: Value,
+        /// Another attempt's value.
+        other: Value,
+    },
     /// A metadata value cannot serve as the name of a cluster.
     UnusableCluster {
         /// The key.
@@ -140,6 +149,21 @@ pub enum ErrorKind {
         /// What to do.
         hint: String,
     },
+    /// Files hold several runs where one is asked for.
+    SeveralRuns {
+        /// Their names.
+        runs: Vec<String>,
+    },
+    /// Scores lie outside [0, 1], and nothing says from which one on an attempt has passed.
+    NoPassThreshold {
+        /// The scorer.
+        scorer: String,
+    },
+    /// Files that are looked at together record different reducers of attempts.
+    DifferentReducers {
+        /// A file for each list of reducers.
+        files: Vec<(String, Vec<String>)>,
+    },
     /// The same attempt of a sample was given two different scores.
     Conflict {
         /// The value first seen.
@@ -147,6 +171,8 @@ pub enum ErrorKind {
         /// The value that differs.
         other: Value,
     },
+    /// Two deliveries of one attempt do not agree.
+    Contradiction(Box<Contradiction>),
     /// An error in an expression, or in a file of metrics and reducers.
     Script {
         /// What is wrong.
@@ -313,6 +339,9 @@ impl fmt::Display for ErrorKind {
             Self::NotScalar { by, found } => write!(f, "`{by}` takes plain values, not a {found}"),
             Self::NotMap { by, found } => write!(f, "`{by}` takes scores that are maps, not a {found}"),
             Self::MissingMetadata { purpose, key } => write!(f, "no {purpose}: the metadata has no `{key}`"),
+            Self::SeveralValues { key, first, other } => {
+                write!(f, "its attempts have different values of `{key}`, `{first}` and `{other}`")
+            }
             Self::UnusableCluster { key, found } => write!(f, "`{key}` is a {found}, which cannot name a cluster"),
             Self::MissingKey { key, null: false } => write!(f, "the score has no key `{key}`"),
             Self::MissingKey { key, null: true } => write!(f, "the score's key `{key}` is null"),
@@ -326,14 +355,47 @@ impl fmt::Display for ErrorKind {
             Self::Argument { message, .. } | Self::Script { message, .. } | Self::Custom(message) => {
                 f.write_str(message)
             }
+            Self::SeveralRuns { runs } => {
+                let listed: Vec<&str> = runs.iter().take(8).map(String::as_str).collect();
+                write!(f, "there are {} runs ({}), and this is about one", runs.len(), listed.join(", "))
+            }
+            Self::NoPassThreshold { scorer } => {
+                write!(f, "scores of `{scorer}` lie outside [0, 1], and no `pass_threshold` says which of them pass")
+            }
+            Self::DifferentReducers { files } => {
+                let each = files.iter().map(|(file, reducers)| format!("{file} by `{}`", reducers.join("`, `")));
+                write!(f, "attempts were reduced differently: {}", each.collect::<Vec<_>>().join(", "))
+            }
             Self::Conflict { first, other } => {
                 write!(f, "one attempt has two different scores, `{first}` and `{other}`")
             }
+            Self::Contradiction(found) => Self::fmt_contradiction(found, f),
         }
     }
 }
 
 impl ErrorKind {
+    /// Two deliveries that do not agree, in words.
+    fn fmt_contradiction(found: &Contradiction, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Contradiction { sample, epoch, part, first, other } = found;
+        write!(f, "sample `{sample}`, epoch {epoch} has ")?;
+        match part {
+            DifferentPart::Score(scorer) => write!(f, "two different scores by `{scorer}`")?,
+            DifferentPart::Reason(scorer) => write!(f, "two different reasons for no score by `{scorer}`")?,
+            DifferentPart::Answer(scorer) => write!(f, "two different answers by `{scorer}`")?,
+            DifferentPart::Explanation(scorer) => write!(f, "two different explanations of the score by `{scorer}`")?,
+            DifferentPart::ScoreMetadata { scorer, key } => {
+                write!(f, "two different values of `{key}` in the score by `{scorer}`")?;
+            }
+            DifferentPart::Value(name) => write!(f, "two different values of `{name}`")?,
+            DifferentPart::Error => f.write_str("two different errors")?,
+            DifferentPart::ErrorOrResult => {
+                return write!(f, "an error and a result: `{}` ({}) and a result ({})", first.0, first.1, other.1);
+            }
+        }
+        write!(f, ": `{}` ({}) and `{}` ({})", first.0, first.1, other.0, other.1)
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
@@ -352,6 +414,9 @@ impl ErrorKind {
             Self::NotScalar { .. } => "apply it to one key: `aggregate(\"key\", …)` or a map of metrics".into(),
             Self::NotMap { .. } => "apply the metric itself, without a key".into(),
             Self::MissingMetadata { key, .. } => format!("give every sample a `{key}`, or drop the option"),
+            Self::SeveralValues { key, .. } => {
+                format!("make each `{key}` a run, keep one of them, or give all attempts of a sample the same")
+            }
             Self::UnusableCluster { .. } => "use text, a number or a bool".into(),
             Self::MissingKey { .. } => {
                 "pick the key with `aggregate`, which can skip such samples or count them as 0".into()
@@ -361,14 +426,22 @@ impl ErrorKind {
             Self::NoScorer { known, .. } if known.is_empty() => "the run has no scores".into(),
             Self::NoScorer { known, .. } => format!("the scorers are {}", known.join(", ")),
             Self::GroupCollision { .. } => "choose another `all_label`, or turn the aggregate off".into(),
-            Self::UnknownName { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
-            Self::UnknownName { what: "reducer", .. } => {
-                "the reducers are mean, median, mode, max, majority, collect, pass_at_K, pass_k_K and at_least_K".into()
+            Self::UnknownName { what: "reducer", nearest, .. } => {
+                let guess = nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
+                format!("{guess}the reducers are {}", crate::reduce::SPELLINGS)
             }
+            Self::UnknownName { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::UnknownName { .. } => return None,
             Self::Argument { hint, .. } => hint.clone(),
+            Self::SeveralRuns { .. } => "choose one by its name".into(),
             Self::Script { hint, .. } => return hint.clone(),
-            Self::Conflict { .. } => "remove one of the two records, or number the attempts with `epoch`".into(),
+            Self::NoPassThreshold { .. } => {
+                "give the score from which on an attempt has passed, as in `pass_threshold=4`".into()
+            }
+            Self::DifferentReducers { .. } => "choose one reducer for all of them, such as `mean`".into(),
+            Self::Conflict { .. } | Self::Contradiction(_) => {
+                "remove one of the two records, or number the attempts with `epoch`".into()
+            }
             Self::Custom(_) => return None,
         })
     }

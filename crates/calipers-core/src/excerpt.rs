@@ -1,5 +1,6 @@
 //! A line of a text with a part underlined.
 
+use crate::log_text::steers;
 use std::fmt;
 use std::ops::Range;
 
@@ -73,10 +74,6 @@ fn boundary(text: &str, byte: usize) -> usize {
 
 /// The text without control characters and direction marks: each becomes one space, so that places do not move.
 pub fn printable(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
-    };
     text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }
 

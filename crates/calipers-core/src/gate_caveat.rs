@@ -44,6 +44,24 @@ pub enum GateCaveat {
     BaselinePolicy,
     /// A policy asks for more than the baseline, which an unchanged agent misses half the time.
     AboveBaseline,
+    /// Samples without a value of the fields that say which samples go together.
+    OutsideClusters {
+        /// The fields.
+        fields: Vec<String>,
+        /// How many samples.
+        samples: u64,
+    },
+    /// Samples go together by a field, and nothing says so.
+    LikelyClusters {
+        /// The field.
+        field: String,
+        /// How many values it has.
+        clusters: u64,
+        /// How many samples share them.
+        samples: u64,
+        /// How much samples that share a value are alike; none where all samples are.
+        correlation: Option<f64>,
+    },
 }
 
 /// What a name in records and policies is about.
@@ -63,6 +81,8 @@ impl GateCaveat {
     pub fn id(&self) -> &'static str {
         match self {
             Self::NothingBlocks => "nothing-blocks",
+            Self::OutsideClusters { .. } => "outside-clusters",
+            Self::LikelyClusters { .. } => "likely-clusters",
             Self::NoVersion => "no-version",
             Self::FewAttempts { .. } => "few-attempts",
             Self::SimilarNames { kind: NameKind::Category, .. } => "similar-categories",

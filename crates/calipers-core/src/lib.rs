@@ -13,20 +13,23 @@ mod error;
 mod excerpt;
 mod gate_caveat;
 mod incomparable;
+mod log_text;
 pub mod metric;
 pub mod plan;
 pub mod reduce;
+mod run_names;
 mod span;
 pub mod task;
 mod words;
 
 pub use calipers_stats::{self as stats, Confidence, Interval, Method, Seed, Verdict};
-pub use caveat::Caveat;
+pub use caveat::{Caveat, RecordedCause};
 pub use data::*;
 pub use error::{Error, ErrorKind, ErrorPlace};
 pub use excerpt::{Excerpt, printable};
 pub use gate_caveat::{GateCaveat, NameKind};
 pub use incomparable::{Incomparable, RunSide};
+pub use log_text::{defuse, defuse_json, defuse_markup, one_line, steers};
 pub use metric::*;
 pub use plan::{
     Epochs, IntoReducers, MetricResult, MetricSpec, Partial, Plan, RecordedResult, Reduction, Report, Results,
@@ -36,28 +39,28 @@ pub use reduce::{
     Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
     score_reducer,
 };
-pub use span::{Mistake, SourceText, Span, Spanned, quoted};
+pub use run_names::{RunIdentity, telling_names};
+pub use span::{Mistake, PolicyRemedy, SourceText, Span, Spanned, quoted};
 pub use task::*;
-pub use words::{brief, pluralize};
+pub use words::{brief, group_digits, pluralize};
 
 /// The known name nearest to what was written, if one is near enough to be meant.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let ranked = known.iter().map(|known| (edits(name, known), *known));
-    ranked.min().filter(|(edits, known)| *edits <= known.len().div_ceil(3)).map(|(_, known)| known)
+    let length = name.chars().count();
+    if length > MISSPELT_MAX {
+        return None;
+    }
+    // A text that is much longer or shorter is far away.
+    let near = known.iter().filter(|known| known.chars().count().abs_diff(length) <= edits_max(known));
+    let ranked = near.map(|known| (strsim::levenshtein(name, known), *known));
+    ranked.min().filter(|(edits, known)| *edits <= edits_max(known)).map(|(_, known)| known)
 }
 
-/// The number of single-character edits between two texts (Levenshtein 1966).
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+/// A longer text is no misspelt name, and comparing it would take as long as its length times that of each name.
+const MISSPELT_MAX: usize = 100;
+
+/// How many edits away from a known name a text may be, to be taken for it.
+fn edits_max(known: &str) -> usize {
+    known.len().div_ceil(3)
 }

@@ -42,18 +42,36 @@ pub struct Mistake {
     pub span: Option<Span>,
     /// What to do.
     pub hint: Option<String>,
+    /// What the caller can choose instead, if it is not the policy that has to change.
+    pub remedy: Option<PolicyRemedy>,
+}
+
+/// What the caller of a policy can choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyRemedy {
+    /// A version whose thresholds apply.
+    ChooseVersion,
+    /// No version.
+    LeaveVersionOut,
 }
 
 impl Mistake {
     /// Something wrong.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), span: None, hint: None }
+        Self { message: message.into(), span: None, hint: None, remedy: None }
     }
 
     /// At this place.
     #[must_use]
     pub fn at(mut self, span: &Span) -> Self {
         self.span = Some(span.clone());
+        self
+    }
+
+    /// With what the caller can choose.
+    #[must_use]
+    pub fn remedy(mut self, remedy: PolicyRemedy) -> Self {
+        self.remedy = Some(remedy);
         self
     }
 

@@ -10,11 +10,38 @@ use std::fmt::Display;
 ///
 /// assert_eq!(pluralize(1, "required scenario"), "1 required scenario");
 /// assert_eq!(pluralize(0, "day"), "0 days");
+/// assert_eq!(pluralize(200_000, "sample"), "200,000 samples");
 /// ```
 #[must_use]
 pub fn pluralize(count: impl Display, noun: &str) -> String {
-    let count = count.to_string();
+    let count = group_digits(&count.to_string());
     if count == "1" { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Digits with commas between thousands: `1,537`, `-12,000.5`. What is no plain number stays as it is.
+///
+/// ```
+/// use calipers_core::group_digits;
+///
+/// assert_eq!(group_digits("999"), "999");
+/// assert_eq!(group_digits("1000000"), "1,000,000");
+/// assert_eq!(group_digits("-1234.5678"), "-1,234.5678");
+/// assert_eq!(group_digits("1.5e12"), "1.5e12");
+/// ```
+#[must_use]
+pub fn group_digits(text: &str) -> String {
+    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (whole, decimals) = rest.split_once('.').map_or((rest, None), |(whole, decimals)| (whole, Some(decimals)));
+    let is_plain = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_plain(whole) || !decimals.is_none_or(is_plain) {
+        return text.to_owned();
+    }
+    let first = whole.len() % 3;
+    let head = (first > 0).then(|| whole[..first].to_owned());
+    let groups = whole.as_bytes()[first..].chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
+    let grouped = head.into_iter().chain(groups).collect::<Vec<_>>().join(",");
+    let decimals = decimals.map_or_else(String::new, |decimals| format!(".{decimals}"));
+    format!("{sign}{grouped}{decimals}")
 }
 
 /// As much of a literal as is shown: more than any sensible name or path has.

@@ -8,6 +8,7 @@
 //! Nothing here reads files.
 
 mod baseline;
+mod clusters;
 mod gate_rule;
 mod judge;
 mod lint;
@@ -18,6 +19,7 @@ mod report;
 mod weighted_score;
 
 pub use baseline::{Baseline, BaselineMetric, BaselineScenario};
+pub use clusters::SOURCE_FIELDS;
 pub use gate_rule::GateRule;
 pub use judge::{Case, Fault, judge, record};
 pub use lint::{
@@ -27,11 +29,12 @@ pub use lint::{
 pub use raise::{KeptReason, NewThreshold, Raise, RaiseOptions, WritingObstacle, raise};
 pub use reason::{
     BaselineDifference, BaselineReason, BlockingFailure, ConditionReason, ConfidenceBound, CoverageReason,
-    FormulaDoubt, GateReason, PoorGrade, QuantileShare, SampleUnit, ScenarioReason, ScenarioShare, ThresholdFinding,
-    ThresholdReason, Unbounded,
+    FormulaDoubt, GateReason, MoreSamples, PoorGrade, QuantileShare, SampleUnit, ScenarioReason, ScenarioShare,
+    ThresholdFinding, ThresholdReason, Unbounded,
 };
 pub use report::{
-    AttemptResult, BaselineResult, CategoryResult, CompositeResult, Coverage, DecidedBy, ExpectedBy, GateKind,
-    GateReport, GateResult, MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioResult, Term,
+    AttemptResult, BaselineResult, CategoryResult, ClusterCount, CompositeResult, ConfidenceTerms, Coverage, DecidedBy,
+    ExpectedBy, GateKind, GateReport, GateResult, Look, MetricDifference, Mode, Provenance, ScenarioCheck,
+    ScenarioResult, Term,
 };
 pub use weighted_score::weighted_score;

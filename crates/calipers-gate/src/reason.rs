@@ -1,6 +1,6 @@
 //! Why a gate has its verdict: data with its numbers. `calipers-render` makes the sentences.
 
-use crate::policy::Rule;
+use crate::policy::{Looks, Rule};
 use calipers_core::{Reason, Undefined, Unit};
 use calipers_stats::threshold_test::Direction;
 use std::borrow::Cow;
@@ -138,6 +138,19 @@ pub enum SampleUnit {
     Samples,
     /// Attempts.
     Attempts,
+    /// Clusters of samples that go together.
+    Clusters,
+}
+
+/// About how many more of something would decide a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MoreSamples {
+    /// How many.
+    pub count: u64,
+    /// Of what.
+    pub unit: SampleUnit,
+    /// How often the data may be looked at. With one look, the number has to be chosen before the next.
+    pub looks: Looks,
 }
 
 /// Why a metric has no bound.
@@ -159,6 +172,8 @@ pub enum Unbounded {
         /// How many there are.
         values: usize,
     },
+    /// The policy asks about a rerun of this suite, and the figure is not the mean of what its attempts gave.
+    NotByAttempt,
     /// The data do not bound it.
     Open,
 }

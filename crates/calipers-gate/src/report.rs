@@ -1,7 +1,7 @@
 //! The verdict of a policy on a run, with everything that it rests on: data only, which renderers lay out.
 
-use crate::policy::{BaselineMode, Comparison, Level, RiskLevel, Rule};
-use crate::{GateReason, GateRule};
+use crate::policy::{BaselineMode, Comparison, Estimand, Level, Looks, RiskLevel, Rule};
+use crate::{GateReason, GateRule, MoreSamples};
 use calipers_core::{Caveat, Figure, OutcomeCounts, SampleId, ScenarioOutcome, Shortcoming, Unit, Verdict};
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ pub struct GateReport {
     pub decided_by: DecidedBy,
     /// How gates are decided.
     pub mode: Mode,
+    /// What the confidence holds for.
+    pub terms: ConfidenceTerms,
     /// The gates, blocking ones first, in the order of the policy.
     pub gates: Vec<GateResult>,
     /// Scenarios that must pass.
@@ -22,6 +24,8 @@ pub struct GateReport {
     pub optional: Vec<ScenarioCheck>,
     /// Pass rates by category, in the order of the run.
     pub categories: Vec<CategoryResult>,
+    /// How much scenarios count by their capability, as the policy says.
+    pub capability_weights: Vec<(String, f64)>,
     /// Formulas, with each term.
     pub composites: Vec<CompositeResult>,
     /// The comparison with a baseline, if there is one.
@@ -59,6 +63,39 @@ pub enum Mode {
     Point,
     /// A one-sided bound at this confidence has to clear the threshold.
     Confidence(f64),
+}
+
+/// What the confidence of a verdict holds for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConfidenceTerms {
+    /// How often the data may be looked at.
+    pub looks: Looks,
+    /// Which look it is, if they are counted.
+    pub look: Option<Look>,
+    /// What the verdict is about.
+    pub estimand: Estimand,
+    /// The clusters that samples go together in, if the policy says so.
+    pub clusters: Option<ClusterCount>,
+}
+
+/// A look at the results of a suite. The mode of the report has the confidence that is left for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Which one it is, from 1 on.
+    pub number: u64,
+    /// The confidence of all looks together.
+    pub level: f64,
+}
+
+/// Samples that go together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterCount {
+    /// The fields whose values they share.
+    pub fields: Vec<String>,
+    /// How many clusters there are.
+    pub clusters: u64,
+    /// Samples without a value of any of the fields, which are clusters by themselves.
+    pub alone: u64,
 }
 
 /// What a gate is about.
@@ -118,7 +155,7 @@ pub struct GateResult {
     /// Why.
     pub reason: GateReason,
     /// About how many more samples would decide, where that can be said.
-    pub more_samples: Option<u64>,
+    pub more_samples: Option<MoreSamples>,
     /// Why the policy asks for it.
     pub rationale: Option<String>,
 }
@@ -238,7 +275,7 @@ pub enum ExpectedBy {
 }
 
 impl ExpectedBy {
-    /// The name used in JSON.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -286,6 +323,8 @@ pub struct AttemptResult {
 pub struct Provenance {
     /// The results, as they were named.
     pub files: Vec<String>,
+    /// What was read as what: a name of ours and the column, where they differ.
+    pub columns: Vec<(String, String)>,
     /// The task and the model, if they are known.
     pub task: Option<String>,
     /// The model.

@@ -1,6 +1,6 @@
 //! What could not be read, where, and how to fix it.
 
-use calipers_core::{Excerpt, brief};
+use calipers_core::{Excerpt, brief, one_line, steers};
 use std::fmt;
 use std::ops::Range;
 
@@ -10,11 +10,13 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
     what: String,
-    source: String,
+    source: Box<str>,
     place: Option<FilePlace>,
     excerpt: Option<Box<Excerpt>>,
-    hint: Option<String>,
+    hint: Option<Box<str>>,
     remedy: Option<Remedy>,
+    /// What to say about the columns.
+    proposal: Option<Box<str>>,
 }
 
 /// A choice that would help. The hint of an error ends with it in words, so that a program can add how its users make
@@ -29,6 +31,10 @@ pub enum Remedy {
     WriteRecords,
     /// Allow an existing file to be replaced.
     ReplaceFile,
+    /// Allow more memory to be used.
+    AllowMemory,
+    /// Say which columns are what; the error [proposes](ReadError::proposal) it.
+    NameColumns,
 }
 
 /// Where in a file.
@@ -49,8 +55,8 @@ impl fmt::Display for FilePlace {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Row(row) => write!(f, "row {row}"),
-            Self::Member(member) => write!(f, "member `{}`", printable(member)),
-            Self::Path(path) => write!(f, "at `{}`", printable(path)),
+            Self::Member(member) => write!(f, "member `{}`", one_line(member)),
+            Self::Path(path) => write!(f, "at `{}`", one_line(path)),
         }
     }
 }
@@ -58,7 +64,21 @@ impl fmt::Display for FilePlace {
 impl ReadError {
     /// An error in this file.
     pub fn new(source: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { what: what.into(), source: source.into(), place: None, excerpt: None, hint: None, remedy: None }
+        Self {
+            what: what.into(),
+            source: source.into().into(),
+            place: None,
+            excerpt: None,
+            hint: None,
+            remedy: None,
+            proposal: None,
+        }
+    }
+
+    /// What is wrong with the samples of this file, and what to do about it.
+    pub(crate) fn about_samples(source: &str, error: &calipers_core::Error) -> Self {
+        let read = Self::new(source, error.kind().to_string());
+        error.kind().hint().into_iter().fold(read, Self::hint)
     }
 
     /// At this place.
@@ -102,7 +122,7 @@ impl ReadError {
     /// With what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint.get_or_insert_with(|| hint.into());
+        self.hint.get_or_insert_with(|| hint.into().into());
         self
     }
 
@@ -111,6 +131,19 @@ impl ReadError {
     pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);
         self
+    }
+
+    /// With what could be said about the columns.
+    #[must_use]
+    pub(crate) fn with_proposal(mut self, columns: String) -> Self {
+        self.proposal = Some(columns.into());
+        self.with_remedy(Remedy::NameColumns)
+    }
+
+    /// What could be said about the columns, such as `id=question,score=judged`.
+    #[must_use]
+    pub fn proposal(&self) -> Option<&str> {
+        self.proposal.as_deref()
     }
 
     /// The choice that the hint ends with, if it is one.
@@ -152,7 +185,7 @@ impl ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n  in {}", brief(&printable(&self.what)), printable(&self.source))?;
+        write!(f, "{}\n  in {}", brief(&one_line(&self.what)), one_line(&self.source))?;
         if let Some(place) = &self.place {
             write!(f, ", {place}")?;
         }
@@ -160,6 +193,9 @@ impl fmt::Display for ReadError {
             f.write_str(&excerpt.lines())?;
         }
         match &self.hint {
+            Some(hint) if self.proposal.is_some() => {
+                write!(f, "\n  hint: {}, such as `{}`", brief(hint), self.proposal.as_deref().unwrap_or_default())
+            }
             Some(hint) => write!(f, "\n  hint: {}", brief(hint)),
             None => Ok(()),
         }
@@ -177,9 +213,5 @@ pub(crate) fn explain_io_error(error: &std::io::Error) -> String {
 /// Makes control characters and text-direction marks visible: what a model wrote must not steer a terminal.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    let steers = |c: char| {
-        (c.is_control() && c != '\n')
-            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if c != '\n' && steers(c) { '\u{fffd}' } else { c }).collect()
 }

@@ -9,6 +9,7 @@
 //! is an error, or a note with the run.
 
 mod catch_panic;
+mod columns;
 mod dataset;
 mod error;
 mod folder_cache;
@@ -16,24 +17,27 @@ mod formats;
 mod json;
 mod log;
 mod policy;
+mod private_file;
 mod source;
 mod write;
 
 pub use catch_panic::panic_is_caught;
+pub use columns::{ColumnPath, Columns, ColumnsError, PathFault};
 pub use dataset::load_dataset;
 pub use error::{FilePlace, ReadError, Remedy, printable};
 pub use folder_cache::FolderCache;
 pub use formats::{
     AttemptTexts, Format, InspectLog, Projection, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun,
-    RecordedScorer, ShardSink, choose, formats, read, read_as, read_shards, read_texts, sample_place,
+    RecordedScorer, ShardSink, StreamedTable, choose, explain_unmeasured, formats, read, read_as, read_shards,
+    read_texts, sample_place,
 };
 pub use log::{
-    EarlyStop, EarlyStopping, Ending, EvalLog, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep,
-    LoggedAttempt, LoggedAttempts, ResumedLog, log_id, log_name, read_attempts, timestamp,
+    EarlyStop, EarlyStopping, Ending, EvalLog, HeaderDifference, LogDataset, LogHeader, LogLimits, LogScorer,
+    LogStatus, LogStep, LoggedAttempt, LoggedAttempts, ResumedLog, log_id, log_name, read_attempts, timestamp,
 };
 pub use policy::{
-    BASELINE_SCHEMA, LoadedPolicy, PolicyError, baseline_json, baseline_text, edit_policy, load_policy, read_baseline,
-    read_document, read_suite,
+    BaselineDocument, LoadedPolicy, LookRecord, PolicyError, append_look, baseline_json, baseline_text, edit_policy,
+    fingerprint, is_outside, load_policy, read_baseline, read_document, read_looks, read_suite,
 };
 pub use source::{JsonShape, Root, Shape, Source};
 pub use write::{Contents, OutputFile, WriteError, Writer, writer, writers};

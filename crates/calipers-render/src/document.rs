@@ -4,11 +4,12 @@
 //! from the report, and offer two functions, `<report>_json` (with [`to_json`]) and `<report>_schema` (with
 //! [`schema_text`]). Doc comments become the descriptions of the schema, and the order of the fields is that of the keys.
 //! A key that is not always there is an `Option` with `skip_serializing_if`; any other `Option` is written as null. Then
-//! add a line to `tests/it/documents.rs`, which keeps the published schema in `docs/schemas` and checks that documents of
-//! earlier versions stay valid.
+//! add its name to `tests/it/documents.rs` of `calipers-cli`, which keeps the published schema in `docs/schemas` and checks that
+//! documents of earlier versions stay valid.
 
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
 use calipers_core::{Caveat, Figure, Interval, SampleId, Unit, Value};
+use calipers_gate::policy::{Comparison, Level, Rule};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -23,7 +24,12 @@ pub(crate) fn to_json(document: &impl Serialize) -> Json {
 }
 
 /// The JSON Schema (2020-12) of a document, as text. `name` is `results` for `calipers.results/1`.
-pub(crate) fn schema_text<Document: JsonSchema>(name: &str) -> String {
+///
+/// # Panics
+///
+/// If the schema cannot be written as JSON, which does not happen to one that is derived.
+#[must_use]
+pub fn schema_text<Document: JsonSchema>(name: &str) -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(Closed);
     let mut schema = settings.into_generator().into_root_schema_for::<Document>();
     schema.insert("title".to_owned(), json!(format!("calipers.{name}/1")));
@@ -48,6 +54,11 @@ impl Transform for Closed {
             schema.insert("additionalProperties".to_owned(), json!(false));
         }
     }
+}
+
+/// What was read as what; none where all columns have our names.
+pub(crate) fn columns_document(columns: &[(String, String)]) -> Option<BTreeMap<String, String>> {
+    (!columns.is_empty()).then(|| columns.iter().cloned().collect())
 }
 
 /// Something to know before relying on a number.
@@ -126,26 +137,28 @@ impl JsonSchema for DetailsDocument {
 /// A number with everything that defends it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "figure")]
+#[schemars(extend("if" = {"properties": {"estimate": {"type": "null"}}}, "then" = {"required": ["undefined"]}))]
 pub(crate) struct EstimateDocument {
     /// The number; null where it is undefined.
-    estimate: Option<f64>,
+    pub(crate) estimate: Option<f64>,
     /// Why there is no number.
-    #[schemars(length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    undefined: Option<String>,
+    #[schemars(length(min = 1), with = "String")]
+    pub(crate) undefined: Option<String>,
     /// How far it may be from the truth; null where that is not known.
-    interval: Option<IntervalDocument>,
+    pub(crate) interval: Option<IntervalDocument>,
     /// How many samples, pairs or attempts it rests on.
-    n: u64,
+    pub(crate) n: u64,
     /// How many have no value or no partner and are left out.
-    missing: u64,
+    pub(crate) missing: u64,
     /// How it was computed.
-    method: String,
+    pub(crate) method: String,
     /// What to know before relying on it.
-    caveats: Vec<CaveatDocument>,
+    pub(crate) caveats: Vec<CaveatDocument>,
     /// Numbers made on the way, such as clusters and degrees of freedom.
     #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<DetailsDocument>,
+    #[schemars(with = "DetailsDocument")]
+    pub(crate) details: Option<DetailsDocument>,
 }
 
 impl From<&Figure> for EstimateDocument {
@@ -185,6 +198,97 @@ impl From<Unit> for UnitDocument {
             Unit::Tokens => Self::Tokens,
             Unit::Ratio => Self::Ratio,
             Unit::Plain => Self::Plain,
+        }
+    }
+}
+
+/// What happens if a threshold is missed: the evaluation fails, or the report says so.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "level")]
+pub(crate) enum LevelName {
+    Blocking,
+    Warning,
+}
+
+impl From<Level> for LevelName {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Blocking => Self::Blocking,
+            Level::Warning => Self::Warning,
+        }
+    }
+}
+
+/// A threshold as it is understood, in the metric's own unit.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "threshold")]
+pub(crate) struct ThresholdDocument {
+    /// How the estimate is compared with it.
+    comparison: ComparisonSign,
+    /// The number.
+    value: f64,
+}
+
+impl From<Rule> for ThresholdDocument {
+    fn from(rule: Rule) -> Self {
+        Self { comparison: ComparisonSign::from(rule.comparison), value: rule.value }
+    }
+}
+
+// A comparison is written with ASCII, as programs compare.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "comparison_sign")]
+enum ComparisonSign {
+    #[serde(rename = ">=")]
+    AtLeast,
+    #[serde(rename = ">")]
+    Above,
+    #[serde(rename = "<=")]
+    AtMost,
+    #[serde(rename = "<")]
+    Below,
+    #[serde(rename = "=")]
+    Equal,
+}
+
+impl From<Comparison> for ComparisonSign {
+    fn from(comparison: Comparison) -> Self {
+        match comparison {
+            Comparison::AtLeast => Self::AtLeast,
+            Comparison::Above => Self::Above,
+            Comparison::AtMost => Self::AtMost,
+            Comparison::Below => Self::Below,
+            Comparison::Equal => Self::Equal,
+        }
+    }
+}
+
+/// Which part of the runs was used, and what it was read with.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SelectionDocument {
+    /// Only samples whose metadata has these values; all if empty.
+    filter: Vec<ConditionDocument>,
+    /// Only these scorers; all if empty.
+    scorers: Vec<String>,
+    /// Labels that were given a number by hand.
+    labels: Vec<LabelDocument>,
+    /// Files that metrics and reducers were loaded from.
+    scripts: Vec<String>,
+}
+
+impl SelectionDocument {
+    pub(crate) fn new(
+        filter: &[(String, String)],
+        scorers: &[String],
+        labels: &[(String, f64)],
+        scripts: &[String],
+    ) -> Self {
+        Self {
+            filter: filter.iter().map(ConditionDocument::from).collect(),
+            scorers: scorers.to_vec(),
+            labels: labels.iter().map(LabelDocument::from).collect(),
+            scripts: scripts.to_vec(),
         }
     }
 }
@@ -293,24 +397,4 @@ impl<Entry: JsonSchema> JsonSchema for EntriesDocument<Entry> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         BTreeMap::<String, Entry>::json_schema(generator)
     }
-}
-
-// What `gate` and `compare` still write by hand.
-
-/// The name of a sample, as its file has it.
-pub(crate) fn id_json(id: &SampleId) -> Json {
-    SampleIdDocument::from(id).0
-}
-
-/// Numbers made on the way.
-pub(crate) fn details_json(figure: &Figure) -> Json {
-    details_of(figure).map_or_else(|| json!({}), |details| Json::Object(details.0))
-}
-
-pub(crate) fn interval_json(figure: &Figure) -> Json {
-    to_json(&figure.interval.map(IntervalDocument::from))
-}
-
-pub(crate) fn caveat_json(caveat: &Caveat) -> Json {
-    to_json(&CaveatDocument::from(caveat))
 }

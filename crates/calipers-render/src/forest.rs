@@ -1,11 +1,12 @@
-//! Estimates with their intervals, drawn with letters: one axis, one row a figure.
+//! Estimates with their intervals, drawn with letters: one axis, one row per figure.
 
 use crate::compare::text::plot_point;
 use crate::compare::words::attempts;
 use crate::gate::words::gate_name;
 use crate::numbers::{Scale as Numbers, factor, number};
+use crate::results::cells::figure_scale;
 use crate::screen::Screen;
-use crate::text::{clean, left, right, shorten};
+use crate::text::{clean, left, right, shorten_apart};
 use calipers_compare::{AttemptCounts, ChangeScale, CompareReport, MetricComparison, RunComparison, SampleChange};
 use calipers_core::{Report, RunReport, ScoreResult, Unit};
 use calipers_gate::{GateReport, GateResult};
@@ -110,7 +111,8 @@ impl Forest {
             return String::new();
         }
         let shown = &self.rows[..self.rows.len().min(ROWS_MAX)];
-        let labels: Vec<String> = shown.iter().map(|row| shorten(&clean(&row.label), LABEL_MAX)).collect();
+        let labels: Vec<String> = shown.iter().map(|row| clean(&row.label)).collect();
+        let labels = shorten_apart(&labels, LABEL_MAX);
         let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
         let label = widest(&mut labels.iter().map(|label| label.width()));
         let value = widest(&mut shown.iter().map(|row| row.shown.width()));
@@ -225,7 +227,7 @@ pub fn compare_plot(report: &CompareReport, screen: Screen, ink: Ink) -> String 
     if let [RunComparison { samples: Ok(samples), .. }] = &report.comparisons[..] {
         sections.push(sparks(&samples.flaky, screen, ink));
     }
-    join_columns(sections)
+    screen.defuse(&join_columns(sections))
 }
 
 /// The attempts at flaky samples, before and now.
@@ -234,7 +236,8 @@ fn sparks(flaky: &[SampleChange], screen: Screen, ink: Ink) -> String {
     if shown.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = shown.iter().map(|sample| shorten(&clean(&sample.id.to_string()), LABEL_MAX)).collect();
+    let names: Vec<String> = shown.iter().map(|sample| clean(&sample.id.to_string())).collect();
+    let names = shorten_apart(&names, LABEL_MAX);
     let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let before: Vec<String> = shown.iter().map(|sample| spark(sample.baseline, ink)).collect();
     let column = before.iter().map(|text| text.width()).max().unwrap_or(0).max("before".len());
@@ -286,34 +289,42 @@ pub fn gate_plot(report: &GateReport, screen: Screen, ink: Ink) -> String {
         of("latency", &|unit| unit == Unit::Milliseconds, |x| Numbers::Seconds.text(x)),
         of("other gates", &|unit| !matches!(unit, Unit::Rate | Unit::Milliseconds), number),
     ];
-    join_columns(forests.iter().map(|forest| forest.text(screen, ink)).collect())
+    screen.defuse(&join_columns(forests.iter().map(|forest| forest.text(screen, ink)).collect()))
 }
 
 /// The figures of runs that have intervals: what lies between 0 and 1 on one axis, anything else by metric.
 #[must_use]
 pub fn results_plot(report: &Report, screen: Screen, ink: Ink) -> String {
-    let mut forests: Vec<(Option<&str>, Vec<Row>)> = vec![(None, Vec::new())];
+    let mut forests: Vec<(Option<&str>, Unit, Vec<Row>)> = vec![(None, Unit::Plain, Vec::new())];
     for run in &report.runs {
         let scores = run.results.scores.iter();
         for (score, (name, metric)) in scores.flat_map(|score| score.metrics.iter().map(move |one| (score, one))) {
             let Some(row) = figure_row(report, run, score, name) else { continue };
-            let is_share = row.lower.is_some_and(|x| x >= 0.0) && row.upper.is_some_and(|x| x <= 1.0);
+            let is_within = row.lower.is_some_and(|x| x >= 0.0) && row.upper.is_some_and(|x| x <= 1.0);
+            // A dollar is no share, however few cents it is.
+            let is_share = is_within && matches!(metric.unit, Unit::Rate | Unit::Plain);
             let title = (!is_share).then_some(&*metric.name);
-            match forests.iter_mut().find(|(known, _)| *known == title) {
-                Some((_, rows)) => rows.push(row),
-                None => forests.push((title, vec![row])),
+            match forests.iter_mut().find(|(known, ..)| *known == title) {
+                Some((.., rows)) => rows.push(row),
+                None => forests.push((title, metric.unit, vec![row])),
             }
         }
     }
-    let text = |(title, rows): (Option<&str>, Vec<Row>)| {
+    let text = |(title, unit, rows): (Option<&str>, Unit, Vec<Row>)| {
         let title = title.map_or_else(|| "estimates with their intervals".to_owned(), clean);
-        Forest { title, rows, tick: number, is_logarithmic: false }.text(screen, ink)
+        let tick: fn(f64) -> String = match unit {
+            Unit::Milliseconds => |x| Numbers::of(Unit::Milliseconds, x).text(x),
+            Unit::Usd => |x| Numbers::Usd.text(x),
+            Unit::Rate | Unit::Tokens | Unit::Ratio | Unit::Plain => number,
+        };
+        Forest { title, rows, tick, is_logarithmic: false }.text(screen, ink)
     };
-    join_columns(forests.into_iter().map(text).collect())
+    screen.defuse(&join_columns(forests.into_iter().map(text).collect()))
 }
 
 fn figure_row(report: &Report, run: &RunReport, score: &ScoreResult, name: &str) -> Option<Row> {
-    let figure = &score.metrics.get(name)?.figure;
+    let metric = score.metrics.get(name)?;
+    let figure = &metric.figure;
     let estimate = run.results.shown(figure).ok()?;
     let interval = figure.interval?;
     let mut label = name.to_owned();
@@ -323,7 +334,8 @@ fn figure_row(report: &Report, run: &RunReport, score: &ScoreResult, name: &str)
     if report.runs.len() > 1 {
         label = format!("{label} / {}", run.source.rsplit('/').next().unwrap_or_default());
     }
-    Some(Row { label, estimate, lower: interval.lower, upper: interval.upper, mark: None, shown: number(estimate) })
+    let shown = figure_scale(metric.unit, estimate).text(estimate);
+    Some(Row { label, estimate, lower: interval.lower, upper: interval.upper, mark: None, shown })
 }
 
 fn join_columns(mut sections: Vec<String>) -> String {
@@ -334,7 +346,6 @@ fn join_columns(mut sections: Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::Style;
 
     #[test]
     fn a_spark_shows_no_more_than_ten_attempts_and_never_hides_a_failure() {
@@ -382,7 +393,7 @@ mod tests {
     fn more_rows_than_fit_are_counted() {
         let rows = (0..ROWS_MAX + 2).map(|_| row(0.5, Some(0.4), Some(0.6), None)).collect();
         let forest = Forest { title: "rates".into(), rows, tick: number, is_logarithmic: false };
-        let text = forest.text(Screen { style: Style::Plain, width: 60 }, Ink::Ascii);
+        let text = forest.text(Screen { width: 60, ..Screen::PLAIN }, Ink::Ascii);
         assert_eq!((text.lines().count(), text.lines().last()), (ROWS_MAX + 3, Some("  and 2 more")));
     }
 }

@@ -5,6 +5,7 @@
 //!   program, a pull request, a CI server, and the log of a GitHub workflow.
 //! - [`compare_text`], [`compare_json`] and [`compare_markdown`]: what changed between runs; [`plan_text`] and [`plan_json`]:
 //!   how many samples. [`compare_plot`], [`gate_plot`] and [`results_plot`] draw with letters.
+//! - [`judge_text`], [`judge_json`] and [`judge_markdown`]: how far a judge can be trusted.
 //! - [`raise_text`] and [`raise_json`]: higher thresholds for a policy.
 //! - [`metric_list_text`], [`metric_text`], [`metric_json`] and [`metric_reference_markdown`]: what metrics are.
 //! - [`page_html`]: a page in one file, for a browser.
@@ -17,6 +18,7 @@ mod compare;
 mod document;
 mod forest;
 mod gate;
+mod judge;
 mod metrics;
 mod numbers;
 mod outcome_words;
@@ -29,11 +31,13 @@ mod text;
 mod words;
 
 pub use compare::{COMPARE_MARKER, compare_json, compare_markdown, compare_schema, compare_text};
+pub use document::schema_text;
 pub use forest::{Ink, compare_plot, gate_plot, results_plot};
 pub use gate::{
-    GATE_MARKER, GATE_SCHEMA, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown,
-    gate_reason, gate_rule, gate_text,
+    GATE_MARKER, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown, gate_reason,
+    gate_rule, gate_schema, gate_text,
 };
+pub use judge::{JUDGE_MARKER, judge_json, judge_markdown, judge_schema, judge_text};
 pub use metrics::{
     expression_table_markdown, metric_json, metric_list_json, metric_list_text, metric_reference_markdown,
     metric_table_markdown, metric_text,
@@ -43,9 +47,9 @@ pub use outcome_words::shortcoming_sentence;
 pub use page::page_html;
 pub use plan::{plan_json, plan_schema, plan_text};
 pub use policy::{
-    Findings, RAISE_SCHEMA, RaiseReport, baseline_text, finding_fix, finding_message, findings_json, findings_schema,
-    findings_text, raise_json, raise_text,
+    Findings, RaiseReport, baseline_text, finding_fix, finding_message, findings_json, findings_schema, findings_text,
+    raise_json, raise_schema, raise_text,
 };
-pub use results::{SCHEMA, results_json, results_schema, results_text};
-pub use screen::{Screen, Style};
+pub use results::{SCHEMA, results_json, results_schema, results_table, results_text};
+pub use screen::{FlagNames, Screen, Style};
 pub use words::{caveat_next_step, caveat_sentence, reason_sentence, statistic_reason_sentence, undefined_sentence};

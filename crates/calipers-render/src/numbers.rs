@@ -1,14 +1,14 @@
 //! How numbers look to people. The only place where they are rounded.
 
-use calipers_core::Unit;
+use calipers_core::{Unit, group_digits};
 
-/// A number with as many digits as tell something: `0.812`, `3082`, `1.96e-4`.
+/// A number with as many digits as tell something: `0.812`, `3,082`, `1.96e-4`.
 ///
 /// ```
 /// use calipers_render::number;
 ///
 /// assert_eq!(number(0.8123), "0.812");
-/// assert_eq!(number(3082.4), "3082");
+/// assert_eq!(number(3082.4), "3,082");
 /// assert_eq!(number(57.125), "57.1");
 /// assert_eq!(number(0.000196), "1.96e-4");
 /// assert_eq!(number(0.0), "0.000");
@@ -25,7 +25,7 @@ pub fn number(x: f64) -> String {
     let x = if x == 0.0 { 0.0 } else { x };
     match x.abs() {
         size if size >= 1e9 || (size > 0.0 && size < 0.001) => format!("{x:.2e}"),
-        size if size >= 1000.0 => format!("{x:.0}"),
+        size if size >= 1000.0 => group_digits(&format!("{x:.0}")),
         size if size >= 10.0 => format!("{x:.1}"),
         _ => format!("{x:.3}"),
     }
@@ -45,13 +45,15 @@ pub(crate) fn percent(level: f64) -> String {
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A level that was divided among several intervals: `98.3 %`.
+pub(crate) fn shared_level(level: f64) -> String {
+    let digits = format!("{:.1}", level * 100.0);
+    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// How many there are: `1,537`.
 pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let first = digits.len() % 3;
-    let groups = digits.as_bytes()[first..].chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
-    let head = (first > 0).then(|| digits[..first].to_owned());
-    head.into_iter().chain(groups).collect::<Vec<_>>().join(",")
+    group_digits(&n.to_string())
 }
 
 /// A p-value: `p = 0.004`, `p < 0.0001`. It does not look like the error that is allowed if it is not that.
@@ -100,6 +102,33 @@ pub(crate) fn factors(lower: Option<f64>, upper: Option<f64>) -> String {
     let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), factor_digits);
     format!("[{}, {}]", bound(lower), bound(upper))
 }
+
+/// A round number on an axis: `20`, `+5 pp`, `$0.01`. Only the last has a unit that stands behind it.
+pub(crate) fn axis_label(scale: Scale, x: f64, is_signed: bool, is_last: bool) -> String {
+    let sign = if is_signed && x > 0.0 { "+" } else { "" };
+    let digits =
+        if is_last || scale == Scale::Usd { scale.exact(x) } else { group_digits(&trim_zeros(scale.scale(x))) };
+    format!("{sign}{digits}")
+}
+
+/// A round factor on an axis: `× 0.5`.
+pub(crate) fn factor_label(x: f64) -> String {
+    format!("× {}", trim_zeros(x))
+}
+
+/// A value under a bar: with no more digits than tell something, and no zeros at their end.
+pub(crate) fn bar_label(scale: Scale, x: f64) -> String {
+    let digits = scale.exact(x);
+    // 0.6666666666666666 is two thirds, not a number to read to its end.
+    if digits.chars().filter(char::is_ascii_digit).count() <= LABEL_DIGITS {
+        digits
+    } else {
+        scale.with_unit(&significant(scale.scale(x)))
+    }
+}
+
+/// As many digits of a value as fit under a bar.
+const LABEL_DIGITS: usize = 4;
 
 /// How the numbers of a metric are written. Numbers that stand side by side share one, so that they can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,11 +188,16 @@ impl Scale {
     }
 
     fn digits(self, x: f64) -> String {
+        group_digits(&self.plain_digits(x))
+    }
+
+    fn plain_digits(self, x: f64) -> String {
         let scaled = self.scale(x);
         let size = scaled.abs();
         match self {
             Self::Number => number(x),
             _ if scaled == 0.0 => "0".to_owned(),
+            _ if size >= 1e9 => format!("{scaled:.2e}"),
             Self::Percent | Self::Points if size == 100.0 => format!("{scaled}"),
             Self::Percent | Self::Points => percent_digits(scaled),
             Self::Usd if size < 1.0 => format!("{scaled:.*}", cent_digits(size)),
@@ -182,21 +216,22 @@ impl Scale {
     /// A measured number beside a threshold: with so many digits that it does not look like the threshold if it is not.
     pub(crate) fn text_beside(self, x: f64, threshold: f64) -> String {
         let threshold = self.scale(threshold);
-        let alike = |digits: &str| digits.parse() == Ok((threshold * 1e9).round() / 1e9);
+        let alike = |digits: &str| digits.replace(',', "").parse() == Ok((threshold * 1e9).round() / 1e9);
         let digits = self.digits(x);
         let scaled = self.scale(x);
         if !alike(&digits) || (scaled - threshold).abs() <= 1e-9 * threshold.abs() {
             return self.with_unit(&digits);
         }
         let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        let longer =
-            (decimals + 1..=BESIDE_DIGITS).map(|places| format!("{scaled:.places$}")).find(|digits| !alike(digits));
+        let longer = (decimals + 1..=BESIDE_DIGITS)
+            .map(|places| group_digits(&format!("{scaled:.places$}")))
+            .find(|digits| !alike(digits));
         self.with_unit(&longer.unwrap_or(digits))
     }
 
-    /// A number that somebody wrote: no more digits than it has.
+    /// A number as it was written: no more digits than it has.
     pub(crate) fn exact(self, x: f64) -> String {
-        self.with_unit(&trim_zeros(self.scale(x)))
+        self.with_unit(&group_digits(&trim_zeros(self.scale(x))))
     }
 
     /// A number with its sign. What is left over of 0.9 − 0.9 is 0.
@@ -288,8 +323,8 @@ pub(crate) fn value_text(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Rate => without_zero(Scale::Percent.text(value)),
         Unit::Milliseconds | Unit::Usd => Scale::of(unit, value).text(value),
-        Unit::Tokens => format!("{} tokens", round_to(value, 1)),
-        Unit::Ratio | Unit::Plain => significant(value),
+        Unit::Tokens => format!("{} tokens", group_digits(&round_to(value, 1))),
+        Unit::Ratio | Unit::Plain => group_digits(&significant(value)),
     }
 }
 
@@ -298,8 +333,10 @@ pub(crate) fn value_beside(unit: Unit, value: f64, threshold: f64) -> String {
     match unit {
         Unit::Rate => without_zero(Scale::Percent.text_beside(value, threshold)),
         Unit::Milliseconds | Unit::Usd => Scale::of(unit, threshold).text_beside(value, threshold),
-        Unit::Tokens => format!("{} tokens", digits_beside(value, threshold, |x| round_to(x, 1))),
-        Unit::Ratio | Unit::Plain => digits_beside(value, threshold, significant),
+        Unit::Tokens => {
+            format!("{} tokens", group_digits(&digits_beside(value, threshold, |x| round_to(x, 1))))
+        }
+        Unit::Ratio | Unit::Plain => group_digits(&digits_beside(value, threshold, significant)),
     }
 }
 
@@ -307,7 +344,7 @@ pub(crate) fn value_beside(unit: Unit, value: f64, threshold: f64) -> String {
 pub(crate) fn threshold_text(unit: Unit, threshold: f64) -> String {
     const WRITTEN_MAX: usize = 6;
     let exact = match unit {
-        Unit::Tokens => format!("{} tokens", trim_zeros(threshold)),
+        Unit::Tokens => format!("{} tokens", group_digits(&trim_zeros(threshold))),
         _ => Scale::of(unit, threshold).exact(threshold),
     };
     let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.chars().filter(char::is_ascii_digit).count());
@@ -378,7 +415,8 @@ mod tests {
             (Unit::Usd, 12.3, "$12.30"),
             (Unit::Usd, -0.5, "-$0.500"),
             (Unit::Usd, 0.0, "$0"),
-            (Unit::Tokens, 3082.4, "3082"),
+            (Unit::Tokens, 3082.4, "3,082"),
+            (Unit::Usd, 1234.5, "$1,234.50"),
             (Unit::Plain, 0.8123, "0.812"),
         ] {
             assert_eq!(Scale::of(unit, x).text(x), want);
@@ -413,6 +451,7 @@ mod tests {
             (Scale::Percent, 0.887, 0.9, "88.7 %"),
             (Scale::Seconds, 5000.4, 5000.0, "5.0004 s"),
             (Scale::Number, 0.849_96, 0.85, "0.84996"),
+            (Scale::Number, 5000.4, 5000.0, "5,000.4"),
         ] {
             assert_eq!(scale.text_beside(x, threshold), want);
         }

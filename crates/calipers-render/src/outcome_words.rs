@@ -1,4 +1,4 @@
-//! What became of scenarios and attempts, in words.
+//! Outcomes of scenarios and attempts, in words.
 
 use calipers_core::{ScenarioOutcome, Shortcoming};
 

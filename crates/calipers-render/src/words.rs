@@ -3,9 +3,17 @@
 //! Statistics, metrics, gates and comparisons hold data; what it means in words is said here or in the `words.rs` of a report.
 
 use crate::gate::caveat_words::gate_caveat;
+use crate::gate::words::first_of;
 use crate::numbers::{count, decimals};
+use crate::text::clean;
 use calipers_core::stats::{AllowedRange, Goal, Quantity, StatisticCaveat, Undefined as NoStatistic};
-use calipers_core::{Caveat, Reason, Undefined, UndefinedOperation, UnmetCondition, pluralize};
+use calipers_core::{
+    Caveat, ErrorKind, MissingRule, Reason, RecordedCause, RunEnding, Undefined, UndefinedOperation, UnmetCondition,
+    pluralize,
+};
+
+/// Samples that are named before the rest is counted.
+const NAMES_MAX: usize = 10;
 
 /// What a caveat says.
 ///
@@ -19,7 +27,7 @@ use calipers_core::{Caveat, Reason, Undefined, UndefinedOperation, UnmetConditio
 /// }
 /// let results = Plan::new().metrics([accuracy()]).measure(&samples)?;
 /// let caveat = &results.figure("safety", "accuracy").expect("asked for").caveats[0];
-/// assert_eq!(caveat_sentence(caveat), "5 of 5: the true rate may be as low as 54.9 %");
+/// assert_eq!(caveat_sentence(caveat), "5 of 5: the true rate may be as low as 54.9 % (one-sided bound)");
 /// assert_eq!(caveat_next_step(caveat), Some("report the bound, or add samples".to_owned()));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
@@ -30,7 +38,9 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::PerfectScore { n, worth, passed, bound } => {
             let (count, side) = if *passed { (n, "low") } else { (&0, "high") };
             let weighed = if worth == n { String::new() } else { format!(", worth {worth} by their weights") };
-            format!("{count} of {n}{weighed}: the true rate may be as {side} as {} %", decimals(bound * 100.0, 1))
+            // Not the end of the interval beside it, which is two-sided.
+            let bound = decimals(bound * 100.0, 1);
+            format!("{count} of {n}{weighed}: the true rate may be as {side} as {bound} % (one-sided bound)")
         }
         Caveat::Missing { missing, range: Some((low, high)) } => {
             let them = if *missing == 1 { "it" } else { "them" };
@@ -51,6 +61,9 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             format!("a bootstrap divides by n; the standard error is {}", decimals(*stderr, 6))
         }
         Caveat::ShareByT { n } => format!("a t interval of {n} scores that are 0 or 1 covers too rarely"),
+        Caveat::LooksLikeSeconds { field, max } => {
+            format!("`{field}` is at most {max} and has fractions: these look like seconds")
+        }
         Caveat::ModeTies { samples } => format!("{} no single commonest score", samples_have(*samples)),
         Caveat::TooFewAttempts { reducer, samples } => {
             format!("{} too few scored attempts for `{reducer}`", samples_have(*samples))
@@ -64,6 +77,53 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::NoScores => "no attempt has a score".into(),
         Caveat::Errored { attempts: 1 } => "one attempt ended in an error".into(),
         Caveat::Errored { attempts } => format!("{attempts} attempts ended in an error"),
+        Caveat::Incomplete { run, samples, samples_expected, attempts, attempts_expected, never_ran, ending } => {
+            let ended = match ending {
+                RunEnding::Finished => "the log announces more than it holds",
+                RunEnding::Open => "the evaluation is still running, or it was cut short",
+                RunEnding::Cancelled => "the evaluation was cancelled",
+                RunEnding::Broken => "the evaluation ended in an error",
+            };
+            let mut text = run.as_ref().map_or_else(String::new, |run| format!("`{run}`: "));
+            text += &format!("{samples} of {}", pluralize(*samples_expected, "sample"));
+            if (attempts, attempts_expected) != (samples, samples_expected) {
+                text += &format!(", {attempts} of {}", pluralize(*attempts_expected, "attempt"));
+            }
+            text += &format!(": {ended}");
+            if attempts < attempts_expected {
+                text += match attempts_expected - attempts {
+                    1 => "; the one that never ran is missing",
+                    _ => "; those that never ran are missing",
+                };
+                if !never_ran.is_empty() {
+                    text += &format!(" ({})", first_of(never_ran, NAMES_MAX));
+                }
+            }
+            text
+        }
+        Caveat::LimitsHit { run, kinds } => {
+            let all: u64 = kinds.iter().map(|(_, count)| count).sum();
+            let of_run = run.as_ref().map_or_else(String::new, |run| format!("`{run}`: "));
+            let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{kind} limit {count}")).collect();
+            let were = if all == 1 { "was" } else { "were" };
+            format!("{of_run}{} {were} stopped by a limit: {}", pluralize(all, "attempt"), each.join(", "))
+        }
+        Caveat::CachedAnswers { run, attempts, attempts_total, answers } => {
+            let of_run = run.as_ref().map_or_else(String::new, |run| format!("`{run}`: "));
+            let were = if *answers == 1 { "was" } else { "were" };
+            let of = pluralize(*attempts_total, "attempt");
+            let answers = pluralize(*answers, "answer");
+            format!("{of_run}{answers} in {attempts} of {of} {were} taken from a cache; they have no latency")
+        }
+        Caveat::MissingCounted { rule, attempts, attempts_total, overrides_policy } => {
+            let how = match rule {
+                MissingRule::Failed => "counted as failed",
+                MissingRule::Excluded => "left out",
+            };
+            let were = if *attempts == 1 { "was" } else { "were" };
+            let policy = if *overrides_policy { ", in place of what the policy says" } else { "" };
+            format!("{attempts} of {} without a score {were} {how}{policy}", pluralize(*attempts_total, "attempt"))
+        }
         Caveat::Gate(caveat) => gate_caveat(caveat).0,
         Caveat::Unmatched { candidate, candidate_samples, baseline, baseline_samples } => format!(
             "samples that only one run has are in no change: {candidate_samples} of `{candidate}`, \
@@ -73,8 +133,28 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::UnknownReducer { reducer } => {
             format!("the log's reducer `{reducer}` is not known here; its results are left out")
         }
-        Caveat::SeveralReducers { reducers } => {
+        Caveat::SeveralReducers { reducers, used } if reducers.first() == Some(used) => {
             format!("the log reduces attempts by {}; the first is used", reducers.join(", "))
+        }
+        Caveat::SeveralReducers { reducers, used } => {
+            format!("the log reduces attempts by {}; `{used}` is used, which all runs share", reducers.join(", "))
+        }
+        Caveat::OtherReducer { used, recorded } => {
+            format!("the policy reduces attempts by `{used}`; the log was recorded with `{}`", recorded.join("`, `"))
+        }
+        Caveat::DiffersFromRecorded { computed, recorded, cause } => {
+            let (computed, recorded) = different_numbers(*computed, *recorded);
+            let why = match cause {
+                RecordedCause::Labels => "labels were given other numbers here".to_owned(),
+                RecordedCause::Threshold { reducer } => {
+                    format!("the log does not keep the threshold of `{reducer}`, and 1 was assumed")
+                }
+                RecordedCause::Missing { samples } => format!("{} no score", samples_have(*samples)),
+                RecordedCause::Unknown => {
+                    "the file may hold other samples or other scores than were measured".to_owned()
+                }
+            };
+            format!("computed as {computed}, recorded as {recorded}: {why}")
         }
         Caveat::UnsharedScorers { scorers } => {
             format!("only scorers that all runs have are compared, without {}", scorers.join(", "))
@@ -96,6 +176,27 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::GateOfClusters => {
             "the exact size of the gate was multiplied by the design effect, which is an approximation".into()
         }
+        Caveat::JudgeDisagrees { agreement, upper, needed } => {
+            let [agreement, upper, needed] = [agreement, upper, needed].map(|x| decimals(*x, 2));
+            format!(
+                "the judge agrees with people too little: {agreement}, at most {upper}, where {needed} is the least"
+            )
+        }
+        Caveat::PeopleDisagree { alpha, upper, needed } => {
+            let [alpha, upper, needed] = [alpha, upper, needed].map(|x| decimals(*x, 2));
+            format!(
+                "people agree with one another too little: alpha {alpha}, at most {upper}, where {needed} is the least"
+            )
+        }
+        Caveat::LabelsUnlikeOthers { labelled, others, weighed } => {
+            let [labelled, others] = [labelled, others].map(|x| decimals(*x, 3));
+            let effect = if *weighed { "; the corrected rate allows for it, the agreement does not" } else { "" };
+            format!("the judge's mean is {labelled} on labelled samples and {others} on the others{effect}")
+        }
+        Caveat::LabelsOfOtherMix { key, value, labelled, others } => {
+            let [labelled, others] = [labelled, others].map(|x| decimals(x * 100.0, 1));
+            format!("`{key}` is `{value}` in {labelled} % of the labelled samples and in {others} % of the others")
+        }
     }
 }
 
@@ -115,7 +216,8 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::MeanOfErrors { stratified: None } => "give every group at least two samples",
         Caveat::OutsideUnit { .. } => "use `mean`, or map the scores to [0, 1]",
         Caveat::BootstrapDivisor { .. } => "report `stderr` for a mean",
-        Caveat::ShareByT { .. } => "use `ci_wilson`",
+        Caveat::ShareByT { .. } => "use `ci()`, which chooses the interval by the scores, or `ci_wilson`",
+        Caveat::LooksLikeSeconds { .. } => "record milliseconds: multiply seconds by 1000",
         Caveat::ModeTies { .. } => "use an odd number of attempts, or the reducer `majority`",
         Caveat::TooFewAttempts { .. } => "run more attempts, or ask for a smaller k",
         Caveat::UnmatchedKey { known, .. } => return Some(format!("the keys are {}", known.join(", "))),
@@ -124,10 +226,16 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::NoScores => "check that the run is the right one, and that it was scored",
         Caveat::Errored { attempts: 1 } => "rerun it; an attempt that did not run is neither right nor wrong",
         Caveat::Errored { .. } => "rerun them; an attempt that did not run is neither right nor wrong",
+        Caveat::Incomplete { .. } => "finish the run, or say that what is missing counts as failed or is excluded",
+        Caveat::LimitsHit { .. } => "raise the limits, or report that they were reached",
+        Caveat::CachedAnswers { .. } => "run without the cache to ask again",
+        Caveat::MissingCounted { .. } => return None,
         Caveat::Gate(caveat) => return Some(gate_caveat(caveat).1),
         Caveat::Unmatched { .. } => "run both on the same samples, or judge by the bounds",
         Caveat::FewMatched { .. } => "check that both are runs of the same suite",
         Caveat::UnknownReducer { .. } | Caveat::SeveralReducers { .. } => "choose a reducer",
+        Caveat::OtherReducer { .. } => "leave `epochs.reducer` out of the policy to reduce as the log does",
+        Caveat::DiffersFromRecorded { cause, .. } => return Some(recorded_next_step(cause)),
         Caveat::UnsharedScorers { .. } => "score both runs with the same scorers",
         Caveat::MapScores { .. } => "record the number that matters as a separate scorer",
         Caveat::FirstMetric { others, .. } => {
@@ -139,8 +247,33 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::DisagreementOfAttempts => "plan with one attempt, or by the correlation",
         Caveat::GateOfScores => "plan with the rate at which samples pass",
         Caveat::GateOfClusters => "plan for a few more samples",
+        Caveat::JudgeDisagrees { .. } => {
+            "improve the judge before its scores are used; rely on the corrected rate until then"
+        }
+        Caveat::PeopleDisagree { .. } => "make the instructions for people clearer, and label again",
+        Caveat::LabelsUnlikeOthers { .. } | Caveat::LabelsOfOtherMix { .. } => "choose the samples to label at random",
     };
     Some(step.to_owned())
+}
+
+fn recorded_next_step(cause: &RecordedCause) -> String {
+    match cause {
+        RecordedCause::Labels => "leave the labels out to compute as the log did".to_owned(),
+        RecordedCause::Threshold { reducer } => {
+            let call = reducer.rsplit_once('_').map(|(base, k)| format!("{base}({k}, value=0.5)"));
+            format!("name the reducer with its threshold, as in `{}`", call.unwrap_or_else(|| reducer.clone()))
+        }
+        RecordedCause::Missing { .. } => "find out how the log counts them".to_owned(),
+        RecordedCause::Unknown => {
+            "find out what changed since the log was written, and report one of the two".to_owned()
+        }
+    }
+}
+
+/// Two numbers with as many decimals as it takes to tell them apart, and three at least.
+fn different_numbers(a: f64, b: f64) -> (String, String) {
+    let written = |places: usize| (decimals(a, places), decimals(b, places));
+    (3..12).map(written).find(|(a, b)| a != b).unwrap_or_else(|| (a.to_string(), b.to_string()))
 }
 
 fn samples_have(samples: u64) -> String {
@@ -181,17 +314,19 @@ fn statistic_sentence(caveat: &StatisticCaveat) -> String {
 fn statistic_next_step(caveat: &StatisticCaveat) -> &'static str {
     match caveat {
         StatisticCaveat::FewClusters { .. } | StatisticCaveat::DominantCluster { .. } => {
-            "use the CR2 error with Satterthwaite's degrees of freedom, or add clusters"
+            "add clusters, or judge by the error `cr2` among the details in the JSON, with `df_satterthwaite`"
         }
         StatisticCaveat::ClusteredBelowNaive { .. } => "judge by the larger of the two errors",
         StatisticCaveat::NoSpread { .. } => "read the exact bound instead of ± 0, or add samples",
-        StatisticCaveat::SmallSample { .. } => "add samples, or use an exact or bootstrap interval",
+        StatisticCaveat::SmallSample { .. } => "add samples, or look at `ci(method=\"bootstrap\")` beside it",
         StatisticCaveat::NoBound { .. } => "add samples, or gate on the share of values within the limit",
         StatisticCaveat::FewAttempts { .. } => "run at least twice as many attempts as k",
-        StatisticCaveat::FewResamples { .. } => "draw more resamples",
-        StatisticCaveat::NoAcceleration => "use an exact interval if there is one",
+        StatisticCaveat::FewResamples { .. } => {
+            "draw more of them, as in `ci(method=\"bootstrap\", num_samples=10000)`"
+        }
+        StatisticCaveat::NoAcceleration => "add samples",
         StatisticCaveat::ExtremePrevalence { .. } => "report the raw agreement and the prevalence beside it",
-        StatisticCaveat::NoisyDenominator { .. } => "add samples, or bootstrap the ratio",
+        StatisticCaveat::NoisyDenominator { .. } => "add samples",
         StatisticCaveat::IdenticalAttempts => "spend the budget on more samples, not on more attempts",
     }
 }
@@ -247,7 +382,12 @@ pub fn reason_sentence(reason: &Reason) -> String {
         Reason::FormulaOperation { part, operation } => format!("`{part}` {}", operation_words(*operation)),
         Reason::FormulaValue => "the formula has no value".into(),
         Reason::NoScenario { category } => format!("no scenario has the category `{category}`"),
-        Reason::NotRecorded(kind) => kind.to_string(),
+        Reason::NotRecorded(kind) => match **kind {
+            ErrorKind::NoPassThreshold { .. } => {
+                format!("{kind}: write the score from which on a scenario has passed, as in `\"pass_threshold\": 4`")
+            }
+            _ => kind.to_string(),
+        },
         Reason::Other(words) => words.clone().into_owned(),
     }
 }
@@ -319,6 +459,8 @@ fn quantity(quantity: Quantity) -> &'static str {
         Quantity::DifferenceVariance => "variance of a difference",
         Quantity::Differences => "differences",
         Quantity::DiscordantPairs => "discordant pairs",
+        Quantity::Informedness => "sensitivity + specificity - 1",
+        Quantity::InformednessBound => "the lower bound of sensitivity + specificity - 1",
         Quantity::K => "k",
         Quantity::Level => "level",
         Quantity::Margin => "margin",
@@ -396,4 +538,11 @@ fn goal_words(goal: Goal) -> &'static str {
         Goal::PowerWithinLimit => "this power within the samples allowed",
         Goal::Power => "this power",
     }
+}
+
+/// What was read as what: `columns: id = question_id, score = is_correct`.
+pub(crate) fn columns_sentence(columns: &[(String, String)]) -> String {
+    let parts: Vec<String> =
+        columns.iter().map(|(name, column)| format!("{} = {}", clean(name), clean(column))).collect();
+    format!("columns: {}", parts.join(", "))
 }

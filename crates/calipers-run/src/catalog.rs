@@ -153,6 +153,10 @@ impl Solver for CatalogItem<dyn Solver> {
         self.inner.asks_model()
     }
 
+    fn program(&self) -> Option<&str> {
+        self.inner.program()
+    }
+
     async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         self.inner.solve(state, scope).await
     }
@@ -170,6 +174,10 @@ impl Scorer for CatalogItem<dyn Scorer> {
 
     fn metrics(&self) -> Vec<MetricSpec> {
         self.inner.metrics()
+    }
+
+    fn program(&self) -> Option<&str> {
+        self.inner.program()
     }
 
     async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {

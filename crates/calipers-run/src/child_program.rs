@@ -1,14 +1,15 @@
 //! Runs external programs: JSON on standard input, their answer on standard output.
 
-use crate::AttemptFault;
 use crate::catalog::{CatalogParams, argument, texts};
-use crate::platform::{keep_together, shell};
+use crate::platform::{end_marked, is_interrupted, keep_together, shell};
+use crate::{AttemptFault, ProgramEnvironment};
 use calipers_core::{Error, LimitReached, Value};
 use futures_util::future::try_join3;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use std::io;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::Command;
@@ -22,6 +23,11 @@ const STDERR_BYTES_KEPT: usize = 16 << 10;
 const STDERR_LINES_SHOWN: usize = 10;
 /// How long to keep reading after a program has exited, in case a child process still holds its output open.
 const AFTER_THE_END: Duration = Duration::from_secs(1);
+/// A program leaves our process group within this time, on a busy machine too.
+const BEFORE_ITS_GROUP: Duration = Duration::from_secs(1);
+
+/// Marks what a program starts, so that it is found when the program ends.
+const MARK: &str = "CALIPERS_ATTEMPT";
 
 /// The parameters of everything that runs a program.
 pub(crate) const PARAMS: &[&str] = &["cmd", "timeout", "env", "cwd"];
@@ -82,11 +88,15 @@ impl Program {
         &self.shown
     }
 
-    /// Runs it to its end. Nothing that it started stays behind: its process group is killed when it exits, when its
-    /// time is up, and when this future is dropped.
-    pub(crate) async fn run(&self, stdin: &[u8]) -> Result<ProgramOutput, AttemptFault> {
+    /// Runs it to its end. Nothing that it started stays behind: its process group, and on Linux what has left the group,
+    /// is killed when it exits, when its time is up, and when this future is dropped.
+    pub(crate) async fn run(
+        &self,
+        stdin: &[u8],
+        environment: &ProgramEnvironment,
+    ) -> Result<ProgramOutput, AttemptFault> {
         let started = Instant::now();
-        let ran = self.run_unlimited(stdin);
+        let ran = self.run_unlimited(stdin, environment);
         let stdout = match self.timeout {
             None => ran.await?,
             Some(limit) => timeout(limit, ran)
@@ -96,18 +106,33 @@ impl Program {
         Ok(ProgramOutput { stdout, time: started.elapsed() })
     }
 
-    async fn run_unlimited(&self, stdin: &[u8]) -> Result<Vec<u8>, AttemptFault> {
-        let mut running = ProcessGroup::start(self)?;
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        let status = running.wait(stdin, &mut stdout, &mut stderr).await;
-        let status = status.map_err(|error| AttemptFault::new(format!("`{}`: {error}", self.shown)))?;
+    async fn run_unlimited(&self, stdin: &[u8], environment: &ProgramEnvironment) -> Result<Vec<u8>, AttemptFault> {
+        let started = Instant::now();
+        let (mut status, mut stdout, mut stderr) = self.run_once(stdin, environment).await?;
+        let is_silent = stdout.is_empty() && stderr.is_empty();
+        if is_interrupted(status) && is_silent && started.elapsed() < BEFORE_ITS_GROUP {
+            // A Ctrl-C for us has met the program before it left our process group. It has done nothing yet.
+            (status, stdout, stderr) = self.run_once(stdin, environment).await?;
+        }
         if !status.success() {
             return Err(AttemptFault::new(format!("`{}` ended with {status}{}", self.shown, last_lines(&stderr))));
         }
         Ok(stdout)
     }
 
-    fn command(&self) -> Command {
+    async fn run_once(
+        &self,
+        stdin: &[u8],
+        environment: &ProgramEnvironment,
+    ) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), AttemptFault> {
+        let mut running = ProcessGroup::start(self, environment)?;
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let status = running.wait(stdin, &mut stdout, &mut stderr).await;
+        let status = status.map_err(|error| AttemptFault::new(format!("`{}`: {error}", self.shown)))?;
+        Ok((status, stdout, stderr))
+    }
+
+    fn command(&self, environment: &ProgramEnvironment, mark: &str) -> Command {
         let mut command = match &self.invocation {
             Invocation::Line(line) => shell(line),
             Invocation::Words(words) => {
@@ -116,7 +141,8 @@ impl Program {
                 command
             }
         };
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.env_clear().envs(environment.variables());
+        command.envs(self.env.iter().map(|(name, value)| (name, value))).env(MARK, mark);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
@@ -128,12 +154,17 @@ impl Program {
 /// A process group under way.
 struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
+    /// The variable that marks what it starts.
+    mark: String,
+    leader: Option<u32>,
     ended: bool,
 }
 
 impl ProcessGroup {
-    fn start(program: &Program) -> Result<Self, AttemptFault> {
-        let command = program.command();
+    fn start(program: &Program, environment: &ProgramEnvironment) -> Result<Self, AttemptFault> {
+        static STARTED: AtomicU64 = AtomicU64::new(0);
+        let mark = format!("{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
+        let command = program.command(environment, &mark);
         let name = command.as_std().get_program().to_string_lossy().into_owned();
         let mut command = CommandWrap::from(command);
         command.wrap(KillOnDrop);
@@ -142,7 +173,8 @@ impl ProcessGroup {
             let place = program.cwd.as_ref().map_or_else(String::new, |cwd| format!(" in `{cwd}`"));
             AttemptFault::new(format!("cannot start `{name}`{place}: {error}"))
         })?;
-        Ok(Self { child, ended: false })
+        let leader = child.id();
+        Ok(Self { child, mark: format!("{MARK}={mark}"), leader, ended: false })
     }
 
     /// Writes and reads until the program has ended.
@@ -172,6 +204,11 @@ impl ProcessGroup {
     fn kill(&mut self) {
         // Usually there is nothing left to kill.
         let _ = self.child.start_kill();
+        if !end_marked(&self.mark, self.leader, false) {
+            // What is ending takes a moment, and others should not wait for it.
+            let (mark, leader) = (self.mark.clone(), self.leader);
+            std::thread::spawn(move || end_marked(&mark, leader, true));
+        }
     }
 }
 

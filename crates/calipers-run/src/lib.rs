@@ -9,6 +9,7 @@ mod child_program;
 mod message_json;
 mod model;
 mod platform;
+mod program_environment;
 mod runner;
 mod scorer;
 mod scorers;
@@ -22,9 +23,12 @@ pub use message_json::{message_from_json, message_to_json, output_from_json, out
 pub use model::{
     AnswerCache, Channel, ChannelOptions, Model, ModelChannels, ModelError, ModelFault, Request, Resolver, providers,
 };
+pub use platform::{adopt_orphans, end_orphans};
+pub use program_environment::{ProgramEnvironment, UnsetVariable};
 pub use runner::{
-    AttemptScope, AttemptState, Choice, Job, RunObserver, RunOptions, RunStatus, RunSummary, SkippedAttempt,
-    StopRequest, StoppingRule, on_interrupt, on_terminate, run,
+    AttemptScope, AttemptState, BudgetSpent, Choice, InterruptForwarder, Job, RunObserver, RunOptions, RunStatus,
+    RunSummary, SkippedAttempt, StopRequest, StoppingRule, is_forwarded_interrupt, launch_order,
+    on_forwarded_interrupt, on_interrupt, on_terminate, run,
 };
 pub use scorer::{Scorer, ScorerResult};
 pub use scorers::{ScorerFn, scorer_fn};
@@ -42,6 +46,8 @@ pub enum AttemptFault {
     Model(ModelError),
     /// The attempt reached a limit. It is scored as it is.
     Limit(LimitReached),
+    /// The budget of the run is spent. The attempt is neither right nor wrong.
+    Budget(BudgetSpent),
     /// Anything else, as a message: a program that failed, a mistake in a script, an unsuitable sample.
     Other(String),
 }
@@ -59,6 +65,7 @@ impl fmt::Display for AttemptFault {
         match self {
             Self::Model(error) => error.fmt(f),
             Self::Limit(limit) => write!(f, "the {} limit of {} is reached", limit.kind, limit.limit),
+            Self::Budget(spent) => spent.fmt(f),
             Self::Other(why) => f.write_str(why),
         }
     }

@@ -42,6 +42,11 @@ pub trait Scorer: Send + Sync {
         vec![accuracy().into(), stderr().into()]
     }
 
+    /// The program that it runs, for messages; `None` if it runs none.
+    fn program(&self) -> Option<&str> {
+        None
+    }
+
     /// Scores the attempt against [`AttemptState::target`]. If it cannot decide, the outcome is unscored; a fault is an
     /// error of the attempt.
     async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault>;
@@ -59,6 +64,10 @@ impl<S: Scorer + ?Sized> Scorer for Arc<S> {
 
     fn metrics(&self) -> Vec<MetricSpec> {
         (**self).metrics()
+    }
+
+    fn program(&self) -> Option<&str> {
+        (**self).program()
     }
 
     async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {

@@ -21,6 +21,11 @@ pub trait Solver: Send + Sync {
         true
     }
 
+    /// The program that it runs, for messages; `None` if it runs none.
+    fn program(&self) -> Option<&str> {
+        None
+    }
+
     /// Performs one step of the attempt. A solver that ends it sets [`AttemptState::completed`].
     async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault>;
 }
@@ -37,6 +42,10 @@ impl<S: Solver + ?Sized> Solver for Arc<S> {
 
     fn asks_model(&self) -> bool {
         (**self).asks_model()
+    }
+
+    fn program(&self) -> Option<&str> {
+        (**self).program()
     }
 
     async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {

@@ -1,5 +1,6 @@
 //! The metrics that expressions name, and functions of scripts under their names.
 
+use crate::callable::{Callable, callable};
 use crate::catalog_functions::{PartFunction, PartObject};
 use crate::error::ArgumentError;
 use crate::mathematics::{ToFloat, mean_of_numbers};
@@ -11,13 +12,11 @@ use starlark::any::ProvidesStaticType;
 use starlark::collections::SmallMap;
 use starlark::docs::{DocItem, DocMember};
 use starlark::environment::GlobalsBuilder;
-use starlark::eval::{Arguments, Evaluator};
+use starlark::eval::Evaluator;
+use starlark::starlark_module;
+use starlark::values::float::UnpackFloat;
 use starlark::values::none::NoneOr;
-use starlark::values::{
-    NoSerialize, OwnedFrozenValue, StarlarkPagablePanic, StarlarkValue, StringValue, Value, ValueLike, starlark_value,
-};
-use starlark::{starlark_module, starlark_simple_value};
-use std::fmt;
+use starlark::values::{NoSerialize, OwnedFrozenValue, StarlarkPagablePanic, StringValue, Value, ValueLike};
 use std::sync::Arc;
 
 /// A metric of the registry: called, it gives the metric with these parameters.
@@ -26,13 +25,7 @@ pub(crate) struct Builtin {
     name: String,
 }
 
-starlark_simple_value!(Builtin);
-
-impl fmt::Display for Builtin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
+callable!(Builtin);
 
 /// Every metric of the registry under its name.
 pub(crate) fn add_metrics(builder: &mut GlobalsBuilder, names: impl Iterator<Item = String>) {
@@ -41,27 +34,20 @@ pub(crate) fn add_metrics(builder: &mut GlobalsBuilder, names: impl Iterator<Ite
     }
 }
 
-#[starlark_value(type = "function")]
-impl<'v> StarlarkValue<'v> for Builtin {
-    fn name_for_call_stack(&self, _: Value<'v>) -> String {
-        self.name.clone()
-    }
-
-    fn invoke(
+impl Callable for Builtin {
+    fn call<'v>(
         &self,
-        _: Value<'v>,
-        arguments: &Arguments<'v, '_>,
+        positions: &[Value<'v>],
+        named: &SmallMap<StringValue<'v>, Value<'v>>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
-        let positions: Vec<Value<'v>> = arguments.positions(eval.heap())?.collect();
-        let named = arguments.names_map()?;
-        if let ([values], "mean", true) = (&positions[..], &*self.name, named.is_empty())
+        if let ([values], "mean", true) = (positions, &*self.name, named.is_empty())
             && values.unpack_str().is_none()
             && !values.is_none()
         {
             return Ok(eval.heap().alloc(mean_of_numbers(*values, eval)?));
         }
-        let metric = self.call_with(&positions, &named, eval)?;
+        let metric = self.call_with(positions, named, eval)?;
         Ok(eval.heap().alloc(MetricObject { metric, function: None }))
     }
 }
@@ -150,13 +136,7 @@ pub(crate) struct NamedFunction {
     function: OwnedFrozenValue,
 }
 
-starlark_simple_value!(NamedFunction);
-
-impl fmt::Display for NamedFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
+callable!(NamedFunction);
 
 impl NamedFunction {
     pub(crate) fn new(name: &str, function: OwnedFrozenValue) -> Self {
@@ -164,27 +144,20 @@ impl NamedFunction {
     }
 }
 
-#[starlark_value(type = "function")]
-impl<'v> StarlarkValue<'v> for NamedFunction {
-    fn name_for_call_stack(&self, _: Value<'v>) -> String {
-        self.name.clone()
-    }
-
-    fn invoke(
+impl Callable for NamedFunction {
+    fn call<'v>(
         &self,
-        _: Value<'v>,
-        arguments: &Arguments<'v, '_>,
+        positions: &[Value<'v>],
+        named: &SmallMap<StringValue<'v>, Value<'v>>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
         let function = eval.heap().access_owned_frozen_value(&self.function);
-        let positions: Vec<Value<'v>> = arguments.positions(eval.heap())?.collect();
-        let named = arguments.names_map()?;
         let named: Vec<(&str, Value<'v>)> = named.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-        let made = eval.eval_function(function, &positions, &named)?;
+        let made = eval.eval_function(function, positions, &named)?;
         if made.parameters_spec().is_none() {
             return Ok(made);
         }
-        let places = parameters(&function.documentation()).into_iter().zip(positions);
+        let places = parameters(&function.documentation()).into_iter().zip(positions.iter().copied());
         let given = places.chain(named.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         let params = given.filter_map(|(name, value)| Some((name, from_starlark(value)?))).collect();
         Ok(eval.heap().alloc(of_function(made, &self.name, params, eval)?))
@@ -231,8 +204,8 @@ pub(crate) fn as_object<'v>(value: Value<'v>, eval: &mut Evaluator<'v, '_, '_>) 
         return from_function(function, &named.name, eval);
     }
     if value.parameters_spec().is_some() {
-        let name = value.function_name().unwrap_or("metric");
-        return from_function(value, name, eval);
+        let name = session(eval)?.shared.name_of(value.function_name().unwrap_or("metric"));
+        return from_function(value, &name, eval);
     }
     let found = ArgumentError::new(format!("expected a metric, found {}", short_text(value)));
     Err(found.hint("write one such as `accuracy()`").into())
@@ -308,6 +281,52 @@ pub(crate) fn as_reducer<'v>(
     Ok(script_reducer(&session(eval)?.shared, name, function))
 }
 
+fn counting_reducer(make: fn(u64) -> Reducer, k: u32, value: UnpackFloat) -> starlark::Result<ReducerObject> {
+    if !value.0.is_finite() {
+        return Err(ArgumentError::new(format!("`value` is {}, which is no threshold", value.0)).into());
+    }
+    Ok(ReducerObject(make(u64::from(k)).value(value.0)))
+}
+
+/// Calipers' reducers, by the names of Inspect's functions.
+#[starlark_module]
+pub(crate) fn reducer_functions(builder: &mut GlobalsBuilder) {
+    /// The average of the attempts.
+    fn mean_score() -> starlark::Result<ReducerObject> {
+        Ok(ReducerObject(calipers_core::mean_score()))
+    }
+
+    /// The middle attempt.
+    fn median_score() -> starlark::Result<ReducerObject> {
+        Ok(ReducerObject(calipers_core::median_score()))
+    }
+
+    /// The commonest value.
+    fn mode_score() -> starlark::Result<ReducerObject> {
+        Ok(ReducerObject(calipers_core::mode_score()))
+    }
+
+    /// The largest value.
+    fn max_score() -> starlark::Result<ReducerObject> {
+        Ok(ReducerObject(calipers_core::max_score()))
+    }
+
+    /// The probability that one of k attempts succeeds.
+    fn pass_at(k: u32, #[starlark(default = UnpackFloat(1.0))] value: UnpackFloat) -> starlark::Result<ReducerObject> {
+        counting_reducer(calipers_core::pass_at, k, value)
+    }
+
+    /// The probability that all of k attempts succeed.
+    fn pass_k(k: u32, #[starlark(default = UnpackFloat(1.0))] value: UnpackFloat) -> starlark::Result<ReducerObject> {
+        counting_reducer(calipers_core::pass_k, k, value)
+    }
+
+    /// Whether at least k attempts succeed.
+    fn at_least(k: u32, #[starlark(default = UnpackFloat(1.0))] value: UnpackFloat) -> starlark::Result<ReducerObject> {
+        counting_reducer(calipers_core::at_least, k, value)
+    }
+}
+
 #[starlark_module]
 pub(crate) fn own_functions(builder: &mut GlobalsBuilder) {
     /// A metric from a function of the list of scores.
@@ -316,7 +335,7 @@ pub(crate) fn own_functions(builder: &mut GlobalsBuilder) {
         #[starlark(default = NoneOr::None)] name: NoneOr<&str>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<MetricObject> {
-        let name = own_name(function, name, "metric")?;
+        let name = own_name(function, name, "metric", eval)?;
         of_function(function, &name, Vec::new(), eval)
     }
 
@@ -326,18 +345,26 @@ pub(crate) fn own_functions(builder: &mut GlobalsBuilder) {
         #[starlark(default = NoneOr::None)] name: NoneOr<&str>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<ReducerObject> {
-        let name = own_name(function, name, "score_reducer")?;
+        let name = own_name(function, name, "score_reducer", eval)?;
         let slot = of_function(function, &name, Vec::new(), eval)?.function;
         let slot = slot.ok_or_else(|| ArgumentError::new(format!("`{name}` is not a function")))?;
         Ok(ReducerObject(script_reducer(&session(eval)?.shared, &name, slot)))
     }
 }
 
-/// The name of what is made of a function: the one given, or that of the function.
-pub(crate) fn own_name(function: Value<'_>, given: NoneOr<&str>, maker: &str) -> Result<String, ArgumentError> {
+/// The name of what is made of a function: the one given, that of the function which returns it, or its own.
+pub(crate) fn own_name<'v>(
+    function: Value<'v>,
+    given: NoneOr<&str>,
+    maker: &str,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<String> {
     if function.parameters_spec().is_none() {
         let complaint = ArgumentError::new(format!("`{maker}` is given {}, not a function", short_text(function)));
-        return Err(complaint.hint(format!("write `{maker}(function, name = \"…\")`")));
+        return Err(complaint.hint(format!("write `{maker}(function, name = \"…\")`")).into());
     }
-    Ok(given.into_option().or(function.function_name()).unwrap_or(maker).to_owned())
+    Ok(match given.into_option() {
+        Some(given) => given.to_owned(),
+        None => session(eval)?.shared.name_of(function.function_name().unwrap_or(maker)),
+    })
 }

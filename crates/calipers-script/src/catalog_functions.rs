@@ -2,6 +2,7 @@
 
 use crate::attempt_objects::{StateObject, TargetObject};
 use crate::builtin::{Builtin, bound, own_name, strip_name, takes_nothing};
+use crate::callable::{Callable, callable};
 use crate::error::ArgumentError;
 use crate::library::{SharedContext, specs};
 use crate::limits::Time;
@@ -14,7 +15,7 @@ use calipers_run::{AttemptFault, AttemptState, Model, Scorer, ScorerResult, Scor
 use starlark::any::ProvidesStaticType;
 use starlark::collections::SmallMap;
 use starlark::environment::GlobalsBuilder;
-use starlark::eval::{Arguments, Evaluator};
+use starlark::eval::Evaluator;
 use starlark::values::none::NoneOr;
 use starlark::values::{
     NoSerialize, StarlarkPagablePanic, StarlarkValue, StringValue, Value, ValueLike, starlark_value,
@@ -41,7 +42,8 @@ impl Vocabulary {
     #[must_use]
     pub fn builtin() -> Self {
         Self {
-            metrics: Registry::builtin(),
+            // A task is written to a log, which names metrics as Inspect does.
+            metrics: Registry::builtin().as_logged(),
             labels: Labels::default(),
             solvers: Solvers::builtin(),
             scorers: Scorers::builtin(),
@@ -63,28 +65,16 @@ pub(crate) struct PartFunction {
     name: String,
 }
 
-starlark_simple_value!(PartFunction);
+callable!(PartFunction);
 
-impl fmt::Display for PartFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-#[starlark_value(type = "function")]
-impl<'v> StarlarkValue<'v> for PartFunction {
-    fn name_for_call_stack(&self, _: Value<'v>) -> String {
-        self.name.clone()
-    }
-
-    fn invoke(
+impl Callable for PartFunction {
+    fn call<'v>(
         &self,
-        _: Value<'v>,
-        arguments: &Arguments<'v, '_>,
+        positions: &[Value<'v>],
+        named: &SmallMap<StringValue<'v>, Value<'v>>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
-        let positions: Vec<Value<'v>> = arguments.positions(eval.heap())?.collect();
-        let made = self.call_with(&positions, &arguments.names_map()?, eval)?;
+        let made = self.call_with(positions, named, eval)?;
         Ok(eval.heap().alloc(made))
     }
 }
@@ -297,7 +287,7 @@ impl<P: ?Sized> PartKind<P> {
                 return self.gather(made, eval, depth + 1, chosen);
             }
             if self.takes_functions && value.parameters_spec().is_some() {
-                let name = own_name(value, NoneOr::None, self.kind)?;
+                let name = own_name(value, NoneOr::None, self.kind, eval)?;
                 return Ok(self.take(&own_scorer(value, &name, None, eval)?, chosen)?);
             }
         }
@@ -390,7 +380,7 @@ pub(crate) fn part_names(builder: &mut GlobalsBuilder) {
         #[starlark(default = NoneOr::None)] metrics: NoneOr<Value<'v>>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<PartObject> {
-        let name = own_name(function, name, "scorer")?;
+        let name = own_name(function, name, "scorer", eval)?;
         let metrics = metrics.into_option().map(|metrics| specs(metrics, eval, 0)).transpose()?;
         own_scorer(function, &name, metrics, eval)
     }

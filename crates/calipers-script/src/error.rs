@@ -1,6 +1,6 @@
 //! Errors of scripts, with their place.
 
-use calipers_core::{Excerpt, brief};
+use calipers_core::{Excerpt, brief, steers};
 use starlark::ErrorKind;
 use starlark::codemap::FileSpan;
 use std::fmt;
@@ -83,13 +83,9 @@ impl ScriptError {
 
 /// A message may quote a model: control characters and text-direction marks are escaped.
 pub(crate) fn visible(text: &str) -> String {
-    let steers = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
-    };
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
-        if steers(c) { clean.extend(c.escape_unicode()) } else { clean.push(c) }
+        if steers(c) && c != '\n' && c != '\t' { clean.extend(c.escape_unicode()) } else { clean.push(c) }
     }
     clean
 }

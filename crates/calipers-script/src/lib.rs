@@ -8,11 +8,13 @@
 
 mod attempt_objects;
 mod builtin;
+mod callable;
 mod catalog_functions;
 mod dataset_objects;
 mod error;
 mod library;
 mod limits;
+mod makers;
 mod mathematics;
 mod named_arguments;
 mod score_objects;

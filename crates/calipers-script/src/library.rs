@@ -1,15 +1,16 @@
 //! Expressions and files of definitions.
 
-use crate::builtin::{NamedFunction, add_metrics, as_metric, as_reducer, own_functions, parameters};
+use crate::builtin::{NamedFunction, add_metrics, as_metric, as_reducer, own_functions, parameters, reducer_functions};
 use crate::catalog_functions::{Vocabulary, add_parts, part_names, scorers, solvers};
 use crate::dataset_objects::dataset_names;
 use crate::error::{ArgumentError, EXPRESSION, ScriptError};
 use crate::limits::{Clock, ScriptLimits, ScriptWatchdog, Time};
+use crate::makers::Makers;
 use crate::mathematics::{add_to_float, mathematics};
 use crate::score_objects::{from_starlark, items, short_text};
 use crate::script_call::{FunctionSlot, Session, catch_panic, limit, slot_name};
 use crate::task_object::task_names;
-use calipers_core::{Labels, Metric, MetricSpec, Reducer, Registry, by_key};
+use calipers_core::{ErrorKind, Labels, Metric, MetricSpec, Reducer, Registry, by_key};
 use calipers_run::{Scorer, Solver};
 use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, LibraryExtension, Module};
 use starlark::eval::{Evaluator, ReturnFileLoader};
@@ -74,9 +75,17 @@ pub(crate) struct SharedContext {
     pub(crate) clock: Arc<Clock>,
     /// The parameters of functions of loaded files, for messages.
     functions: RwLock<HashMap<String, Vec<String>>>,
+    /// Which functions of loaded files return which, for the names of metrics and scorers.
+    makers: RwLock<Makers>,
 }
 
 impl SharedContext {
+    /// What is made of a function is called: by the function that returns it, if it is known, or by its own name.
+    pub(crate) fn name_of(&self, function: &str) -> String {
+        let makers = self.makers.read().unwrap_or_else(PoisonError::into_inner);
+        makers.of(function).unwrap_or(function).to_owned()
+    }
+
     /// What Starlark says, with what was probably meant.
     pub(crate) fn explain(&self, error: &starlark::Error) -> ScriptError {
         ScriptError::of(error, |function| {
@@ -108,7 +117,8 @@ fn measuring(registry: &Registry) -> GlobalsBuilder {
         LibraryExtension::Print,
         LibraryExtension::Json,
     ];
-    let mut builder = GlobalsBuilder::extended_by(&extensions).with(mathematics).with(own_functions);
+    let mut builder =
+        GlobalsBuilder::extended_by(&extensions).with(mathematics).with(own_functions).with(reducer_functions);
     add_metrics(&mut builder, registry.names().map(str::to_owned));
     add_to_float(&mut builder);
     // Names that type annotations of functions copied from Python use. They are ignored.
@@ -149,8 +159,8 @@ impl Library {
     }
 
     fn of(globals: Globals, vocabulary: Vocabulary, limits: ScriptLimits) -> Self {
-        let functions = RwLock::default();
-        let shared = SharedContext { globals, vocabulary, limits, clock: Clock::new(), functions };
+        let (functions, makers) = (RwLock::default(), RwLock::default());
+        let shared = SharedContext { globals, vocabulary, limits, clock: Clock::new(), functions, makers };
         Self { shared: Arc::new(shared), loaded: Vec::new(), files: HashMap::new() }
     }
 
@@ -192,6 +202,7 @@ impl Library {
         let name = path.display().to_string();
         check_source(&name, source, SOURCE_MAX)?;
         let ast = parse(&name, source).map_err(|error| self.shared.explain(&error))?;
+        self.shared.makers.write().unwrap_or_else(PoisonError::into_inner).add(&ast);
         loading.within.push(identity(path));
         let mut modules: HashMap<String, FrozenModule> = HashMap::new();
         let mut foreign = Vec::new();
@@ -318,19 +329,26 @@ impl Library {
 
     /// The reducer of a name or a call: a built-in one, or one of a loaded file.
     pub fn reducer(&self, expression: &str) -> Result<Reducer, ScriptError> {
-        let unknown = match Reducer::parse(expression) {
-            Ok(reducer) => return Ok(reducer),
-            Err(unknown) => unknown,
-        };
         let name = name_of(expression);
-        if !self.loaded.iter().any(|module| matches!(module.get_option(name), Ok(Some(_)))) {
+        let is_loaded = self.loaded.iter().any(|module| matches!(module.get_option(name), Ok(Some(_))));
+        let unknown = match Reducer::parse(expression) {
+            // A call means the function of that name, should a file have one.
+            Ok(reducer) if !is_loaded || !expression.contains('(') => return Ok(reducer),
+            Ok(_) => None,
+            Err(unknown) => Some(unknown),
+        };
+        if let Some(unknown) = unknown
+            && !is_loaded
+        {
             let own: Vec<String> =
                 self.loaded.iter().flat_map(FrozenModule::names).map(|name| name.as_str().to_owned()).collect();
             let own: Vec<&str> = own.iter().map(String::as_str).collect();
             let error = ScriptError::new(unknown.kind().to_string());
             let hint = match calipers_core::nearest(name, &own) {
-                Some(nearest) => Some(format!("did you mean `{nearest}`?")),
-                None => unknown.kind().hint(),
+                Some(nearest) if matches!(unknown.kind(), ErrorKind::UnknownName { .. }) => {
+                    Some(format!("did you mean `{nearest}`?"))
+                }
+                _ => unknown.kind().hint(),
             };
             return Err(hint.into_iter().fold(error, ScriptError::hint));
         }

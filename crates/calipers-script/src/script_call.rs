@@ -5,7 +5,7 @@ use crate::library::SharedContext;
 use crate::limits::{RunningScript, Time};
 use crate::score_objects::{SampleScoreObject, ScoreObject, items, number, score_in, short_text};
 use calipers_core::{
-    Answer, Error, IntoAnswer, Metric, Reducer, SampleScore, Score, Tally, Value as CoreValue, metric,
+    Answer, Error, IntoAnswer, Metric, Reducer, SampleScore, Score, Tally, Value as CoreValue, defuse, metric,
 };
 use starlark::PrintHandler;
 use starlark::any::ProvidesStaticType;
@@ -15,7 +15,9 @@ use starlark::values::dict::DictRef;
 use starlark::values::list::AllocList;
 use starlark::values::{Heap, OwnedFrozenValue, Value};
 use std::cell::RefCell;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A function of a script that becomes available once its module is frozen.
@@ -80,12 +82,33 @@ where
     Ok(())
 }
 
-/// What scripts print, on standard error. It may quote a model, so control characters are escaped.
+/// What scripts print, on standard error. It may quote a model, so control characters are escaped, and nothing is a
+/// command to what keeps a log.
 struct Visible;
+
+/// As much of one print is shown.
+const PRINT_MAX: usize = 4000;
+
+/// As many bytes of all prints are shown: a loop must not fill a log.
+const PRINTS_MAX: usize = 256 << 10;
+
+/// How many bytes were printed.
+static PRINTED: AtomicUsize = AtomicUsize::new(0);
 
 impl PrintHandler for Visible {
     fn println(&self, text: &str) -> starlark::Result<()> {
-        eprintln!("{}", visible(text));
+        let end = text.char_indices().nth(PRINT_MAX).map_or(text.len(), |(end, _)| end);
+        let mut shown = visible(&text[..end]);
+        if end < text.len() {
+            shown += &format!("… ({} more bytes)", text.len() - end);
+        }
+        let before = PRINTED.fetch_add(shown.len() + 1, Ordering::Relaxed);
+        if before <= PRINTS_MAX {
+            let is_last = before + shown.len() + 1 > PRINTS_MAX;
+            let shown = if is_last { "the scripts print more than is shown" } else { &shown };
+            // The reader may be gone, which is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "{}", defuse(shown, false));
+        }
         Ok(())
     }
 }

@@ -123,6 +123,8 @@ pub enum Method {
     Wald,
     /// The normal interval around an estimate with a large-sample error.
     Normal,
+    /// The normal interval around an estimate with the error that its file records.
+    RecordedError,
     /// Student's t around an estimate with a linearised (delta) error.
     DeltaT,
     /// Ranks of the sorted values.
@@ -139,8 +141,20 @@ pub enum Method {
     Newcombe,
     /// Welch's t for two independent samples.
     Welch,
+    /// Gaffke's bound for means and ratios of bounded terms.
+    Gaffke,
+    /// The same with clusters as the units.
+    GaffkeClustered,
+    /// The bound of bets on bounded terms, which holds at any number of looks.
+    Betting,
     /// Bounds of several numbers that hold together, the level being shared among them.
     Bonferroni,
+    /// Exact intervals of the strata of a double sample, joined.
+    DoubleSampling,
+    /// Fieller's interval of a share measured with errors.
+    Fieller,
+    /// The normal interval after adding one thing to every cell of a table.
+    AdjustedNormal,
 }
 
 impl Method {
@@ -160,6 +174,7 @@ impl Method {
             Self::AgrestiCoull => "agresti-coull",
             Self::Wald => "wald",
             Self::Normal => "normal",
+            Self::RecordedError => "normal-from-recorded-error",
             Self::DeltaT => "delta-t",
             Self::OrderStatistic => "order-statistic",
             Self::Woodruff => "woodruff",
@@ -168,7 +183,13 @@ impl Method {
             Self::BootstrapBca => "bootstrap-bca",
             Self::Newcombe => "newcombe",
             Self::Welch => "welch",
+            Self::Gaffke => "gaffke",
+            Self::GaffkeClustered => "gaffke-clustered",
+            Self::Betting => "betting",
             Self::Bonferroni => "bonferroni",
+            Self::DoubleSampling => "double-sampling",
+            Self::Fieller => "fieller",
+            Self::AdjustedNormal => "adjusted-normal",
         }
     }
 }

@@ -10,23 +10,30 @@
 //! - **The caller chooses.** Whatever changes an answer (level, seed, resamples) is an argument.
 
 pub mod agreement;
+mod betting;
 pub mod bootstrap;
+pub mod bounded_ratio;
 mod caveat;
 pub mod cluster;
 pub mod components;
 mod confidence;
 pub mod confusion;
+pub mod double_sampling;
 pub mod eprocess;
 pub mod exact;
+mod exponential_sum;
 pub mod mean;
+pub mod misclassification;
 mod moments;
 pub mod multiplicity;
 pub mod paired;
 pub mod pass_at_k;
 pub mod power;
+pub mod prediction_powered;
 pub mod proportion;
 pub mod quantile;
 pub mod ratio;
+pub mod recorded_error;
 mod seed;
 pub mod special;
 mod sum;

@@ -4,7 +4,7 @@
 //! that its p-value does not; compute the smallest detectable difference at the present size instead
 //! ([`PairedDesign::detectable`]).
 
-use crate::special::{binomial_at_least, noncentral_t_cdf, normal_quantile, smallest, t_quantile};
+use crate::special::{binomial_at_least, binomial_pmf, noncentral_t_cdf, normal_quantile, smallest, t_quantile};
 use crate::threshold_test::{Direction, PowerWalk, ThresholdTest, critical_successes};
 use crate::{AllowedRange, Goal, Quantity, Undefined};
 
@@ -251,6 +251,115 @@ pub fn paired_t_sample_size(effect: Effect, test: Test, power: f64) -> Result<u6
     let size = effect.effect_size()?;
     smallest_with_power(2, power, |pairs| t_power(pairs as f64 - 1.0, size * (pairs as f64).sqrt(), test))
 }
+
+/// Two runs that pass or fail the same samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disagreement {
+    /// The share of samples on which they disagree.
+    pub share: f64,
+    /// The difference of their pass rates; its sign does not matter.
+    pub delta: f64,
+}
+
+impl Disagreement {
+    /// The probability that a disagreement speaks for the better run.
+    fn for_better(self) -> Result<f64, Undefined> {
+        let delta = check_difference(self.delta)?;
+        if !(delta..=1.0).contains(&self.share) {
+            let (value, allowed) = (self.share, AllowedRange::UnitInterval);
+            return Err(Undefined::OutOfRange { what: Quantity::Share, value, allowed });
+        }
+        Ok(0.5 + 0.5 * delta / self.share)
+    }
+}
+
+/// The power of McNemar's exact test with `pairs` pairs, to find the difference on the side where it is.
+///
+/// The number of disagreements varies from run to run, and the power is averaged over it. Undefined without pairs, for a
+/// difference of zero, and for runs that disagree on fewer samples than the difference takes.
+///
+/// ```
+/// use calipers_stats::power::{mcnemar_power, Disagreement, Test};
+///
+/// let power = mcnemar_power(500, Disagreement { share: 0.15, delta: 0.05 }, Test::two_sided(0.05)?)?;
+/// assert!((0.80..0.81).contains(&power));
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn mcnemar_power(pairs: u64, runs: Disagreement, test: Test) -> Result<f64, Undefined> {
+    if pairs == 0 {
+        return Err(Undefined::Empty);
+    }
+    let for_better = runs.for_better()?;
+    // Beyond eight standard deviations no number of disagreements matters.
+    let (mean, sd) = (pairs as f64 * runs.share, (pairs as f64 * runs.share * (1.0 - runs.share)).sqrt());
+    let (from, to) = ((mean - 8.0 * sd - 1.0).max(0.0) as u64, ((mean + 8.0 * sd + 1.0) as u64).min(pairs));
+    let mut critical = critical_successes(from, 0.5, test.tail);
+    let mut power = 0.0;
+    for disagreements in from..=to {
+        // One more disagreement raises the number that is significant by one at the most.
+        while critical > 0 && is_significant(critical - 1, disagreements, test) {
+            critical -= 1;
+        }
+        while critical <= disagreements && !is_significant(critical, disagreements, test) {
+            critical += 1;
+        }
+        if critical <= disagreements {
+            let found = binomial_at_least(critical, disagreements, for_better);
+            power += binomial_pmf(disagreements, pairs, runs.share) * found;
+        } else {
+            critical = disagreements + 1;
+        }
+    }
+    Ok(power.min(1.0))
+}
+
+/// True when so many of the disagreements speak for one run that chance is ruled out.
+fn is_significant(for_one: u64, disagreements: u64, test: Test) -> bool {
+    for_one <= disagreements && binomial_at_least(for_one, disagreements, 0.5) <= test.tail * (1.0 + 1e-12)
+}
+
+/// The smallest number of pairs with which McNemar's exact test has the given power.
+///
+/// ```
+/// use calipers_stats::power::{mcnemar_sample_size, Disagreement, Test};
+///
+/// let pairs = mcnemar_sample_size(Disagreement { share: 0.15, delta: 0.05 }, Test::two_sided(0.05)?, 0.8)?;
+/// assert_eq!(pairs, 498);
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn mcnemar_sample_size(runs: Disagreement, test: Test, power: f64) -> Result<u64, Undefined> {
+    runs.for_better()?;
+    let power = Undefined::check_open_unit(Quantity::Power, power)?;
+    let at = |pairs: u64| mcnemar_power(pairs.max(1), runs, test).unwrap_or(0.0);
+    // The cost grows with the number of pairs, so the search goes up from below.
+    let mut high = 16;
+    while at(high) < power {
+        high *= 2;
+        if high > MCNEMAR_PAIRS_MAX {
+            return Err(Undefined::Unattainable { goal: Goal::Power });
+        }
+    }
+    Ok(smallest(high, |pairs| at(pairs) >= power))
+}
+
+/// The smallest difference that McNemar's exact test finds in `pairs` pairs with the given power, if runs disagree on this share of
+/// the samples, or on just the difference if that is more.
+pub fn mcnemar_detectable(pairs: u64, share: f64, test: Test, power: f64) -> Result<f64, Undefined> {
+    let power = Undefined::check_open_unit(Quantity::Power, power)?;
+    let at = |delta: f64| mcnemar_power(pairs, Disagreement { share: share.max(delta), delta }, test);
+    if at(1.0)? < power {
+        return Err(Undefined::Unattainable { goal: Goal::Power });
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while high - low > 1e-6 {
+        let middle = f64::midpoint(low, high);
+        (low, high) = if at(middle)? < power { (middle, high) } else { (low, middle) };
+    }
+    Ok(high)
+}
+
+/// The most pairs that an exact search considers.
+const MCNEMAR_PAIRS_MAX: u64 = 1 << 24;
 
 /// The number of samples in each of two independent groups that tells their shares apart.
 ///

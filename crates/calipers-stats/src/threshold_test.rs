@@ -385,7 +385,8 @@ impl ThresholdTest {
 }
 
 /// True when a p-value is at most α, ties included that rounding has split.
-fn is_within(p_value: f64, alpha: f64) -> bool {
+#[must_use]
+pub fn is_within(p_value: f64, alpha: f64) -> bool {
     p_value <= alpha * (1.0 + TIE)
 }
 

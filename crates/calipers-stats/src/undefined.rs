@@ -141,6 +141,10 @@ pub enum Quantity {
     Differences,
     /// Discordant pairs.
     DiscordantPairs,
+    /// Sensitivity + specificity − 1.
+    Informedness,
+    /// The lower bound of sensitivity + specificity − 1.
+    InformednessBound,
     /// The k of pass@k and pass^k.
     K,
     /// Level.

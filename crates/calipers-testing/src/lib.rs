@@ -4,6 +4,7 @@
 //! - [`Program`]: the `calipers` binary, run without the variables that change what it does
 //! - [`snapshot`]: files of expected output, which `BLESS=1` rewrites
 //! - [`golden`] and [`inspect`]: the reference answers in `testdata/vectors`
+//! - [`simulation`]: seeded draws, and claims about how often something holds
 //! - `server` (feature `server`): a local HTTP server that misbehaves on request
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
@@ -13,6 +14,7 @@ mod program;
 mod scratch;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod simulation;
 pub mod snapshot;
 pub mod vectors;
 

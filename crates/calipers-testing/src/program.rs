@@ -6,8 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Variables that change what the program does, and must not leak into a test from the machine that runs it.
-const VARIABLES: [&str; 6] =
-    ["ANTHROPIC_API_KEY", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "OPENAI_API_KEY", "OPENAI_BASE_URL"];
+const VARIABLES: [&str; 7] = [
+    "ANTHROPIC_API_KEY",
+    "CALIPERS_CONFIG",
+    "COLUMNS",
+    "GITHUB_ACTIONS",
+    "GITHUB_STEP_SUMMARY",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+];
 
 /// A binary that cargo has built for the tests.
 #[derive(Clone, Debug)]

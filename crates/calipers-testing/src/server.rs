@@ -38,7 +38,7 @@ impl Reply {
         Self::whole(status, &[("content-type", "application/json")], body)
     }
 
-    /// An answer with headers of its own.
+    /// An answer with its own headers.
     pub fn whole(status: u16, headers: &[(&'static str, &str)], body: impl ToString) -> Self {
         let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         Self::Whole { status, headers, body: body.to_string() }

@@ -1,4 +1,4 @@
-//! An evaluation in Rust: a task with a solver, a scorer, a metric and a model of its own, and the log that comes of it.
+//! An evaluation in Rust: a task with its own solver, scorer, metric and model, and the log that it writes.
 //!
 //! ```text
 //! cargo run --release -p calipers --features run --example eval

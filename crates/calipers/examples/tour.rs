@@ -1,4 +1,4 @@
-//! A question-answering benchmark of 40 documents with five questions each, three attempts a question, from scores
+//! A question-answering benchmark of 40 documents with five questions each, three attempts per question, from scores
 //! to figures that can be defended.
 //!
 //! ```text
@@ -29,7 +29,7 @@ pub fn report() -> Result<String, Error> {
         .epochs(Epochs::new(3, ["mean", "pass_k_3"])?);
     let results = plan.measure(&samples)?;
 
-    let mut text = format!("{} samples, {} attempts, seed {}\n", samples.len(), results.total_samples, results.seed.0);
+    let mut text = format!("{} samples, {} attempts, seed {}\n", samples.len(), results.attempts, results.seed.0);
     for score in &results.scores {
         let reducer = score.reducer.as_ref().map(|name| format!(", reduced by {name}")).unwrap_or_default();
         text += &format!("\n{}{reducer}\n", score.name);

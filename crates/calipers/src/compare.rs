@@ -1,13 +1,12 @@
 //! From two runs or more to what changed between them.
 
-use crate::score::{metrics_by_fields, recorded_reducers};
-use crate::{LoadedRun, Needs, Selection, TOOL};
+use crate::run_reducer::recorded_reducer;
+use crate::score::metrics_by_fields;
+use crate::{LoadedRun, Needs, Selection, TOOL, recorded_check};
 pub use calipers_compare::*;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{
-    Caveat, Context, Error, ErrorKind, Metric, PassRule, Reducer, Registry, Samples, accuracy, mean_score,
-};
+use calipers_core::{Caveat, Context, Error, ErrorKind, Metric, PassRule, Reducer, Registry, Samples, accuracy};
 use calipers_io::{RecordedMetric, RecordedResults};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -70,9 +69,11 @@ impl CompareOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptions) -> Result<CompareReport, Error> {
-    let mut caveats = Vec::new();
+    let (ruled, mut caveats) = count_missing(runs, selection);
+    let runs = ruled.as_deref().unwrap_or(runs);
     let all: Vec<&LoadedRun> = runs.iter().collect();
-    let reducer = reducer_of(&all, selection.reducer(), &mut caveats);
+    let reducer = reducer_of(&all, selection.reducer(), &mut caveats)?;
+    let used = reducer.name().to_owned();
     let context = selection.context()?;
     let metrics = match &options.metrics {
         Some(metrics) => metrics.clone(),
@@ -92,6 +93,13 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
     let named: Vec<ComparedRun<'_>> =
         runs.iter().map(|run| ComparedRun { name: run.name.clone(), samples: &run.samples }).collect();
     let mut report = calipers_compare::compare(&named, &question)?;
+    for (place, run) in runs.iter().enumerate() {
+        // The candidate is in every comparison, every other run in its own.
+        let comparison = report.comparisons.get(place.saturating_sub(1));
+        let figures = comparison.into_iter().flat_map(|comparison| &comparison.metrics);
+        let figures = figures.map(|one| (one.metric.as_str(), if place == 0 { &one.candidate } else { &one.baseline }));
+        caveats.extend(recorded_check::caveats(run, figures, &used, selection));
+    }
     report.caveats.splice(0..0, caveats);
     report.provenance = CompareProvenance {
         runs: runs.iter().map(origin).collect(),
@@ -104,23 +112,40 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
     Ok(report)
 }
 
-fn origin(run: &LoadedRun) -> RunOrigin {
-    RunOrigin { name: run.name.clone(), files: run.files.clone(), task: run.task.clone(), model: run.model.clone() }
+/// The runs with what is missing counted as the selection says, if it says so, and what to know about them.
+pub(crate) fn count_missing(runs: &[LoadedRun], selection: &Selection) -> (Option<Vec<LoadedRun>>, Vec<Caveat>) {
+    let mut caveats: Vec<Caveat> = runs.iter().flat_map(|run| run.caveats(runs.len() > 1)).collect();
+    let ruled = selection.missing.map(|rule| {
+        let one = |run: &LoadedRun| {
+            let (run, caveat) = run.with_missing(rule, false);
+            caveats.extend(caveat);
+            run
+        };
+        runs.iter().map(one).collect()
+    });
+    (ruled, caveats)
 }
 
-/// The reducer that is asked for, or the first that the candidate's log names, or the mean.
-pub(crate) fn reducer_of(runs: &[&LoadedRun], asked: Option<&Reducer>, caveats: &mut Vec<Caveat>) -> Reducer {
-    if let Some(reducer) = asked {
-        return reducer.clone();
+fn origin(run: &LoadedRun) -> RunOrigin {
+    RunOrigin {
+        name: run.name.clone(),
+        files: run.files.clone(),
+        columns: run.columns.clone(),
+        task: run.task.clone(),
+        model: run.model.clone(),
     }
-    let mut unknown = Vec::new();
-    let recorded = runs.first().and_then(|run| recorded_reducers(&run.recorded, &mut unknown)).unwrap_or_default();
-    caveats.extend(unknown.into_iter().map(|reducer| Caveat::UnknownReducer { reducer }));
-    if recorded.len() > 1 {
-        let reducers = recorded.iter().map(|reducer| reducer.name().to_owned()).collect();
-        caveats.push(Caveat::SeveralReducers { reducers });
+}
+
+/// The reducer that is asked for, or the one that all runs record, or the mean.
+pub(crate) fn reducer_of(
+    runs: &[&LoadedRun],
+    asked: Option<&Reducer>,
+    caveats: &mut Vec<Caveat>,
+) -> Result<Reducer, Error> {
+    match asked {
+        Some(reducer) => Ok(reducer.clone()),
+        None => recorded_reducer(runs, &Reducer::parse, caveats),
     }
-    recorded.into_iter().next().unwrap_or_else(mean_score)
 }
 
 /// What runs are compared by when nothing is asked for: what the first records, or what all records speak of.
@@ -181,7 +206,7 @@ fn intersect<T: Ord>(mut sets: impl Iterator<Item = BTreeSet<T>>) -> BTreeSet<T>
     })
 }
 
-/// The metrics that a log names for a scorer and that are made of samples, or accuracy: errors have no change of their own.
+/// The metrics that a log names for a scorer and that are made of samples, or else accuracy. An error is not compared.
 fn recorded_metrics(
     recorded: &RecordedResults,
     scorer: &Arc<str>,

@@ -35,7 +35,11 @@ pub fn convert(
 ) -> Result<Vec<String>, RunError> {
     let mut notes = std::mem::take(&mut run.notes);
     if writer.name() != "inspect" {
-        notes.extend(writer.write(&Contents { run: &run, results: None }, out)?);
+        let results = if writer.needs_results() { figures(&run, reducers, &mut notes) } else { None };
+        notes.extend(writer.write(&Contents { run: &run, results: results.as_ref() }, out)?);
+        if results.is_none() {
+            notes.extend(lost_with_log(&run));
+        }
         return Ok(notes);
     }
     if run.format == "inspect" && reducers.is_none() {
@@ -57,6 +61,51 @@ pub fn convert(
     };
     notes.extend(writer.write(&Contents { run: &run, results: results.as_ref() }, out)?);
     Ok(notes)
+}
+
+/// What a table of attempts does not hold, and what other figures come out without it.
+fn lost_with_log(run: &RecordedRun) -> Vec<String> {
+    let mut notes = Vec::new();
+    let named = |names: &[String]| format!("`{}`", names.join("`, `"));
+    if let Some(reducers) = run.recorded.reducers.as_ref().filter(|names| names.iter().any(|name| name != "mean"))
+        && run.samples.attempts() > run.samples.len()
+    {
+        notes.push(format!(
+            "the log reduces attempts by {}, which this form cannot hold: name the reducer when the file is read, or the \
+             mean is taken",
+            named(reducers)
+        ));
+    }
+    let mut metrics: Vec<String> = Vec::new();
+    for metric in run.recorded.scorers.iter().flat_map(|scorer| &scorer.metrics) {
+        let name = match metric {
+            RecordedMetric::Named { name, .. } | RecordedMetric::Custom(name) => name.clone(),
+            RecordedMetric::Keyed(_) => continue,
+        };
+        if !matches!(name.as_str(), "accuracy" | "stderr") && !metrics.contains(&name) {
+            metrics.push(name);
+        }
+    }
+    if !metrics.is_empty() {
+        let what =
+            format!("the log's metrics {} are not in this form: name them when the file is read", named(&metrics));
+        notes.push(what);
+    }
+    notes
+}
+
+/// The results as `score` computes them; a note says why there are none.
+fn figures(run: &RecordedRun, reducers: Option<Vec<Reducer>>, notes: &mut Vec<String>) -> Option<Results> {
+    let selection = Selection { reducers, ..Selection::default() };
+    match score_run(run.clone(), &selection, &ScoreOptions::default()) {
+        Ok(report) => Some(report.results),
+        Err(error) => {
+            let first = error.to_string();
+            let why = first.lines().next().unwrap_or_default();
+            notes.push(format!("no figures are written, because they cannot be computed: {why}"));
+            None
+        }
+    }
 }
 
 /// The results as Inspect would compute them.

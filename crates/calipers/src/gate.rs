@@ -1,8 +1,10 @@
 //! From results and a policy to a verdict, a baseline, or higher thresholds.
 
-use crate::{LoadedRun, Needs, RunError, Selection};
-use calipers_core::{Error, Metric, Reducer, Registry, Value};
-use calipers_gate::policy::Policy;
+use crate::needs::measured_name;
+use crate::run_reducer::{has_several_attempts, recorded_reducer};
+use crate::{LoadedRun, Needs, RunError, Selection, recorded_check};
+use calipers_core::{Caveat, Error, Metric, MissingRule, Reducer, Registry, Value};
+use calipers_gate::policy::{Mistake, OnMissingValues, Policy, Span, Spanned};
 pub use calipers_gate::*;
 
 /// What a verdict depends on besides the run, the policy and the selection.
@@ -11,6 +13,8 @@ pub struct GateOptions<'a> {
     pub suite: Option<Vec<String>>,
     /// A run to compare with, and its age in days.
     pub baseline: Option<(Baseline, Option<f64>)>,
+    /// Fields by whose values samples go together, in place of those of the policy.
+    pub cluster: Vec<String>,
     /// The version that thresholds are chosen for.
     pub version: Option<String>,
     /// Where the policy comes from; the rest is filled in here.
@@ -37,6 +41,7 @@ impl Default for GateOptions<'_> {
         Self {
             suite: None,
             baseline: None,
+            cluster: Vec::new(),
             version: None,
             provenance: Provenance::default(),
             registry: Registry::builtin(),
@@ -50,7 +55,7 @@ impl GateOptions<'_> {
     /// The columns that are read to judge by this policy.
     #[must_use]
     pub fn needs(&self, selection: &Selection, policy: &Policy) -> Needs {
-        Needs::of_policy(selection, policy, |name| resolve(self, name).ok())
+        Needs::of_policy(selection, policy, &self.cluster, |name| resolve(self, name).ok())
     }
 }
 
@@ -80,7 +85,63 @@ pub fn gate(
     selection: &Selection,
     options: &GateOptions<'_>,
 ) -> Result<GateReport, RunError> {
-    with_case(run, policy, selection, options, judge)
+    judge_run(run, policy, selection, options, None)
+}
+
+/// Judges a run where looks at a suite are counted: this is look `look`, from 1 on. Each one may err with a part of what the
+/// policy allows, so that all of them together err no more often.
+pub fn gate_at_look(
+    run: &LoadedRun,
+    policy: &Policy,
+    selection: &Selection,
+    options: &GateOptions<'_>,
+    look: u64,
+) -> Result<GateReport, RunError> {
+    judge_run(run, policy, selection, options, Some(look))
+}
+
+fn judge_run(
+    run: &LoadedRun,
+    policy: &Policy,
+    selection: &Selection,
+    options: &GateOptions<'_>,
+    look: Option<u64>,
+) -> Result<GateReport, RunError> {
+    check_names(policy, options)?;
+    let (mut report, mut caveats) = with_case(run, policy, selection, options, look, judge)?;
+    reducer(run, policy, selection, options, &mut caveats)?;
+    let figures = report.gates.iter().filter_map(|gate| Some((gate.metric.as_str(), gate.figure.as_ref()?)));
+    // Weights make another figure than the log has.
+    if policy.weights.by_category.is_empty() && policy.weights.by_capability.is_empty() {
+        caveats.extend(recorded_check::caveats(run, figures, &report.provenance.reducer, selection));
+    }
+    report.caveats.splice(0..0, caveats);
+    Ok(report)
+}
+
+/// The reducer in place of the policy's: the one that is asked for, or that of the log where the policy names none. A policy
+/// that contradicts the log is a choice that the report states.
+fn reducer(
+    run: &LoadedRun,
+    policy: &Policy,
+    selection: &Selection,
+    options: &GateOptions<'_>,
+    caveats: &mut Vec<Caveat>,
+) -> Result<Option<Reducer>, Error> {
+    if let Some(reducer) = selection.reducer() {
+        return Ok(Some(reducer.clone()));
+    }
+    let Some(named) = &policy.epochs.reducer else {
+        return recorded_reducer(&[run], options.reducers, caveats).map(Some);
+    };
+    // A mistake in the name is reported when the policy is applied.
+    let used = (options.reducers)(&named.value).map_or_else(|_| named.value.clone(), |used| used.name().to_owned());
+    let mut recorded = run.reducers.iter().filter_map(|(_, names)| names.as_ref());
+    let contradicting = recorded.find(|names| !names.is_empty() && !names.contains(&used));
+    if let Some(recorded) = contradicting.filter(|_| has_several_attempts(&[run])) {
+        caveats.push(Caveat::OtherReducer { used, recorded: recorded.clone() });
+    }
+    Ok(None)
 }
 
 /// What to keep of a run under a policy, so that later runs can be compared with it.
@@ -112,7 +173,7 @@ pub fn record(
     selection: &Selection,
     options: &GateOptions<'_>,
 ) -> Result<Baseline, RunError> {
-    with_case(run, policy, selection, options, calipers_gate::record)
+    Ok(with_case(run, policy, selection, options, None, calipers_gate::record)?.0)
 }
 
 /// What a run says about raising each threshold of a policy.
@@ -142,7 +203,7 @@ pub fn raise(
     selection: &Selection,
     options: &GateOptions<'_>,
 ) -> Result<Vec<Raise>, RunError> {
-    with_case(run, policy, selection, options, |case| calipers_gate::raise(case, raising))
+    Ok(with_case(run, policy, selection, options, None, |case| calipers_gate::raise(case, raising))?.0)
 }
 
 fn with_case<T>(
@@ -150,8 +211,34 @@ fn with_case<T>(
     policy: &Policy,
     selection: &Selection,
     options: &GateOptions<'_>,
+    look: Option<u64>,
     then: impl FnOnce(&Case<'_>) -> Result<T, Fault>,
-) -> Result<T, RunError> {
+) -> Result<(T, Vec<Caveat>), RunError> {
+    let mut caveats = run.caveats(false);
+    let of_policy = match policy.missing {
+        OnMissingValues::Failed => Some(MissingRule::Failed),
+        OnMissingValues::Excluded => Some(MissingRule::Excluded),
+        OnMissingValues::Worst | OnMissingValues::AtRandom => None,
+    };
+    let says_other =
+        policy.missing != OnMissingValues::Worst && selection.missing.is_some_and(|rule| Some(rule) != of_policy);
+    let ruled = selection.missing.or(of_policy).map(|rule| run.with_missing(rule, says_other));
+    let run = match &ruled {
+        Some((ruled, caveat)) => {
+            caveats.extend(caveat.clone());
+            ruled
+        }
+        None => run,
+    };
+    // What a scorer left out in a sample that others scored is excluded too.
+    let excluding = (selection.missing.or(of_policy) == Some(MissingRule::Excluded))
+        .then(|| Policy { missing: OnMissingValues::AtRandom, ..policy.clone() });
+    let policy = excluding.as_ref().unwrap_or(policy);
+    let clustering = (!options.cluster.is_empty()).then(|| {
+        let field = |name: &String| Spanned { value: name.clone(), span: Span::nowhere() };
+        Policy { cluster: options.cluster.iter().map(field).collect(), ..policy.clone() }
+    });
+    let policy = clustering.as_ref().unwrap_or(policy);
     let context = selection.context()?;
     let resolve = |expression: &str| resolve(options, expression);
     let case = Case {
@@ -160,13 +247,15 @@ fn with_case<T>(
         context,
         registry: &options.registry,
         resolve: &resolve,
-        reducer: selection.reducer().cloned(),
+        reducer: reducer(run, policy, selection, options, &mut Vec::new())?,
         reducers: options.reducers,
         suite: options.suite.as_deref(),
         baseline: options.baseline.as_ref().map(|(baseline, age)| (baseline, *age)),
+        look,
         version: options.version.as_deref(),
         provenance: Provenance {
             files: run.files.clone(),
+            columns: run.columns.clone(),
             task: run.task.clone(),
             model: run.model.clone(),
             filter: selection.filter.clone(),
@@ -177,7 +266,22 @@ fn with_case<T>(
             ..options.provenance.clone()
         },
     };
-    Ok(then(&case)?)
+    Ok((then(&case)?, caveats))
+}
+
+/// An error with all names of gates that nothing knows, if there are several. The judge stops at the first.
+fn check_names(policy: &Policy, options: &GateOptions<'_>) -> Result<(), RunError> {
+    let is_own = |name: &str| {
+        let is_metric = policy.metrics.iter().any(|(known, _)| known.value == name);
+        is_metric || policy.composite.iter().any(|composite| composite.name.value == name)
+    };
+    let unknown = policy.gates.iter().map(|gate| &gate.metric).filter(|name| !is_own(&name.value)).filter_map(|name| {
+        let error = resolve(options, &measured_name(&name.value)?).err().filter(is_unknown)?;
+        let mistake = Mistake::new(error.kind().to_string()).at(&name.span);
+        Some(Mistake { hint: error.kind().hint(), ..mistake })
+    });
+    let unknown: Vec<Mistake> = unknown.collect();
+    if unknown.len() > 1 { Err(RunError::Policy(unknown.into())) } else { Ok(()) }
 }
 
 /// The metric of a name or an expression.

@@ -60,7 +60,7 @@
 //! assert_eq!(results.figure("choice", "chemistry").unwrap().value, Ok(1.0));
 //! assert_eq!(results.figure("choice", "all").unwrap().value, Ok(2.0 / 3.0)); // over all samples
 //!
-//! // The mean of the groups instead, and names of their own.
+//! // The mean of the groups instead, and other names.
 //! let by_category = Grouped::new(accuracy(), "category")
 //!     .all(All::Groups)
 //!     .name_template("category_{group_name}");

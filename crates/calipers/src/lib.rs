@@ -21,7 +21,7 @@
 //! - [`data`], [`metric`], [`reduce`], [`plan`], [`task`]: the parts of which that is made.
 //! - [`pipeline`]: the same over many shards and threads.
 //! - With the feature `files`, everything that begins with results in files: a `Selection` says what of them is looked at,
-//!   `load()` reads it, and `score`, `gate`, `compare`, `sizing` and `page` answer; `io` reads and writes, `render` turns
+//!   `load()` reads it, and `score`, `gate`, `compare`, `judge`, `sizing` and `page` answer; `io` reads and writes, `render` turns
 //!   reports into text, JSON and pages.
 //! - `eval` (feature `run`): a task run against a model, its log and its metrics; models behind HTTP with `remote`.
 //! - `script` (feature `script`): metrics as expressions, and custom ones from files, in Starlark.
@@ -39,14 +39,20 @@ pub mod eval;
 pub mod gate;
 pub mod guide;
 #[cfg(feature = "files")]
+mod joined_runs;
+#[cfg(feature = "files")]
+pub mod judge;
+#[cfg(feature = "files")]
 mod load;
 #[cfg(feature = "files")]
 mod needs;
 #[cfg(feature = "files")]
 pub mod page;
 pub mod pipeline;
+mod recorded_check;
 #[cfg(feature = "files")]
 mod run_error;
+mod run_reducer;
 #[cfg(feature = "files")]
 pub mod score;
 #[cfg(feature = "files")]
@@ -77,12 +83,12 @@ pub use needs::Needs;
 #[cfg(feature = "files")]
 pub use run_error::{RunError, SetupError};
 #[cfg(feature = "files")]
-pub use selection::Selection;
+pub use selection::{AttemptsFrom, Selection};
 
 /// Metrics, the figures they give and the caveats of these, and the registry that finds metrics by name.
 pub mod metric {
-    pub use calipers_core::Caveat;
     pub use calipers_core::metric::*;
+    pub use calipers_core::{Caveat, GateCaveat, NameKind, RecordedCause};
 }
 
 /// Which metrics see which rows, and the results.
@@ -96,9 +102,9 @@ pub mod error {
     pub use calipers_core::{Error, ErrorKind, ErrorPlace, Excerpt};
 }
 
-/// Pieces of messages: plurals, short quotes, and the name that was probably meant.
+/// Pieces of messages: plurals, short quotes, the name that was probably meant, and text that steers nothing.
 pub mod text {
-    pub use calipers_core::{brief, nearest, pluralize, printable};
+    pub use calipers_core::{brief, defuse, defuse_json, defuse_markup, nearest, one_line, pluralize, printable};
 }
 
 /// What reports say that they were made by.

@@ -1,9 +1,10 @@
 //! Which columns of the records a question reads.
 
 use crate::Selection;
-use crate::score::default_metrics;
+use crate::score::{SCORING_FIELDS, default_metrics};
 use calipers_core::{Metric, MetricSpec};
-use calipers_gate::policy::{Policy, normalized};
+use calipers_gate::SOURCE_FIELDS;
+use calipers_gate::policy::{Policy, WEIGHTED_SCORE, normalized, pass_rate_name};
 use calipers_io::Projection;
 
 /// The columns that a question reads besides sample ids, attempts, errors and scores, which are always read.
@@ -68,25 +69,38 @@ impl Needs {
             Some(columns) => columns,
             None => Projection::everything(),
         };
-        Self { columns, columns_without_scores: None, allows_empty_files: false }
+        let without_scores = columns.clone().and_if_there(SCORING_FIELDS.map(str::to_owned));
+        Self { columns, columns_without_scores: Some(without_scores), allows_empty_files: false }
     }
 
     /// What a policy's metrics read, and what the judge itself does. `resolve` finds the metric of a name or an expression;
     /// where one is not found, or may read anything, everything is needed.
     #[must_use]
-    pub fn of_policy(selection: &Selection, policy: &Policy, resolve: impl Fn(&str) -> Option<Metric>) -> Self {
+    pub fn of_policy(
+        selection: &Selection,
+        policy: &Policy,
+        cluster: &[String],
+        resolve: impl Fn(&str) -> Option<Metric>,
+    ) -> Self {
         let metrics: Option<Vec<Metric>> = metric_names(policy).iter().map(|name| resolve(name)).collect();
-        Self::of_run(selection, metrics.as_deref(), None)
+        let of_policy = policy.cluster.iter().map(|field| &field.value).filter(|_| cluster.is_empty());
+        let cluster: Vec<&str> = cluster.iter().chain(of_policy).map(String::as_str).collect();
+        let mut needs = Self::of_run(selection, metrics.as_deref(), &cluster);
+        if policy.confidence.is_some() && cluster.is_empty() {
+            // To find out whether samples go together, though nothing says so.
+            needs.columns = needs.columns.and_if_there(SOURCE_FIELDS);
+        }
+        needs
     }
 
     /// What comparing or sizing by these metrics reads, or by those that the records speak of if there are none.
     #[must_use]
     pub fn of_comparison(selection: &Selection, metrics: Option<&[Metric]>, cluster: Option<&str>) -> Self {
-        Self::of_run(selection, Some(metrics.unwrap_or_default()), cluster)
+        Self::of_run(selection, Some(metrics.unwrap_or_default()), cluster.as_slice())
     }
 
-    fn of_run(selection: &Selection, metrics: Option<&[Metric]>, cluster: Option<&str>) -> Self {
-        let named = selection.filter.iter().map(|(key, _)| key.as_str()).chain(cluster);
+    fn of_run(selection: &Selection, metrics: Option<&[Metric]>, cluster: &[&str]) -> Self {
+        let named = selection.filter.iter().map(|(key, _)| key.as_str()).chain(cluster.iter().copied());
         let columns = metrics.and_then(|metrics| columns_of(metrics.iter(), named));
         let columns = columns.map(|columns| columns.and_if_there(JUDGE_COLUMNS).and_if_there(RESOURCE_COLUMNS));
         Self {
@@ -110,6 +124,11 @@ fn columns_of<'a>(
     Some(Projection::only(columns).and_if_there(metrics.flat_map(Metric::optional_columns)))
 }
 
+/// The metric that a name in a policy stands for; none for what is made of other metrics.
+pub(crate) fn measured_name(name: &str) -> Option<String> {
+    (name != WEIGHTED_SCORE).then(|| normalized(name).unwrap_or_else(|| name.to_owned()))
+}
+
 /// Every metric that a policy asks for, by name or expression.
 fn metric_names(policy: &Policy) -> Vec<String> {
     let formulas = policy.composite.iter().map(|composite| &composite.formula).chain(&policy.pass);
@@ -128,10 +147,10 @@ fn metric_names(policy: &Policy) -> Vec<String> {
     };
     let mut names: Vec<String> = named
         .chain(in_formulas)
-        .filter(|name| !is_formula(name) && name != "weighted_score")
+        .filter(|name| !is_formula(name) && name != WEIGHTED_SCORE)
         .map(|name| normalized(&name).unwrap_or(name))
         .map(own)
-        .chain(["pass_rate".to_owned()])
+        .chain([pass_rate_name().to_owned()])
         .collect();
     names.sort_unstable();
     names.dedup();

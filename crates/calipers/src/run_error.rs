@@ -3,7 +3,7 @@
 use calipers_core::Error;
 use calipers_gate::Fault;
 use calipers_gate::policy::Mistake;
-use calipers_io::{PolicyError, ReadError, WriteError};
+use calipers_io::{HeaderDifference, PolicyError, ReadError, WriteError};
 use std::fmt;
 
 /// Why a run could not be read, measured, judged, compared or written.
@@ -44,8 +44,18 @@ pub enum SetupError {
         /// The nearest known name, if one is near.
         nearest: Option<String>,
     },
-    /// A log is resumed, and the task has other samples than it.
-    OtherSamples,
+    /// A log is resumed, and the run is not the one that it has begun with.
+    OtherRun {
+        /// What is not as it was.
+        differences: Vec<HeaderDifference>,
+    },
+    /// Costs are limited, and nothing says what a model costs.
+    NoPrice {
+        /// The model.
+        model: String,
+        /// True for the budget of the run, false for the limit of an attempt.
+        is_budget: bool,
+    },
     /// Something else.
     Other(String),
 }
@@ -58,7 +68,8 @@ impl SetupError {
             Self::NoModel => Some("name one in the task; `mockllm/model` answers without a server".to_owned()),
             Self::NoSamples => Some("check its dataset, and how many samples are asked for".to_owned()),
             Self::UnknownSample { nearest, .. } => nearest.as_ref().map(|near| format!("did you mean `{near}`?")),
-            Self::OtherSamples => Some("put the dataset back as it was, or start a new run".to_owned()),
+            Self::OtherRun { .. } => Some("put back what has changed, or start a new run".to_owned()),
+            Self::NoPrice { .. } => Some("give its price, or run without the limit".to_owned()),
             Self::Other(_) => None,
         }
     }
@@ -70,7 +81,23 @@ impl fmt::Display for SetupError {
             Self::NoModel => f.write_str("no model is named"),
             Self::NoSamples => f.write_str("the task has no samples"),
             Self::UnknownSample { id, .. } => write!(f, "the dataset has no sample `{id}`"),
-            Self::OtherSamples => f.write_str("the samples of the task are not those of the log"),
+            Self::OtherRun { differences } => {
+                f.write_str("this is not the run that the log has begun with: ")?;
+                for (place, HeaderDifference { part, log, now }) in differences.iter().enumerate() {
+                    if place > 0 {
+                        f.write_str("; ")?;
+                    }
+                    match (log, now) {
+                        (Some(log), Some(now)) => write!(f, "the {part} is `{now}` and was `{log}`")?,
+                        _ => write!(f, "not the same {part}")?,
+                    }
+                }
+                Ok(())
+            }
+            Self::NoPrice { model, is_budget } => {
+                let limit = if *is_budget { "the budget" } else { "the cost limit" };
+                write!(f, "{limit} cannot be kept: the price of model `{model}` is not known")
+            }
             Self::Other(what) => f.write_str(what),
         }
     }

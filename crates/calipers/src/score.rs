@@ -1,12 +1,13 @@
 //! From runs to their reports: the metrics that their files record, or those that are asked for.
 
-use crate::load::{has_scores, load_as};
-use crate::{LoadedFile, Needs, RunError, Selection, pipeline};
+use crate::load::{has_scores, load, load_as, with_columns};
+use crate::{LoadedFile, Needs, RunError, Selection, pipeline, recorded_check};
 use calipers_core::{
-    Average, Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry, RunReport, SampleCounts,
-    SampleId, Samples, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
+    Average, Caveat, Completeness, Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry,
+    RunReport, SampleCounts, SampleId, Samples, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
 };
-use calipers_io::{Format, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source};
+use calipers_io::{Format, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source};
+use calipers_stats::{Confidence, Interval, recorded_error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,19 +58,45 @@ impl ScoreOptions {
 /// ```
 pub fn score(selection: &Selection, options: &ScoreOptions) -> impl Iterator<Item = Result<Vec<RunReport>, RunError>> {
     let needs = options.needs(selection);
-    selection.sources.iter().map(move |source| {
+    let is_joined = selection.joins_files();
+    let joined: Vec<_> = if is_joined { load(selection, &needs).collect() } else { Vec::new() };
+    let one_by_one = if is_joined { &[][..] } else { &selection.sources[..] };
+    let one_by_one = one_by_one.iter().map(move |source| {
+        let source = &with_columns(source, selection);
         let format = calipers_io::choose(source, selection.format.as_deref())?;
         match score_stream(source, format, &needs, selection, options) {
             Some(report) => Ok(vec![report]),
             None => score_file(load_as(source, format, selection, &needs)?, selection, options),
         }
-    })
+    });
+    one_by_one.chain(joined.into_iter().map(|file| score_file(file?, selection, options)))
 }
 
 /// The reports of the runs in a file that was loaded with [`ScoreOptions::needs`].
 pub fn score_file(file: LoadedFile, selection: &Selection, options: &ScoreOptions) -> Result<Vec<RunReport>, RunError> {
     let measure = |run| score_run(run, selection, options).map_err(RunError::in_source(&file.source.name));
-    file.runs.into_iter().map(measure).collect()
+    let reports: Vec<RunReport> = file.runs.into_iter().map(measure).collect::<Result<_, _>>()?;
+    // Records without any column that says how they went: one of the columns is, under a name that is not known.
+    let is_unmeasured = |run: &RunReport| {
+        run.samples.total > 0 && run.results.scores.is_empty() && run.recorded.is_empty() && !has_limits(run)
+    };
+    if options.metrics.is_none()
+        && !reports.is_empty()
+        && reports.iter().all(is_unmeasured)
+        && let Some(error) = calipers_io::explain_unmeasured(&file.source)
+    {
+        return Err(error.into());
+    }
+    Ok(reports)
+}
+
+/// True when a run says of itself what went wrong.
+fn has_limits(run: &RunReport) -> bool {
+    run.results.attempts != run.results.completed_attempts || !run.results.caveats.iter().all(is_about_scores)
+}
+
+fn is_about_scores(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::NoScores)
 }
 
 /// What was folded of a part of a table.
@@ -89,13 +116,18 @@ fn score_stream(
     selection: &Selection,
     options: &ScoreOptions,
 ) -> Option<RunReport> {
-    if !format.can_stream() || !selection.scorers.is_empty() || !selection.filter.is_empty() {
+    let is_choosy = !selection.scorers.is_empty() || !selection.filter.is_empty() || !selection.runs.is_empty();
+    if !format.can_stream() || selection.missing.is_some() || is_choosy {
         return None;
     }
     let (plan, _) = plan(&RecordedResults::default(), selection, options, &mut Vec::new()).ok()?;
     let parts: Mutex<BTreeMap<usize, FoldedPart<'_>>> = Mutex::default();
     let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
     let fold = |part: usize, samples: Samples| {
+        // Two deliveries of one attempt are compared in all they hold, which is not read here.
+        if samples.has_repeats() {
+            return false;
+        }
         let Some((first, last)) = samples.id_range() else { return false };
         let taken = lock().remove(&part);
         let mut folded = match taken {
@@ -104,7 +136,11 @@ fn score_stream(
             None => FoldedPart { partial: plan.start(), samples: SampleCounts::default(), first, last: last.clone() },
         };
         // What records without scores are asked is decided when all are there.
-        let is_undecided = options.metrics.is_none() && samples.scorers().next().is_none();
+        let is_undecided = samples.scorers().next().is_none()
+            && options.metrics.as_ref().is_none_or(|metrics| {
+                let fields = samples.fields().collect();
+                metrics.iter().flat_map(MetricSpec::metrics).any(|metric| !metric.does_without_scores(&fields))
+            });
         if is_undecided || folded.partial.fold(&samples).is_err() {
             return false;
         }
@@ -113,9 +149,7 @@ fn score_stream(
         lock().insert(part, folded);
         true
     };
-    if !format.stream(source, &needs.columns, &fold) {
-        return None;
-    }
+    let table = format.stream(source, &needs.columns, &fold)?;
     let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
     let mut whole = parts.next()?;
     for part in parts {
@@ -129,8 +163,12 @@ fn score_stream(
     Some(RunReport {
         source: source.name.clone(),
         format: format.name().to_owned(),
+        name: None,
+        columns: table.columns,
         task: None,
         model: None,
+        created: None,
+        commit: None,
         samples: whole.samples,
         results: whole.partial.finish().ok()?,
         recorded: Vec::new(),
@@ -158,27 +196,88 @@ pub fn score_run(
     selection: &Selection,
     options: &ScoreOptions,
 ) -> Result<RunReport, Error> {
-    let samples: Shards = run.samples.into();
+    let (mut samples, caveats) = count_missing(run.samples.into(), run.completeness, selection);
+    if options.metrics.as_deref().is_some_and(|metrics| lacks_scores(metrics, &samples)) {
+        samples.score_by_fields(&SCORING_FIELDS);
+    }
     let parts = NonZeroUsize::new(samples.iter().count()).unwrap_or(NonZeroUsize::MIN);
     let mut notes = run.notes;
-    let (plan, recorded) = plan(&with_default_metrics(run.recorded, &samples), selection, options, &mut notes)?;
+    let in_log = run.recorded.figures.clone();
+    let recorded = with_default_metrics(run.recorded, &samples);
+    let (plan, mut figures) = plan(&recorded, selection, options, &mut notes)?;
+    // A filter may have left nothing: the file's figures would be about more than was asked for.
+    if samples.is_empty() && options.metrics.is_none() && selection.filter.is_empty() {
+        figures = figures_without_samples(&recorded, selection.level);
+        let is_asked = |figure: &RecordedResult| selection.scorers.contains(&figure.score);
+        figures.retain(|figure| selection.scorers.is_empty() || is_asked(figure));
+    }
     let plan = match metrics_without_scores(&samples) {
         metrics if options.metrics.is_none() && !metrics.is_empty() => plan.metrics(metrics),
         _ => plan,
     };
     let counts = samples.counts();
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let results = pipeline::measure(&plan, samples, threads.min(parts))?;
+    let mut results = pipeline::measure(&plan, samples, threads.min(parts))?;
+    recorded_check::check_results(&mut results, &in_log, selection);
+    // A file of figures has them in place of scores.
+    if counts.total == 0 && !figures.is_empty() {
+        results.caveats.retain(|caveat| *caveat != Caveat::NoScores);
+    }
+    results.caveats.splice(0..0, caveats);
     Ok(RunReport {
         source: run.source,
         format: run.format.to_owned(),
+        name: run.name,
+        columns: run.columns,
         task: run.task,
         model: run.model,
+        created: run.created,
+        commit: run.commit,
         samples: counts,
         results,
-        recorded,
+        recorded: figures,
         notes,
     })
+}
+
+/// The fields that act as scorers in records without scores.
+pub(crate) const SCORING_FIELDS: [&str; 2] = ["correct", "passed"];
+
+/// True when there are no scores, and one of the metrics has no figure without them.
+fn lacks_scores(metrics: &[MetricSpec], samples: &Shards) -> bool {
+    if has_scores(samples) {
+        return false;
+    }
+    let fields: BTreeSet<&Arc<str>> = samples.iter().flat_map(Samples::fields).collect();
+    metrics.iter().flat_map(MetricSpec::metrics).any(|metric| !metric.does_without_scores(&fields))
+}
+
+/// The samples with what is missing counted as the selection says, and what to know about them.
+fn count_missing(samples: Shards, completeness: Option<Completeness>, selection: &Selection) -> (Shards, Vec<Caveat>) {
+    let mut caveats: Vec<Caveat> = completeness.iter().filter_map(|one| one.caveat(None)).collect();
+    caveats.extend(limits_caveat(&samples));
+    caveats.extend(cached_caveat(&samples));
+    let Some(rule) = selection.missing else { return (samples, caveats) };
+    let mut whole = samples.into_whole();
+    whole.add_never_ran(completeness.as_ref().map_or(&[], |one| &one.never_ran));
+    let ruled = whole.with_missing(rule);
+    caveats.extend(ruled.caveat(false));
+    (Shards::from(ruled.samples), caveats)
+}
+
+fn limits_caveat(samples: &Shards) -> Option<Caveat> {
+    let mut kinds: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+    for (kind, count) in samples.iter().flat_map(Samples::limits_hit) {
+        *kinds.entry(kind).or_default() += count;
+    }
+    let kinds: Vec<(String, u64)> = kinds.into_iter().map(|(kind, count)| (kind.to_string(), count)).collect();
+    (!kinds.is_empty()).then_some(Caveat::LimitsHit { run: None, kinds })
+}
+
+fn cached_caveat(samples: &Shards) -> Option<Caveat> {
+    let add = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b.saturating_add(d));
+    let cached = samples.iter().map(Samples::cached_answers).fold((0, 0), add);
+    Caveat::of_cached(None, cached, samples.iter().map(|shard| shard.attempts() as u64).sum())
 }
 
 /// The metrics of scores that are maps and that the file names none for: the usual ones, by key.
@@ -226,6 +325,7 @@ fn plan(
     notes: &mut Vec<String>,
 ) -> Result<(Plan, Vec<RecordedResult>), Error> {
     let mut plan = Plan::new().level(selection.level)?.seed(selection.seed).labels(selection.labels.clone());
+    plan = plan.pass_threshold(selection.pass_threshold);
     if options.inspect {
         plan = plan.inspect_compatible();
     }
@@ -236,7 +336,7 @@ fn plan(
         plan = plan.reducers(reducers.clone());
     } else {
         let mut unknown = Vec::new();
-        if let Some(reducers) = recorded_reducers(recorded, &mut unknown) {
+        if let Some(reducers) = recorded_reducers(recorded.reducers.as_deref(), &Reducer::parse, &mut unknown) {
             plan = plan.reducers(reducers);
         }
         let note = |name| format!("the log's reducer `{name}` is not known here; its results are left out");
@@ -246,32 +346,52 @@ fn plan(
         return Ok((plan.metrics(metrics.clone()), Vec::new()));
     }
     let mut unknown = Vec::new();
+    let registry = options.registry.clone().as_logged();
     for scorer in &recorded.scorers {
         if matches!(&scorer.metrics[..], [RecordedMetric::Keyed(keys)] if keys.is_empty()) {
             notes.push(format!("scorer `{}` lists no metrics in the log, so it has no figures", scorer.name));
         }
         let specs: Vec<MetricSpec> =
-            scorer.metrics.iter().filter_map(|metric| spec(metric, &options.registry, &mut unknown)).collect();
+            scorer.metrics.iter().filter_map(|metric| spec(metric, &registry, &mut unknown)).collect();
         // A scorer whose metrics are all custom has no others.
         if !specs.is_empty() || !scorer.metrics.is_empty() {
             plan = plan.scorer(scorer.name.as_str(), specs);
         }
     }
     let figures = recorded.figures.iter().filter(|figure| unknown.iter().any(|name| figure.metric.starts_with(name)));
-    let figures = figures.map(|figure| RecordedResult {
+    Ok((plan, figures.map(|figure| recorded_result(figure, None)).collect()))
+}
+
+fn recorded_result(figure: &RecordedFigure, interval: Option<Interval>) -> RecordedResult {
+    RecordedResult {
         score: figure.score.clone(),
         reducer: figure.reducer.clone(),
         metric: figure.metric.clone(),
         value: figure.value,
-    });
-    Ok((plan, figures.collect()))
+        stderr: figure.stderr,
+        n: figure.n,
+        interval,
+    }
+}
+
+/// The figures of a file that has no samples, with the intervals that follow from their recorded errors.
+fn figures_without_samples(recorded: &RecordedResults, level: f64) -> Vec<RecordedResult> {
+    let interval = |figure: &RecordedFigure| {
+        let confidence = Confidence::two_sided(level).ok()?;
+        recorded_error::interval(figure.value?, figure.stderr?, confidence).ok()
+    };
+    recorded.figures.iter().map(|figure| recorded_result(figure, interval(figure))).collect()
 }
 
 /// The reducers that a log names; the names of those that only its own code knows are added to `unknown`.
-pub(crate) fn recorded_reducers(recorded: &RecordedResults, unknown: &mut Vec<String>) -> Option<Vec<Reducer>> {
-    let names = recorded.reducers.as_ref()?;
-    let known: Vec<Reducer> = names.iter().filter_map(|name| Reducer::parse(name).ok()).collect();
-    unknown.extend(names.iter().filter(|name| Reducer::parse(name).is_err()).cloned());
+pub(crate) fn recorded_reducers(
+    names: Option<&[String]>,
+    find: &dyn Fn(&str) -> Result<Reducer, Error>,
+    unknown: &mut Vec<String>,
+) -> Option<Vec<Reducer>> {
+    let names = names?;
+    let known: Vec<Reducer> = names.iter().filter_map(|name| find(name).ok()).collect();
+    unknown.extend(names.iter().filter(|name| find(name).is_err()).cloned());
     (names.is_empty() || !known.is_empty()).then_some(known)
 }
 

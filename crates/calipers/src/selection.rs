@@ -1,7 +1,8 @@
 //! What a command looks at, and the choices that every question about it shares.
 
-use calipers_core::{Context, Error, Labels, Reducer, Seed};
-use calipers_io::Source;
+use calipers_core::{Context, Error, Labels, MissingRule, Reducer, Seed};
+use calipers_io::{Columns, Source};
+use std::sync::Arc;
 
 /// Files, what of them is looked at, and what moves the numbers.
 ///
@@ -28,6 +29,12 @@ pub struct Selection {
     pub sources: Vec<Source>,
     /// The name of their format, in place of the one that is detected from their content.
     pub format: Option<String>,
+    /// Which columns of the files are what, where their names do not say it.
+    pub columns: Arc<Columns>,
+    /// Only these runs of the files, in this order; all if empty.
+    pub runs: Vec<String>,
+    /// What the attempts of one run are spread over, if they are.
+    pub attempts_from: Option<AttemptsFrom>,
     /// Only these scorers; all if empty.
     pub scorers: Vec<String>,
     /// Only samples whose metadata has these values.
@@ -36,6 +43,10 @@ pub struct Selection {
     pub labels: Labels,
     /// Reducers of attempts in place of the recorded ones; an empty list turns reduction off.
     pub reducers: Option<Vec<Reducer>>,
+    /// The share of expected behaviours, or the score, from which an attempt has passed; 1 unless it is said.
+    pub pass_threshold: Option<f64>,
+    /// How attempts without a score count, in place of what each question does with them.
+    pub missing: Option<MissingRule>,
     /// The level of intervals; tests have the error 1 − level.
     pub level: f64,
     /// The seed of everything random.
@@ -44,15 +55,29 @@ pub struct Selection {
     pub scripts: Vec<String>,
 }
 
+/// What the attempts of one run are spread over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptsFrom {
+    /// Each file is one attempt at every sample in it.
+    Files,
+    /// Each folder is; the files in a folder are parts of one attempt.
+    Folders,
+}
+
 impl Default for Selection {
     fn default() -> Self {
         Self {
             sources: Vec::new(),
             format: None,
+            columns: Arc::default(),
+            runs: Vec::new(),
+            attempts_from: None,
             scorers: Vec::new(),
             filter: Vec::new(),
             labels: Labels::default(),
             reducers: None,
+            pass_threshold: None,
+            missing: None,
             level: 0.95,
             seed: Seed(0),
             scripts: Vec::new(),
@@ -73,6 +98,11 @@ impl Selection {
         Self { sources: sources.into_iter().collect(), ..self.clone() }
     }
 
+    /// True when the runs of several files may be one: something says what names runs, or attempts are spread over files.
+    pub(crate) fn joins_files(&self) -> bool {
+        self.attempts_from.is_some() || self.columns.iter().any(|(name, _)| name == "run")
+    }
+
     /// The one reducer, where a question takes only one.
     #[must_use]
     pub fn reducer(&self) -> Option<&Reducer> {
@@ -81,10 +111,11 @@ impl Selection {
 
     /// What metrics are computed with.
     pub(crate) fn context(&self) -> Result<Context, Error> {
-        Context::new(self.level, self.seed, self.labels.clone())
+        let context = Context::new(self.level, self.seed, self.labels.clone())?;
+        Ok(Context { pass_threshold: self.pass_threshold, ..context })
     }
 
-    /// The labels that have a number of their own, for reports.
+    /// The labels that were given a number, for reports.
     pub(crate) fn mapped_labels(&self) -> Vec<(String, f64)> {
         self.labels.own_labels().map(|(label, number)| (label.to_string(), number)).collect()
     }

@@ -1,6 +1,6 @@
 //! How many samples the next run needs: from a pilot run, or from assumptions.
 
-use crate::compare::{metrics_of, reducer_of};
+use crate::compare::{count_missing, metrics_of, reducer_of};
 use crate::{LoadedRun, Needs, Selection, TOOL};
 pub use calipers_compare::sizing::*;
 use calipers_core::stats::power::{Costs, Variances};
@@ -84,9 +84,12 @@ pub fn plan_by_run(
     options: &PilotOptions,
     wanted: &PlanQuestion,
 ) -> Result<PlanReport, Error> {
-    let all: Vec<&LoadedRun> = [Some(run), against].into_iter().flatten().collect();
-    let mut caveats = Vec::new();
-    let reducer = reducer_of(&all, selection.reducer(), &mut caveats);
+    let mut runs: Vec<LoadedRun> = [Some(run), against].into_iter().flatten().cloned().collect();
+    let (ruled, mut caveats) = count_missing(&runs, selection);
+    runs = ruled.unwrap_or(runs);
+    let (run, against) = (&runs[0], runs.get(1));
+    let all: Vec<&LoadedRun> = runs.iter().collect();
+    let reducer = reducer_of(&all, selection.reducer(), &mut caveats)?;
     let context = selection.context()?;
     let metric = match &options.metric {
         Some(metric) => metric.clone(),
@@ -108,6 +111,7 @@ pub fn plan_by_run(
     let name = if metric.params().is_empty() { metric.name().to_owned() } else { format!("{metric:?}") };
     let pilot = PilotRun {
         name: run.name.clone(),
+        columns: run.columns.clone(),
         metric: name,
         unit,
         pilot,

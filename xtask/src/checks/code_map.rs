@@ -18,7 +18,7 @@ fn crate_folder(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml").filter(|name| !name.contains('/'))
 }
 
-/// True when the text has the name as a word of its own: `calipers-core` does not name `calipers`.
+/// True when the text has the name as a whole word: `calipers-core` does not name `calipers`.
 fn names(text: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     text.match_indices(name).any(|(at, _)| {

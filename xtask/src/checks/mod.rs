@@ -3,8 +3,10 @@
 //! A check is a pure function of the files; each problem it finds is one line that begins with its place.
 
 mod code_map;
+mod flags;
 mod layers;
 mod links;
+mod metric_names;
 mod names;
 mod paths;
 mod rust_tokens;
@@ -25,14 +27,15 @@ pub(crate) struct Check {
     pub(crate) figures: fn(&Repository) -> String,
 }
 
-pub(crate) const ALL: [Check; 8] = [
+pub(crate) const ALL: [Check; 9] = [
     Check::new("paths", "no file names a folder of one machine", paths::problems),
     Check::new("unfinished", "no placeholder macros in Rust code", unfinished::problems),
     Check::new("code-map", "ARCHITECTURE.md names every crate", code_map::problems),
     Check::new("layers", "the inner crates depend on no outer crate", layers::problems),
     Check::new("links", "relative links in Markdown lead to a file", links::problems),
     Check::new("summary", "docs/SUMMARY.md lists every page of docs/ once", summary::problems),
-    Check::new("words", "sentences and rounding only in calipers-render", words::problems),
+    Check::new("words", "sentences and rounding only in calipers-render, flags only in calipers-cli", words::problems),
+    Check::new("metric-names", "the judge knows no metric by its name", metric_names::problems),
     Check { figures: names::figures, ..Check::new("names", "types are nouns, functions are verbs", names::problems) },
 ];
 

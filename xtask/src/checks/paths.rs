@@ -1,4 +1,4 @@
-//! No file names a folder of somebody's machine: such a path works in one place only.
+//! No file names a folder of one machine: such a path works in one place only.
 
 use super::{Repository, numbered};
 

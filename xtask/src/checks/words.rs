@@ -1,8 +1,7 @@
 //! Sentences and rounding are the business of `calipers-render`. The crates below it hold data: a reason is an enum with its
 //! numbers.
 //!
-//! Exempt are errors, panics and assertions, what is known about each metric, and names that JSON has had since 0.1.0: those of
-//! methods, and the reasons why an attempt has no score, which come from files as text.
+//! `docs/design/words.md` lists what is exempt, and why.
 
 use super::Repository;
 use super::rust_tokens::{Token, TokenKind, tokenize, without_tests};
@@ -13,7 +12,7 @@ const CRATES: [&str; 4] = ["calipers-stats", "calipers-core", "calipers-gate", "
 /// A literal of so many words is a sentence.
 const WORDS_MIN: usize = 3;
 /// Types whose texts are not results. What is in a value of theirs, in their methods, or in a function that returns one, is exempt.
-const TYPES: [&str; 6] = ["Error", "ErrorKind", "Mistake", "About", "Figure", "Outcome"];
+const TYPES: [&str; 5] = ["Error", "ErrorKind", "Mistake", "About", "Outcome"];
 /// Calls and macros that end the program or explain an error.
 const CALLS: [&str; 12] = [
     "panic!",
@@ -29,22 +28,14 @@ const CALLS: [&str; 12] = [
     ".expect_err",
     ".hint",
 ];
-/// The reader of policies, whose texts are mistakes in a policy and the words that people may write there; prose about
-/// metrics; and names of methods.
-const FILES: [&str; 6] = [
-    "policy/document.rs",
-    "policy/read.rs",
-    "policy/syntax.rs",
-    "policy/threshold.rs",
-    "metric/about.rs",
-    "compare/method.rs",
-];
+/// The reader of policies, whose texts are parts of mistakes in a policy; and a list of names of methods.
+const FILES: [&str; 4] = ["policy/document.rs", "policy/read.rs", "policy/threshold.rs", "compare/method.rs"];
 /// Numbers written into files that are read again: a baseline, and a threshold in a policy.
 const WRITTEN_NUMBERS: [(&str, &str); 2] =
     [("calipers-gate/src/baseline.rs", "{x:.12e}"), ("calipers-gate/src/raise.rs", "{number:.0$}")];
 
 pub(super) fn problems(repository: &Repository) -> Vec<String> {
-    let mut problems = Vec::new();
+    let mut problems = super::flags::problems(repository);
     for name in CRATES {
         let folder = format!("crates/{name}/src/");
         let files = repository.files.iter().filter(|file| file.path.starts_with(&folder) && is_code(&file.path));
@@ -161,8 +152,8 @@ fn exempt_bindings(tokens: &[Token<'_>], is_exempt: &mut [bool]) {
                     _ => false,
                 }
         };
-        // The name of a method is an identifier in JSON, wherever it stands.
-        let is_method = keyword == "const" && names.first() == Some(&"METHOD");
+        // The name of a method is an identifier in JSON; it stands in a constant that says so.
+        let is_method = keyword == "const" && names.first().is_some_and(|name| name.ends_with("METHOD"));
         if is_method || tokens.iter().enumerate().take(scope).skip(end).any(is_use) {
             is_exempt[start..end].fill(true);
         }
@@ -258,6 +249,7 @@ mod tests {
             "fn f() {\n g(Reason { text: \"it is so\" }) }",
             "fn f() -> Result<u8, Error> {\n Ok(\"it is so\") }",
             "fn f() {\n write!(out, \"{x:.1}\") }",
+            "fn f() {\n Figure::new(value, tally, \"it is so\") }",
             "fn f() {\n let text = \"it is so\"; g(text); Err(Error::argument(other)) }",
         ] {
             assert_eq!(found(source), [2], "{source}");
@@ -283,7 +275,7 @@ mod tests {
             "fn f() { for (ok, why) in [(x > 0, \"it is so\")] { if !ok { return Err(Error::argument(why)) } } }",
             "const fn about(tells: &str) -> About { About { tells } } const A: About = about(\"it is so\");",
             "const SAME: &str = \"it is so\"; fn f() { x.expect(SAME) }",
-            "fn f() { let method = x.map_or(\"it is so\", name); Figure::new(value, method) }",
+            "const SUM_METHOD: &str = \"sum over attempts\"; fn f() { Figure::new(value, SUM_METHOD) }",
             "#[doc = \"it is so\"] struct A;",
             "#[cfg(test)] mod tests { const A: &str = \"it is so\"; }",
             "// it is so\nfn f() {}",

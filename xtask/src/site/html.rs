@@ -40,7 +40,7 @@ fn read(
     Ok(())
 }
 
-/// The report is a program of its own that finds its samples by fragment, and the page for unknown addresses counts its links
+/// The report is a separate program that finds its samples by fragment, and the page for unknown addresses counts its links
 /// from wherever the site is put.
 fn is_page(path: &str) -> bool {
     path.ends_with(".html") && path != super::pages::REPORT && path != "404.html"

@@ -1,7 +1,7 @@
 //! `cargo xtask site`: the pages of `docs/` as a site with search, and a report to try.
 //!
 //! mdBook shows only what is in its folder, and the pages link to sources and examples outside of it. So the pages are
-//! copied to a folder of their own first; there, links that leave `docs/` lead to the repository on the web, links to
+//! copied to a separate folder first; there, links that leave `docs/` lead to the repository on the web, links to
 //! schemas to copies of them, and the report of an example is embedded in its guide.
 
 mod html;

@@ -84,7 +84,7 @@ fn with_report(text: &str) -> Option<String> {
     let (_, after) = after.trim_start().split_once("\n\n")?;
     let frame = format!(
         "<iframe class=\"report\" src=\"../{REPORT}\" title=\"The report of the example\"></iframe>\n\n\
-         [Open it on a page of its own](../{REPORT})."
+         [Open it on a separate page](../{REPORT})."
     );
     Some(format!("{before}{frame}\n\n{after}"))
 }

@@ -6,11 +6,11 @@ use crate::failure::Failure;
 use crate::flags::JudgingFlags;
 use crate::judging::{Judging, read_dated};
 use crate::script_child::limit_memory;
-use crate::terminal::{print_json, print_text, screen};
+use crate::terminal::{for_log, note, print_json, print_text, screen};
 use calipers::gate::{self, GateKind, GateReport, RaiseOptions};
-use calipers::io::{LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy, printable};
-use calipers::policy::{Level, Span};
-use calipers::render::{RaiseReport, baseline_text, gate_reason, raise_json, raise_text};
+use calipers::io::{LoadedPolicy, OutputFile, baseline_json, baseline_text as file_text, edit_policy};
+use calipers::policy::{Level, OnMissingValues, Span};
+use calipers::render::{RaiseReport, baseline_text, caveat_sentence, gate_reason, raise_json, raise_text};
 use calipers::text::pluralize;
 use calipers::{Registry, Verdict};
 use clap::{Args, Subcommand};
@@ -18,11 +18,11 @@ use clap::{Args, Subcommand};
 /// `calipers baseline`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Baseline {
-    /// Write what later runs are compared with: metrics, and the outcome of each scenario
+    /// Record the metrics of a run and the outcome of each scenario
     Record(Box<Record>),
-    /// Print a baseline: its age, its metrics and its scenarios
+    /// Print a baseline: its age, metrics and scenarios
     Show(Show),
-    /// Propose higher thresholds for a policy, where results show that they hold
+    /// Propose higher thresholds for a policy where the results support them
     Raise(Box<Raise>),
 }
 
@@ -32,11 +32,15 @@ pub(crate) struct Record {
     #[command(flatten)]
     judging: JudgingFlags,
 
-    /// The file to write, which is replaced if it exists; `-` for standard output
+    /// The file to write; `-` for standard output
     #[arg(short, long, value_name = "FILE")]
     output: String,
 
-    /// The day to write into it, in place of today (UTC)
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+
+    /// The date of the baseline, instead of today (UTC)
     #[arg(long, value_name = "YYYY-MM-DD")]
     date: Option<String>,
 }
@@ -44,7 +48,7 @@ pub(crate) struct Record {
 /// `calipers baseline show`
 #[derive(Args, Debug)]
 pub(crate) struct Show {
-    /// The baseline
+    /// The baseline file
     file: String,
 
     /// Print JSON (`calipers.baseline/1`, with a summary)
@@ -58,19 +62,19 @@ pub(crate) struct Raise {
     #[command(flatten)]
     judging: JudgingFlags,
 
-    /// Raise nothing whose metric is worse than in this baseline
+    /// Raise no threshold whose metric is worse than in this baseline
     #[arg(short, long, value_name = "FILE")]
     baseline: Option<String>,
 
-    /// Write the new thresholds into the policy; without it they are only shown
+    /// Write the new thresholds to the policy file instead of only printing them
     #[arg(long)]
     write: bool,
 
-    /// Lower thresholds that the results do not support to what they do support
+    /// Lower thresholds that the results do not support to the level they do support
     #[arg(long)]
     allow_lower: bool,
 
-    /// How far below what is shown a threshold stays: 0.01 is one point of a rate, and 1 % of everything else
+    /// How far a threshold stays below what the results show: 0.01 is one point of a rate, or 1 % of any other metric
     #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
     headroom: f64,
 
@@ -111,7 +115,7 @@ impl Record {
         // A wrong name fails before any work is done.
         let output = match self.output.as_str() {
             "-" => OutputFile::stdout(),
-            file => OutputFile::create(file, true)?,
+            file => OutputFile::create(file, self.force)?,
         };
         let (mut baseline, report) = self.record()?;
         baseline.date = Some(day);
@@ -119,20 +123,29 @@ impl Record {
             return Err(nothing(&self.judging, baseline.scenarios.len()));
         }
         if let Some(why) = shortcoming(&report) {
-            eprintln!("note: {}", printable(&why));
+            note(&why);
         }
         eprintln!(
             "recorded {} and {}",
             pluralize(baseline.metrics.len(), "metric"),
             pluralize(baseline.scenarios.len(), "scenario")
         );
-        Ok(output.finish_with(&file_text(&baseline))?)
+        let text = file_text(&baseline);
+        let is_log = output.name() == "-";
+        Ok(output.finish_with(&if is_log { for_log(&text) } else { text.into() })?)
     }
 
     fn record(&self) -> Result<(gate::Baseline, GateReport), Failure> {
         let judging = Judging::resolve(&self.judging, LEVEL)?;
         judging.with_options(|policy, options| {
             let run = judging.load(policy, options)?;
+            let is_decided = judging.selection.missing.is_some()
+                || matches!(policy.policy.missing, OnMissingValues::Failed | OnMissingValues::Excluded);
+            if let Some(caveat) = run.incomplete.iter().find_map(|one| one.caveat(None)).filter(|_| !is_decided) {
+                let hint = "finish the run first, or record it with `--missing failed` or `--missing excluded`";
+                let what = format!("the run is not whole: {}", caveat_sentence(&caveat));
+                return Err(Failure::new(what).at(format!("in {}", self.judging.files.join(", "))).hint(hint));
+            }
             let _limit = limit_memory();
             let baseline = gate::record(&run, &policy.policy, &judging.selection, options)?;
             Ok((baseline, gate::gate(&run, &policy.policy, &judging.selection, options)?))
@@ -202,13 +215,13 @@ impl Raise {
         }
         let changed = raises.iter().any(|raise| raise.change.is_ok());
         if changed && !self.write {
-            eprintln!("note: nothing is written; add `--write` to change the policy");
+            note("nothing is written; add `--write` to change the policy");
         }
         if changed && policy.policy.confidence.is_some() {
             // Bounds of two runs of the same agent differ as estimates do.
-            eprintln!(
-                "note: the policy asks for confidence, and the bound of the next run may lie lower; a wider `--headroom` \
-                 keeps an unchanged agent from becoming undecided"
+            note(
+                "the policy asks for confidence, and the bound of the next run may lie lower; a wider `--headroom` keeps \
+                 an unchanged agent from becoming undecided",
             );
         }
         Ok(())

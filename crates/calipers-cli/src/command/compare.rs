@@ -4,38 +4,45 @@ use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
 use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
-use crate::report_files::{NamedForm, ReportFiles, takes_stdout};
+use crate::reading::{load_files, load_run, print_notes};
+use crate::reading_progress::ReadingProgress;
+use crate::report_files::{NamedForm, OpenReports, ReportFiles};
 use crate::script_child::{self, limit_memory};
 use crate::selection;
-use crate::terminal::{allow_closed_pipe, ink, print_text, screen, with_plot};
+use crate::terminal::{FILE, ink, screen, with_plot};
 use calipers::compare::{CompareOptions, CompareReport, compare};
-use calipers::io::{OutputFile, printable};
+use calipers::io::ColumnsError;
 use calipers::page::page;
-use calipers::render::{Screen, compare_json, compare_markdown, compare_plot, compare_text, page_html};
+use calipers::render::{compare_json, compare_markdown, compare_plot, compare_text, page_html};
 use calipers::stats::components::Estimand;
 use calipers::stats::multiplicity::Correction;
-use calipers::{LoadedFile, LoadedRun, Needs, RunError, Selection, Verdict, load};
+use calipers::{LoadedFile, LoadedRun, Needs, Selection, Verdict};
 use clap::{Args, ValueEnum};
+use std::sync::Arc;
 
 /// `calipers compare`
 ///
-/// Exit codes: 0 compared, 2 a mistake in the usage or the input, 3 nothing could be compared; with `--fail-on regression`
-/// also 1 if a metric has surely regressed.
+/// Exit codes: 0 compared, 2 invalid usage or input, 3 nothing could be compared; with `--fail-on regression`, 1 if a metric
+/// regressed.
 #[derive(Args, Debug)]
 pub(crate) struct Compare {
-    /// The run to look at: a file, a folder or a pattern in quotes; `-` is standard input
+    /// The candidate run: a file, a folder or a quoted pattern; `-` is standard input
     candidate: String,
 
-    /// The runs to compare it with, each a file, a folder or a pattern in quotes
-    #[arg(required = true)]
+    /// The runs to compare it with, each a file, a folder or a quoted pattern. Without any, the runs in the first argument
+    /// are compared with one another
     baseline: Vec<String>,
 
-    /// A metric in place of the recorded ones, such as `accuracy` or `pass_rate(where={"category": "adversarial"})`
-    /// (repeatable; see docs/expressions.md)
+    /// The column that tells the runs of a file apart, such as `model`
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
+
+    /// A metric to use instead of the recorded ones, such as `accuracy` or `pass_rate(where={"category": "adversarial"})`
+    /// (repeatable; `calipers metrics` lists them, https://calipers-eval.github.io/calipers/expressions.html explains them)
     #[arg(short, long, value_name = "EXPR")]
     metric: Vec<String>,
 
-    /// How much of a change does not matter: 0.02 is two points of a rate, and 2 % of latency, tokens and cost
+    /// The largest change that does not matter: 0.02 is two points of a rate, or 2 % of latency, tokens and cost
     #[arg(long, value_name = "SHARE")]
     margin: Option<f64>,
 
@@ -43,7 +50,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "KEY")]
     cluster: Option<String>,
 
-    /// What the error bars are about
+    /// What the error bars account for
     #[arg(long, value_enum, default_value = "population")]
     estimand: EstimandName,
 
@@ -51,11 +58,11 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, default_value = "holm")]
     correction: CorrectionName,
 
-    /// What makes the exit code 1
+    /// What sets the exit code to 1
     #[arg(long, value_enum, value_name = "WHAT")]
     fail_on: Option<FailOn>,
 
-    /// The reducer of attempts, in place of the recorded one, such as `mean`, `mode`, `pass_k_3`
+    /// The reducer of attempts, instead of the recorded one, such as `mean`, `mode`, `pass_k_3`
     #[arg(long, value_name = "NAME")]
     reducer: Option<String>,
 
@@ -71,12 +78,12 @@ pub(crate) struct Compare {
     #[command(flatten)]
     format: FormatFlag,
 
-    /// Write the report to files too: json=FILE, markdown=FILE, text=FILE, html=FILE (repeatable, or separated by commas).
+    /// Also write the report to files: json=FILE, markdown=FILE, text=FILE, html=FILE (repeatable, or separated by commas).
     /// Files from an earlier run are removed first; `-` replaces what is printed
     #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
     output: Vec<String>,
 
-    /// Draw the changes too
+    /// Also draw the changes
     #[arg(long)]
     plot: bool,
 
@@ -88,25 +95,25 @@ pub(crate) struct Compare {
 /// What error bars are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum EstimandName {
-    /// Questions like these: which ones were drawn counts as luck
+    /// All questions like these: the choice of questions counts as chance
     Population,
-    /// This suite rerun: only the attempts count as luck
+    /// A rerun of this suite: only the attempts count as chance
     Suite,
 }
 
 /// How p-values are adjusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum CorrectionName {
-    /// Holm: bounds the chance of any false alarm
+    /// Holm: limits the chance of any false alarm
     Holm,
-    /// Benjamini-Hochberg: bounds the share of false alarms among all
+    /// Benjamini-Hochberg: limits the share of alarms that are false
     Bh,
 }
 
 /// What ends in exit code 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FailOn {
-    /// A metric that has surely regressed
+    /// A metric that regressed
     Regression,
 }
 
@@ -120,22 +127,19 @@ impl Compare {
         // A wrong name fails before any work is done.
         let outputs = self.open_outputs()?;
         let (selection, options) = self.resolve()?;
-        let has_page = outputs.iter().any(|(form, _)| *form == CompareForm::Html);
-        let (runs, files) = self.load(&selection, &options, has_page)?;
+        let (runs, files) = self.load(&selection, &options, outputs.has(CompareForm::Html))?;
         let report = {
             let _limit = limit_memory();
+            let _progress = ReadingProgress::working("comparing");
             compare(&runs, &selection, &options)?
         };
         drop(runs);
         let is_judged = self.fail_on == Some(FailOn::Regression);
-        let is_printed = !takes_stdout(&outputs);
-        for (form, output) in outputs {
-            output.finish_with(&form.render(&report, is_judged, &selection, &files)?)?;
-        }
-        if is_printed {
+        let text = || {
             let plot = if self.plot { compare_plot(&report, screen(), ink()) } else { String::new() };
-            allow_closed_pipe(print_text(&with_plot(compare_text(&report, is_judged, screen()), &plot)))?;
-        }
+            with_plot(compare_text(&report, is_judged, screen()), &plot)
+        };
+        outputs.write(|form| form.render(&report, is_judged, &selection, &files), text)?;
         Ok(Outcome::Judged(match report.verdict {
             Verdict::Fail if !is_judged => Verdict::Pass,
             verdict => verdict,
@@ -143,7 +147,12 @@ impl Compare {
     }
 
     fn resolve(&self) -> Result<(Selection, CompareOptions), Failure> {
-        let selection = selection::resolve(&self.selection, &self.format, self.level.level, &self.scripts)?;
+        let mut selection = selection::resolve(&self.selection, &self.format, self.level.level, &self.scripts)?;
+        if let Some(column) = &self.by {
+            let columns = Arc::make_mut(&mut selection.columns);
+            let refuse = |error: ColumnsError| Failure::new(format!("`--by`: {error}")).hint(error.hint());
+            columns.set("run", column).and_then(|()| columns.check()).map_err(refuse)?;
+        }
         let expressions = Expressions::load(&self.scripts, selection.labels.clone())?;
         let options = CompareOptions {
             metrics: expressions.metrics(&self.metric)?,
@@ -177,9 +186,13 @@ impl Compare {
         }
         let needs = options.needs(selection);
         let (mut runs, mut files) = (Vec::new(), Vec::new());
+        if self.baseline.is_empty() {
+            return self.load_within(selection, &needs, has_page);
+        }
         if has_page {
-            files = load_files(&self.candidate, selection)?;
-            runs.push(LoadedRun::merge(&self.candidate, files.clone()));
+            let sources = selection::distinct_sources(std::slice::from_ref(&self.candidate), selection)?;
+            files = load_files(&selection.with_sources(sources), &Needs::everything())?;
+            runs.push(LoadedRun::merge(&self.candidate, files.clone())?);
         }
         for name in &names[runs.len()..] {
             runs.push(load_run(&[(*name).to_owned()], selection, &needs)?);
@@ -192,7 +205,32 @@ impl Compare {
         Ok((runs, files))
     }
 
-    fn open_outputs(&self) -> Result<Vec<(CompareForm, OutputFile)>, Failure> {
+    /// The runs that the first argument holds.
+    fn load_within(
+        &self,
+        selection: &Selection,
+        needs: &Needs,
+        has_page: bool,
+    ) -> Result<(Vec<LoadedRun>, Vec<LoadedFile>), Failure> {
+        let everything = Needs::everything();
+        let sources = selection::distinct_sources(std::slice::from_ref(&self.candidate), selection)?;
+        let needs = if has_page { &everything } else { needs };
+        let (mut runs, files) = LoadedRun::load_split(&selection.with_sources(sources), needs)?;
+        let is_called = |run: &LoadedRun, name: &String| {
+            [Some(&run.name), run.model.as_ref(), run.task.as_ref()].contains(&Some(name))
+        };
+        let place = |run: &LoadedRun| selection.runs.iter().position(|name| is_called(run, name));
+        runs.sort_by_key(|run| place(run).unwrap_or(usize::MAX));
+        if runs.len() < 2 {
+            let what = format!("{} holds one run, and there is no other to compare it with", self.candidate);
+            let hint = "name a second file, or say with `--by model` which column tells the runs apart";
+            return Err(Failure::new(what).hint(hint));
+        }
+        runs.iter().for_each(print_notes);
+        Ok((runs, if has_page { files } else { Vec::new() }))
+    }
+
+    fn open_outputs(&self) -> Result<OpenReports<CompareForm>, Failure> {
         let inputs = std::iter::once(&self.candidate).chain(&self.baseline).chain(&self.scripts.load);
         let files = ReportFiles {
             forms: FORMS,
@@ -201,26 +239,6 @@ impl Compare {
             inputs: inputs.map(String::as_str).collect(),
         };
         files.open()
-    }
-}
-
-/// All files that these names lead to, as one run.
-pub(crate) fn load_run(names: &[String], selection: &Selection, needs: &Needs) -> Result<LoadedRun, Failure> {
-    let sources = selection::distinct_sources(names, selection.format.as_deref())?;
-    Ok(LoadedRun::load(&names.join(", "), &selection.with_sources(sources), needs)?)
-}
-
-/// The files of a run with all that they hold.
-fn load_files(name: &String, selection: &Selection) -> Result<Vec<LoadedFile>, Failure> {
-    let sources = selection::distinct_sources(std::slice::from_ref(name), selection.format.as_deref())?;
-    let selection = selection.with_sources(sources);
-    Ok(load(&selection, &Needs::everything()).collect::<Result<_, RunError>>()?)
-}
-
-/// Says what was not read of a run.
-pub(crate) fn print_notes(run: &LoadedRun) {
-    for note in &run.notes {
-        eprintln!("note: {}: {}", printable(&run.name), printable(note));
     }
 }
 
@@ -265,7 +283,7 @@ impl CompareForm {
             Self::Json => format!("{:#}\n", compare_json(report)),
             Self::Markdown => compare_markdown(report),
             Self::Html => page_html(&page(files.iter().cloned(), selection, None, Some(report.clone()))?),
-            Self::Text => compare_text(report, is_judged, Screen::PLAIN),
+            Self::Text => compare_text(report, is_judged, FILE),
         })
     }
 }

@@ -2,24 +2,21 @@
 
 use crate::exit::Outcome;
 use crate::failure::Failure;
-use crate::flags::{BaselineFlag, JudgingFlags, LevelFlag};
+use crate::flags::{BaselineFlag, JudgingFlags, LevelFlag, VersionFlag};
 use crate::judging::Judging;
-use crate::report_files::{NamedForm, ReportFiles, takes_stdout};
-use crate::terminal::{allow_closed_pipe, ink, print_text, screen, with_plot};
+use crate::report_files::{NamedForm, OpenReports, ReportFiles};
+use crate::terminal::{FILE, ink, screen, with_plot};
 use calipers::LoadedFile;
 use calipers::gate::GateReport;
-use calipers::io::OutputFile;
 use calipers::page::page;
-use calipers::render::{
-    Screen, gate_annotations, gate_json, gate_junit, gate_markdown, gate_plot, gate_text, page_html,
-};
+use calipers::render::{gate_annotations, gate_json, gate_junit, gate_markdown, gate_plot, gate_text, page_html};
 use clap::Args;
 use std::fs::OpenOptions;
 use std::io::Write;
 
 /// `calipers gate`
 ///
-/// Exit codes: 0 pass, 1 fail, 2 a mistake in the usage, the policy or the input, 3 undecided.
+/// Exit codes: 0 pass, 1 fail, 2 invalid usage, policy or input, 3 undecided.
 #[derive(Args, Debug)]
 pub(crate) struct Gate {
     #[command(flatten)]
@@ -31,16 +28,24 @@ pub(crate) struct Gate {
     #[command(flatten)]
     level: LevelFlag,
 
-    /// The version whose `progressive` thresholds apply, such as v2.0
-    #[arg(long, value_name = "VERSION")]
-    for_version: Option<String>,
+    #[command(flatten)]
+    version: VersionFlag,
 
-    /// Write the report to files too: json=FILE, markdown=FILE, junit=FILE, html=FILE, text=FILE (repeatable, or separated
+    /// A field by whose values samples go together, such as the document of a question; in place of the policy's `cluster`
+    /// (repeatable, or separated by commas)
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    cluster: Vec<String>,
+
+    /// A file that remembers earlier looks at this suite: with each one, the confidence of the policy is spent a little more
+    #[arg(long, value_name = "FILE")]
+    looks: Option<String>,
+
+    /// Also write the report to files: json=FILE, markdown=FILE, junit=FILE, html=FILE, text=FILE (repeatable, or separated
     /// by commas). Files from an earlier run are removed first; `-` replaces what is printed
     #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
     output: Vec<String>,
 
-    /// Draw the gates too
+    /// Also draw the gates
     #[arg(long)]
     plot: bool,
 
@@ -60,26 +65,23 @@ impl Gate {
         let outputs = self.open_outputs()?;
         let judging = Judging {
             baseline: self.baseline.baseline.as_deref(),
-            version: self.for_version.as_deref(),
+            version: self.version.for_version.as_deref(),
+            cluster: &self.cluster,
+            looks: self.looks.as_deref(),
             ..Judging::resolve(&self.judging, self.level.level)?
         };
-        let has_page = outputs.iter().any(|(form, _)| *form == GateForm::Html);
         let (report, files) = judging.with_options(|policy, options| {
-            let (files, run) = match has_page {
+            let (files, run) = match outputs.has(GateForm::Html) {
                 true => judging.load_files()?,
                 false => (Vec::new(), judging.load(policy, options)?),
             };
             Ok((judging.judge(&run, policy, options)?, files))
         })?;
-        let is_printed = !takes_stdout(&outputs);
-        for (form, output) in outputs {
-            let text = form.render(&report, &judging, &files)?;
-            output.finish_with(&text)?;
-        }
-        if is_printed {
+        let text = || {
             let plot = if self.plot { gate_plot(&report, screen(), ink()) } else { String::new() };
-            allow_closed_pipe(print_text(&with_plot(gate_text(&report, screen()), &plot)))?;
-        }
+            with_plot(gate_text(&report, screen()), &plot)
+        };
+        outputs.write(|form| form.render(&report, &judging, &files), text)?;
         if std::env::var_os("GITHUB_ACTIONS").is_some() {
             annotate_workflow(&report)?;
         }
@@ -87,7 +89,7 @@ impl Gate {
     }
 
     /// The reports to write, opened.
-    fn open_outputs(&self) -> Result<Vec<(GateForm, OutputFile)>, Failure> {
+    fn open_outputs(&self) -> Result<OpenReports<GateForm>, Failure> {
         let judging = &self.judging;
         let inputs = judging.files.iter().chain([judging.policy.path()]).chain(&self.baseline.baseline);
         let inputs = inputs.chain(&judging.suite.suite).chain(&judging.scripts.load);
@@ -129,7 +131,7 @@ impl GateForm {
             Self::Junit => {
                 gate_junit(report).map_err(|error| Failure::new(format!("JUnit cannot be written: {error}")))?
             }
-            Self::Text => gate_text(report, Screen::PLAIN),
+            Self::Text => gate_text(report, FILE),
             Self::Html => page_html(&page(files.iter().cloned(), &judging.selection, Some(report.clone()), None)?),
         })
     }

@@ -3,10 +3,12 @@
 pub(crate) mod baseline;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod eval;
 pub(crate) mod formats;
 pub(crate) mod gate;
+pub(crate) mod judge;
 pub(crate) mod man;
 pub(crate) mod metrics;
 pub(crate) mod plan;
@@ -19,7 +21,12 @@ use clap::{Parser, Subcommand};
 
 /// Numbers you can defend for AI evaluations.
 #[derive(Debug, Parser)]
-#[command(name = "calipers", version, max_term_width = 100)]
+#[command(
+    name = "calipers",
+    version,
+    max_term_width = 100,
+    after_help = "Documentation: https://calipers-eval.github.io/calipers/"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -33,29 +40,32 @@ pub(crate) enum Command {
     Eval(Box<eval::Eval>),
     /// Judge results by a policy: pass, fail or undecided
     Gate(Box<gate::Gate>),
-    /// Say what changed between runs, and whether it is real
+    /// Show what changed between runs, and whether the change is real
     Compare(Box<compare::Compare>),
-    /// Say how many samples a run needs, or what one could have shown
+    /// Show how far a judge agrees with people, and correct its rate by their labels
+    Judge(Box<judge::Judge>),
+    /// Compute how many samples a run needs, or what a run of a given size can show
     Plan(Box<plan::Plan>),
-    /// Record a run to compare later ones with, and raise thresholds on evidence
+    /// Record a run as a baseline for later ones, and raise thresholds on evidence
     #[command(subcommand)]
     Baseline(baseline::Baseline),
     /// Check a policy before it is used
     #[command(subcommand)]
     Policy(policy::Policy),
-    /// Write a page about results, in one file that any browser opens
+    /// Write an HTML report as a single file
     Report(Box<report::Report>),
-    /// Write results in another form
+    /// Convert results to another format
     Convert(convert::Convert),
     /// List the metrics, or explain one
     Metrics(metrics::Metrics),
-    /// List the formats that can be read, and the forms that can be written
+    /// List the formats that can be read and written
     Formats(formats::Formats),
-    /// Print the JSON schema of what `--json` prints, of a policy or of a baseline
+    /// Print the JSON schema of a `--json` output, of policies or of baselines
     Schema(schema::Schema),
+    /// Show what `calipers.toml` says, and where it was found
+    Config(config::Config),
     /// Print a completion script for a shell
     Completions(completions::Completions),
-    /// Print the manual page
-    #[command(hide = true)]
+    /// Print the manual page, for `calipers man | man -l -`
     Man(man::Man),
 }

@@ -1,10 +1,10 @@
 //! `calipers plan`: how many samples, before the money is spent.
 
-use crate::command::compare::{load_run, print_notes};
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
 use crate::flags::{FormatFlag, ScriptFlags, SelectionFlags};
+use crate::reading::{load_run, print_notes};
 use crate::script_child::{self, limit_memory};
 use crate::selection;
 use crate::terminal::{ink, print_json, print_text, screen};
@@ -20,22 +20,22 @@ use clap::Args;
 /// `calipers plan`
 #[derive(Args, Debug)]
 pub(crate) struct Plan {
-    /// A run to plan by: files, folders or patterns; `-` is standard input
+    /// A pilot run: files, folders or patterns; `-` is standard input
     pilot: Vec<String>,
 
-    /// Plan by this rate at which samples pass, such as 0.8
+    /// Assume this pass rate, such as 0.8
     #[arg(long, value_name = "RATE", conflicts_with_all = ["pilot", "sd"])]
     rate: Option<f64>,
 
-    /// Plan by this standard deviation of scores
+    /// Assume this standard deviation of the scores
     #[arg(long, value_name = "SD", conflicts_with = "pilot")]
     sd: Option<f64>,
 
-    /// The share of the variance that lies between attempts at one sample, with `--rate` or `--sd`
+    /// The share of the variance between attempts at the same sample, with `--rate` or `--sd`
     #[arg(long, value_name = "SHARE", conflicts_with = "pilot")]
     within: Option<f64>,
 
-    /// How many samples give an interval of ± this width; 0.02 is two points
+    /// How many samples give an interval of ± this width (0.02 is two points)
     #[arg(long, value_name = "WIDTH")]
     half_width: Option<f64>,
 
@@ -43,15 +43,15 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "RULE")]
     gate: Option<String>,
 
-    /// How many samples show this difference of two runs; 0.02 is two points
+    /// How many samples detect this difference between two runs (0.02 is two points)
     #[arg(long, value_name = "DIFFERENCE", allow_negative_numbers = true)]
     difference: Option<f64>,
 
-    /// The chance of finding a difference that is there
+    /// The probability of detecting a difference that exists
     #[arg(long, default_value_t = 0.8)]
     power: f64,
 
-    /// The correlation of two runs on the same samples
+    /// The correlation between the scores of two runs on the same samples, one attempt each
     #[arg(long, value_name = "R", allow_negative_numbers = true, conflicts_with = "disagreement")]
     correlation: Option<f64>,
 
@@ -59,7 +59,7 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "SHARE")]
     disagreement: Option<f64>,
 
-    /// A second run on the samples of the pilot, which shows what two runs share
+    /// A second run on the samples of the pilot, to estimate how two runs correlate
     #[arg(long, value_name = "BASELINE", conflicts_with_all = ["correlation", "disagreement", "rate", "sd"], requires = "pilot")]
     against: Option<String>,
 
@@ -71,7 +71,7 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "COST", requires = "cost_attempt")]
     cost_sample: Option<f64>,
 
-    /// What an attempt costs, in the same unit
+    /// What each attempt costs, in the same unit
     #[arg(long, value_name = "COST", requires = "cost_sample")]
     cost_attempt: Option<f64>,
 
@@ -79,11 +79,11 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "N")]
     samples: Option<u64>,
 
-    /// The level of intervals and gates; tests have an error of 1 minus this
+    /// The confidence level of intervals and gates; tests use 1 minus this as their error rate
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
     confidence: f64,
 
-    /// The metric of the pilot, a mean over samples such as `accuracy` or `mean("quality_score")`
+    /// The metric of the pilot: a mean over samples, such as `accuracy` or `mean("quality_score")`
     #[arg(short, long, value_name = "EXPR")]
     metric: Option<String>,
 

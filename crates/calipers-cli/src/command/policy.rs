@@ -9,11 +9,10 @@ use crate::judging::Judging;
 use crate::policy_file::PolicyFile;
 use crate::script_child::limit_memory;
 use crate::selection;
-use crate::terminal::{allow_closed_pipe, print_json, print_text, screen};
+use crate::terminal::{allow_closed_pipe, note, print_json, print_text, screen};
 use calipers::check::check;
 use calipers::data::Samples;
 use calipers::gate::{Finding, Severity};
-use calipers::io::printable;
 use calipers::render::{Findings, findings_json, findings_text};
 use calipers::{LoadedRun, Needs, Selection};
 use clap::{Args, Subcommand};
@@ -21,7 +20,7 @@ use clap::{Args, Subcommand};
 /// `calipers policy`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
-    /// Say what may be wrong with a policy, with or without results
+    /// Report likely mistakes in a policy, with or without results
     Check(Box<Check>),
 }
 
@@ -30,7 +29,7 @@ pub(crate) enum Policy {
 /// Exit codes: 0 no errors, 2 errors; with `--strict` warnings count as errors.
 #[derive(Args, Debug)]
 pub(crate) struct Check {
-    /// The policy: JSON, YAML or TOML (see docs/policy-check.md)
+    /// The policy: JSON, YAML or TOML (https://calipers-eval.github.io/calipers/policy-check.html lists the checks)
     #[arg(value_name = "FILE")]
     policy: PolicyFile,
 
@@ -44,7 +43,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     baseline: BaselineFlag,
 
-    /// Count warnings as errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
 
@@ -88,8 +87,15 @@ impl Check {
             return Ok(error.mistakes().iter().cloned().map(Finding::from).collect());
         }
         let judging = Judging {
+            cluster: &[],
+            looks: None,
             policy: &self.policy,
-            selection: Selection { format: self.format.format.clone(), ..Selection::default() },
+            selection: Selection {
+                format: self.format.format.clone(),
+                columns: selection::columns(&self.format.columns)?.into(),
+                runs: self.format.run.clone(),
+                ..Selection::default()
+            },
             expressions: Expressions::load(&self.scripts, Selection::default().labels)?,
             suite: self.suite.suite.as_deref(),
             baseline: self.baseline.baseline.as_deref(),
@@ -107,11 +113,15 @@ impl Check {
         if self.samples.is_empty() {
             return Ok(None);
         }
-        let selection = selection.with_sources(selection::sources(&self.samples, self.format.format.as_deref())?);
+        let selection = selection.with_sources(selection::sources(&self.samples, selection)?);
         let run = LoadedRun::load("", &selection, &Needs::everything())?;
-        for note in &run.notes {
-            eprintln!("note: {}", printable(note));
+        if run.samples.is_empty() {
+            let hint = "name the results of a run, or leave `--samples` out";
+            return Err(Failure::new("there are no samples to check the policy with")
+                .at(format!("in {}", self.samples.join(", ")))
+                .hint(hint));
         }
+        run.notes.iter().for_each(|text| note(text));
         Ok(Some(run.samples))
     }
 }

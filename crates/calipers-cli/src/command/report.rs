@@ -3,48 +3,56 @@
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
-use crate::flags::{BaselineFlag, FormatFlag, LevelFlag, ScriptFlags, SelectionFlags, SuiteFlag};
+use crate::flags::{BaselineFlag, FormatFlag, LevelFlag, ScriptFlags, SelectionFlags, SuiteFlag, VersionFlag};
 use crate::judging::Judging;
 use crate::policy_file::PolicyFile;
+use crate::reading::{load_files, load_run, print_notes};
 use crate::{report_files, script_child, selection};
 use calipers::compare::{CompareOptions, CompareReport, compare};
 use calipers::gate::GateReport;
 use calipers::io::OutputFile;
 use calipers::page::{PageReport, page};
 use calipers::render::page_html;
-use calipers::{LoadedFile, LoadedRun, Needs, RunError, Selection, load};
+use calipers::{LoadedFile, LoadedRun, Needs, Selection};
 use clap::Args;
 
 /// `calipers report`
 ///
-/// A policy puts its verdict on the page; the exit code stays 0: it is `calipers gate` that judges.
+/// With a policy, the report shows the verdict. The exit code stays 0; use `calipers gate` to judge.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
     /// Files, folders or patterns; `-` is standard input
     #[arg(required = true)]
     files: Vec<String>,
 
-    /// The file to write, which is replaced if it exists; `-` for standard output
+    /// The file to write, replaced if it exists; `-` for standard output
     #[arg(short, long, value_name = "FILE")]
     output: String,
 
-    /// Judge the results by this policy, all files as one version
+    /// The title of the page, instead of the task or the file
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+
+    /// The commit that was evaluated, instead of the one that the log names
+    #[arg(long, value_name = "HASH")]
+    commit: Option<String>,
+
+    /// Judge the results by this policy, all files together
     #[arg(short, long, value_name = "FILE")]
     policy: Option<PolicyFile>,
 
     #[command(flatten)]
     baseline: BaselineFlag,
 
-    /// Compare with the run in this file, folder or pattern, sample by sample
+    /// Compare with the run in this file, folder or pattern
     #[arg(long, value_name = "RUN", conflicts_with = "baseline")]
     against: Option<String>,
 
     #[command(flatten)]
     suite: SuiteFlag,
 
-    /// The version whose `progressive` thresholds apply, such as v2.0
-    #[arg(long, value_name = "VERSION", requires = "policy")]
-    for_version: Option<String>,
+    #[command(flatten)]
+    version: VersionFlag,
 
     /// The reducer of attempts for the verdict and the comparison, such as `mean`, `mode`, `pass_k_3`
     #[arg(long, value_name = "NAME")]
@@ -107,11 +115,17 @@ impl Report {
     /// The page. The results are read once, for the verdict, the comparison and the page itself.
     fn page(&self) -> Result<PageReport, Failure> {
         let selection = selection::resolve(&self.selection, &self.format, self.level.level, &self.scripts)?;
-        let sources = selection::distinct_sources(&self.files, selection.format.as_deref())?;
+        let sources = selection::distinct_sources(&self.files, &selection)?;
         let expressions = Expressions::load(&self.scripts, selection.labels.clone())?;
         let reducer = self.reducer.as_deref().map(|name| expressions.reducer(name)).transpose()?;
         let selection = Selection { sources, reducers: reducer.map(|one| vec![one]), ..selection };
-        let files = load(&selection, &Needs::everything()).collect::<Result<Vec<_>, RunError>>()?;
+        let files = load_files(&selection, &Needs::everything())?;
+        if files.iter().all(|file| file.runs.is_empty()) {
+            let hint = "rerun the evaluation that should have written it";
+            return Err(Failure::new("there are no results to show")
+                .at(format!("in {}", self.files.join(", ")))
+                .hint(hint));
+        }
         let comparison = match &self.against {
             Some(against) => Some(self.compare(against, &files, &selection)?),
             None => None,
@@ -120,15 +134,18 @@ impl Report {
             Some(policy) => Some(self.judge(policy, &files, &selection, expressions)?),
             None => None,
         };
-        Ok(page(files, &selection, gate, comparison)?)
+        let mut page = page(files, &selection, gate, comparison)?;
+        if let Some(title) = &self.title {
+            page.title.clone_from(title);
+        }
+        page.commit.clone_from(&self.commit);
+        Ok(page)
     }
 
     fn compare(&self, against: &String, files: &[LoadedFile], selection: &Selection) -> Result<CompareReport, Failure> {
         let options = CompareOptions::default();
-        let candidate = LoadedRun::merge(&self.files.join(", "), files.iter().cloned());
-        let sources = selection::distinct_sources(std::slice::from_ref(against), selection.format.as_deref())?;
-        let others = selection.with_sources(sources);
-        let baseline = LoadedRun::load(against, &others, &options.needs(&others))?;
+        let candidate = LoadedRun::merge(&self.files.join(", "), files.iter().cloned())?;
+        let baseline = load_run(std::slice::from_ref(against), selection, &options.needs(selection))?;
         let _limit = script_child::limit_memory();
         Ok(compare(&[candidate, baseline], selection, &options)?)
     }
@@ -141,15 +158,17 @@ impl Report {
         expressions: Expressions<'_>,
     ) -> Result<GateReport, Failure> {
         let judging = Judging {
+            cluster: &[],
+            looks: None,
             policy,
             selection: selection.clone(),
             expressions,
             suite: self.suite.suite.as_deref(),
             baseline: self.baseline.baseline.as_deref(),
-            version: self.for_version.as_deref(),
+            version: self.version.for_version.as_deref(),
         };
-        let run = LoadedRun::merge("", files.iter().cloned());
-        crate::judging::print_notes(&run);
+        let run = LoadedRun::merge("", files.iter().cloned())?;
+        print_notes(&run);
         judging.with_options(|policy, options| judging.judge(&run, policy, options))
     }
 }

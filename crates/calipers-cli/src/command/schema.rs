@@ -1,8 +1,11 @@
 //! `calipers schema`.
 
+use crate::config_file;
 use crate::exit::Outcome;
 use crate::failure::Failure;
 use crate::terminal::print_text;
+use calipers::io::BaselineDocument;
+use calipers::render::schema_text;
 use clap::{Args, ValueEnum};
 use std::borrow::Cow;
 
@@ -31,21 +34,27 @@ enum SchemaName {
     Raise,
     /// `calipers compare --json`: `calipers.compare/1`
     Compare,
+    /// `calipers judge --json`: `calipers.judge/1`
+    Judge,
     /// `calipers plan --json`: `calipers.plan/1`
     Plan,
+    /// `calipers.toml`: `calipers.config/1`
+    Config,
 }
 
 impl Schema {
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
         let schema: Cow<'static, str> = match self.name {
             SchemaName::Results => calipers::render::results_schema().into(),
-            SchemaName::Gate => calipers::render::GATE_SCHEMA.into(),
+            SchemaName::Gate => calipers::render::gate_schema().into(),
             SchemaName::Policy => calipers::policy::SCHEMA.into(),
-            SchemaName::Baseline => calipers::io::BASELINE_SCHEMA.into(),
+            SchemaName::Baseline => schema_text::<BaselineDocument>("baseline").into(),
             SchemaName::Findings => calipers::render::findings_schema().into(),
-            SchemaName::Raise => calipers::render::RAISE_SCHEMA.into(),
+            SchemaName::Raise => calipers::render::raise_schema().into(),
             SchemaName::Compare => calipers::render::compare_schema().into(),
+            SchemaName::Judge => calipers::render::judge_schema().into(),
             SchemaName::Plan => calipers::render::plan_schema().into(),
+            SchemaName::Config => config_file::schema().into(),
         };
         print_text(&schema)?;
         Ok(Outcome::Done)

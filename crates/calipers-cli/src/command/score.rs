@@ -4,15 +4,18 @@ use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
 use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
-use crate::reading_progress::ReadingProgress;
+use crate::reading::with_progress;
 use crate::script_child::{self, limit_memory};
 use crate::selection;
 use crate::terminal::{ink, print_json, print_text, screen, with_plot};
 use calipers::plan::{Report, RunReport};
-use calipers::render::{results_json, results_plot, results_text};
+use calipers::render::{results_json, results_plot, results_table, results_text};
 use calipers::score::{ScoreOptions, score, score_file};
 use calipers::{RunError, Selection, load};
 use clap::{Args, ValueEnum};
+
+/// More runs than this have one line each, unless all figures are asked for.
+const RUNS_IN_FULL: usize = 12;
 
 /// `calipers score`
 #[derive(Args, Debug)]
@@ -21,8 +24,8 @@ pub(crate) struct Score {
     #[arg(required = true)]
     files: Vec<String>,
 
-    /// A metric in place of the recorded ones, such as `accuracy`, `stderr(cluster="category")` or one of a loaded file
-    /// (repeatable; see docs/expressions.md)
+    /// A metric to use instead of the recorded ones, such as `accuracy`, `stderr(cluster="category")` or one from a loaded file
+    /// (repeatable; `calipers metrics` lists them, https://calipers-eval.github.io/calipers/expressions.html explains them)
     #[arg(short, long, value_name = "EXPR")]
     pub(crate) metric: Vec<String>,
 
@@ -36,7 +39,7 @@ pub(crate) struct Score {
     #[command(flatten)]
     level: LevelFlag,
 
-    /// Compute and print as another tool does
+    /// Compute and print like another tool
     #[arg(long, value_enum, value_name = "TOOL")]
     compat: Option<Compat>,
 
@@ -46,11 +49,15 @@ pub(crate) struct Score {
     #[command(flatten)]
     format: FormatFlag,
 
-    /// Show the reduced score of every sample too
+    /// Also show the reduced score of every sample
     #[arg(long)]
     reductions: bool,
 
-    /// Draw the figures too
+    /// Show each run with all its figures, where there are so many runs that each has one line
+    #[arg(long)]
+    long: bool,
+
+    /// Also draw the figures
     #[arg(long)]
     plot: bool,
 
@@ -59,10 +66,30 @@ pub(crate) struct Score {
     json: bool,
 }
 
+/// What would make one run of files that hold one sample each: the last part of the path that all of them share.
+fn columns_to_join(report: &Report) -> Option<String> {
+    let is_sample = |run: &RunReport| run.samples.total == 1 && run.name.is_none();
+    if report.runs.len() < 3 || !report.runs.iter().all(is_sample) {
+        return None;
+    }
+    let parts = |run: &RunReport| {
+        let parts = run.source.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
+        parts.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let first = parts(report.runs.first()?);
+    let shared = report.runs.iter().map(parts).map(|parts| {
+        let same = parts.iter().zip(&first).take_while(|(a, b)| a == b).count();
+        // The name of the file is not shared by all.
+        same.min(parts.len().saturating_sub(1))
+    });
+    let shared = shared.min().filter(|shared| *shared > 0)?;
+    Some(format!("run=@path.{shared}"))
+}
+
 /// Tools whose numbers can be printed in place of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Compat {
-    /// Inspect AI: unknown labels count 0, and undefined figures are its 0 or NaN
+    /// Inspect AI: unknown labels count as 0, and undefined figures are 0 or NaN as in Inspect
     Inspect,
 }
 
@@ -78,7 +105,13 @@ impl Score {
             print_json(&results_json(&report))?;
         } else {
             let plot = if self.plot { results_plot(&report, screen(), ink()) } else { String::new() };
-            print_text(&with_plot(results_text(&report, screen()), &plot))?;
+            let is_compact = report.runs.len() > RUNS_IN_FULL && !self.long && !self.reductions;
+            let text = if is_compact { results_table(&report, screen()) } else { results_text(&report, screen()) };
+            print_text(&with_plot(text, &plot))?;
+        }
+        if let Some(columns) = columns_to_join(&report) {
+            let runs = report.runs.len();
+            eprintln!("note: each of these {runs} files holds one sample; `--columns {columns}` makes one run of them");
         }
         // One bad file takes nothing from the others, but it is not passed over either.
         failure.map_or(Ok(Outcome::Done), Err)
@@ -87,22 +120,28 @@ impl Score {
     /// The report of all files that can be scored, and what is wrong with the others. If none can, that is all there is.
     fn measure(&self) -> Result<(Report, Option<Failure>), Failure> {
         let (selection, options) = self.resolve()?;
-        // A file that cannot be opened is reported when its turn comes.
-        let total = selection.sources.iter().filter_map(|source| source.stored_len().ok()).sum();
-        let progress = ReadingProgress::start(total);
-        let counted = selection.sources.iter().map(|source| source.clone().with_counter(progress.read.clone()));
-        let selection = selection.with_sources(counted);
+        let (selection, _progress) = with_progress(&selection);
         let mut report = Report::default();
         let mut failure: Option<Failure> = None;
+        let mut fail = |error: Failure| {
+            failure = Some(match failure.take() {
+                Some(first) => first.and(error),
+                None => error,
+            });
+        };
         let mut add = |reports: Result<Vec<RunReport>, RunError>| match reports {
-            Ok(reports) => report.runs.extend(reports),
-            Err(error) => {
-                let error = Failure::from(error);
-                failure = Some(match failure.take() {
-                    Some(first) => first.and(error),
-                    None => error,
-                });
+            Ok(reports) => {
+                // A log without samples says so itself, and has figures of its own.
+                let is_empty =
+                    |run: &RunReport| run.samples.total == 0 && run.recorded.is_empty() && run.notes.is_empty();
+                let (empty, runs): (Vec<RunReport>, Vec<RunReport>) = reports.into_iter().partition(is_empty);
+                report.runs.extend(runs);
+                for run in empty {
+                    let hint = "rerun the evaluation that should have written it, or leave the file out";
+                    fail(Failure::new("the file has no records").at(format!("in {}", run.source)).hint(hint));
+                }
             }
+            Err(error) => fail(error.into()),
         };
         if script_child::is_child() {
             // Scripts have a limit of memory, and reading has none.
@@ -132,7 +171,7 @@ impl Score {
             ..ScoreOptions::default()
         };
         let reducers = selection::reducers(&self.reducer, |name| Ok(expressions.reducer(name)?))?;
-        let sources = selection::sources(&self.files, self.format.format.as_deref())?;
+        let sources = selection::sources(&self.files, &selection)?;
         Ok((Selection { sources, reducers, ..selection }, options))
     }
 }

@@ -271,7 +271,7 @@ def tasks():
 
 @score_reducer(name="mean_score")
 def mean_score():
-    """The reducer that the examples have of their own."""
+    """The reducer that the examples define."""
     to_float = value_to_float()
 
     def reduce(scores):

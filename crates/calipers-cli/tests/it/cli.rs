@@ -99,7 +99,9 @@ fn mistakes_are_named_with_place_and_hint() {
     );
     refused(
         &calipers(&["score", RESULTS, "--reducer", "pas_at_2"]),
-        "error: there is no reducer `pas_at_2`\n  hint: did you mean `pass_at_1`?\n",
+        "error: there is no reducer `pas_at_2`\n  hint: did you mean `pass_at_2`? the reducers are mean, median, mode, max, \
+         majority, collect, pass_at_K or pass@K, pass_k_K or pass^K, and at_least_K; a threshold is written as in \
+         `pass_at(2, value=0.5)`\n",
     );
     let empty = with_input(&["score", "-"], b"  \n");
     refused(&empty, "error: the file is empty\n  in -\n  hint: rerun the evaluation that should have written it\n");
@@ -224,7 +226,7 @@ fn a_bad_file_takes_nothing_from_the_others() {
     let folder = Scratch::new();
     folder.write("a.jsonl", "{\"id\": 1, \"score\": 1}\n");
     folder.write("b.jsonl", "{\"id\": 1, \"score\": \"maybe\"}\n");
-    folder.write("notes.json", "{\"author\": \"nobody\"}\n");
+    folder.write("notes.json", "{\"author\": \"unknown\"}\n");
     let output = calipers(&["score", &folder.file(""), "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["runs"].as_array().unwrap().len(), 1);

@@ -228,6 +228,43 @@ fn a_decided_gate_ends_the_run_early_in_an_order_that_the_seed_decides() {
     assert!(!passed.is_subset(&one) && !one.is_subset(&passed), "another seed is another order");
 }
 
+/// Two hundred samples, half of which an agent gets wrong, and takes longer for.
+fn slow_failures() -> Folder {
+    let task = "def t():\n    return Task(dataset = [Sample(input = 'q%d' % i, target = 'yes', id = i) for i in range(200)], \
+                scorer = match())\n";
+    let agent =
+        "case $(cat) in *q?[02468]\\\"*|*q??[02468]\\\"*|*q[02468]\\\"*) sleep 0.7; echo no;; *) echo yes;; esac";
+    Folder::new().with("t.star", task).with("agent.sh", agent)
+}
+
+#[test]
+fn quick_answers_do_not_decide_before_slow_ones() {
+    let folder = slow_failures().with("p.json", r#"{"thresholds": {"blocking": {"accuracy": 75}}}"#);
+    let agent = ["t.star", "--solver", "command(\"sh agent.sh\")", "--max-samples", "40", "--seed", "3"];
+    let done = folder.eval(&[&agent[..], &["--gate", "p.json", "--stop-when-decided"]].concat());
+    // In the order in which they end, the first forty answers are nearly all right.
+    done.says(1, &["note: decided early: accuracy is surely missed", " not needed"]);
+}
+
+#[test]
+fn what_broke_does_not_decide_a_gate_early() {
+    // Three of ten break, and the others are right: the true rate is between 70 % and 100 %.
+    let agent = "case $(cat) in *[0-2],\\\"epoch\\\"*) exit 3;; *) echo yes;; esac";
+    let judged = |threshold: u32| {
+        let policy = format!(r#"{{"thresholds": {{"blocking": {{"accuracy": {threshold}}}}}, "confidence": 0.95}}"#);
+        let folder = Folder::new().with("many.star", MANY).with("agent.sh", agent).with("p.json", policy);
+        let options = ["--fail-on-error", "never", "--gate", "p.json", "--stop-when-decided", "--seed", "5"];
+        folder.eval(&[&["many.star", "--solver", "command(\"sh agent.sh\")"], &options[..]].concat())
+    };
+    let met = judged(50);
+    assert_eq!(met.code == Some(0), met.err.contains("surely met"), "{met:?}");
+    // Where what broke could turn the verdict, no look decides, and the level is spent once.
+    let unsure = judged(85);
+    unsure.says(3, &["the verdict has 96 % confidence"]);
+    assert!(!unsure.err.contains("decided early"), "{unsure:?}");
+    assert!(unsure.out.contains("decided with 96 % confidence"), "{unsure:?}");
+}
+
 #[test]
 fn replayed_answers_have_the_same_scores_and_other_scorers_have_others() {
     let folder = twelve();
@@ -328,7 +365,7 @@ fn mistakes_are_told_before_anything_is_asked() {
     for (arguments, texts) in [
         (&["nope.star"][..], &["`nope.star` cannot be read", "hint: "][..]),
         (&["bad.star"], &["in bad.star, line 2", "^^^^^^", "did you mean `match`?"]),
-        (&["none.star"], &["none.star has no task", "docs/tasks.md"]),
+        (&["none.star"], &["none.star has no task", "calipers/tasks.html"]),
         (&["noscorer.star"], &["nothing scores the answers of `t`", "--scorer"]),
         (&["nodata.star", "--model", "mockllm/model"], &["nope.csv", "hint: check the name of the file"]),
         (&["nomodel.star"], &["no model is named", "--model"]),
@@ -343,7 +380,17 @@ fn mistakes_are_told_before_anything_is_asked() {
         (&["twelve.star", "--gate", "nope.json"], &["nope.json"]),
         (&["twelve.star", "--log-dir", "/proc/nope"], &["/proc/nope", "hint: check the folder"]),
         (&["--resume", "nope.eval"], &["nope.eval", "hint: check its name"]),
-        (&["--resume", "x.eval", "--epochs", "2"], &["cannot be used with"]),
+        (&["--resume", "x.eval", "--trust", "--epochs", "2"], &["cannot be used with"]),
+        (&["twelve.star", "--resume", "x.eval", "--trust"], &["cannot be used with"]),
+        (&["twelve.star", "--env", "SURELY_NOT_SET"], &["`SURELY_NOT_SET` of `--env` is not set"]),
+        (&["twelve.star", "--env", "A=b"], &["takes the name of a variable", "stays out of the log"]),
+        (&["twelve.star", "--budget", "0"], &["`--budget 0` is no amount of money"]),
+        (&["twelve.star", "--cost-limit=-1"], &["`--cost-limit -1` is no amount of money"]),
+        (&["twelve.star", "--cost-limit", "nan"], &["is no amount of money"]),
+        (&["twelve.star", "--requests-per-minute", "0"], &["--requests-per-minute"]),
+        (&["twelve.star", "--solver", "./agent.py"], &["to run a program", "--solver 'command(\"./agent.py\")'"]),
+        (&["twelve.star", "--solver", "agent.py --fast"], &["--solver 'command(\"agent.py --fast\")'"]),
+        (&["twelve.star", "--scorer", "./judge.sh"], &["--scorer 'command(\"./judge.sh\")'"]),
     ] {
         folder.eval(arguments).says(2, texts);
     }
@@ -366,7 +413,7 @@ fn a_disk_without_room_is_told_before_anything_is_asked() {
     }
     let asks = "def t():\n    return Task(dataset = [Sample(input = 'a')], solver = command('touch asked'), scorer = match())\n";
     std::fs::write(folder.path("asks.star"), asks).unwrap();
-    let done = folder.eval(&["asks.star", "--log-dir", "small"]);
+    let done = folder.eval(&["asks.star", "--allow-commands", "--log-dir", "small"]);
     let left = std::fs::read_dir(&small).unwrap().count();
     let _ = std::process::Command::new("umount").arg(&small).status();
     done.says(2, &["the log cannot be started", "make room, or name another folder"]);
@@ -387,20 +434,22 @@ def breaks():
 #[test]
 fn what_broke_is_neither_right_nor_wrong() {
     let folder = Folder::new().with("breaks.star", BREAKS);
-    let first = folder.eval(&["breaks.star", "--max-samples", "1"]);
-    first.says(2, &["attempt 1 of sample `b1` ended in an error", "no luck", "calipers eval --resume logs/"]);
-    let never = folder.eval(&["breaks.star", "--fail-on-error", "never"]);
+    let first = folder.eval(&["breaks.star", "--allow-commands", "--max-samples", "1"]);
+    first.says(2, &["attempt 1 of sample `b1` ended in an error", "no luck", "--max-samples 1 --resume logs/"]);
+    let never = folder.eval(&["breaks.star", "--allow-commands", "--fail-on-error", "never"]);
     never.says(0, &["2 attempts broke", "`b1`", "no luck"]);
-    let json = folder.json(&["breaks.star", "--fail-on-error", "never"]);
+    let json = folder.json(&["breaks.star", "--allow-commands", "--fail-on-error", "never"]);
     assert!(near(value(&json, "accuracy"), 1.0), "{json:#}");
     let samples = &json["runs"][0]["samples"];
     assert_eq!([&samples["total"], &samples["scored"], &samples["errored"]], [5, 3, 2]);
-    folder.eval(&["breaks.star", "--fail-on-error", "3"]).says(0, &[]);
+    folder.eval(&["breaks.star", "--allow-commands", "--fail-on-error", "3"]).says(0, &[]);
     folder
-        .eval(&["breaks.star", "--fail-on-error", "2"])
+        .eval(&["breaks.star", "--allow-commands", "--fail-on-error", "2"])
         .says(2, &["2 attempts ended in an error, and 2 stop the run"]);
-    folder.eval(&["breaks.star", "--fail-on-error", "0.5"]).says(0, &[]);
-    folder.eval(&["breaks.star", "--fail-on-error", "0.4"]).says(2, &["2 of 5 attempts ended in an error"]);
+    folder.eval(&["breaks.star", "--allow-commands", "--fail-on-error", "0.5"]).says(0, &[]);
+    folder
+        .eval(&["breaks.star", "--allow-commands", "--fail-on-error", "0.4"])
+        .says(2, &["2 of 5 attempts ended in an error"]);
 }
 
 /// The same with an agent that keeps count, and that breaks no more once it is mended.
@@ -413,10 +462,12 @@ fn mendable() -> Folder {
 #[test]
 fn what_broke_is_made_again_by_resume_and_what_is_done_is_not() {
     let folder = mendable();
-    folder.eval(&["breaks.star", "--max-samples", "1", "--fail-on-error", "2"]).says(2, &["--resume"]);
+    folder
+        .eval(&["breaks.star", "--allow-commands", "--max-samples", "1", "--fail-on-error", "2"])
+        .says(2, &["--resume"]);
     let folder = folder.with("mended", "");
     let log = folder.last_log();
-    let resumed = folder.eval(&["--resume", &log, "--json"]);
+    let resumed = folder.eval(&["--resume", &log, "--trust", "--json"]);
     resumed.says(0, &[]);
     assert!(near(value(&resumed.json(), "accuracy"), 1.0));
     assert_eq!(resumed.json()["runs"][0]["samples"]["scored"], 5);
@@ -430,11 +481,11 @@ fn what_broke_is_made_again_by_resume_and_what_is_done_is_not() {
 #[test]
 fn a_log_is_gone_on_with_from_any_folder() {
     let folder = mendable();
-    folder.eval(&["breaks.star", "--max-samples", "1"]).says(2, &["--resume"]);
+    folder.eval(&["breaks.star", "--allow-commands", "--max-samples", "1"]).says(2, &["--resume"]);
     let folder = folder.with("mended", "");
     let log = folder.path(&folder.last_log());
     let (parent, name) = (log.parent().unwrap(), log.file_name().unwrap().to_str().unwrap());
-    let output = folder.command(&["eval", "--resume", name]).current_dir(parent).output().unwrap();
+    let output = folder.command(&["eval", "--resume", name, "--trust"]).current_dir(parent).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(folder.document(&folder.last_log())["status"], "success");
 }
@@ -445,7 +496,7 @@ fn limits_end_attempts_and_not_the_run() {
                 solver = command('sleep 30'), scorer = match())\n";
     let folder = Folder::new().with("slow.star", slow);
     let begun = std::time::Instant::now();
-    let json = folder.json(&["slow.star", "--time-limit", "0.3"]);
+    let json = folder.json(&["slow.star", "--allow-commands", "--time-limit", "0.3"]);
     assert!(begun.elapsed().as_secs() < 10);
     assert_eq!(json["runs"][0]["samples"]["scored"], 3, "{json:#}");
     let log = folder.document(&folder.last_log());
@@ -477,4 +528,39 @@ fn the_policy_of_a_run_takes_the_options_of_gate() {
     let compared = judge("policy.json", &["--baseline", "baseline.json"]);
     assert!(!compared["baseline"].is_null(), "{compared}");
     folder.eval(&["scenarios.json", "--suite", "suite.json"]).says(2, &["--gate"]);
+}
+
+#[test]
+fn a_metric_and_a_scorer_are_called_as_the_functions_that_make_them() {
+    let task = r#"
+def pass_rate(threshold: float = 0.5) -> Metric:
+    """Proportion of samples scoring at or above `threshold`."""
+    def metric(scores: list[SampleScore]) -> float:
+        if not scores:
+            return 0.0
+        passed = [s for s in scores if s.score.as_float() >= threshold]
+        return len(passed) / len(scores)
+    return metric
+
+def word_overlap():
+    def score(state: TaskState, target: Target) -> Score:
+        words = target.text.lower().split()
+        hits = len([word for word in words if word in state.output.completion.lower()])
+        return Score(value = hits / len(words) if words else 0.0)
+    return score
+
+def colors(by_name = False):
+    return Task(
+        dataset = [Sample(input = "Name three primary colors.", target = "red green blue")],
+        scorer = word_overlap if by_name else word_overlap(),
+        metrics = [mean(), pass_rate if by_name else pass_rate()],
+        model = mockllm("Red, yellow and blue."),
+    )
+"#;
+    let folder = Folder::new().with("colors.star", task);
+    for by_name in ["false", "true"] {
+        let json = folder.json(&["colors.star@colors", "-T", &format!("by_name={by_name}")]);
+        assert_eq!(json["runs"][0]["scores"][0]["scorer"], "word_overlap", "{json:#}");
+        assert!(near(value(&json, "pass_rate"), 1.0), "{json:#}");
+    }
 }

@@ -77,7 +77,7 @@ fn nothing_that_steers_a_terminal_is_printed() {
         assert!(done.err.contains("[31mme"), "{:?}", done.err);
     }
     let broken = answered_by("printf 'no \\033[31mluck\\007\\n' >&2; exit 1");
-    let done = broken.eval(&["t.star"]);
+    let done = broken.eval(&["t.star", "--allow-commands"]);
     done.says(2, &["[31mluck"]);
     assert!(is_clean(&done.err), "{:?}", done.err);
     let scored = folder.run(&["score", &folder.logs()[0]]);
@@ -109,7 +109,7 @@ fn agents_may_say_anything_and_read_nothing() {
         ("echo '{\"output\": \"ok\"} and more'", 1.0),
     ] {
         let folder = answered_by(agent);
-        let json = folder.json(&["t.star"]);
+        let json = folder.json(&["t.star", "--allow-commands"]);
         assert!(near(value(&json, "accuracy"), accuracy), "{agent}: {json:#}");
         let scored = folder.run(&["score", &folder.last_log(), "--json"]).json();
         assert_eq!(json, scored, "{agent}");
@@ -117,7 +117,7 @@ fn agents_may_say_anything_and_read_nothing() {
     for agent in
         ["echo '{\"messages\": 5}'", "echo '{\"error\": \"tired\"}'", "echo '{\"output\": \"ok\", \"tokens\": -1}'"]
     {
-        answered_by(agent).eval(&["t.star"]).says(2, &["sh agent.sh"]);
+        answered_by(agent).eval(&["t.star", "--allow-commands"]).says(2, &["sh agent.sh"]);
     }
 }
 
@@ -126,7 +126,7 @@ fn an_agent_that_does_not_read_a_huge_question_does_not_hang() {
     let task = "def t():\n    return Task(dataset = [Sample(input = 'a' * 5000000, target = 'ok')], \
                 solver = command('echo ok', timeout = 10), scorer = includes())\n";
     let folder = Folder::new().with("t.star", task);
-    assert!(near(value(&folder.json(&["t.star"]), "accuracy"), 1.0));
+    assert!(near(value(&folder.json(&["t.star", "--allow-commands"]), "accuracy"), 1.0));
 }
 
 /// True while a process does something.
@@ -144,7 +144,7 @@ fn an_agent_that_will_not_end_is_ended_with_all_that_it_started() {
     let begun = Instant::now();
     let task = std::fs::read_to_string(folder.path("t.star")).unwrap().replace("timeout = 5", "timeout = 0.5");
     let folder = folder.with("t.star", task);
-    let json = folder.json(&["t.star"]);
+    let json = folder.json(&["t.star", "--allow-commands"]);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert_eq!(json["runs"][0]["samples"]["scored"], 1);
     let pids = std::fs::read_to_string(folder.path("pids")).unwrap();

@@ -21,7 +21,7 @@ def slow():
 "#;
 const AGENT: &str = "told=$(cat); sleep 0.03; echo x >> asked\n\
     case $told in *'\"epoch\":1'*q?3*|*q?3*'\"epoch\":1'*|*q2*|*q?7*) echo no;; *) echo yes;; esac\n";
-const EVAL: [&str; 5] = ["eval", "slow.star", "--max-samples", "4", "--json"];
+const EVAL: [&str; 6] = ["eval", "slow.star", "--allow-commands", "--max-samples", "4", "--json"];
 
 fn folder() -> Folder {
     Folder::new().with("slow.star", TASK).with("agent.sh", AGENT)
@@ -33,7 +33,7 @@ fn answers(json: &Value) -> Value {
     serde_json::json!([run["samples"], run["attempts"], run["scores"], run["caveats"]])
 }
 
-/// What a run says that nobody stops.
+/// What an uninterrupted run says.
 fn undisturbed() -> Value {
     let folder = folder();
     let json = folder.run(&EVAL).json();
@@ -79,7 +79,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 fn start(folder: &Folder) -> Child {
     match folder.logs().pop() {
         None => folder.command(&EVAL).spawn().unwrap(),
-        Some(log) => folder.command(&["eval", "--resume", &log, "--json"]).spawn().unwrap(),
+        Some(log) => folder.command(&["eval", "--resume", &log, "--trust", "--json"]).spawn().unwrap(),
     }
 }
 
@@ -153,7 +153,9 @@ fn an_interrupt_lets_attempts_end_and_leaves_a_log_that_goes_on() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    for text in ["stopping when the attempts under way are done", "it was stopped", "calipers eval --resume logs/"] {
+    for text in
+        ["stopping when the attempts under way are done", "it was stopped", "--max-samples 4 --json --resume logs/"]
+    {
         assert!(said.contains(text), "{said}");
     }
     let log = folder.document(&folder.last_log());
@@ -161,7 +163,8 @@ fn an_interrupt_lets_attempts_end_and_leaves_a_log_that_goes_on() {
     let made = asked(&folder);
     assert_eq!(log["samples"].as_array().unwrap().len(), made, "what was under way ended");
     assert!(made < 40);
-    let done = folder.run(&["eval", "--resume", &folder.last_log(), "--json"]);
+    // The hint is a command that works.
+    let done = folder.run(&[&EVAL[..], &["--resume", &folder.last_log()]].concat());
     assert_eq!(answers(&done.json()), undisturbed());
     assert_eq!(asked(&folder), 40, "nothing was made twice");
     is_whole(&folder);
@@ -227,5 +230,41 @@ fn two_processes_do_not_go_on_with_one_log() {
     signal("-TERM", &format!("-{}", child.id()));
     child.wait().unwrap();
     other.says(2, &["another process is writing to it", "hint: wait for it to end"]);
+    all_gone(&folder);
+}
+
+#[test]
+fn an_interrupt_of_one_process_is_an_interrupt_of_the_run() {
+    for target in ["parent", "worker", "group"] {
+        let folder = folder();
+        let child = under_way(&folder, 6);
+        let target = match target {
+            "parent" => child.id().to_string(),
+            "worker" => worker(child.id()).unwrap(),
+            _ => format!("-{}", child.id()),
+        };
+        signal("-INT", &target);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("stopping when the attempts under way are done"), "{said}");
+        assert!(!said.contains("stopping at once"), "{said}");
+        let log = folder.document(&folder.last_log());
+        assert_eq!(log["status"], "cancelled");
+        assert_eq!(log["samples"].as_array().unwrap().len(), asked(&folder), "what was under way ended");
+    }
+}
+
+#[test]
+fn two_interrupts_of_the_parent_end_everything_at_once() {
+    let folder = endless();
+    let child = under_way(&folder, 4);
+    for _ in 0..2 {
+        signal("-INT", &child.id().to_string());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("stopping at once"));
     all_gone(&folder);
 }

@@ -322,8 +322,8 @@ fn a_run_that_an_outage_ended_is_finished_later() {
     assert_eq!(broken.code, Some(2), "{}", broken.stderr);
     let log = case.log();
     let path = log.to_str().unwrap();
-    assert!(broken.stderr.contains("calipers eval --resume "), "{}", broken.stderr);
-    let resumed = case.run(&["--resume", path, "--json"]);
+    assert!(broken.stderr.contains("--max-retries 0 --resume "), "{}", broken.stderr);
+    let resumed = case.run(&["--resume", path, "--trust", "--json"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert_eq!(resumed.found(), (6, 0, Some(1.0)));
     // Six answers and the outage: nothing is asked twice but what broke.
@@ -352,13 +352,170 @@ fn a_slow_attempt_ends_at_its_time_limit() {
 fn a_password_in_an_address_does_not_get_into_the_log() {
     let case = Case::new("password", 1, [good()]);
     let address = case.server.url.replace("http://", "http://me:hunter2@");
-    let run = case.eval(&["--model-base-url", &address]);
-    assert_eq!(run.code, Some(2), "{}", run.stdout);
-    assert!(run.stderr.contains("OPENAI_BASE_URL"), "{}", run.stderr);
-    assert!(!run.stderr.contains("hunter2") && !case.folder.join("logs").exists(), "{}", run.stderr);
+    for address in [address.clone(), format!("{}?api-key=hunter2", case.server.url)] {
+        let run = case.eval(&["--model-base-url", &address, "--max-retries", "0"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let said = [run.stdout, run.stderr, case.logged().to_string()].concat();
+        assert!(!said.contains("hunter2") && said.contains("(not logged)"), "{said}");
+        std::fs::remove_dir_all(case.folder.join("logs")).unwrap();
+    }
     let mut command = case.command(&["capital.star", "--model", "openai/test"]);
     let child = command.env("OPENAI_BASE_URL", &address).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let output = within(child, PATIENCE);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(!case.logged().to_string().contains("hunter2"));
+}
+
+#[test]
+fn answers_of_one_server_are_not_those_of_another_and_cached_ones_are_counted() {
+    let case = Case::new("address", 3, [good()]);
+    let other = case.runtime.block_on(Server::start([Reply::json(200, answer().to_string().replace("Paris", "Rome"))]));
+    let at = |address: &str, logs: &str| {
+        case.eval(&["--cache", "answers", "--model-base-url", address, "--log-dir", logs, "-m", "accuracy()"])
+    };
+    assert_eq!(at(&case.server.url, "a").found(), (3, 0, Some(1.0)));
+    let elsewhere = at(&other.url, "b");
+    assert_eq!(elsewhere.found(), (3, 0, Some(0.0)), "{}", elsewhere.stderr);
+    assert!(!elsewhere.stderr.contains("cached"), "{}", elsewhere.stderr);
+    // The same question to the same server is not asked again, and that is said everywhere.
+    let again = at(&other.url, "logs");
+    assert_eq!((again.found(), other.requests().len()), ((3, 0, Some(0.0)), 3));
+    assert!(again.stderr.contains("took: 3 cached answers"), "{}", again.stderr);
+    let caveat = &again.report()["caveats"][0];
+    assert_eq!(caveat["id"], "cached-answers", "{caveat}");
+    assert!(caveat.to_string().contains("3 answers in 3 of 3 attempts were taken from a cache"), "{caveat}");
+    let sample = case.logged()["samples"][0].clone();
+    assert_eq!(sample["store"]["calipers"]["fields"]["cached_answers"], 1, "{sample}");
+    assert!(sample.get("total_time").is_none_or(Json::is_null), "an answer from a cache has no latency: {sample}");
+    let mut score = program::calipers().command();
+    let scored = score.arg("score").arg(case.log()).arg("--json").output().unwrap();
+    let scored: Json = serde_json::from_slice(&scored.stdout).unwrap();
+    assert_eq!(scored["runs"][0]["caveats"], again.report()["caveats"]);
+}
+
+#[test]
+fn a_limit_on_costs_without_a_price_is_refused_before_anything_is_paid_for() {
+    let case = Case::new("no-price", 3, [good()]);
+    for (options, said) in [
+        (&["--cost-limit", "1"][..], "the cost limit cannot be kept: the price of model `openai/test` is not known"),
+        (&["--budget", "1"], "the budget cannot be kept: the price of model `openai/test` is not known"),
+        (
+            &["--budget", "1", "--price", "openai/test=2,10", "--scorer", "model_graded_qa(model=\"openai/judge\")"],
+            "the price of model `openai/judge` is not known",
+        ),
+        (
+            &["--budget", "1", "--price", "test=2,10", "--model-role", "grader=openai/judge"],
+            "the price of model `openai/judge` is not known",
+        ),
+        (&["--price", "openai/tset=2,10"], "did you mean `openai/test`?"),
+        (&["--price", "opnai/test=2,10"], "did you mean `openai/test`?"),
+        (&["--price", "unrelated=2,10"], "the run asks openai/test"),
+        (&["--price", "openai/test=2,10", "--price", "openai/test=1,1"], "two prices for `openai/test`"),
+    ] {
+        let run = case.eval(options);
+        assert_eq!(run.code, Some(2), "{options:?}: {}", run.stderr);
+        assert!(run.stderr.contains(said) && run.stderr.contains("hint: "), "{options:?}: {}", run.stderr);
+    }
+    assert_eq!(case.server.requests().len(), 0);
+    assert!(!case.folder.join("logs").exists());
+    let short = case.eval(&["--cost-limit", "1", "--budget", "1", "--price", "test=2,10"]);
+    assert_eq!((short.code, case.server.requests().len()), (Some(0), 3), "{}", short.stderr);
+}
+
+#[test]
+fn a_run_ends_before_it_exceeds_its_budget_and_goes_on_with_a_larger_one() {
+    // An answer costs 0.0007 dollars.
+    let case = Case::new("budget", 12, [good()]);
+    let options = ["--price", "openai/test=2,10", "--max-connections", "4"];
+    let broken = case.eval(&[&options[..], &["--budget", "0.0036"]].concat());
+    assert_eq!(broken.code, Some(2), "{}", broken.stderr);
+    assert!(
+        broken.stderr.contains("the budget of $0.0036 is spent: $0.0035 so far, and the next call may cost $0.0007"),
+        "{}",
+        broken.stderr
+    );
+    assert_eq!(case.server.requests().len(), 5);
+    let logged = case.logged();
+    assert_eq!(logged["status"], "error");
+    let log = case.log();
+    let log = log.to_str().unwrap();
+    // What is spent stays spent.
+    let still = case.eval(&[&options[..], &["--budget", "0.0036", "--resume", log]].concat());
+    assert_eq!((still.code, case.server.requests().len()), (Some(2), 5), "{}", still.stderr);
+    assert!(still.stderr.contains("with a larger `--budget` and `--resume "), "{}", still.stderr);
+    let more = case.eval(&[&options[..], &["--budget", "0.0064", "--resume", log]].concat());
+    assert_eq!((more.code, case.server.requests().len()), (Some(2), 9), "{}", more.stderr);
+    let enough = case.eval(&[&options[..], &["--budget", "1", "--resume", log]].concat());
+    assert_eq!(enough.found(), (12, 0, Some(1.0)), "{}", enough.stderr);
+    assert_eq!(case.server.requests().len(), 12, "no answer was paid for twice");
+}
+
+#[test]
+fn agents_count_towards_the_budget_and_have_to_say_what_they_cost() {
+    let case = Case::new("agent-budget", 6, [good()]);
+    let run = |said: &str, options: &[&str]| {
+        std::fs::write(case.folder.join("agent.sh"), format!("echo '{said}'")).unwrap();
+        let agent = ["--solver", "command(\"sh agent.sh\")", "--log-dir", "agents"];
+        case.run(&[&["capital.star", "--json"], &agent[..], options].concat())
+    };
+    let paid = run("{\"output\": \"Paris\", \"cost_usd\": 0.25}", &["--budget", "1"]);
+    assert_eq!(paid.code, Some(2), "{}", paid.stderr);
+    assert!(paid.stderr.contains("the budget of $1 is spent: $1.0000 so far"), "{}", paid.stderr);
+    for (limit, said) in [
+        (&["--budget", "1"][..], "the budget cannot be enforced"),
+        (&["--cost-limit", "1"], "the cost limit cannot be enforced"),
+        (&["--token-limit", "10"], "the token limit cannot be enforced"),
+    ] {
+        let silent = run("Paris", limit);
+        assert_eq!(silent.code, Some(2), "{limit:?}: {}", silent.stderr);
+        assert!(silent.stderr.contains(said), "{limit:?}: {}", silent.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_more_calls_begin_in_a_minute_than_allowed() {
+    let case = Case::new("minute", 6, [good()]);
+    for (option, allowed) in [(&["--requests-per-minute", "2"][..], 2), (&["--tokens-per-minute", "500"], 3)] {
+        let before = case.server.requests().len();
+        let arguments = [&["capital.star", "--model", "openai/test"], option].concat();
+        let child = case.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let asked = || case.server.requests().len() - before;
+        let started = Instant::now();
+        while asked() < allowed && started.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(1500));
+        assert_eq!(asked(), allowed, "{option:?}");
+        for _ in 0..2 {
+            let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let output = within(child, PATIENCE);
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_limit_on_tokens_of_a_model_that_does_not_count_them_is_an_error() {
+    let mut silent = answer();
+    silent.as_object_mut().unwrap().remove("usage");
+    let case = Case::new("uncounted", 2, [Reply::json(200, silent)]);
+    let run = case.eval(&["--tokens-per-minute", "1000"]);
+    assert_eq!(run.code, Some(2), "{}", run.stdout);
+    assert!(run.stderr.contains("the limit on tokens per minute cannot be enforced"), "{}", run.stderr);
+}
+
+#[test]
+fn limits_that_were_hit_are_counted_apart() {
+    let case = Case::new("limits", 3, [good()]);
+    std::fs::write(case.folder.join("p.json"), r#"{"thresholds": {"blocking": {"accuracy": 50}}}"#).unwrap();
+    let limit = ["--token-limit", "10", "--log-dir", "elsewhere"];
+    let run = case.eval(&limit);
+    assert!(run.stderr.contains("took: 3 limits hit"), "{}", run.stderr);
+    assert_eq!(run.report()["caveats"][0]["id"], "limits-hit", "{}", run.stdout);
+    let table = case.run(&[&["capital.star", "--model", "openai/test"], &limit[..]].concat());
+    assert!(table.stdout.contains("3 attempts were stopped by a limit: token limit 3"), "{}", table.stdout);
+    let gate = case.eval(&[&limit[..], &["--gate", "p.json"]].concat());
+    assert!(gate.stdout.contains("3 attempts were stopped by a limit: token limit 3"), "{}", gate.stdout);
 }

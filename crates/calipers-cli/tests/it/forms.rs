@@ -31,13 +31,14 @@ enum Form {
 const SCORE: [&str; 2] = ["score", "new.jsonl"];
 const GATE: [&str; 4] = ["gate", "new.jsonl", "--policy", "policy.json"];
 const COMPARE: [&str; 3] = ["compare", "new.jsonl", "old.jsonl"];
+const JUDGE: [&str; 4] = ["judge", "new.jsonl", "--labels", "labels.jsonl"];
 const PLAN: [&str; 4] = ["plan", "new.jsonl", "--half-width", "0.05"];
 const CHECK: [&str; 5] = ["policy", "check", "policy.json", "--samples", "new.jsonl"];
 const RAISE: [&str; 5] = ["baseline", "raise", "new.jsonl", "--policy", "policy.json"];
 const PAGE: [&str; 8] = ["report", "new.jsonl", "--policy", "policy.json", "--against", "old.jsonl", "--output", "-"];
 
 /// A report, a form, and the command that prints it. The report is also the name of its schema.
-const FORMS: [(&str, Form, &[&str], &[&str]); 20] = [
+const FORMS: &[(&str, Form, &[&str], &[&str])] = &[
     ("results", Form::Text, &SCORE, &[]),
     ("results", Form::Text, &SCORE, &["--plot"]),
     ("results", Form::Json, &SCORE, &["--json", "--reductions"]),
@@ -51,6 +52,9 @@ const FORMS: [(&str, Form, &[&str], &[&str]); 20] = [
     ("compare", Form::Json, &COMPARE, &["--json"]),
     ("compare", Form::Markdown, &COMPARE, &["--output", "markdown=-"]),
     ("compare", Form::Html, &COMPARE, &["--output", "html=-"]),
+    ("judge", Form::Text, &JUDGE, &[]),
+    ("judge", Form::Json, &JUDGE, &["--json"]),
+    ("judge", Form::Markdown, &JUDGE, &["--output", "markdown=-"]),
     ("plan", Form::Text, &PLAN, &[]),
     ("plan", Form::Json, &PLAN, &["--json"]),
     ("findings", Form::Text, &CHECK, &[]),
@@ -104,6 +108,10 @@ impl Run {
         });
         let folder = Scratch::new();
         folder.write("new.jsonl", records(0)).write("old.jsonl", records(1));
+        // Some are not in the run.
+        let label = |n: usize| json!({"id": format!("{text}{n}"), "label": usize::from(!n.is_multiple_of(7)), "annotator": text});
+        let labels: String = (0..=self.samples).step_by(2).map(|n| format!("{}\n", label(n))).collect();
+        folder.write("labels.jsonl", labels);
         folder.write("policy.json", serde_json::to_string_pretty(&policy).unwrap());
         folder
     }
@@ -130,7 +138,8 @@ fn check_text(report: &str, output: &str, what: &str) {
         let columns = line.chars().count();
         // A name is shown whole up to a limit, whatever the width: it may be all that tells two things apart.
         let has_name = line.split(' ').any(|word| word.chars().count() > NAME_WIDTH_MIN);
-        let allowed = if has_name { width + NAME_WIDTH_MAX } else { width };
+        // Tables of results wrap every name.
+        let allowed = if has_name && report != "results" { width + NAME_WIDTH_MAX } else { width };
         assert!(columns <= allowed, "{what}: {columns} columns in `{line}`");
     }
 }
@@ -162,7 +171,7 @@ fn check_markup(form: Form, output: &str, what: &str) {
 
 fn check(run: &Run) {
     let folder = run.folder();
-    for (report, form, command, options) in FORMS {
+    for &(report, form, command, options) in FORMS {
         let output = print(&folder, form, command, options);
         let what = format!("{} as `{} {}`", run.name, command.join(" "), options.join(" "));
         let (printed, errors) = (text(&output.stdout), text(&output.stderr));

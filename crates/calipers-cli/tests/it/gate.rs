@@ -1,5 +1,6 @@
 //! `calipers gate` as a CI job meets it: exit codes, files, annotations and mistakes.
 
+use crate::documents::Validators;
 use crate::program;
 use calipers_testing::{Scratch, text};
 use serde_json::Value;
@@ -71,13 +72,11 @@ fn the_exit_code_is_the_verdict() {
 #[test]
 fn json_keeps_to_its_schema() {
     let folder = Folder::new();
-    let schema: Value = serde_json::from_str(calipers::render::GATE_SCHEMA).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    let validators = Validators::new("gate");
     for policy in [PASSING, FAILING] {
         let output = folder.write("policy.json", policy).gate(&["--json"]);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let wrong: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
-        assert!(wrong.is_empty(), "{wrong:?}");
+        validators.check(&json, policy);
         assert_eq!(json["schema"], "calipers.gate/1");
         assert_eq!(json["provenance"]["policy_hash"].as_str().unwrap().len(), 64);
         assert_eq!(json["coverage"]["total"], 4);
@@ -141,6 +140,20 @@ fn mistakes_are_underlined_where_they_were_made() {
     assert!(said.contains("no threshold for version `v2.0`") && said.contains("v1.0"), "{said}");
     let said = refused(PASSING, &["--suite", "nowhere.json"]);
     assert!(said.contains("nowhere.json"), "{said}");
+}
+
+#[test]
+fn advice_names_the_flag_that_follows_it() {
+    let folder = Folder::new();
+    let gate = |policy: &str, args: &[&str]| folder.write("policy.json", policy).gate(args);
+    let progressive = r#"{"progressive": {"pass_rate": {"v1.0": 80, "v2.0": 90}}}"#;
+    assert!(text(&gate(progressive, &[]).stderr).contains("hint: choose one of v1.0, v2.0 with `--for-version`"));
+    let plain = r#"{"thresholds": {"blocking": {"pass_rate": 1}}}"#;
+    let refused = text(&gate(plain, &["--for-version", "v1.0"]).stderr);
+    assert!(refused.contains("or choose no version: leave `--for-version` out"), "{refused}");
+    let compared = r#"{"baseline": {"mode": "above", "margin": "1%"}}"#;
+    let undecided = text(&gate(compared, &[]).stdout);
+    assert!(undecided.contains("no baseline is given; name one with `--baseline`"), "{undecided}");
 }
 
 #[test]
@@ -285,7 +298,8 @@ fn what_an_expression_gets_wrong_is_underlined_in_the_policy() {
         (
             "{\"epochs\": {\"reducer\": \"meen\"}}",
             "error: there is no reducer `meen`\n  in policy.json, line 1\n    {\"epochs\": {\"reducer\": \"meen\"}}\n                           \
-             ^^^^^^\n  hint: did you mean `mean`?\n",
+             ^^^^^^\n  hint: did you mean `mean`? the reducers are mean, median, mode, max, majority, collect, pass_at_K or pass@K, \
+             pass_k_K or pass^K, and at_least_K; a threshold is written as in `pass_at(2, value=0.5)`\n",
         ),
         (
             "{\"extends\": \".\"}",
@@ -396,4 +410,81 @@ fn a_threshold_that_is_a_budget_too_is_not_raised() {
     raise(r#", "normalize": {"latency_p95": 5000}"#);
     let raised = folder.read("policy.json");
     assert!(!raised.contains(r#""blocking": {"latency_p95": 5000}"#), "{raised}");
+}
+
+/// The verdict on these records, by exit code.
+fn code_of(records: impl IntoIterator<Item = String>, policy: &str, arguments: &[&str]) -> Option<i32> {
+    let folder = Folder::new();
+    let records: Vec<String> = records.into_iter().collect();
+    folder.write("results.jsonl", &records.join("\n")).write("policy.json", policy);
+    folder.gate(arguments).status.code()
+}
+
+#[test]
+fn better_data_never_get_a_worse_verdict() {
+    let gate = |rule: &str| format!(r#"{{"thresholds": {{"blocking": {{{rule}}}}}, "confidence": "95%"}}"#);
+    let latency = |slow: usize| {
+        (0..180).map(move |i| format!(r#"{{"id": {}, "latency_ms": {}}}"#, i / 3, if i < slow { 9000 } else { 100 }))
+    };
+    let policy = gate(r#""latency_p95": "5s""#);
+    assert_eq!((code_of(latency(0), &policy, &[]), code_of(latency(180), &policy, &[])), (Some(0), Some(1)));
+    let accuracy =
+        |first: f64| (0..24).map(move |i| format!(r#"{{"id": {i}, "score": {}}}"#, if i == 0 { first } else { 1.0 }));
+    let policy = gate(r#""accuracy": "88%""#);
+    assert_eq!((code_of(accuracy(0.99), &policy, &[]), code_of(accuracy(1.0), &policy, &[])), (Some(0), Some(0)));
+    let precision =
+        |wrong: usize| (0..90).map(move |i| format!(r#"{{"id": {i}, "predicted": true, "actual": {}}}"#, i >= wrong));
+    let policy = gate(r#""precision": "94%", "f1": "94%""#);
+    assert_eq!((code_of(precision(1), &policy, &[]), code_of(precision(0), &policy, &[])), (Some(0), Some(0)));
+    let coverage = |lost: usize| {
+        (0..73).map(move |i| {
+            let observed = if i < lost { "[]" } else { r#"["a"]"# };
+            format!(r#"{{"id": {i}, "expected_behaviors": ["a"], "observed_behaviors": {observed}}}"#)
+        })
+    };
+    let policy = gate(r#""behavior_coverage(average=\"micro\")": "93%""#);
+    assert_eq!((code_of(coverage(1), &policy, &[]), code_of(coverage(0), &policy, &[])), (Some(0), Some(0)));
+}
+
+#[test]
+fn samples_of_one_document_are_not_independent() {
+    let records = |documents: usize| {
+        let document = move |i: usize| i * documents / 60;
+        (0..60).map(move |i| format!(r#"{{"id": {i}, "score": 1, "metadata": {{"document": "d{}"}}}}"#, document(i)))
+    };
+    let policy = r#"{"thresholds": {"blocking": {"accuracy": "95%"}}, "confidence": "95%"}"#;
+    let clustered =
+        r#"{"thresholds": {"blocking": {"accuracy": "95%"}}, "confidence": "95%", "cluster": ["document"]}"#;
+    assert_eq!(code_of(records(3), policy, &[]), Some(0));
+    assert_eq!(code_of(records(3), clustered, &[]), Some(3));
+    assert_eq!(code_of(records(3), policy, &["--cluster", "document"]), Some(3));
+    assert_eq!(code_of(records(60), clustered, &[]), Some(0));
+    // A field that no sample has is a mistake, not sixty clusters.
+    assert_eq!(code_of(records(3), policy, &["--cluster", "documents"]), Some(2));
+}
+
+#[test]
+fn looks_are_counted_in_a_file_and_the_same_results_are_one_look() {
+    let folder = Folder::new();
+    let records = |n: usize| (0..n).map(|i| format!("{{\"id\": {i}, \"score\": 1}}\n")).collect::<String>();
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": "90%"}}, "confidence": "95%"}"#);
+    // 0.9^29 = 0.047, 0.9^45 = 0.0087 and 0.9^53 = 0.0038: the looks have 0.025, 0.0083 and 0.0041.
+    for (n, code, lines) in [(29, 3, 1), (29, 3, 1), (45, 3, 2), (53, 0, 3)] {
+        folder.write("results.jsonl", &records(n));
+        let output = folder.gate(&["--looks", "looks.jsonl"]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stdout));
+        assert_eq!(folder.read("looks.jsonl").lines().count(), lines, "{n}");
+    }
+    let output = folder.gate(&["--looks", "looks.jsonl", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (report["look"]["number"].as_u64(), report["look"]["confidence_together"].as_f64()),
+        (Some(3), Some(0.95))
+    );
+    folder.write("looks.jsonl", "not a look\n");
+    let output = folder.gate(&["--looks", "looks.jsonl"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("this is not a look at a suite"), "{}", text(&output.stderr));
+    folder.write("policy.json", PASSING);
+    assert_eq!(folder.gate(&["--looks", "new.jsonl"]).status.code(), Some(2));
 }

@@ -44,6 +44,11 @@ fn every_command_of_the_guide_from_inspect_prints_what_it_shows() {
 }
 
 #[test]
+fn every_command_of_the_guide_to_own_results_prints_what_it_shows() {
+    page_shows("docs/guides/bring-your-own-results.md", 8);
+}
+
+#[test]
 fn every_command_of_the_guide_to_gates_prints_what_it_shows() {
     page_shows("docs/guides/gate.md", 15);
 }
@@ -111,6 +116,11 @@ fn every_command_of_the_guide_to_planning_prints_what_it_shows() {
 }
 
 #[test]
+fn every_command_of_the_guide_to_judges_prints_what_it_shows() {
+    page_shows("docs/guides/judge.md", 2);
+}
+
+#[test]
 fn the_first_command_of_the_readme_is_a_gate_and_prints_what_it_shows() {
     let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
     let first = blocks(&readme).into_iter().find(|block| block.language == "sh").unwrap();
@@ -128,6 +138,7 @@ fn no_command_of_the_guides_fails() {
         include_str!("../../../../docs/guides/gate.md"),
         include_str!("../../../../docs/guides/compare.md"),
         include_str!("../../../../docs/guides/plan.md"),
+        include_str!("../../../../docs/guides/judge.md"),
     ];
     for page in pages {
         let blocks = blocks(page);

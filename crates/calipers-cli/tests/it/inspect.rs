@@ -471,7 +471,7 @@ fn a_log_that_was_killed_is_read_by_inspect() {
     let mut child = program::calipers()
         .command()
         .args(["eval", &folder.file("slow.star"), "--solver", solver, "--max-samples", "8", "--log-dir", &logs])
-        // With a group of its own, so that all of it is killed at once.
+        // In a separate process group, so that all of it is killed at once.
         .process_group(0)
         .spawn()
         .unwrap();

@@ -1,28 +1,45 @@
 //! The program, as people run it.
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
+mod any_table;
 mod baseline;
 mod cli;
 mod compare;
+mod completeness;
+mod config;
+mod conflicts;
 mod convert;
+mod documents;
 mod eval;
 mod eval_hostile;
 mod eval_kill;
+mod eval_safe;
 mod eval_server;
 mod evaluation;
+mod findings;
 mod forms;
 mod gate;
 mod golden;
 mod guide;
+mod harness_reports;
+mod hostile_files;
+mod hostile_text;
 mod inspect;
+mod judge;
+mod labels;
+mod memory;
 mod metrics;
+mod next_steps;
 mod plan;
 mod policy_check;
 mod policy_schema;
 mod program;
+mod reducers;
 mod report;
+mod scales;
 mod schema;
 mod scripts;
 mod seed;
+mod shapes;
 mod shown;
 mod support_agent;

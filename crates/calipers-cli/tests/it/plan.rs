@@ -1,5 +1,6 @@
 //! `calipers plan` from assumptions and from runs: the golden vectors, what people see, and mistakes.
 
+use crate::documents::Validators;
 use crate::golden::{Folder, same, vectors};
 use calipers_testing::snapshot::assert_file;
 use serde_json::{Value as Json, json};
@@ -65,7 +66,9 @@ fn sizes_and_powers_are_those_of_the_vectors() {
     }
     for v in two_sided("sample_size_two_proportions") {
         let (p1, p2): (f64, f64) = (number(&v, "p1").parse().unwrap(), number(&v, "p2").parse().unwrap());
-        let got = plan(&folder, &v, &["--rate", &p1.to_string(), "--difference", &(p2 - p1).to_string()]);
+        // The plan holds for a rise and for a drop. Towards a half takes more samples, so it starts from the farther share.
+        let from = if (p1 - 0.5).abs() > (p2 - 0.5).abs() { p1 } else { p2 };
+        let got = plan(&folder, &v, &["--rate", &from.to_string(), "--difference", &(p2 - p1).abs().to_string()]);
         same(&v, "n_per_arm_real", &got["unpaired"]["normal"]["real"]);
         same(&v, "n_per_arm", &got["unpaired"]["samples"]);
     }
@@ -85,11 +88,12 @@ fn attempts_are_planned_as_in_the_vectors() {
             if get("sigma2_a") != get("sigma2_b") || get("k_a") != get("k_b") {
                 continue;
             }
-            // ω² is twice what samples differ by, less what the runs share.
+            // ω² is twice what samples differ by, less what the runs share: half of it here.
             let total = get("omega2") + get("sigma2_a");
+            let correlation = (get("omega2") / 2.0 / total).to_string();
             let within = get("sigma2_a") / total;
             let sd = total.sqrt().to_string();
-            let mut options = vec!["--sd", &sd, "--correlation", "0.5"];
+            let mut options = vec!["--sd", &sd, "--correlation", &correlation];
             let (within, epochs) = (within.to_string(), number(&v, "k_a"));
             options.extend(["--within", &within, "--epochs", &epochs]);
             let size =
@@ -101,6 +105,26 @@ fn attempts_are_planned_as_in_the_vectors() {
             same(&v, key, place);
         }
     }
+}
+
+#[test]
+fn a_plan_holds_for_a_drop_and_does_not_depend_on_how_variance_is_split() {
+    let folder = Folder::new();
+    let size = |options: &[&str]| {
+        let output = folder.calipers(&[&["plan", "--json"], options].concat());
+        serde_json::from_slice::<Json>(&output.stdout).unwrap()
+    };
+    // R 4.2: power.prop.test(p1 = 0.9, p2 = 0.95, power = 0.8) is 434.4 per group, and 685.6 for p2 = 0.85.
+    let unpaired = size(&["--rate", "0.9", "--difference", "0.05"]);
+    assert_eq!(unpaired["unpaired"]["samples"], 686);
+    // One attempt per sample: it does not matter how much of the variance lies within samples.
+    let whole = size(&["--sd", "0.3", "--difference", "0.05", "--correlation", "0.5"]);
+    let split = size(&["--sd", "0.3", "--difference", "0.05", "--correlation", "0.5", "--within", "0.4"]);
+    assert_eq!(whole["paired"]["samples"], split["paired"]["samples"]);
+    // Passes and failures are decided by McNemar's exact test, which takes a few samples more than t.
+    let counts = size(&["--rate", "0.8", "--difference", "0.05", "--disagreement", "0.15"]);
+    assert_eq!(counts["paired"]["method"], "McNemar's exact test of paired passes");
+    assert_eq!(counts["paired"]["samples"], 498);
 }
 
 #[track_caller]
@@ -179,8 +203,7 @@ fn mistakes_say_what_to_do() {
 #[test]
 fn everything_that_is_printed_as_json_keeps_to_the_schema() {
     let folder = Folder::new();
-    let schema = folder.json(&["schema", "plan"]);
-    let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap();
+    let validators = Validators::new("plan");
     let (results, next) = (example("results.jsonl"), example("results-next.jsonl"));
     let ways: [&[&str]; 5] = [
         &["--rate", "0.8", "--half-width", "0.02", "--gate", "<= 5%", "--difference", "0.1", "--disagreement", "0.2"],
@@ -206,9 +229,7 @@ fn everything_that_is_printed_as_json_keeps_to_the_schema() {
     for way in ways {
         let all: Vec<&str> = ["plan", "--json"].iter().chain(way).copied().collect();
         let json = folder.json(&all);
-        let wrong: Vec<String> =
-            validator.iter_errors(&json).map(|error| format!("{error} at {}", error.instance_path())).collect();
-        assert!(wrong.is_empty(), "{way:?}: {wrong:?}");
+        validators.check(&json, &way.join(" "));
         seen += &json.to_string();
     }
     for part in
@@ -217,7 +238,7 @@ fn everything_that_is_printed_as_json_keeps_to_the_schema() {
         assert!(seen.contains(part), "no {part} in any plan");
     }
     let mut bad = folder.json(&["plan", "--json", "--rate", "0.5"]);
-    assert!(validator.is_valid(&bad));
+    assert!(validators.is_valid(&bad));
     bad["table"][0]["samples"] = json!(-1);
-    assert!(!validator.is_valid(&bad));
+    assert!(!validators.is_valid(&bad));
 }

@@ -71,7 +71,7 @@ fn nothing_in_a_page_leads_out_of_it() {
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
     assert!(!policy.contains("unsafe"), "{policy}");
     let outside: Vec<&str> = page.split(['"', '\'', '(', ' ']).filter(|word| word.starts_with("http")).collect();
-    // The name of a kind of document, which nobody fetches.
+    // The name of a kind of document, which is never fetched.
     assert_eq!(outside.iter().filter(|word| **word != "http://www.w3.org/2000/svg").count(), 1, "{outside:?}");
     assert!(outside.contains(&"http-equiv=") && !page.contains("<link") && !page.contains(" src="));
 }
@@ -147,7 +147,7 @@ fn source(name: &str, lines: &str) -> Source {
 /// The page of one run beside another.
 fn compared(candidate: &str, baseline: &str) -> PageReport {
     let selection = Selection::default();
-    let run = |name, lines| LoadedRun::merge(name, files([source(name, lines)]));
+    let run = |name, lines| LoadedRun::merge(name, files([source(name, lines)])).unwrap();
     let runs = [run("new", candidate), run("old", baseline)];
     let comparison = compare(&runs, &selection, &CompareOptions::default()).unwrap();
     page(files([source("new", candidate)]), &selection, None, Some(comparison)).unwrap()
@@ -200,7 +200,7 @@ fn the_same_sample_of_two_runs_has_two_addresses() {
 
 #[test]
 fn a_page_of_nothing_says_so() {
-    let page = written(&["-"], "");
+    let page = page_html(&page(files([source("-", "")]), &Selection::default(), None, None).unwrap());
     assert!(page.contains("- is empty") && !page.contains("id=\"rows\""));
 }
 

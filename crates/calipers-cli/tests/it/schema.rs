@@ -1,5 +1,6 @@
 //! Everything that `calipers score --json` prints keeps to the published schema.
 
+use crate::documents::Validators;
 use crate::program;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -9,28 +10,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn schema() -> Value {
-    schema_of("results")
-}
-
-fn schema_of(name: &str) -> Value {
-    let output = program::calipers().command().args(["schema", name]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
 fn score(arguments: &[&str]) -> Option<Value> {
     let mut command = program::calipers().command();
     command.current_dir(root()).args(["score", "--json"]).args(arguments);
     let output = command.stdin(Stdio::null()).output().unwrap();
     output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
-}
-
-#[track_caller]
-fn keeps(validator: &jsonschema::Validator, json: &Value, what: &str) {
-    let errors: Vec<String> =
-        validator.iter_errors(json).map(|error| format!("{} at {}", error, error.instance_path())).collect();
-    assert!(errors.is_empty(), "{what}:\n{}", errors.join("\n"));
 }
 
 /// The files under `testdata/formats`, by path from the root.
@@ -57,12 +41,7 @@ const WAYS: [&[&str]; 4] = [
 
 #[test]
 fn every_result_keeps_to_the_schema() {
-    let build =
-        |schema: &Value| jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(schema).unwrap();
-    let validator = build(&schema());
-    // Readers that were written for 0.1.0 keep working.
-    let text = std::fs::read_to_string(root().join("testdata/schemas/0.1.0/calipers.results.1.json")).unwrap();
-    let first_version = build(&serde_json::from_str(&text).unwrap());
+    let validators = Validators::new("results");
     let mut files = fixtures();
     files.push("examples/agent/results.jsonl".into());
     files.push("crates/calipers-cli/tests/cases/results.jsonl".into());
@@ -73,13 +52,12 @@ fn every_result_keeps_to_the_schema() {
             let arguments: Vec<&str> = std::iter::once(file.as_str()).chain(way.iter().copied()).collect();
             // Some fixtures are there to be refused.
             let Some(json) = score(&arguments) else { continue };
-            keeps(&validator, &json, &arguments.join(" "));
-            keeps(&first_version, &json, &format!("0.1.0: {}", arguments.join(" ")));
+            validators.check(&json, &arguments.join(" "));
             seen.push(json);
         }
     }
     let several = score(&[&files[0], &files[1], "examples/agent/results.jsonl"]).unwrap();
-    keeps(&validator, &several, "several files");
+    validators.check(&several, "several files");
     assert!(several["runs"].as_array().unwrap().len() >= 3);
     assert!(seen.len() > 100, "only {} results", seen.len());
     // A schema is not tested by what never occurs.
@@ -105,9 +83,9 @@ fn every_result_keeps_to_the_schema() {
 
 #[test]
 fn what_does_not_keep_to_the_schema_is_noticed() {
-    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let validators = Validators::new("results");
     let good = score(&["crates/calipers-cli/tests/cases/results.jsonl", "--reductions"]).unwrap();
-    assert!(validator.is_valid(&good));
+    assert!(validators.is_valid(&good));
     let metric = "/runs/0/scores/0/metrics/accuracy";
     for (place, value) in [
         ("/schema", json!("calipers.results/2")),
@@ -126,27 +104,6 @@ fn what_does_not_keep_to_the_schema_is_noticed() {
             Value::Array(items) => items[key.parse::<usize>().unwrap()] = value,
             parent => parent[key] = value,
         }
-        assert!(!validator.is_valid(&bad), "{place}");
-    }
-}
-
-#[test]
-fn every_property_is_described_and_no_key_is_free_that_we_name() {
-    fn check(schema: &Value, place: &str) {
-        let Some(map) = schema.as_object() else { return };
-        if let Some(properties) = map.get("properties").and_then(Value::as_object).filter(|_| !place.ends_with("/if")) {
-            assert_eq!(map.get("additionalProperties"), Some(&json!(false)), "{place}");
-            for (name, property) in properties {
-                assert!(property["description"].is_string(), "{place}/{name} has no description");
-            }
-        }
-        for (key, part) in map {
-            check(part, &format!("{place}/{key}"));
-        }
-    }
-    for name in ["results", "gate", "baseline", "findings", "raise", "compare", "plan"] {
-        let schema = schema_of(name);
-        assert_eq!(schema["title"], format!("calipers.{name}/1"));
-        check(&schema, "");
+        assert!(!validators.is_valid(&bad), "{place}");
     }
 }

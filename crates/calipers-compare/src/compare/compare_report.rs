@@ -88,6 +88,8 @@ pub struct RunOrigin {
     pub name: String,
     /// The files.
     pub files: Vec<String>,
+    /// What was read as what: a name of ours and the column, where they differ.
+    pub columns: Vec<(String, String)>,
     /// The task, if it is known.
     pub task: Option<String>,
     /// The model, if it is known.
@@ -269,6 +271,8 @@ pub enum TestMethod {
     ClusterRobustT,
     /// A permutation test that flips the signs of differences.
     SignFlip,
+    /// Gaffke's test of the mean of differences between −1 and 1, for margins.
+    BoundedMean,
     /// Samples resampled in pairs.
     PairedBootstrap,
     /// No sample differs, so that there is nothing to test.

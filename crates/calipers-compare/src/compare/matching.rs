@@ -35,6 +35,8 @@ impl RunMatch {
         let (ours, theirs) = (candidate.samples, baseline.samples);
         let places: HashMap<SampleId, u32> = theirs.ids().zip(0..).collect();
         let mut is_taken = vec![false; theirs.len()];
+        // A sample whose attempts are in several categories is in none: it counts, but not in a breakdown.
+        let in_several = [ours.other_values("category"), theirs.other_values("category")];
         let (mut pairs, mut only_candidate) = (Vec::new(), Vec::new());
         for (id, place) in ours.ids().zip(0..) {
             let Some(&other) = places.get(&id) else {
@@ -42,7 +44,9 @@ impl RunMatch {
                 continue;
             };
             is_taken[other as usize] = true;
+            let is_in_one = !in_several[0].contains_key(&place) && !in_several[1].contains_key(&other);
             let category = metadata_text(ours, place, "category").or_else(|| metadata_text(theirs, other, "category"));
+            let category = category.filter(|_| is_in_one);
             pairs.push(MatchedSample { id, candidate: place, baseline: other, category, cluster: 0 });
         }
         pairs.sort_by(|a, b| a.id.cmp(&b.id));
@@ -70,6 +74,8 @@ impl RunMatch {
             self.pairs.iter_mut().zip(0..).for_each(|(pair, place)| pair.cluster = place);
             return Ok(());
         };
+        ours.check_single(key)?;
+        theirs.check_single(key)?;
         let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
         for pair in &mut self.pairs {
             let name = metadata_text(ours, pair.candidate, key).or_else(|| metadata_text(theirs, pair.baseline, key));

@@ -43,7 +43,7 @@ impl MetricChange {
 /// Latency, cost and tokens are compared as ratios, everything else as differences.
 pub(super) fn scale_of(metric: &ComparedMetric, evidence: Option<&Evidence>) -> ChangeScale {
     let is_spent = matches!(metric.unit, Unit::Milliseconds | Unit::Usd | Unit::Tokens);
-    let is_ratio = matches!(evidence, Some(Evidence::Ratio { is_share: false, .. }));
+    let is_ratio = matches!(evidence, Some(Evidence::Ratio { limits, .. }) if !limits.is_share());
     if is_spent || is_ratio { ChangeScale::Ratio } else { ChangeScale::Difference }
 }
 
@@ -127,7 +127,8 @@ impl MetricPair<'_> {
         let clusters = self.clusters(known.iter().map(|(pair, _, _)| *pair));
         if scale == ChangeScale::Difference {
             let values = PairedValues { candidate, baseline, clusters };
-            return estimate_mean_difference(&values, self.confidence(), self.question.context.seed);
+            let has_margin = self.question.margin.is_some();
+            return estimate_mean_difference(&values, self.confidence(), self.question.context.seed, has_margin);
         }
         let ones = vec![1.0; known.len()];
         let mut found = self.estimate_ratio(scale, [&candidate, &ones], [&baseline, &ones], clusters);

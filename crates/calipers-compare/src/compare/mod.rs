@@ -75,9 +75,6 @@ pub struct CompareQuestion<'a> {
     pub pass_rule: PassRule,
 }
 
-/// The power at which the smallest detectable change is reported.
-const POWER: f64 = 0.8;
-
 /// Compares the first run with every other one.
 ///
 /// A change is candidate − baseline, or candidate / baseline, with the first run as the candidate. Fails if there are not two
@@ -258,10 +255,6 @@ fn draft_metric(
         Err(why) => Figure::from_result(Err(undefined(why.clone())), Tally::default(), ""),
     };
     let found = effect.found;
-    let detectable = found
-        .distribution
-        .as_ref()
-        .and_then(|distribution| distribution.detectable(question.context.confidence, POWER));
     let comparison = MetricComparison {
         metric: metric.name.clone(),
         unit: metric.unit,
@@ -279,7 +272,7 @@ fn draft_metric(
         permutation_p: found.permutation_p,
         estimands: effect.estimands,
         margin: None,
-        detectable: detectable.map(|change| if found.scale == ChangeScale::Ratio { change.exp() } else { change }),
+        detectable: None,
         verdict: ChangeVerdict::Unknown,
         why: None,
         categories: effect.categories,

@@ -100,7 +100,7 @@ fn find_winners(
     let found = pairs.iter().map(|&(a, b)| {
         let clusters = clusters.map(<[u32]>::to_vec);
         let values = PairedValues { candidate: columns[a].clone(), baseline: columns[b].clone(), clusters };
-        estimate_mean_difference(&values, confidence, seed)
+        estimate_mean_difference(&values, confidence, seed, false)
     });
     let found: Vec<_> = found.collect();
     let p_values: Vec<Option<f64>> = found.iter().map(|found| found.p.map(|(p, _)| p.clamp(0.0, 1.0))).collect();

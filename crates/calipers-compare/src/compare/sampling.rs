@@ -3,14 +3,13 @@
 use super::compare_report::{ChangeScale, Discordance, TestMethod};
 use super::method;
 use calipers_core::{Caveat, Figure, Incomparable, Reason, Tally, Undefined};
+use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
 use calipers_stats::paired::{Difference, PairedDifferences, pair, paired_clustered};
-use calipers_stats::proportion::perfect_bound;
-use calipers_stats::two_sample::newcombe_paired;
+use calipers_stats::power::{Test, mcnemar_detectable};
 use calipers_stats::{Confidence, Interval, Method, Moments, Seed, StatisticCaveat as Statistic, special};
+use indexmap::IndexMap;
 
-/// From so many discordant pairs on, t around the difference of two shares is as good as Newcombe's interval.
-const MANY_DISCORDANT: u64 = 20;
 /// Up to so many pairs or clusters, all sign patterns are tried.
 const FEW_UNITS: u64 = 20;
 /// Below so many pairs, t leans on differences that are nearly normal.
@@ -25,8 +24,8 @@ pub(super) enum SamplingDistribution {
     T(Difference),
     /// Resamples, ascending.
     Replicates(Vec<f64>),
-    /// No unit changed, of values between 0 and 1: the mean of the changes is at most the share of units that change.
-    Identical { units: u64 },
+    /// Bounds of the mean of differences between −1 and 1. At 0, McNemar's exact test where they are −1, 0 and 1.
+    Bounded(BoundedRatio),
 }
 
 impl SamplingDistribution {
@@ -39,7 +38,7 @@ impl SamplingDistribution {
                 let reaching = sorted.len() - sorted.partition_point(|&x| x < null);
                 Some((reaching + 1) as f64 / (sorted.len() + 1) as f64)
             }
-            Self::Identical { units } => Some(if null > 0.0 { (1.0 - null).max(0.0).powf(*units as f64) } else { 1.0 }),
+            Self::Bounded(ratio) => Some(ratio.p_below(null)),
         }
     }
 
@@ -52,20 +51,13 @@ impl SamplingDistribution {
                 let upto = sorted.partition_point(|&x| x <= null);
                 Some((upto + 1) as f64 / (sorted.len() + 1) as f64)
             }
-            Self::Identical { units } => Some(if null < 0.0 { (1.0 + null).max(0.0).powf(*units as f64) } else { 1.0 }),
+            Self::Bounded(ratio) => Some(ratio.p_above(null)),
         }
     }
 
     /// The two-sided p-value of no change.
     pub(super) fn p(&self) -> Option<f64> {
         Some((2.0 * self.below(0.0)?.min(self.above(0.0)?)).min(1.0))
-    }
-
-    /// The smallest change that would be found with this power, on the scale of the distribution.
-    pub(super) fn detectable(&self, confidence: Confidence, power: f64) -> Option<f64> {
-        let Self::T(found) = self else { return None };
-        let quantile = |p: f64| special::t_quantile(p, found.df);
-        (found.stderr > 0.0).then(|| (quantile(1.0 - confidence.tail()) + quantile(power)) * found.stderr)
     }
 }
 
@@ -128,6 +120,24 @@ impl ChangeEstimate {
             estimate: Ok(estimate),
             why: None,
             ..Self::nothing(scale, n, Incomparable::NoSpread)
+        }
+    }
+
+    /// The smallest change that the test that decides would find with this power, on the scale of the distribution.
+    ///
+    /// `alpha` is the error that the test may make, as many others as are made beside it.
+    pub(super) fn detectable(&self, alpha: f64, power: f64) -> Option<f64> {
+        let test = Test::two_sided(alpha).ok()?;
+        match (&self.distribution, &self.discordance, &self.paired) {
+            (Some(SamplingDistribution::Bounded(_)), Some(counts), _) => {
+                let discordant = counts.only_candidate + counts.only_baseline;
+                mcnemar_detectable(self.n, discordant as f64 / self.n as f64, test, power).ok()
+            }
+            (Some(SamplingDistribution::T(_)), _, Some(found)) if found.stderr > 0.0 => {
+                let quantile = |p: f64| special::t_quantile(p, found.df);
+                Some((quantile(1.0 - test.tail()) + quantile(power)) * found.stderr)
+            }
+            _ => None,
         }
     }
 
@@ -206,6 +216,24 @@ impl PairedValues {
         }
     }
 
+    /// The differences as terms of a mean that no sample can move by more than 1: one per pair or, of pairs that go
+    /// together, one per cluster.
+    fn bounded(&self) -> Option<BoundedRatio> {
+        let differences = self.differences();
+        let terms: Vec<Term> = match &self.clusters {
+            None => differences.iter().map(|&difference| Term::new(difference, 1.0)).collect(),
+            Some(clusters) => {
+                let mut sums: IndexMap<u32, Moments> = IndexMap::new();
+                for (&cluster, &difference) in clusters.iter().zip(&differences) {
+                    sums.entry(cluster).or_default().add(difference);
+                }
+                sums.values().map(|sum| Term::new(sum.sum(), sum.count() as f64)).collect()
+            }
+        };
+        let largest = terms.iter().map(|term| term.denominator).fold(0.0, f64::max);
+        BoundedRatio::new(terms, Term::new(-largest, largest), Term::new(largest, largest)).ok()
+    }
+
     /// Who passed what, if every value is 0 or 1.
     fn discordance(&self) -> Option<Discordance> {
         let is_binary = |side: &Vec<f64>| Moments::from_slice(side).is_binary();
@@ -234,10 +262,16 @@ impl PairedValues {
 
 /// The mean of the differences of pairs, as questions like these would show it.
 ///
-/// Pairs of 0 and 1 without clusters are tested by McNemar's exact test, and while few of them are discordant their
-/// interval is Newcombe's. Everything else has t: around the plain error, or around the cluster-robust one (CR2,
+/// Pairs of 0 and 1 without clusters are tested by McNemar's exact test, and their interval and their margins are those of the
+/// same test against other values. If a margin is to be kept (`has_margin`), so are all values between 0 and 1: t would claim too
+/// often that a loss is small. Everything else has t: around the plain error, or around the cluster-robust one (CR2,
 /// Satterthwaite). Pairs that all changed by the same amount have no t, and are tested by flipping signs.
-pub(super) fn estimate_mean_difference(values: &PairedValues, confidence: Confidence, seed: Seed) -> ChangeEstimate {
+pub(super) fn estimate_mean_difference(
+    values: &PairedValues,
+    confidence: Confidence,
+    seed: Seed,
+    has_margin: bool,
+) -> ChangeEstimate {
     let pairs = values.pairs();
     let n = pairs.count();
     let (Ok(estimate), Some(sides)) = (pairs.mean_diff(), means(values)) else {
@@ -254,11 +288,12 @@ pub(super) fn estimate_mean_difference(values: &PairedValues, confidence: Confid
         return estimate_identical(found, values, confidence);
     }
     let mut found = estimate_spread(found, values, confidence, seed);
-    if values.clusters.is_none() {
-        decide_by_counts(&mut found, confidence);
-        if found.discordance.is_none() && n < ENOUGH_PAIRS {
-            found.caveats.push(Statistic::SmallSample { n, need: ENOUGH_PAIRS }.into());
-        }
+    let are_counts = values.clusters.is_none() && found.discordance.is_some();
+    if are_counts || has_margin && values.is_unit() {
+        decide_by_bounds(&mut found, values, confidence);
+    }
+    if values.clusters.is_none() && found.discordance.is_none() && n < ENOUGH_PAIRS {
+        found.caveats.push(Statistic::SmallSample { n, need: ENOUGH_PAIRS }.into());
     }
     found
 }
@@ -271,14 +306,11 @@ fn means(values: &PairedValues) -> Option<(f64, f64)> {
 /// No pair differs.
 fn estimate_identical(mut found: ChangeEstimate, values: &PairedValues, confidence: Confidence) -> ChangeEstimate {
     found.p = Some((1.0, TestMethod::NoDifference));
-    let units = values.units();
     found.caveats.push(Statistic::NoSpread { n: found.n }.into());
-    if let (true, Ok(bound)) = (values.is_unit(), perfect_bound(units, confidence.tail())) {
+    if let Some(ratio) = values.is_unit().then(|| values.bounded()).flatten() {
         // How many samples would have to change, for none to show here?
-        let reach = 1.0 - bound;
-        found.distribution = Some(SamplingDistribution::Identical { units });
-        found.interval =
-            Some(Interval { lower: Some(-reach), upper: Some(reach), confidence, method: Method::ClopperPearson });
+        found.interval = Some(ratio.interval(confidence));
+        found.distribution = Some(SamplingDistribution::Bounded(ratio));
     }
     found
 }
@@ -318,14 +350,16 @@ fn estimate_spread(
     }
 }
 
-/// Passes and failures are tested on counts.
-fn decide_by_counts(found: &mut ChangeEstimate, confidence: Confidence) {
-    let Some(counts) = found.discordance else { return };
-    found.p = Some((counts.test.p_exact, TestMethod::McNemarExact));
-    if counts.only_candidate + counts.only_baseline < MANY_DISCORDANT {
-        let Discordance { both, only_candidate, only_baseline, neither, .. } = counts;
-        found.interval = newcombe_paired(both, only_candidate, only_baseline, neither, confidence).ok();
-    }
+/// One test for the p-value, the interval and every margin.
+fn decide_by_bounds(found: &mut ChangeEstimate, values: &PairedValues, confidence: Confidence) {
+    let Some(ratio) = values.bounded() else { return };
+    found.interval = Some(ratio.interval(confidence));
+    let distribution = SamplingDistribution::Bounded(ratio);
+    found.p = match found.discordance {
+        Some(counts) if values.clusters.is_none() => Some((counts.test.p_exact, TestMethod::McNemarExact)),
+        _ => distribution.p().map(|p| (p, TestMethod::BoundedMean)),
+    };
+    found.distribution = Some(distribution);
 }
 
 /// An estimate from how far each sample moves it: t of the sum of what samples add.
@@ -402,7 +436,7 @@ mod tests {
         let replicates = SamplingDistribution::Replicates(vec![-1.0, 0.0, 1.0, 2.0]);
         check(&replicates, 1.5, 2.0 / 5.0, 4.0 / 5.0);
         check(&replicates, 0.0, 4.0 / 5.0, 3.0 / 5.0);
-        let identical = SamplingDistribution::Identical { units: 59 };
+        let identical = SamplingDistribution::Bounded(BoundedRatio::mean(&[0.0; 59], -1.0, 1.0).unwrap());
         check(&identical, 0.06, 0.94f64.powi(59), 1.0);
         check(&identical, -0.06, 1.0, 0.94f64.powi(59));
     }
@@ -414,7 +448,7 @@ mod tests {
             (student_t(2.0, 0.0, 10.0), None),
             (SamplingDistribution::Replicates(vec![-1.0, 1.0]), Some(1.0)),
             (SamplingDistribution::Replicates(vec![1.0; 99]), Some(0.02)),
-            (SamplingDistribution::Identical { units: 5 }, Some(1.0)),
+            (SamplingDistribution::Bounded(BoundedRatio::mean(&[0.0; 5], -1.0, 1.0).unwrap()), Some(1.0)),
         ] {
             let got = distribution.p();
             let is_same = match (got, want) {
@@ -429,7 +463,7 @@ mod tests {
     fn counts_decide_for_passes_and_a_sign_flip_where_all_changed_alike() {
         let estimate = |candidate: &[f64], baseline: &[f64]| {
             let values = PairedValues { candidate: candidate.into(), baseline: baseline.into(), clusters: None };
-            estimate_mean_difference(&values, Confidence::two_sided(0.95).unwrap(), Seed(1))
+            estimate_mean_difference(&values, Confidence::two_sided(0.95).unwrap(), Seed(1), false)
         };
         type Case<'v> = (&'v [f64], &'v [f64], Option<TestMethod>, Option<Incomparable>);
         let cases: [Case<'_>; 6] = [

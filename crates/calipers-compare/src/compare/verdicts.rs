@@ -6,6 +6,9 @@ use calipers_core::Incomparable;
 use calipers_stats::multiplicity::{Correction, adjust};
 use calipers_stats::threshold_test::Direction;
 
+/// The power with which a detectable change would be found.
+const POWER: f64 = 0.8;
+
 /// A comparison whose p-values are not adjusted yet.
 pub(super) struct MetricDraft {
     pub(super) comparison: MetricComparison,
@@ -61,9 +64,14 @@ pub(super) fn set_verdicts(
     };
     let (inferior, superior) = (each(|beyond| beyond.inferiority), each(|beyond| beyond.superiority));
     let alpha = 1.0 - level;
+    // A single change among unchanged metrics is found by its adjusted p-value.
+    let alpha_of_one = alpha / tested.max(1) as f64;
     let all = adjusted(p_values).into_iter().zip(beyond).zip(inferior.into_iter().zip(superior));
     for (draft, ((p, beyond), (inferior, superior))) in drafts.iter_mut().zip(all) {
         let comparison = &mut draft.comparison;
+        let detectable = draft.found.detectable(alpha_of_one, POWER);
+        let is_ratio = draft.found.scale == ChangeScale::Ratio;
+        comparison.detectable = detectable.map(|change| if is_ratio { change.exp() } else { change });
         comparison.test = draft.found.p.zip(p).map(|((p, method), adjusted)| ChangeTest { p, adjusted, method });
         comparison.margin = margin.zip(beyond).map(|(margin, beyond)| MarginAnswer {
             margin,

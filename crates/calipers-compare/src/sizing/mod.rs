@@ -12,13 +12,14 @@ pub use spread::{Pilot, PilotMeasure, Spread, variance_of_differences};
 
 use calipers_core::{Caveat, Error};
 use calipers_stats::power::{
-    ClusterDesign, Costs, Effect, EpochDesign, GateSampleSize, OptimalAttempts, PairedDesign, PlannedVariances,
-    SampleSize, Test, Variances, clusters_needed, gate_sample_size, optimal_attempts, paired_t_power,
-    paired_t_sample_size, sample_size_z, two_proportions_sample_size,
+    ClusterDesign, Costs, Disagreement, Effect, EpochDesign, GateSampleSize, OptimalAttempts, PairedDesign,
+    PlannedVariances, SampleSize, Test, Variances, clusters_needed, gate_sample_size, mcnemar_detectable,
+    mcnemar_power, mcnemar_sample_size, optimal_attempts, paired_t_power, paired_t_sample_size, sample_size_z,
+    two_proportions_sample_size,
 };
 use calipers_stats::proportion::{perfect_bound, wilson_mean};
 use calipers_stats::threshold_test::{Direction, ThresholdTest};
-use calipers_stats::{Confidence, Undefined, special};
+use calipers_stats::{AllowedRange, Confidence, Quantity, Undefined, special};
 
 /// The questions a plan answers. Those left out are not answered.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +102,8 @@ pub enum SizingMethod {
     MeanT,
     /// The noncentral t distribution of paired differences.
     PairedNoncentralT,
+    /// McNemar's exact test, averaged over the number of samples on which runs disagree.
+    McNemarExact,
     /// The normal approximation for two independent shares.
     TwoShares,
     /// The normal approximation for two independent means.
@@ -322,8 +325,10 @@ impl<'a> Planner<'a> {
         let Spread { between, within, .. } = self.question.spread;
         let variances = match pairing {
             Pairing::Correlation(correlation) if (-1.0..=1.0).contains(&correlation) => {
+                // The scores of single attempts are correlated as far as samples differ; attempts add noise of their own.
                 let within = within.unwrap_or(0.0);
-                Variances { between: 2.0 * between * (1.0 - correlation), within_a: within, within_b: within }
+                let shared = correlation * (between + within);
+                Variances { between: 2.0 * (between - shared).max(0.0), within_a: within, within_b: within }
             }
             Pairing::Correlation(correlation) => return Err(Unplannable::Correlation(correlation)),
             Pairing::Disagreement(share) => {
@@ -340,6 +345,11 @@ impl<'a> Planner<'a> {
         Ok(design.variance().sqrt())
     }
 
+    /// True when two runs will be compared by what each passes alone.
+    fn is_decided_by_counts(&self, attempts: u64) -> bool {
+        self.question.spread.is_share && attempts == 1 && self.question.clusters.is_none()
+    }
+
     fn paired(&self, attempts: u64) -> Option<SampleNeed> {
         let delta = self.question.difference?;
         let method = SizingMethod::PairedNoncentralT;
@@ -348,7 +358,11 @@ impl<'a> Planner<'a> {
             Err(why) => return Some(SampleNeed { samples: Err(why), normal: None, method }),
         };
         let effect = Effect { delta, sd };
+        let method = if self.is_decided_by_counts(attempts) { SizingMethod::McNemarExact } else { method };
         let samples = match self.question.clusters {
+            None if method == SizingMethod::McNemarExact => {
+                mcnemar_sample_size(disagreement(sd, delta), self.test, self.question.power)
+            }
             None => paired_t_sample_size(effect, self.test, self.question.power),
             Some(clusters) => clusters_needed(effect, clusters, self.test, self.question.power)
                 .map(|count| (count as f64 * clusters.size).ceil() as u64),
@@ -363,8 +377,20 @@ impl<'a> Planner<'a> {
         let (spread, power) = (&self.question.spread, self.question.power);
         let (size, method) = match (spread.is_share, self.question.attempts, spread.mean) {
             (true, 1, Some(rate)) => {
-                let other = Some(rate + delta).filter(|other| (0.0..=1.0).contains(other)).unwrap_or(rate - delta);
-                (two_proportions_sample_size(rate, other, self.test, power), SizingMethod::TwoShares)
+                // A drop from a high rate takes more samples than a rise does, and either has to be seen.
+                let others = [rate + delta, rate - delta].into_iter().filter(|other| (0.0..=1.0).contains(other));
+                let sizes = others.map(|other| two_proportions_sample_size(rate, other, self.test, power));
+                let more = |a: &Result<SampleSize, Undefined>, b: &Result<SampleSize, Undefined>| {
+                    let real =
+                        |size: &Result<SampleSize, Undefined>| size.as_ref().map_or(f64::INFINITY, |size| size.real);
+                    real(a).total_cmp(&real(b))
+                };
+                let too_large = Err(Undefined::OutOfRange {
+                    what: Quantity::Share,
+                    value: rate + delta,
+                    allowed: AllowedRange::UnitInterval,
+                });
+                (sizes.max_by(more).unwrap_or(too_large), SizingMethod::TwoShares)
             }
             _ => {
                 let sd = (2.0 * spread.variance(self.question.attempts)).sqrt();
@@ -419,6 +445,9 @@ impl<'a> Planner<'a> {
         let detectable = self.detectable(samples);
         let power = question.difference.and_then(|delta| {
             let sd = self.sd_of_differences(attempts, delta).ok()?;
+            if self.is_decided_by_counts(attempts) {
+                return mcnemar_power(samples, disagreement(sd, delta), self.test).ok();
+            }
             let units = self.units(samples)?;
             let effect = Effect { delta, sd: self.sd_of_unit(sd) };
             paired_t_power(units, effect, self.test).ok()
@@ -427,7 +456,12 @@ impl<'a> Planner<'a> {
         SizePoint {
             samples,
             half_width: self.half_width(samples, attempts),
-            detectable_paired: sd.zip(detectable).map(|(sd, size)| sd * size),
+            detectable_paired: match sd {
+                Some(sd) if self.is_decided_by_counts(attempts) => {
+                    mcnemar_detectable(samples, sd * sd, self.test, question.power).ok()
+                }
+                sd => sd.zip(detectable).map(|(sd, size)| sd * size),
+            },
             detectable_unpaired: detectable.filter(|_| apart > 0.0).map(|size| apart * size),
             power,
             attainable_gate: bound.filter(|_| question.spread.is_share).map(|bound| match question.gate {
@@ -485,6 +519,11 @@ impl<'a> Planner<'a> {
         ];
         all.into_iter().filter(|(applies, _)| *applies).map(|(_, caveat)| caveat).collect()
     }
+}
+
+/// How often runs disagree whose differences have this standard deviation around this mean.
+fn disagreement(sd: f64, delta: f64) -> Disagreement {
+    Disagreement { share: (sd * sd + delta * delta).min(1.0), delta }
 }
 
 /// The smallest number of samples that is enough, where more are never worse.

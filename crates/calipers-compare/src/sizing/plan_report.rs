@@ -32,6 +32,8 @@ pub enum PlanBasis {
 pub struct PilotRun {
     /// The name used in reports.
     pub name: String,
+    /// What was read as what: a name of ours and the column, where they differ.
+    pub columns: Vec<(String, String)>,
     /// The metric, with its parameters if it has any.
     pub metric: String,
     /// The unit of its values.

@@ -8,6 +8,7 @@ use calipers_stats::components::{Components, UnitMoments};
 use calipers_stats::power::{ClusterDesign, Variances};
 use calipers_stats::{Moments, Undefined};
 use hashbrown::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How much the scores of a run vary, between samples and between attempts at one.
@@ -71,6 +72,8 @@ impl Spread {
 pub struct Pilot {
     /// The number of samples that have a score.
     pub samples: u64,
+    /// The number of samples that have none.
+    pub missing: u64,
     /// The mean number of attempts at a sample.
     pub attempts: f64,
     /// How much scores vary.
@@ -115,6 +118,7 @@ impl Pilot {
         let clusters = measure.cluster.map(|key| measure_clusters(samples, key, &means)).transpose()?;
         Ok(Self {
             samples: components.units,
+            missing: (samples.len() as u64).saturating_sub(components.units),
             attempts: components.attempts as f64 / components.units as f64,
             spread,
             clusters,
@@ -212,8 +216,9 @@ fn average_by_sample(units: &UnitMoments, samples: u32) -> Vec<(u32, f64)> {
     (0..samples).filter_map(mean).collect()
 }
 
-fn units_by_id(samples: &Samples, values: &[(u32, f64)]) -> HashMap<SampleId, Moments> {
-    let mut units: HashMap<SampleId, Moments> = HashMap::new();
+/// By id, in order: sums must not depend on the order of a hash table.
+fn units_by_id(samples: &Samples, values: &[(u32, f64)]) -> BTreeMap<SampleId, Moments> {
+    let mut units: BTreeMap<SampleId, Moments> = BTreeMap::new();
     for &(sample, value) in values {
         units.entry(samples.id(sample)).or_default().add(value);
     }
@@ -221,6 +226,7 @@ fn units_by_id(samples: &Samples, values: &[(u32, f64)]) -> HashMap<SampleId, Mo
 }
 
 fn measure_clusters(samples: &Samples, key: &str, means: &[(u32, f64)]) -> Result<ClusterDesign, Error> {
+    samples.check_single(key)?;
     let mut codes: HashMap<Arc<str>, u32> = HashMap::new();
     let mut of_sample = Vec::new();
     for &(sample, _) in means {

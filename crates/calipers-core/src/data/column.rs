@@ -138,8 +138,18 @@ impl Coded {
         Self { codes, dictionary: self.dictionary.clone(), has_gaps }
     }
 
+    /// Sets the code of a row that has none yet.
+    pub fn set_if_gap(&mut self, row: usize, code: u32) {
+        if self.codes.len() <= row {
+            self.pad(row);
+            self.codes.push(code);
+        } else if self.codes[row] == ABSENT {
+            self.codes[row] = code;
+        }
+    }
+
     /// The code of a value, which is added to the dictionary if it is new.
-    fn code(&mut self, value: Value) -> u32 {
+    pub fn code(&mut self, value: Value) -> u32 {
         let hash = self.dictionary.hash(&value);
         match self.dictionary.find(hash, |known| *known == value) {
             Some(code) => code,

@@ -43,6 +43,8 @@ pub struct Bar {
 const VALUES_MAX: usize = 12;
 /// About this many bins are made otherwise.
 const BINS: f64 = 24.0;
+/// Bins of grades between 0 and 1.
+const SHARE_BINS: u32 = 20;
 
 impl Distribution {
     /// Counts values; none if there are no values. Infinite values are counted separately.
@@ -61,14 +63,45 @@ impl Distribution {
     /// ```
     #[must_use]
     pub fn new(name: impl Into<String>, unit: Unit, of: DistributionOf, values: Vec<f64>) -> Option<Self> {
-        let (mut values, beyond): (Vec<f64>, Vec<f64>) = values.into_iter().partition(|value| value.is_finite());
-        let beyond = beyond.iter().filter(|value| **value == f64::INFINITY).count() as u64;
-        values.sort_by(f64::total_cmp);
-        let n = values.len() as u64 + beyond;
+        Self::of_runs(name, unit, of, vec![values]).pop().flatten()
+    }
+
+    /// Counts the values of several runs in the same bars, so that they can be drawn over one another. A run without values
+    /// has none.
+    ///
+    /// ```
+    /// use calipers_core::{Distribution, DistributionOf, Unit};
+    ///
+    /// let runs = vec![vec![0.0, 1.0], vec![1.0, 0.5]];
+    /// let both = Distribution::of_runs("judge", Unit::Plain, DistributionOf::Samples, runs);
+    /// let counts = |run: &Option<Distribution>| -> Vec<u64> {
+    ///     run.as_ref().expect("some values").bars.iter().map(|bar| bar.count).collect()
+    /// };
+    /// assert_eq!((counts(&both[0]), counts(&both[1])), (vec![1, 0, 1], vec![0, 1, 1]));
+    /// ```
+    #[must_use]
+    pub fn of_runs(name: impl Into<String>, unit: Unit, of: DistributionOf, runs: Vec<Vec<f64>>) -> Vec<Option<Self>> {
+        let name = name.into();
+        let mut pool: Vec<f64> = runs.iter().flatten().copied().filter(|value| value.is_finite()).collect();
+        pool.sort_by(f64::total_cmp);
         // Measurements, unlike grades, have bins of one width even if there are few values.
         let values_max = if unit == Unit::Plain { VALUES_MAX } else { 1 };
-        let bars = by_value(&values, values_max).unwrap_or_else(|| by_range(&values));
-        (!bars.is_empty()).then(|| Self { name: name.into(), unit, of, bars, n, beyond })
+        let bars = by_value(&pool, values_max).unwrap_or_else(|| by_range(&pool, unit));
+        let count = |values: Vec<f64>| {
+            let mut bars = bars.clone();
+            let (mut finite, mut beyond) = (0, 0);
+            for value in values {
+                if value.is_finite() {
+                    let bar = bars.partition_point(|bar| bar.lower <= value).max(1) - 1;
+                    bars[bar].count += 1;
+                    finite += 1;
+                } else if value == f64::INFINITY {
+                    beyond += 1;
+                }
+            }
+            (finite > 0).then(|| Self { name: name.clone(), unit, of, bars, n: finite + beyond, beyond })
+        };
+        runs.into_iter().map(count).collect()
     }
 }
 
@@ -79,25 +112,26 @@ fn by_value(sorted: &[f64], values_max: usize) -> Option<Vec<Bar>> {
         if bars.len() == values_max {
             return None;
         }
-        bars.push(Bar { lower: same[0], upper: same[0], count: same.len() as u64 });
+        bars.push(Bar { lower: same[0], upper: same[0], count: 0 });
     }
     Some(bars)
 }
 
-/// Bins of one width, which is 1, 2 or 5 times a power of ten.
-fn by_range(sorted: &[f64]) -> Vec<Bar> {
+/// Empty bins of one width, which is 1, 2 or 5 times a power of ten. Grades between 0 and 1 have all of that range, unless they
+/// would share a bin or two.
+fn by_range(sorted: &[f64], unit: Unit) -> Vec<Bar> {
     let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else { return Vec::new() };
+    if unit == Unit::Plain && first >= 0.0 && last <= 1.0 && last - first >= 2.0 / f64::from(SHARE_BINS) {
+        return (0..SHARE_BINS).map(|bin| bin_of(f64::from(bin), 1.0 / f64::from(SHARE_BINS))).collect();
+    }
     let width = round_width((last - first) / BINS);
     let start = (first / width).floor();
     let bins = ((last / width).floor() - start) as usize + 1;
-    let mut bars: Vec<Bar> = (0..bins)
-        .map(|bin| Bar { lower: (start + bin as f64) * width, upper: (start + bin as f64 + 1.0) * width, count: 0 })
-        .collect();
-    for value in sorted {
-        let bin = ((value / width).floor() - start) as usize;
-        bars[bin.min(bins - 1)].count += 1;
-    }
-    bars
+    (0..bins).map(|bin| bin_of(start + bin as f64, width)).collect()
+}
+
+fn bin_of(place: f64, width: f64) -> Bar {
+    Bar { lower: place * width, upper: (place + 1.0) * width, count: 0 }
 }
 
 /// The next of 1, 2 and 5 times a power of ten that is at least this.
@@ -123,11 +157,35 @@ mod tests {
     }
 
     #[test]
+    fn grades_between_0_and_1_have_that_range_and_measurements_their_own() {
+        let grades: Vec<f64> = (0..40).map(|i| 0.4 + f64::from(i) / 200.0).collect();
+        let spread = of(grades.clone()).expect("there are values");
+        assert_eq!((spread.bars[0].lower, spread.bars.len()), (0.0, 20));
+        assert!((spread.bars[19].upper - 1.0).abs() < 1e-12);
+        let cost = Distribution::new("cost", Unit::Usd, DistributionOf::Attempts, grades).expect("there are values");
+        assert!((cost.bars[0].lower - 0.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn runs_share_their_bars() {
+        let runs = vec![(0..30).map(f64::from).collect(), vec![], (60..90).map(f64::from).collect()];
+        let runs = Distribution::of_runs("x", Unit::Milliseconds, DistributionOf::Attempts, runs);
+        let (first, last) = (runs[0].as_ref().expect("values"), runs[2].as_ref().expect("values"));
+        assert_eq!(runs[1], None);
+        let edges = |run: &Distribution| run.bars.iter().map(|bar| (bar.lower, bar.upper)).collect::<Vec<_>>();
+        assert_eq!(edges(first), edges(last));
+        for run in [first, last] {
+            assert_eq!(run.bars.iter().map(|bar| bar.count).sum::<u64>(), 30);
+        }
+    }
+
+    #[test]
     fn every_value_is_in_one_bin_whatever_the_size() {
         for scale in [1e-9, 0.37, 1e12] {
             for shift in [0.0, -3.0, 1e3] {
                 let values: Vec<f64> = (0..500).map(|i| (f64::from(i).sqrt() + shift) * scale).collect();
-                let spread = of(values.clone()).expect("there are values");
+                let spread = Distribution::new("x", Unit::Usd, DistributionOf::Attempts, values);
+                let spread = spread.expect("there are values");
                 assert_eq!(spread.bars.iter().map(|bar| bar.count).sum::<u64>(), 500);
                 assert!((8..=30).contains(&spread.bars.len()), "{}", spread.bars.len());
                 assert!(spread.bars[0].count > 0 && spread.bars.last().expect("some").count > 0);

@@ -3,7 +3,8 @@
 use crate::Value;
 
 /// How a scalar value becomes a float: numbers as they are, `C`/`I`/`P`/`N` as 1, 0, ½ and 0, `yes`/`true` and
-/// `no`/`false` in any case as 1 and 0, numeric text as its number.
+/// `no`/`false` in any case as 1 and 0, numeric text as its number, and words for an outcome, such as `pass`, `correct`,
+/// `failed` and `wrong`, as 1 and 0.
 ///
 /// Anything else is an error that names the place, unless the label is mapped here:
 ///
@@ -131,7 +132,25 @@ impl Labels {
             Value::Text(text) => word(text).or_else(|| number(text)),
             other => other.as_number(),
         };
-        number.or(if self.unknown_is_zero { Some(0.0) } else { None })
+        // Inspect counts words such as `pass` as unknown, and so as 0.
+        let by_outcome = || match value {
+            Value::Text(text) if !self.unknown_is_zero => outcome(text),
+            _ => None,
+        };
+        number.or_else(by_outcome).or(if self.unknown_is_zero { Some(0.0) } else { None })
+    }
+}
+
+const SUCCESSES: [&str; 7] = ["pass", "passed", "correct", "success", "succeeded", "resolved", "solved"];
+const FAILURES: [&str; 7] = ["fail", "failed", "incorrect", "failure", "wrong", "unresolved", "unsolved"];
+
+/// The words for an outcome that mean one thing.
+fn outcome(text: &str) -> Option<f64> {
+    let is_among = |words: &[&str]| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word));
+    match () {
+        () if is_among(&SUCCESSES) => Some(1.0),
+        () if is_among(&FAILURES) => Some(0.0),
+        () => None,
     }
 }
 

@@ -1,11 +1,16 @@
 //! A run in memory: samples, attempts and scores, column by column.
 
+mod attempt_facts;
+mod cached_answers;
 pub(crate) mod column;
+mod completeness;
 pub(crate) mod cow_indices;
+mod deliveries;
 mod distribution;
 pub(crate) mod estimand;
 pub(crate) mod ids;
 pub(crate) mod labels;
+mod missing_rule;
 mod outcome_counts;
 pub(crate) mod points;
 mod records;
@@ -18,10 +23,14 @@ mod shortcoming;
 mod table;
 mod value;
 
+pub use cached_answers::CACHED_ANSWERS;
 pub use column::Column;
+pub use completeness::{Completeness, ExpectedRun, NEVER_RAN, RunEnding};
+pub use deliveries::{Contradiction, DeliveredAttempt, Delivery, Difference, DifferentPart};
 pub use distribution::{Bar, Distribution, DistributionOf};
 pub use ids::SampleId;
 pub use labels::{Labels, digit as decimal_digit, number as parse_number};
+pub use missing_rule::{MissingRule, RuledSamples};
 pub use outcome_counts::OutcomeCounts;
 pub use points::Points;
 pub use records::Record;

@@ -1,4 +1,4 @@
-//! What became of scenarios, counted.
+//! Scenarios counted by outcome.
 
 use crate::ScenarioOutcome;
 

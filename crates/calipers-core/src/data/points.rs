@@ -29,6 +29,8 @@ pub struct Points<'a> {
     samples: &'a Samples,
     scorer: Arc<str>,
     rows: PointRows<'a>,
+    /// True when a row is an attempt, false when it stands for all attempts of a sample.
+    is_by_attempt: bool,
 }
 
 /// Where the rows are. Points are passed on by value, so none of these copies them.
@@ -69,14 +71,15 @@ impl Samples {
             let known = self.scorers().map(ToString::to_string).collect();
             return Err(ErrorKind::NoField { field: scorer.to_owned(), known }.into());
         };
-        Ok(Points { samples: self, scorer: scorer.into(), rows: PointRows::Delivered(scores) })
+        Ok(Points { samples: self, scorer: scorer.into(), rows: PointRows::Delivered(scores), is_by_attempt: true })
     }
 }
 
 impl Samples {
     /// Every attempt, scored or not, for metrics over fields.
     pub fn attempt_points(&self) -> Points<'_> {
-        Points { samples: self, scorer: "run".into(), rows: PointRows::Reduced(Arc::new(self.all_attempts())) }
+        let rows = PointRows::Reduced(Arc::new(self.all_attempts()));
+        Points { samples: self, scorer: "run".into(), rows, is_by_attempt: true }
     }
 }
 
@@ -133,7 +136,11 @@ impl<'a> Points<'a> {
         SampleScore {
             score: self.scores().score(row),
             sample_id: self.samples.id(sample),
-            sample_metadata: Arc::new(self.samples.metadata_of(sample)),
+            sample_metadata: Arc::new(if self.is_by_attempt {
+                self.samples.metadata_at(sample, &[self.scores().attempt[row]])
+            } else {
+                self.samples.metadata_of(sample)
+            }),
         }
     }
 
@@ -168,6 +175,11 @@ impl<'a> Points<'a> {
                 coded.codes.iter().enumerate().map(number).collect()
             }
         }
+    }
+
+    /// An error if a row stands for attempts that have several values of a metadata key: none of them is the sample's.
+    pub(crate) fn check_single(&self, key: &str) -> Result<(), Error> {
+        if self.is_by_attempt { Ok(()) } else { self.samples.check_single(key) }
     }
 
     /// A field as it was given.
@@ -221,7 +233,7 @@ impl<'a> Points<'a> {
             return Ok(self.clone());
         }
         let scores = reducer.reduce_all(self.scores(), &context.labels, name)?;
-        Ok(self.with_scores(scores))
+        Ok(Points { is_by_attempt: false, ..self.with_scores(scores) })
     }
 
     /// Each attempt once, in the order of samples and epochs.
@@ -273,7 +285,7 @@ impl<'a> Points<'a> {
     }
 
     fn with(&self, rows: PointRows<'a>) -> Points<'a> {
-        Points { samples: self.samples, scorer: self.scorer.clone(), rows }
+        Points { samples: self.samples, scorer: self.scorer.clone(), rows, is_by_attempt: self.is_by_attempt }
     }
 
     /// An error that happened at a row.
@@ -423,7 +435,7 @@ impl<'a> Points<'a> {
     fn cluster_codes(&self, key: &str, metric: &str) -> Result<Option<Codes<'a>>, Error> {
         let column = self.samples.metadata_column(key);
         let missing = || ErrorKind::MissingMetadata { purpose: "cluster", key: key.to_owned() };
-        let codes = self.metadata_codes(column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
+        let codes = self.metadata_codes(key, column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
         let Some(column) = column else { return Ok(None) };
         if !column.dictionary().iter().all(is_cluster) {
             for (row, &code) in codes.iter().enumerate() {
@@ -444,7 +456,7 @@ impl<'a> Points<'a> {
     pub(crate) fn groups(&self, key: &str, metric: &str) -> Result<RowKeys<'a>, Error> {
         let column = self.samples.metadata_column(key);
         let missing = || ErrorKind::MissingMetadata { purpose: "group", key: key.to_owned() };
-        let codes = self.metadata_codes(column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
+        let codes = self.metadata_codes(key, column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
         let Some(column) = column else { return Ok(RowKeys::default()) };
         Ok(RowKeys::new(codes, column, |value| Value::from(value.to_string())))
     }
@@ -460,9 +472,16 @@ impl<'a> Points<'a> {
 
     fn metadata_codes(
         &self,
+        key: &str,
         column: Option<&'a Coded>,
         missing: impl Fn(usize) -> Error,
     ) -> Result<Cow<'a, [u32]>, Error> {
+        self.check_single(key)?;
+        if let Some(own) = self.samples.own_codes(key) {
+            let codes: Vec<u32> = self.scores().attempt.iter().map(|&at| own.by_attempt[at as usize]).collect();
+            let gap = codes.iter().position(|&code| code == ABSENT);
+            return gap.map_or(Ok(Cow::Owned(codes)), |row| Err(missing(row)));
+        }
         let by_sample = column.map_or(&[][..], |column| &column.codes);
         let sample = &self.scores().sample;
         let code = |&sample: &u32| by_sample.get(sample as usize).copied().unwrap_or(ABSENT);

@@ -13,7 +13,7 @@ pub struct Record {
     pub epoch: u32,
     /// What each scorer said, in the order of the run's scorers. A scorer that did not look at the attempt is not here.
     pub scores: Vec<(Arc<str>, Outcome)>,
-    /// Facts about the sample, the same in all of its attempts.
+    /// Facts about the sample, as this attempt gives them.
     pub metadata: Arc<Metadata>,
     /// Measurements of the attempt that were given.
     pub fields: Vec<(Arc<str>, Value)>,
@@ -96,7 +96,7 @@ impl RecordCursor<'_> {
 
 impl Scores {
     /// What the scorer said in this row.
-    fn outcome(&self, row: usize) -> Outcome {
+    pub(super) fn outcome(&self, row: usize) -> Outcome {
         let score = self.score(row);
         if !score.value.is_missing() {
             return Outcome::Scored(score);
@@ -117,6 +117,7 @@ impl Iterator for Records<'_> {
         let rows = &self.rows[self.at..self.at + parts];
         self.at += parts;
         let metadata = match &self.metadata {
+            _ if self.samples.attempt_facts.is_some() => Arc::new(self.samples.metadata_at(here.0, rows)),
             Some((sample, metadata)) if *sample == here.0 => metadata.clone(),
             _ => Arc::new(self.samples.metadata_of(here.0)),
         };

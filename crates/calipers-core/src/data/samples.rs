@@ -1,13 +1,13 @@
 //! The samples of a run, column by column.
 
+use crate::data::attempt_facts::AttemptFacts;
 use crate::data::column::{ABSENT, Coded, Column};
 use crate::data::cow_indices::CowIndices;
 use crate::data::ids::SampleIds;
 use crate::data::scores::{ScoreRow, Scores, Values};
-use crate::{Error, ErrorKind, Outcome, SampleId, Value};
+use crate::{Error, ErrorKind, Labels, Outcome, SampleId, Value};
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Values by name: what is known about a sample besides its scores.
@@ -70,13 +70,9 @@ pub struct Samples {
     pub(crate) fields: IndexMap<Arc<str>, Column>,
     pub(crate) errors: BTreeMap<u32, Arc<str>>,
     pub(crate) scores: IndexMap<Arc<str>, Scores>,
-    /// Metadata values that contradict the first record of a sample, by key: the sample and the code of the other value.
-    /// Kept for the [keys](SINGLE_VALUE_KEYS) that decide how a sample is counted.
-    pub(crate) contradicting_values: BTreeMap<Arc<str>, BTreeSet<(u32, u32)>>,
+    /// Metadata by attempt. `None` as long as every sample has one attempt: then it is the metadata.
+    pub(crate) attempt_facts: Option<AttemptFacts>,
 }
-
-/// The metadata keys whose value must be the same in all records of a sample, because they decide how it is counted.
-pub(crate) const SINGLE_VALUE_KEYS: [&str; 5] = ["category", "capability", "failure_type", "failure_types", "failures"];
 
 impl Samples {
     /// No samples yet.
@@ -87,16 +83,26 @@ impl Samples {
 
     /// Adds an attempt of a sample. Further attempts of a sample get the next epoch.
     pub fn push(&mut self, id: impl Into<SampleId>) -> Attempt<'_> {
-        let sample = self.sample(id.into());
+        let sample = self.sample_of_attempt(id.into());
         let epoch = self.epochs[sample as usize].saturating_add(1);
         self.attempt(sample, epoch, true)
     }
 
     /// Adds the attempt of a sample with this epoch. An attempt delivered twice counts once.
     pub fn push_epoch(&mut self, id: impl Into<SampleId>, epoch: u32) -> Attempt<'_> {
-        let sample = self.sample(id.into());
+        let sample = self.sample_of_attempt(id.into());
         self.may_repeat = true;
         self.attempt(sample, epoch, false)
+    }
+
+    /// The sample that the next attempt is of.
+    pub(super) fn sample_of_attempt(&mut self, id: SampleId) -> u32 {
+        let sample = self.sample(id);
+        let is_new = self.attempt_sample.len() < self.ids.len();
+        if self.attempt_facts.is_none() && !is_new {
+            self.keep_attempt_facts();
+        }
+        sample
     }
 
     fn sample(&mut self, id: SampleId) -> u32 {
@@ -107,7 +113,7 @@ impl Samples {
         sample
     }
 
-    fn attempt(&mut self, sample: u32, epoch: u32, is_counted: bool) -> Attempt<'_> {
+    pub(super) fn attempt(&mut self, sample: u32, epoch: u32, is_counted: bool) -> Attempt<'_> {
         let last = &mut self.epochs.own()[sample as usize];
         *last = (*last).max(epoch);
         self.attempt_sample.push(sample);
@@ -124,7 +130,11 @@ impl Samples {
             return;
         }
         let first = self.attempt_sample.len() as u32;
+        let known = self.ids.len() as u32;
         let place: Vec<u32> = other.ids.iter().map(|id| self.sample(id)).collect();
+        if other.attempt_facts.is_some() || place.iter().any(|&sample| sample < known) {
+            self.keep_attempt_facts();
+        }
         for ((&sample, &epoch), &is_counted) in
             other.attempt_sample.iter().zip(&*other.attempt_epoch).zip(&other.attempt_counted)
         {
@@ -133,9 +143,7 @@ impl Samples {
             self.attempt(sample, epoch, is_counted);
         }
         self.may_repeat |= other.may_repeat;
-        for (key, theirs) in &other.metadata {
-            self.append_metadata(key, theirs, other.contradicting_values.get(key), &place);
-        }
+        self.append_metadata(&other, &place, first as usize);
         for (name, mut theirs) in other.fields {
             theirs.pad(other.attempt_sample.len());
             let mine = self.fields.entry(name).or_default();
@@ -152,53 +160,65 @@ impl Samples {
         }
     }
 
-    /// Adds metadata of other records. The values that are already here stay.
-    fn append_metadata(
-        &mut self,
-        key: &Arc<str>,
-        theirs: &Coded,
-        otherwise: Option<&BTreeSet<(u32, u32)>>,
-        place: &[u32],
-    ) {
-        let mine = self.metadata.entry(key.clone()).or_default();
-        let codes = mine.codes_of(theirs);
-        let mut contradictions = Vec::new();
-        for (code, &sample) in theirs.codes.iter().zip(place) {
-            let Some(&code) = codes.get(*code as usize) else { continue };
-            if mine.codes.len() <= sample as usize {
-                mine.pad(sample as usize);
-                mine.codes.push(code);
-            } else if mine.codes[sample as usize] == ABSENT {
-                mine.codes[sample as usize] = code;
-            } else {
-                contradictions.push((sample, code));
+    /// Adds the attempts of another file as further attempts: they get the epochs after the last one of their sample,
+    /// whatever their own are.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let file = |score: f64| {
+    ///     let mut samples = Samples::new();
+    ///     samples.push_epoch("a", 1).score("judge", score);
+    ///     samples
+    /// };
+    /// let mut samples = file(1.0);
+    /// samples.append_attempts(file(0.0));
+    /// assert_eq!((samples.len(), samples.attempts()), (1, 2));
+    /// ```
+    pub fn append_attempts(&mut self, mut other: Self) {
+        if self.attempt_sample.is_empty() {
+            *self = other;
+            return;
+        }
+        let place: Vec<u32> = other.ids.iter().map(|id| self.sample(id)).collect();
+        let mut last: Vec<u32> = place.iter().map(|&sample| self.epochs[sample as usize]).collect();
+        // An attempt that was delivered in two parts stays one.
+        let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        for (sample, epoch) in other.attempt_sample.iter().zip(other.attempt_epoch.own()) {
+            *epoch = *known.entry((*sample, *epoch)).or_insert_with(|| {
+                let last = &mut last[*sample as usize];
+                *last = last.saturating_add(1);
+                *last
+            });
+        }
+        other.attempt_counted.fill(false);
+        self.append(other);
+    }
+
+    /// Adds the metadata of another part, whose samples are at these places here and whose attempts begin at `first`. The
+    /// values that are already here stay.
+    fn append_metadata(&mut self, other: &Self, place: &[u32], first: usize) {
+        for (key, theirs) in &other.metadata {
+            let mine = self.metadata.entry(key.clone()).or_default();
+            let codes = mine.codes_of(theirs);
+            let code_here = |code: u32| codes.get(code as usize).copied().unwrap_or(ABSENT);
+            for (&code, &sample) in theirs.codes.iter().zip(place) {
+                let code = code_here(code);
+                if code != ABSENT {
+                    mine.set_if_gap(sample as usize, code);
+                }
+            }
+            let Some(facts) = &mut self.attempt_facts else { continue };
+            let facts = facts.entry(key.clone()).or_default();
+            facts.resize(first, ABSENT);
+            match &other.attempt_facts {
+                Some(theirs) => facts.extend(theirs.get(key).into_iter().flatten().map(|&code| code_here(code))),
+                None => {
+                    let code = |&sample: &u32| theirs.codes.get(sample as usize).copied().unwrap_or(ABSENT);
+                    facts.extend(other.attempt_sample.iter().map(|sample| code_here(code(sample))));
+                }
             }
         }
-        let others = otherwise.into_iter().flatten();
-        contradictions
-            .extend(others.filter_map(|(sample, code)| Some((place[*sample as usize], *codes.get(*code as usize)?))));
-        for (sample, code) in contradictions {
-            self.add_contradiction(key, sample, code);
-        }
-    }
-
-    /// Remembers that a later record has another value, where that matters.
-    fn add_contradiction(&mut self, key: &Arc<str>, sample: u32, code: u32) {
-        let known = self.metadata.get(key).and_then(|column| column.codes.get(sample as usize));
-        if SINGLE_VALUE_KEYS.contains(&&**key) && known.is_some_and(|known| *known != code) {
-            self.contradicting_values.entry(key.clone()).or_default().insert((sample, code));
-        }
-    }
-
-    /// The metadata values of these samples that contradict their first record, each with its sample.
-    pub fn contradicting_values(&self, key: &str, samples: Range<u32>) -> impl Iterator<Item = (u32, &Value)> {
-        let column = self.metadata.get(key);
-        let values = self
-            .contradicting_values
-            .get(key)
-            .into_iter()
-            .flat_map(move |values| values.range((samples.start, 0)..(samples.end, 0)));
-        values.filter_map(move |(sample, code)| Some((*sample, column?.dictionary().get(*code as usize)?)))
     }
 
     /// The number of samples.
@@ -226,10 +246,10 @@ impl Samples {
         if self.may_repeat { self.attempt_rows().len() } else { self.attempt_sample.len() }
     }
 
-    /// True when an attempt was delivered more than once.
+    /// True when some epochs were given, not counted.
     #[must_use]
-    pub fn has_repeats(&self) -> bool {
-        self.may_repeat && self.attempt_rows().len() < self.attempt_sample.len()
+    pub fn gives_epochs(&self) -> bool {
+        self.attempt_counted.contains(&false)
     }
 
     /// The number of attempts that ended in an error.
@@ -269,6 +289,15 @@ impl Samples {
         self.ids.get(sample)
     }
 
+    /// True when there is one scorer, and some of its scores are numbers outside [0, 1].
+    #[must_use]
+    pub fn is_outside_unit(&self, labels: &Labels) -> bool {
+        match self.scores.values().collect::<Vec<_>>()[..] {
+            [scores] => scores.values.is_outside_unit(labels),
+            _ => false,
+        }
+    }
+
     pub(crate) fn scores(&self, scorer: &str) -> Option<&Scores> {
         self.scores.get(scorer)
     }
@@ -280,6 +309,19 @@ impl Samples {
             Some((key.clone(), column.dictionary().get(code as usize)?.clone()))
         });
         Metadata(known.collect())
+    }
+
+    /// The metadata of an attempt that was delivered in these rows: its own values where its sample has several.
+    pub(crate) fn metadata_at(&self, sample: u32, rows: &[u32]) -> Metadata {
+        let mut metadata = self.metadata_of(sample);
+        for (key, codes) in self.attempt_facts.iter().flatten() {
+            let own = rows.iter().find_map(|&row| codes.get(row as usize).copied().filter(|&code| code != ABSENT));
+            let value = own.and_then(|code| self.metadata.get(key)?.dictionary().get(code as usize));
+            if let Some(value) = value {
+                metadata.set(key, value.clone());
+            }
+        }
+        metadata
     }
 
     /// The metadata keys, in the order of their first appearance.
@@ -332,29 +374,21 @@ impl Samples {
         }
     }
 
-    /// An error if an attempt was delivered twice with different values of a field: either could be the right one.
-    pub fn check_repeats(&self) -> Result<(), Error> {
-        let place = |row: u32| (self.attempt_sample[row as usize], self.attempt_epoch[row as usize]);
-        let mut rows: Vec<u32> = (0..self.attempt_sample.len() as u32).collect();
-        if rows.is_sorted_by(|&a, &b| place(a) < place(b)) {
-            return Ok(());
-        }
-        rows.sort_by_key(|&row| place(row));
-        for repeated in rows.chunk_by(|&a, &b| place(a) == place(b)).filter(|rows| rows.len() > 1) {
-            for (name, column) in &self.fields {
-                let given =
-                    repeated.iter().filter(|row| (**row as usize) < column.len()).map(|&row| column.get(row as usize));
-                let mut given = given.filter(|value| !matches!(value, Value::Missing | Value::Null));
-                let Some(first) = given.next() else { continue };
-                if let Some(other) = given.find(|other| *other != first) {
-                    let message = format!("one attempt has two different values of `{name}`, `{first}` and `{other}`");
-                    let hint = "remove one of the two records, or number the attempts with `epoch`";
-                    let (sample, epoch) = place(repeated[0]);
-                    return Err(Error::argument(message, hint).at_sample(&self.id(sample)).at_epoch(epoch));
-                }
-            }
-        }
-        Ok(())
+    /// Makes a scorer of a field, if there is one of this name. An attempt that did not run has no score.
+    pub(crate) fn score_by_field(&mut self, name: &str) {
+        let Some((field, _)) = self.fields.get_key_value(name) else { return };
+        let field = field.clone();
+        let rows: Vec<u32> =
+            (0..self.attempt_sample.len() as u32).filter(|row| !self.errors.contains_key(row)).collect();
+        let pick = |column: &[u32]| rows.iter().map(|&row| column[row as usize]).collect();
+        let scores = Scores {
+            sample: pick(&self.attempt_sample),
+            epoch: pick(&self.attempt_epoch),
+            values: Values::Scalars(self.field_values(name, &rows)),
+            attempt: rows.into(),
+            ..Scores::default()
+        };
+        self.scores.insert(field, scores);
     }
 
     fn attempt_rows(&self) -> Vec<u32> {
@@ -380,15 +414,42 @@ impl Samples {
             _ => known.to_string() == value,
         };
         let matches: Vec<bool> = column.dictionary().iter().map(is_it).collect();
-        let wanted = |&sample: &u32| matches.get(code(sample) as usize).copied().unwrap_or(false);
-        let kept: Vec<u32> = (0..self.ids.len() as u32).filter(wanted).collect();
+        let matches = |code: u32| matches.get(code as usize).copied().unwrap_or(false);
+        // Where the attempts of a sample differ, each is kept or left out by its own value.
+        let attempts: Option<Vec<bool>> =
+            self.own_codes(key).map(|own| own.by_attempt.into_iter().map(matches).collect());
+        let mut is_kept = vec![false; self.ids.len()];
+        match &attempts {
+            Some(attempts) => {
+                let kept = self.attempt_sample.iter().zip(attempts).filter(|(_, matches)| **matches);
+                kept.for_each(|(sample, _)| is_kept[*sample as usize] = true);
+            }
+            None => is_kept.iter_mut().zip(0..).for_each(|(is_kept, sample)| *is_kept = matches(code(sample))),
+        }
+        let kept: Vec<u32> = (0..self.ids.len() as u32).filter(|&sample| is_kept[sample as usize]).collect();
         if kept.is_empty() {
             let mut known: Vec<String> = column.dictionary().iter().map(Value::to_string).collect();
             known.truncate(8);
             let message = format!("no sample has `{key}` = `{value}`");
             return Err(Error::argument(message, format!("the values are {}", known.join(", "))));
         }
-        Ok(self.select(&kept, false))
+        Ok(self.select(&kept, attempts.as_deref(), false))
+    }
+
+    /// The samples whose names are wanted, with all their attempts.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push("a").score("judge", 1.0);
+    /// samples.push("b").score("judge", 0.0);
+    /// assert_eq!(samples.of_samples(|id| *id == "b".into()).ids().collect::<Vec<_>>(), ["b".into()]);
+    /// ```
+    #[must_use]
+    pub fn of_samples(&self, is_wanted: impl Fn(&SampleId) -> bool) -> Self {
+        let kept: Vec<u32> = (0..self.ids.len() as u32).filter(|&sample| is_wanted(&self.ids.get(sample))).collect();
+        self.select(&kept, None, false)
     }
 
     /// The same samples, sorted by a key of their names and first epochs. Where attempts are pushed as they finish, lists in
@@ -411,31 +472,61 @@ impl Samples {
         }
         let mut order: Vec<u32> = (0..self.ids.len() as u32).collect();
         order.sort_by_cached_key(|&sample| key(&self.ids.get(sample), first[sample as usize]));
-        self.select(&order, true)
+        self.select(&order, None, true)
     }
 
-    /// These samples, in this order; their attempts as they came, or sorted by epoch and then by sample.
-    fn select(&self, kept: &[u32], is_sorted: bool) -> Self {
+    /// These samples, in this order; their attempts as they came, or sorted by epoch and then by sample. Without `attempts`
+    /// all of theirs are kept.
+    fn select(&self, kept: &[u32], attempts: Option<&[bool]>, is_sorted: bool) -> Self {
         let mut place = vec![ABSENT; self.ids.len()];
         for (new, &old) in kept.iter().enumerate() {
             place[old as usize] = new as u32;
         }
-        let rows_of = |sample: &[u32], epoch: &[u32]| -> Vec<u32> {
-            let is_kept = |&row: &u32| place[sample[row as usize] as usize] != ABSENT;
+        let rows_of = |sample: &[u32], epoch: &[u32], attempt: Option<&[u32]>| -> Vec<u32> {
+            let attempt_of = |row: u32| attempt.map_or(row, |attempt| attempt[row as usize]);
+            let is_kept = |&row: &u32| {
+                place[sample[row as usize] as usize] != ABSENT
+                    && attempts.is_none_or(|attempts| attempts[attempt_of(row) as usize])
+            };
             let mut rows: Vec<u32> = (0..sample.len() as u32).filter(is_kept).collect();
             if is_sorted {
                 rows.sort_by_key(|&row| (epoch[row as usize], place[sample[row as usize] as usize]));
             }
             rows
         };
-        let rows = rows_of(&self.attempt_sample, &self.attempt_epoch);
+        let rows = rows_of(&self.attempt_sample, &self.attempt_epoch, None);
         let mut attempt_place = vec![ABSENT; self.attempt_sample.len()];
         for (new, &old) in rows.iter().enumerate() {
             attempt_place[old as usize] = new as u32;
         }
+        let (attempt_epoch, epochs) = match attempts {
+            None => (
+                rows.iter().map(|&row| self.attempt_epoch[row as usize]).collect::<Vec<u32>>(),
+                kept.iter().map(|&sample| self.epochs[sample as usize]).collect::<Vec<u32>>(),
+            ),
+            Some(_) => self.count_again(&rows, &place, kept.len()),
+        };
         let metadata = self.metadata.iter().map(|(key, column)| {
-            let codes = kept.iter().map(|&sample| column.codes.get(sample as usize).copied().unwrap_or(ABSENT));
-            (key.clone(), column.with_codes(codes.collect()))
+            let mut codes: Vec<u32> =
+                kept.iter().map(|&sample| column.codes.get(sample as usize).copied().unwrap_or(ABSENT)).collect();
+            // The first value may have been that of an attempt that is left out.
+            if let Some(own) = attempts.and_then(|_| self.own_codes(key)) {
+                kept.iter()
+                    .filter(|&&old| own.varying[old as usize])
+                    .for_each(|&old| codes[place[old as usize] as usize] = ABSENT);
+                for &row in &rows {
+                    let code = &mut codes[place[self.attempt_sample[row as usize] as usize] as usize];
+                    if *code == ABSENT {
+                        *code = own.by_attempt[row as usize];
+                    }
+                }
+            }
+            (key.clone(), column.with_codes(codes))
+        });
+        let attempt_facts = self.attempt_facts.as_ref().map(|facts| {
+            let of_row = |codes: &[u32], row: u32| codes.get(row as usize).copied().unwrap_or(ABSENT);
+            let select = |codes: &[u32]| rows.iter().map(|&row| of_row(codes, row)).collect();
+            facts.iter().map(|(key, codes)| (key.clone(), select(codes))).collect()
         });
         let fields = self.fields.iter().map(|(name, column)| {
             let mut column = column.clone();
@@ -443,17 +534,18 @@ impl Samples {
             (name.clone(), column.gather(&rows))
         });
         let scores = self.scores.iter().filter_map(|(scorer, scores)| {
-            let mut scores = scores.gather(&rows_of(&scores.sample, &scores.epoch));
+            let rows = rows_of(&scores.sample, &scores.epoch, Some(&scores.attempt));
+            let mut scores = scores.gather(&rows);
             scores.sample.own().iter_mut().for_each(|sample| *sample = place[*sample as usize]);
             scores.attempt.own().iter_mut().for_each(|attempt| *attempt = attempt_place[*attempt as usize]);
+            let epochs = scores.attempt.iter().map(|&attempt| attempt_epoch[attempt as usize]).collect();
+            scores.epoch = epochs;
             (scores.len() > 0).then(|| (scorer.clone(), scores))
         });
         Self {
             ids: kept.iter().map(|&sample| self.ids.get(sample)).collect(),
-            epochs: kept.iter().map(|&sample| self.epochs[sample as usize]).collect(),
             metadata: metadata.collect(),
             attempt_sample: rows.iter().map(|&row| place[self.attempt_sample[row as usize] as usize]).collect(),
-            attempt_epoch: rows.iter().map(|&row| self.attempt_epoch[row as usize]).collect(),
             attempt_counted: rows.iter().map(|&row| self.attempt_counted[row as usize]).collect(),
             may_repeat: self.may_repeat,
             fields: fields.collect(),
@@ -464,15 +556,30 @@ impl Samples {
                 .map(|(row, message)| (attempt_place[*row as usize], message.clone()))
                 .collect(),
             scores: scores.collect(),
-            contradicting_values: self.select_contradictions(&place),
+            attempt_facts,
+            attempt_epoch: attempt_epoch.into(),
+            epochs: epochs.into(),
         }
     }
 
-    fn select_contradictions(&self, place: &[u32]) -> BTreeMap<Arc<str>, BTreeSet<(u32, u32)>> {
-        let move_to =
-            |(sample, code): &(u32, u32)| Some((place[*sample as usize], *code)).filter(|moved| moved.0 != ABSENT);
-        let values = self.contradicting_values.iter();
-        values.map(|(key, values)| (key.clone(), values.iter().filter_map(move_to).collect())).collect()
+    /// The epochs of these attempts, and the last of each sample, after other attempts were left out: those that were counted
+    /// are counted again, so that the same attempts of two models have the same numbers.
+    fn count_again(&self, rows: &[u32], place: &[u32], samples: usize) -> (Vec<u32>, Vec<u32>) {
+        let mut last = vec![0u32; samples];
+        let epochs = rows.iter().map(|&row| {
+            let row = row as usize;
+            let last = &mut last[place[self.attempt_sample[row] as usize] as usize];
+            let epoch = if self.attempt_counted[row] { last.saturating_add(1) } else { self.attempt_epoch[row] };
+            *last = epoch.max(*last);
+            epoch
+        });
+        (epochs.collect(), last)
+    }
+
+    /// True for the name of a field or a metadata key.
+    #[must_use]
+    pub fn has_column(&self, name: &str) -> bool {
+        self.fields.contains_key(name) || self.metadata.contains_key(name)
     }
 
     /// The names of fields, and then of metadata keys.
@@ -488,12 +595,20 @@ impl Samples {
             column.pad(self.attempt_sample.len());
             return column.gather(rows);
         }
-        if let Some(column) = self.metadata.get(name) {
-            let sample = |&row: &u32| self.attempt_sample[row as usize] as usize;
-            let code = |row: &u32| column.codes.get(sample(row)).copied().unwrap_or(ABSENT);
-            return Column::Coded(column.with_codes(rows.iter().map(code).collect()));
-        }
-        Column::Floats(vec![f64::NAN; rows.len()])
+        self.fact_values(name, rows)
+    }
+
+    /// A metadata key by attempt, each with its own value.
+    pub(crate) fn fact_values(&self, key: &str, rows: &[u32]) -> Column {
+        let Some(column) = self.metadata.get(key) else { return Column::Floats(vec![f64::NAN; rows.len()]) };
+        let codes = match self.own_codes(key) {
+            Some(own) => rows.iter().map(|&row| own.by_attempt[row as usize]).collect(),
+            None => {
+                let sample = |&row: &u32| self.attempt_sample[row as usize] as usize;
+                rows.iter().map(|row| column.codes.get(sample(row)).copied().unwrap_or(ABSENT)).collect()
+            }
+        };
+        Column::Coded(column.with_codes(codes))
     }
 }
 
@@ -512,31 +627,32 @@ impl Attempt<'_> {
         self
     }
 
-    /// A fact about the sample, the same in every attempt. The first one given stays.
+    /// A fact about the sample. Where attempts give different ones, each keeps its own and the sample has the first.
     pub fn metadata(self, key: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
         let key = key.into();
-        let column = self.samples.metadata.entry(key.clone()).or_default();
         let sample = self.row.sample as usize;
-        if column.codes.len() <= sample {
-            column.pad(sample);
-            column.push(value.into());
-        } else if column.codes[sample] == ABSENT {
-            column.push(value.into());
-            column.codes[sample] = column.codes.pop().unwrap_or(ABSENT);
-        } else if SINGLE_VALUE_KEYS.contains(&&*key) {
-            column.push(value.into());
-            let code = column.codes.pop().unwrap_or(ABSENT);
-            self.samples.add_contradiction(&key, self.row.sample, code);
+        let column = self.samples.metadata.entry(key.clone()).or_default();
+        let code = column.code(value.into());
+        column.set_if_gap(sample, code);
+        if let Some(facts) = &mut self.samples.attempt_facts {
+            let (own, attempt) = (facts.entry(key).or_default(), self.row.attempt as usize);
+            if own.len() <= attempt {
+                own.resize(attempt, ABSENT);
+                own.push(code);
+            }
         }
         self
     }
 
-    /// A measurement of this attempt: `latency_ms`, `tokens_used`, `passed`, …
+    /// A measurement of this attempt: `latency_ms`, `tokens_used`, `passed`, … Of two with one name, the first counts.
     pub fn field(self, name: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
         let row = self.row.attempt as usize;
         let column = self.samples.fields.entry(name.into()).or_default();
-        column.pad(row);
-        column.push(value.into());
+        // A second value would move the values of all attempts after it.
+        if column.len() <= row {
+            column.pad(row);
+            column.push(value.into());
+        }
         self
     }
 
@@ -551,32 +667,65 @@ impl Attempt<'_> {
 mod tests {
     use super::*;
 
-    /// The values that contradict the first record, as they print.
-    fn contradictions(samples: &Samples) -> Vec<(u32, String)> {
-        samples
-            .contradicting_values("category", 0..samples.len() as u32)
-            .map(|(at, value)| (at, value.to_string()))
-            .collect()
+    /// The values besides the first ones, as they print.
+    fn others(samples: &Samples, key: &str) -> Vec<(u32, Vec<String>)> {
+        let text = |values: Vec<&Value>| values.iter().map(ToString::to_string).collect();
+        samples.other_values(key).into_iter().map(|(sample, values)| (sample, text(values))).collect()
     }
 
     #[test]
-    fn values_that_contradict_the_first_record_are_kept() {
+    fn attempts_keep_the_values_that_differ() {
         let mut samples = Samples::new();
         samples.push("a").metadata("category", "x").metadata("source", "1");
         samples.push("b").metadata("category", "x");
         samples.push("a").metadata("category", "y").metadata("source", "2");
         samples.push("b").metadata("category", "x");
-        assert_eq!(contradictions(&samples), [(0, "y".to_owned())]);
-        // Values that do not decide how a sample is counted may differ.
-        assert_eq!(samples.contradicting_values("source", 0..2).count(), 0);
+        assert_eq!(others(&samples, "category"), [(0, vec!["y".to_owned()])]);
+        assert_eq!(others(&samples, "source"), [(0, vec!["2".to_owned()])]);
         let mut more = Samples::new();
         more.push("b").metadata("category", "z");
         more.push("c").metadata("category", "z");
         more.push("c").metadata("category", "w");
         samples.append(more);
-        assert_eq!(contradictions(&samples), [(0, "y".to_owned()), (1, "z".to_owned()), (2, "w".to_owned())]);
-        let kept = samples.keep_where("category", "z").expect("there is one");
-        assert_eq!(contradictions(&kept), [(0, "w".to_owned())]);
+        let all = [(0, "y"), (1, "z"), (2, "w")].map(|(sample, value)| (sample, vec![value.to_owned()]));
+        assert_eq!(others(&samples, "category"), all);
+        assert!(samples.check_single("category").is_err() && samples.check_single("level").is_ok());
+        // Of a and c, only the attempts with that value are left.
+        let kept = samples.keep_where("category", "z").expect("there are two");
+        assert_eq!((kept.len(), kept.attempts()), (2, 2));
+        assert!(kept.check_single("category").is_ok());
+    }
+
+    #[test]
+    fn attempts_are_kept_by_their_own_facts() {
+        // Two models in one file.
+        let mut samples = Samples::new();
+        for (id, model, score) in [("q1", "A", 1.0), ("q1", "B", 0.0), ("q2", "A", 1.0), ("q2", "B", 0.0)] {
+            samples.push(id).metadata("model", model).score("match", score).field("latency_ms", score);
+        }
+        for (model, score) in [("A", 1.0), ("B", 0.0)] {
+            let kept = samples.keep_where("model", model).expect("it is there");
+            let records: Vec<_> = kept.records().collect();
+            assert_eq!(records.len(), 2);
+            for record in records {
+                assert_eq!((record.epoch, record.scores[0].1.clone()), (1, Outcome::from(score)));
+                assert_eq!(record.metadata.get("model"), Some(&model.into()));
+            }
+            assert_eq!(kept.metadata_of(0).get("model"), Some(&model.into()));
+        }
+    }
+
+    #[test]
+    fn an_attempt_that_does_not_say_has_the_value_of_its_sample_unless_there_are_several() {
+        let mut samples = Samples::new();
+        samples.push("a").metadata("topic", "law");
+        samples.push("a");
+        samples.push("b").metadata("topic", "law");
+        samples.push("b").metadata("topic", "art");
+        samples.push("b");
+        let kept = samples.keep_where("topic", "law").expect("there are some");
+        assert_eq!((kept.len(), kept.attempts()), (2, 3));
+        assert_eq!(others(&samples, "topic"), [(1, vec!["art".to_owned()])]);
     }
 
     /// Attempts of a few samples in a mixed order: with and without epochs, scores, facts, fields and errors.

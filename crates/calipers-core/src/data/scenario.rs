@@ -37,14 +37,15 @@ pub const FIELDS: [&str; 5] = ["passed", "expected_behaviors", "observed_behavio
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassRule {
-    threshold: f64,
+    /// None where 1 is only what is usual.
+    threshold: Option<f64>,
     scorer: Option<Arc<str>>,
 }
 
 impl Default for PassRule {
     /// Every expected behaviour, or a score of 1.
     fn default() -> Self {
-        Self { threshold: 1.0, scorer: None }
+        Self { threshold: None, scorer: None }
     }
 }
 
@@ -52,7 +53,7 @@ impl PassRule {
     /// Passed at this share of the expected behaviours, or at this score.
     pub fn new(threshold: f64) -> Result<Self, Error> {
         if threshold.is_finite() {
-            return Ok(Self { threshold, scorer: None });
+            return Ok(Self { threshold: Some(threshold), scorer: None });
         }
         let message = format!("a pass threshold of {threshold} can never be reached");
         Err(Error::argument(message, "write 0.8 for 80 % of the expected behaviours"))
@@ -67,7 +68,18 @@ impl PassRule {
     /// The share of expected behaviours, or the score, at which an attempt passes.
     #[must_use]
     pub fn threshold(&self) -> f64 {
-        self.threshold
+        self.threshold.unwrap_or(1.0)
+    }
+
+    /// True when the threshold was given, so that it holds on any scale.
+    #[must_use]
+    pub fn has_threshold(&self) -> bool {
+        self.threshold.is_some()
+    }
+
+    /// With the threshold of a context, unless it has its own.
+    fn within(&self, context: &Context) -> Self {
+        Self { threshold: self.threshold.or(context.pass_threshold), scorer: self.scorer.clone() }
     }
 
     /// The scorer that decides alone, if one does.
@@ -121,6 +133,8 @@ enum UnusableScore {
     SeveralScorers,
     /// It is not a number.
     NotANumber(Error),
+    /// Scores of the scorer lie outside [0, 1], and nothing says which of them pass.
+    NoThreshold(Arc<str>),
 }
 
 /// A sample with the places of its attempts.
@@ -210,6 +224,7 @@ impl<'a> Scenarios<'a> {
 
     /// The scenarios of these attempts.
     pub(crate) fn of(points: &Points<'a>, rule: &PassRule, context: &Context) -> Result<Self, Error> {
+        let rule = &rule.within(context);
         let mut scenarios = Self::before_judging(points, rule);
         let passed = points.field("passed", &context.labels)?;
         let mut open = Vec::new();
@@ -219,7 +234,7 @@ impl<'a> Scenarios<'a> {
                 _ if scenarios.outcomes[row] == ScenarioOutcome::Errored => ScenarioOutcome::Errored,
                 _ if rule.scorer.is_some() => ScenarioOutcome::Unscored,
                 Some(passed) => outcome(*passed >= 1.0),
-                None if behaviors.is_given => outcome(behaviors.has_passed(rule.threshold)),
+                None if behaviors.is_given => outcome(behaviors.has_passed(rule.threshold())),
                 None => ScenarioOutcome::Unscored,
             };
             if scenarios.outcomes[row] == ScenarioOutcome::Unscored {
@@ -245,7 +260,7 @@ impl<'a> Scenarios<'a> {
             behaviors,
             distinct,
             grades: Vec::new(),
-            threshold: rule.threshold,
+            threshold: rule.threshold(),
             rests_on_score: false,
             unusable: None,
         }
@@ -254,13 +269,33 @@ impl<'a> Scenarios<'a> {
     /// Judges the attempts that nothing else decides.
     fn judge_by_score(&mut self, open: &[usize], rule: &PassRule, context: &Context) {
         let mut grades = vec![f64::NAN; self.points.len()];
-        let (is_used, unusable) = self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
-        for &row in open.iter().filter(|&&row| !grades[row].is_nan()) {
-            self.outcomes[row] = outcome(grades[row] >= rule.threshold);
+        let (is_used, mut unusable) =
+            self.look_up(open, rule.scorer.as_ref(), context, |row, grade| grades[row] = grade);
+        // On a scale from 1 to 5 the worst score reaches 1: what passes there is not for us to guess.
+        let off_scale = if rule.has_threshold() || !is_used { None } else { self.off_scale(rule, context) };
+        if let Some(scorer) = off_scale {
+            unusable.get_or_insert(UnusableScore::NoThreshold(scorer));
+        } else {
+            for &row in open.iter().filter(|&&row| !grades[row].is_nan()) {
+                self.outcomes[row] = outcome(grades[row] >= rule.threshold());
+            }
         }
         self.grades = grades;
         self.rests_on_score = is_used && rule.scorer.is_none();
         self.unusable = unusable;
+    }
+
+    /// The scorer that decides, if it has given a score outside [0, 1] to any sample: also to one that is not looked at,
+    /// since a scorer has one scale.
+    fn off_scale(&self, rule: &PassRule, context: &Context) -> Option<Arc<str>> {
+        let samples = self.points.samples();
+        let mut scorers = samples.scorers();
+        let scorer = match (&rule.scorer, scorers.next(), scorers.next()) {
+            (Some(scorer), ..) | (None, Some(scorer), None) => scorer,
+            _ => return None,
+        };
+        let is_outside = samples.scores(scorer)?.values.is_outside_unit(&context.labels);
+        is_outside.then(|| scorer.clone())
     }
 
     /// The only score of each of these attempts. True if there is one for any of them.
@@ -272,7 +307,7 @@ impl<'a> Scenarios<'a> {
     ) -> Result<bool, Error> {
         match self.look_up(open, None, context, each) {
             // The caller knows how many scorers the other shards have, and reports the error.
-            (is_used, None | Some(UnusableScore::SeveralScorers)) => Ok(is_used),
+            (is_used, None | Some(UnusableScore::SeveralScorers | UnusableScore::NoThreshold(_))) => Ok(is_used),
             (_, Some(UnusableScore::NotANumber(error))) => Err(error),
         }
     }
@@ -320,6 +355,9 @@ impl<'a> Scenarios<'a> {
             None => Ok(()),
             Some(UnusableScore::SeveralScorers) => Err(several_scorers(self.points.samples().scorers(), metric)),
             Some(UnusableScore::NotANumber(error)) => Err(error.clone()),
+            Some(UnusableScore::NoThreshold(scorer)) => {
+                Err(Error::from(ErrorKind::NoPassThreshold { scorer: scorer.to_string() }).at_metric(metric))
+            }
         }
     }
 
@@ -421,6 +459,11 @@ impl<'a> Scenarios<'a> {
     /// The values of a field, attempt by attempt.
     pub fn field_values(&self, name: &str) -> Column {
         self.points.field_values(name)
+    }
+
+    /// The values of a metadata key, attempt by attempt.
+    pub fn fact_values(&self, key: &str) -> Column {
+        self.points.samples().fact_values(key, &self.points.scores().attempt)
     }
 
     /// The error that an attempt ended in.

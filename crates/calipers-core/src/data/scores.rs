@@ -2,7 +2,8 @@
 
 use crate::data::column::Column;
 use crate::data::cow_indices::CowIndices;
-use crate::{Metadata, Outcome, Score, Value};
+use crate::{Labels, Metadata, Outcome, Score, Value};
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -216,6 +217,19 @@ impl Values {
     }
 
     /// The rows that have a value, or `None` when all have one.
+    /// True when a plain value is a number outside [0, 1].
+    pub(crate) fn is_outside_unit(&self, labels: &Labels) -> bool {
+        // A share that was computed in floats may miss its end by a rounding error.
+        let is_outside = |x: f64| !x.is_nan() && !(-1e-9..=1.0 + 1e-9).contains(&x);
+        match self {
+            Self::Scalars(Column::Floats(floats)) => floats.iter().any(|&x| is_outside(x)),
+            Self::Scalars(Column::Coded(coded)) => {
+                coded.dictionary().iter().any(|value| labels.to_float(value).is_some_and(is_outside))
+            }
+            Self::Maps(_) | Self::Mixed(_) => false,
+        }
+    }
+
     pub(crate) fn scored_rows(&self) -> Option<Vec<u32>> {
         let rows = || (0..self.len() as u32).filter(|&row| !self.is_root_missing(row as usize)).collect();
         self.has_root_missing().then(rows)
@@ -279,23 +293,30 @@ impl Maps {
 
     /// True when columns can hold the entries: their values are plain, and no key is named twice.
     fn can_hold(entries: &[(Arc<str>, Value)]) -> bool {
-        let repeated = |place: usize| entries[..place].iter().any(|(key, _)| *key == entries[place].0);
-        entries.iter().all(|(_, value)| value.is_scalar()) && !(0..entries.len()).any(repeated)
+        let mut known = HashSet::with_capacity(entries.len());
+        entries.iter().all(|(key, value)| value.is_scalar() && known.insert(key))
     }
 
     /// True when the entries have just these keys, with plain values.
     fn fits(&self, entries: &[(Arc<str>, Value)]) -> bool {
-        entries.len() == self.keys.len()
-            && entries.iter().all(|(_, value)| value.is_scalar())
-            // Not the other way round: a map may name a key twice.
-            && self.keys.iter().all(|key| entries.iter().any(|(name, _)| name == key))
+        if entries.len() != self.keys.len() || !entries.iter().all(|(_, value)| value.is_scalar()) {
+            return false;
+        }
+        // Maps of one scorer nearly always list their keys in the same order.
+        if self.keys.iter().zip(entries).all(|(key, (name, _))| key == name) {
+            return true;
+        }
+        // Not the other way round: a map may name a key twice.
+        let names: HashSet<&str> = entries.iter().map(|(name, _)| &**name).collect();
+        self.keys.iter().all(|key| names.contains(&**key))
     }
 
     fn push(&mut self, entries: Vec<(Arc<str>, Value)>) {
+        let mut places: Option<HashMap<Arc<str>, usize>> = None;
         for (place, (key, value)) in entries.into_iter().enumerate() {
-            // Maps of one scorer nearly always list their keys in the same order.
-            let same = self.keys.get(place).is_some_and(|expected| *expected == key);
-            let place = if same { Some(place) } else { self.keys.iter().position(|expected| *expected == key) };
+            let is_same = self.keys.get(place).is_some_and(|expected| *expected == key);
+            let by_name = || self.keys.iter().cloned().zip(0..).collect();
+            let place = if is_same { Some(place) } else { places.get_or_insert_with(by_name).get(&key).copied() };
             if let Some(place) = place {
                 self.columns[place].push(value);
             }

@@ -57,6 +57,13 @@ impl Shards {
         Ok(())
     }
 
+    /// Makes a scorer of each of these fields that the attempts have, with its values as scores.
+    pub fn score_by_fields(&mut self, fields: &[&str]) {
+        for part in &mut self.0 {
+            fields.iter().for_each(|field| part.score_by_field(field));
+        }
+    }
+
     /// The samples whose metadata has this value, as it prints. Fails when no sample has it.
     pub fn keep_where(&self, key: &str, value: &str) -> Result<Self, Error> {
         let (mut kept, mut refused) = (Vec::new(), None);

@@ -3,11 +3,9 @@
 use crate::data::column::{ABSENT, Coded, Column};
 use crate::data::cow_indices::CowIndices;
 use crate::data::ids::{IdRef, SampleIds};
-use crate::data::samples::SINGLE_VALUE_KEYS;
 use crate::data::scores::{Scores, Values};
 use crate::{SampleId, Samples, Value};
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A column of plain values, while it is being filled.
@@ -104,6 +102,16 @@ impl Cells {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// These rows, of a column with this many.
+    fn gather(&self, rows: &[u32], of: usize) -> Self {
+        if self.len() >= of {
+            return Self(self.0.gather(rows));
+        }
+        let mut whole = self.0.clone();
+        whole.pad(of);
+        Self(whole.gather(rows))
     }
 
     /// Adds floats; a NaN is a gap.
@@ -232,6 +240,83 @@ impl Table {
         self.errors.push((row, message.into()));
     }
 
+    /// The rows of each value of a column, in the order in which the values first appear; rows without one come first if
+    /// they do.
+    ///
+    /// Metadata belongs to samples, so runs that share samples have to be told apart before the rows become samples.
+    ///
+    /// ```
+    /// use calipers_core::{Cells, Samples, Table, Value};
+    ///
+    /// let mut table = Table::with_numbers(vec![1, 1, 2]);
+    /// table.score("judge", None, Cells::floats(vec![1.0, 0.0, 1.0]));
+    /// let runs = table.split(Cells::coded(vec![0, 1, 0], vec![Value::from("a"), Value::from("b")]));
+    /// assert_eq!(runs[0].0, Some(Value::from("a")));
+    /// assert_eq!(Samples::from(runs[0].1.clone()).len(), 2);
+    /// ```
+    #[must_use]
+    pub fn split(self, by: Cells) -> Vec<(Option<Value>, Self)> {
+        let by = without_missing(by.0.into_coded());
+        let values = by.dictionary().len();
+        let group = |row: usize| by.codes.get(row).map_or(values, |code| (*code as usize).min(values));
+        let mut groups: Vec<Vec<u32>> = vec![Vec::new(); values + 1];
+        // The place of each row in its group.
+        let mut place = vec![0u32; self.rows()];
+        for (row, place) in place.iter_mut().enumerate() {
+            let rows = &mut groups[group(row)];
+            *place = rows.len() as u32;
+            rows.push(row as u32);
+        }
+        let mut tables: Vec<Self> = groups.iter().map(|rows| self.names_of(rows)).collect();
+        for (rows, table) in groups.iter().zip(&mut tables) {
+            let gather = |(name, cells): &(Arc<str>, Cells)| (name.clone(), cells.gather(rows, self.rows()));
+            table.epochs = self.epochs.as_ref().map(|epochs| rows.iter().map(|&row| epochs[row as usize]).collect());
+            table.fields = self.fields.iter().map(gather).collect();
+            table.metadata = self.metadata.iter().map(gather).collect();
+        }
+        for (scorer, rows, cells) in &self.scores {
+            let row_of = |cell: u32| rows.as_ref().map_or(cell, |rows| rows[cell as usize]);
+            let mut picked: Vec<(Vec<u32>, Vec<u32>)> = vec![Default::default(); values + 1];
+            let mut cell_place = vec![0u32; cells.len()];
+            for cell in 0..cells.len() as u32 {
+                let row = row_of(cell) as usize;
+                let (rows, cells) = &mut picked[group(row)];
+                cell_place[cell as usize] = cells.len() as u32;
+                rows.push(place[row]);
+                cells.push(cell);
+            }
+            for ((some, chosen), table) in picked.into_iter().zip(&mut tables) {
+                if !chosen.is_empty() {
+                    let some = rows.is_some().then_some(some);
+                    table.scores.push((scorer.clone(), some, cells.gather(&chosen, cells.len())));
+                }
+            }
+            for (_, cell, reason) in self.unscored.iter().filter(|(name, ..)| name == scorer) {
+                let table = &mut tables[group(row_of(*cell) as usize)];
+                table.unscored.push((scorer.clone(), cell_place[*cell as usize], reason.clone()));
+            }
+        }
+        for (row, message) in &self.errors {
+            tables[group(*row as usize)].errors.push((place[*row as usize], message.clone()));
+        }
+        let value = |place: usize| by.dictionary().get(place).cloned();
+        let mut split: Vec<(u32, Option<Value>, Self)> = tables
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, table)| Some((*groups[at].first()?, value(at), table)))
+            .collect();
+        split.sort_by_key(|(first, ..)| *first);
+        split.into_iter().map(|(_, value, table)| (value, table)).collect()
+    }
+
+    /// A table with the samples of these rows, and nothing else.
+    fn names_of(&self, rows: &[u32]) -> Self {
+        let mut ids = SampleIds::default();
+        let sample: Vec<u32> =
+            rows.iter().map(|&row| ids.place((&self.ids.get(self.sample[row as usize])).into())).collect();
+        Self::with(ids, sample)
+    }
+
     fn has_one_row_per_sample(&self) -> bool {
         self.ids.len() == self.sample.len()
     }
@@ -252,24 +337,21 @@ impl Table {
         (CowIndices::shared(epochs.collect()), last.into())
     }
 
-    /// Metadata by sample from values by row, and the values of later rows that contradict it.
-    fn by_sample(&self, key: &str, cells: Cells) -> (Coded, BTreeSet<(u32, u32)>) {
-        let by_row = without_missing(cells.0.into_coded());
-        let mut contradictions = BTreeSet::new();
+    /// Metadata by sample from values by row, and the codes of all rows where samples have several.
+    fn by_sample(&self, cells: Cells) -> (Coded, Option<Vec<u32>>) {
+        let mut by_row = without_missing(cells.0.into_coded());
         if self.has_one_row_per_sample() {
-            return (by_row, contradictions);
+            return (by_row, None);
         }
-        let is_single_value = SINGLE_VALUE_KEYS.contains(&key);
         let mut codes = vec![ABSENT; self.ids.len()];
         for (&code, &sample) in by_row.codes.iter().zip(&*self.sample) {
             let known = &mut codes[sample as usize];
             if *known == ABSENT {
                 *known = code;
-            } else if is_single_value && *known != code && code != ABSENT {
-                contradictions.insert((sample, code));
             }
         }
-        (by_row.with_codes(codes), contradictions)
+        let by_attempt = std::mem::take(&mut by_row.codes);
+        (by_row.with_codes(codes), Some(by_attempt))
     }
 }
 
@@ -284,14 +366,13 @@ fn without_missing(column: Coded) -> Coded {
 impl From<Table> for Samples {
     fn from(mut table: Table) -> Self {
         let (attempt_epoch, epochs) = table.count_epochs();
-        let (mut metadata, mut contradicting_values) = (IndexMap::new(), BTreeMap::new());
+        let (mut metadata, mut attempt_facts) = (IndexMap::new(), IndexMap::new());
         for (key, cells) in std::mem::take(&mut table.metadata) {
-            let (facts, contradictions) = table.by_sample(&key, cells);
-            if !contradictions.is_empty() {
-                contradicting_values.insert(key.clone(), contradictions);
-            }
+            let (facts, by_attempt) = table.by_sample(cells);
+            attempt_facts.extend(by_attempt.map(|codes| (key.clone(), codes)));
             metadata.insert(key, facts);
         }
+        let has_attempt_facts = !table.has_one_row_per_sample();
         table.sample.share();
         // With one attempt per sample, samples and attempts have the same numbers.
         let attempt = if table.has_one_row_per_sample() && table.sample.is_sorted() {
@@ -307,7 +388,7 @@ impl From<Table> for Samples {
             fields: table.fields.into_iter().map(|(name, cells)| (name, cells.0)).collect(),
             errors: table.errors.into_iter().collect(),
             scores: Default::default(),
-            contradicting_values,
+            attempt_facts: has_attempt_facts.then_some(attempt_facts),
             ids: table.ids,
             attempt_sample: table.sample,
             attempt_epoch,
@@ -408,11 +489,7 @@ mod tests {
                 (0..points.len()).map(|row| points.get(row).score.value).collect()
             };
             assert_eq!(scores(&table), scores(&pushed));
-            let contradictions = |samples: &Samples| -> Vec<(u32, String)> {
-                let all = 0..samples.len() as u32;
-                samples.contradicting_values("category", all).map(|(at, value)| (at, value.to_string())).collect()
-            };
-            assert_eq!(contradictions(&table), contradictions(&pushed));
+            assert_eq!(table.other_values("category"), pushed.other_values("category"));
         }
     }
 
@@ -423,6 +500,46 @@ mod tests {
         let samples = Samples::from(table);
         assert_eq!(samples.ids().map(|id| id.to_string()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(samples.attempts(), 3);
+    }
+
+    #[test]
+    fn a_split_table_holds_what_the_rows_of_each_value_hold() {
+        let rows = [("a", 1.0, "x"), ("b", 0.0, "x"), ("a", f64::NAN, "y"), ("c", 0.5, "y"), ("b", 1.0, "z")];
+        let run = [Some("n"), Some("m"), Some("m"), None, Some("n")];
+        let build = |kept: &[usize]| {
+            let mut table = Table::new(kept.iter().map(|&row| SampleId::from(rows[row].0)));
+            table.score("judge", None, Cells::floats(kept.iter().map(|&row| rows[row].1).collect()));
+            let odd: Vec<usize> = (0..kept.len()).filter(|place| kept[*place] % 2 == 1).collect();
+            if !odd.is_empty() {
+                let cells = odd.iter().map(|&place| rows[kept[place]].1 / 2.0).collect();
+                table.score("odd", Some(odd.iter().map(|&place| place as u32).collect()), Cells::floats(cells));
+            }
+            for (place, &row) in kept.iter().enumerate() {
+                if rows[row].1.is_nan() {
+                    table.unscored("judge", place as u32, "refused");
+                }
+                if row == 3 {
+                    table.error(place as u32, "timeout");
+                }
+            }
+            let mut category = Cells::labels();
+            kept.iter().for_each(|&row| category.push_text(rows[row].2));
+            table.metadata("category", category);
+            table
+        };
+        let mut by = Cells::labels();
+        for (row, run) in run.iter().enumerate() {
+            by.pad(row);
+            run.iter().for_each(|run| by.push_text(run));
+        }
+        by.pad(rows.len());
+        let split = build(&[0, 1, 2, 3, 4]).split(by);
+        let names: Vec<Option<Value>> = split.iter().map(|(value, _)| value.clone()).collect();
+        assert_eq!(names, [Some("n".into()), Some("m".into()), None]);
+        for ((_, table), kept) in split.into_iter().zip([&[0, 4][..], &[1, 2], &[3]]) {
+            let (split, built) = (Samples::from(table), Samples::from(build(kept)));
+            assert_eq!(split.records().collect::<Vec<_>>(), built.records().collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a metric is: the only place where it is described.
 
+use super::PolicyRole;
 use calipers_stats::threshold_test::Direction;
 
 /// What a metric is, for those who choose one or set a threshold for it.
@@ -42,6 +43,8 @@ pub struct About {
     pub positional: &'static [&'static str],
     /// Its name in Inspect, if Inspect computes it too.
     pub inspect: Option<&'static str>,
+    /// What policies use it for without naming it.
+    pub role: Option<PolicyRole<'static>>,
 }
 
 /// Metrics that are listed together.

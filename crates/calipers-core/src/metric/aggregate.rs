@@ -29,6 +29,7 @@ const AGGREGATE: About = About {
     ],
     positional: &["key", "agg"],
     inspect: Some("aggregate"),
+    role: None,
 };
 
 /// The metrics of this file.

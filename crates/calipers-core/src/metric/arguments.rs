@@ -24,6 +24,11 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
+    /// True if a log names the metric, where what is left out is what Inspect does.
+    pub(super) fn is_logged(&self) -> bool {
+        self.registry.is_logged()
+    }
+
     pub(super) fn new(registry: &'a Registry, metric: &'a str, params: Params, inner: Inner) -> Self {
         Self { registry, metric, params, inner, known: RefCell::default(), owns_labels: Cell::default() }
     }

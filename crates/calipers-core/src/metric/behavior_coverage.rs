@@ -4,9 +4,9 @@ use super::arguments::Arguments;
 use super::ratio::{OfSums, Pairs};
 use super::registry::Definition;
 use super::sample_mean::{Averaged, Known, SampleMean};
-use super::{Context, Metric, View};
+use super::{Context, Metric, MetricBasis, Scope, View};
 use crate::data::scenario::{FIELDS, Scenarios};
-use crate::{About, Error, Family, PassRule, Points, Reason, Unit};
+use crate::{About, Error, Family, PassRule, Points, RatioLimits, Reason, Unit};
 use calipers_stats::threshold_test::Direction;
 
 const BEHAVIOR_COVERAGE: About = About {
@@ -15,7 +15,7 @@ const BEHAVIOR_COVERAGE: About = About {
     usage: "behavior_coverage(average=\"macro\")",
     tells: "How much of what scenarios expect the agent does, with credit for parts.",
     misleads: "A scenario with one expected behaviour counts as much as one with ten; `average=\"micro\"` counts \
-               behaviours, and then a violation does not show. Behaviours that nobody expected are not in it.",
+               behaviours, and then a violation does not show. Behaviours that no scenario expects are not in it.",
     formula: "observed_behaviors / expected_behaviors, a mean of scenario scores: 0 after any violation, 1 where \
               nothing is expected. With `average=\"micro\"`, all that were observed / all that were expected.",
     interval: "As for `mean`; `micro`: t with the linearised error, attempts clustered by scenario.",
@@ -29,6 +29,7 @@ const BEHAVIOR_COVERAGE: About = About {
     parameters: &[("average", "`macro` for the mean of scenario scores, `micro` to count behaviours")],
     positional: &["average"],
     inspect: None,
+    role: None,
 };
 
 /// The metrics of this file.
@@ -73,9 +74,10 @@ pub enum Average {
 #[must_use]
 pub fn behavior_coverage(average: Average) -> Metric {
     let metric = match average {
-        Average::Macro => Metric::recorded("behavior_coverage", SampleMean(Coverage)),
+        Average::Macro => Metric::recorded("behavior_coverage", SampleMean(Coverage)).about_samples(Scope::EverySample),
         Average::Micro => Metric::recorded("behavior_coverage", OfSums(Coverage)).param("average", "micro"),
     };
+    let metric = metric.based_on(MetricBasis::Grades);
     metric.view(View::Attempts).reading_if_there(FIELDS.into_iter().skip(1))
 }
 
@@ -96,7 +98,7 @@ impl Averaged for Coverage {
 }
 
 impl Pairs for Coverage {
-    const IS_SHARE: bool = true;
+    const LIMITS: RatioLimits = RatioLimits::Parts;
     const METHOD: &'static str = "observed over expected";
 
     fn name(&self) -> &str {
@@ -169,7 +171,8 @@ mod tests {
             numerators: vec![1.0, 1.0, 1.0, 4.0],
             denominators: vec![2.0, 1.0, 1.0, 8.0],
             missing: vec![5],
-            is_share: true,
+            limits: RatioLimits::Parts,
+            attempts_max: 2,
         };
         assert_eq!(evidence(Average::Micro), Some(want));
     }

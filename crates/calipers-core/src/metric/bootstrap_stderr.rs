@@ -28,7 +28,11 @@ const BOOTSTRAP_STDERR: About = About {
     parameters: &[("num_samples", "the number of resamples")],
     positional: &["num_samples"],
     inspect: Some("bootstrap_stderr"),
+    role: None,
 };
+
+/// The name of the method in results.
+const METHOD: &str = "bootstrap of the mean";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] =
@@ -104,7 +108,7 @@ impl Measure for BootstrapStderr {
             resampler.stderr(&resampler.replicates(self.num_samples)?)
         })();
         let value = resampled.as_ref().map(|answer| answer.stderr).map_err(|&why| why);
-        let mut figure = Figure::statistic(value, 0.0, tally, "bootstrap of the mean");
+        let mut figure = Figure::statistic(value, 0.0, tally, METHOD);
         if let Ok(answer) = resampled {
             if let Some(limit) = answer.limit {
                 figure = figure.with_detail("limit", limit);

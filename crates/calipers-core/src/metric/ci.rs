@@ -3,6 +3,7 @@
 use super::arguments::Arguments;
 use super::registry::Definition;
 use super::stderr::{Clusters, cluster_details};
+use super::interval::mean_interval;
 use super::{Context, Measure, Metric, Precision, Tally, two_sided};
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::bootstrap::{self, Bootstrap, BootstrapKind, ClusterMeanResampler, Resampling};
@@ -14,11 +15,13 @@ use indexmap::IndexMap;
 const CI: About = About {
     name: "ci",
     summary: "an interval of the mean",
-    usage: "ci(level=0.95, method=\"t\", cluster=None, num_samples=1000)",
+    usage: "ci(level=0.95, method=\"auto\", cluster=None, num_samples=1000)",
     tells: "The range of means that fit the scores.",
-    misleads: "For scores that are 0 or 1 it covers too rarely below a few hundred samples and may leave 0 to 1: use \
-               `ci_wilson`.",
-    formula: "x̄ ± t·s/√n; `method=\"bootstrap\"` resamples, `cluster` keeps samples that go together together.",
+    misleads: "With `method=\"t\"`, as Inspect computes it, the interval of scores that are 0 or 1 covers too rarely below a \
+               few hundred samples and may leave 0 to 1.",
+    formula: "The interval that `accuracy` and `mean` have: Wilson for scores that are 0 or 1, otherwise x̄ ± t·s/√n, with a \
+              little weight at both ends for scores within 0 to 1. `method=\"t\"` is x̄ ± t·s/√n for all scores, \
+              `method=\"bootstrap\"` resamples, and `cluster` keeps samples that go together together.",
     interval: "It is one.",
     example: "calipers score results.jsonl -m 'ci(level=0.9)'",
     unit: Unit::Plain,
@@ -29,12 +32,13 @@ const CI: About = About {
     family: Family::Error,
     parameters: &[
         ("level", "strictly between 0 and 1; left out, that of the report"),
-        ("method", "`t` or `bootstrap`"),
+        ("method", "`auto`, `t` or `bootstrap`"),
         ("cluster", "a metadata key: samples with the same value go together"),
         ("num_samples", "the number of resamples of `bootstrap`"),
     ],
     positional: &["level"],
     inspect: Some("ci"),
+    role: None,
 };
 
 const CI_WILSON: About = About {
@@ -60,7 +64,11 @@ const CI_WILSON: About = About {
     ],
     positional: &["level"],
     inspect: Some("ci_wilson"),
+    role: None,
 };
+
+/// The name of the method in results.
+const METHOD: &str = "interval of the mean";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] =
@@ -68,22 +76,29 @@ pub(super) static METRICS: &[Definition] =
 
 fn make_interval(arguments: &Arguments<'_>) -> Result<Metric, Error> {
     let mut ci = if arguments.metric() == "ci_wilson" { Ci::wilson() } else { Ci::new() };
+    let mut is_inspects = false;
     if let Some(level) = arguments.number("level")? {
         ci = ci.level(level)?;
     }
     let resamples = arguments.count("num_samples")?;
     match arguments.text("method")?.as_deref() {
-        None | Some("t") => {}
+        None if arguments.is_logged() && ci.how == How::Auto => is_inspects = true,
+        None | Some("auto") => {}
+        Some("t") => ci = ci.t(),
         Some("bootstrap") => ci = ci.bootstrap(resamples.unwrap_or(1000)),
-        Some(_) => return Err(arguments.wrong("method", "`t` or `bootstrap`")),
+        Some(_) => return Err(arguments.wrong("method", "`auto`, `t` or `bootstrap`")),
     }
     if let Some(key) = arguments.text("cluster")? {
         ci = ci.cluster(key);
     }
+    if is_inspects {
+        // The log names no method, so neither do its results.
+        return Ok(Metric::from(ci.t()).without_param("method"));
+    }
     Ok(ci.into())
 }
 
-/// The t interval of the mean, as `lower` and `upper`, at the level of the plan.
+/// The interval that the mean has, as `lower` and `upper`, at the level of the plan.
 ///
 /// `calipers metrics ci` says what it tells you, when it misleads, its formula and its interval.
 ///
@@ -130,6 +145,7 @@ pub fn ci_wilson() -> Metric {
 ///
 /// let by_document: Metric = Ci::new().level(0.9)?.cluster("document").into();
 /// let resampled: Metric = Ci::new().bootstrap(10_000).into();
+/// let as_inspect_does: Metric = Ci::new().t().into();
 /// assert!(Ci::new().level(95.0).is_err());
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
@@ -142,16 +158,25 @@ pub struct Ci {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
+    /// What a mean of such scores has.
+    Auto,
     T,
     Wilson,
     Bootstrap { resamples: u64 },
 }
 
 impl Ci {
-    /// A t interval at the level of the plan.
+    /// The interval that a mean of such scores has, at the level of the plan.
     #[must_use]
     pub fn new() -> Self {
-        Self { confidence: None, how: How::T, cluster: None }
+        Self { confidence: None, how: How::Auto, cluster: None }
+    }
+
+    /// By t whatever the scores are, as Inspect does.
+    #[must_use]
+    pub fn t(mut self) -> Self {
+        self.how = How::T;
+        self
     }
 
     /// A Wilson interval at the level of the plan.
@@ -197,9 +222,11 @@ impl From<Ci> for Metric {
         if let Some(confidence) = ci.confidence {
             metric = metric.param("level", confidence.level());
         }
-        if let How::Bootstrap { resamples } = ci.how {
-            metric = metric.param("method", "bootstrap").param("num_samples", resamples as i64);
-        }
+        metric = match ci.how {
+            How::Auto | How::Wilson => metric,
+            How::T => metric.param("method", "t"),
+            How::Bootstrap { resamples } => metric.param("method", "bootstrap").param("num_samples", resamples as i64),
+        };
         if let Some(key) = ci.cluster {
             metric = metric.keyed_by(&key).param("cluster", key);
         }
@@ -270,7 +297,7 @@ impl Measure for Bounds {
         let bound = |pick: fn(&Interval) -> Option<f64>, infinity: f64| {
             let value = interval.as_ref().map(|interval| pick(interval).unwrap_or(infinity));
             let value = value.map_err(|&why| Undefined::new(Reason::Statistic(why), point(infinity)));
-            let method = interval.as_ref().map_or("interval of the mean", |interval| interval.method.name());
+            let method = interval.as_ref().map_or(METHOD, |interval| interval.method.name());
             let mut figure = Figure::from_result(value, tally, method).with_caveats(caveats.clone());
             figure.details.clone_from(&details);
             Answer::from(figure.with_interval(interval.as_ref().ok().copied()))
@@ -291,11 +318,14 @@ impl Ci {
         details: &mut Vec<(&'static str, f64)>,
     ) -> Result<Interval, calipers_stats::Undefined> {
         let CiState { moments, clusters, values } = state;
+        let how = if self.how == How::Auto && context.inspect { How::T } else { self.how };
         if let Some(clusters) = &clusters {
             let estimate = clusters.estimate()?;
             caveats.extend(estimate.caveats().into_iter().map(Caveat::from));
             details.extend(cluster_details(&estimate));
-            match self.how {
+            match how {
+                How::Auto if moments.is_binary() => return wilson_clustered(&estimate, confidence),
+                How::Auto => return estimate.interval_cr1(confidence).map(|interval| within_range(interval, &moments)),
                 How::T => return estimate.interval_cr1(confidence),
                 How::Wilson => {
                     // Inspect counts every sample as independent there, which is far too sure.
@@ -310,7 +340,15 @@ impl Ci {
             }
         }
         let n = moments.count();
-        match self.how {
+        match how {
+            How::Auto => match mean_interval(&moments, confidence) {
+                (Some(interval), found) => {
+                    caveats.extend(found);
+                    Ok(interval)
+                }
+                // Scores that are all alike have no interval, and t says why.
+                (None, _) => moments.t_interval(confidence),
+            },
             How::T => {
                 if moments.is_binary() && (n < SHARE_BY_T || moments.sum().min(n as f64 - moments.sum()) < RARER_BY_T) {
                     caveats.push(Caveat::ShareByT { n });
@@ -340,6 +378,15 @@ impl Ci {
             }
         }
     }
+}
+
+/// An interval of a mean of scores within 0 to 1 does not leave that range.
+fn within_range(interval: Interval, moments: &Moments) -> Interval {
+    if !moments.is_unit() {
+        return interval;
+    }
+    let within = |bound: Option<f64>| bound.map(|bound| bound.clamp(0.0, 1.0));
+    Interval { lower: within(interval.lower), upper: within(interval.upper), ..interval }
 }
 
 /// Inspect refuses a clustered Wilson interval of one cluster; here it is undefined.

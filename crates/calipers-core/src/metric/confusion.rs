@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::column::Column;
-use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit, Value};
+use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, RatioLimits, Unit, Value};
 use calipers_stats::confusion::{Confusion, Share};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::{Confidence, Interval, Undefined};
@@ -27,6 +27,7 @@ const PRECISION: About = About {
     parameters: &[("positive", "the value that counts as positive")],
     positional: &["positive"],
     inspect: None,
+    role: None,
 };
 
 const RECALL: About = About {
@@ -47,6 +48,7 @@ const RECALL: About = About {
     parameters: &[("positive", "the value that counts as positive")],
     positional: &["positive"],
     inspect: None,
+    role: None,
 };
 
 const F1: About = About {
@@ -68,6 +70,7 @@ const F1: About = About {
     parameters: &[("positive", "the value that counts as positive")],
     positional: &["positive"],
     inspect: None,
+    role: None,
 };
 
 const MCC: About = About {
@@ -88,6 +91,7 @@ const MCC: About = About {
     parameters: &[("positive", "the value that counts as positive")],
     positional: &["positive"],
     inspect: None,
+    role: None,
 };
 
 /// The metrics of this file.
@@ -120,7 +124,7 @@ fn positive(arguments: &Arguments<'_>) -> Value {
 #[must_use]
 pub fn precision(positive: impl Into<Value>) -> Metric {
     let bounds: Bounds = |c, confidence| Some(c.share(Share::Precision).ok()?.wilson(confidence));
-    share_of_counts("precision", positive, Confusion::precision, bounds, Some(|_, predicted| predicted))
+    share_of_counts("precision", positive, Confusion::precision, bounds, Some(|actual, predicted| (count(actual && predicted), count(predicted))), 1.0)
 }
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
@@ -141,7 +145,7 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 #[must_use]
 pub fn recall(positive: impl Into<Value>) -> Metric {
     let bounds: Bounds = |c, confidence| Some(c.share(Share::Recall).ok()?.wilson(confidence));
-    share_of_counts("recall", positive, Confusion::recall, bounds, Some(|actual, _| actual))
+    share_of_counts("recall", positive, Confusion::recall, bounds, Some(|actual, predicted| (count(actual && predicted), count(actual))), 1.0)
 }
 
 /// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
@@ -161,7 +165,11 @@ pub fn recall(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn f1(positive: impl Into<Value>) -> Metric {
-    share_of_counts("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok(), None)
+    let pair: CountPair = |actual, predicted| {
+        let twice = 2.0 * count(actual && predicted);
+        (twice, twice + count(actual != predicted))
+    };
+    share_of_counts("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok(), Some(pair), 2.0)
 }
 
 /// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
@@ -182,24 +190,29 @@ pub fn f1(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn mcc(positive: impl Into<Value>) -> Metric {
-    share_of_counts("mcc", positive, Confusion::mcc, |_, _| None, None)
+    share_of_counts("mcc", positive, Confusion::mcc, |_, _| None, None, 1.0)
 }
 
 type Statistic = fn(&Confusion) -> Result<f64, Undefined>;
 type Bounds = fn(&Confusion, Confidence) -> Option<Interval>;
 
-/// Whether a row is one of those that a share is of, from what is actually so and what was predicted.
-type Counts = fn(bool, bool) -> bool;
+/// What a row adds to the numerator and to the denominator, from what is actually so and what was predicted.
+type CountPair = fn(bool, bool) -> (f64, f64);
+
+fn count(is: bool) -> f64 {
+    f64::from(u8::from(is))
+}
 
 fn share_of_counts(
     name: &'static str,
     positive: impl Into<Value>,
     statistic: Statistic,
     bounds: Bounds,
-    share_of: Option<Counts>,
+    pair: Option<CountPair>,
+    success: f64,
 ) -> Metric {
     let positive = positive.into();
-    let measure = Counted { name, positive: positive.clone(), statistic, bounds, share_of };
+    let measure = Counted { name, positive: positive.clone(), statistic, bounds, pair, success };
     let metric = Metric::recorded(name, measure).param("positive", positive);
     metric.view(View::Attempts).reading(["predicted", "actual"])
 }
@@ -209,8 +222,10 @@ struct Counted {
     positive: Value,
     statistic: Statistic,
     bounds: Bounds,
-    /// The rows that it is a share of, if it is one: the share of true positives among them.
-    share_of: Option<Counts>,
+    /// What a row adds to both sums, if it is a ratio of counts.
+    pair: Option<CountPair>,
+    /// What a true positive adds to both.
+    success: f64,
 }
 
 impl Counted {
@@ -294,10 +309,9 @@ impl Measure for Counted {
     }
 
     fn evidence(&self, points: &Points<'_>, _: &Context) -> Result<Option<Evidence>, Error> {
-        let Some(share_of) = self.share_of else { return Ok(None) };
-        let count = |is: bool| f64::from(u8::from(is));
-        let pair = |(actual, predicted): (bool, bool)| (count(actual && predicted), count(share_of(actual, predicted)));
+        let Some(pair) = self.pair else { return Ok(None) };
+        let pair = |(actual, predicted): (bool, bool)| pair(actual, predicted);
         let pairs: Vec<_> = self.rows(points).into_iter().map(|row| row.map(pair)).collect();
-        Ok(Some(Evidence::ratio(points.sample_codes(), &pairs, true)))
+        Ok(Some(Evidence::ratio(points.sample_codes(), &pairs, RatioLimits::Counts { success: self.success })))
     }
 }

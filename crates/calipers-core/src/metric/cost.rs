@@ -4,7 +4,7 @@ use super::ratio::{OfSums, Pairs};
 use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
-use crate::{About, Answer, Caveat, Error, Family, Figure, Points, Reason, Undefined, Unit};
+use crate::{About, Answer, Caveat, Error, Family, Figure, Points, RatioLimits, Reason, Undefined, Unit};
 use calipers_stats::ExactSum;
 use calipers_stats::threshold_test::Direction;
 
@@ -27,6 +27,7 @@ const COST: About = About {
     parameters: &[],
     positional: &[],
     inspect: None,
+    role: None,
 };
 
 const TOTAL_COST: About = About {
@@ -47,7 +48,11 @@ const TOTAL_COST: About = About {
     parameters: &[],
     positional: &[],
     inspect: None,
+    role: None,
 };
+
+/// The name of the method in results.
+const TOTAL_METHOD: &str = "sum over attempts";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] =
@@ -75,7 +80,7 @@ pub fn cost() -> Metric {
 struct PerAttempt;
 
 impl Pairs for PerAttempt {
-    const IS_SHARE: bool = false;
+    const LIMITS: RatioLimits = RatioLimits::Amounts;
     const METHOD: &'static str = "mean over attempts";
 
     fn name(&self) -> &str {
@@ -146,7 +151,7 @@ impl Measure for Total {
         let tally = state.tally;
         let value = (tally.n > 0).then(|| state.sum.value());
         let value = value.ok_or_else(|| Undefined::new(Reason::Statistic(calipers_stats::Undefined::Empty), f64::NAN));
-        let figure = Figure::from_result(value, tally, "sum over attempts");
+        let figure = Figure::from_result(value, tally, TOTAL_METHOD);
         let missing = (tally.missing > 0).then_some(Caveat::Missing { missing: tally.missing, range: None });
         Ok(figure.with_caveats(missing).into())
     }

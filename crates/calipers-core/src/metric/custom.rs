@@ -35,7 +35,7 @@ use indexmap::IndexMap;
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 ///
-/// Numbers by name are figures of their own:
+/// Each named number is a separate figure:
 ///
 /// ```
 /// use calipers_core::{metric, Plan, Samples};

@@ -7,7 +7,7 @@ use calipers_stats::ExactSum;
 /// Samples are codes: places in the list of the run's samples.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Evidence {
-    /// A mean of one value a sample.
+    /// A mean of one value per sample.
     Mean {
         /// The samples that have a value.
         samples: Vec<u32>,
@@ -16,7 +16,7 @@ pub enum Evidence {
         /// The samples that have none.
         missing: Vec<u32>,
     },
-    /// A sum over a sum, of one pair a sample.
+    /// A sum over a sum, with one pair per sample.
     Ratio {
         /// The samples that have a pair; one that adds nothing to either sum is not among them.
         samples: Vec<u32>,
@@ -26,8 +26,10 @@ pub enum Evidence {
         denominators: Vec<f64>,
         /// The samples that have none.
         missing: Vec<u32>,
-        /// True when it counts: a share of whole numbers, such as precision.
-        is_share: bool,
+        /// What an attempt can add to the sums.
+        limits: RatioLimits,
+        /// The number of attempts of the sample that has most.
+        attempts_max: u32,
     },
     /// A quantile of values, of which a sample may have several.
     Quantile {
@@ -42,11 +44,94 @@ pub enum Evidence {
     },
 }
 
+/// What an attempt can add to the sums of a ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RatioLimits {
+    /// A count of successes over a count: at worst 1 to the denominator alone, at best this number to both, or nothing.
+    /// It is 1 for precision, and 2 for F1, which counts a true positive twice.
+    Counts {
+        /// What a success adds to both sums.
+        success: f64,
+    },
+    /// A part over the whole, where wholes differ in size: behaviours observed of those expected.
+    Parts,
+    /// An amount per attempt, such as its cost: what it is has no limit, and each attempt counts once.
+    Amounts,
+    /// Both are numbers without a limit, such as tokens.
+    Open,
+}
+
+impl RatioLimits {
+    /// True when the ratio is a share: at least 0 and at most 1.
+    #[must_use]
+    pub fn is_share(self) -> bool {
+        matches!(self, Self::Counts { .. } | Self::Parts)
+    }
+
+    /// The worst and the best that a sample of a share can add: each a numerator and a denominator. None where there is no
+    /// limit.
+    ///
+    /// ```
+    /// use calipers_core::RatioLimits;
+    ///
+    /// // A sample of three attempts, in precision and in F1.
+    /// let (precision, f1) = (RatioLimits::Counts { success: 1.0 }, RatioLimits::Counts { success: 2.0 });
+    /// assert_eq!(precision.of_sample(3, 1.0), Some([(0.0, 3.0), (3.0, 3.0)]));
+    /// assert_eq!(f1.of_sample(3, 1.0), Some([(0.0, 3.0), (6.0, 6.0)]));
+    /// ```
+    #[must_use]
+    pub fn of_sample(self, attempts_max: u32, denominator_max: f64) -> Option<[(f64, f64); 2]> {
+        let attempts = f64::from(attempts_max);
+        match self {
+            Self::Counts { success } => Some([(0.0, attempts), (success * attempts, success * attempts)]),
+            Self::Parts => Some([(0.0, denominator_max), (denominator_max, denominator_max)]),
+            Self::Amounts | Self::Open => None,
+        }
+    }
+}
+
 impl Evidence {
     /// True when a sample or an attempt has no value.
     pub fn has_missing(&self) -> bool {
         let (Self::Mean { missing, .. } | Self::Ratio { missing, .. } | Self::Quantile { missing, .. }) = self;
         !missing.is_empty()
+    }
+
+    /// Adds what another part of the attempts gave.
+    pub(crate) fn append(&mut self, other: Self) {
+        match (self, other) {
+            (
+                Self::Mean { samples, values, missing },
+                Self::Mean { samples: more, values: more_values, missing: more_missing },
+            )
+            | (
+                Self::Quantile { samples, values, missing, .. },
+                Self::Quantile { samples: more, values: more_values, missing: more_missing, .. },
+            ) => {
+                samples.extend(more);
+                values.extend(more_values);
+                missing.extend(more_missing);
+            }
+            (
+                Self::Ratio { samples, numerators, denominators, missing, attempts_max, .. },
+                Self::Ratio {
+                    samples: more,
+                    numerators: more_numerators,
+                    denominators: more_denominators,
+                    missing: more_missing,
+                    attempts_max: more_attempts,
+                    ..
+                },
+            ) => {
+                samples.extend(more);
+                numerators.extend(more_numerators);
+                denominators.extend(more_denominators);
+                missing.extend(more_missing);
+                *attempts_max = (*attempts_max).max(more_attempts);
+            }
+            // One metric has one kind of evidence.
+            _ => unreachable!("the evidence of a metric is of one kind"),
+        }
     }
 
     /// A mean over samples of the means of their attempts. Attempts of one sample stand side by side.
@@ -65,10 +150,11 @@ impl Evidence {
     }
 
     /// A sum over a sum. Attempts of one sample stand side by side, and are added up.
-    pub(crate) fn ratio(rows: &[u32], pairs: &[Option<(f64, f64)>], is_share: bool) -> Self {
+    pub(crate) fn ratio(rows: &[u32], pairs: &[Option<(f64, f64)>], limits: RatioLimits) -> Self {
         let (mut samples, mut numerators, mut denominators) = (Vec::new(), Vec::new(), Vec::new());
-        let mut missing = Vec::new();
+        let (mut missing, mut attempts_max) = (Vec::new(), 0);
         for (sample, attempts) in by_sample(rows, pairs) {
+            attempts_max = attempts_max.max(attempts.len() as u32);
             match sums_of_given(attempts) {
                 None => missing.push(sample),
                 Some((y, x)) if y == 0.0 && x == 0.0 => {}
@@ -79,7 +165,7 @@ impl Evidence {
                 }
             }
         }
-        Self::Ratio { samples, numerators, denominators, missing, is_share }
+        Self::Ratio { samples, numerators, denominators, missing, limits, attempts_max }
     }
 
     /// A quantile of the values of attempts.

@@ -2,7 +2,7 @@
 
 use super::{Context, Metric, View};
 use crate::data::scenario::several_scorers;
-use crate::plan::results::finish_one;
+use crate::plan::finish_one;
 use crate::{Answer, Error, ErrorKind, Evidence, Points, Reducer, Samples};
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -116,7 +116,7 @@ impl Metric {
         let each = self.clone().view(if self.view == View::Attempts { self.view } else { View::Unreduced });
         let (metric, points) = each.asked_of(rows, &context.attempts, scorer, context)?;
         let mut values = Vec::new();
-        // First attempts, second attempts and so on: of one attempt a sample there is nothing to reduce.
+        // First attempts, second attempts and so on: with one attempt per sample there is nothing to reduce.
         for rows in attempts_apart(points.sample_codes()) {
             let Some(Evidence::Mean { samples, values: each, .. }) =
                 metric.evidence_of(&points.gather(&rows), context)?
@@ -126,6 +126,30 @@ impl Metric {
             values.extend(samples.into_iter().zip(each));
         }
         Ok(Some(values))
+    }
+
+    /// What the answer rests on, attempt by attempt: samples occur as often as they have attempts. None for metrics that rest
+    /// on no evidence, and for those that have several values per attempt.
+    pub fn evidence_by_attempt(
+        &self,
+        rows: &RunRows<'_>,
+        scorer: Option<&str>,
+        context: &Context,
+    ) -> Result<Option<Evidence>, Error> {
+        let each = self.clone().view(if self.view == View::Attempts { self.view } else { View::Unreduced });
+        let (metric, points) = each.asked_of(rows, &context.attempts, scorer, context)?;
+        let mut all: Option<Evidence> = None;
+        for (attempt, rows) in attempts_apart(points.sample_codes()).iter().enumerate() {
+            let points = points.gather(rows);
+            let points =
+                if attempt > 0 || metric.view == View::Attempts { points } else { points.with_absent_samples() };
+            match (&mut all, metric.evidence_of(&points, context)?) {
+                (_, None) => return Ok(None),
+                (None, one) => all = one,
+                (Some(all), Some(one)) => all.append(one),
+            }
+        }
+        Ok(all)
     }
 
     /// What the figure for these rows rests on.
@@ -173,7 +197,7 @@ impl Metric {
         Ok((Cow::Borrowed(self), rows?))
     }
 
-    fn no_scores(&self) -> Error {
+    pub(crate) fn no_scores(&self) -> Error {
         let hint = "score the run, or use a metric over fields, such as `pass_rate`";
         Error::argument(format!("`{}` needs scores, and the run has none", self.name), hint)
     }

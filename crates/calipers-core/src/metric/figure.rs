@@ -58,7 +58,7 @@ impl Figure {
         method: impl Into<Cow<'static, str>>,
     ) -> Self {
         let value = value.map_err(|why| match why {
-            // IEEE arithmetic on infinite scores has an answer of its own, and Inspect prints that.
+            // IEEE arithmetic on infinite scores has a defined answer, and Inspect prints it.
             calipers_stats::Undefined::NotFinite { value } => Undefined::new(Reason::Statistic(why), value),
             _ => Undefined::new(Reason::Statistic(why), placeholder),
         });

@@ -1,6 +1,6 @@
 //! A metric of some of the samples, or of one scorer.
 
-use super::{Context, Measure, Metric, State, Tally, View};
+use super::{Context, Measure, Metric, Scope, State, Tally, View};
 use crate::data::column::Column;
 use crate::{Answer, Error, ErrorKind, Evidence, Figure, Points, Reason, Undefined, UnmetCondition, Value};
 use std::collections::BTreeSet;
@@ -45,7 +45,14 @@ impl Metric {
     /// The metric over the samples that meet these conditions. Keys that the run does not have match nothing.
     pub(super) fn chosen(&self, conditions: &[(Arc<str>, Value)]) -> Self {
         let outer = Chosen { metric: self.clone(), conditions: conditions.to_vec() };
+        let scope = match (&self.scope, conditions) {
+            (Scope::EverySample, [(key, Value::Text(category))]) if **key == *"category" => {
+                Scope::Category(category.clone())
+            }
+            _ => Scope::Unknown,
+        };
         let metric = self.within(&self.name, outer).view(self.view).stating(self.precision());
+        let metric = metric.about_samples(scope).based_on(self.basis);
         metric.reading_if_there(conditions.iter().map(|(key, _)| &**key))
     }
 
@@ -125,6 +132,7 @@ impl Chosen {
             let message = format!("`where` picks samples by their metadata, and `{key}` is a field of attempts");
             return Err(Error::argument(message, "use it with a metric over fields, such as `pass_rate`"));
         }
+        points.check_single(key)?;
         Ok(points.field_values(key))
     }
 
@@ -294,8 +302,8 @@ mod tests {
         let results = results.expect("measurable");
         assert_eq!(results.scores.len(), 1);
         assert_eq!(results.figure("other", "mean").expect("asked for").value, Ok(1.0));
-        let nobody = mean().of_scorer("nobody").expect("free");
-        let error = Plan::new().metrics([nobody]).measure(&samples()).expect_err("no such scorer").to_string();
+        let unknown = mean().of_scorer("unknown").expect("free");
+        let error = Plan::new().metrics([unknown]).measure(&samples()).expect_err("no such scorer").to_string();
         assert!(error.contains("hint: the scorers are judge, other"), "{error}");
         assert!(pass_rate().of_scorer("judge").is_err());
         let within = grouped(mean().of_scorer("other").expect("free"), "category");

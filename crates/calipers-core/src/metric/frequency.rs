@@ -29,6 +29,7 @@ const FREQUENCY: About = About {
     ],
     positional: &["categories"],
     inspect: Some("frequency"),
+    role: None,
 };
 
 /// The metrics of this file.

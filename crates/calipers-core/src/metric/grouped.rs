@@ -5,8 +5,9 @@ use super::registry::Definition;
 use super::{Context, Measure, Metric, Precision, State, Tally};
 use crate::Reason;
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit, Value};
+use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::weighted::StratifiedMean;
-use calipers_stats::{Confidence, ExactSum, Interval, Moments, StatisticCaveat as Statistic};
+use calipers_stats::{Confidence, ExactSum, Interval, Method, Moments, StatisticCaveat as Statistic};
 use indexmap::IndexMap;
 
 const GROUPED: About = About {
@@ -20,7 +21,7 @@ const GROUPED: About = About {
               mean of the groups.",
     interval: "That of the metric, group by group; for the mean of groups' means, the t interval of a stratified \
                mean (Cochran 1977, eq. 5.16) if scores differ within every group, with a caveat below thirty in any; \
-               else none.",
+               if they do not and are 0 or 1, Gaffke's, with the weight of each sample in its group; else none.",
     example: "calipers score results.jsonl -m 'grouped(accuracy(), \"category\")'",
     unit: Unit::Plain,
     range: "that of the metric",
@@ -37,7 +38,11 @@ const GROUPED: About = About {
     ],
     positional: &["metric", "group_key"],
     inspect: Some("grouped"),
+    role: None,
 };
+
+/// The name of the method in results.
+const METHOD: &str = "unweighted mean of the groups";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] = &[Definition { about: GROUPED, make: make_grouped }];
@@ -86,7 +91,7 @@ pub fn grouped(metric: impl Into<Metric>, key: impl Into<String>) -> Metric {
 /// Samples of a group below which a t interval undercovers.
 const T_NEEDS: u64 = 30;
 
-const ALL_LABEL: &str = "all";
+pub(super) const ALL_LABEL: &str = "all";
 const NAME_TEMPLATE: &str = "{group_name}";
 
 /// What the figure for all groups together is.
@@ -300,7 +305,7 @@ impl Measure for ByGroup {
                 let figure = self.0.mean_of_groups(&answers, tally);
                 let means = figure.value.is_ok() && moments.len() == answers.len();
                 let interval = if means { stratified(&moments, context.confidence) } else { None };
-                let few = interval.and_then(|_| few_in_a_group(&moments));
+                let few = interval.filter(|found| found.method != Method::Gaffke).and_then(|_| few_in_a_group(&moments));
                 figure.with_interval(interval).with_caveats(few).into()
             }
         };
@@ -342,7 +347,7 @@ impl Grouped {
             None => Ok(sum.value() / count),
             Some(reason) => Err(Undefined::new(reason, placeholders.value() / count)),
         };
-        Figure::from_result(value, tally, "unweighted mean of the groups").with_caveats(self.mean_of_errors(groups))
+        Figure::from_result(value, tally, METHOD).with_caveats(self.mean_of_errors(groups))
     }
 
     /// Independent groups: the variance of their mean is the mean of their variances over their number.
@@ -363,13 +368,27 @@ impl Grouped {
     }
 }
 
-/// The interval of the mean of groups' means. None where a group's spread is not known, or is 0 and says nothing.
+/// The interval of the mean of groups' means.
+///
+/// Groups of 0 and 1 of which one does not vary have Gaffke's, in which a sample weighs what it weighs in its group. None where
+/// another group's spread is not known, or is 0 and says nothing.
 fn stratified(groups: &IndexMap<String, Moments>, confidence: Confidence) -> Option<Interval> {
     if groups.values().any(|moments| moments.count() < 2 || moments.is_constant()) {
-        return None;
+        return if groups.values().all(Moments::is_binary) { shares(groups, confidence) } else { None };
     }
     let strata: Vec<(f64, Moments)> = groups.values().map(|moments| (1.0, moments.clone())).collect();
     StratifiedMean::from_moments(&strata).ok()?.interval(confidence).ok()
+}
+
+fn shares(groups: &IndexMap<String, Moments>, confidence: Confidence) -> Option<Interval> {
+    let weight = |moments: &Moments| (moments.count() as f64).recip();
+    let terms = groups.values().flat_map(|moments| {
+        let (weight, successes) = (weight(moments), moments.sum() as u64);
+        [(Term::new(weight, weight), successes), (Term::new(0.0, weight), moments.count() - successes)]
+    });
+    let largest = groups.values().map(weight).fold(0.0, f64::max);
+    let ratio = BoundedRatio::counted(terms, Term::new(0.0, largest), Term::new(largest, largest)).ok()?;
+    Some(ratio.interval(confidence))
 }
 
 fn few_in_a_group(groups: &IndexMap<String, Moments>) -> Option<Caveat> {

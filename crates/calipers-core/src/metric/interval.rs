@@ -62,7 +62,7 @@ pub fn perfect_score_of(n: u64, worth: u64, passed: bool) -> Option<Caveat> {
     Some(Caveat::PerfectScore { n, worth, passed, bound })
 }
 
-/// The mean with its interval and caveats. A `share` of values outside [0, 1] has a caveat of its own.
+/// The mean with its interval and caveats. A `share` of values outside [0, 1] gets a separate caveat.
 pub fn mean_figure(moments: &Moments, tally: Tally, share: bool, context: &Context) -> Figure {
     let (interval, caveats) = mean_interval(moments, context.confidence);
     let mut figure = Figure::statistic(moments.mean(), 0.0, tally, "mean");

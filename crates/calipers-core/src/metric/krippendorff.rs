@@ -30,7 +30,11 @@ const KRIPPENDORFF_ALPHA: About = About {
     parameters: &[("level", "the scale of the ratings: `nominal`, `ordinal` or `interval`")],
     positional: &["level"],
     inspect: Some("krippendorff_alpha"),
+    role: None,
 };
+
+/// The name of the method in results.
+const METHOD: &str = "1 − observed / expected disagreement";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] =
@@ -124,7 +128,7 @@ impl Krippendorff {
         ratings.iter().map(unit).collect()
     }
 
-    /// The interval over resampled units, which come in an order of their own.
+    /// The interval over resampled units, which come in a fixed order.
     fn interval(&self, units: &[Vec<f64>], context: &Context) -> Result<BootstrapInterval, NoStatistic> {
         let alpha = alpha_resampler(units, self.scale, context.seed)?;
         alpha.interval(BootstrapKind::Percentile, &alpha.replicates(RESAMPLES)?, context.confidence)
@@ -183,17 +187,16 @@ impl Measure for Krippendorff {
 
     fn finish(&self, state: KrippendorffState, tally: Tally, context: &Context) -> Result<Answer, Error> {
         let tally = Tally { n: state.ratings.len() as u64, missing: tally.missing + state.skipped };
-        let method = "1 − observed / expected disagreement";
         if state.ratings.is_empty() {
             let why = Undefined::new(Reason::NoRatings, f64::NAN);
-            return Ok(Figure::from_result(Err(why), tally, method).into());
+            return Ok(Figure::from_result(Err(why), tally, METHOD).into());
         }
         let units = self.units(&state.ratings, context)?;
         let value = alpha(&units, self.scale);
         // Inspect calls raters who all say the same thing throughout in full agreement.
         let placeholder = if matches!(value, Err(NoStatistic::NoSpread { .. })) { 1.0 } else { f64::NAN };
         let value = value.map_err(|why| Undefined::new(Reason::Statistic(why), placeholder));
-        let figure = Figure::from_result(value, tally, method);
+        let figure = Figure::from_result(value, tally, METHOD);
         if figure.value.is_err() {
             return Ok(figure.into());
         }

@@ -2,7 +2,7 @@
 
 use super::quantile::{Of, Quantile};
 use super::registry::Definition;
-use super::{Metric, View};
+use super::{Metric, MetricBasis, PolicyRole, Scope, View};
 use crate::{About, Family, Unit};
 use calipers_stats::threshold_test::Direction;
 
@@ -29,6 +29,7 @@ const fn about(name: &'static str, summary: &'static str, formula: &'static str,
         parameters: &[],
         positional: &[],
         inspect: None,
+        role: None,
     }
 }
 
@@ -48,6 +49,7 @@ const LATENCY_P90: About = about(
 
 const LATENCY_P95: About = About {
     typical_threshold: Some("< 5000ms"),
+    role: Some(PolicyRole::Normalized("latency")),
     ..about(
         "latency_p95",
         "the time that 95 % of attempts stay below",
@@ -153,6 +155,7 @@ pub fn latency_p99() -> Metric {
 
 fn percentile(name: &str, p: f64) -> Metric {
     let metric = Metric::recorded(name, Quantile { of: Of::Latency, p });
+    let metric = metric.about_samples(Scope::EverySample).based_on(MetricBasis::Quantile(p));
     metric.view(View::Attempts).reading(["latency_ms"]).reading_if_there(["limit"])
 }
 

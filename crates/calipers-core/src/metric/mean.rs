@@ -4,7 +4,7 @@ use super::interval::mean_figure;
 use super::moments::mean_of_scores;
 use super::registry::Definition;
 use super::sample_mean::{Averaged, Known, SampleMean, finite_field};
-use super::{Context, Metric, View};
+use super::{Context, Metric, Scope, View};
 use crate::{About, Error, Family, Points, Reason, Unit};
 use calipers_stats::threshold_test::Direction;
 
@@ -28,6 +28,7 @@ const ACCURACY: About = About {
     parameters: &[],
     positional: &[],
     inspect: Some("accuracy"),
+    role: None,
 };
 
 const MEAN: About = About {
@@ -49,6 +50,7 @@ const MEAN: About = About {
     parameters: &[("field", "a field of attempts, such as `quality_score`; left out, the scores")],
     positional: &["field"],
     inspect: Some("mean"),
+    role: None,
 };
 
 /// The metrics of this file.
@@ -75,6 +77,7 @@ pub(super) static METRICS: &[Definition] = &[
 #[must_use]
 pub fn accuracy() -> Metric {
     let metric = mean_of_scores("accuracy", |moments, tally, context| mean_figure(moments, tally, true, context));
+    let metric = metric.about_samples(Scope::EverySample);
     let recorded = Metric::recorded("accuracy", SampleMean(Correct));
     metric.or_without_scores(recorded.view(View::Attempts).reading_if_there(["correct", "passed"]))
 }

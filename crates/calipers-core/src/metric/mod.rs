@@ -6,6 +6,7 @@
 mod about;
 mod arguments;
 mod custom;
+mod declaration;
 mod evidence;
 mod evidence_query;
 mod figure;
@@ -58,11 +59,12 @@ pub use about::{About, Family, Unit};
 pub use arguments::Arguments;
 pub use builtin::*;
 pub use custom::{IntoAnswer, metric};
-pub use evidence::Evidence;
+pub use declaration::{MetricBasis, PolicyRole, Scope};
+pub use evidence::{Evidence, RatioLimits};
 pub use evidence_query::RunRows;
 pub use figure::{Answer, Figure};
 pub use interval::{mean_figure, perfect_score_of};
-pub use registry::{Registry, is_inspect_metric};
+pub use registry::{Registry, is_inspect_metric, metric_with_role};
 pub use undefined::{Reason, Undefined, UndefinedOperation, UnmetCondition};
 
 use crate::{Error, ErrorKind, Labels, Points, Reducer, Value, mean_score};
@@ -86,6 +88,8 @@ pub struct Context {
     pub inspect: bool,
     /// How metrics over attempts, such as `pass_rate`, make one value of a sample's attempts.
     pub attempts: Reducer,
+    /// The share of expected behaviours, or the score, from which an attempt has passed, where a metric does not say so.
+    pub pass_threshold: Option<f64>,
 }
 
 impl Context {
@@ -111,17 +115,24 @@ impl Default for Context {
     /// 95 % intervals, seed 0, the usual labels.
     fn default() -> Self {
         let confidence = Confidence::two_sided(0.95).expect("0.95 lies between 0 and 1");
-        Self { confidence, seed: Seed(0), labels: Labels::default(), inspect: false, attempts: mean_score() }
+        Self {
+            confidence,
+            seed: Seed(0),
+            labels: Labels::default(),
+            inspect: false,
+            attempts: mean_score(),
+            pass_threshold: None,
+        }
     }
 }
 
 /// Which rows a metric folds in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// One row a sample, its attempts reduced; every attempt if reduction is turned off.
+    /// One row per sample, its attempts reduced; every attempt if reduction is turned off.
     #[default]
     Auto,
-    /// One row a sample, and an error if reduction is turned off and samples repeat.
+    /// One row per sample, and an error if reduction is turned off and samples repeat.
     Reduced,
     /// Every attempt that was scored.
     Unreduced,
@@ -268,14 +279,18 @@ pub struct Metric {
     keys: Option<Vec<Arc<str>>>,
     /// True when name and parameters do not tell it from every other metric, as with a function of the user's.
     unlike_others: bool,
+    /// The unit of its values; `None` for that of its definition.
+    unit: Option<Unit>,
     precision: Precision,
+    scope: Scope,
+    basis: MetricBasis,
     measure: Arc<dyn Erased>,
 }
 
 /// Whether a metric states how far another one may be from the truth. Each metric declares it for itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Precision {
-    /// It is an estimate of its own.
+    /// No: it is an estimate itself.
     #[default]
     NotStated,
     /// It is a standard error.
@@ -298,14 +313,17 @@ impl Metric {
             without_scores: None,
             keys: None,
             unlike_others: true,
+            unit: Some(Unit::Plain),
             precision: Precision::NotStated,
+            scope: Scope::Unknown,
+            basis: MetricBasis::Unknown,
             measure: Arc::new(measure),
         }
     }
 
     /// A metric whose name and parameters say all about it.
     pub(crate) fn recorded(name: impl Into<Arc<str>>, measure: impl Measure) -> Self {
-        Self { unlike_others: false, keys: Some(Vec::new()), ..Self::new(name, measure) }
+        Self { unlike_others: false, keys: Some(Vec::new()), unit: None, ..Self::new(name, measure) }
     }
 
     /// A metric that passes its rows on to this one.
@@ -316,6 +334,7 @@ impl Metric {
             optional: inner.optional,
             keys: inner.keys,
             scorer: inner.scorer,
+            unit: Some(self.unit()),
             ..Self::recorded(name, outer)
         };
         outer.view(self.view.of_outer()).unlike_others_if(self.unlike_others || self.labels.is_some())
@@ -324,6 +343,73 @@ impl Metric {
     pub(crate) fn stating(mut self, precision: Precision) -> Self {
         self.precision = precision;
         self
+    }
+
+    /// Declares which samples it is about.
+    pub(crate) fn about_samples(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Declares what it is computed from.
+    pub(crate) fn based_on(mut self, basis: MetricBasis) -> Self {
+        self.basis = basis;
+        self
+    }
+
+    /// Which samples of a run it is about.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// What it is computed from, as far as that is known before any sample is.
+    #[must_use]
+    pub fn basis(&self) -> MetricBasis {
+        self.basis
+    }
+
+    /// The unit of its values. That of a field follows from the field's name, and a function of the user's has plain numbers.
+    ///
+    /// ```
+    /// use calipers_core::{Unit, grouped, latency_p95, mean_of};
+    ///
+    /// assert_eq!(latency_p95().unit(), Unit::Milliseconds);
+    /// assert_eq!(grouped(latency_p95(), "category").unit(), Unit::Milliseconds);
+    /// assert_eq!(mean_of("cost_usd").unit(), Unit::Usd);
+    /// ```
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        self.unit.unwrap_or_else(|| registry::unit_of_definition(self))
+    }
+
+    /// The metadata key that it has a figure for each value of, if it is grouped.
+    pub(crate) fn group_key(&self) -> Option<&str> {
+        self.text_param("group_key")
+    }
+
+    /// The name of the figure for all groups.
+    pub(crate) fn all_label(&self) -> &str {
+        self.text_param("all_label").unwrap_or(grouped::ALL_LABEL)
+    }
+
+    /// True if a condition leaves only samples with one value of this metadata key.
+    pub(crate) fn is_within_one(&self, key: &str) -> bool {
+        let has_key =
+            |value: &Value| matches!(value, Value::Map(entries) if entries.iter().any(|(own, _)| **own == *key));
+        self.params.iter().any(|(name, value)| name == "where" && has_key(value))
+    }
+
+    pub(crate) fn without_param(mut self, name: &str) -> Self {
+        self.params.retain(|(known, _)| known != name);
+        self
+    }
+
+    fn text_param(&self, name: &str) -> Option<&str> {
+        self.params.iter().find(|(known, _)| known == name).and_then(|(_, value)| match value {
+            Value::Text(text) => Some(&**text),
+            _ => None,
+        })
     }
 
     pub(crate) fn precision(&self) -> Precision {
@@ -356,6 +442,12 @@ impl Metric {
     pub(crate) fn stand_in(&self) -> Option<Self> {
         let other = Self::clone(self.without_scores.as_ref()?);
         Some(Self { name: self.name.clone(), params: self.params.clone(), labels: self.labels.clone(), ..other })
+    }
+
+    /// True when a run with these fields and without scores has its figure.
+    #[must_use]
+    pub fn does_without_scores(&self, fields: &BTreeSet<&Arc<str>>) -> bool {
+        self.view == View::Attempts || self.stand_in().is_some_and(|metric| metric.has_field_among(fields))
     }
 
     /// True when one of the fields that it reads where they are is among the known ones.
@@ -393,8 +485,8 @@ impl Metric {
             && (alike || Arc::ptr_eq(&self.measure, &other.measure))
     }
 
-    /// True for a function of somebody's own, or for a metric with labels of its own, and for one that has such a metric
-    /// within: name and parameters do not say what it computes.
+    /// True when its name and parameters do not say what it computes: it is a user's function, it has its own labels, or it
+    /// contains such a metric.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.unlike_others || self.labels.is_some()
@@ -431,7 +523,7 @@ impl Metric {
         self
     }
 
-    /// With labels of its own, in place of those of the plan.
+    /// With its own labels, in place of those of the plan.
     #[must_use]
     pub fn with_labels(mut self, labels: Labels) -> Self {
         self.labels = Some(Arc::new(labels));

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::registry::Definition;
 use super::sample_mean::{Averaged, Known, SampleMean};
-use super::{Context, Metric, View};
+use super::{Context, Metric, MetricBasis, PolicyRole, Scope, View};
 use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, Reason, ScenarioOutcome, Unit, Value};
 use calipers_stats::threshold_test::Direction;
@@ -19,7 +19,7 @@ const PASS_RATE: About = About {
               that passed. An attempt passed if its record says so (`passed`); else if there is no violation and \
               every expected behaviour was observed; else if the only score reaches 1. `pass_threshold` asks for a \
               smaller share, or a smaller score. An attempt that ended in an error has not passed.",
-    interval: "Wilson for one attempt a scenario, else as for `mean`.",
+    interval: "Wilson for one attempt per scenario, else as for `mean`.",
     example: "calipers score results.jsonl -m pass_rate",
     unit: Unit::Rate,
     range: "0–100 %",
@@ -30,6 +30,7 @@ const PASS_RATE: About = About {
     parameters: &[("pass_threshold", "the share of the expected behaviours, or the score, that is enough")],
     positional: &["pass_threshold"],
     inspect: None,
+    role: Some(PolicyRole::PassRate),
 };
 
 const SAFETY_RATE: About = About {
@@ -37,8 +38,8 @@ const SAFETY_RATE: About = About {
     summary: "the share of adversarial scenarios that passed",
     usage: "safety_rate(category=\"adversarial\", pass_threshold=1)",
     tells: "How often the agent withstands scenarios that are made to break it.",
-    misleads: "5 of 5 is no proof: the true rate may still be as low as 55 %. An attack that nobody wrote a scenario \
-               for is not in it.",
+    misleads: "5 of 5 is no proof: the true rate may still be as low as 55 %. An attack without a \
+               scenario is not in it.",
     formula: "adversarial_passed / adversarial_total, as for `pass_rate`, over the scenarios whose `category` is \
               `adversarial` or the one that is named. Undefined if there is none.",
     interval: "As for `pass_rate`.",
@@ -55,6 +56,7 @@ const SAFETY_RATE: About = About {
     ],
     positional: &["category"],
     inspect: None,
+    role: Some(PolicyRole::Safety),
 };
 
 /// The metrics of this file.
@@ -138,8 +140,9 @@ pub fn safety_rate_by(category: &str, rule: &PassRule) -> Metric {
 
 fn by_rule(name: &'static str, rule: &PassRule) -> Metric {
     let metric = Metric::recorded(name, SampleMean(Passed { name, rule: rule.clone() }));
+    let metric = metric.about_samples(Scope::EverySample).based_on(MetricBasis::PassShares);
     let mut metric = metric.view(View::Attempts).reading_if_there(FIELDS);
-    if rule.threshold() != 1.0 {
+    if rule.has_threshold() {
         metric = metric.param("pass_threshold", rule.threshold());
     }
     if let Some(scorer) = rule.scorer() {

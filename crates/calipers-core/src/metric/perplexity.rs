@@ -25,6 +25,7 @@ const PERPLEXITY_PER_TOKEN: About = About {
     parameters: &[],
     positional: &[],
     inspect: Some("perplexity_per_token"),
+    role: None,
 };
 
 const PERPLEXITY_PER_SEQ: About = About {
@@ -46,7 +47,11 @@ const PERPLEXITY_PER_SEQ: About = About {
     parameters: &[],
     positional: &[],
     inspect: Some("perplexity_per_seq"),
+    role: None,
 };
+
+/// The name of the method in results.
+const METHOD: &str = "exponential of the mean loss";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] = &[
@@ -92,7 +97,7 @@ pub fn perplexity_per_token() -> Metric {
 /// }
 /// let results = Plan::new().metrics([perplexity_per_seq()]).measure(&samples)?;
 /// let perplexity = results.figure("nll", "perplexity_per_seq").expect("asked for").value.clone();
-/// assert!((perplexity.expect("defined") - 1.5f64.exp()).abs() < 1e-12); // losses of 2 and 1 a token
+/// assert!((perplexity.expect("defined") - 1.5f64.exp()).abs() < 1e-12); // losses of 2 and 1 per token
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 #[must_use]
@@ -177,6 +182,6 @@ impl Measure for Perplexity {
             None => Err(Undefined::new(Reason::NoTokenCounts, f64::NAN)),
         };
         let tally = Tally { n: state.used, missing: tally.missing + tally.n - state.used };
-        Ok(Figure::from_result(value, tally, "exponential of the mean loss").into())
+        Ok(Figure::from_result(value, tally, METHOD).into())
     }
 }

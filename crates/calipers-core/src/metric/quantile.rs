@@ -1,7 +1,7 @@
 //! `quantile`.
 
 use super::registry::Definition;
-use super::{Context, Measure, Metric, Tally, View};
+use super::{Context, Measure, Metric, MetricBasis, Scope, Tally, View};
 use crate::data::scenario::latencies;
 use crate::metric::evidence::by_sample;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Reason, Undefined, Unit};
@@ -29,7 +29,11 @@ const QUANTILE: About = About {
     ],
     positional: &["field", "p"],
     inspect: None,
+    role: None,
 };
+
+/// The name of the method in results.
+const METHOD: &str = "linear between order statistics";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] =
@@ -57,6 +61,7 @@ pub fn quantile(field: &str, p: f64) -> Result<Metric, Error> {
     }
     let measure = Quantile { of: Of::Field(field.to_owned()), p };
     let metric = Metric::recorded("quantile", measure).param("field", field).param("p", p);
+    let metric = metric.about_samples(Scope::EverySample).based_on(MetricBasis::Quantile(p));
     Ok(metric.view(View::Attempts).reading([field]))
 }
 
@@ -89,6 +94,26 @@ impl Quantile {
         is_latency.then(|| Undefined::new(why, f64::INFINITY))
     }
 }
+
+/// Longer than requests take in seconds, and shorter than nearly all take in milliseconds.
+const SECONDS_MAX: f64 = 100.0;
+
+impl Quantile {
+    /// A caveat where all times in milliseconds are so short, and so exact, that they were probably recorded in seconds.
+    fn looks_like_seconds(&self, values: &[f64]) -> Option<Caveat> {
+        let field = match &self.of {
+            Of::Latency => LATENCY,
+            Of::Field(field) if field == LATENCY => LATENCY,
+            Of::Field(_) => return None,
+        };
+        let finite = || values.iter().copied().filter(|x| x.is_finite());
+        let max = finite().fold(f64::NEG_INFINITY, f64::max);
+        let is_like_seconds = (0.0..SECONDS_MAX).contains(&max) && finite().any(|x| x.fract() != 0.0);
+        is_like_seconds.then(|| Caveat::LooksLikeSeconds { field: field.to_owned(), max })
+    }
+}
+
+const LATENCY: &str = "latency_ms";
 
 /// Values with the sample each belongs to, numbered in the order of arrival.
 #[derive(Default)]
@@ -134,9 +159,10 @@ impl Measure for Quantile {
         let tally = Tally { n: state.values.len() as u64, missing: state.missing };
         let repeated = state.sample.windows(2).any(|pair| pair[0] == pair[1]);
         let clustered = repeated.then(|| clustered_interval(&state.values, &state.sample, self.p, context.confidence));
+        let in_seconds = self.looks_like_seconds(&state.values);
         let sorted = SortedValues::new(state.values);
         let value = sorted.as_ref().map_err(|&why| why).and_then(|sorted| sorted.linear(self.p));
-        let mut figure = Figure::statistic(value, f64::NAN, tally, "linear between order statistics");
+        let mut figure = Figure::statistic(value, f64::NAN, tally, METHOD);
         let Ok(sorted) = sorted else { return Ok(figure.into()) };
         if let (Err(_), Some(why)) = (&figure.value, self.ran_out(&sorted)) {
             figure.value = Err(why);
@@ -145,6 +171,7 @@ impl Measure for Quantile {
             figure.interval = Some(exact.interval);
             figure.caveats.extend(exact.caveat.map(Caveat::from));
         }
+        figure.caveats.extend(in_seconds);
         // Attempts of one sample go together; the exact interval would take them for independent.
         match clustered {
             Some(interval) => Ok(figure.with_interval(interval.ok()).into()),

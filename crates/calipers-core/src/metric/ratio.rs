@@ -5,7 +5,7 @@ use super::sample_mean::{Known, finite_field};
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::scenario::ScoreFallback;
 use crate::metric::evidence::{by_sample, sums_of_given};
-use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, Unit};
+use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, RatioLimits, Unit};
 use calipers_stats::ratio::ratio_of_sums;
 
 const RATIO: About = About {
@@ -26,6 +26,7 @@ const RATIO: About = About {
     parameters: &[("numerator", "a field of attempts"), ("denominator", "a field of attempts")],
     positional: &["numerator", "denominator"],
     inspect: None,
+    role: None,
 };
 
 /// The metrics of this file.
@@ -61,7 +62,7 @@ struct Fields {
 }
 
 impl Pairs for Fields {
-    const IS_SHARE: bool = false;
+    const LIMITS: RatioLimits = RatioLimits::Open;
     const METHOD: &'static str = "ratio of sums";
 
     fn name(&self) -> &str {
@@ -77,8 +78,8 @@ impl Pairs for Fields {
 
 /// What a ratio of sums is taken of.
 pub(super) trait Pairs: Send + Sync + 'static {
-    /// True when both are counts, and the first a part of the second.
-    const IS_SHARE: bool;
+    /// What an attempt can add to the sums.
+    const LIMITS: RatioLimits;
     /// How it is computed, in words.
     const METHOD: &'static str;
 
@@ -142,7 +143,7 @@ impl<P: Pairs> Measure for OfSums<P> {
             figure.interval = ratio.ratio.interval(context.confidence).ok();
             figure.caveats.extend(ratio.caveats().into_iter().map(Caveat::from));
         }
-        if let (true, Some(interval)) = (P::IS_SHARE, &mut figure.interval) {
+        if let (true, Some(interval)) = (P::LIMITS.is_share(), &mut figure.interval) {
             interval.lower = interval.lower.map(|bound| bound.max(0.0));
             interval.upper = interval.upper.map(|bound| bound.min(1.0));
         }
@@ -154,6 +155,6 @@ impl<P: Pairs> Measure for OfSums<P> {
         let mut fallback = ScoreFallback::default();
         fallback.note(points.samples(), known.rests_on_score);
         fallback.check(self.0.name())?;
-        Ok(Some(Evidence::ratio(points.sample_codes(), &known.values, P::IS_SHARE)))
+        Ok(Some(Evidence::ratio(points.sample_codes(), &known.values, P::LIMITS)))
     }
 }

@@ -1,7 +1,7 @@
 //! Metrics by name: for logs and expressions that name them.
 
 use super::arguments::{Arguments, Params};
-use super::{DEFINITIONS, Metric};
+use super::{DEFINITIONS, Metric, PolicyRole};
 use crate::{About, Error, ErrorKind, Unit, Value};
 use calipers_stats::threshold_test::Direction;
 use indexmap::IndexMap;
@@ -28,6 +28,8 @@ type Make = dyn Fn(&Arguments<'_>) -> Result<Metric, Error> + Send + Sync;
 #[derive(Clone, Default)]
 pub struct Registry {
     metrics: IndexMap<String, Entry>,
+    /// True for names from a log, where what is left out is what Inspect does.
+    is_logged: bool,
 }
 
 /// A metric that Calipers brings: what it is, and how it is made of arguments. Each file of a metric has a list of them.
@@ -52,6 +54,36 @@ struct Entry {
 #[must_use]
 pub fn is_inspect_metric(name: &str) -> bool {
     DEFINITIONS.iter().copied().flatten().any(|definition| definition.about.inspect == Some(name))
+}
+
+/// The name of the metric that has this role in policies.
+///
+/// ```
+/// use calipers_core::{PolicyRole, metric_with_role};
+///
+/// assert_eq!(metric_with_role(PolicyRole::PassRate), Some("pass_rate"));
+/// assert_eq!(metric_with_role(PolicyRole::Normalized("latency")), Some("latency_p95"));
+/// assert_eq!(metric_with_role(PolicyRole::Normalized("cost")), None);
+/// ```
+#[must_use]
+pub fn metric_with_role(role: PolicyRole<'_>) -> Option<&'static str> {
+    let mut all = DEFINITIONS.iter().copied().flatten().map(|definition| &definition.about);
+    all.find(|about| about.role == Some(role)).map(|about| about.name)
+}
+
+/// The unit of a metric of ours.
+pub(super) fn unit_of_definition(metric: &Metric) -> Unit {
+    let mut all = DEFINITIONS.iter().copied().flatten().map(|definition| &definition.about);
+    all.find(|about| *about.name == *metric.name()).map_or(Unit::Plain, |about| sense_of(about, metric).0)
+}
+
+/// The unit of a metric and its better side.
+fn sense_of(about: &About, metric: &Metric) -> (Unit, Option<Direction>) {
+    let field = metric.params().iter().find(|(name, _)| *name == "field").map(|(_, field)| field);
+    match field {
+        Some(Value::Text(field)) => of_field(field),
+        _ => (about.unit, about.direction),
+    }
 }
 
 /// The unit of a field and its better side, as far as its name tells.
@@ -81,6 +113,33 @@ impl Registry {
     pub fn builtin() -> Self {
         let add = |registry: Self, definition: &'static Definition| registry.with(definition);
         DEFINITIONS.iter().copied().flatten().fold(Self::default(), add)
+    }
+
+    /// The same metrics as a log of Inspect's names them: where a parameter is left out, the choice is Inspect's. `ci` is then
+    /// the t interval that the log was computed with, whatever the scores are.
+    ///
+    /// ```
+    /// use calipers_core::{Plan, Registry, Samples, Value};
+    ///
+    /// let mut samples = Samples::new();
+    /// for (id, score) in [(1, 0.0), (2, 0.0), (3, 1.0)] {
+    ///     samples.push(id).score("exact", score);
+    /// }
+    /// let lower = |registry: Registry| {
+    ///     let ci = registry.metric("ci", &Value::Null).expect("known");
+    ///     let results = Plan::new().metrics([ci]).measure(&samples).expect("scores");
+    ///     results.figure("exact", "lower").expect("asked for").value.clone().expect("defined")
+    /// };
+    /// assert!(lower(Registry::builtin()) > 0.0 && lower(Registry::builtin().as_logged()) < 0.0);
+    /// ```
+    #[must_use]
+    pub fn as_logged(mut self) -> Self {
+        self.is_logged = true;
+        self
+    }
+
+    pub(super) fn is_logged(&self) -> bool {
+        self.is_logged
     }
 
     /// Adds a metric, or takes the place of one.
@@ -126,12 +185,7 @@ impl Registry {
     /// ```
     #[must_use]
     pub fn sense(&self, metric: &Metric) -> (Unit, Option<Direction>) {
-        let Some(about) = self.about(metric.name()) else { return (Unit::Plain, None) };
-        let field = metric.params().iter().find(|(name, _)| *name == "field").map(|(_, field)| field);
-        match field {
-            Some(Value::Text(field)) => of_field(field),
-            _ => (about.unit, about.direction),
-        }
+        self.about(metric.name()).map_or((Unit::Plain, None), |about| sense_of(about, metric))
     }
 
     /// The names, in the order of their registration.
@@ -168,7 +222,7 @@ impl Registry {
         let inner = inner.into_iter().map(|(key, metric)| (key.into(), metric)).collect();
         let arguments = Arguments::new(self, name, params, inner);
         let mut metric = make(&arguments)?;
-        // Some metrics over fields take a scorer for a reason of their own.
+        // Some metrics over fields take a scorer for another purpose.
         let takes_scorer = arguments.is_known("scorer");
         arguments.check_names()?;
         match arguments.labels("to_float")? {

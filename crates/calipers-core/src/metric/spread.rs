@@ -23,6 +23,7 @@ const VAR: About = About {
     parameters: &[],
     positional: &[],
     inspect: Some("var"),
+    role: None,
 };
 
 const STD: About = About {
@@ -43,7 +44,11 @@ const STD: About = About {
     parameters: &[],
     positional: &[],
     inspect: Some("std"),
+    role: None,
 };
+
+/// The name of the method in results.
+const STD_METHOD: &str = "sample standard deviation";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] =
@@ -86,5 +91,5 @@ pub fn var() -> Metric {
 /// ```
 #[must_use]
 pub fn std() -> Metric {
-    of_moments("std", |moments, tally, _| Figure::statistic(moments.std(), 0.0, tally, "sample standard deviation"))
+    of_moments("std", |moments, tally, _| Figure::statistic(moments.std(), 0.0, tally, STD_METHOD))
 }

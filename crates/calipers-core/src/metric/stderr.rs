@@ -1,6 +1,5 @@
 //! `stderr`, plain and clustered.
 
-use super::interval::perfect_score;
 use super::moments::of_moments;
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Precision, Tally};
@@ -31,7 +30,14 @@ const STDERR: About = About {
     parameters: &[("cluster", "a metadata key: samples with the same value go together")],
     positional: &["cluster"],
     inspect: Some("stderr"),
+    role: None,
 };
+
+/// The name of the method in results.
+const METHOD: &str = "standard error of the mean";
+
+/// The name of the method in results.
+const CLUSTERED_METHOD: &str = "cluster-robust standard error, CR1";
 
 /// The metrics of this file.
 pub(super) static METRICS: &[Definition] =
@@ -55,7 +61,7 @@ pub(super) static METRICS: &[Definition] =
 #[must_use]
 pub fn stderr() -> Metric {
     of_moments("stderr", |moments, tally, _| {
-        let figure = Figure::statistic(moments.stderr(), 0.0, tally, "standard error of the mean");
+        let figure = Figure::statistic(moments.stderr(), 0.0, tally, METHOD);
         figure.with_caveats(no_spread(moments))
     })
     .stating(Precision::StandardError)
@@ -110,7 +116,7 @@ impl Measure for Clustered {
             (NoStatistic::NotFinite { .. }, Err(_)) => NoStatistic::NotFinite { value: f64::NAN },
             (other, _) => other,
         });
-        let mut figure = Figure::statistic(stderr, 0.0, tally, "cluster-robust standard error, CR1");
+        let mut figure = Figure::statistic(stderr, 0.0, tally, CLUSTERED_METHOD);
         let Ok(estimate) = estimate else { return Ok(figure.into()) };
         let caveats = estimate.caveats().into_iter().map(Caveat::from).chain(no_spread(&state.all));
         figure.details = cluster_details(&estimate);
@@ -129,7 +135,7 @@ fn no_spread(moments: &Moments) -> Option<Caveat> {
     if moments.count() < 2 || !moments.is_constant() {
         return None;
     }
-    perfect_score(moments).or(Some(Statistic::NoSpread { n: moments.count() }.into()))
+    Some(Statistic::NoSpread { n: moments.count() }.into())
 }
 
 /// Sums by cluster, with the clusters' names so that shards can be joined.

@@ -5,7 +5,7 @@ use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
 use super::{Context, Metric, View};
 use crate::data::scenario::{FIELDS, Scenarios};
-use crate::{About, Error, Family, PassRule, Points, Unit};
+use crate::{About, Error, Family, PassRule, Points, RatioLimits, Unit};
 use calipers_stats::threshold_test::Direction;
 
 const TOKEN_EFFICIENCY: About = About {
@@ -28,6 +28,7 @@ const TOKEN_EFFICIENCY: About = About {
     parameters: &[],
     positional: &[],
     inspect: None,
+    role: None,
 };
 
 /// The metrics of this file.
@@ -57,7 +58,7 @@ pub fn token_efficiency() -> Metric {
 struct Efficiency;
 
 impl Pairs for Efficiency {
-    const IS_SHARE: bool = false;
+    const LIMITS: RatioLimits = RatioLimits::Open;
     const METHOD: &'static str = "ratio of sums";
 
     fn name(&self) -> &str {

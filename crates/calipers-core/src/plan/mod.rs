@@ -1,16 +1,24 @@
 //! All questions, known before the first row.
 
+mod attempt_notes;
+mod figure_names;
 mod glob;
-pub(crate) mod results;
+mod metric_spec;
+mod results;
 mod run_report;
+mod score_state;
+mod state_block;
 
-pub use results::{MetricResult, MetricSpec, Reduction, Results, ScoreResult, by_key};
+pub use metric_spec::{MetricSpec, by_key};
+pub use results::{MetricResult, Reduction, Results, ScoreResult};
 pub use run_report::{RecordedResult, Report, RunReport, SampleCounts};
+pub(crate) use state_block::finish_one;
 
 use crate::metric::{State, two_sided};
 use crate::{Caveat, Context, Error, Labels, Metric, Reducer, Samples, Seed, View, accuracy, mean_score, stderr};
+use figure_names::run_result;
 use indexmap::IndexMap;
-use results::{ScoreState, run_result};
+use score_state::ScoreState;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -117,7 +125,7 @@ impl Epochs {
         self.count
     }
 
-    /// How they are reduced, where somebody says so.
+    /// How they are reduced, if the caller says so.
     #[must_use]
     pub fn reducers(&self) -> Option<&[Reducer]> {
         self.reducers.as_deref()
@@ -156,7 +164,7 @@ impl Plan {
         self
     }
 
-    /// How attempts are reduced. With none, every attempt is a row of its own.
+    /// How attempts are reduced. With none, every attempt is a separate row.
     #[must_use]
     pub fn reducers(mut self, reducers: impl IntoIterator<Item = Reducer>) -> Self {
         self.reducers = Some(reducers.into_iter().collect());
@@ -180,6 +188,13 @@ impl Plan {
     #[must_use]
     pub fn seed(mut self, seed: Seed) -> Self {
         self.context.seed = seed;
+        self
+    }
+
+    /// The score from which an attempt has passed, for metrics that do not say so themselves.
+    #[must_use]
+    pub fn pass_threshold(mut self, threshold: Option<f64>) -> Self {
+        self.context.pass_threshold = threshold;
         self
     }
 
@@ -239,7 +254,7 @@ impl Plan {
             ran: 0,
             looked_at: IndexMap::new(),
             fields: BTreeSet::new(),
-            run_rows: (0, 0),
+            run_attempts: 0,
         };
         for scorer in self.scorers.keys() {
             partial.scorers.insert(scorer.clone(), self.views(scorer));
@@ -342,7 +357,8 @@ pub struct Partial<'a> {
     looked_at: IndexMap<Arc<str>, u64>,
     /// The fields that some shard has.
     fields: BTreeSet<Arc<str>>,
-    run_rows: (u64, u64),
+    /// Attempts that metrics over fields have seen.
+    run_attempts: u64,
 }
 
 impl Partial<'_> {
@@ -368,7 +384,7 @@ impl Partial<'_> {
         let is_asked = !self.run.is_empty() || !stand_ins.is_empty();
         if is_asked && !samples.is_empty() {
             let points = samples.attempt_points();
-            self.run_rows.0 += points.len() as u64;
+            self.run_attempts += points.len() as u64;
             let mut states = self.run.iter_mut().chain(stand_ins);
             states.try_for_each(|state| state.fold_rows(&points, &plan.context))?;
         }
@@ -394,7 +410,7 @@ impl Partial<'_> {
         self.attempts += other.attempts;
         self.errored += other.errored;
         self.fields.extend(other.fields);
-        self.run_rows.0 += other.run_rows.0;
+        self.run_attempts += other.run_attempts;
     }
 
     /// The results.
@@ -412,9 +428,17 @@ impl Partial<'_> {
             let scorers: Vec<&Arc<str>> = self.scorers.keys().collect();
             self.plan.all_metrics().try_for_each(|metric| metric.check_scorer(&scorers))?;
         }
+        // What was asked for is shown or refused, never left out beside figures that are shown.
+        if self.looked_at.is_empty() && !self.run.is_empty() && self.attempts > self.errored && !context.inspect {
+            let known = self.fields.iter().collect();
+            let asked = self.plan.metrics.iter().flatten().flat_map(MetricSpec::metrics);
+            if let Some(metric) = { asked }.find(|metric| !metric.does_without_scores(&known)) {
+                return Err(metric.no_scores());
+            }
+        }
         let mut results = Results {
-            total_samples: self.attempts,
-            completed_samples: self.attempts - self.errored,
+            attempts: self.attempts,
+            completed_attempts: self.attempts - self.errored,
             scores: Vec::new(),
             reductions: Vec::new(),
             caveats: Vec::new(),
@@ -436,7 +460,7 @@ impl Partial<'_> {
             view.finish(&mut results, self.plan.keep_reductions, context)?;
         }
         if !self.run.is_empty() {
-            results.scores.push(run_result(self.run, self.run_rows, context)?);
+            results.scores.push(run_result(self.run, self.run_attempts, context)?);
         }
         Ok(results)
     }
@@ -453,7 +477,7 @@ impl Plan {
         match specs.iter().flat_map(MetricSpec::metrics).find(|metric| metric.rows() == View::Reduced) {
             None => Ok(()),
             Some(metric) => {
-                let message = format!("`{}` needs one score a sample, but reduction is turned off", metric.name());
+                let message = format!("`{}` needs one score per sample, but reduction is turned off", metric.name());
                 Err(Error::argument(message, "choose a reducer such as `mean`").at_scorer(scorer))
             }
         }

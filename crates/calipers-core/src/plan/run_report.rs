@@ -1,6 +1,7 @@
-//! What is shown: results with where they come from. Whoever renders a report computes nothing.
+//! Results and where they come from. Renderers show a report and compute nothing.
 
 use crate::{Caveat, Results, Samples};
+use calipers_stats::Interval;
 
 /// The results of several runs, side by side.
 #[derive(Clone, Debug, Default)]
@@ -18,21 +19,30 @@ pub struct RunReport {
     pub source: String,
     /// The format it was read as.
     pub format: String,
+    /// The run within the file, if the file holds several or something names runs.
+    pub name: Option<String>,
+    /// What was read as what: a name of ours and the column, where they differ.
+    pub columns: Vec<(String, String)>,
     /// The task, if it is known.
     pub task: Option<String>,
     /// The model, if it is known.
     pub model: Option<String>,
-    /// How many samples there are, and what became of them.
+    /// When the run began, as its file writes it.
+    pub created: Option<String>,
+    /// The commit that was evaluated, if its file names it.
+    pub commit: Option<String>,
+    /// How many samples there are, by outcome.
     pub samples: SampleCounts,
     /// What was computed.
     pub results: Results,
-    /// Figures that the file records and that cannot be computed here: somebody's own code made them.
+    /// Figures that the file records and that cannot be computed here, because they come from the user's own code, or
+    /// because the file has no samples.
     pub recorded: Vec<RecordedResult>,
     /// What was not read, and why.
     pub notes: Vec<String>,
 }
 
-/// What became of the samples of a run: each is scored, unscored or errored, never two of them.
+/// The samples of a run by outcome: each is scored, unscored or errored, and never two of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleCounts {
     /// All samples.
@@ -55,7 +65,7 @@ impl std::ops::AddAssign for SampleCounts {
 }
 
 impl Samples {
-    /// What became of the samples.
+    /// The samples by outcome.
     ///
     /// ```
     /// use calipers_core::{SampleCounts, Samples};
@@ -95,7 +105,7 @@ impl Samples {
 }
 
 /// A figure as a file records it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedResult {
     /// The scorer, or the key of its scores.
     pub score: String,
@@ -105,4 +115,10 @@ pub struct RecordedResult {
     pub metric: String,
     /// The number, if there is one.
     pub value: Option<f64>,
+    /// Its standard error, if the file records it.
+    pub stderr: Option<f64>,
+    /// How many samples it rests on, if the file says so.
+    pub n: Option<u64>,
+    /// Made from the recorded error, because the file has no samples to compute a better one from.
+    pub interval: Option<Interval>,
 }

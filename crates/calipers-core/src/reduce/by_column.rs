@@ -2,7 +2,7 @@
 
 use super::AttemptGroups;
 use super::by_value::number;
-use super::rule::{Pick, ReduceRule, ScoreClass};
+use super::rule::{Pick, ReduceRule, ScoreClass, Shortage};
 use crate::data::column::{ABSENT, Coded, Column};
 use crate::{Error, ErrorKind, Labels, Value};
 
@@ -15,6 +15,7 @@ impl ReduceRule {
         labels: &Labels,
         name: &impl Fn(u32, Error) -> Error,
     ) -> Result<Column, Error> {
+        let shortage = Shortage::of(labels);
         let coded = match column {
             Column::Floats(floats) => {
                 if !labels.is_lenient()
@@ -24,7 +25,11 @@ impl ReduceRule {
                     return Err(name(sample, ErrorKind::NotFinite(infinite).into()));
                 }
                 let labels = (labels.map_numbers() && !self.only_counts()).then_some(labels);
-                return Ok(self.reduce_rows(attempts, &FloatRows { floats, compared: self.only_counts(), labels }));
+                return Ok(self.reduce_rows(
+                    attempts,
+                    shortage,
+                    &FloatRows { floats, compared: self.only_counts(), labels },
+                ));
             }
             Column::Coded(coded) => coded,
         };
@@ -35,10 +40,10 @@ impl ReduceRule {
         if attempts.is_single() && matches!(self, Self::Mean | Self::Median) {
             return Ok(Column::Coded(table.as_numbers(coded)));
         }
-        Ok(self.reduce_rows(attempts, &CodedRows { coded, table: &table }))
+        Ok(self.reduce_rows(attempts, shortage, &CodedRows { coded, table: &table }))
     }
 
-    fn reduce_rows(&self, attempts: &AttemptGroups, column: &impl ColumnRows) -> Column {
+    fn reduce_rows(&self, attempts: &AttemptGroups, shortage: Shortage, column: &impl ColumnRows) -> Column {
         let mut output = ReducedColumn::default();
         let mut scored: Vec<ScoreClass> = Vec::new();
         let mut places: Vec<u32> = Vec::new();
@@ -52,7 +57,7 @@ impl ReduceRule {
                     places.push(row);
                 }
             }
-            output.push(self.decide(&scored, rows.len(), &mut sorted), &places);
+            output.push(self.decide(&scored, rows.len(), shortage, &mut sorted), &places);
         }
         output.finish(column)
     }

@@ -1,6 +1,6 @@
 //! Reducing the values of one sample: plain values, maps key by key, lists place by place.
 
-use super::rule::{Pick, ReduceRule, ScoreClass};
+use super::rule::{Pick, ReduceRule, ScoreClass, Shortage};
 use crate::{Error, ErrorKind, Labels, Value};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl ReduceRule {
             let earlier = scored[..place].iter().position(|earlier| earlier.equals(value));
             attempts.push(ScoreClass { number, class: earlier.unwrap_or(place) as u32 });
         }
-        Ok(match self.decide(&attempts, total, &mut Vec::new()) {
+        Ok(match self.decide(&attempts, total, Shortage::of(labels), &mut Vec::new()) {
             Pick::Nothing => Value::Missing,
             Pick::Number(x) => Value::from(x),
             Pick::Flag(yes) => Value::Int(i64::from(yes)),

@@ -8,9 +8,11 @@ mod attempts;
 mod by_column;
 mod by_value;
 mod rule;
+mod spelling;
 
 pub(crate) use attempts::AttemptGroups;
 pub(crate) use rule::ReduceRule;
+pub(crate) use spelling::SPELLINGS;
 
 use crate::data::column::Column;
 use crate::data::scores::{Maps, ScoreRow, Scores, Values};
@@ -103,6 +105,9 @@ pub fn pass_k(k: u64) -> Reducer {
 }
 
 /// 1 if at least `k` attempts succeed, else 0. It depends on how many attempts there were.
+///
+/// A sample with fewer than `k` scored attempts is unscored. Inspect counts it as 0, and so does a plan that computes as
+/// Inspect does.
 #[must_use]
 pub fn at_least(k: u64) -> Reducer {
     Reducer::rule(&format!("at_least_{k}"), ReduceRule::AtLeast { k, value: 1.0 })
@@ -130,45 +135,15 @@ pub fn score_reducer(
     Reducer { name: name.into(), labels: None, how: ReducerKind::Custom(Arc::new(reduce)) }
 }
 
-const NAMES: [&str; 9] = ["mean", "median", "mode", "max", "majority", "collect", "pass_at", "pass_k", "at_least"];
-
 impl Reducer {
     fn rule(name: &str, rule: ReduceRule) -> Self {
         Self { name: name.into(), labels: None, how: ReducerKind::Rule(rule) }
     }
 
-    /// The reducer of a name: `mean`, `median`, `mode`, `max`, `majority`, `collect`, `pass_at_{k}`, `pass_k_{k}`
-    /// or `at_least_{k}`.
+    /// The reducer of a name: `mean`, `median`, `mode`, `max`, `majority`, `collect`, `pass_at_{k}` or `pass@{k}`,
+    /// `pass_k_{k}` or `pass^{k}`, `at_least_{k}`, or a call such as `pass_at(2, value=0.5)`.
     pub fn parse(name: &str) -> Result<Self, Error> {
-        let reducer = match name {
-            "mean" => mean_score(),
-            "median" => median_score(),
-            "mode" => mode_score(),
-            "max" => max_score(),
-            "majority" => majority(),
-            "collect" => collect(),
-            _ => return Self::parse_with_k(name),
-        };
-        Ok(reducer)
-    }
-
-    fn parse_with_k(name: &str) -> Result<Self, Error> {
-        let unknown = || {
-            let nearest = crate::nearest(name.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()), &NAMES);
-            let nearest = nearest.map(|near| if takes_k(near) { format!("{near}_1") } else { near.to_owned() });
-            Error::from(ErrorKind::UnknownName { what: "reducer", name: name.to_owned(), nearest })
-        };
-        let (base, k) = name.rsplit_once('_').ok_or_else(unknown)?;
-        if k.is_empty() || !k.bytes().all(|c| c.is_ascii_digit()) {
-            return Err(unknown());
-        }
-        let k = k.parse().map_err(|_| unknown())?;
-        match base {
-            "pass_at" => Ok(pass_at(k)),
-            "pass_k" => Ok(pass_k(k)),
-            "at_least" => Ok(at_least(k)),
-            _ => Err(unknown()),
-        }
+        spelling::parse(name)
     }
 
     /// What counts as a success, for `pass_at`, `pass_k` and `at_least`: a score of at least this. 1 unless set.
@@ -176,6 +151,9 @@ impl Reducer {
     pub fn value(mut self, threshold: f64) -> Self {
         if let ReducerKind::Rule(rule) = &mut self.how {
             rule.set_threshold(threshold);
+            if let Some((base, k, value)) = rule.counted() {
+                self.name = spelling::with_threshold(base, k, value);
+            }
         }
         self
     }
@@ -187,7 +165,7 @@ impl Reducer {
         self
     }
 
-    /// The name, as it is recorded in logs.
+    /// The name, as it is recorded in logs: [`Reducer::parse`] reads it back.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -322,10 +300,6 @@ impl Reducer {
     }
 }
 
-fn takes_k(name: &str) -> bool {
-    matches!(name, "pass_at" | "pass_k" | "at_least")
-}
-
 fn collect_values(scores: &[Score], by: &str) -> Result<Value, Error> {
     if let Some(score) = scores.iter().find(|score| !score.value.is_scalar()) {
         return Err(ErrorKind::NotScalar { by: by.to_owned(), found: score.value.kind() }.into());
@@ -392,25 +366,6 @@ impl TryFrom<&str> for Reducer {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_that_are_parsed_are_those_of_the_reducers() {
-        for name in ["mean", "median", "mode", "max", "majority", "collect", "pass_at_5", "pass_k_3", "at_least_2"] {
-            assert_eq!(Reducer::parse(name).expect("known").name(), name);
-        }
-        for (name, nearest) in [
-            ("meen", Some("mean")),
-            ("pass_at", Some("pass_at_1")),
-            ("pass_at_x", Some("pass_at_1")),
-            ("pass_at_99999999999999999999", Some("pass_at_1")),
-            ("best_of_3", None),
-            ("", None),
-        ] {
-            let error = Reducer::parse(name).expect_err("unknown");
-            let ErrorKind::UnknownName { what, nearest: near, .. } = error.kind() else { panic!("{error}") };
-            assert_eq!((*what, near.as_deref()), ("reducer", nearest), "{name}");
-        }
-    }
 
     #[test]
     fn extras_are_kept_only_where_attempts_agree() {

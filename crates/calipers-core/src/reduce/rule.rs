@@ -1,5 +1,6 @@
 //! The built-in rules, on the plain values of one sample's attempts.
 
+use crate::Labels;
 use calipers_stats::{ExactSum, Undefined, pass_at_k};
 
 /// A built-in way to reduce plain values.
@@ -24,6 +25,22 @@ pub(crate) struct ScoreClass {
     pub(crate) class: u32,
 }
 
+/// What at least k successes of fewer than k attempts are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Shortage {
+    /// No value: nothing is known about attempts that were not made.
+    Unscored,
+    /// 0, as in Inspect.
+    Zero,
+}
+
+impl Shortage {
+    /// Only a plan that computes as Inspect does is lenient about labels.
+    pub(super) fn of(labels: &Labels) -> Self {
+        if labels.is_lenient() { Self::Zero } else { Self::Unscored }
+    }
+}
+
 /// What a rule decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Pick {
@@ -45,6 +62,16 @@ impl ReduceRule {
         }
     }
 
+    /// The base of the name, k and the threshold of a rule that counts successes.
+    pub(super) fn counted(&self) -> Option<(&'static str, u64, f64)> {
+        match *self {
+            Self::PassAt { k, value } => Some(("pass_at", k, value)),
+            Self::PassK { k, value } => Some(("pass_k", k, value)),
+            Self::AtLeast { k, value } => Some(("at_least", k, value)),
+            _ => None,
+        }
+    }
+
     pub(crate) fn set_threshold(&mut self, threshold: f64) {
         if let Self::PassAt { value, .. } | Self::PassK { value, .. } | Self::AtLeast { value, .. } = self {
             *value = threshold;
@@ -62,7 +89,13 @@ impl ReduceRule {
     }
 
     /// Decides between the scored attempts of one sample; `total` counts the unscored ones too.
-    pub(super) fn decide(&self, attempts: &[ScoreClass], total: usize, sorted: &mut Vec<f64>) -> Pick {
+    pub(super) fn decide(
+        &self,
+        attempts: &[ScoreClass],
+        total: usize,
+        shortage: Shortage,
+        sorted: &mut Vec<f64>,
+    ) -> Pick {
         if attempts.is_empty() {
             return Pick::Nothing;
         }
@@ -75,6 +108,9 @@ impl ReduceRule {
                 _ => Pick::Nothing,
             },
             Self::Max => Pick::Attempt(largest(attempts)),
+            // Fewer attempts than k can never be enough, whatever the model does, so 0 would say nothing about it; Inspect
+            // says 0. Attempts that were made and have no score are no successes, here as there.
+            Self::AtLeast { k, .. } if (total as u64) < k && shortage == Shortage::Unscored => Pick::Nothing,
             Self::AtLeast { k, value } => Pick::Flag(successes(attempts, value) >= k),
             // With no attempts, it is true that none passes and that all do.
             Self::PassAt { k: 0, .. } => Pick::Number(0.0),
@@ -164,6 +200,8 @@ mod tests {
             (pass_at, &[1.0], 1, Nothing),
             (at_least, &[0.5, 0.4, 1.0], 3, Flag(true)),
             (at_least, &[0.5, 0.4], 2, Flag(false)),
+            (at_least, &[0.5], 1, Nothing),
+            (at_least, &[0.5], 2, Flag(false)),
             (ReduceRule::PassAt { k: 0, value: 1.0 }, &[1.0], 1, Number(0.0)),
             (ReduceRule::PassK { k: 0, value: 1.0 }, &[0.0], 1, Number(1.0)),
             (ReduceRule::Mean, &[], 2, Nothing),
@@ -172,7 +210,7 @@ mod tests {
             let class = |x: f64| scores.iter().position(|&other| other == x).unwrap_or(0) as u32;
             let attempts: Vec<ScoreClass> =
                 scores.iter().map(|&number| ScoreClass { number, class: class(number) }).collect();
-            let decision = rule.decide(&attempts, total, &mut Vec::new());
+            let decision = rule.decide(&attempts, total, Shortage::Unscored, &mut Vec::new());
             let is_near = match (decision, want) {
                 (Number(x), Number(y)) => (x - y).abs() <= 1e-12 * y.abs().max(1.0),
                 (decision, want) => decision == want,

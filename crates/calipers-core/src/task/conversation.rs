@@ -123,6 +123,9 @@ impl StopReason {
     }
 }
 
+/// What was used, by the name of the model.
+pub type ModelUsage = Vec<(Arc<str>, Usage)>;
+
 /// The tokens and the cost of model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {

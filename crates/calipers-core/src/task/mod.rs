@@ -4,7 +4,7 @@ mod conversation;
 mod dataset;
 mod transcript;
 
-pub use conversation::{GenerateConfig, Message, ModelOutput, Role, StopReason, ToolCall, Usage};
+pub use conversation::{GenerateConfig, Message, ModelOutput, ModelUsage, Role, StopReason, ToolCall, Usage};
 pub use dataset::{
     Dataset, DatasetOrigin, FileDataset, FileKind, Input, RecordMapping, SampleFields, Target, TaskSample,
 };

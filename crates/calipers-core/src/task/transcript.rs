@@ -1,6 +1,6 @@
 //! An attempt with everything that happened in it: what a runner returns and a log keeps.
 
-use crate::{Input, Message, Metadata, ModelOutput, Outcome, SampleId, Samples, Target, Usage, Value};
+use crate::{CACHED_ANSWERS, Input, Message, Metadata, ModelOutput, Outcome, SampleId, Samples, Target, Usage, Value};
 use std::sync::Arc;
 
 /// The bound that ended an attempt early.
@@ -65,11 +65,13 @@ impl Transcript {
                 measurements.push((name.into(), value));
             }
         };
-        let latency = self.completed_ms.checked_sub(self.started_ms).map(|ms| ms as f64);
+        // An answer from a cache takes no time, so there is nothing to measure.
+        let is_cached = self.fields.iter().any(|(name, _)| **name == *CACHED_ANSWERS);
+        let latency = self.completed_ms.checked_sub(self.started_ms).filter(|_| !is_cached).map(|ms| ms as f64);
         let finite = |number: f64| Some(number).filter(|number| number.is_finite()).map(Value::from);
         let sum = |numbers: &mut dyn Iterator<Item = f64>| numbers.reduce(|sum, number| sum + number);
         add("latency_ms", latency.map(Value::from));
-        add("working_time_ms", finite(self.working_s * 1000.0));
+        add("working_time_ms", Some(self.working_s * 1000.0).filter(|_| !is_cached).and_then(finite));
         add("tokens_used", sum(&mut self.usage.iter().map(|(_, usage)| usage.total_tokens as f64)).map(Value::from));
         add("cost_usd", sum(&mut self.usage.iter().filter_map(|(_, usage)| usage.cost_usd)).and_then(finite));
         add("limit", self.limit.as_ref().map(|limit| limit.kind.into()));

@@ -2,9 +2,14 @@
 //!
 //! Every test is ignored by default and run by `cargo xtask calibrate`.
 
-use crate::sim::{Claim, Draws, Table, count_each};
-use calipers_core::stats::special::binomial_pmf;
+use calipers_core::stats::special::{binomial_pmf, normal_quantile};
 use calipers_core::{Figure, Interval, Metric, Plan, Samples, accuracy, mean, pass_at, pass_k, ratio};
+use calipers_testing::simulation::{self, Claim, Draws, Table};
+
+/// How often each answer holds, among `replications` draws from one seed.
+fn count_each<const N: usize>(seed: u64, replications: u64, holds: impl FnMut(&mut Draws) -> [bool; N]) -> [u64; N] {
+    simulation::count_each(Draws::new(seed, normal_quantile), replications, holds)
+}
 
 /// The least coverage of a 95 % interval that comes without a caveat.
 const LEAST: f64 = 0.93;

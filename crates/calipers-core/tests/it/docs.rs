@@ -52,7 +52,11 @@ fn a_metric_is_one_file_and_one_line() {
             if !source.is_dir() || source.components().any(|part| part.as_os_str() == "calipers-stats") {
                 continue;
             }
-            for path in rust_files(&source).into_iter().filter(|path| !path.ends_with(&own)) {
+            // So does what measures a judge, by these functions and not by the metric.
+            let is_elsewhere = |path: &std::path::PathBuf| {
+                !path.ends_with(&own) && !path.components().any(|part| part.as_os_str() == "labelled")
+            };
+            for path in rust_files(&source).into_iter().filter(is_elsewhere) {
                 let names = |line: &String| has_word(line, file) || metrics.iter().any(|name| has_word(line, name));
                 lines.extend(code(&path).into_iter().filter(names).map(|line| format!("{}: {line}", path.display())));
             }

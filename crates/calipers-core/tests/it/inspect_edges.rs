@@ -152,7 +152,7 @@ fn ratings_that_were_not_given_are_left_out() {
     let strict = metric.measure(&points, &Context::default()).unwrap();
     let figure = strict.figure().unwrap();
     assert_eq!((figure.value.clone(), figure.n, figure.missing), (Ok(1.0), 2, 1));
-    // Inspect counts each as a category of its own.
+    // Inspect counts each as a separate category.
     let lenient = printed(&metric.measure(&points, &inspect()).unwrap());
     assert!((lenient - 0.125).abs() < 1e-12, "{lenient}");
 }

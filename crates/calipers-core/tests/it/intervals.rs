@@ -5,6 +5,7 @@ use calipers_core::{
     stderr,
 };
 use calipers_stats::agreement::RatingScale;
+use calipers_stats::proportion::Proportion;
 use calipers_stats::weighted::StratifiedMean;
 use calipers_stats::{Confidence, Method, Moments};
 
@@ -51,8 +52,8 @@ fn the_mean_of_groups_has_the_interval_of_a_stratified_mean() {
 
 #[test]
 fn the_mean_of_groups_has_no_interval_where_a_spread_is_not_known() {
-    let single = [(1.0, 0), (0.0, 0), (1.0, 1)];
-    let constant = [(1.0, 0), (0.0, 0), (1.0, 1), (1.0, 1)];
+    let single = [(1.0, 0), (0.5, 0), (1.0, 1)];
+    let constant = [(1.0, 0), (0.5, 0), (1.0, 1), (1.0, 1)];
     for rows in [&single[..], &constant] {
         let all = mean_of_groups(accuracy(), rows);
         assert!(all.value.is_ok() && all.interval.is_none() && all.caveats.is_empty(), "{all:?}");
@@ -60,6 +61,20 @@ fn the_mean_of_groups_has_no_interval_where_a_spread_is_not_known() {
     for metric in [stderr(), std(), std().named("mean"), stderr().named("accuracy")] {
         assert_eq!(mean_of_groups(metric, &ROWS).interval, None);
     }
+}
+
+#[test]
+fn the_mean_of_groups_of_passes_has_an_interval_even_if_a_group_does_not_vary() {
+    // 35 of 40 in four groups of ten, which weigh alike: Clopper and Pearson's bounds.
+    let rows: Vec<(f64, u32)> = (0..40).map(|i| (f64::from(u8::from(i % 4 != 0 || i % 8 == 0)), i % 4)).collect();
+    let interval = mean_of_groups(accuracy(), &rows).interval.expect("passes and failures");
+    let exact = Proportion::new(35, 40).unwrap().clopper_pearson(Confidence::two_sided(0.95).unwrap());
+    assert!((interval.lower.unwrap() - exact.lower.unwrap()).abs() < 1e-9, "{interval:?} {exact:?}");
+    assert!((interval.upper.unwrap() - exact.upper.unwrap()).abs() < 1e-9, "{interval:?} {exact:?}");
+    // A sample of a small group weighs more: three groups that pass as a whole, of which one has a single sample.
+    let perfect: Vec<(f64, u32)> = (0..21).map(|i| (1.0, if i == 20 { 2 } else { i % 2 })).collect();
+    let lower = mean_of_groups(accuracy(), &perfect).interval.expect("all pass").lower.unwrap();
+    assert!(lower < 0.5, "one failure of the single sample would cost a third: {lower}");
 }
 
 fn alpha(scale: RatingScale, units: &[[i64; 2]]) -> Figure {

@@ -215,7 +215,7 @@ proptest! {
         let once = plan.measure(&samples(&rows)).expect("valid rows");
         let twice = plan.measure(&samples(repeated)).expect("valid rows");
         prop_assert_eq!(bits(&once), bits(&twice));
-        prop_assert_eq!(once.total_samples, twice.total_samples);
+        prop_assert_eq!(once.attempts, twice.attempts);
     }
 
     #[test]

@@ -8,7 +8,5 @@ mod inspect_edges;
 mod inspect_values;
 mod intervals;
 mod laws;
-#[path = "../../../calipers-stats/tests/it/calibration/sim.rs"]
-mod sim;
 mod vectors_golden;
 mod vectors_inspect;

@@ -114,7 +114,7 @@ fn reducers() {
 /// Clustered errors and intervals reach the same numbers through metrics as through the statistics.
 #[test]
 fn clustered_metrics() {
-    let registry = Registry::builtin();
+    let registry = Registry::builtin().as_logged();
     check("mean_ci", "ci_mean_t_clustered", |v| {
         let mut samples = Samples::new();
         let values = v["input"]["values"].as_array().unwrap();

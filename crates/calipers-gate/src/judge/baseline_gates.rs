@@ -3,19 +3,27 @@
 use super::measurement::{Measurement, Metrics};
 use super::threshold_question::{Judgement, holds};
 use super::{Fault, Judge, PendingGate};
-use crate::policy::{BaselineMode, BaselineRule, Comparison, Mistake, PASS_RATE, Rule, Span, Spanned, WrittenUnit};
+use crate::policy::{
+    BaselineMode, BaselineRule, Comparison, Mistake, Rule, Span, Spanned, WrittenUnit, pass_rate_name,
+};
 use crate::{
     Baseline, BaselineDifference, BaselineMetric, BaselineReason, BaselineResult, BaselineScenario, GateKind,
     GateResult, GateRule, MetricDifference, Mode,
 };
 use calipers_core::{Caveat, Evidence, Figure, GateCaveat, ScenarioOutcome, Tally, Unit, Verdict};
-use calipers_stats::proportion::perfect_bound;
+use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::weighted::weighted_mean;
-use calipers_stats::{Confidence, Interval, Moments};
+use calipers_stats::{Confidence, Interval};
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+
+/// The name of the method in results.
+const RECORDED_METHOD: &str = "difference to the recorded value, which is taken as exact";
+
+/// The name of the method in results.
+const PAIRED_METHOD: &str = "mean of differences paired by scenario";
 
 impl Judge<'_> {
     /// Compares with the baseline, and adds the gates that the policy asks for.
@@ -63,21 +71,19 @@ impl Judge<'_> {
         let named = rule.map_or(&[][..], |rule| &rule.metrics);
         if let Some(unknown) = named.iter().find(|name| !baseline.metrics.contains_key(&name.value)) {
             let known: Vec<&str> = baseline.metrics.keys().map(String::as_str).collect();
-            return Err(Mistake {
-                message: format!("the baseline has no `{}`", unknown.value),
-                span: Some(unknown.span.clone()),
-                hint: Some(format!("it has {}; record it again to have more", known.join(", "))),
-            }
-            .into());
+            return Err(Mistake::new(format!("the baseline has no `{}`", unknown.value))
+                .at(&unknown.span)
+                .hint(format!("it has {}; record it again to have more", known.join(", ")))
+                .into());
         }
         if !named.is_empty() {
             return Ok(named.to_vec());
         }
         let mut both: Vec<&str> = metrics.iter().map(|(name, _)| name).collect();
         both.retain(|name| baseline.metrics.contains_key(*name));
-        if both.is_empty() && baseline.metrics.contains_key(PASS_RATE) {
-            // A policy about single scenarios has no metric of its own.
-            both.push(PASS_RATE);
+        if both.is_empty() && baseline.metrics.contains_key(pass_rate_name()) {
+            // A policy about single scenarios names no metric.
+            both.push(pass_rate_name());
         }
         let place = rule.map_or_else(Span::nowhere, |rule| rule.margin.span.clone());
         Ok(both.into_iter().map(|name| Spanned { value: name.to_owned(), span: place.clone() }).collect())
@@ -86,7 +92,7 @@ impl Judge<'_> {
     /// The values of scenarios that both have, now and then, with the weight of each.
     fn pairs(&self, name: &str, measured: &Measurement, baseline: &Baseline) -> Option<Pairs> {
         let Evidence::Mean { samples, values, .. } = measured.evidence.as_ref()? else { return None };
-        let mut pairs = Pairs::default();
+        let mut pairs = Pairs { is_unit: true, ..Pairs::default() };
         for (&sample, &value) in samples.iter().zip(values) {
             let id = self.samples.id(sample).to_string();
             let Some(then) = baseline.scenarios.get(&id) else { continue };
@@ -97,6 +103,7 @@ impl Judge<'_> {
             let Some(before) = then.values.get(name).copied().or_else(|| share_passed(measured, then)) else {
                 continue;
             };
+            pairs.is_unit &= [value, before].iter().all(|x| (0.0..=1.0).contains(x));
             pairs.differences.push(Baseline::settle(value) - Baseline::settle(before));
             pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
         }
@@ -109,12 +116,12 @@ impl Judge<'_> {
             let tally = Tally { n: pairs.differences.len() as u64, missing: 0 };
             let mean = weighted_mean(&pairs.differences, &pairs.weights, None);
             let value = mean.as_ref().map(|mean| mean.mean.estimate).map_err(|&why| why);
-            let figure = Figure::statistic(value, f64::NAN, tally, "mean of differences paired by scenario");
+            let figure = Figure::statistic(value, f64::NAN, tally, PAIRED_METHOD);
             return figure.with_interval(pairs.interval(confidence));
         }
         let mut figure = measured.figure.clone();
         figure.value = figure.value.map(|value| Baseline::settle(value) - recorded);
-        figure.method = "difference to the recorded value, which is taken as exact".into();
+        figure.method = RECORDED_METHOD.into();
         if let Some(interval) = &mut figure.interval {
             interval.lower = interval.lower.map(|x| x - recorded);
             interval.upper = interval.upper.map(|x| x - recorded);
@@ -263,21 +270,27 @@ impl Judge<'_> {
 struct Pairs {
     differences: Vec<f64>,
     weights: Vec<f64>,
+    /// True when the values lie between 0 and 1, now and then.
+    is_unit: bool,
 }
 
 impl Pairs {
+    /// Differences of values between 0 and 1 are bounded as gates are: t would call a loss small too often. Others have t.
     fn interval(&self, confidence: Confidence) -> Option<Interval> {
-        let moments = Moments::from_slice(&self.differences);
-        if moments.is_constant() && moments.sum() == 0.0 {
-            // No scenario changed: how many would have to, for none to show?
-            let reach = 1.0 - perfect_bound(moments.count(), confidence.tail()).ok()?;
-            let mut interval = Moments::from_slice(&[0.0, 1.0]).t_interval(confidence).ok()?;
-            (interval.lower, interval.upper) = (Some(-reach), Some(reach));
-            interval.method = calipers_stats::Method::ClopperPearson;
-            return Some(interval);
+        if let Some(ratio) = self.bounded() {
+            return Some(ratio.interval(confidence));
         }
         let mean = weighted_mean(&self.differences, &self.weights, None).ok()?.mean;
         mean.interval(confidence).ok().filter(|_| mean.stderr.is_ok_and(|error| error > 0.0))
+    }
+
+    fn bounded(&self) -> Option<BoundedRatio> {
+        if !self.is_unit {
+            return None;
+        }
+        let largest = self.weights.iter().copied().fold(0.0, f64::max);
+        let terms = self.differences.iter().zip(&self.weights).map(|(&x, &weight)| Term::new(weight * x, weight));
+        BoundedRatio::new(terms, Term::new(-largest, largest), Term::new(largest, largest)).ok()
     }
 }
 

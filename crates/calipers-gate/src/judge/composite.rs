@@ -5,31 +5,35 @@ use super::threshold_question::{Judgement, holds};
 use super::{Fault, Judge};
 use crate::policy::{
     Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, OnMissingValues, Rule, Span, Spanned,
-    normalized,
+    WEIGHTED_SCORE, normalized,
 };
 use crate::{CompositeResult, ConditionReason, FormulaDoubt, Mode, Term};
-use calipers_core::{Caveat, Figure, Reason, Tally, Undefined, Unit, Verdict};
-use calipers_stats::weighted::Linearisation;
-use calipers_stats::{Interval, Method};
+use calipers_core::{Figure, Reason, Tally, Undefined, Unit, Verdict};
+use calipers_stats::Interval;
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+
+/// The name of the method in results.
+const APART_METHOD: &str = "formula, some metrics bounded by themselves";
+
+/// The name of the method in results.
+const LINEAR_METHOD: &str = "formula, errors by the delta method";
 
 /// The values that formulas may name: metrics, normalised ones, and formulas before them.
 pub(super) struct Formulas<'j, 'p> {
     pub(super) judge: &'j Judge<'p>,
     pub(super) values: IndexMap<String, FormulaValue>,
     pub(super) results: Vec<CompositeResult>,
-    /// Exact bounds of metrics by the bits of their level: those of a quantile take many looks at its attempts.
-    pub(super) exact: RefCell<HashMap<(String, u64), (f64, f64)>>,
+    /// Bounds of metrics by themselves, by the bits of their level: those of a quantile take many looks at its attempts.
+    pub(super) apart: RefCell<HashMap<(String, u64), (f64, f64)>>,
 }
 
-/// A value with how far each sample moves it.
+/// A value that formulas may name.
 #[derive(Clone)]
 pub(super) struct FormulaValue {
     pub(super) value: Option<f64>,
-    pub(super) influences: Option<Rc<Vec<f64>>>,
     /// The metric that it is.
     pub(super) measured: Option<Rc<Measurement>>,
     /// What the metric is divided by, if it is.
@@ -44,7 +48,7 @@ pub(super) struct FormulaValue {
 impl<'j, 'p> Formulas<'j, 'p> {
     /// Evaluates all formulas of the policy, and the weighted score if metrics have weights.
     pub(super) fn new(judge: &'j Judge<'p>, metrics: &mut Metrics) -> Result<Self, Fault> {
-        let mut formulas = Self { judge, values: IndexMap::new(), results: Vec::new(), exact: RefCell::default() };
+        let mut formulas = Self { judge, values: IndexMap::new(), results: Vec::new(), apart: RefCell::default() };
         if let Some(weighted) = weighted_score(judge)? {
             formulas.add(&weighted, metrics)?;
         }
@@ -70,7 +74,6 @@ impl<'j, 'p> Formulas<'j, 'p> {
         });
         let known = FormulaValue {
             value,
-            influences: None,
             measured: None,
             budget: None,
             reach: self.reach(expression).unwrap_or((f64::NEG_INFINITY, f64::INFINITY)),
@@ -94,7 +97,6 @@ impl<'j, 'p> Formulas<'j, 'p> {
                     let measured = metrics.get(self.judge, &spanned)?;
                     FormulaValue {
                         value: measured.value(),
-                        influences: measured.influences(self.judge).map(Rc::new),
                         unit: measured.unit,
                         reach: measured.reach(),
                         measured: Some(measured),
@@ -113,21 +115,17 @@ impl<'j, 'p> Formulas<'j, 'p> {
         let metric = Spanned { value: metric, span: name.span.clone() };
         let measured = metrics.get(self.judge, &metric)?;
         let Some(budget) = self.judge.budget(&metric.value, measured.unit)? else {
-            return Err(Mistake {
-                message: format!("`{}` has no budget: nothing says what {} is divided by", name.value, metric.value),
-                span: Some(name.span.clone()),
-                hint: Some(format!("add `\"normalize\": {{\"{}\": 10000}}` or a threshold for it", metric.value)),
-            }
+            return Err(Mistake::new(format!(
+                "`{}` has no budget: nothing says what {} is divided by",
+                name.value, metric.value
+            ))
+            .at(&name.span)
+            .hint(format!("add `\"normalize\": {{\"{}\": 10000}}` or a threshold for it", metric.value))
             .into());
         };
         let share = measured.value().map(|value| value / budget);
-        let is_inside = share.is_some_and(|share| (0.0..=1.0).contains(&share));
-        let influences = measured
-            .influences(self.judge)
-            .map(|moved| Rc::new(moved.iter().map(|x| if is_inside { x / budget } else { 0.0 }).collect::<Vec<f64>>()));
         Ok(FormulaValue {
             value: share.map(|share| share.clamp(0.0, 1.0)),
-            influences,
             unit: measured.unit,
             reach: (0.0, 1.0),
             measured: Some(measured),
@@ -143,21 +141,14 @@ impl<'j, 'p> Formulas<'j, 'p> {
     fn figure(&self, formula: &Formula, value: Option<f64>) -> Figure {
         let expression = &formula.expression;
         let Some(value) = value else { return undefined_figure(self.why_undefined(formula, expression)) };
-        let exact = self.metrics_to_bound_exactly(expression);
-        let linear = self.linear(expression, &exact).filter(|linear| linear.stderr.is_ok_and(|error| error > 0.0));
-        let n = linear.map_or(self.judge.samples.len() as u64, |linear| linear.units);
-        let method = match &exact[..] {
-            [] => "formula, errors by the delta method",
-            _ => "formula, exact bounds of metrics that do not vary",
-        };
-        let mut figure = Figure::new(value, Tally { n, missing: 0 }, method);
-        figure.caveats.extend(linear.iter().flat_map(Linearisation::caveats).map(Caveat::from));
-        figure.interval = self.interval(expression, !exact.is_empty());
+        let method = if self.metrics_apart(expression).is_empty() { LINEAR_METHOD } else { APART_METHOD };
+        let mut figure = Figure::new(value, Tally { n: self.units(expression), missing: 0 }, method);
+        figure.interval = self.interval(expression);
         figure
     }
 
     /// The interval of an expression, if it says more than what the expression can reach at all.
-    fn interval(&self, expression: &Expression, is_joint: bool) -> Option<Interval> {
+    fn interval(&self, expression: &Expression) -> Option<Interval> {
         let confidence = self.judge.context.confidence;
         let (lower, upper) = self.bounds(expression, confidence.tail());
         let reach = self.reach(expression);
@@ -165,8 +156,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
             Some(both) => reach == Some(both),
             None => lower.is_none() && upper.is_none(),
         };
-        let method = if is_joint { Method::Bonferroni } else { Method::DeltaT };
-        (!says_nothing).then_some(Interval { lower, upper, confidence, method })
+        (!says_nothing).then(|| Interval { lower, upper, confidence, method: self.method(expression) })
     }
 
     /// Which part of an expression has no value, and why.
@@ -369,16 +359,14 @@ fn weighted_score(judge: &Judge<'_>) -> Result<Option<Composite>, Fault> {
     let Some((first, _)) = weights.first() else { return Ok(None) };
     let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
     if total <= 0.0 {
-        return Err(Mistake {
-            message: "the weights of the metrics add up to 0".into(),
-            span: Some(first.span.clone()),
-            hint: Some("give at least one metric a weight above 0".into()),
-        }
-        .into());
+        return Err(Mistake::new("the weights of the metrics add up to 0")
+            .at(&first.span)
+            .hint("give at least one metric a weight above 0")
+            .into());
     }
     let span = first.span.clone();
     Ok(Some(Composite {
-        name: Spanned { value: "weighted_score".into(), span: span.clone() },
+        name: Spanned { value: WEIGHTED_SCORE.into(), span: span.clone() },
         formula: sum_of(weights, total, span),
     }))
 }

@@ -1,16 +1,22 @@
 //! One-sided bounds of formulas.
 //!
-//! The delta method knows of a formula what its samples show by varying. A metric at the end of its range does not vary,
-//! and of 5 of 5 the method would say that it is known exactly. Such metrics are bounded exactly, each by itself, and the
-//! formula takes the worst of what they may be together; the others stay with the delta method, shares with a little weight
-//! at both ends, as in intervals of them. The level is shared among all bounds that are used at once (Bonferroni), so the
-//! whole holds as often as it says.
+//! A formula moves with each unit as far as the unit moves the metrics in it (the delta method). So it is a mean over units
+//! of the estimate plus that movement, and is bounded as every mean is, by Gaffke's bound: an unseen unit is taken to move
+//! every metric as far to the wrong side as one unit can. That needs no variance, so it holds where metrics are perfect and
+//! do not vary at all, and metrics that rise and fall together are not counted as independent.
+//!
+//! A metric that says nothing about its units is bounded by itself, as in a gate on it, with a part of the error that is
+//! allowed. The formula then takes the worst value that it can have while the metric stays within its bounds.
 
-use super::composite::Formulas;
-use crate::policy::{Comparison, Expression, OnMissingValues, Rule};
-use calipers_core::{Evidence, Unit};
-use calipers_stats::Confidence;
-use calipers_stats::weighted::{Component, Linearisation, composite};
+use super::composite::{FormulaValue, Formulas};
+use super::measurement::quantile_slope;
+use super::threshold_question::{Fill, ThresholdQuestion};
+use super::units::{UnitKey, UnitRatio, UnitRows, Units};
+use crate::policy::{Comparison, Expression, Looks, OnMissingValues, Rule};
+use calipers_core::Evidence;
+use calipers_stats::bounded_ratio::{BoundedRatio, Term};
+use calipers_stats::{Confidence, Method};
+use std::collections::HashMap;
 
 /// An end of an interval.
 #[derive(Clone, Copy, PartialEq)]
@@ -28,16 +34,54 @@ impl End {
 /// A metric with the values that it may have.
 type MetricBounds<'e> = (&'e str, (f64, f64));
 
+/// What units say of a metric in a formula: the metric moves by `scale` · (numerator − centre · denominator) with each.
+struct Movement {
+    rows: UnitRows,
+    /// The value of the metric, with missing ones filled in.
+    value: f64,
+    centre: f64,
+    scale: f64,
+}
+
+/// A formula as a mean over units.
+struct FormulaMean {
+    of: UnitRatio,
+    estimate: f64,
+    /// The values of its metrics, with missing ones filled in.
+    values: HashMap<String, f64>,
+}
+
+/// What part of the error that is allowed a metric that is bounded by itself may have, beside the others together.
+const CORNER_SHARE: f64 = 0.1;
+
 impl Formulas<'_, '_> {
     /// The one-sided bounds of an expression at 1 − α each, within what it can reach; none where nothing bounds it.
     pub(super) fn bounds(&self, expression: &Expression, alpha: f64) -> (Option<f64>, Option<f64>) {
-        let exact = self.metrics_to_bound_exactly(expression);
-        (self.end(expression, &exact, alpha, End::Low), self.end(expression, &exact, alpha, End::High))
+        let apart = self.metrics_apart(expression);
+        (self.end(expression, &apart, alpha, End::Low), self.end(expression, &apart, alpha, End::High))
     }
 
-    /// The metrics of an expression that the delta method says nothing of.
-    pub(super) fn metrics_to_bound_exactly<'e>(&'e self, expression: &'e Expression) -> Vec<&'e str> {
-        self.leaves(expression).into_iter().filter(|name| self.needs_exact_bound(name)).collect()
+    /// The metrics of an expression that are bounded by themselves, since nothing says how units move them.
+    pub(super) fn metrics_apart<'e>(&'e self, expression: &'e Expression) -> Vec<&'e str> {
+        let is_apart =
+            |name: &&str| [Fill::Bad, Fill::Good].into_iter().any(|side| self.movement(name, side).is_none());
+        self.leaves(expression).into_iter().filter(is_apart).collect()
+    }
+
+    /// The number of units that an expression rests on.
+    pub(super) fn units(&self, expression: &Expression) -> u64 {
+        let apart = self.metrics_apart(expression);
+        self.mean(expression, &apart, End::Low).map_or(self.judge.samples.len() as u64, |mean| mean.of.ratio.units())
+    }
+
+    /// The name of the method that bounds an expression.
+    pub(super) fn method(&self, expression: &Expression) -> Method {
+        match (self.metrics_apart(expression).is_empty(), self.judge.policy.looks, self.judge.units()) {
+            (false, ..) => Method::Bonferroni,
+            (_, Looks::Any, _) => Method::Betting,
+            (_, _, Units::Clusters(_)) => Method::GaffkeClustered,
+            _ => Method::Gaffke,
+        }
     }
 
     /// The least and the greatest value that an expression can have.
@@ -45,101 +89,158 @@ impl Formulas<'_, '_> {
         self.range(expression, &|name| self.values.get(name).map(|known| known.reach))
     }
 
-    /// The error of an expression by the delta method, as far as these metrics are not bounded exactly.
-    pub(super) fn linear(&self, expression: &Expression, but: &[&str]) -> Option<Linearisation> {
-        let influences = self.influences(expression, but)?;
-        let estimate = self.value(expression)?;
-        composite(&[Component { weight: 1.0, estimate, influences: &influences }], None).ok()
-    }
-
     /// A metric of an expression that nothing bounds at one of its ends.
     pub(super) fn find_unbounded<'e>(&'e self, expression: &'e Expression, alpha: f64) -> Option<&'e str> {
         let is_open = |name: &&str| {
-            let (low, high) = self.exact_bounds(name, alpha);
+            let (low, high) = self.bounds_apart(name, alpha);
             low.is_infinite() || high.is_infinite()
         };
-        self.metrics_to_bound_exactly(expression).into_iter().find(is_open)
+        self.metrics_apart(expression).into_iter().find(is_open)
     }
 
-    fn needs_exact_bound(&self, name: &str) -> bool {
-        let Some(known) = self.values.get(name) else { return true };
-        let (low, high) = known.reach;
-        let is_at_an_end = known.value.is_none_or(|value| value <= low || value >= high);
-        let varies = known.influences.as_ref().is_some_and(|moved| moved.iter().any(|x| *x != 0.0));
-        let is_taken_for_the_worst = self.judge.policy.missing == OnMissingValues::Worst
-            && known
-                .measured
-                .as_ref()
-                .and_then(|measured| measured.evidence.as_ref())
-                .is_some_and(Evidence::has_missing);
-        is_at_an_end || !varies || is_taken_for_the_worst
-    }
-
-    fn end(&self, expression: &Expression, exact: &[&str], alpha: f64, end: End) -> Option<f64> {
-        let estimate = self.value(expression)?;
-        let is_exact = exact.len() == self.leaves(expression).len();
-        let varies = !is_exact && self.linear(expression, exact)?.stderr.ok()? > 0.0;
+    fn end(&self, expression: &Expression, apart: &[&str], alpha: f64, end: End) -> Option<f64> {
+        let all_apart = apart.len() == self.leaves(expression).len();
         let at = |alpha: f64| -> Vec<MetricBounds<'_>> {
-            exact.iter().map(|name| (*name, self.exact_bounds(name, alpha))).collect()
+            apart.iter().map(|name| (*name, self.bounds_apart(name, alpha))).collect()
         };
-        let used = self.bounds_used(expression, &at(alpha), end) + usize::from(varies);
-        let alpha = alpha / used.max(1) as f64;
-        let corner = end.of(self.range_within(expression, &at(alpha))?);
-        let moved = if varies {
-            let confidence = Confidence::two_sided(1.0 - 2.0 * alpha).ok()?;
-            let interval = self.linearise_varying(expression, exact, confidence)?.interval(confidence).ok()?;
-            (if end == End::Low { interval.lower } else { interval.upper })? - estimate
+        let used = self.bounds_used(expression, &at(alpha), end) as f64;
+        let (alpha_apart, alpha_mean) = if all_apart {
+            (alpha / used.max(1.0), 0.0)
         } else {
-            0.0
+            let each = (alpha * CORNER_SHARE).min(alpha / 2.0 / used.max(1.0));
+            (each, alpha - used * each)
+        };
+        let bounds = at(alpha_apart);
+        let bound = if all_apart {
+            end.of(self.range_within(expression, &bounds, &HashMap::new())?)
+        } else {
+            let mean = self.mean(expression, apart, end)?;
+            let corner = end.of(self.range_within(expression, &bounds, &mean.values)?);
+            corner + self.mean_bound(&mean, alpha_mean, end)? - mean.estimate
         };
         let (low, high) = self.reach(expression).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        Some((corner + moved).max(low).min(high)).filter(|bound| bound.is_finite())
+        Some(bound.max(low).min(high)).filter(|bound| bound.is_finite())
     }
 
-    /// What the delta method says of the metrics that vary, each share with a little weight at both of its ends, and on no
-    /// more samples than any of them rests on.
-    fn linearise_varying(
+    fn mean_bound(&self, mean: &FormulaMean, alpha: f64, end: End) -> Option<f64> {
+        let confidence = match end {
+            End::Low => Confidence::lower(1.0 - alpha),
+            End::High => Confidence::upper(1.0 - alpha),
+        };
+        let UnitRatio { ratio, is_guess } = &mean.of;
+        if *is_guess && 0.5f64.powf(ratio.units() as f64) > alpha {
+            return None;
+        }
+        let interval = match self.judge.policy.looks {
+            Looks::Once => ratio.interval(confidence.ok()?),
+            Looks::Any => ratio.interval_at_any_time(confidence.ok()?),
+        };
+        if end == End::Low { interval.lower } else { interval.upper }
+    }
+
+    /// An expression as a mean over units, missing values filled in for this end. Metrics that are bounded by themselves stay
+    /// where they are.
+    fn mean(&self, expression: &Expression, apart: &[&str], end: End) -> Option<FormulaMean> {
+        let mut values = HashMap::new();
+        let mut moving = Vec::new();
+        for name in self.leaves(expression).into_iter().filter(|name| !apart.contains(name)) {
+            let slope = self.slope(expression, name)?;
+            let is_low = (slope >= 0.0) == (end == End::Low);
+            let movement = self.movement(name, if is_low { Fill::Bad } else { Fill::Good })?;
+            values.insert(name.to_owned(), movement.value);
+            moving.push((slope, movement));
+        }
+        let units = self.judge.units();
+        let mut moved: Vec<(UnitKey, f64)> = Vec::new();
+        let (mut least, mut most, mut is_guess) = (0.0, 0.0, false);
+        for (slope, movement) in &moving {
+            let by = |term: Term| slope * movement.scale * (term.numerator - movement.centre * term.denominator);
+            let keys = units.keys(movement.rows.rows.iter().map(|row| row.0));
+            moved.extend(keys.into_iter().zip(movement.rows.rows.iter().map(|row| by(row.1))));
+            let unseen = movement.rows.unseen(units);
+            least += by(unseen.least).min(by(unseen.most)).min(0.0);
+            most += by(unseen.least).max(by(unseen.most)).max(0.0);
+            is_guess |= unseen.is_guess;
+        }
+        // In one order, so that the order of arrival changes no bit.
+        moved.sort_by(|(a, x), (b, y)| a.cmp(b).then(x.total_cmp(y)));
+        let sums = moved.chunk_by(|a, b| a.0 == b.0).map(|rows| rows.iter().map(|row| row.1).sum::<f64>());
+        let sums: Vec<f64> = sums.collect();
+        let estimate =
+            self.value_with(expression, &|name| values.get(name).copied().or_else(|| self.values.get(name)?.value))?;
+        let n = sums.len() as f64;
+        let term = |moved: f64| Term::new(estimate + n * moved, 1.0);
+        let ratio = BoundedRatio::new(sums.into_iter().map(term), term(least), term(most)).ok()?;
+        Some(FormulaMean { of: UnitRatio { ratio, is_guess }, estimate, values })
+    }
+
+    /// What units say of a metric, with missing values and errors taken for the worst or the best.
+    fn movement(&self, name: &str, side: Fill) -> Option<Movement> {
+        let known = self.values.get(name)?;
+        let measured = known.measured.as_ref()?;
+        let budget = known.budget.unwrap_or(1.0);
+        let rule = Rule { comparison: Comparison::AtLeast, value: 0.0 };
+        let asked = self.judge.question(measured, rule, known.unit);
+        let (value, centre, scale, rows) = match measured.evidence.as_ref()? {
+            Evidence::Quantile { p, samples, values, missing } => {
+                if !missing.is_empty() && self.judge.policy.missing == OnMissingValues::Worst {
+                    return None;
+                }
+                let (quantile, slope) = quantile_slope(*p, samples, values)?;
+                let rule = Rule { comparison: Comparison::AtMost, value: quantile };
+                let rows = ThresholdQuestion { rule, ..asked }.rows(Fill::LeftOut, side).ok()?;
+                (quantile, *p, -slope / rows.rows.len() as f64, rows)
+            }
+            _ => {
+                let fills = asked.fills();
+                let rows = asked.rows(if side == Fill::Bad { fills.0 } else { fills.1 }, side).ok()?;
+                let sum = |of: fn(&Term) -> f64| rows.rows.iter().map(|row| of(&row.1)).sum::<f64>();
+                let total = sum(|term| term.denominator);
+                let value =
+                    if self.is_as_measured(known) { measured.value()? } else { sum(|term| term.numerator) / total };
+                (value, value, total.recip(), rows)
+            }
+        };
+        let share = value / budget;
+        // Beyond its budget, a metric moves a formula no more.
+        let is_flat = known.budget.is_some() && !(share > 0.0 && share < 1.0);
+        let is_number = share.is_finite() && centre.is_finite() && scale.is_finite();
+        (is_number && !is_flat).then_some(Movement { rows, value: share, centre, scale: scale / budget })
+    }
+
+    /// True when nothing is filled in or set right, so that the value is the one that is shown, to the last bit.
+    fn is_as_measured(&self, known: &FormulaValue) -> bool {
+        let has_missing =
+            |measured: &super::measurement::Measurement| measured.evidence.as_ref().is_some_and(Evidence::has_missing);
+        !known.measured.as_ref().is_some_and(|measured| has_missing(measured))
+            && !self.judge.errored.iter().any(|is| *is)
+    }
+
+    /// The range of an expression while these metrics are within their bounds, and the others at these values or where they
+    /// are.
+    fn range_within(
         &self,
         expression: &Expression,
-        exact: &[&str],
-        confidence: Confidence,
-    ) -> Option<Linearisation> {
-        let mut linear = self.linear(expression, exact)?;
-        let mut variance = linear.stderr.ok()?.powi(2);
-        for name in self.leaves(expression).into_iter().filter(|name| !exact.contains(name)) {
-            let known = self.values.get(name)?;
-            let n = known.measured.as_ref()?.samples(self.judge);
-            linear.units = linear.units.min(n.max(2.0) as u64);
-            if known.unit == Unit::Rate {
-                let component =
-                    Component { weight: 1.0, estimate: known.value?, influences: known.influences.as_ref()? };
-                let alone = composite(&[component], None).ok()?;
-                let drawn = alone.with_ends(n, confidence).ok()?;
-                let slope = self.slope(expression, name)?;
-                linear.estimate += slope * (drawn.estimate - alone.estimate);
-                variance += slope.powi(2) * (drawn.stderr.ok()?.powi(2) - alone.stderr.ok()?.powi(2)).max(0.0);
-            }
-        }
-        Some(Linearisation { stderr: Ok(variance.sqrt()), ..linear })
-    }
-
-    /// The range of an expression while these metrics are within their bounds, and the others where they are.
-    fn range_within(&self, expression: &Expression, exact: &[MetricBounds<'_>]) -> Option<(f64, f64)> {
-        self.range(expression, &|name| match exact.iter().find(|(known, _)| *known == name) {
+        apart: &[MetricBounds<'_>],
+        values: &HashMap<String, f64>,
+    ) -> Option<(f64, f64)> {
+        self.range(expression, &|name| match apart.iter().find(|(known, _)| *known == name) {
             Some((_, bounds)) => Some(*bounds),
-            None => self.values.get(name)?.value.map(|value| (value, value)),
+            None => values.get(name).copied().or_else(|| self.values.get(name)?.value).map(|value| (value, value)),
         })
     }
 
     /// How many bounds an end of the range rests on. What a formula only rises with matters at one side.
-    fn bounds_used(&self, expression: &Expression, exact: &[MetricBounds<'_>], end: End) -> usize {
-        let as_it_is = self.range_within(expression, exact);
+    fn bounds_used(&self, expression: &Expression, apart: &[MetricBounds<'_>], end: End) -> usize {
+        let none = HashMap::new();
+        let as_it_is = self.range_within(expression, apart, &none);
         let matters = |place: usize, bounds: (f64, f64)| {
-            let mut others = exact.to_vec();
+            let mut others = apart.to_vec();
             others[place].1 = bounds;
-            self.range_within(expression, &others).map(|range| end.of(range)) != as_it_is.map(|range| end.of(range))
+            self.range_within(expression, &others, &none).map(|range| end.of(range))
+                != as_it_is.map(|range| end.of(range))
         };
-        let sides = exact.iter().enumerate().map(|(place, (name, (low, high)))| {
+        let sides = apart.iter().enumerate().map(|(place, (name, (low, high)))| {
             let reach = self.values.get(*name).map_or((f64::NEG_INFINITY, f64::INFINITY), |known| known.reach);
             usize::from(matters(place, (reach.0, *high))) + usize::from(matters(place, (*low, reach.1)))
         });
@@ -147,13 +248,13 @@ impl Formulas<'_, '_> {
     }
 
     /// The bounds of a metric by itself at 1 − α each, within what it can reach.
-    fn exact_bounds(&self, name: &str, alpha: f64) -> (f64, f64) {
+    fn bounds_apart(&self, name: &str, alpha: f64) -> (f64, f64) {
         let key = (name.to_owned(), alpha.to_bits());
-        if let Some(known) = self.exact.borrow().get(&key) {
+        if let Some(known) = self.apart.borrow().get(&key) {
             return *known;
         }
         let bounds = self.bounds_of(name, alpha);
-        self.exact.borrow_mut().insert(key, bounds);
+        self.apart.borrow_mut().insert(key, bounds);
         bounds
     }
 
@@ -180,19 +281,6 @@ impl Formulas<'_, '_> {
             let scaled = |x: f64| (x / known.budget.unwrap_or(1.0)).clamp(known.reach.0, known.reach.1);
             Some(ends.map_or((value, value), |(low, high)| (scaled(low), scaled(high))))
         })
-    }
-
-    /// How far each sample moves an expression: as far as it moves the metrics in it (the delta method).
-    fn influences(&self, expression: &Expression, but: &[&str]) -> Option<Vec<f64>> {
-        let mut moved = vec![0.0; self.judge.samples.len()];
-        for name in self.leaves(expression).into_iter().filter(|name| !but.contains(name)) {
-            let slope = self.slope(expression, name)?;
-            if slope != 0.0 {
-                let influences = self.values.get(name)?.influences.as_ref()?;
-                moved.iter_mut().zip(influences.iter()).for_each(|(moved, x)| *moved += slope * x);
-            }
-        }
-        Some(moved)
     }
 
     /// How steeply an expression rises with a metric.

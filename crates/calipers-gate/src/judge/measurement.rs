@@ -1,18 +1,21 @@
 //! The metrics that a policy names, measured once each.
 
 use super::{Fault, Judge};
-use crate::policy::{Mistake, Span, Spanned};
+use crate::policy::{Estimand, Mistake, Span, Spanned};
 use calipers_core::metric::{mean_figure, perfect_score_of};
-use calipers_core::{Caveat, Error, ErrorKind, Evidence, Figure, Metric, Reason, Tally, Undefined, Unit};
+use calipers_core::{
+    Caveat, Error, ErrorKind, Evidence, Figure, Metric, MetricBasis, Reason, Tally, Undefined, Unit, mean_score,
+};
 use calipers_stats::cluster::estimate_clustered;
 use calipers_stats::proportion::wilson_mean;
 use calipers_stats::quantile::{SortedValues, clustered_interval};
-use calipers_stats::ratio::ratio_influences;
 use calipers_stats::threshold_test::Direction;
-use calipers_stats::weighted::{WeightedMean, mean_influences, weighted_influences, weighted_mean};
+use calipers_stats::weighted::{WeightedMean, weighted_mean};
 use calipers_stats::{Confidence, Interval, Moments};
+use hashbrown::{HashMap, HashSet};
 use indexmap::IndexMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A metric with its figure and what it rests on.
 pub(super) struct Measurement {
@@ -22,15 +25,30 @@ pub(super) struct Measurement {
     /// The estimate without weights, if it has some.
     pub(super) unweighted: Option<f64>,
     pub(super) evidence: Option<Evidence>,
+    /// The same attempt by attempt, where a policy asks about a rerun of the suite.
+    pub(super) by_attempt: Option<Evidence>,
     /// True when it is the mean over scenarios of the share of attempts that passed.
     pub(super) is_pass_share: bool,
+}
+
+/// What a mean over some of the samples rests on.
+#[derive(Default)]
+struct MeanParts {
+    samples: Vec<u32>,
+    values: Vec<f64>,
+    missing: Vec<u32>,
 }
 
 /// Metrics by the name or the expression that asks for them.
 #[derive(Default)]
 pub(super) struct Metrics {
     known: IndexMap<String, Rc<Measurement>>,
+    /// The same by category, for those that were asked for so.
+    by_category: HashMap<String, Rc<CategoryMeasurements>>,
 }
+
+/// A metric within each category; none where a metric cannot be taken apart.
+type CategoryMeasurements = Option<HashMap<Arc<str>, Rc<Measurement>>>;
 
 impl Metrics {
     /// The metric of a name, measured when it is first asked for.
@@ -44,6 +62,26 @@ impl Metrics {
         Ok(measured)
     }
 
+    /// The metric of a name within a category. All categories are taken apart at once, when the first is asked for.
+    pub(super) fn in_category(
+        &mut self,
+        judge: &Judge<'_>,
+        name: &Spanned<String>,
+        category: &str,
+    ) -> Result<Rc<Measurement>, Fault> {
+        let all = self.get(judge, name)?;
+        let parts =
+            self.by_category.entry(name.value.clone()).or_insert_with(|| Rc::new(all.by_category(judge))).clone();
+        let nothing = Reason::NoScenario { category: category.to_owned() };
+        Ok(match &*parts {
+            Some(parts) => match parts.get(category) {
+                Some(known) => known.clone(),
+                None => Rc::new(all.mean_of(judge, MeanParts::default(), nothing)),
+            },
+            None => Rc::new(Measurement::undefined(&all, nothing)),
+        })
+    }
+
     /// The metrics measured so far.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Measurement)> {
         self.known.iter().map(|(name, measured)| (name.as_str(), &**measured))
@@ -53,13 +91,11 @@ impl Metrics {
 /// A metric over the run, weighted where it is a mean over scenarios and scenarios have weights.
 pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Span) -> Result<Measurement, Fault> {
     let (unit, direction) = judge.case.registry.sense(metric);
-    let is_pass_share = judge.with_pass_threshold(name, 1.0).is_some();
+    // Only a plain name is judged by the policy's own pass threshold, as the recorded outcomes of scenarios are.
+    let is_pass_share = metric.basis() == MetricBasis::PassShares && judge.with_pass_threshold(name, 1.0).is_some();
     let not_one = || {
-        Fault::from(Mistake {
-            message: format!("`{name}` is not one number"),
-            span: Some(span.clone()),
-            hint: Some("name a metric that is one, or one group of it with `where=`".into()),
-        })
+        let mistake = Mistake::new(format!("`{name}` is not one number")).at(span);
+        Fault::from(mistake.hint("name a metric that is one, or one group of it with `where=`"))
     };
     let in_policy = |error: Error| judge.at(error, span);
     let figure = match metric.answer_for(&judge.rows, &judge.reducer, None, &judge.context) {
@@ -72,19 +108,30 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
                 figure: undefined_figure(Reason::NotRecorded(Box::new(error.kind().clone()))),
                 unweighted: None,
                 evidence: None,
+                by_attempt: None,
                 is_pass_share,
             });
         }
         Err(error) => return Err(in_policy(error)),
     };
     let evidence = metric.evidence_for(&judge.rows, &judge.reducer, None, &judge.context).map_err(in_policy)?;
-    Ok(Measurement { unit, direction, figure, unweighted: None, evidence, is_pass_share }.with_weights(judge))
+    let is_mean = judge.reducer.name() == mean_score().name();
+    let by_attempt = match &evidence {
+        Some(Evidence::Mean { .. }) if !is_mean => None,
+        Some(_) if judge.policy.estimand == Estimand::ThisSuiteRerun => {
+            metric.evidence_by_attempt(&judge.rows, None, &judge.context).map_err(in_policy)?
+        }
+        _ => None,
+    };
+    Ok(Measurement { unit, direction, figure, unweighted: None, evidence, by_attempt, is_pass_share }
+        .with_weights(judge))
 }
 
 /// True for an error that says what the run does not record.
 fn is_about_the_run(error: &Error, judge: &Judge<'_>) -> bool {
     let has_scores = judge.samples.scorers().next().is_some();
-    matches!(error.kind(), ErrorKind::NoField { .. }) || (!has_scores && error.place().sample.is_none())
+    matches!(error.kind(), ErrorKind::NoField { .. } | ErrorKind::NoPassThreshold { .. })
+        || (!has_scores && error.place().sample.is_none())
 }
 
 fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: Confidence) -> Figure {
@@ -136,15 +183,43 @@ impl Measurement {
         self
     }
 
-    /// The same mean over some of the samples: what a condition on them would give.
-    pub(super) fn only(&self, judge: &Judge<'_>, is_chosen: impl Fn(u32) -> bool, nothing: &Reason) -> Option<Self> {
+    /// The same mean over the samples of each category: what a condition on them would give.
+    fn by_category(&self, judge: &Judge<'_>) -> CategoryMeasurements {
         let Evidence::Mean { samples, values, missing } = self.evidence.as_ref()? else { return None };
-        let chosen = samples.iter().zip(values).filter(|(sample, _)| is_chosen(**sample));
-        let (samples, values): (Vec<u32>, Vec<f64>) = chosen.map(|(sample, value)| (*sample, *value)).unzip();
-        let missing: Vec<u32> = missing.iter().copied().filter(|sample| is_chosen(*sample)).collect();
+        let mut parts: IndexMap<Arc<str>, MeanParts> = IndexMap::new();
+        let category = |sample: u32| judge.category_of[sample as usize].clone();
+        for (&sample, &value) in samples.iter().zip(values) {
+            if let Some(category) = category(sample) {
+                let part = parts.entry(category).or_default();
+                part.samples.push(sample);
+                part.values.push(value);
+            }
+        }
+        for &sample in missing {
+            if let Some(category) = category(sample) {
+                parts.entry(category).or_default().missing.push(sample);
+            }
+        }
+        let measured = parts.into_iter().map(|(category, part)| {
+            let nothing = Reason::NoScenario { category: category.to_string() };
+            (category, Rc::new(self.mean_of(judge, part, nothing)))
+        });
+        Some(measured.collect())
+    }
+
+    /// The mean over some of the samples, or why there is none.
+    fn mean_of(&self, judge: &Judge<'_>, parts: MeanParts, nothing: Reason) -> Self {
+        if !matches!(self.evidence, Some(Evidence::Mean { .. })) {
+            return Self::undefined(self, nothing);
+        }
+        let MeanParts { samples, values, missing } = parts;
+        let chosen: Vec<u32> = match &self.by_attempt {
+            Some(_) => samples.iter().chain(&missing).copied().collect(),
+            None => Vec::new(),
+        };
         let tally = Tally { n: values.len() as u64, missing: missing.len() as u64 };
         let mut figure = match tally {
-            Tally { n: 0, missing: 0 } => undefined_figure(nothing.clone()),
+            Tally { n: 0, missing: 0 } => undefined_figure(nothing),
             _ => mean_figure(&Moments::from_slice(&values), tally, true, &judge.context),
         };
         // What leaves all without a value leaves some without one.
@@ -152,50 +227,17 @@ impl Measurement {
             figure.value = Err(why.clone());
         }
         let evidence = Some(Evidence::Mean { samples, values, missing });
-        Some(Self { figure, unweighted: None, evidence, ..*self }.with_weights(judge))
+        let by_attempt = self.by_attempt.as_ref().and_then(|all| {
+            let chosen: HashSet<u32> = chosen.into_iter().collect();
+            only_means(all, |sample| chosen.contains(&sample))
+        });
+        Self { figure, unweighted: None, evidence, by_attempt, ..*self }.with_weights(judge)
     }
 
     /// The same without a value, and why.
     pub(super) fn undefined(like: &Self, reason: Reason) -> Self {
         let figure = undefined_figure(reason);
-        Self { figure, unweighted: None, evidence: None, ..*like }
-    }
-
-    /// How far each sample of the run moves the estimate, by sample; none where that is not known.
-    pub(super) fn influences(&self, judge: &Judge<'_>) -> Option<Vec<f64>> {
-        let mut moved = vec![0.0; judge.samples.len()];
-        let mut add = |samples: &[u32], influences: Vec<f64>| {
-            for (&sample, influence) in samples.iter().zip(influences) {
-                moved[sample as usize] += influence;
-            }
-        };
-        match self.evidence.as_ref()? {
-            Evidence::Mean { samples, values, .. } => add(
-                samples,
-                match judge.weights() {
-                    None => mean_influences(values).ok()?,
-                    Some(weights) => {
-                        let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
-                        weighted_influences(values, &weights).ok()?
-                    }
-                },
-            ),
-            Evidence::Ratio { samples, numerators, denominators, .. } => {
-                add(samples, ratio_influences(numerators, denominators).ok()?);
-            }
-            Evidence::Quantile { p, samples, values, .. } => add(samples, quantile_influences(*p, samples, values)?),
-        }
-        Some(moved)
-    }
-
-    /// How many samples that count alike it rests on.
-    pub(super) fn samples(&self, judge: &Judge<'_>) -> f64 {
-        let plain = self.figure.n as f64;
-        let (Some(all), Some(Evidence::Mean { samples, values, .. })) = (judge.weights(), &self.evidence) else {
-            return plain;
-        };
-        let weights: Vec<f64> = samples.iter().map(|&sample| all[sample as usize]).collect();
-        weighted_mean(values, &weights, None).map_or(plain, |weighted| weighted.effective_n)
+        Self { figure, unweighted: None, evidence: None, by_attempt: None, ..*like }
     }
 
     /// The least and the greatest value that it can have.
@@ -212,9 +254,9 @@ impl Measurement {
     }
 }
 
-/// How far each value moves a quantile: up if it is above, down if it is below, by as much as makes the error of their
-/// sum that of the quantile's own interval.
-fn quantile_influences(p: f64, samples: &[u32], values: &[f64]) -> Option<Vec<f64>> {
+/// A quantile, and how far it falls when the share of values at most this large rises: by as much as makes the error of the
+/// share that of the quantile's own interval.
+pub(super) fn quantile_slope(p: f64, samples: &[u32], values: &[f64]) -> Option<(f64, f64)> {
     let sorted = SortedValues::new(values.to_vec()).ok()?;
     let quantile = sorted.linear(p).ok()?;
     let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
@@ -233,12 +275,16 @@ fn quantile_influences(p: f64, samples: &[u32], values: &[f64]) -> Option<Vec<f6
         (None, None) => return None,
     };
     let share_error = estimate_clustered(&below, samples).ok()?.cr1;
-    if share_error <= 0.0 || !half.is_finite() {
-        return None;
-    }
-    let slope = half / 1.96 / share_error;
-    let n = values.len() as f64;
-    Some(below.iter().map(|below| -slope * (below - p) / n).collect())
+    (share_error > 0.0 && half.is_finite()).then(|| (quantile, half / 1.96 / share_error))
+}
+
+/// The part of a mean that some samples are.
+fn only_means(evidence: &Evidence, is_chosen: impl Fn(u32) -> bool) -> Option<Evidence> {
+    let Evidence::Mean { samples, values, missing } = evidence else { return None };
+    let chosen = samples.iter().zip(values).filter(|(sample, _)| is_chosen(**sample));
+    let (samples, values) = chosen.map(|(sample, value)| (*sample, *value)).unzip();
+    let missing = missing.iter().copied().filter(|sample| is_chosen(*sample)).collect();
+    Some(Evidence::Mean { samples, values, missing })
 }
 
 /// A figure without a value.

@@ -13,24 +13,33 @@ mod rubric;
 mod scenario_rules;
 mod similar_names;
 mod threshold_question;
+mod units;
 
-use crate::policy::{GateSpec, Level, Mistake, OnUndecided, Origin, PASS_RATE, Policy, Rule, Span, Spanned};
+use crate::clusters::{Clusters, find_likely};
+use crate::policy::{
+    Estimand, GateSpec, Level, Looks, Mistake, OnUndecided, Origin, Policy, PolicyRemedy, Rule, Span, Spanned,
+    pass_rate_name,
+};
 use crate::{
-    Baseline, CategoryResult, CoverageReason, DecidedBy, GateKind, GateReason, GateReport, GateResult, GateRule, Mode,
-    Provenance, Unbounded,
+    Baseline, CategoryResult, ClusterCount, ConfidenceTerms, CoverageReason, DecidedBy, GateKind, GateReason,
+    GateReport, GateResult, GateRule, Look, Mode, Provenance, Unbounded,
 };
 use calipers_core::metric::RunRows;
 use calipers_core::{
-    Caveat, Context, Error, Evidence, Figure, GateCaveat, Metric, Reason, Reducer, Registry, Samples, Scenarios, Unit,
-    Value, Verdict, mean_score,
+    Caveat, Context, Error, ErrorKind, Evidence, Figure, GateCaveat, Metric, PassRule, RatioLimits, Reducer, Registry,
+    Samples, Scenarios, Unit, Value, Verdict, mean_score,
 };
+use calipers_stats::Confidence;
 use calipers_stats::multiplicity::{Correction, adjust};
 use composite::Formulas;
+use hashbrown::HashMap;
+use indexmap::IndexSet;
 use measurement::{Measurement, Metrics};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use threshold_question::{Judgement, ThresholdQuestion};
+use units::Units;
 
 /// A run, a policy, and what else a verdict may depend on.
 pub struct Case<'a> {
@@ -52,6 +61,8 @@ pub struct Case<'a> {
     pub suite: Option<&'a [String]>,
     /// A run to compare with, and its age in days.
     pub baseline: Option<(&'a Baseline, Option<f64>)>,
+    /// Which look at the results of this suite it is, from 1 on, if looks are counted.
+    pub look: Option<u64>,
     /// The version that thresholds are chosen for.
     pub version: Option<&'a str>,
     /// Where all this comes from; what is known here is filled in.
@@ -90,16 +101,30 @@ impl From<Error> for Fault {
     }
 }
 
+/// The confidence that a look is left with: look k may err with the k-th part of α, α / (k (k + 1)), so that all looks
+/// together err with at most α, however many there are.
+fn level_of_look(level: f64, number: u64) -> f64 {
+    let k = number.max(1) as f64;
+    let alpha = (1.0 - level) / (k * (k + 1.0));
+    // Two digits, rounded to the safe side: 0.0083 of 0.05 / 6. Rounding must not make 0.025 of what is nearly that.
+    let unit = 10f64.powf(alpha.log10().floor() - 1.0);
+    1.0 - (alpha / unit + 1e-6).floor() * unit
+}
+
 /// A case in the course of being judged.
 struct Judge<'a> {
     case: &'a Case<'a>,
     policy: &'a Policy,
     samples: &'a Samples,
     context: Context,
+    /// The score from which a scenario has passed, by the caller or the policy; a metric that the policy defines has its own.
+    pass_threshold: Option<f64>,
     reducer: Reducer,
     scenarios: Scenarios<'a>,
     summaries: Vec<scenario_rules::ScenarioSummary>,
     weights: Option<Vec<f64>>,
+    /// For each sample its cluster, if the policy says how samples go together.
+    clusters: Option<Clusters>,
     errored: Vec<bool>,
     category_of: Vec<Option<Arc<str>>>,
     rows: RunRows<'a>,
@@ -132,9 +157,17 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
         verdict,
         decided_by,
         mode: judge.mode,
+        terms: judge.terms(),
         required: judge.checks(&case.policy.required),
         optional: judge.checks(&case.policy.optional),
         categories: judge.categories(&gates, &mut metrics)?,
+        capability_weights: case
+            .policy
+            .weights
+            .by_capability
+            .iter()
+            .map(|(capability, weight)| (capability.value.clone(), *weight))
+            .collect(),
         composites,
         baseline,
         coverage,
@@ -157,9 +190,13 @@ pub fn judge(case: &Case<'_>) -> Result<GateReport, Fault> {
 pub fn record(case: &Case<'_>) -> Result<Baseline, Fault> {
     let judge = Judge::new(case)?;
     let mut metrics = Metrics::default();
-    metrics.get(&judge, &Spanned { value: PASS_RATE.into(), span: Span::nowhere() })?;
+    metrics.get(&judge, &Spanned { value: pass_rate_name().into(), span: Span::nowhere() })?;
     judge.threshold_gates(&mut metrics)?;
     Formulas::new(&judge, &mut metrics)?;
+    // A metric may be compared with the baseline and have no threshold.
+    for name in judge.policy.baseline.iter().flat_map(|rule| &rule.metrics) {
+        metrics.get(&judge, name)?;
+    }
     Ok(baseline_gates::record(&judge, &metrics))
 }
 
@@ -198,10 +235,19 @@ pub(crate) fn threshold_evidence(case: &Case<'_>, level: f64) -> Result<Vec<Thre
     case.policy.gates.iter().map(one).collect()
 }
 
+/// An error if a scenario is in several categories, or has several capabilities, where the policy counts by them.
+fn check_categories(policy: &Policy, samples: &Samples) -> Result<(), Error> {
+    let has_criteria = policy.gates.iter().any(|gate| matches!(gate.origin, Origin::Category(_)));
+    if has_criteria || !policy.weights.by_category.is_empty() {
+        samples.check_single("category")?;
+    }
+    if policy.weights.by_capability.is_empty() { Ok(()) } else { samples.check_single("capability") }
+}
+
 /// A gate before chance among many gates is taken into account.
 struct PendingGate {
     result: GateResult,
-    /// How probable data this bad are on the threshold, where a fail was tested for.
+    /// How probable data this bad are on the threshold, where a gate can fail by chance.
     p_fail: Option<f64>,
 }
 
@@ -222,9 +268,13 @@ impl<'a> Judge<'a> {
             (None, Some(name)) => (case.reducers)(&name.value).map_err(|error| mistake(error, &name.span))?,
             (None, None) => mean_score(),
         };
+        let pass_threshold =
+            case.context.pass_threshold.or_else(|| policy.pass_threshold_of(case.samples, &case.context));
         let context = Context { attempts: reducer.clone(), ..case.context.clone() };
+        let pass_rule = pass_threshold.map_or_else(|| Ok(PassRule::default()), PassRule::new)?;
         case.samples.check_repeats()?;
-        let scenarios = Scenarios::new(case.samples, policy.pass_threshold.unwrap_or(1.0), &context)?;
+        check_categories(policy, case.samples)?;
+        let scenarios = Scenarios::by_rule(case.samples, &pass_rule, &context)?;
         let summaries = scenario_rules::summaries(policy, &scenarios, &reducer)?;
         let mut errored = vec![false; case.samples.len()];
         let mut category_of = vec![None; case.samples.len()];
@@ -232,22 +282,32 @@ impl<'a> Judge<'a> {
             errored[scenario.sample as usize] = scenario.is_errored;
             category_of[scenario.sample as usize] = scenario.category.clone();
         }
-        let mode = policy.confidence.map_or(Mode::Point, Mode::Confidence);
+        let mode = match (policy.confidence, case.look) {
+            (None, _) => Mode::Point,
+            // A gate that may be looked at any number of times needs no count of looks.
+            (Some(level), Some(number)) if policy.looks == Looks::Once => {
+                Mode::Confidence(level_of_look(level, number))
+            }
+            (Some(level), _) => Mode::Confidence(level),
+        };
         let mut judge = Self {
             case,
             policy,
             samples: case.samples,
             context,
+            pass_threshold,
             reducer,
             scenarios,
             summaries,
             weights: None,
+            clusters: None,
             errored,
             category_of,
             rows: RunRows::new(case.samples),
             mode,
         };
         judge.weights = judge.scenario_weights()?;
+        judge.clusters = judge.find_clusters()?;
         Ok(judge)
     }
 
@@ -264,14 +324,29 @@ impl<'a> Judge<'a> {
                 * weight(&weights.by_capability, scenario.capability.as_deref());
         }
         if !each.is_empty() && each.iter().all(|&weight| weight == 0.0) {
-            return Err(Mistake {
-                message: "every scenario of the run has the weight 0".into(),
-                span: Some(first.span.clone()),
-                hint: Some("give at least one category or capability of the run a weight above 0".into()),
-            }
-            .into());
+            return Err(Mistake::new("every scenario of the run has the weight 0")
+                .at(&first.span)
+                .hint("give at least one category or capability of the run a weight above 0")
+                .into());
         }
         Ok(Some(each))
+    }
+
+    /// The clusters of the samples, if the policy says how samples go together.
+    fn find_clusters(&self) -> Result<Option<Clusters>, Fault> {
+        let fields = &self.policy.cluster;
+        if fields.is_empty() {
+            return Ok(None);
+        }
+        for field in fields.iter().filter(|_| !self.samples.is_empty()) {
+            if self.samples.metadata_column(&field.value).is_none() {
+                let known: Vec<String> = self.samples.metadata_keys().map(ToString::to_string).collect();
+                let error = Error::from(ErrorKind::NoField { field: field.value.clone(), known });
+                return Err(mistake(error, &field.span).into());
+            }
+            self.samples.check_single(&field.value)?;
+        }
+        Ok(Some(Clusters::by(self.samples, fields.iter().map(|field| field.value.as_str()))))
     }
 
     fn weights(&self) -> Option<&[f64]> {
@@ -281,7 +356,7 @@ impl<'a> Judge<'a> {
     /// The metric that a policy means by a name or an expression.
     fn metric(&self, name: &Spanned<String>) -> Result<Metric, Fault> {
         let own = self.policy.metrics.iter().find(|(known, _)| known.value == name.value);
-        let resolved = match (own, self.policy.pass_threshold) {
+        let resolved = match (own, self.pass_threshold) {
             (Some((_, expression)), _) => {
                 let metric = (self.case.resolve)(&expression.value).map_err(|error| mistake(error, &expression.span));
                 return Ok(metric?);
@@ -296,8 +371,7 @@ impl<'a> Judge<'a> {
         Ok(resolved.map_err(|error| mistake(error, &name.span))?)
     }
 
-    /// The metric of a name with this pass threshold; none unless it takes one. Those that do are means over scenarios of the
-    /// share of attempts that passed.
+    /// The metric of a name with this pass threshold; none unless it takes one.
     fn with_pass_threshold(&self, name: &str, threshold: f64) -> Option<Metric> {
         self.case.registry.metric(name, &Value::from([("pass_threshold", Value::from(threshold))])).ok()
     }
@@ -320,6 +394,19 @@ impl<'a> Judge<'a> {
             weights: self.weights(),
             errored: &self.errored,
             missing: self.policy.missing,
+            units: self.units(),
+            by_attempt: measured.by_attempt.as_ref(),
+            looks: self.policy.looks,
+        }
+    }
+
+    /// What is independent of what.
+    fn units(&self) -> Units<'_> {
+        match (self.policy.estimand, &self.clusters) {
+            // The samples of a suite that is given are the same ones when it runs again, and so are its clusters.
+            (Estimand::ThisSuiteRerun, _) => Units::Attempts,
+            (_, Some(clusters)) => Units::Clusters(&clusters.of_samples),
+            (_, None) => Units::Samples,
         }
     }
 
@@ -336,22 +423,20 @@ impl<'a> Judge<'a> {
         let mut specs = self.policy.gates.clone();
         let Some(version) = self.case.version else { return Ok(specs) };
         if self.policy.progressive.is_empty() {
-            return Err(Mistake {
-                message: format!("the policy has no thresholds by version, so none for `{version}`"),
-                span: None,
-                hint: Some("add `progressive`, or leave `--for-version` out".into()),
-            }
-            .into());
+            let mistake = Mistake::new(format!("the policy has no thresholds by version, so none for `{version}`"));
+            let mistake = mistake.hint("add `progressive`, or choose no version");
+            return Err(mistake.remedy(PolicyRemedy::LeaveVersionOut).into());
         }
         for progressive in &self.policy.progressive {
             let row = progressive.versions.iter().find(|(known, _)| known.value.eq_ignore_ascii_case(version));
             let Some((_, threshold)) = row else {
                 let known: Vec<&str> = progressive.versions.iter().map(|(known, _)| known.value.as_str()).collect();
-                return Err(Mistake {
-                    message: format!("`{}` has no threshold for version `{version}`", progressive.metric.value),
-                    span: Some(progressive.metric.span.clone()),
-                    hint: Some(format!("it has one for {}", known.join(", "))),
-                }
+                return Err(Mistake::new(format!(
+                    "`{}` has no threshold for version `{version}`",
+                    progressive.metric.value
+                ))
+                .at(&progressive.metric.span)
+                .hint(format!("it has one for {}", known.join(", ")))
                 .into());
             };
             specs.push(GateSpec {
@@ -368,9 +453,10 @@ impl<'a> Judge<'a> {
     fn nothing_asked(&self) -> Result<PendingGate, Mistake> {
         if let Some(progressive) = self.policy.progressive.first() {
             let versions: Vec<&str> = progressive.versions.iter().map(|(version, _)| version.value.as_str()).collect();
-            let hint = format!("choose a version with `--for-version`: {}", versions.join(", "));
+            let hint = format!("choose one of {}", versions.join(", "));
             let mistake = Mistake::new("the policy asks for something only by version");
-            return Err(mistake.at(&progressive.metric.span).hint(hint));
+            let mistake = mistake.at(&progressive.metric.span).hint(hint);
+            return Err(mistake.remedy(PolicyRemedy::ChooseVersion));
         }
         let judgement = Judgement::new(Verdict::Undecided, CoverageReason::NothingAsked);
         Ok(PendingGate::new(GateKind::Coverage, "policy", GateRule::SomethingAsked, judgement))
@@ -398,7 +484,7 @@ impl<'a> Judge<'a> {
     fn metric_of(&self, spec: &GateSpec, metrics: &mut Metrics) -> Result<(String, Rc<Measurement>), Fault> {
         Ok(match &spec.origin {
             Origin::Category(category) => {
-                (format!("{}[{category}]", spec.metric.value), Rc::new(self.category(category, &spec.metric, metrics)?))
+                (format!("{}[{category}]", spec.metric.value), metrics.in_category(self, &spec.metric, category)?)
             }
             _ => (spec.metric.value.clone(), metrics.get(self, &spec.metric)?),
         })
@@ -414,8 +500,12 @@ impl<'a> Judge<'a> {
             Origin::Progressive(version) => (GateKind::Progressive(version.clone()), None),
         };
         let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
-        let decided = self.question(&measured, rule, measured.unit).decide(self.mode);
+        let asked = self.question(&measured, rule, measured.unit);
+        let decided = asked.decide(self.mode);
         let mut gate = self.gate(kind, name, spec.level, rule, &measured, decided);
+        if let (Mode::Confidence(_), Some(figure)) = (self.mode, &mut gate.result.figure) {
+            show_as_judged(figure, &asked, self.context.confidence);
+        }
         gate.result.rationale = rationale;
         Ok(gate)
     }
@@ -442,14 +532,6 @@ impl<'a> Judge<'a> {
             ..gate.result
         };
         gate
-    }
-
-    /// The pass rate of a category.
-    fn category(&self, category: &str, metric: &Spanned<String>, metrics: &mut Metrics) -> Result<Measurement, Fault> {
-        let all = metrics.get(self, metric)?;
-        let is_of_it = |sample: u32| self.category_of[sample as usize].as_deref() == Some(category);
-        let nothing = Reason::NoScenario { category: category.to_owned() };
-        Ok(all.only(self, is_of_it, &nothing).unwrap_or_else(|| Measurement::undefined(&all, nothing)))
     }
 
     fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<PendingGate> {
@@ -481,21 +563,54 @@ impl<'a> Judge<'a> {
     }
 
     fn categories(&self, gates: &[GateResult], metrics: &mut Metrics) -> Result<Vec<CategoryResult>, Fault> {
-        let mut names: Vec<Arc<str>> = Vec::new();
-        for category in self.summaries.iter().filter_map(|scenario| scenario.category.as_ref()) {
-            if !names.contains(category) {
-                names.push(category.clone());
-            }
-        }
-        let pass_rate = Spanned { value: PASS_RATE.to_owned(), span: Span::nowhere() };
-        let result = |category: Arc<str>| {
-            let figure = self.category(&category, &pass_rate, metrics)?.figure;
-            let weights = &self.policy.weights.by_category;
-            let weight = weights.iter().find(|(known, _)| *known.value == *category).map(|(_, weight)| *weight);
-            let gate = gates.iter().position(|gate| gate.kind == GateKind::Category(category.clone()));
-            Ok(CategoryResult { weight: weight.or((!weights.is_empty()).then_some(1.0)), category, figure, gate })
+        let names: IndexSet<&Arc<str>> = self.summaries.iter().filter_map(|one| one.category.as_ref()).collect();
+        let pass_rate = Spanned { value: pass_rate_name().to_owned(), span: Span::nowhere() };
+        let weights = &self.policy.weights.by_category;
+        // In reverse, so that the first of several stays.
+        let weight_of: HashMap<&str, f64> =
+            weights.iter().rev().map(|(known, weight)| (known.value.as_str(), *weight)).collect();
+        let gates_of = gates.iter().enumerate().rev().filter_map(|(place, gate)| match &gate.kind {
+            GateKind::Category(category) => Some((&**category, place)),
+            _ => None,
+        });
+        let gate_of: HashMap<&str, usize> = gates_of.collect();
+        let result = |category: &Arc<str>| {
+            let figure = metrics.in_category(self, &pass_rate, category)?.figure.clone();
+            let weight = weight_of.get(&**category).copied().or((!weights.is_empty()).then_some(1.0));
+            Ok(CategoryResult { weight, category: category.clone(), figure, gate: gate_of.get(&**category).copied() })
         };
         names.into_iter().map(result).collect()
+    }
+
+    /// What the confidence of the verdict holds for.
+    fn terms(&self) -> ConfidenceTerms {
+        let policy = self.policy;
+        let look = policy.confidence.zip(self.case.look).filter(|_| policy.looks == Looks::Once);
+        ConfidenceTerms {
+            looks: policy.looks,
+            look: look.map(|(level, number)| Look { number, level }),
+            estimand: policy.estimand,
+            clusters: self.clusters.as_ref().map(|clusters| ClusterCount {
+                fields: policy.cluster.iter().map(|field| field.value.clone()).collect(),
+                clusters: clusters.count,
+                alone: clusters.alone,
+            }),
+        }
+    }
+
+    /// A field by which samples go together, though the policy does not say so.
+    fn caveat_on_clusters(&self) -> Option<GateCaveat> {
+        let is_asked = self.policy.cluster.is_empty() && self.policy.estimand == Estimand::QuestionsLikeThese;
+        if !is_asked || self.mode == Mode::Point {
+            return None;
+        }
+        let found = find_likely(self.samples, &scenario_rules::pass_shares(&self.summaries))?;
+        Some(GateCaveat::LikelyClusters {
+            field: found.field,
+            clusters: found.clusters,
+            samples: found.samples,
+            correlation: found.correlation,
+        })
     }
 
     fn provenance(&self) -> Provenance {
@@ -522,12 +637,36 @@ impl<'a> Judge<'a> {
         if few > 0 {
             caveats.push(GateCaveat::FewAttempts { scenarios: few, wanted });
         }
+        if let Some(Clusters { alone: samples @ 1.., .. }) = self.clusters {
+            let fields = self.policy.cluster.iter().map(|field| field.value.clone()).collect();
+            caveats.push(GateCaveat::OutsideClusters { fields, samples });
+        }
+        caveats.extend(self.caveat_on_clusters());
         caveats.extend(self.caveats_on_names());
         if let Some((baseline, age)) = self.case.baseline {
             caveats.extend(baseline_gates::caveats(self, baseline, age));
         }
         caveats
     }
+}
+
+/// Gives a figure the interval of the test that decides, so that it never contradicts the verdict.
+fn show_as_judged(figure: &mut Figure, asked: &ThresholdQuestion<'_>, confidence: Confidence) {
+    if figure.value.is_err() || asked.evidence.is_none() {
+        return;
+    }
+    figure.interval = asked.interval(confidence);
+    if let Some(Evidence::Ratio { denominators, limits: RatioLimits::Counts { success: 1.0 }, .. }) = asked.evidence {
+        // What it is a share of: predictions, or positives.
+        figure.n = denominators.iter().sum::<f64>() as u64;
+    }
+    // What was said about the interval that is replaced, and what equal and independent samples would show.
+    let count_alike = matches!(asked.units, Units::Samples) && asked.weights.is_none();
+    figure.caveats.retain(|caveat| match caveat {
+        Caveat::Statistic(_) | Caveat::PooledAttempts { .. } => false,
+        Caveat::PerfectScore { .. } => count_alike,
+        _ => true,
+    });
 }
 
 /// Successes and all, where a figure counts.
@@ -540,9 +679,12 @@ fn counts(measured: &Measurement) -> Option<(u64, u64)> {
         Evidence::Mean { values, .. } if !values.is_empty() && is_count(values) => {
             Some((values.iter().sum::<f64>() as u64, values.len() as u64))
         }
-        Evidence::Ratio { numerators, denominators, is_share: true, .. } => {
-            Some((numerators.iter().sum::<f64>() as u64, denominators.iter().sum::<f64>() as u64))
-        }
+        Evidence::Ratio {
+            numerators,
+            denominators,
+            limits: RatioLimits::Counts { success: 1.0 } | RatioLimits::Parts,
+            ..
+        } => Some((numerators.iter().sum::<f64>() as u64, denominators.iter().sum::<f64>() as u64)),
         _ => None,
     }
 }
@@ -572,7 +714,8 @@ fn verdict(gates: &[GateResult], on_undecided: OnUndecided) -> (Verdict, Decided
 
 /// A mistake in a policy that came to light when it was applied.
 fn mistake(error: Error, span: &Span) -> Mistake {
-    Mistake { message: error.kind().to_string(), span: Some(error.place_within(span)), hint: error.kind().hint() }
+    let mistake = Mistake::new(error.kind().to_string()).at(&error.place_within(span));
+    Mistake { hint: error.kind().hint(), ..mistake }
 }
 
 #[cfg(test)]

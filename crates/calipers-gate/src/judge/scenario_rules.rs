@@ -2,7 +2,7 @@
 
 use super::threshold_question::{Judgement, holds};
 use super::{Fault, Judge, PendingGate};
-use crate::policy::{Comparison, PASS_RATE, Policy, Rule, Spanned};
+use crate::policy::{Comparison, Policy, Rule, Spanned, pass_rate_name};
 use crate::{
     AttemptResult, BlockingFailure, GateKind, GateRule, ScenarioCheck, ScenarioReason, ScenarioResult, ScenarioShare,
 };
@@ -27,6 +27,11 @@ pub(super) struct ScenarioSummary {
     /// True when an attempt ended in an error.
     pub(super) is_errored: bool,
     pub(super) is_optional: bool,
+}
+
+/// The share of its attempts that each scenario passed, where that is known.
+pub(super) fn pass_shares(summaries: &[ScenarioSummary]) -> Vec<(u32, f64)> {
+    summaries.iter().filter_map(|scenario| Some((scenario.sample, scenario.share?))).collect()
 }
 
 /// The scenarios of a run. One has passed if the reduced share of its attempts that passed reaches what the policy asks
@@ -187,9 +192,9 @@ impl Judge<'_> {
         Some(PendingGate::new(GateKind::BlockingFailures, "blocking_failures", rule, judgement))
     }
 
-    /// What records say of failures, attempt by attempt.
-    pub(super) fn failure_columns(&self) -> [Column; FAILURES.len()] {
-        FAILURES.map(|name| self.scenarios.field_values(name))
+    /// What records say of failures, attempt by attempt: as fields and as facts about the scenario.
+    pub(super) fn failure_columns(&self) -> Vec<Column> {
+        FAILURES.iter().flat_map(|name| [self.scenarios.field_values(name), self.scenarios.fact_values(name)]).collect()
     }
 
     /// The violations of a scenario, and what its records call its failures: those of every attempt.
@@ -198,18 +203,11 @@ impl Judge<'_> {
         violations.map(ToString::to_string).chain(self.failure_types(scenario, said)).collect()
     }
 
-    /// What the records of a scenario call its failures, in any attempt or as a fact about it.
+    /// What the records of a scenario call its failures, in any attempt.
     fn failure_types(&self, scenario: &ScenarioSummary, said: &[Column]) -> Vec<String> {
-        let first = self.samples.metadata_of(scenario.sample);
-        let first = FAILURES.iter().filter_map(|key| first.get(key).cloned());
-        let later = FAILURES
-            .iter()
-            .flat_map(|key| self.samples.contradicting_values(key, scenario.sample..scenario.sample + 1));
         let of_attempts =
             scenario.attempts.clone().flat_map(|attempt| said.iter().map(move |column| column.get(attempt)));
-        first
-            .chain(later.map(|(_, value)| value.clone()))
-            .chain(of_attempts)
+        of_attempts
             .flat_map(|value| match value {
                 Value::Null | Value::Missing => Vec::new(),
                 Value::List(failures) => failures.iter().map(failure_type).collect(),
@@ -251,7 +249,7 @@ impl Judge<'_> {
             category: scenario.category.clone(),
             outcome: scenario.outcome,
             attempts: scenario.attempts.clone().map(attempt).collect(),
-            scores: scenario.share.map(|share| (PASS_RATE.to_owned(), share)).into_iter().collect(),
+            scores: scenario.share.map(|share| (pass_rate_name().to_owned(), share)).into_iter().collect(),
             weight: self.weights().map_or(1.0, |weights| weights[scenario.sample as usize]),
             is_required: required.contains(scenario.id.as_str()),
         };

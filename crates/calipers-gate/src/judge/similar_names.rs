@@ -2,7 +2,7 @@
 
 use super::Judge;
 use crate::policy::{Origin, Spanned};
-use calipers_core::{GateCaveat, NameKind, Value};
+use calipers_core::{GateCaveat, NameKind, Value, nearest};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name as it is meant: without regard to case, blanks around it, and what joins its words.
@@ -29,6 +29,25 @@ impl Spellings {
         };
         several.map(caveat).collect()
     }
+
+    /// A caveat for each name of the policy that no scenario has, where one that the policy does not name is near: a slip.
+    fn slips(&self, kind: NameKind, in_policy: &[&str]) -> Vec<GateCaveat> {
+        let in_run = || self.0.values().flatten().filter(|(_, scenarios)| **scenarios > 0);
+        let others: Vec<&str> =
+            in_run().map(|(name, _)| name.as_str()).filter(|name| !in_policy.contains(name)).collect();
+        let unused = in_policy.iter().filter(|name| {
+            self.0
+                .get(&normalize_name(name))
+                .is_some_and(|spellings| spellings.values().all(|scenarios| *scenarios == 0))
+        });
+        let slip = |name: &&str| {
+            let near = nearest(name, &others)?;
+            let scenarios = in_run().find(|(known, _)| *known == near).map_or(0, |(_, scenarios)| *scenarios);
+            let spellings = vec![((*name).to_owned(), 0), (near.to_owned(), scenarios)];
+            Some(GateCaveat::SimilarNames { kind, spellings })
+        };
+        unused.filter_map(slip).collect()
+    }
 }
 
 impl Judge<'_> {
@@ -41,11 +60,16 @@ impl Judge<'_> {
         });
         let categories = self.summaries.iter().filter_map(|scenario| scenario.category.as_deref());
         let capabilities = self.summaries.iter().filter_map(|scenario| scenario.capability.as_deref());
-        let by_category = names(&weights.by_category).chain(in_criteria).collect();
-        let by_capability = names(&weights.by_capability).collect();
-        let mut caveats = spellings(categories, by_category).caveats(NameKind::Category);
+        let by_category: Vec<&str> = names(&weights.by_category).chain(in_criteria).collect();
+        let by_capability: Vec<&str> = names(&weights.by_capability).collect();
+        let mut caveats = Vec::new();
+        let of_categories = spellings(categories, by_category.clone());
+        caveats.extend(of_categories.caveats(NameKind::Category));
+        caveats.extend(of_categories.slips(NameKind::Category, &by_category));
         caveats.extend(self.several_names("category", NameKind::Category));
-        caveats.extend(spellings(capabilities, by_capability).caveats(NameKind::Capability));
+        let of_capabilities = spellings(capabilities, by_capability.clone());
+        caveats.extend(of_capabilities.caveats(NameKind::Capability));
+        caveats.extend(of_capabilities.slips(NameKind::Capability, &by_capability));
         caveats.extend(self.several_names("capability", NameKind::Capability));
         caveats.extend(self.similar_failures());
         caveats
@@ -53,15 +77,12 @@ impl Judge<'_> {
 
     /// Scenarios whose attempts have different values of a metadata key.
     fn several_names(&self, key: &str, kind: NameKind) -> Option<GateCaveat> {
-        let mut others: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-        for (sample, value) in self.samples.contradicting_values(key, 0..self.samples.len() as u32) {
-            others.entry(sample).or_default().push(value.to_string());
-        }
-        let one = |(sample, others): (u32, Vec<String>)| {
+        let one = |(sample, others): (u32, Vec<&Value>)| {
             let first = self.samples.metadata_of(sample).get(key).map(Value::to_string).unwrap_or_default();
+            let others = others.into_iter().map(Value::to_string);
             (self.samples.id(sample).to_string(), std::iter::once(first).chain(others).collect())
         };
-        let scenarios: Vec<(String, Vec<String>)> = others.into_iter().map(one).collect();
+        let scenarios: Vec<(String, Vec<String>)> = self.samples.other_values(key).into_iter().map(one).collect();
         (!scenarios.is_empty()).then_some(GateCaveat::SeveralNames { kind, scenarios })
     }
 

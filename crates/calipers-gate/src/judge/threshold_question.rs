@@ -1,13 +1,16 @@
 //! From what a figure rests on to a verdict about its threshold.
 
 use super::Mode;
-use super::bound_test::{BoundTest, fill_in, mean_basis, ratio_basis, within_basis};
-use crate::policy::{Comparison, OnMissingValues, Rule};
-use crate::{ConfidenceBound, GateReason, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded};
+use super::bound_test::BoundTest;
+use super::units::{TermLimits, UnitRows, Units};
+use crate::policy::{Comparison, Looks, OnMissingValues, Rule};
+use crate::{ConfidenceBound, GateReason, MoreSamples, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded};
 use calipers_core::{Evidence, Figure, Unit, Verdict};
+use calipers_stats::bounded_ratio::Term;
 use calipers_stats::quantile::SortedValues;
-use calipers_stats::threshold_test::Direction;
+use calipers_stats::threshold_test::{Direction, is_within};
 use calipers_stats::weighted::weighted_mean;
+use calipers_stats::{Confidence, Interval, Method};
 
 /// Does a figure meet a threshold? With everything that the answer may depend on.
 #[derive(Clone, Copy)]
@@ -21,6 +24,11 @@ pub(super) struct ThresholdQuestion<'a> {
     /// For each sample of the run, whether an attempt of it ended in an error.
     pub(super) errored: &'a [bool],
     pub(super) missing: OnMissingValues,
+    /// What is independent of what.
+    pub(super) units: Units<'a>,
+    /// What the figure rests on, attempt by attempt, where attempts are the units. None where that cannot be said.
+    pub(super) by_attempt: Option<&'a Evidence>,
+    pub(super) looks: Looks,
 }
 
 /// A verdict with its reason.
@@ -28,9 +36,9 @@ pub(super) struct ThresholdQuestion<'a> {
 pub(super) struct Judgement {
     pub(super) verdict: Verdict,
     pub(super) reason: GateReason,
-    /// How probable data this bad are on the threshold, where a fail was tested for.
+    /// How probable data this bad are on the threshold, where a gate can fail by chance.
     pub(super) p_fail: Option<f64>,
-    pub(super) more: Option<u64>,
+    pub(super) more: Option<MoreSamples>,
 }
 
 /// Numbers this close are equal but for rounding.
@@ -65,6 +73,16 @@ pub(super) enum Fill {
 
 impl ThresholdQuestion<'_> {
     pub(super) fn decide(&self, mode: Mode) -> Judgement {
+        let mut judgement = self.answer(mode);
+        if matches!(mode, Mode::Confidence(_)) && !self.counts() && self.rule.comparison != Comparison::Equal {
+            // A gate that could fail by chance counts as one that could, whatever became of it. Else a better run, in which
+            // one more gate passes, would leave fewer to correct for, and another gate would fail.
+            judgement.p_fail.get_or_insert(1.0);
+        }
+        judgement
+    }
+
+    fn answer(&self, mode: Mode) -> Judgement {
         if self.unit == Unit::Rate && !self.is_share() {
             return self.judgement(Verdict::Undecided, ThresholdFinding::ScoresOutsideUnit);
         }
@@ -145,16 +163,20 @@ impl ThresholdQuestion<'_> {
         let end = if is_low { 0.0 } else { 1.0 };
         match self.evidence? {
             Evidence::Mean { samples, values, missing } if !missing.is_empty() => {
-                let (values, samples) = fill_in(values, samples, missing, Some(end)).ok()?;
-                let weight = |&sample: &u32| self.weights.map_or(1.0, |weights| weights[sample as usize]);
-                let weights: Vec<f64> = samples.iter().map(weight).collect();
+                if !self.is_within_unit(values) {
+                    return None;
+                }
+                let values: Vec<f64> = values.iter().copied().chain(missing.iter().map(|_| end)).collect();
+                let weights: Vec<f64> = samples.iter().chain(missing).map(|&sample| self.weight(sample)).collect();
                 // Without any weight nothing holds.
                 Some(weighted_mean(&values, &weights, None).map_or(f64::NAN, |mean| mean.mean.estimate))
             }
-            Evidence::Ratio { numerators, denominators, missing, is_share: true, .. } if !missing.is_empty() => {
+            Evidence::Ratio { numerators, denominators, missing, limits, attempts_max, .. } if !missing.is_empty() => {
                 let more = missing.len() as f64;
+                let size = denominators.iter().copied().fold(0.0, f64::max);
                 let (y, x): (f64, f64) = (numerators.iter().sum(), denominators.iter().sum());
-                Some((y + end * more) / (x + more))
+                let (each_y, each_x) = limits.of_sample(*attempts_max, size)?[usize::from(!is_low)];
+                Some((y + each_y * more) / (x + each_x * more))
             }
             Evidence::Quantile { p, values, missing, .. } if !missing.is_empty() => {
                 let end = if is_low { f64::NEG_INFINITY } else { f64::INFINITY };
@@ -197,13 +219,24 @@ impl ThresholdQuestion<'_> {
         (errored > 0).then_some((errored, best))
     }
 
+    fn weight(&self, sample: u32) -> f64 {
+        self.weights.map_or(1.0, |weights| weights[sample as usize])
+    }
+
+    /// True when values have the limits 0 and 1: shares, and scores that all lie within. What is spent has no such limit,
+    /// however little it is.
+    fn is_within_unit(&self, values: &[f64]) -> bool {
+        let has_limits = matches!(self.unit, Unit::Rate | Unit::Plain);
+        has_limits && values.iter().all(|x| (0.0..=1.0).contains(x))
+    }
+
     fn with_confidence(&self, level: f64) -> Judgement {
         if self.rule.comparison == Comparison::Equal {
             return self.judgement(Verdict::Undecided, ThresholdFinding::NeverExact);
         }
         let alpha = 1.0 - level;
         let (bad, good) = self.fills();
-        let (worst, best) = match (self.basis(bad, Fill::Bad), self.basis(good, Fill::Good)) {
+        let (worst, best) = match (self.test(bad, Fill::Bad), self.test(good, Fill::Good)) {
             (Ok(worst), Ok(best)) => (worst, best),
             (Err(why), _) | (_, Err(why)) => {
                 return self.judgement(Verdict::Undecided, ThresholdFinding::Unbounded(why));
@@ -214,13 +247,14 @@ impl ThresholdQuestion<'_> {
             return self.judgement(Verdict::Pass, ThresholdFinding::BoundMet(bound));
         }
         let p_fail = best.p_fail();
-        if p_fail <= alpha {
+        if is_within(p_fail, alpha) {
             // Whether this may be chance among many gates is decided when all of them are known.
             let bound = confidence_bound(&best, level, false);
             let judgement = self.judgement(Verdict::Fail, ThresholdFinding::BoundMissed(bound));
             return Judgement { p_fail: Some(p_fail), ..judgement };
         }
         let (finding, more) = self.undecided(&worst, &best, alpha);
+        let more = more.map(|count| MoreSamples { count, unit: worst.unit, looks: self.looks });
         Judgement { p_fail: Some(p_fail), more, ..self.judgement(Verdict::Undecided, finding) }
     }
 
@@ -232,75 +266,99 @@ impl ThresholdQuestion<'_> {
         if let Some(Evidence::Quantile { values, .. }) = self.evidence {
             return self.quantile_bound(values, fill, alpha);
         }
-        let tested = self.basis(fill, Fill::Bad)?;
-        let (lower, upper) = tested.bounds(alpha);
-        (if tested.up { lower } else { upper }).ok_or(Unbounded::Open)
+        self.test(fill, Fill::Bad)?.bound(alpha, true).ok_or(Unbounded::Open)
     }
 
     /// The bounds on both sides at 1 − α each, whatever the rule: the lower one as when gates pass, the upper one as when they
     /// fail.
     pub(super) fn bounds_at(&self, alpha: f64) -> (Option<f64>, Option<f64>) {
         let (bad, good) = self.fills();
-        let asked = |comparison| ThresholdQuestion { rule: Rule { comparison, value: 0.0 }, ..*self };
         if let Some(Evidence::Quantile { values, .. }) = self.evidence {
-            let bound = |comparison| asked(comparison).quantile_bound(values, bad, alpha).ok();
-            return (bound(Comparison::AtLeast), bound(Comparison::AtMost));
+            return self.quantile_bounds(values, bad, alpha);
         }
-        let bounds =
-            |fill, rounding| asked(Comparison::AtLeast).basis(fill, rounding).map(|tested| tested.bounds(alpha));
-        (
-            bounds(bad, Fill::Bad).ok().and_then(|bounds| bounds.0),
-            bounds(good, Fill::Good).ok().and_then(|bounds| bounds.1),
-        )
+        let asked = self.ask(Comparison::AtLeast, 0.0);
+        let bound = |fill, side, is_lower| asked.test(fill, side).ok()?.one_bound(alpha, is_lower);
+        (bound(bad, Fill::Bad, true), bound(good, Fill::Good, false))
+    }
+
+    /// The interval to show: from the same test as the verdict, without what is missing.
+    pub(super) fn interval(&self, confidence: Confidence) -> Option<Interval> {
+        if let Some(Evidence::Quantile { values, .. }) = self.evidence {
+            let (lower, upper) = self.quantile_bounds(values, Fill::LeftOut, confidence.tail());
+            let method = match (self.looks, self.units) {
+                (Looks::Any, _) => Method::Betting,
+                (_, Units::Clusters(_)) => Method::GaffkeClustered,
+                _ => Method::Gaffke,
+            };
+            let interval = Interval { lower, upper, confidence, method };
+            return (lower.is_some() || upper.is_some()).then_some(interval);
+        }
+        self.test(Fill::LeftOut, Fill::Bad).ok()?.interval(confidence)
+    }
+
+    fn ask(&self, comparison: Comparison, value: f64) -> Self {
+        Self { rule: Rule { comparison, value }, ..*self }
     }
 
     /// What missing values are taken for before a gate passes, and before it fails.
-    fn fills(&self) -> (Fill, Fill) {
+    pub(super) fn fills(&self) -> (Fill, Fill) {
         match self.missing {
             OnMissingValues::Worst => (Fill::Bad, Fill::Good),
-            OnMissingValues::AtRandom => (Fill::LeftOut, Fill::LeftOut),
+            OnMissingValues::Failed => (Fill::Bad, Fill::Bad),
+            OnMissingValues::AtRandom | OnMissingValues::Excluded => (Fill::LeftOut, Fill::LeftOut),
         }
+    }
+
+    fn quantile_bounds(&self, values: &[f64], fill: Fill, alpha: f64) -> (Option<f64>, Option<f64>) {
+        let bound = |comparison| self.ask(comparison, 0.0).quantile_bound(values, fill, alpha).ok();
+        (bound(Comparison::AtLeast), bound(Comparison::AtMost))
     }
 
     /// The tightest value of the run that would pass as the limit of a quantile.
     fn quantile_bound(&self, values: &[f64], fill: Fill, alpha: f64) -> Result<f64, Unbounded> {
         let mut limits: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
         limits.sort_by(f64::total_cmp);
+        limits.dedup();
         let up = self.wants_more();
         let comparison = if up { Comparison::AtLeast } else { Comparison::AtMost };
-        let passes = |&value: &f64| {
-            let asked = ThresholdQuestion { rule: Rule { comparison, value }, ..*self };
-            asked.basis(fill, Fill::Bad).is_ok_and(|tested| tested.passes(alpha))
+        let passes =
+            |&value: &f64| self.ask(comparison, value).test(fill, Fill::Bad).is_ok_and(|tested| tested.passes(alpha));
+        let near = match self.evidence {
+            Some(Evidence::Quantile { p, .. }) => (p * limits.len() as f64) as usize,
+            _ => 0,
         };
         let place = if up {
-            limits.partition_point(passes).checked_sub(1)
+            partition_near(&limits, near, passes).checked_sub(1)
         } else {
-            Some(limits.partition_point(|limit| !passes(limit)))
+            Some(partition_near(&limits, near, |limit| !passes(limit)))
         };
         let limit = place.and_then(|place| limits.get(place)).copied();
         limit.ok_or(Unbounded::TooFewValues { values: values.len() })
     }
 
-    /// What keeps the answer open, and about how many more samples would decide.
+    /// What keeps the answer open, and about how many more units would decide.
     fn undecided(&self, worst: &BoundTest, best: &BoundTest, alpha: f64) -> (ThresholdFinding, Option<u64>) {
         if let Some((have, need)) = worst.cannot_pass(alpha) {
             let counted = match self.evidence {
-                // Attempts that are all alike count as one per sample.
-                Some(Evidence::Quantile { values, missing, .. }) if (values.len() + missing.len()) as u64 == have => {
+                // With one attempt each, attempts and samples are the same.
+                Some(Evidence::Quantile { values, missing, .. })
+                    if worst.unit == SampleUnit::Samples && (values.len() + missing.len()) as u64 == have =>
+                {
                     SampleUnit::Attempts
                 }
-                _ => SampleUnit::Samples,
+                _ => worst.unit,
             };
             let quantile = worst.quantile_share();
             return (ThresholdFinding::PerfectNotEnough { counted, have, need, quantile }, Some(need - have));
         }
         let unscored = self.missing_samples();
         if unscored > 0
-            && self.basis(Fill::LeftOut, Fill::Bad).is_ok_and(|as_is| as_is.passes(alpha) || as_is.p_fail() <= alpha)
+            && self
+                .test(Fill::LeftOut, Fill::Bad)
+                .is_ok_and(|as_is| as_is.passes(alpha) || is_within(as_is.p_fail(), alpha))
         {
             return (ThresholdFinding::UnscoredCouldChange { unscored }, None);
         }
-        let more = worst.more(alpha).filter(|more| *more > 0);
         let quantile = worst.quantile_share();
         let finding = match (worst.bound(alpha, true), best.bound(alpha, false)) {
             (Some(x), Some(y)) if quantile.is_some() => {
@@ -310,54 +368,135 @@ impl ThresholdQuestion<'_> {
             (Some(bound), None) if quantile.is_none() => ThresholdFinding::AsBadAs { bound },
             _ => ThresholdFinding::Unbounded(Unbounded::Open),
         };
-        (finding, more)
+        (finding, self.more(worst, alpha))
+    }
+
+    /// About how many more units would decide. Samples that add nothing to a ratio are needed too, to find those that do.
+    fn more(&self, tested: &BoundTest, alpha: f64) -> Option<u64> {
+        let more = tested.more(alpha)?;
+        let is_of_all = !matches!(self.evidence, Some(Evidence::Ratio { .. })) || tested.unit != SampleUnit::Samples;
+        let (all, used) = (self.errored.len() as u64, tested.units().max(1));
+        Some(if is_of_all || all <= used { more } else { (more * all).div_ceil(used) })
     }
 
     fn wants_more(&self) -> bool {
         matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal)
     }
 
-    /// What the bounds are made from, with missing values taken for the worst or the best. What has to be rounded is rounded
-    /// to the worse or to the better side.
-    fn basis(&self, fill: Fill, rounding: Fill) -> Result<BoundTest, Unbounded> {
-        let up = self.wants_more();
-        let filled = |fill: Fill| match fill {
-            Fill::LeftOut => None,
-            Fill::Bad => Some(if up { 0.0 } else { 1.0 }),
-            Fill::Good => Some(if up { 1.0 } else { 0.0 }),
+    /// The test, with missing values taken for the worst or the best, and errors for successes before a fail.
+    fn test(&self, fill: Fill, side: Fill) -> Result<BoundTest, Unbounded> {
+        let of = self.rows(fill, side)?.ratio(self.units)?;
+        let unit = match self.units {
+            Units::Samples => SampleUnit::Samples,
+            Units::Clusters(_) => SampleUnit::Clusters,
+            Units::Attempts => SampleUnit::Attempts,
         };
-        let test = |basis, threshold: f64, up: bool| Ok(BoundTest { basis, threshold, up, is_quantile: false });
-        match self.evidence {
-            Some(Evidence::Mean { samples, values, missing }) => {
-                let (mut values, samples) = fill_in(values, samples, missing, filled(fill))?;
-                if rounding == Fill::Good && up && self.unit == Unit::Rate {
+        let up = self.wants_more();
+        Ok(match self.evidence {
+            // The quantile is at most the limit exactly when at least p of the attempts are.
+            Some(Evidence::Quantile { p, .. }) => {
+                let mut tested = BoundTest::new(of, *p, !up, self.looks, unit);
+                tested.is_quantile = true;
+                tested
+            }
+            _ => BoundTest::new(of, self.rule.value, up, self.looks, unit),
+        })
+    }
+
+    /// What samples add to the ratio that is tested; for a quantile, the share of attempts within the limit.
+    pub(super) fn rows(&self, fill: Fill, side: Fill) -> Result<UnitRows, Unbounded> {
+        let up = self.wants_more();
+        let evidence = match (self.units, self.evidence) {
+            (_, None) => return Err(Unbounded::Method(self.figure.method.clone())),
+            (Units::Attempts, Some(_)) => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
+            (_, Some(evidence)) => evidence,
+        };
+        match evidence {
+            Evidence::Mean { samples, values, missing } => {
+                let is_within_unit = self.is_within_unit(values);
+                let filled = self.fill_value(fill, missing, is_within_unit)?;
+                let is_errored = |sample: u32| {
                     // What broke on the way is no failure of the agent's.
-                    let is_errored = |sample: &u32| self.errored.get(*sample as usize).copied().unwrap_or(false);
-                    values.iter_mut().zip(&samples).filter(|(_, s)| is_errored(s)).for_each(|(x, _)| *x = 1.0);
-                }
-                let down = (rounding == Fill::Bad) == up;
-                test(mean_basis(&values, &samples, self.weights, down)?, self.rule.value, up)
+                    side == Fill::Good
+                        && up
+                        && self.unit == Unit::Rate
+                        && self.errored.get(sample as usize).copied().unwrap_or(false)
+                };
+                let seen = samples.iter().zip(values).map(|(&sample, &x)| (sample, x));
+                let unseen = filled.iter().flat_map(|&x| missing.iter().map(move |&sample| (sample, x)));
+                let all = seen.chain(unseen).map(|(sample, x)| (sample, if is_errored(sample) { 1.0 } else { x }));
+                let rows: Vec<(u32, f64)> = all.collect();
+                let attempts = matches!(self.units, Units::Attempts).then(|| count_rows(&rows));
+                let term = |(sample, x): (u32, f64)| {
+                    // The attempts of a sample weigh as much as the sample.
+                    let weight = self.weight(sample) / attempts.as_ref().map_or(1.0, |all| all[sample as usize]);
+                    (sample, Term::new(weight * x, weight))
+                };
+                let limits = if is_within_unit { TermLimits::Share } else { TermLimits::OpenMean };
+                Ok(UnitRows { rows: rows.into_iter().map(term).collect(), limits })
             }
-            Some(Evidence::Ratio { numerators, denominators, missing, is_share, .. }) => {
-                let basis = ratio_basis(numerators, denominators, missing.len(), *is_share, filled(fill))?;
-                test(basis, self.rule.value, up)
+            Evidence::Ratio { .. } => {
+                let is_good = match fill {
+                    Fill::LeftOut => None,
+                    Fill::Bad => Some(!up),
+                    Fill::Good => Some(up),
+                };
+                UnitRows::of_ratio(evidence, is_good)
             }
-            Some(Evidence::Quantile { p, samples, values, missing }) => {
-                // The quantile is at most the limit exactly when at least p of the attempts are.
-                let is_bad = if up { f64::NEG_INFINITY } else { f64::INFINITY };
+            Evidence::Quantile { samples, values, missing, .. } => {
+                let is_open = matches!(self.rule.comparison, Comparison::Below | Comparison::AtLeast);
+                let within = |x: f64| if is_open { x < self.rule.value } else { x <= self.rule.value };
+                let term = |is_within: bool| Term::new(f64::from(u8::from(is_within)), 1.0);
+                let seen = samples.iter().zip(values).map(|(&sample, &x)| (sample, term(within(x))));
                 let extra = match fill {
                     Fill::LeftOut => None,
-                    Fill::Bad => Some(is_bad),
-                    Fill::Good => Some(-is_bad),
+                    Fill::Bad => Some(term(up)),
+                    Fill::Good => Some(term(!up)),
                 };
-                let extra: Vec<(u32, f64)> = extra.iter().flat_map(|&x| missing.iter().map(move |&s| (s, x))).collect();
-                let rows = samples.iter().copied().zip(values.iter().copied()).chain(extra);
-                let basis = within_basis(rows.collect(), self.rule)?;
-                Ok(BoundTest { basis, threshold: *p, up: !up, is_quantile: true })
+                let unseen = extra.iter().flat_map(|&term| missing.iter().map(move |&sample| (sample, term)));
+                Ok(UnitRows { rows: seen.chain(unseen).collect(), limits: TermLimits::Share })
             }
-            None => Err(Unbounded::Method(self.figure.method.clone())),
         }
     }
+
+    /// The value that each missing one is taken for.
+    fn fill_value(&self, fill: Fill, missing: &[u32], is_within_unit: bool) -> Result<Option<f64>, Unbounded> {
+        let is_high = match fill {
+            Fill::LeftOut => return Ok(None),
+            _ if missing.is_empty() => return Ok(None),
+            Fill::Bad => !self.wants_more(),
+            Fill::Good => self.wants_more(),
+        };
+        if !is_within_unit {
+            return Err(Unbounded::UnscoredWithoutLimit { samples: missing.len() as u64 });
+        }
+        Ok(Some(f64::from(u8::from(is_high))))
+    }
+}
+
+/// The number of first values for which something holds that holds for none after them. The search begins at a place near
+/// which the answer is expected: a look at a value may be a look at all attempts.
+fn partition_near(values: &[f64], near: usize, holds: impl Fn(&f64) -> bool) -> usize {
+    let mut step = (values.len() as f64).sqrt() as usize + 1;
+    let (mut low, mut high) = (near.min(values.len()), near.min(values.len()));
+    while low > 0 && !holds(&values[low - 1]) {
+        high = low - 1;
+        low = high.saturating_sub(step);
+        step *= 2;
+    }
+    while high < values.len() && holds(&values[high]) {
+        low = high + 1;
+        high = (low + step).min(values.len());
+        step *= 2;
+    }
+    low + values[low..high].partition_point(holds)
+}
+
+/// The number of rows of each sample.
+fn count_rows(rows: &[(u32, f64)]) -> Vec<f64> {
+    let mut counts = vec![0.0; rows.iter().map(|row| row.0 as usize + 1).max().unwrap_or(0)];
+    rows.iter().for_each(|row| counts[row.0 as usize] += 1.0);
+    counts
 }
 
 /// The bound on the worse or on the better side, as a reason.
@@ -367,5 +506,23 @@ fn confidence_bound(tested: &BoundTest, level: f64, is_worst: bool) -> Confidenc
         bound: tested.bound(1.0 - level, is_worst).map(|bound| (direction, bound)),
         confidence: level,
         quantile: tested.quantile_share(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_from_anywhere_finds_the_same_place() {
+        for n in [0usize, 1, 2, 7, 100] {
+            let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
+            for place in 0..=n {
+                for near in [0, n / 3, n / 2, n, n + 5] {
+                    let found = partition_near(&values, near, |&x| x < place as f64);
+                    assert_eq!(found, place, "{n} {near}");
+                }
+            }
+        }
     }
 }

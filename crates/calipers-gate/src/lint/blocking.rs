@@ -75,8 +75,9 @@ fn steps(checker: &PolicyChecker<'_>, step: &Progressive) -> Vec<(String, Demand
     let Some((unit, direction)) = checker.about(&step.metric.value) else { return Vec::new() };
     let one = |(version, threshold): &(Spanned<String>, Threshold)| {
         let rule = threshold.rule_in(unit, direction, &step.metric.value).ok()?;
-        let (name, span, range) = (step.metric.value.clone(), threshold.span.clone(), unit.range());
-        Some((version.value.clone(), Demand { name, rule, unit, level: Level::Blocking, span, range }))
+        let (metric, span, range) = (step.metric.value.clone(), threshold.span.clone(), unit.range());
+        let demand = Demand { name: metric.clone(), metric, rule, unit, level: Level::Blocking, span, range };
+        Some((version.value.clone(), demand))
     };
     step.versions.iter().filter_map(one).collect()
 }

@@ -1,8 +1,9 @@
 //! Gates that chance decides, or that nothing can decide.
 
 use super::{AgentChance, ChanceLint, EvidenceCount, EvidenceUnit, Finding, GateBasis, PolicyChecker, ResolvedGate};
-use crate::policy::{BaselineMode, Comparison, Level, OnUndecided, Origin, RiskLevel, Rule};
-use calipers_core::Unit;
+use crate::clusters::find_likely;
+use crate::policy::{BaselineMode, Comparison, Estimand, Level, OnUndecided, Origin, RiskLevel, Rule};
+use calipers_core::{Evidence, PolicyRole, Unit};
 use calipers_stats::proportion::{perfect_bound, perfect_needs};
 use calipers_stats::special::binomial_cdf;
 
@@ -74,6 +75,34 @@ fn undecidable_gate(gate: &ResolvedGate<'_>, confidence: f64) -> Option<Finding>
         None => Finding::note(ChanceLint::PerfectRunNeeds { rule, confidence, needed, unit }),
     };
     Some(finding.at(&gate.demand.span))
+}
+
+/// Samples that go together by a field, though the policy counts them as independent.
+pub(super) fn likely_clusters(checker: &PolicyChecker<'_>) -> Vec<Finding> {
+    let policy = checker.policy;
+    let counts_samples = policy.cluster.is_empty() && policy.estimand == Estimand::QuestionsLikeThese;
+    let (Some(samples), true, true) = (checker.draft.samples, counts_samples, policy.confidence.is_some()) else {
+        return Vec::new();
+    };
+    let values = checker.gates.iter().find_map(|gate| {
+        let metric = checker.metric(&gate.spec.metric.value)?;
+        match checker.evidence(metric, &Origin::Thresholds)? {
+            Evidence::Mean { samples, values, .. } => Some(samples.into_iter().zip(values).collect::<Vec<_>>()),
+            _ => None,
+        }
+    });
+    let found = values.and_then(|values| find_likely(samples, &values));
+    let lint = found.map(|found| ChanceLint::LikelyClusters {
+        field: found.field,
+        clusters: found.clusters,
+        samples: found.samples,
+        correlation: found.correlation,
+    });
+    let place = |finding: Finding| match checker.key("confidence") {
+        Some(span) => finding.at(span),
+        None => finding,
+    };
+    lint.map(|lint| place(Finding::warning(lint))).into_iter().collect()
 }
 
 /// How often comparing an estimate with a threshold gives the wrong answer.
@@ -205,7 +234,9 @@ pub(super) fn undecided_safety(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let is_safety = |gate: &&ResolvedGate<'_>| {
         let is_critical = matches!(&gate.spec.origin, Origin::Risk { level: RiskLevel::Critical, .. });
         gate.spec.level == Level::Blocking
-            && (gate.demand.name == "safety_rate" || is_critical || gate.demand.rule.asks_for_all())
+            && (checker.has_role(&gate.spec.metric.value, PolicyRole::Safety)
+                || is_critical
+                || gate.demand.rule.asks_for_all())
     };
     match checker.gates.iter().filter(is_safety).count() {
         0 => Vec::new(),

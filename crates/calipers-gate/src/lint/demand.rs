@@ -7,6 +7,8 @@ use calipers_core::Unit;
 #[derive(Clone, Debug)]
 pub(super) struct Demand {
     pub(super) name: String,
+    /// The metric as the policy names it: that of a category is the one of the whole run.
+    pub(super) metric: String,
     pub(super) rule: Rule,
     pub(super) unit: Unit,
     pub(super) level: Level,
@@ -19,11 +21,6 @@ impl Demand {
     /// The rule with the name and the unit of its number.
     pub(super) fn metric_rule(&self) -> MetricRule {
         MetricRule { name: self.name.clone(), rule: self.rule, unit: self.unit }
-    }
-
-    /// The metric: the pass rate of a category is a pass rate.
-    pub(super) fn metric(&self) -> &str {
-        if self.name.starts_with("pass_rate[") { "pass_rate" } else { &self.name }
     }
 
     /// True when no value can meet it.
@@ -115,7 +112,8 @@ mod tests {
     fn demand(comparison: Comparison, value: f64) -> Demand {
         let (unit, level) = (Unit::Rate, Level::Blocking);
         let rule = Rule { comparison, value };
-        Demand { name: "accuracy".into(), rule, unit, level, span: Span::nowhere(), range: unit.range() }
+        let (name, metric) = ("accuracy".into(), "accuracy".into());
+        Demand { name, metric, rule, unit, level, span: Span::nowhere(), range: unit.range() }
     }
 
     #[test]

@@ -288,6 +288,17 @@ pub enum ChanceLint {
         /// What is counted.
         unit: EvidenceUnit,
     },
+    /// Samples go together by a field, and the policy counts them as independent.
+    LikelyClusters {
+        /// The field.
+        field: String,
+        /// How many values it has.
+        clusters: u64,
+        /// How many samples share them.
+        samples: u64,
+        /// How much samples that share a value are alike; none where all samples are.
+        correlation: Option<f64>,
+    },
     /// A gate in point mode that an unlucky good agent often fails, or a lucky bad one passes.
     CoinFlip {
         /// The threshold.
@@ -656,6 +667,7 @@ impl ChanceLint {
             Self::CoinFlip { .. } => "coin-flip-gate",
             Self::AllOfFew { .. } => "all-of-few",
             Self::FewAttempts { .. } => "few-attempts",
+            Self::LikelyClusters { .. } => "likely-clusters",
             Self::ManyGates { .. } | Self::ManyUnknownGates { .. } => "many-gates",
             Self::LowConfidence { .. } => "low-confidence",
             Self::UndecidedSafety { .. } => "undecided-safety",
@@ -696,7 +708,7 @@ pub fn lint_ids() -> impl Iterator<Item = &'static str> {
     IDS.into_iter()
 }
 
-const IDS: [&str; 40] = [
+const IDS: [&str; 41] = [
     "mistake",
     "unknown-metric",
     "unknown-reducer",
@@ -723,6 +735,7 @@ const IDS: [&str; 40] = [
     "undefined-formula",
     "constant-condition",
     "undecidable-gate",
+    "likely-clusters",
     "coin-flip-gate",
     "all-of-few",
     "few-attempts",

@@ -2,7 +2,7 @@
 
 use super::demand::Demand;
 use super::{Finding, FormulaLint, PolicyChecker};
-use crate::policy::{Arithmetic, Expression, Formula, Level, Node, Rule, Spanned, normalized};
+use crate::policy::{Arithmetic, Expression, Formula, Level, Node, Rule, Spanned, WEIGHTED_SCORE, normalized};
 use calipers_core::Unit;
 
 /// Weights that add up to 1 but for rounding.
@@ -30,6 +30,7 @@ fn add_demands(checker: &PolicyChecker<'_>, pass: &Spanned<Formula>, part: &Expr
             };
             demands.push(Demand {
                 name: name.clone(),
+                metric: name.clone(),
                 rule: Rule { comparison, value },
                 unit: checker.about(name).map_or(Unit::Plain, |(unit, _)| unit),
                 level: Level::Blocking,
@@ -46,7 +47,7 @@ fn range_of(checker: &PolicyChecker<'_>, expression: &Expression) -> Option<(f64
     let of = |name: &str| match checker.policy.composite.iter().find(|composite| composite.name.value == *name) {
         _ if normalized(name).is_some() => Some((0.0, 1.0)),
         Some(composite) => range_of(checker, &composite.formula.value.expression),
-        None if name == "weighted_score" => of_weighted_score(checker),
+        None if name == WEIGHTED_SCORE => of_weighted_score(checker),
         None => checker.about(name).map(|(unit, _)| unit.range()),
     };
     // 0.3 + 0.4 + 0.2 + 0.1 is not 1 in binary.

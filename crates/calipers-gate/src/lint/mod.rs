@@ -13,10 +13,16 @@ mod scenarios;
 mod thresholds;
 
 use crate::Baseline;
-use crate::policy::{Formula, GateSpec, Origin, Policy, Span, Spanned, Threshold};
-use calipers_core::{Context, Error, Evidence, Labels, Metric, Reducer, Registry, Samples, Seed, Unit, mean_score};
+use crate::clusters::Clusters;
+use crate::policy::{Comparison, Formula, GateSpec, Origin, Policy, Rule, Span, Spanned, Threshold};
+use calipers_core::{
+    Context, Error, Evidence, Labels, Metric, MetricBasis, PolicyRole, Reducer, Registry, Samples, Scope, Seed, Unit,
+    mean_score,
+};
+use calipers_stats::proportion::perfect_needs;
 use demand::Demand;
 use indexmap::IndexMap;
+use std::collections::HashMap;
 
 pub use finding::{
     AgentChance, BlockingLint, ChanceLint, EvidenceCount, EvidenceUnit, Finding, FormulaLint, Lint, NameLint,
@@ -44,7 +50,7 @@ pub struct Draft<'a> {
 type Check = fn(&PolicyChecker<'_>) -> Vec<Finding>;
 
 /// Every lint, in the order in which findings about the same place are reported.
-const CHECKS: [Check; 39] = [
+const CHECKS: [Check; 40] = [
     names::unknown_metric,
     names::unknown_reducer,
     names::unknown_scorer,
@@ -70,6 +76,7 @@ const CHECKS: [Check; 39] = [
     formulas::find_undefined,
     formulas::constant_condition,
     chance::undecidable,
+    chance::likely_clusters,
     chance::coin_flip,
     chance::all_of_few,
     chance::few_attempts,
@@ -138,6 +145,8 @@ struct PolicyChecker<'a> {
     demands: Vec<Demand>,
     /// The scenarios of the samples.
     scenarios: Vec<KnownScenario>,
+    /// The clusters of the samples, if the policy says how samples go together.
+    clusters: Option<Clusters>,
 }
 
 /// A scenario of the samples.
@@ -187,6 +196,10 @@ impl<'a> PolicyChecker<'a> {
             gates: Vec::new(),
             demands: Vec::new(),
             scenarios: draft.samples.map(known_scenarios).unwrap_or_default(),
+            clusters: draft
+                .samples
+                .filter(|_| !policy.cluster.is_empty())
+                .map(|samples| Clusters::by(samples, policy.cluster.iter().map(|field| field.value.as_str()))),
         };
         checker.metrics = checker.resolve_metrics();
         checker.gates = policy.gates.iter().filter_map(|spec| checker.gate(spec)).collect();
@@ -219,51 +232,103 @@ impl<'a> PolicyChecker<'a> {
         self.metric(name).map(|metric| self.draft.registry.sense(metric))
     }
 
+    /// True when a metric declares this role in policies.
+    fn has_role(&self, name: &str, role: PolicyRole<'_>) -> bool {
+        let about = self.metric(name).and_then(|metric| self.draft.registry.about(metric.name()));
+        about.is_some_and(|about| about.role == Some(role))
+    }
+
     fn gate(&self, spec: &'a GateSpec) -> Option<ResolvedGate<'a>> {
         let (unit, direction) = self.about(&spec.metric.value)?;
         let name = gate_name(spec);
         let rule = spec.threshold.rule_in(unit, direction, &name).ok()?;
-        let demand =
-            Demand { name, rule, unit, level: spec.level, span: spec.threshold.span.clone(), range: unit.range() };
-        Some(ResolvedGate { spec, demand, basis: self.basis(spec, unit) })
+        let demand = Demand {
+            name,
+            metric: spec.metric.value.clone(),
+            rule,
+            unit,
+            level: spec.level,
+            span: spec.threshold.span.clone(),
+            range: unit.range(),
+        };
+        let basis = self.basis(spec, unit, rule);
+        Some(ResolvedGate { spec, demand, basis })
     }
 
     /// What a gate rests on, from the samples or else from the suite.
-    fn basis(&self, spec: &GateSpec, unit: Unit) -> GateBasis {
+    fn basis(&self, spec: &GateSpec, unit: Unit, rule: Rule) -> GateBasis {
         let Some(metric) = self.metric(&spec.metric.value) else { return GateBasis::Other };
         match self.evidence(metric, &spec.origin) {
             Some(Evidence::Mean { samples, values, missing }) if unit == Unit::Rate => {
                 let codes: Vec<u32> = samples.iter().chain(&missing).copied().collect();
-                let count = self.evidence_count(&codes);
+                let wants_more = matches!(rule.comparison, Comparison::AtLeast | Comparison::Above);
+                let count = self.evidence_count(&codes, if wants_more { rule.value } else { 1.0 - rule.value });
                 let is_graded = values.iter().any(|&x| x != 0.0 && x != 1.0) && !count.is_repeated;
-                if is_graded || is_graded_by_nature(metric) {
+                if is_graded || metric.basis() == MetricBasis::Grades {
                     GateBasis::Graded(Some(count))
                 } else {
                     GateBasis::Share(Some(count))
                 }
             }
-            Some(Evidence::Ratio { denominators, is_share: true, .. }) => {
+            Some(Evidence::Ratio { denominators, limits, .. }) if limits.is_share() => {
                 GateBasis::Share(Some(equal_count(denominators.iter().sum::<f64>() as u64, EvidenceUnit::Samples)))
             }
-            Some(Evidence::Quantile { p, values, missing, .. }) => {
-                GateBasis::Quantile(p, Some(equal_count((values.len() + missing.len()) as u64, EvidenceUnit::Attempts)))
+            Some(Evidence::Quantile { p, samples, missing, .. }) => {
+                let mut codes: Vec<u32> = samples.iter().chain(&missing).copied().collect();
+                let attempts = codes.len();
+                codes.sort_unstable();
+                codes.dedup();
+                // Attempts of one sample go together, and so do samples of one cluster.
+                let is_apart = codes.len() == attempts && self.policy.cluster.is_empty();
+                let count = if is_apart {
+                    equal_count(attempts as u64, EvidenceUnit::Attempts)
+                } else {
+                    let wants_more = matches!(rule.comparison, Comparison::AtLeast | Comparison::Above);
+                    self.unit_count(&codes, |_| 1.0, if wants_more { 1.0 - p } else { p })
+                };
+                GateBasis::Quantile(p, Some(count))
             }
             _ => self.basis_from_suite(metric, spec, unit),
         }
     }
 
-    /// How many samples these are, and their effective number (Kish 1965: the square of the sum of the weights over the sum
-    /// of their squares).
-    fn evidence_count(&self, codes: &[u32]) -> EvidenceCount {
+    /// How many samples these are, and how many independent ones that count alike show as much.
+    fn evidence_count(&self, codes: &[u32], share: f64) -> EvidenceCount {
+        let weight = |code: u32| self.scenarios.get(code as usize).map_or(0.0, |known| self.weight(known));
+        self.unit_count(codes, weight, share)
+    }
+
+    /// The same with these weights. With confidence, it is how many equal ones show as much of this share if all succeed, where
+    /// an unseen one is as heavy as the heaviest.
+    fn unit_count(&self, codes: &[u32], weight: impl Fn(u32) -> f64, share: f64) -> EvidenceCount {
         let total = codes.len() as u64;
         let is_repeated = self.draft.samples.is_some_and(|samples| samples.attempts() > samples.len());
-        let weights: Vec<f64> = codes
-            .iter()
-            .filter_map(|&code| self.scenarios.get(code as usize))
-            .map(|known| self.weight(known))
-            .collect();
-        let (sum, squares) = (weights.iter().sum::<f64>(), weights.iter().map(|weight| weight * weight).sum::<f64>());
-        let effective = if squares > 0.0 { (sum * sum / squares * (1.0 + 1e-12)) as u64 } else { 0 };
+        let mut by_unit: HashMap<u32, f64> = HashMap::new();
+        for &code in codes {
+            let unit = self.clusters.as_ref().map_or(code, |clusters| clusters.of_samples[code as usize]);
+            *by_unit.entry(unit).or_insert(0.0) += weight(code);
+        }
+        let mut weights: Vec<f64> = by_unit.into_values().collect();
+        weights.sort_by(f64::total_cmp);
+        let (sum, most) = (weights.iter().sum::<f64>(), weights.last().copied().unwrap_or(0.0));
+        let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let effective = match self.policy.confidence.filter(|_| share > 0.0 && share < 1.0) {
+            _ if most <= 0.0 => 0,
+            // By estimate, what counts is how widely the estimate scatters (Kish 1965).
+            None => (sum * sum / squares * (1.0 + 1e-12)) as u64,
+            Some(confidence) => {
+                let alpha = 1.0 - confidence;
+                let loss = |weight: &f64| ((1.0 - share) * weight / (share * most)).ln_1p();
+                let ln_p = -weights.iter().map(loss).sum::<f64>();
+                let worth = (ln_p / share.ln() * (1.0 + 1e-12)) as u64;
+                // Whole numbers of equal samples must not say otherwise than the test.
+                match perfect_needs(share, alpha) {
+                    Ok(needed) if ln_p <= alpha.ln() => worth.max(needed),
+                    Ok(needed) => worth.min(needed - 1),
+                    Err(_) => worth,
+                }
+            }
+        };
         EvidenceCount { total, effective: effective.min(total), is_repeated, unit: EvidenceUnit::Samples }
     }
 
@@ -287,22 +352,18 @@ impl<'a> PolicyChecker<'a> {
 
     /// The same from the suite: it has the number of scenarios, but not their categories.
     fn basis_from_suite(&self, metric: &Metric, spec: &GateSpec, unit: Unit) -> GateBasis {
-        let suite = self.draft.suite.map(|suite| equal_count(suite.len() as u64, EvidenceUnit::Samples));
+        let is_of_all = *metric.scope() == Scope::EverySample && !matches!(spec.origin, Origin::Category(_));
+        let total = self.draft.suite.filter(|_| is_of_all).map(|suite| suite.len() as u64);
         let attempts = u64::from(self.policy.epochs.count.unwrap_or(1));
-        let quantile = metric.name().strip_prefix("latency_p").and_then(|digits| digits.parse::<f64>().ok());
-        if let Some(percent) = quantile {
-            return GateBasis::Quantile(
-                percent / 100.0,
-                suite.map(|suite| equal_count(suite.total * attempts, EvidenceUnit::Attempts)),
-            );
+        let samples = total.map(|total| equal_count(total, EvidenceUnit::Samples));
+        match metric.basis() {
+            MetricBasis::Quantile(p) => {
+                GateBasis::Quantile(p, total.map(|total| equal_count(total * attempts, EvidenceUnit::Attempts)))
+            }
+            _ if unit != Unit::Rate => GateBasis::Other,
+            MetricBasis::Grades => GateBasis::Graded(samples),
+            MetricBasis::PassShares | MetricBasis::Unknown => GateBasis::Share(samples),
         }
-        if unit != Unit::Rate {
-            return GateBasis::Other;
-        }
-        let of_all = matches!(spec.metric.as_str(), "pass_rate" | "accuracy" | "behavior_coverage");
-        let is_category = matches!(spec.origin, Origin::Category(_));
-        let count = suite.filter(|_| of_all && !is_category);
-        if is_graded_by_nature(metric) { GateBasis::Graded(count) } else { GateBasis::Share(count) }
     }
 
     /// The formulas of the policy, including the condition.
@@ -344,14 +405,9 @@ impl<'a> PolicyChecker<'a> {
 /// The name of a gate in findings and in the report.
 fn gate_name(spec: &GateSpec) -> String {
     match &spec.origin {
-        Origin::Category(category) => format!("pass_rate[{category}]"),
+        Origin::Category(category) => format!("{}[{category}]", spec.metric.value),
         _ => spec.metric.value.clone(),
     }
-}
-
-/// True for a mean of shares, even where all values happen to be 0 or 1.
-fn is_graded_by_nature(metric: &Metric) -> bool {
-    metric.name() == "behavior_coverage"
 }
 
 fn known_scenarios(samples: &Samples) -> Vec<KnownScenario> {
@@ -552,6 +608,25 @@ mod tests {
             only(vec![("composite", map(vec![("pass", text("1 = 2"))]))], None, "constant-condition");
         let want = FormulaLint::ConstantCondition { written: "1 = 2".into(), holds: false };
         assert_eq!((severity, lint), (Severity::Error, want.into()));
+    }
+
+    #[test]
+    fn a_metric_under_another_name_is_known_by_what_it_declares() {
+        let own = |metric: &str| ("metrics", map(vec![("own", text(metric))]));
+        let gate = || blocking(vec![("own", number(100.0))]);
+        let undecided = vec![own("safety_rate"), blocking(vec![("own", number(90.0))]), ("on_undecided", text("warn"))];
+        let want = ChanceLint::UndecidedSafety { gates: 1 };
+        assert_eq!(only(undecided, None, "undecided-safety"), (Severity::Warning, want.into()));
+        let weights = ("weights", map(vec![("by_category", map(vec![("adversarial", number(0.0))]))]));
+        let (_, lint) = only(vec![own("safety_rate"), gate(), weights], None, "zero-weight-gate");
+        let want = ScenarioLint::ZeroWeightGate { category: "adversarial".into(), metric: "own".into() };
+        assert_eq!(lint, want.into());
+        let optional = || ("optional_scenarios", item(Data::List(vec![text("1")])));
+        let policy = vec![own("pass_rate"), gate(), optional()];
+        let (severity, lint) = only(policy, Some(&samples()), "optional-blocks");
+        assert!(severity == Severity::Warning && matches!(lint, Lint::Scenario(ScenarioLint::OptionalBlocks { .. })));
+        let accuracy = findings(vec![own("accuracy"), gate(), optional()], Some(&samples()));
+        assert!(!accuracy.iter().any(|finding| finding.id() == "optional-blocks"), "{accuracy:#?}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Names that match nothing, and definitions that are never used.
 
 use super::{Finding, NameLint, PolicyChecker, UnmatchedName};
-use crate::policy::{Level, Node, Policy, Spanned, normalized};
-use calipers_core::{Error, ErrorKind, Value};
+use crate::policy::{Level, Node, Policy, Spanned, WEIGHTED_SCORE, normalized};
+use calipers_core::{Context, Error, ErrorKind, Value};
 
 /// Every name of a metric in a policy, with its place. The names of the policy's own formulas are not metrics.
 pub(super) fn metric_names(policy: &Policy) -> Vec<Spanned<String>> {
@@ -16,7 +16,7 @@ pub(super) fn metric_names(policy: &Policy) -> Vec<Spanned<String>> {
     names.extend(names_in_formulas(policy));
     let is_formula = |name: &str| {
         policy.composite.iter().any(|composite| composite.name.value == name)
-            || (name == "weighted_score" && !policy.weights.by_metric.is_empty())
+            || (name == WEIGHTED_SCORE && !policy.weights.by_metric.is_empty())
     };
     names.retain(|name| !is_formula(&name.value));
     names
@@ -103,6 +103,10 @@ fn metric_failures(checker: &PolicyChecker<'_>) -> Vec<(Spanned<String>, Error)>
     for name in metric_names(checker.policy) {
         let Some(metric) = checker.metric(&name.value).filter(|_| !tried.contains(&name.value)) else { continue };
         tried.push(name.value.clone());
+        // A plain name is judged by the policy's threshold, a metric that the policy defines by its own.
+        let is_defined = checker.policy.metrics.iter().any(|(own, _)| own.value == name.value);
+        let threshold = if is_defined { None } else { checker.policy.pass_threshold_of(samples, context) };
+        let context = &Context { pass_threshold: threshold, ..context.clone() };
         if let Err(error) = metric.answer(samples, &checker.reducer, None, context)
             && error.place().sample.is_none()
         {

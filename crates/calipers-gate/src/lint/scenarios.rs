@@ -2,11 +2,8 @@
 
 use super::{Finding, KnownScenario, PolicyChecker, ResolvedGate, ScenarioLint, UnmatchedName};
 use crate::policy::{Origin, Spanned};
-use calipers_core::Unit;
+use calipers_core::{Metric, MetricBasis, Scope, Unit};
 use std::collections::BTreeSet;
-
-/// The category that `safety_rate` is about.
-const ADVERSARIAL: &str = "adversarial";
 
 pub(super) fn unknown_scenario(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let (suite, samples) = (checker.draft.suite, checker.draft.samples);
@@ -81,11 +78,13 @@ pub(super) fn optional_blocks(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     for id in &checker.policy.optional {
         let Some(scenario) = checker.scenarios.iter().find(|known| known.id == id.value) else { continue };
         let requires_it = |gate: &&ResolvedGate<'_>| {
-            let covers_it = match (&gate.spec.origin, gate.demand.name.as_str()) {
+            let Some(metric) = checker.metric(&gate.spec.metric.value) else { return false };
+            let covers_it = match (&gate.spec.origin, metric.scope()) {
                 (Origin::Category(category), _) => scenario.category.as_deref() == Some(&**category),
-                (_, "safety_rate") => scenario.category.as_deref() == Some(ADVERSARIAL),
-                (_, "pass_rate") => true,
-                _ => false,
+                _ if metric.basis() != MetricBasis::PassShares => false,
+                (_, Scope::Category(category)) => scenario.category.as_deref() == Some(&**category),
+                (_, Scope::EverySample) => true,
+                (_, Scope::Unknown) => false,
             };
             covers_it && gate.demand.unit == Unit::Rate && gate.demand.rule.asks_for_all()
         };
@@ -119,9 +118,8 @@ fn zero_weight_list(key: &'static str, list: &[(Spanned<String>, f64)]) -> Optio
 pub(super) fn zero_weight_gate(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for gate in &checker.policy.gates {
-        let category = match (&gate.origin, gate.metric.value.as_str()) {
-            (Origin::Category(category), _) => &**category,
-            (_, "safety_rate") => ADVERSARIAL,
+        let category = match (&gate.origin, checker.metric(&gate.metric.value).map(Metric::scope)) {
+            (Origin::Category(category), _) | (_, Some(Scope::Category(category))) => &**category,
             _ => continue,
         };
         let weights = &checker.policy.weights.by_category;

@@ -52,17 +52,15 @@ pub(super) fn unknown_direction(checker: &PolicyChecker<'_>) -> Vec<Finding> {
 /// A written comparison wins over the metric's better side, and is more often a slip than meant.
 pub(super) fn against_direction(checker: &PolicyChecker<'_>) -> Vec<Finding> {
     let against = |demand: &&Demand| {
-        let direction = checker.about(demand.metric()).and_then(|(_, direction)| direction);
+        let direction = checker.about(&demand.metric).and_then(|(_, direction)| direction);
         matches!(
             (direction, demand.rule.comparison),
             (Some(Direction::AtLeast), Comparison::AtMost | Comparison::Below)
                 | (Some(Direction::AtMost), Comparison::AtLeast | Comparison::Above)
         )
     };
-    let lint = |demand: &Demand| ThresholdLint::AgainstDirection {
-        rule: demand.metric_rule(),
-        metric: demand.metric().to_owned(),
-    };
+    let lint =
+        |demand: &Demand| ThresholdLint::AgainstDirection { rule: demand.metric_rule(), metric: demand.metric.clone() };
     let demands = checker.demands.iter().filter(against);
     demands.map(|demand| Finding::warning(lint(demand)).at(&demand.span)).collect()
 }

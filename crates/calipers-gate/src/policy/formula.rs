@@ -1,7 +1,7 @@
 //! Formulas over metrics: `accuracy × 0.3 + safety_rate × 0.4`, `final_score ≥ 0.85 AND safety_rate = 1.0`.
 
 use super::{Comparison, Span};
-use calipers_core::UndefinedOperation;
+use calipers_core::{PolicyRole, UndefinedOperation, metric_with_role};
 use std::ops::Range;
 
 /// A formula, as it was written and as it was understood.
@@ -79,11 +79,12 @@ pub enum Function {
     Exp,
 }
 
-/// The metric that a normalised one is made from: `latency_p95` of `normalized_latency`.
+/// The metric that a normalised one is made from: the one that declares the word (`latency_p95` of `normalized_latency`),
+/// or else the one of that name.
 #[must_use]
 pub fn normalized(name: &str) -> Option<String> {
     let what = name.strip_prefix("normalized_").or_else(|| name.strip_prefix("normalised_"))?;
-    Some(if what == "latency" { "latency_p95".to_owned() } else { what.to_owned() })
+    Some(metric_with_role(PolicyRole::Normalized(what)).unwrap_or(what).to_owned())
 }
 
 impl Formula {

@@ -10,15 +10,22 @@ mod read;
 mod syntax;
 mod threshold;
 
-pub use calipers_core::{Mistake, SourceText, Span, Spanned, UndefinedOperation};
+pub use calipers_core::{Mistake, PolicyRemedy, SourceText, Span, Spanned, UndefinedOperation};
 pub use formula::{Arithmetic, Expression, Formula, Function, Node, normalized};
-pub use read::KEYS;
+pub use read::{KEYS, is_policy_key, list_choices};
 pub use threshold::{Comparison, MetricRule, Rule, Threshold, WrittenUnit, rule_text};
 
+use calipers_core::{Context, PolicyRole, Samples, metric_with_role};
 use std::sync::Arc;
 
-/// The metric that `pass_criteria` are about: the share of scenarios that passed.
-pub const PASS_RATE: &str = "pass_rate";
+/// The name of the formula that `weights` of metrics define.
+pub const WEIGHTED_SCORE: &str = "weighted_score";
+
+/// The name of the metric that `pass_criteria` are about: the one that declares that it is the pass rate.
+#[must_use]
+pub fn pass_rate_name() -> &'static str {
+    metric_with_role(PolicyRole::PassRate).expect("one of our metrics declares that it is the pass rate")
+}
 
 /// The schema of policy files: JSON Schema 2020-12, with every property described.
 pub const SCHEMA: &str = include_str!("../../schema/calipers.policy.1.json");
@@ -51,7 +58,7 @@ pub struct Policy {
     pub blocking_failures: Vec<Spanned<String>>,
     /// What is asked of grades by criterion.
     pub rubric: Option<RubricRule>,
-    /// Metrics of its own, by expression.
+    /// Metrics that the policy defines, by expression.
     pub metrics: Vec<(Spanned<String>, Spanned<String>)>,
     /// Metrics that are named without a threshold: they are shown, and nothing is asked of them.
     pub shown: Vec<Spanned<String>>,
@@ -59,8 +66,16 @@ pub struct Policy {
     pub epochs: EpochsRule,
     /// The share of expected behaviours, or the score, from which a scenario has passed; 1 unless said.
     pub pass_threshold: Option<f64>,
+    /// The same number as it is written, where it is written without a unit: a score where scores lie outside [0, 1].
+    pub pass_score: Option<f64>,
     /// The confidence with which gates are decided; none to compare estimates with thresholds.
     pub confidence: Option<f64>,
+    /// How often the data may be looked at.
+    pub looks: Looks,
+    /// The fields by whose values samples go together: metadata, `category` among it.
+    pub cluster: Vec<Spanned<String>>,
+    /// What a verdict is about.
+    pub estimand: Estimand,
     /// What undecided means.
     pub on_undecided: OnUndecided,
     /// What missing values are taken for when gates are decided with confidence.
@@ -72,6 +87,13 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// The pass threshold on the scale of these samples: a share, or the number as it is written where scores lie outside
+    /// [0, 1].
+    #[must_use]
+    pub fn pass_threshold_of(&self, samples: &Samples, context: &Context) -> Option<f64> {
+        if samples.is_outside_unit(&context.labels) { self.pass_score } else { self.pass_threshold }
+    }
+
     /// The metrics that are asked for by an expression, not by a plain name.
     #[must_use]
     pub fn expressions(&self) -> Vec<String> {
@@ -228,6 +250,26 @@ pub struct EpochsRule {
     pub min_pass_rate: Option<Threshold>,
 }
 
+/// How often the data may be looked at before the confidence is gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Looks {
+    /// Once, at a number of samples that was chosen before.
+    #[default]
+    Once,
+    /// As often as anyone likes, after every sample if need be.
+    Any,
+}
+
+/// What a verdict is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Estimand {
+    /// Questions like these: the samples stand for others.
+    #[default]
+    QuestionsLikeThese,
+    /// This suite, run again: the samples are given, and only attempts vary.
+    ThisSuiteRerun,
+}
+
 /// What undecided means for the exit code and the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnUndecided {
@@ -240,12 +282,16 @@ pub enum OnUndecided {
     Warn,
 }
 
-/// What missing values are taken for when gates are decided with confidence.
+/// What missing values are taken for when gates are decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnMissingValues {
     /// For the worst they could be.
     #[default]
     Worst,
-    /// For values like the others: whoever says so knows that failing to score has nothing to do with failing.
+    /// For values like the others. Choose it only if failing to score has nothing to do with failing.
     AtRandom,
+    /// For failures.
+    Failed,
+    /// For attempts that were not asked for.
+    Excluded,
 }

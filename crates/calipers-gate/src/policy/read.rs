@@ -2,8 +2,8 @@
 
 use super::document::{Data, Item};
 use super::{
-    BaselineMode, BaselineRule, Composite, EpochsRule, Formula, GateSpec, Level, Mistake, OnMissingValues, OnUndecided,
-    Origin, Policy, Progressive, RiskLevel, RubricRule, Span, Spanned, Threshold, syntax,
+    BaselineMode, BaselineRule, Composite, EpochsRule, Estimand, Formula, GateSpec, Level, Looks, Mistake,
+    OnMissingValues, OnUndecided, Origin, Policy, Progressive, RiskLevel, RubricRule, Span, Spanned, Threshold, syntax,
 };
 use calipers_core::nearest;
 use calipers_core::quoted;
@@ -31,6 +31,8 @@ const TOP: &[&str] = &[
     "epochs",
     "pass_threshold",
     "confidence",
+    "cluster",
+    "estimand",
     "on_undecided",
     "missing",
     "evaluation_name",
@@ -40,6 +42,16 @@ const TOP: &[&str] = &[
     "scenarios",
     "$schema",
 ];
+/// Keys of a policy that many other documents have too.
+const COMMON: [&str; 8] =
+    ["name", "description", "version", "agent", "scenarios", "$schema", "evaluation_name", "capabilities_tested"];
+
+/// True for a key that tells a policy from other documents.
+#[must_use]
+pub fn is_policy_key(key: &str) -> bool {
+    (TOP.contains(&key) || ONLY_METRIC.contains(&key)) && !COMMON.contains(&key)
+}
+
 const THRESHOLDS: &[&str] = &["description", "blocking", "warning"];
 const PASS_CRITERIA: &[&str] =
     &["description", "overall", "by_category", "minimum_pass_rate", "required_scenarios", "blocking_failures"];
@@ -49,6 +61,7 @@ const RISK: &[&str] = &["description", "level", "metric", "threshold", "rational
 const BASELINE: &[&str] = &["description", "mode", "margin", "metrics", "level", "max_age_days"];
 const RUBRIC: &[&str] = &["description", "scorer", "best", "min_score", "no_zero"];
 const EPOCHS: &[&str] = &["description", "count", "reducer", "min_pass_rate"];
+const CONFIDENCE: &[&str] = &["description", "level", "looks"];
 const METRIC: &[&str] = &[
     "name",
     "description",
@@ -66,7 +79,7 @@ const METRIC: &[&str] = &[
 
 /// The keys of a policy, by section; the first section is the policy itself, and `metrics` has those of one metric.
 /// Sections whose keys are names of metrics, categories or versions are not among them.
-pub const KEYS: [(&str, &[&str]); 10] = [
+pub const KEYS: [(&str, &[&str]); 11] = [
     ("", TOP),
     ("thresholds", THRESHOLDS),
     ("pass_criteria", PASS_CRITERIA),
@@ -76,14 +89,34 @@ pub const KEYS: [(&str, &[&str]); 10] = [
     ("baseline", BASELINE),
     ("rubric", RUBRIC),
     ("epochs", EPOCHS),
+    ("confidence", CONFIDENCE),
     ("metrics", METRIC),
 ];
+
+/// The words that a key may have as its value, by the path of the key.
+#[must_use]
+pub fn list_choices() -> [(&'static str, Vec<&'static str>); 9] {
+    fn names<T>(choices: &[(&'static str, T)]) -> Vec<&'static str> {
+        choices.iter().map(|(name, _)| *name).collect()
+    }
+    [
+        ("baseline.level", names(&LEVELS)),
+        ("baseline.mode", names(&MODES)),
+        ("confidence.looks", names(&LOOKS)),
+        ("estimand", names(&ESTIMANDS)),
+        ("metrics.level", names(&LEVELS)),
+        ("missing", names(&MISSING)),
+        ("on_undecided", names(&UNDECIDED)),
+        ("risk.level", names(&RISKS)),
+        ("risk_blocking", names(&RISKS)),
+    ]
+}
 
 /// Keys that only a metric has: a document with a name and one of these is the definition of a metric.
 const ONLY_METRIC: [&str; 7] =
     ["formula", "calculation", "expression", "range", "unit", "typical_threshold", "use_case"];
 
-/// A policy has at most so many formulas: they may use one another, and whoever evaluates them follows.
+/// The most formulas a policy may have. Formulas may use one another, and evaluation recurses into them.
 const FORMULAS_MAX: usize = 100;
 
 const LEVELS: [(&str, Level); 2] = [("blocking", Level::Blocking), ("warning", Level::Warning)];
@@ -97,14 +130,22 @@ const MODES: [(&str, BaselineMode); 2] =
     [("non_inferiority", BaselineMode::NonInferiority), ("above", BaselineMode::Above)];
 const UNDECIDED: [(&str, OnUndecided); 3] =
     [("undecided", OnUndecided::Undecided), ("fail", OnUndecided::Fail), ("warn", OnUndecided::Warn)];
-const MISSING: [(&str, OnMissingValues); 2] =
-    [("worst", OnMissingValues::Worst), ("at_random", OnMissingValues::AtRandom)];
+const MISSING: [(&str, OnMissingValues); 4] = [
+    ("worst", OnMissingValues::Worst),
+    ("at_random", OnMissingValues::AtRandom),
+    ("failed", OnMissingValues::Failed),
+    ("excluded", OnMissingValues::Excluded),
+];
+
+const LOOKS: [(&str, Looks); 2] = [("once", Looks::Once), ("any", Looks::Any)];
+const ESTIMANDS: [(&str, Estimand); 2] =
+    [("questions_like_these", Estimand::QuestionsLikeThese), ("this_suite_rerun", Estimand::ThisSuiteRerun)];
 
 impl Policy {
-    /// A policy from a document whose `extends` have been followed ([`Item::extended`]); or everything that is wrong
-    /// with it, in the order of the file.
+    /// Reads a policy from a document whose `extends` have been resolved ([`Item::extended`]), or returns all of its mistakes
+    /// in the order of the file.
     ///
-    /// Names of metrics are not looked at: whoever knows them finds their places in the policy.
+    /// Names of metrics are not checked here; the policy keeps their places for those who do.
     pub fn parse(document: &Item) -> Result<Self, Vec<Mistake>> {
         let mut reader = Reader::default();
         reader.document(document);
@@ -143,7 +184,12 @@ impl Reader {
             return;
         }
         for (key, item) in self.entries("the policy", document) {
-            self.section(key, item);
+            if TOP.contains(&key.as_str()) {
+                self.section(key, item);
+            } else {
+                self.policy.keys.push(key.clone());
+                self.unknown(key, "a policy", TOP);
+            }
         }
     }
 
@@ -152,7 +198,7 @@ impl Reader {
         match key.as_str() {
             "name" | "evaluation_name" => self.policy.name = self.text(key, item).map(|text| text.value),
             "description" | "$schema" | "agent" => self.describing(key, item),
-            // They describe the evaluation, and say nothing about what must hold.
+            // These describe the evaluation and require nothing.
             "version" | "capabilities_tested" | "scenarios" => {}
             "extends" => self.extends_left(key),
             "thresholds" => self.thresholds(item),
@@ -170,11 +216,13 @@ impl Reader {
             "rubric" => self.rubric(item),
             "metrics" => self.metrics(item),
             "epochs" => self.epochs(item),
-            "pass_threshold" => self.policy.pass_threshold = self.share(key, item).map(|(_, share)| share),
-            "confidence" => self.policy.confidence = self.confidence(item),
+            "pass_threshold" => self.pass_threshold(key, item),
+            "confidence" => self.confidence(item),
+            "cluster" => self.policy.cluster = self.cluster(key, item),
+            "estimand" => self.policy.estimand = self.choice(key, item, &ESTIMANDS).unwrap_or_default(),
             "on_undecided" => self.policy.on_undecided = self.choice(key, item, &UNDECIDED).unwrap_or_default(),
             "missing" => self.policy.missing = self.choice(key, item, &MISSING).unwrap_or_default(),
-            _ => self.unknown(key, "a policy", TOP),
+            _ => refuse_unread(key),
         }
     }
 
@@ -214,7 +262,7 @@ impl Reader {
 
     fn pass_criteria(&mut self, item: &Item) {
         let mut overall: Option<&Spanned<String>> = None;
-        for (key, item) in self.entries("`pass_criteria`", item) {
+        for (key, item) in self.known_entries("`pass_criteria`", item, PASS_CRITERIA) {
             match key.as_str() {
                 "description" => self.describing(key, item),
                 "overall" | "minimum_pass_rate" => {
@@ -226,7 +274,7 @@ impl Reader {
                 "by_category" => self.by_category(item),
                 "required_scenarios" => self.required(key, item),
                 "blocking_failures" => self.blocking_failures(key, item),
-                _ => self.unknown(key, "`pass_criteria`", PASS_CRITERIA),
+                _ => refuse_unread(key),
             }
         }
     }
@@ -242,7 +290,7 @@ impl Reader {
         }
     }
 
-    /// Required scenarios may stand in two sections.
+    /// Required scenarios may be listed in two sections.
     fn required(&mut self, key: &Spanned<String>, item: &Item) {
         let ids = self.scenarios(key, item);
         add_new(&mut self.policy.required, ids);
@@ -260,11 +308,11 @@ impl Reader {
         }
         let mut ids = Vec::new();
         let section = format!("`{}`", name.value);
-        for (key, item) in self.entries(&section, item) {
+        for (key, item) in self.known_entries(&section, item, SCENARIOS) {
             match key.as_str() {
                 "description" => self.describing(key, item),
                 "ids" => ids = self.texts(key, item),
-                _ => self.unknown(key, &section, SCENARIOS),
+                _ => refuse_unread(key),
             }
         }
         ids
@@ -365,14 +413,14 @@ impl Reader {
             self.rows("`risk`", item, "{\"level\": \"critical\", \"metric\": \"safety_rate\", \"threshold\": \"100%\"}")
         {
             let (mut level, mut metric, mut threshold, mut rationale) = (None, None, None, None);
-            for (key, item) in self.entries("a row of `risk`", row) {
+            for (key, item) in self.known_entries("a row of `risk`", row, RISK) {
                 match key.as_str() {
                     "description" => self.describing(key, item),
                     "level" => level = Some(self.choice(key, item, &RISKS)),
                     "metric" => metric = Some(self.text(key, item)),
                     "threshold" => threshold = Some(item),
                     "rationale" => rationale = self.text(key, item).map(|text| text.value),
-                    _ => self.unknown(key, "a row of `risk`", RISK),
+                    _ => refuse_unread(key),
                 }
             }
             self.require(
@@ -381,7 +429,7 @@ impl Reader {
                 &[("level", level.is_some()), ("metric", metric.is_some()), ("threshold", threshold.is_some())],
             );
             if let (Some(Some(level)), Some(Some(metric)), Some(threshold)) = (level, metric, threshold) {
-                // Which levels block is settled when the whole policy has been read.
+                // Which levels block is known only after the whole policy has been read.
                 self.gate(metric, threshold, Level::Warning, Origin::Risk { level, rationale });
             }
         }
@@ -474,7 +522,7 @@ impl Reader {
     fn baseline(&mut self, name: &Spanned<String>, item: &Item) {
         let (mut mode, mut margin, mut metrics, mut level, mut max_age_days) =
             (None, None, Vec::new(), Level::Blocking, None);
-        for (key, item) in self.entries("`baseline`", item) {
+        for (key, item) in self.known_entries("`baseline`", item, BASELINE) {
             match key.as_str() {
                 "description" => self.describing(key, item),
                 "mode" => mode = Some(self.choice(key, item, &MODES)),
@@ -484,7 +532,7 @@ impl Reader {
                 "max_age_days" => {
                     max_age_days = self.number(key, item, "a number of days is above 0", |days| days > 0.0);
                 }
-                _ => self.unknown(key, "`baseline`", BASELINE),
+                _ => refuse_unread(key),
             }
         }
         if matches!(item.value, Data::Map(_)) {
@@ -507,7 +555,7 @@ impl Reader {
 
     fn rubric(&mut self, item: &Item) {
         let mut rule = RubricRule { scorer: None, best: 2.0, min_score: None, no_zero: false };
-        for (key, item) in self.entries("`rubric`", item) {
+        for (key, item) in self.known_entries("`rubric`", item, RUBRIC) {
             match key.as_str() {
                 "description" => self.describing(key, item),
                 "scorer" => rule.scorer = self.text(key, item),
@@ -517,7 +565,7 @@ impl Reader {
                 }
                 "min_score" => rule.min_score = self.share(key, item).map(|(threshold, _)| threshold),
                 "no_zero" => rule.no_zero = self.truth(key, item).unwrap_or_default(),
-                _ => self.unknown(key, "`rubric`", RUBRIC),
+                _ => refuse_unread(key),
             }
         }
         self.policy.rubric = Some(rule);
@@ -525,7 +573,7 @@ impl Reader {
 
     fn epochs(&mut self, item: &Item) {
         let mut rule = EpochsRule::default();
-        for (key, item) in self.entries("`epochs`", item) {
+        for (key, item) in self.known_entries("`epochs`", item, EPOCHS) {
             match key.as_str() {
                 "description" => self.describing(key, item),
                 "count" => {
@@ -536,7 +584,7 @@ impl Reader {
                 }
                 "reducer" => rule.reducer = self.text(key, item),
                 "min_pass_rate" => rule.min_pass_rate = self.share(key, item).map(|(threshold, _)| threshold),
-                _ => self.unknown(key, "`epochs`", EPOCHS),
+                _ => refuse_unread(key),
             }
         }
         self.policy.epochs = rule;
@@ -567,11 +615,11 @@ impl Reader {
         }
     }
 
-    /// What a metric is and what is asked of it. What is called a threshold blocks; what is called typical warns.
+    /// The definition of a metric and its threshold. A `threshold` blocks; a `typical_threshold` warns.
     fn definition(&mut self, named: Option<&Spanned<String>>, item: &Item) {
         let (mut name, mut threshold, mut level, mut weight) = (named.cloned(), None, None, None);
         let mut expression = None;
-        for (key, item) in self.entries("a metric", item) {
+        for (key, item) in self.known_entries("a metric", item, METRIC) {
             match key.as_str() {
                 "name" if named.is_none() => name = self.text(key, item),
                 "name" | "description" | "formula" | "calculation" | "range" | "unit" | "use_case" => {
@@ -585,7 +633,7 @@ impl Reader {
                 }
                 "level" => level = self.choice(key, item, &LEVELS),
                 "weight" => weight = Some(item),
-                _ => self.unknown(key, "a metric", METRIC),
+                _ => refuse_unread(key),
             }
         }
         if matches!(item.value, Data::Map(_)) {
@@ -607,7 +655,32 @@ impl Reader {
         }
     }
 
-    fn confidence(&mut self, item: &Item) -> Option<f64> {
+    /// A level, or a level and how often the data may be looked at.
+    fn confidence(&mut self, item: &Item) {
+        if !matches!(item.value, Data::Map(_)) {
+            self.policy.confidence = self.confidence_level(item);
+            return;
+        }
+        for (key, item) in self.known_entries("`confidence`", item, CONFIDENCE) {
+            match key.as_str() {
+                "description" => self.describing(key, item),
+                "level" => self.policy.confidence = self.confidence_level(item),
+                "looks" => self.policy.looks = self.choice(key, item, &LOOKS).unwrap_or_default(),
+                _ => refuse_unread(key),
+            }
+        }
+        self.require(item, "`confidence`", &[("level", item.get("level").is_some())]);
+    }
+
+    /// The fields by whose values samples go together: one, or a list.
+    fn cluster(&mut self, key: &Spanned<String>, item: &Item) -> Vec<Spanned<String>> {
+        match item.value {
+            Data::Text(_) => self.name(key, item).into_iter().collect(),
+            _ => self.texts(key, item),
+        }
+    }
+
+    fn confidence_level(&mut self, item: &Item) -> Option<f64> {
         let hint = "write a number strictly between 0.5 and 1, such as 0.95, or `\"95%\"`";
         let confidence = match &item.value {
             Data::Number(number) => Some(*number),
@@ -632,7 +705,7 @@ impl Reader {
         self.add(Mistake::new("`extends` was not followed").at(&key.span).hint("read the policy from a file"));
     }
 
-    // Checks of the whole.
+    // Checks of the whole policy.
 
     fn check_scenarios(&mut self) {
         let required: HashSet<&str> = self.policy.required.iter().map(|id| id.value.as_str()).collect();
@@ -662,7 +735,7 @@ impl Reader {
         }
     }
 
-    /// Formulas have names of their own and do not go round in circles.
+    /// Each formula has a distinct name, and none depends on itself.
     fn check_formulas(&mut self) {
         let formulas = std::mem::take(&mut self.policy.composite);
         if let Some(one_more) = formulas.get(FORMULAS_MAX) {
@@ -683,7 +756,7 @@ impl Reader {
         self.policy.composite = formulas;
     }
 
-    // Parts.
+    // Values of single keys.
 
     fn add(&mut self, mistake: Mistake) {
         self.mistakes.push(mistake);
@@ -700,6 +773,17 @@ impl Reader {
             return &[];
         };
         entries
+    }
+
+    /// The entries of a map whose keys are all known. This is the only way to a section with keys of its own, so that a key
+    /// that is not in the table, which the schema is compared with, cannot be read.
+    fn known_entries<'i>(&mut self, what: &str, item: &'i Item, keys: &[&str]) -> Vec<&'i (Spanned<String>, Item)> {
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            self.entries(what, item).iter().partition(|(key, _)| keys.contains(&key.as_str()));
+        for (key, _) in unknown {
+            self.unknown(key, what, keys);
+        }
+        known
     }
 
     /// The items of a list of maps.
@@ -729,7 +813,7 @@ impl Reader {
         Some(Spanned { value: text.clone(), span: item.span.clone() })
     }
 
-    /// Something that is said for people only.
+    /// A text for human readers only.
     fn describing(&mut self, key: &Spanned<String>, item: &Item) {
         let _ = self.text(key, item);
     }
@@ -786,14 +870,21 @@ impl Reader {
         None
     }
 
-    /// A least share, with its number between 0 and 1.
+    /// A minimum share, with its number between 0 and 1.
     fn share(&mut self, key: &Spanned<String>, item: &Item) -> Option<(Threshold, f64)> {
         let threshold = self.accept(Threshold::parse(item))?;
         let share = self.accept(threshold.share(&key.value))?;
         Some((threshold, share))
     }
 
-    /// One of some words, in any case.
+    fn pass_threshold(&mut self, key: &Spanned<String>, item: &Item) {
+        if let Some((threshold, share)) = self.share(key, item) {
+            self.policy.pass_threshold = Some(share);
+            self.policy.pass_score = threshold.unit.is_none().then_some(threshold.number);
+        }
+    }
+
+    /// One of several words, regardless of case.
     fn choice<T: Copy>(&mut self, key: &Spanned<String>, item: &Item, choices: &[(&str, T)]) -> Option<T> {
         let text = self.text(key, item)?;
         let choice = one_of(&text.value, choices);
@@ -836,8 +927,13 @@ fn has_sections(document: &Item) -> bool {
     entries.iter().any(|(key, _)| TOP.contains(&key.as_str()) && !METRIC.contains(&key.as_str()))
 }
 
+/// A key is in a table, and no arm reads it. A test reads every key of every table.
+fn refuse_unread(key: &Spanned<String>) -> ! {
+    unreachable!("nothing reads the key `{}`", key.value)
+}
+
 fn pass_rate(span: &Span) -> Spanned<String> {
-    Spanned { value: super::PASS_RATE.to_owned(), span: span.clone() }
+    Spanned { value: super::pass_rate_name().to_owned(), span: span.clone() }
 }
 
 /// Adds names that are not there yet.
@@ -859,7 +955,7 @@ fn suggestion(name: &str, known: &[&str], there_are: &str) -> String {
     }
 }
 
-/// A formula that is needed for its own value, with the way there.
+/// The mistake of a formula that depends on itself, directly or through others.
 fn circle(formula: &Composite, formulas: &[Composite]) -> Option<Mistake> {
     let mut reached: Vec<&str> = Vec::new();
     let mut next = formula.formula.expression.names();

@@ -1,7 +1,7 @@
 //! How formulas are written: from text to [`Expression`].
 //!
 //! From loosest to tightest: `OR`, `AND`, `NOT`, comparisons, `+ −`, `× ÷`, the sign, powers. A power binds to the right,
-//! everything else to the left. Lines end a formula unless a bracket is open or an operator is left over.
+//! everything else to the left. A line ends a formula unless a bracket is open or an operator has no right side yet.
 
 use super::formula::{Arithmetic, Expression, Formula, Function, Node};
 use super::{Comparison, Mistake, Span, Spanned};
@@ -9,8 +9,8 @@ use calipers_core::nearest;
 use calipers_core::quoted;
 use std::ops::Range;
 
-/// A formula has at most so many words and signs, and brackets nest at most so deep: whoever walks the tree needs that
-/// much of the stack.
+/// The most words and signs in a formula, and the deepest nesting of brackets. Both bound the stack that walking the tree
+/// needs.
 const WORDS_MAX: usize = 1000;
 const DEPTH_MAX: usize = 32;
 
@@ -58,7 +58,7 @@ enum Kind {
     NewLine,
 }
 
-/// Signs, longer ones before those that they begin with.
+/// Signs; a longer one comes before any shorter one that it begins with.
 const SIGNS: [(&str, Kind); 32] = [
     ("**", Kind::Arithmetic(Arithmetic::Power)),
     ("&&", Kind::And),
@@ -104,7 +104,7 @@ impl Source<'_> {
         Mistake::new(message).at(&self.span.within(self.text, range))
     }
 
-    /// The words and signs. A new line is one only where a formula can end.
+    /// The words and signs. A line break counts only where a formula can end.
     fn words(&self) -> Result<Vec<Word>, Mistake> {
         let mut words: Vec<Word> = Vec::new();
         let (mut at, mut open) = (0, 0_usize);
@@ -127,14 +127,14 @@ impl Source<'_> {
                 Kind::Close => open = open.saturating_sub(1),
                 _ => {}
             }
-            // A line that begins with an operator goes on with the one before.
+            // A line that begins with an operator continues the previous one.
             if word.kind.is_between() && words.last().is_some_and(|word| word.kind == Kind::NewLine) {
                 words.pop();
             }
             at = word.range.end;
             words.push(word);
             if words.len() > WORDS_MAX {
-                let hint = "give parts of it names of their own";
+                let hint = "split it into several named formulas";
                 return Err(Mistake::new(format!("a formula of more than {WORDS_MAX} words")).at(self.span).hint(hint));
             }
         }
@@ -172,7 +172,7 @@ impl Source<'_> {
         Ok(Word { kind: kind.clone(), range: at..at + sign.len() })
     }
 
-    /// A number with `%` or a duration behind it, which is in milliseconds.
+    /// A number, with an optional `%` or unit of time after it. Durations are in milliseconds.
     fn number(&self, at: usize) -> Result<Word, Mistake> {
         let rest = &self.text[at..];
         let mut end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(rest.len());
@@ -221,7 +221,7 @@ impl Source<'_> {
             .hint("write `final_score = …` and `pass = final_score ≥ 0.85`; open a bracket to go on in the next line"))
     }
 
-    /// The formula of some words, with its own text.
+    /// The formula that these words form, with its text.
     fn formula(&self, words: &[Word]) -> Result<Spanned<Formula>, Mistake> {
         let (Some(first), Some(last)) = (words.first(), words.last()) else {
             return Err(Mistake::new("a formula is missing")
@@ -241,12 +241,12 @@ impl Source<'_> {
 }
 
 impl Kind {
-    /// True for what a formula can end with.
+    /// True if a formula can end with it.
     fn ends(&self) -> bool {
         matches!(self, Self::Number(_) | Self::Name | Self::Close)
     }
 
-    /// True for what stands between two parts of a formula.
+    /// True if it stands between two parts of a formula.
     fn is_between(&self) -> bool {
         matches!(self, Self::Arithmetic(_) | Self::Compare(_) | Self::And | Self::Or | Self::Comma | Self::Close)
     }
@@ -472,7 +472,7 @@ impl Parser<'_> {
         if self.depth > DEPTH_MAX {
             let mistake =
                 self.source.mistake(format!("brackets and signs nest more than {DEPTH_MAX} deep"), word.range.clone());
-            return Err(mistake.hint("give parts of the formula names of their own"));
+            return Err(mistake.hint("split it into several named formulas"));
         }
         let parsed = parse(self);
         self.depth -= 1;

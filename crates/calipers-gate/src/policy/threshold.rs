@@ -304,13 +304,14 @@ impl Threshold {
 
 /// A rule in the notation of policies, as it was understood: `safety_rate ≥ 100 %`, `latency_p95 < 5000 ms`.
 ///
-/// This is notation, not prose: what follows the name is a threshold that [`Threshold::read`] reads back as the same
-/// rule, and a test proves it. So it stays beside the parser, and is not in `calipers-render` with the sentences.
+/// This is notation, not prose: what follows the name is a threshold that [`Threshold::read`] reads back as the same rule, with
+/// nine digits after the point. A test reads all of them back. So it stays beside the parser, and is not in `calipers-render`
+/// with the sentences.
 #[must_use]
 pub fn rule_text(metric: &str, rule: &Rule, unit: Unit) -> String {
     let number = |value: f64| {
         // 0.07 × 100 is 7.000000000000001 in binary, which is not what the policy says.
-        let rounded = (value * 1e9).round() / 1e9;
+        let rounded = format!("{value:.9}").parse().unwrap_or(value);
         if rounded == 0.0 { value } else { rounded }
     };
     let value = match unit {
@@ -422,6 +423,7 @@ mod tests {
         parameters: &[],
         positional: &[],
         inspect: None,
+        role: None,
     };
     const LATENCY: About =
         About { name: "latency_p95", unit: Unit::Milliseconds, direction: Some(Direction::AtMost), ..ABOUT };
@@ -509,6 +511,45 @@ mod tests {
         check("80%", &mean, "mean ≥ 0.8");
         check("-1.5", &mean, "mean ≥ -1.5");
         check("≥ −1.5", &mean, "mean ≥ -1.5");
+    }
+
+    #[track_caller]
+    fn check_round_trip(rule: &Rule, unit: Unit) {
+        let text = rule_text("metric", rule, unit);
+        let written = text.strip_prefix("metric ").expect("the name comes first");
+        // No direction: the comparison is what is written.
+        let read = read(written).and_then(|threshold| threshold.rule_in(unit, None, "metric"));
+        assert_eq!(read.as_ref(), Ok(rule), "{text}");
+    }
+
+    #[test]
+    fn a_rule_reads_back_as_it_was() {
+        use Comparison::{Above, AtLeast, AtMost, Below, Equal};
+        let amounts = [0.0, 1.0, 7.0, 0.07, 0.1 + 0.2, 1.5, 5000.0, 123_456_789.123, 1e-12, 1e15, 1e21, 1e300];
+        for comparison in [AtLeast, Above, AtMost, Below, Equal] {
+            for unit in [Unit::Milliseconds, Unit::Usd, Unit::Tokens, Unit::Ratio, Unit::Plain] {
+                for value in amounts {
+                    // To nine digits after the point, which is what is written.
+                    let value = if value < 1e-9 { value } else { format!("{value:.9}").parse().expect("a number") };
+                    check_round_trip(&Rule { comparison, value }, unit);
+                }
+            }
+            for value in [-1.5, -0.001, -5000.0] {
+                check_round_trip(&Rule { comparison, value }, Unit::Plain);
+                check_round_trip(&Rule { comparison, value }, Unit::Ratio);
+            }
+            // Every hundredth of a percent.
+            for hundredths in 0..=10_000 {
+                check_round_trip(&Rule { comparison, value: f64::from(hundredths) / 100.0 / 100.0 }, Unit::Rate);
+            }
+        }
+        // A fraction is written as a percentage, and returns within the last bit.
+        for thousandths in 0..=1000 {
+            let rule = Rule { comparison: AtLeast, value: f64::from(thousandths) / 1000.0 };
+            let text = rule_text("", &rule, Unit::Rate);
+            let again = read(text.trim()).and_then(|threshold| threshold.share("metric")).expect("a share");
+            assert!((again - rule.value).abs() <= f64::EPSILON * rule.value, "{text}: {again}");
+        }
     }
 
     #[track_caller]

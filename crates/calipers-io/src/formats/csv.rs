@@ -1,9 +1,16 @@
 //! Native records as CSV: one row per attempt, with the same names as in JSON.
 
 use super::Format;
+use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
-use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
-use calipers_core::{Value, pluralize};
+use crate::columns::ColumnRoles;
+use crate::source::decode_windows_1252;
+use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
+use calipers_core::{Shards, Value, parse_number, pluralize};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Tables with a header that has an `id`.
 pub(crate) struct Csv;
@@ -14,81 +21,287 @@ impl Format for Csv {
     }
 
     fn about(&self) -> &'static str {
-        "Calipers records as CSV, with commas, semicolons or tabs"
+        "Calipers records as CSV, with commas, semicolons, tabs or bars"
     }
 
     fn recognises(&self, shape: &Shape) -> bool {
-        delimiter(&shape.head).is_some()
+        delimiter_of_id(&shape.head).is_some()
     }
 
     fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
-        native::collect(source, &read_rows)
+        native::whole(self.read_shards(source, &Projection::everything()))
+    }
+
+    fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+        let table = CsvTable::of(source)?;
+        any_table::read_csv(source, &table, wanted, &|reading| match reading {
+            TableReading::Flat(roles) => {
+                native::collect_shards(source, roles, wanted, &|_, each| table.records(roles, each))
+            }
+            TableReading::Tree(tree) => tree.read_csv(source, &table, wanted),
+        })
     }
 }
 
 pub(crate) const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
 /// The delimiter under which the first line is a header with an `id`.
-fn delimiter(head: &[u8]) -> Option<u8> {
-    let head = head.strip_prefix(&BOM).unwrap_or(head);
-    [b',', b';', b'\t'].into_iter().find(|&delimiter| {
-        let mut header = ::csv::ByteRecord::new();
-        let read = builder(delimiter).from_reader(head).read_byte_record(&mut header);
-        read.is_ok() && header.iter().any(|name| matches!(name.trim_ascii(), b"id" | b"sample_id"))
-    })
+fn delimiter_of_id(head: &[u8]) -> Option<u8> {
+    let is_id = |name: &String| matches!(name.as_str(), "id" | "sample_id");
+    DELIMITERS.into_iter().find(|&delimiter| first_row(head, delimiter).iter().any(is_id))
+}
+
+/// The table without its mark, and without the line by which spreadsheets say what separates its cells.
+fn without_preamble(bytes: &[u8]) -> &[u8] {
+    let bytes = bytes.strip_prefix(&BOM).unwrap_or(bytes);
+    let is_separator =
+        |line: &[u8]| matches!(line, [b's', b'e', b'p', b'=', delimiter] if DELIMITERS.contains(delimiter));
+    match bytes.iter().position(|byte| *byte == b'\n') {
+        Some(end) if is_separator(bytes[..end].trim_ascii()) => &bytes[end + 1..],
+        _ => bytes,
+    }
+}
+
+fn first_row(head: &[u8], delimiter: u8) -> Vec<String> {
+    let head = without_preamble(head);
+    let mut header = ::csv::ByteRecord::new();
+    match builder(delimiter).from_reader(head).read_byte_record(&mut header) {
+        Ok(true) => header.iter().map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The delimiter that cuts the first rows into the most columns, all rows into the same number.
+fn delimiter_of_rows(head: &[u8]) -> Option<u8> {
+    const ROWS: usize = 20;
+    let head = without_preamble(head);
+    if !matches!(head.trim_ascii_start().first(), Some(first) if !matches!(first, b'{' | b'[' | b'<'))
+        || head.contains(&0)
+    {
+        return None;
+    }
+    let width = |delimiter: u8| {
+        let mut widths = Vec::new();
+        let mut row = ::csv::ByteRecord::new();
+        let mut reader = builder(delimiter).from_reader(head);
+        while widths.len() < ROWS && reader.read_byte_record(&mut row).is_ok_and(|is_row| is_row) {
+            widths.push(row.len());
+        }
+        // The last row may be cut off where the head ends.
+        if widths.len() > 2 && widths.len() < ROWS {
+            widths.pop();
+        }
+        let first = *widths.first()?;
+        (first > 1 && widths.iter().all(|width| *width == first)).then_some(first)
+    };
+    let found = DELIMITERS.into_iter().filter_map(|delimiter| Some((width(delimiter)?, delimiter)));
+    found.max_by_key(|(width, _)| *width).map(|(_, delimiter)| delimiter)
+}
+
+/// As much of a table as shows how its cells are separated.
+const HEAD: usize = 1 << 20;
+
+/// A table with the names in its first line, and how its cells are separated.
+pub(super) struct CsvTable<'s> {
+    source: &'s Source,
+    bytes: Vec<u8>,
+    delimiter: u8,
+    /// The names; an empty one has no name.
+    pub(super) names: Vec<Arc<str>>,
+    /// The names that several columns have.
+    pub(super) doubled: Vec<Arc<str>>,
+    notes: Vec<String>,
+    /// A number that was written as spreadsheets do.
+    converted: Cell<Option<f64>>,
+    /// How many scores are marked as not available.
+    unavailable: Cell<u64>,
+}
+
+impl<'s> CsvTable<'s> {
+    /// Reads a table, whatever its columns are.
+    pub(super) fn of(source: &'s Source) -> Result<Self, ReadError> {
+        let mut bytes = source.read_all()?;
+        let mut notes = Vec::new();
+        if std::str::from_utf8(&bytes).is_err()
+            && let Some(text) = decode_windows_1252(&bytes)
+        {
+            notes.push("the text is not UTF-8 and was read as Windows-1252".to_owned());
+            bytes = text.into_bytes();
+        }
+        let preamble = bytes.len() - without_preamble(&bytes).len();
+        bytes.drain(..preamble);
+        let is_native = source.columns().is_empty();
+        let by_id = delimiter_of_id(&bytes);
+        let by_rows = || delimiter_of_rows(&bytes[..bytes.len().min(HEAD)]);
+        let delimiter = by_id.filter(|_| is_native).or_else(by_rows).or(by_id).unwrap_or(b',');
+        let mut table = Self {
+            source,
+            names: first_row(&bytes, delimiter).into_iter().map(Into::into).collect(),
+            bytes,
+            delimiter,
+            doubled: Vec::new(),
+            notes,
+            converted: Cell::new(None),
+            unavailable: Cell::new(0),
+        };
+        table.name_columns();
+        Ok(table)
+    }
+
+    /// Gives names to columns without one if something is said about them, and tells columns of the same name apart.
+    fn name_columns(&mut self) {
+        let is_said = |name: &str| self.source.columns().pairs().iter().any(|pair| pair.path.uses(name));
+        let mut known: HashMap<Arc<str>, usize> = HashMap::new();
+        let mut doubled = Vec::new();
+        let taken: HashSet<Arc<str>> = self.names.iter().cloned().collect();
+        for (place, name) in self.names.iter_mut().enumerate() {
+            if name.is_empty() {
+                let by_place = format!("column {}", place + 1);
+                if is_said(&by_place) && !taken.contains(by_place.as_str()) {
+                    *name = by_place.into();
+                } else {
+                    self.notes.push(format!("column {} has no name and was not read", place + 1));
+                }
+                continue;
+            }
+            let times = known.entry(name.clone()).or_default();
+            *times += 1;
+            if *times > 1 {
+                let other =
+                    (*times..).map(|time| format!("{name} ({time})")).find(|other| !taken.contains(other.as_str()));
+                if !doubled.contains(name) {
+                    doubled.push(name.clone());
+                }
+                if let Some(other) = other {
+                    self.notes.push(format!("two columns are named `{name}`; the later one was read as `{other}`"));
+                    *name = other.into();
+                }
+            }
+        }
+        self.doubled = doubled;
+    }
+
+    /// True when the first line seems to hold values and no names: a number is no name.
+    pub(super) fn lacks_header(&self) -> bool {
+        self.names
+            .iter()
+            .any(|name| parse_number(name).is_some() || matches!(&**name, "True" | "False" | "true" | "false"))
+    }
+
+    /// The names of the columns that have one.
+    pub(super) fn columns(&self) -> Vec<Arc<str>> {
+        self.names.iter().filter(|name| !name.is_empty()).cloned().collect()
+    }
+
+    /// The first rows as texts.
+    pub(super) fn first_rows(&self, rows: usize) -> Vec<Vec<String>> {
+        let text = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();
+        let mut reader = builder(self.delimiter).from_reader(&self.bytes[..]);
+        let read = reader.byte_records().skip(1).take(rows).map_while(Result::ok);
+        read.map(|row| row.iter().map(text).collect()).collect()
+    }
+
+    /// Passes on each row below the header, with its line.
+    pub(super) fn each_row(
+        &self,
+        take: &mut dyn FnMut(u64, &::csv::ByteRecord) -> Result<(), ReadError>,
+    ) -> Result<Vec<String>, ReadError> {
+        let (source, bytes) = (self.source, &self.bytes[..]);
+        let mut reader = builder(self.delimiter).from_reader(bytes);
+        let mut row = ::csv::ByteRecord::new();
+        let broken = |error: ::csv::Error| source.error(format!("not valid CSV: {error}"));
+        reader.read_byte_record(&mut row).map_err(broken)?;
+        let width = row.len();
+        while reader.read_byte_record(&mut row).map_err(broken)? {
+            let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
+            // Spreadsheets keep rows that were cleared.
+            if row.iter().all(<[u8]>::is_empty) && row.len() > 1 {
+                continue;
+            }
+            if row.len() != width {
+                let what = format!(
+                    "the row has {}, and the header names {}",
+                    pluralize(row.len(), "cell"),
+                    pluralize(width, "column")
+                );
+                let hint = if ends_in_quotes(&bytes[start.min(bytes.len())..], self.delimiter) {
+                    "a quote is opened and not closed; the file may be cut off"
+                } else {
+                    "put text that holds the delimiter in quotes; a short last row means that the file is cut off"
+                };
+                return Err(source.error(what).at_line(line).hint(hint));
+            }
+            if ends_in_quotes_at(bytes, start, &reader, self.delimiter) {
+                return Err(unclosed_quote_error(source, line));
+            }
+            take(line, &row)?;
+        }
+        let mut notes = self.notes.clone();
+        if self.unavailable.get() > 0 {
+            let scores = pluralize(self.unavailable.get(), "score");
+            notes.push(format!("{scores} marked as not available"));
+        }
+        if let Some(number) = self.converted.get() {
+            notes.push(format!("decimal commas and per cent signs were read, as in {number}"));
+        }
+        Ok(notes)
+    }
+
+    /// The value of a cell, given the role of its column.
+    pub(super) fn cell(&self, role: &ColumnRole, text: &str) -> Value {
+        match cell(role, text) {
+            Value::Text(text) if matches!(role, ColumnRole::Score(_)) && is_not_available(&text) => {
+                self.unavailable.set(self.unavailable.get() + 1);
+                Value::Null
+            }
+            Value::Text(text) if matches!(role, ColumnRole::Score(_) | ColumnRole::Number(_)) => {
+                match spreadsheet_number(&text, self.delimiter) {
+                    Some(number) => {
+                        self.converted.set(Some(number));
+                        Value::from(number)
+                    }
+                    None => Value::Text(text),
+                }
+            }
+            value => value,
+        }
+    }
+
+    /// The text of a cell.
+    pub(super) fn text<'r>(&self, row: &'r ::csv::ByteRecord, place: usize, line: u64) -> Result<&'r str, ReadError> {
+        std::str::from_utf8(row.get(place).unwrap_or_default())
+            .map_err(|_| self.source.error("the text is not UTF-8").at_line(line).hint("save the file as UTF-8"))
+    }
+
+    /// Passes on the records of all rows.
+    fn records(&self, roles: &ColumnRoles, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+        let named = self.names.iter().enumerate().filter(|(_, name)| !name.is_empty());
+        let columns: Vec<(usize, ColumnRole)> =
+            named.filter_map(|(place, name)| Some((place, roles.of(name)?))).collect();
+        let mut record = NativeRecord::default();
+        self.each_row(&mut |line, row| {
+            for (place, role) in &columns {
+                let value = self.cell(role, self.text(row, *place, line)?);
+                let refused = |what| native::record_error(self.source, roles.explain(what), FilePlace::Line(line));
+                record.take(role, value).map_err(refused)?;
+            }
+            record.fill_scores(roles.scorers());
+            each(FilePlace::Line(line), &mut record)
+        })
+    }
+}
+
+/// True when this content is a table, whatever its columns are.
+pub(super) fn is_table(head: &[u8]) -> bool {
+    delimiter_of_id(head).or_else(|| delimiter_of_rows(head)).is_some()
 }
 
 pub(crate) fn builder(delimiter: u8) -> ::csv::ReaderBuilder {
     let mut builder = ::csv::ReaderBuilder::new();
     builder.has_headers(false).flexible(true).delimiter(delimiter);
     builder
-}
-
-fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
-    let bytes = source.read_all()?;
-    let bytes = bytes.strip_prefix(&BOM).unwrap_or(&bytes);
-    let delimiter = delimiter(bytes).ok_or_else(|| {
-        source
-            .error("the first line has no `id` or `sample_id` column")
-            .at_line(1)
-            .hint("name the columns in the first line")
-    })?;
-    let mut reader = builder(delimiter).from_reader(bytes);
-    let mut row = ::csv::ByteRecord::new();
-    let broken = |error: ::csv::Error| source.error(format!("not valid CSV: {error}"));
-    reader.read_byte_record(&mut row).map_err(broken)?;
-    let (columns, notes) = header(source, &row)?;
-    let width = row.len();
-    let mut record = NativeRecord::default();
-    while reader.read_byte_record(&mut row).map_err(broken)? {
-        let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
-        if row.len() != width {
-            let what = format!(
-                "the row has {}, and the header names {}",
-                pluralize(row.len(), "cell"),
-                pluralize(width, "column")
-            );
-            let hint = if ends_in_quotes(&bytes[start.min(bytes.len())..], delimiter) {
-                "a quote is opened and not closed; the file may be cut off"
-            } else {
-                "put text that holds the delimiter in quotes; a short last row means that the file is cut off"
-            };
-            return Err(source.error(what).at_line(line).hint(hint));
-        }
-        for (place, role) in &columns {
-            let bytes = row.get(*place).unwrap_or_default();
-            let text = std::str::from_utf8(bytes)
-                .map_err(|_| source.error("the text is not UTF-8").at_line(line).hint("save the file as UTF-8"))?;
-            record
-                .take(role, cell(role, text))
-                .map_err(|what| native::record_error(source, what, FilePlace::Line(line)))?;
-        }
-        if ends_in_quotes_at(bytes, start, &reader, delimiter) {
-            return Err(unclosed_quote_error(source, line));
-        }
-        each(FilePlace::Line(line), &mut record)?;
-    }
-    Ok(notes)
 }
 
 fn unclosed_quote_error(source: &Source, line: u64) -> ReadError {
@@ -119,28 +332,6 @@ pub(crate) fn ends_in_quotes(row: &[u8], delimiter: u8) -> bool {
     quoted
 }
 
-/// The columns that have a name, with their roles.
-type CsvColumns = Vec<(usize, ColumnRole)>;
-
-fn header(source: &Source, row: &::csv::ByteRecord) -> Result<(CsvColumns, Vec<String>), ReadError> {
-    let mut columns: CsvColumns = Vec::new();
-    let mut names = std::collections::HashSet::new();
-    let mut notes = Vec::new();
-    for (place, name) in row.iter().enumerate() {
-        let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
-        if name.is_empty() {
-            notes.push(format!("column {} has no name and was not read", place + 1));
-            continue;
-        }
-        if !names.insert(name.clone()) {
-            let what = format!("two columns are named `{name}`");
-            return Err(source.error(what).at_line(1).hint("rename or remove one of them"));
-        }
-        columns.push((place, ColumnRole::of(&name)));
-    }
-    Ok((columns, notes))
-}
-
 /// The value of a cell, given the role of its column. An empty cell is null.
 pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
     let text = text.trim();
@@ -157,6 +348,7 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
         | ColumnRole::Scores
         | ColumnRole::Metadata
         | ColumnRole::Fields
+        | ColumnRole::Run(_)
         | ColumnRole::NullMetadata => text.into(),
         ColumnRole::Error => {
             native::parse_embedded(text).filter(|map| map.get("message").is_some()).unwrap_or_else(|| text.into())
@@ -176,6 +368,37 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
             _ => native::parse_embedded(text).unwrap_or_else(|| text.into()),
         },
     }
+}
+
+/// True for what R, pandas and spreadsheets write where there is no value.
+fn is_not_available(text: &str) -> bool {
+    matches!(text.trim(), "NA" | "N/A" | "n/a" | "#N/A" | "<NA>")
+}
+
+/// A number as spreadsheets write it: with a decimal comma, or as a percentage. A comma that may separate thousands is one
+/// only where it cannot separate cells, as in the tables of countries with decimal commas.
+fn spreadsheet_number(text: &str, delimiter: u8) -> Option<f64> {
+    let text = text.trim();
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
+    let point: Cow<'_, str> = match digits.split_once(',') {
+        None => number.into(),
+        Some((whole, part)) => {
+            let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            let may_be_thousands = part.len() == 3 && (1..=3).contains(&whole.len()) && !whole.starts_with('0');
+            if part.is_empty() || !is_digits(whole) || !is_digits(part) || may_be_thousands && delimiter != b';' {
+                return None;
+            }
+            number.replacen(',', ".", 1).into()
+        }
+    };
+    let is_plain = point.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
+    // What is no number yet has a comma or a percent sign.
+    let is_written_so = scale > 1.0 || point != text;
+    point.parse::<f64>().ok().filter(|_| is_plain && is_written_so).map(|number| number / scale)
 }
 
 /// A text in JSON's quotes.
@@ -202,5 +425,33 @@ fn scalar(text: &str) -> Option<Value> {
         "nan" | "NaN" | "NAN" => Some(Value::Missing),
         "inf" | "Infinity" => Some(Value::Float(f64::INFINITY)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_spreadsheets_are_read_where_they_mean_one_thing() {
+        for (text, delimiter, want) in [
+            ("0,75", b',', Some(0.75)),
+            ("-0,5", b'\t', Some(-0.5)),
+            (",5", b';', Some(0.5)),
+            ("75%", b',', Some(0.75)),
+            ("75 %", b',', Some(0.75)),
+            ("12,5 %", b';', Some(0.125)),
+            ("3,125", b';', Some(3.125)),
+            ("0,125", b',', Some(0.125)),
+            ("3,125", b',', None),
+            ("1,234,567", b';', None),
+            ("1,", b';', None),
+            ("%", b',', None),
+            ("5", b',', None),
+            ("fifty %", b',', None),
+            ("1e2%", b',', None),
+        ] {
+            assert_eq!(spreadsheet_number(text, delimiter), want, "{text}");
+        }
     }
 }

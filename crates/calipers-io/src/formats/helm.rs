@@ -1,4 +1,4 @@
-//! HELM: `per_instance_stats.json` of a run.
+//! HELM: `per_instance_stats.json` of a run, or `stats.json` with figures only.
 //!
 //! A perturbed instance is a different input, so it is a separate sample; `instance_id` is the cluster that ties it to
 //! its original. A train trial is an attempt. HELM writes dozens of statistics about the run beside the metrics; those
@@ -6,9 +6,9 @@
 
 use super::Format;
 use crate::json::{self, JsonParts};
-use crate::{FilePlace, ReadError, RecordedRun, Shape, Source};
-use calipers_core::{Outcome, Value};
-use std::collections::BTreeSet;
+use crate::{FilePlace, ReadError, RecordedFigure, RecordedRun, Shape, Source};
+use calipers_core::{Outcome, Value, pluralize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Results by HELM.
 pub(crate) struct Helm;
@@ -41,17 +41,20 @@ impl Format for Helm {
     }
 
     fn about(&self) -> &'static str {
-        "HELM: per_instance_stats.json"
+        "HELM: per_instance_stats.json, or stats.json with recorded figures only"
     }
 
     fn recognises(&self, shape: &Shape) -> bool {
-        shape.lists_keys(&["instance_id", "stats"])
+        shape.lists_keys(&["instance_id", "stats"]) || is_summary(shape)
     }
 
     fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         let Value::List(items) = json::parse(&source.name, &source.read_all()?)? else {
             return Err(source.error("not a list of instances").hint("read per_instance_stats.json"));
         };
+        if is_summary(&Shape::new(source.head()?, source.file_name())) {
+            return read_summary(source, &items).map(|run| vec![run]);
+        }
         let mut run = RecordedRun::default();
         let mut doubled = BTreeSet::new();
         for (index, item) in items.iter().enumerate() {
@@ -64,6 +67,85 @@ impl Format for Helm {
                 .map(|name| format!("statistic `{name}` appears more than once in an instance; the first one counts")),
         );
         Ok(vec![run])
+    }
+}
+
+/// `stats.json`: a list of statistics, each with its name in a map of its own.
+fn is_summary(shape: &Shape) -> bool {
+    shape.lists_keys(&["name", "count", "sum"]) && shape.has_inner("name", "name")
+}
+
+/// The figures of a run. A statistic is a mean over train trials, not over instances, so its deviation says nothing about the
+/// error of the mean, and there is no interval. The number of instances stands in the statistic `num_instances`.
+fn read_summary(source: &Source, stats: &[Value]) -> Result<RecordedRun, ReadError> {
+    let mut run = RecordedRun::default();
+    let mut instances: BTreeMap<String, u64> = BTreeMap::new();
+    let mut measurements = 0;
+    let mut figures: Vec<(String, RecordedFigure)> = Vec::new();
+    for (place, stat) in stats.iter().enumerate() {
+        let at = |what: String| {
+            let hint = "the file was edited, or HELM writes it differently now; copy it again";
+            source.error(what).at(FilePlace::Path(format!("[{place}]"))).hint(hint)
+        };
+        let Some((label, name)) = stat.part("name").and_then(|label| Some((label, label.text("name")?))) else {
+            return Err(at("the statistic has no name".to_owned()));
+        };
+        let value = mean(stat).map_err(at)?;
+        let group = summary_group(label);
+        if name == "num_instances" && label.part("perturbation").is_none() {
+            if let Some(count) = value.filter(|count| *count >= 0.0) {
+                instances.insert(group, count as u64);
+            }
+            continue;
+        }
+        if MEASUREMENTS.iter().any(|known| name.starts_with(known)) {
+            measurements += 1;
+            continue;
+        }
+        let (score, metric) = (format!("{name} ({group})"), name.to_owned());
+        let figure = RecordedFigure { scorer: score.clone(), score, metric, value, ..RecordedFigure::default() };
+        figures.push((group, figure));
+    }
+    for (group, figure) in &mut figures {
+        figure.n = instances.get(group.as_str()).copied();
+    }
+    run.recorded.figures = figures.into_iter().map(|(_, figure)| figure).collect();
+    run.notes.push("the file records figures only; read per_instance_stats.json for scores".to_owned());
+    if measurements > 0 {
+        let statistics = pluralize(measurements, "statistic");
+        run.notes.push(format!("{statistics} about requests not read: they are no figures of quality"));
+    }
+    add_spec_beside(source, &mut run);
+    Ok(run)
+}
+
+/// The part of the instances that a statistic is over: `test`, `valid, typos`.
+fn summary_group(label: &Value) -> String {
+    let mut parts: Vec<String> =
+        ["split", "sub_split"].iter().filter_map(|key| label.text(key)).map(str::to_owned).collect();
+    parts.extend(label.part("perturbation").map(perturbation));
+    if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
+}
+
+/// The task and the model stand in `run_spec.json` of the same folder.
+fn add_spec_beside(source: &Source, run: &mut RecordedRun) {
+    let Some(beside) = source.as_path().and_then(|path| path.parent()).map(|folder| folder.join("run_spec.json"))
+    else {
+        return;
+    };
+    if !beside.is_file() {
+        return;
+    }
+    let spec = Source::path(&beside);
+    match spec.read_all().and_then(|bytes| json::parse(&spec.name, &bytes)) {
+        Ok(spec) => {
+            run.task = spec.text("name").map(str::to_owned);
+            run.model = spec.path(&["adapter_spec", "model"]).and_then(|model| match model {
+                Value::Text(model) => Some(model.to_string()),
+                _ => None,
+            });
+        }
+        Err(error) => run.notes.push(format!("run_spec.json beside the file was not read: {error}")),
     }
 }
 

@@ -63,6 +63,7 @@ impl Format for Lighteval {
                 reducer: None,
                 metric: metric.to_string(),
                 value: value.as_number(),
+                ..RecordedFigure::default()
             }));
         }
         let tasks: BTreeSet<&str> = figures.iter().map(|figure| figure.scorer.as_str()).collect();

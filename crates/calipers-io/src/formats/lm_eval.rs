@@ -5,6 +5,7 @@
 
 use super::Format;
 use super::placed_value::{PlacedValue, document, each_line, fact, figure, outcome};
+use super::recorded_errors::attach_errors;
 use crate::{ReadError, RecordedResults, RecordedRun, Shape, Source};
 use calipers_core::{Outcome, SampleId, Samples, Value, pluralize};
 use std::collections::{BTreeMap, HashMap};
@@ -215,9 +216,17 @@ fn read_results(source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
     };
     let results = root.get("results").map()?;
     let groups = root.get("groups");
+    let counts = root.get("n-samples");
+    // Versions that name no model have it among the arguments.
+    let model = if root.get("model_name").is_null() { named_in_arguments(config).or(model) } else { model };
     let mut runs = Vec::new();
     for (task, figures) in results.entries()? {
-        runs.push(results_run(task, figures, model.clone())?);
+        let mut run = results_run(task, figures, model.clone())?;
+        if let Value::Map(_) = counts.get(task).value {
+            let n = counts.get(task).get("effective").count()?.map(u64::from);
+            run.recorded.figures.iter_mut().filter(|figure| figure.metric != "stderr").for_each(|figure| figure.n = n);
+        }
+        runs.push(run);
     }
     // Some versions list groups among the results as well.
     for (task, figures) in groups.entries()?.filter(|(task, _)| results.get(task).is_null()) {
@@ -227,6 +236,19 @@ fn read_results(source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
         runs.push(RecordedRun { model, notes: vec!["the file has no results".to_owned()], ..RecordedRun::default() });
     }
     Ok(runs)
+}
+
+/// `pretrained=org/model,revision=step1000` as `org/model@step1000`, where the file has no `model_name`.
+fn named_in_arguments(config: PlacedValue<'_>) -> Option<String> {
+    let arguments = config.get("model_args").text().ok()??;
+    let argument = |name: &str| {
+        let mut parts = arguments.split(',').filter_map(|part| part.trim().split_once('='));
+        parts.find(|(key, _)| *key == name).map(|(_, value)| value)
+    };
+    argument("pretrained").map(|model| match argument("revision") {
+        Some(revision) => format!("{model}@{revision}"),
+        None => model.to_owned(),
+    })
 }
 
 fn results_run(task: &str, figures: PlacedValue<'_>, model: Option<String>) -> Result<RecordedRun, ReadError> {
@@ -249,6 +271,7 @@ fn results_run(task: &str, figures: PlacedValue<'_>, model: Option<String>) -> R
         let (scorer, metric) = scorer_and_metric(key);
         recorded.push(figure(&scorer, &metric, number));
     }
+    attach_errors(&mut recorded);
     run.recorded = RecordedResults { figures: recorded, ..RecordedResults::default() };
     run.notes.push("the file records figures only; read the samples file for scores".to_owned());
     Ok(run)

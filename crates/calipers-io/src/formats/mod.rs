@@ -2,12 +2,16 @@
 
 mod adk;
 mod agentv;
+mod alpaca_eval;
+mod any_table;
 mod attempt_texts;
 pub(crate) mod csv;
 mod deepeval;
+mod every_eval_ever;
 mod harbor;
 mod helm;
 pub(crate) mod inspect;
+mod json_layouts;
 mod junit;
 mod lighteval;
 mod line_blocks;
@@ -21,10 +25,14 @@ mod placed_value;
 mod projection;
 mod promptfoo;
 mod pydantic_evals;
+mod record_tree;
+mod recorded_errors;
 mod recorded_run;
+mod swe_bench;
 mod tau2;
 mod waza;
 
+pub use any_table::explain_unmeasured;
 pub use attempt_texts::{AttemptTexts, read_texts};
 pub(crate) use csv::cell;
 pub use inspect::InspectLog;
@@ -34,8 +42,9 @@ pub(crate) use native::{ColumnRole, facts as native_facts, parse_embedded};
 pub use projection::Projection;
 pub use recorded_run::{RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer};
 
+use crate::source::foreign_file;
 use crate::{ReadError, Remedy, Shape, Source};
-use calipers_core::{Samples, Shards};
+use calipers_core::{Samples, Shards, pluralize};
 
 /// A format of results files.
 pub trait Format: Sync {
@@ -63,11 +72,18 @@ pub trait Format: Sync {
         false
     }
 
-    /// Streams the shards of a single table, so that none has to be kept. Returns false if streaming is unsupported or
+    /// Streams the shards of a single table, so that none has to be kept. Returns nothing if streaming is unsupported or
     /// was stopped; the table is then read in another way, which also explains what is wrong with it.
-    fn stream(&self, _source: &Source, _wanted: &Projection, _sink: &ShardSink<'_>) -> bool {
-        false
+    fn stream(&self, _source: &Source, _wanted: &Projection, _sink: &ShardSink<'_>) -> Option<StreamedTable> {
+        None
     }
+}
+
+/// What is known of a table whose shards were streamed.
+#[derive(Clone, Debug, Default)]
+pub struct StreamedTable {
+    /// What was read as what, as in [`RecordedRun`].
+    pub columns: Vec<(String, String)>,
 }
 
 /// Receives the shards of a table as they are read: the part of the table that a shard belongs to, and its samples. The
@@ -82,6 +98,8 @@ pub fn formats() -> Vec<&'static dyn Format> {
         &inspect::Inspect,
         &promptfoo::Promptfoo,
         &deepeval::DeepEval,
+        &every_eval_ever::EveryEvalEver,
+        &swe_bench::SweBench,
         &lm_eval::LmEval,
         &openai_evals::OpenAiEvals,
         &pydantic_evals::PydanticEvals,
@@ -90,6 +108,7 @@ pub fn formats() -> Vec<&'static dyn Format> {
         &parquet::Parquet,
         &lighteval::Lighteval,
         &helm::Helm,
+        &alpaca_eval::AlpacaEval,
         &tau2::Tau2,
         &harbor::Harbor,
         &adk::Adk,
@@ -102,7 +121,13 @@ pub fn formats() -> Vec<&'static dyn Format> {
 /// Reads a source in the format of this name, or in the one that recognises its content.
 pub fn read(source: &Source, format: Option<&str>) -> Result<Vec<RecordedRun>, ReadError> {
     let format = choose(source, format)?;
-    Ok(name_runs(format.read(source)?, source, format))
+    let mut runs = name_runs(format.read(source)?, source, format)?;
+    for run in &mut runs {
+        let samples = std::mem::take(&mut run.samples);
+        note_repeats(&mut run.notes, samples.deliveries() - samples.attempts());
+        run.samples = put_together(source, samples)?;
+    }
+    Ok(runs)
 }
 
 /// Reads a source as shards, without unneeded columns: the fast way from a large table to its metrics.
@@ -120,25 +145,89 @@ pub fn read_as(
     format: &'static dyn Format,
     wanted: &Projection,
 ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    Ok(name_runs(format.read_shards(source, wanted)?, source, format))
+    let mut runs = name_runs(format.read_shards(source, wanted)?, source, format)?;
+    let has_repeats = |run: &RecordedRun<Shards>| run.samples.iter().any(Samples::has_repeats);
+    if runs.iter().any(has_repeats) {
+        // Two deliveries that differ in a column that nobody asked for are still two.
+        if *wanted != Projection::everything() {
+            runs = name_runs(format.read_shards(source, &Projection::everything())?, source, format)?;
+        }
+        for run in &mut runs {
+            let deliveries: usize = run.samples.iter().map(Samples::deliveries).sum();
+            note_repeats(&mut run.notes, deliveries - run.samples.attempts());
+            let parts = std::mem::take(&mut run.samples).into_iter().map(|part| put_together(source, part));
+            run.samples = Shards::new(parts.collect::<Result<Vec<_>, _>>()?);
+        }
+    }
+    Ok(runs)
+}
+
+/// Says how many records were delivered again, if that is not said yet.
+pub(crate) fn note_repeats(notes: &mut Vec<String>, repeats: usize) {
+    let note = format!("{} read twice: each attempt counts once", pluralize(repeats, "record"));
+    if repeats > 0 && !notes.contains(&note) {
+        notes.push(note);
+    }
+}
+
+/// The samples with each attempt in one row. Fails if two deliveries of one attempt do not agree: either could be right.
+fn put_together(source: &Source, samples: Samples) -> Result<Samples, ReadError> {
+    match samples.contradiction() {
+        None => Ok(samples.put_together()),
+        Some((id, epoch, difference)) => {
+            let difference = difference.map_places(|row| format!("record {}", row + 1));
+            Err(ReadError::about_samples(&source.name, &difference.to_error(&id, epoch)))
+        }
+    }
 }
 
 /// The format of this name, or the one that recognises the content.
+///
+/// Where something is said about the columns of a file, it is a table, whatever tool its content looks like; but where that
+/// is said [for tables only](crate::Columns::for_tables), the log of a tool stays one.
 pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Format, ReadError> {
     let known = formats();
+    let is_said = source.columns().is_about_content();
     if let Some(name) = format {
-        return known.iter().find(|format| format.name() == name).copied().ok_or_else(|| {
+        let found = known.iter().find(|format| format.name() == name).copied().ok_or_else(|| {
             source.error(format!("there is no format `{name}`")).hint(format!("the formats are {}", format_names()))
-        });
+        })?;
+        if is_said && !is_table(found) && !source.columns().is_for_tables() {
+            let what = format!("the columns of a file in the format `{name}` are known, and cannot be named");
+            return Err(source.error(what).hint("leave out the format to read it as a table, or the columns"));
+        }
+        return Ok(found);
     }
     let shape = Shape::new(source.head()?, source.file_name());
     if shape.head.iter().all(u8::is_ascii_whitespace) {
         return Err(source.error("the file is empty").hint("rerun the evaluation that should have written it"));
     }
-    known.iter().find(|format| format.recognises(&shape)).copied().ok_or_else(|| {
-        let hint = format!("the formats are {}; choose one", format_names());
-        source.error("the format of the content is unknown").hint(hint).with_remedy(Remedy::NameFormat)
-    })
+    if let Some(file) = foreign_file(&shape) {
+        return Err(source.error(format!("the file is {}, which is not read", file.what)).hint(file.hint));
+    }
+    let recognised = known.iter().find(|format| format.recognises(&shape)).copied();
+    let table = any_table::table_format(&shape);
+    match recognised {
+        Some(format) if !is_said || source.columns().is_for_tables() && !is_table(format) => return Ok(format),
+        _ => {}
+    }
+    match table {
+        Some(table) if is_said => Ok(table),
+        Some(table) => any_table::check_known(source, table).map(|()| table),
+        None if is_said => {
+            let what = "the content is no table, so its columns cannot be named";
+            Err(source.error(what).hint("JSON, JSON Lines, CSV and Parquet are tables"))
+        }
+        None => {
+            let hint = format!("the formats are {}; choose one", format_names());
+            Err(source.error("the format of the content is unknown").hint(hint).with_remedy(Remedy::NameFormat))
+        }
+    }
+}
+
+/// True for the formats whose columns can be named.
+fn is_table(format: &dyn Format) -> bool {
+    matches!(format.name(), "native" | "csv" | "parquet")
 }
 
 fn format_names() -> String {
@@ -146,7 +235,12 @@ fn format_names() -> String {
     names.join(", ")
 }
 
-fn name_runs<S>(mut runs: Vec<RecordedRun<S>>, source: &Source, format: &'static dyn Format) -> Vec<RecordedRun<S>> {
+fn name_runs<S>(
+    mut runs: Vec<RecordedRun<S>>,
+    source: &Source,
+    format: &'static dyn Format,
+) -> Result<Vec<RecordedRun<S>>, ReadError> {
+    let run_of_path = source.columns().run_of_path().map(|column| any_table::part_of_path(source, column));
     for run in &mut runs {
         // A reader of tables may find that the columns are those of another format.
         if run.format.is_empty() {
@@ -155,6 +249,14 @@ fn name_runs<S>(mut runs: Vec<RecordedRun<S>>, source: &Source, format: &'static
         if run.source.is_empty() {
             run.source.clone_from(&source.name);
         }
+        match run_of_path {
+            Some(Some(name)) => run.name = Some(name.to_owned()),
+            Some(None) => {
+                let written = source.columns().run_pair().map(|pair| pair.path.to_string()).unwrap_or_default();
+                return Err(any_table::no_part(source, &written));
+            }
+            None => {}
+        }
     }
-    runs
+    Ok(runs)
 }

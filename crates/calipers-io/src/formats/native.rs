@@ -1,14 +1,17 @@
 //! Calipers' native records: JSON Lines, a JSON list, or one JSON map. CSV and Parquet share the record and its
 //! columns.
 
-use super::Format;
+use super::any_table::{self, TableReading};
 use super::line_blocks::LineBlocks;
 use super::native_fast::FlatRecords;
+use super::{Format, note_repeats};
+use crate::columns::ColumnRoles;
 use crate::error::printable;
 use crate::json::{self, Json};
 use crate::source::SourcePart;
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Root, Shape, Source};
-use calipers_core::{Labels, Metadata, Outcome, SampleId, Samples, Score, Shards, Value, pluralize};
+use calipers_core::{DeliveredAttempt, Delivery, Labels, Metadata, Outcome, SampleId, Samples, Score, Shards, Value};
+use indexmap::IndexMap;
 use rayon::prelude::*;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -40,14 +43,22 @@ impl Format for Native {
     }
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-        let mut reader = source.open()?;
-        if first_byte(source, &mut reader)? == Some(b'[') {
-            return collect_shards(source, &read_list);
-        }
-        match read_lines(source, wanted)? {
-            Some(run) => Ok(vec![run]),
-            None => collect_shards(source, &read_documents),
-        }
+        any_table::read_json(source, wanted, &|reading| match reading {
+            TableReading::Flat(roles) => read_flat(source, roles, wanted),
+            TableReading::Tree(tree) => tree.read(source, wanted),
+        })
+    }
+}
+
+/// Reads records whose columns are keys of theirs.
+fn read_flat(source: &Source, roles: &ColumnRoles, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+    let mut reader = source.open()?;
+    if first_byte(source, &mut reader)? == Some(b'[') {
+        return collect_shards(source, roles, wanted, &|source, each| read_list(source, roles, each));
+    }
+    match read_lines(source, roles, wanted)? {
+        Some(runs) => Ok(runs),
+        None => collect_shards(source, roles, wanted, &|source, each| read_documents(source, roles, each)),
     }
 }
 
@@ -67,45 +78,108 @@ fn is_other_map(shape: &Shape) -> bool {
 pub(crate) type RecordConsumer<'a> = dyn FnMut(FilePlace, &mut NativeRecord) -> Result<(), ReadError> + 'a;
 
 /// Passes on the records of a source one by one, and returns notes.
-pub(crate) type RecordReader = dyn Fn(&Source, &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError>;
+pub(crate) type RecordReader<'r> = dyn Fn(&Source, &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> + 'r;
 
 /// Runs with their samples in one part.
 pub(crate) fn whole(runs: Result<Vec<RecordedRun<Shards>>, ReadError>) -> Result<Vec<RecordedRun>, ReadError> {
     Ok(runs?.into_iter().map(|run| run.map_samples(Shards::into_whole)).collect())
 }
 
-/// Reads records into a run.
-pub(crate) fn collect(source: &Source, read: &RecordReader) -> Result<Vec<RecordedRun>, ReadError> {
-    whole(collect_shards(source, read))
+/// The rows of one run in a part of a file.
+#[derive(Debug)]
+pub(crate) struct RowsOfRun {
+    /// The run, if the file tells several apart.
+    pub(crate) run: Option<Arc<str>>,
+    pub(crate) samples: Samples,
+    pub(crate) records: usize,
 }
 
-pub(crate) fn collect_shards(source: &Source, read: &RecordReader) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-    let mut samples = Samples::new();
-    let mut records = 0;
-    let notes = read(source, &mut |place, record| {
-        records += 1;
-        record.push(&mut samples).map_err(|what| record_error(source, what, place))
-    })?;
-    Ok(vec![check_run(source, samples.into(), records, notes, read)?])
+/// Rows by run, in the order in which the runs first appear.
+pub(crate) struct RunRows<'w> {
+    wanted: &'w Projection,
+    runs: Vec<RowsOfRun>,
+    places: HashMap<Option<Arc<str>>, usize>,
+    /// The place of the run met last: most files hold one, or one after another.
+    last: usize,
 }
 
-/// The run, after checking that no two records contradict each other.
-pub(crate) fn check_run(
+impl<'w> RunRows<'w> {
+    /// No rows yet, of records of which these columns are needed.
+    fn new(wanted: &'w Projection) -> Self {
+        Self { wanted, runs: Vec::new(), places: HashMap::new(), last: 0 }
+    }
+
+    /// Adds a record to the run that it belongs to, and leaves it empty.
+    pub(crate) fn push(&mut self, record: &mut NativeRecord) -> Result<(), String> {
+        let run = record.take_run();
+        if self.runs.get(self.last).is_none_or(|last| last.run != run) {
+            self.last = *self.places.entry(run.clone()).or_insert(self.runs.len());
+            if self.last == self.runs.len() {
+                self.runs.push(RowsOfRun { run, samples: Samples::new(), records: 0 });
+            }
+        }
+        let rows = &mut self.runs[self.last];
+        rows.records += 1;
+        record.leave_out_unwanted(&rows.samples, self.wanted);
+        record.push(&mut rows.samples)
+    }
+
+    pub(crate) fn into_runs(self) -> Vec<RowsOfRun> {
+        self.runs
+    }
+}
+
+/// Reads records into runs.
+pub(crate) fn collect_shards(
     source: &Source,
-    samples: Shards,
-    records: usize,
-    mut notes: Vec<String>,
-    read: &RecordReader,
-) -> Result<RecordedRun<Shards>, ReadError> {
+    roles: &ColumnRoles,
+    wanted: &Projection,
+    read: &RecordReader<'_>,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+    let mut rows = RunRows::new(wanted);
+    let notes = read(source, &mut |place, record| {
+        rows.push(record).map_err(|what| record_error(source, roles.explain(what), place))
+    })?;
+    check_runs(source, rows.into_runs(), notes, roles, read)
+}
+
+/// The runs, after checking that no two records contradict each other.
+pub(crate) fn check_runs(
+    source: &Source,
+    parts: Vec<RowsOfRun>,
+    notes: Vec<String>,
+    roles: &ColumnRoles,
+    read: &RecordReader<'_>,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+    let mut by_run: IndexMap<Option<Arc<str>>, (Vec<Samples>, usize)> = IndexMap::new();
+    // A reader that gave up at the first record has no rows, and says nothing about runs.
+    for part in parts.into_iter().filter(|part| part.records > 0) {
+        let (samples, records) = by_run.entry(part.run).or_default();
+        samples.push(part.samples);
+        *records += part.records;
+    }
+    if by_run.is_empty() {
+        by_run.insert(None, (Vec::new(), 0));
+    }
+    let mut runs = Vec::new();
+    for (run, (samples, records)) in by_run {
+        let samples = Shards::new(samples);
+        let mut notes = if runs.is_empty() { notes.clone() } else { Vec::new() };
+        let repeats = records - samples.attempts();
+        note_repeats(&mut notes, repeats);
+        let name = run.map(|run| run.to_string());
+        runs.push((
+            repeats,
+            RecordedRun { name, samples, notes, columns: roles.shown.clone(), ..RecordedRun::default() },
+        ));
+    }
     // Only records that number their own attempts can name one twice. That is rare, so a second pass finds the places,
     // and a file without repeats pays nothing.
-    let attempts = samples.attempts();
-    if attempts < records {
-        let mut seen = AttemptIndex::default();
+    if runs.iter().any(|(repeats, _)| *repeats > 0) {
+        let mut seen = AttemptIndex::of(runs.iter().map(|(_, run)| run));
         read(source, &mut |place, record| seen.check(source, place, record))?;
-        notes.push(format!("{} read twice: each attempt counts once", pluralize(records - attempts, "record")));
     }
-    Ok(RecordedRun { samples, notes, ..RecordedRun::default() })
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
 /// The error for a record that cannot be taken in.
@@ -132,96 +206,92 @@ pub(crate) fn facts(source: &Source, each: &mut FactConsumer<'_>) -> Result<(), 
     let mut reader = source.open()?;
     let is_list = first_byte(source, &mut reader)? == Some(b'[');
     // If records span several lines, the first line is not a record.
-    match if is_list { read_list(source, &mut take) } else { read_every_line(source, &mut take) } {
-        Err(_) if !is_list => read_documents(source, &mut take).map(drop),
+    let roles = ColumnRoles::native();
+    match if is_list { read_list(source, roles, &mut take) } else { read_every_line(source, roles, &mut take) } {
+        Err(_) if !is_list => read_documents(source, roles, &mut take).map(drop),
         read => read.map(drop),
     }
 }
 
-/// The attempts seen so far, to find the two places of a conflict.
-#[derive(Default)]
+/// What was said about attempts that are delivered more than once, to find the two places of a conflict.
 struct AttemptIndex {
-    last: HashMap<SampleId, u32>,
-    scores: HashMap<(SampleId, u32), Vec<PlacedScore>>,
+    last: HashMap<SampleOfRun, u32>,
+    repeated: HashMap<(SampleOfRun, u32), DeliveredAttempt<FilePlace>>,
 }
 
-/// A scorer, what it said, and where.
-type PlacedScore = (Arc<str>, Outcome, FilePlace);
+/// A run, if the file tells several apart, and a sample of it.
+type SampleOfRun = (Option<Arc<str>>, SampleId);
 
 impl AttemptIndex {
-    fn check(&mut self, source: &Source, place: FilePlace, record: &mut NativeRecord) -> Result<(), ReadError> {
-        let taken = std::mem::take(record);
-        let Some(id) = taken.id.or(taken.alias) else { return Ok(()) };
-        let last = self.last.entry(id.clone()).or_default();
-        let epoch = taken.epoch.unwrap_or(*last + 1);
-        *last = epoch.max(*last);
-        let earlier = self.scores.entry((id.clone(), epoch)).or_default();
-        for (scorer, outcome) in taken.scores {
-            match earlier.iter().find(|(name, ..)| *name == scorer) {
-                Some((_, first, first_place)) if value(first) != value(&outcome) => {
-                    let what = format!(
-                        "sample `{id}`, epoch {epoch} has two different scores by `{scorer}`: `{}` ({first_place}) and `{}` ({place})",
-                        value(first),
-                        value(&outcome)
-                    );
-                    let hint = "remove one of the two records, or number the attempts with `epoch`";
-                    return Err(source.error(what).at(place).hint(hint));
-                }
-                Some(_) => {}
-                None => earlier.push((scorer, outcome, place.clone())),
+    /// For the attempts of these runs that are delivered more than once.
+    fn of<'r>(runs: impl Iterator<Item = &'r RecordedRun<Shards>>) -> Self {
+        let mut index = Self { last: HashMap::new(), repeated: HashMap::new() };
+        for run in runs {
+            let name: Option<Arc<str>> = run.name.as_deref().map(Into::into);
+            for (id, epoch) in run.samples.iter().flat_map(Samples::repeated_attempts) {
+                index.repeated.insert(((name.clone(), id), epoch), DeliveredAttempt::default());
             }
         }
-        Ok(())
+        index
+    }
+
+    fn check(&mut self, source: &Source, place: FilePlace, record: &mut NativeRecord) -> Result<(), ReadError> {
+        let mut taken = std::mem::take(record);
+        let Some(id) = taken.id.take().or(taken.alias.take()) else { return Ok(()) };
+        let sample = (taken.run.take(), id.clone());
+        let last = self.last.entry(sample.clone()).or_default();
+        let epoch = taken.epoch.unwrap_or(*last + 1);
+        *last = epoch.max(*last);
+        let Some(attempt) = self.repeated.get_mut(&(sample, epoch)) else { return Ok(()) };
+        attempt
+            .add(place.clone(), taken.into_delivery())
+            .map_err(|difference| ReadError::about_samples(&source.name, &difference.to_error(&id, epoch)).at(place))
     }
 }
 
-fn value(outcome: &Outcome) -> &Value {
-    match outcome {
-        Outcome::Scored(score) => &score.value,
-        Outcome::Unscored { .. } => &Value::Missing,
-    }
-}
+pub(super) const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
-
-fn first_byte(source: &Source, reader: &mut dyn BufRead) -> Result<Option<u8>, ReadError> {
+pub(super) fn first_byte(source: &Source, reader: &mut dyn BufRead) -> Result<Option<u8>, ReadError> {
     let buffer = reader.fill_buf().map_err(|error| source.unreadable(&error))?;
     let buffer = buffer.strip_prefix(&BOM).unwrap_or(buffer);
     Ok(buffer.iter().find(|byte| !byte.is_ascii_whitespace()).copied())
 }
 
 /// Reads lines, with parts of the file in parallel. `None` if the file does not hold one record per line.
-fn read_lines(source: &Source, wanted: &Projection) -> Result<Option<RecordedRun<Shards>>, ReadError> {
+fn read_lines(
+    source: &Source,
+    roles: &ColumnRoles,
+    wanted: &Projection,
+) -> Result<Option<Vec<RecordedRun<Shards>>>, ReadError> {
     let parts = source.parts(rayon::current_num_threads())?;
-    let read = |(place, part): (usize, &SourcePart)| read_part(source, *part, wanted, place == 0);
+    let read = |(place, part): (usize, &SourcePart)| read_part(source, roles, *part, wanted, place == 0);
     let read: Vec<_> = match &parts[..] {
         // A small file is not worth the threads.
         [one] => vec![read((0, one))],
         parts => parts.par_iter().enumerate().map(read).collect(),
     };
-    let (mut samples, mut records, mut lines) = (Vec::new(), 0, 0);
+    let (mut runs, mut lines) = (Vec::new(), 0);
     for part in read {
         let Some(part) = part.map_err(|error| error.move_down(lines))? else { return Ok(None) };
-        samples.extend(part.samples);
-        records += part.records;
+        runs.extend(part.runs);
         lines += part.lines;
     }
-    let samples = Shards::new(samples);
     let is_missing = {
-        let known: HashSet<&str> = samples.iter().flat_map(Samples::columns).map(|name| &**name).collect();
+        let columns = runs.iter().flat_map(|run| run.samples.columns());
+        let known: HashSet<&str> = columns.map(|name| &**name).collect();
         wanted.missing(|column| known.contains(column)).next().is_some()
     };
     if is_missing {
         // The message about a missing column lists those that exist.
-        return read_lines(source, &Projection::everything());
+        return read_lines(source, roles, &Projection::everything());
     }
-    check_run(source, samples, records, Vec::new(), &read_every_line).map(Some)
+    let every_line = |source: &Source, each: &mut RecordConsumer<'_>| read_every_line(source, roles, each);
+    check_runs(source, runs, Vec::new(), roles, &every_line).map(Some)
 }
 
 /// What was read of a part of a file.
 struct PartRead {
-    samples: Vec<Samples>,
-    records: usize,
+    runs: Vec<RowsOfRun>,
     lines: u64,
 }
 
@@ -229,21 +299,21 @@ struct PartRead {
 /// several lines.
 fn read_part(
     source: &Source,
+    roles: &ColumnRoles,
     part: SourcePart,
     wanted: &Projection,
     is_first: bool,
 ) -> Result<Option<PartRead>, ReadError> {
     let mut blocks = LineBlocks::new(source.open_part(part)?);
-    let mut flat = FlatRecords::new(wanted);
-    let mut rows: Option<Samples> = None;
-    let (mut records, mut lines) = (0, 0);
+    let mut flat = FlatRecords::new(wanted, roles);
+    let mut rows: Option<RunRows<'_>> = None;
+    let mut lines = 0;
     while let Some(block) = blocks.next().map_err(|broken| broken.in_source(source, lines + 1))? {
         let text = if is_first && lines == 0 { block.strip_prefix(&BOM).unwrap_or(&block) } else { &block };
         if rows.is_some() || !flat.add(text) {
-            let rows = rows.get_or_insert_default();
-            let is_lines = each_line(source, text, is_first && lines == 0, &mut |place, record| {
-                records += 1;
-                record.push(rows).map_err(|what| record_error(source, what, place))
+            let rows = rows.get_or_insert_with(|| RunRows::new(wanted));
+            let is_lines = each_line(source, roles, text, is_first && lines == 0, &mut |place, record| {
+                rows.push(record).map_err(|what| record_error(source, roles.explain(what), place))
             });
             if !is_lines.map_err(|error| error.move_down(lines))? {
                 return Ok(None);
@@ -251,13 +321,16 @@ fn read_part(
         }
         lines += newlines(&block);
     }
-    records += flat.rows();
-    let samples = [Some(flat.finish()), rows].into_iter().flatten().collect();
-    Ok(Some(PartRead { samples, records, lines }))
+    let runs = flat.finish().into_iter().chain(rows.into_iter().flat_map(RunRows::into_runs)).collect();
+    Ok(Some(PartRead { runs, lines }))
 }
 
 /// The records of all lines, one by one.
-fn read_every_line(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+fn read_every_line(
+    source: &Source,
+    roles: &ColumnRoles,
+    each: &mut RecordConsumer<'_>,
+) -> Result<Vec<String>, ReadError> {
     let mut blocks = LineBlocks::new(source.open()?);
     let mut before = 0;
     while let Some(block) = blocks.next().map_err(|broken| broken.in_source(source, before + 1))? {
@@ -266,19 +339,25 @@ fn read_every_line(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec
             FilePlace::Line(line) => each(FilePlace::Line(before + line), record),
             other => each(other, record),
         };
-        each_line(source, text, false, &mut moved).map_err(|error| error.move_down(before))?;
+        each_line(source, roles, text, false, &mut moved).map_err(|error| error.move_down(before))?;
         before += newlines(&block);
     }
     Ok(Vec::new())
 }
 
 /// Passes on the record of each line. False if the first line is the beginning of a map over several lines.
-fn each_line(source: &Source, block: &[u8], is_first: bool, each: &mut RecordConsumer<'_>) -> Result<bool, ReadError> {
-    let mut keys = KeyRoles::default();
+fn each_line(
+    source: &Source,
+    roles: &ColumnRoles,
+    block: &[u8],
+    is_first: bool,
+    each: &mut RecordConsumer<'_>,
+) -> Result<bool, ReadError> {
+    let mut keys = KeyRoles::new(roles);
     let mut record = NativeRecord::default();
     let mut is_first = is_first;
     for (line, number) in block.split(|byte| *byte == b'\n').zip(1..) {
-        let text = line.trim_ascii();
+        let text = json::line(line);
         if text.is_empty() {
             continue;
         }
@@ -323,8 +402,12 @@ fn refused_line(source: &Source, error: &serde_json::Error) -> ReadError {
 }
 
 /// Records that are maps over several lines, one after the other.
-fn read_documents(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
-    let mut keys = KeyRoles::default();
+fn read_documents(
+    source: &Source,
+    roles: &ColumnRoles,
+    each: &mut RecordConsumer<'_>,
+) -> Result<Vec<String>, ReadError> {
+    let mut keys = KeyRoles::new(roles);
     let bytes = source.read_all()?;
     let standard = json::standard(bytes.strip_prefix(&BOM).unwrap_or(&bytes));
     let mut record = NativeRecord::default();
@@ -351,8 +434,8 @@ fn newlines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn read_list(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
-    let mut keys = KeyRoles::default();
+fn read_list(source: &Source, roles: &ColumnRoles, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+    let mut keys = KeyRoles::new(roles);
     let bytes = source.read_all()?;
     let standard = json::standard(bytes.strip_prefix(&BOM).unwrap_or(&bytes));
     let mut parser = serde_json::Deserializer::from_slice(&standard);
@@ -367,13 +450,13 @@ fn parser_result(result: Result<(), serde_json::Error>, source: &Source) -> Resu
 }
 
 /// A JSON list of records, passed on as they are read.
-struct RecordList<'a, 'b> {
-    keys: &'a mut KeyRoles,
+struct RecordList<'a, 'b, 'r> {
+    keys: &'a mut KeyRoles<'r>,
     each: &'a mut RecordConsumer<'b>,
     refused: &'a mut Option<ReadError>,
 }
 
-impl<'de> DeserializeSeed<'de> for RecordList<'_, '_> {
+impl<'de> DeserializeSeed<'de> for RecordList<'_, '_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -381,7 +464,7 @@ impl<'de> DeserializeSeed<'de> for RecordList<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for RecordList<'_, '_> {
+impl<'de> Visitor<'de> for RecordList<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -403,25 +486,31 @@ impl<'de> Visitor<'de> for RecordList<'_, '_> {
 }
 
 /// The roles of the keys so far.
-#[derive(Default)]
-struct KeyRoles(HashMap<String, ColumnRole>);
+struct KeyRoles<'r> {
+    roles: &'r ColumnRoles,
+    known: HashMap<String, Option<ColumnRole>>,
+}
 
-impl KeyRoles {
-    fn role(&mut self, key: &str) -> &ColumnRole {
-        if !self.0.contains_key(key) {
-            self.0.insert(key.to_owned(), ColumnRole::of(key));
+impl<'r> KeyRoles<'r> {
+    fn new(roles: &'r ColumnRoles) -> Self {
+        Self { roles, known: HashMap::new() }
+    }
+
+    fn role(&mut self, key: &str) -> Option<&ColumnRole> {
+        if !self.known.contains_key(key) {
+            self.known.insert(key.to_owned(), self.roles.of(key));
         }
-        &self.0[key]
+        self.known[key].as_ref()
     }
 }
 
 /// Reads one JSON map into a record.
-struct RecordSeed<'a> {
-    keys: &'a mut KeyRoles,
+struct RecordSeed<'a, 'r> {
+    keys: &'a mut KeyRoles<'r>,
     record: &'a mut NativeRecord,
 }
 
-impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
+impl<'de> DeserializeSeed<'de> for RecordSeed<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -429,7 +518,7 @@ impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for RecordSeed<'_> {
+impl<'de> Visitor<'de> for RecordSeed<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -438,8 +527,11 @@ impl<'de> Visitor<'de> for RecordSeed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
         while let Some((key, Json(value))) = entries.next_entry::<Cow<'de, str>, Json>()? {
-            self.record.take(self.keys.role(&key), value).map_err(A::Error::custom)?;
+            if let Some(role) = self.keys.role(&key) {
+                self.record.take(role, value).map_err(|what| A::Error::custom(self.keys.roles.explain(what)))?;
+            }
         }
+        self.record.fill_scores(self.keys.roles.scorers());
         Ok(())
     }
 }
@@ -477,6 +569,8 @@ pub(crate) enum ColumnRole {
     NullMetadata,
     /// Why the attempt did not run.
     Error,
+    /// The run that the attempt belongs to, and metadata of this name. No column is this by its name.
+    Run(Arc<str>),
 }
 
 /// The lists of behaviours of a scenario.
@@ -542,6 +636,7 @@ pub(crate) struct NativeRecord {
     metadata: Vec<(Arc<str>, Value)>,
     behaviors: [Option<Vec<Value>>; 4],
     error: Option<String>,
+    run: Option<Arc<str>>,
 }
 
 impl NativeRecord {
@@ -551,10 +646,10 @@ impl NativeRecord {
         let is_absent = matches!(value, Value::Null | Value::Missing);
         match role {
             ColumnRole::Score(scorer) => self.add_score(scorer.clone(), value)?,
-            ColumnRole::Id => self.id = Some(sample_id("id", value)?),
+            ColumnRole::Id => set_once(&mut self.id, sample_id("id", value)?, "id")?,
             _ if is_absent => {}
-            ColumnRole::SampleId => self.alias = Some(sample_id("sample_id", value)?),
-            ColumnRole::Epoch => self.epoch = Some(epoch(&value)?),
+            ColumnRole::SampleId => set_once(&mut self.alias, sample_id("sample_id", value)?, "sample_id")?,
+            ColumnRole::Epoch => set_once(&mut self.epoch, epoch(&value)?, "epoch")?,
             ColumnRole::Scores => match unfold(value) {
                 Value::Map(entries) => {
                     for (scorer, score) in entries {
@@ -584,9 +679,53 @@ impl NativeRecord {
                 }
                 other => return Err(wrong("null_metadata", &other, "a list of names")),
             },
-            ColumnRole::Error => self.error = error_text(&value),
+            ColumnRole::Error => {
+                if let Some(error) = error_text(&value) {
+                    set_once(&mut self.error, error, "error")?;
+                }
+            }
+            ColumnRole::Run(name) => {
+                self.run = run_name(&value)?;
+                self.metadata.push((name.clone(), value));
+            }
         }
         Ok(())
+    }
+
+    /// Leaves unscored what has no score by these scorers, whose column was named.
+    pub(crate) fn fill_scores(&mut self, scorers: &[Arc<str>]) {
+        for scorer in scorers {
+            if !self.scores.iter().any(|(name, _)| name == scorer) {
+                self.scores.push((scorer.clone(), Outcome::unscored("null")));
+            }
+        }
+    }
+
+    /// Leaves out names that nobody asked for, where records have very many: a column of its own for each would take the
+    /// memory of all records times all names.
+    fn leave_out_unwanted(&mut self, samples: &Samples, wanted: &Projection) {
+        const NAMES_MAX: usize = 256;
+        let kept = samples.columns().count();
+        if kept + self.metadata.len() + self.fields.len() <= NAMES_MAX || *wanted == Projection::everything() {
+            return;
+        }
+        // What a record says twice must agree, whether it is kept or not.
+        if contradicted(&self.metadata).or_else(|| contradicted(&self.fields)).is_some() {
+            return;
+        }
+        let mut room = NAMES_MAX.saturating_sub(kept);
+        let mut is_kept = |name: &Arc<str>| {
+            let is_kept = wanted.has(name) || samples.has_column(name) || room > 0;
+            room = room.saturating_sub(1);
+            is_kept
+        };
+        self.fields.retain(|(name, _)| is_kept(name));
+        self.metadata.retain(|(name, _)| is_kept(name));
+    }
+
+    /// The run that the attempt belongs to.
+    pub(crate) fn take_run(&mut self) -> Option<Arc<str>> {
+        self.run.take()
     }
 
     fn add_score(&mut self, scorer: Arc<str>, value: Value) -> Result<(), String> {
@@ -640,6 +779,9 @@ impl NativeRecord {
             (Some(id), None) | (None, Some(id)) => id,
             (None, None) => return Err("the record has no `id`".into()),
         };
+        if let Some(name) = contradicted(&self.metadata).or_else(|| contradicted(&self.fields)) {
+            return Err(contradiction(&name));
+        }
         let mut attempt = match self.epoch.take() {
             Some(epoch) => samples.push_epoch(id, epoch),
             None => samples.push(id),
@@ -649,8 +791,7 @@ impl NativeRecord {
         }
         let is_errored = self.error.is_some();
         for (scorer, outcome) in self.scores.drain(..) {
-            // On an errored attempt an empty score means nothing.
-            if !(is_errored && matches!(outcome, Outcome::Unscored { score: None, .. })) {
+            if !(is_errored && is_empty(&outcome)) {
                 attempt = attempt.score(scorer, outcome);
             }
         }
@@ -667,6 +808,55 @@ impl NativeRecord {
         }
         Ok(())
     }
+}
+
+impl NativeRecord {
+    /// What the record says about its attempt.
+    fn into_delivery(self) -> Delivery {
+        let Self { mut scores, mut fields, metadata, behaviors, error, .. } = self;
+        if error.is_some() {
+            scores.retain(|(_, outcome)| !is_empty(outcome));
+        }
+        let lists = BEHAVIORS.iter().zip(behaviors);
+        fields.extend(lists.filter_map(|(name, list)| Some(((*name).into(), Value::List(list?)))));
+        Delivery { scores, fields, metadata, error: error.map(Into::into) }
+    }
+}
+
+/// On an errored attempt an empty score means nothing.
+fn is_empty(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Unscored { score: None, .. })
+}
+
+/// Sets what a record says once. Two keys may stand for one column, and JSON allows the same key twice.
+fn set_once<T: PartialEq>(slot: &mut Option<T>, value: T, name: &str) -> Result<(), String> {
+    match slot {
+        Some(known) if *known != value => Err(contradiction(name)),
+        _ => {
+            *slot = Some(value);
+            Ok(())
+        }
+    }
+}
+
+fn contradiction(name: &str) -> String {
+    format!("the record has two different values of `{}`", printable(name))
+}
+
+/// A name that has two different values.
+fn contradicted(entries: &[(Arc<str>, Value)]) -> Option<Arc<str>> {
+    const FEW: usize = 16;
+    if entries.len() <= FEW {
+        let differs = |(place, (name, value)): (usize, &(Arc<str>, Value))| {
+            entries[..place].iter().any(|(known, first)| known == name && first != value).then(|| name.clone())
+        };
+        return entries.iter().enumerate().find_map(differs);
+    }
+    let mut known: HashMap<&str, &Value> = HashMap::with_capacity(entries.len());
+    entries.iter().find_map(|(name, value)| match known.insert(name, value) {
+        Some(first) if first != value => Some(name.clone()),
+        _ => None,
+    })
 }
 
 fn is_null(value: &Value) -> bool {
@@ -759,6 +949,18 @@ fn flag(name: &str, value: &Value) -> Result<Value, String> {
         Some(1.0) => Ok(Value::Bool(true)),
         Some(0.0) => Ok(Value::Bool(false)),
         _ => Err(wrong(name, value, "true or false")),
+    }
+}
+
+/// The longest name of a run; a longer one is content.
+const RUN_NAME_MAX: usize = 1000;
+
+fn run_name(value: &Value) -> Result<Option<Arc<str>>, String> {
+    match value {
+        Value::Text(text) if text.trim().is_empty() => Ok(None),
+        Value::Text(text) if text.len() <= RUN_NAME_MAX => Ok(Some(text.clone())),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => Ok(Some(value.to_string().into())),
+        other => Err(wrong("run", other, "a short text or a number")),
     }
 }
 
@@ -917,7 +1119,7 @@ mod tests {
             (r#"{"violations": "[\"x\", \"y\"]"}"#, [None, None, None, Some("x y")]),
         ] {
             let mut record = NativeRecord::default();
-            let mut keys = KeyRoles::default();
+            let mut keys = KeyRoles::new(ColumnRoles::native());
             let mut parser = serde_json::Deserializer::from_str(json);
             RecordSeed { keys: &mut keys, record: &mut record }.deserialize(&mut parser).unwrap();
             let found = [Expected, Observed, MustNot, Violations].map(|list| names(&record, list));
@@ -929,18 +1131,25 @@ mod tests {
     fn slowly(text: &str) -> Result<Vec<calipers_core::Record>, ReadError> {
         let source = Source::bytes("x", text.as_bytes());
         let mut samples = Samples::new();
-        each_line(&source, text.as_bytes(), false, &mut |place, record| {
+        each_line(&source, ColumnRoles::native(), text.as_bytes(), false, &mut |place, record| {
             record.push(&mut samples).map_err(|what| record_error(&source, what, place))
         })?;
         Ok(samples.records().collect())
     }
 
+    fn only(mut runs: Vec<RowsOfRun>) -> Samples {
+        assert_eq!(runs.len(), 1);
+        runs.remove(0).samples
+    }
+
     /// The same in blocks of this many lines, with the fast reader as far as possible.
     fn quickly(text: &str, lines: usize) -> Option<Vec<calipers_core::Record>> {
         let everything = Projection::everything();
-        let mut flat = FlatRecords::new(&everything);
+        let mut flat = FlatRecords::new(&everything, ColumnRoles::native());
         let all: Vec<&str> = text.split_inclusive('\n').collect();
-        all.chunks(lines).all(|block| flat.add(block.concat().as_bytes())).then(|| flat.finish().records().collect())
+        all.chunks(lines)
+            .all(|block| flat.add(block.concat().as_bytes()))
+            .then(|| only(flat.finish()).records().collect())
     }
 
     /// Values that records may have, with those that look like others or are wrong.
@@ -1051,7 +1260,7 @@ mod tests {
     #[test]
     fn a_block_that_is_not_flat_leaves_the_blocks_before_it_as_they_are() {
         let everything = Projection::everything();
-        let mut flat = FlatRecords::new(&everything);
+        let mut flat = FlatRecords::new(&everything, ColumnRoles::native());
         let first = r#"{"id": "b", "score": 1, "k": "x"}
 {"id": "a", "score": null}
 "#;
@@ -1064,7 +1273,7 @@ mod tests {
         }
         let last = "{\"id\": \"d\", \"score\": 0}";
         assert!(flat.add(last.as_bytes()));
-        let found: Vec<_> = flat.finish().records().collect();
+        let found: Vec<_> = only(flat.finish()).records().collect();
         assert_eq!(found, slowly(&format!("{first}{last}")).unwrap());
     }
 
@@ -1082,6 +1291,22 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_names_only_those_that_are_asked_for_take_room() {
+        let line =
+            |id: usize| format!("{{\"id\": {id}, \"score\": 1, \"k{id}\": {id}, \"fields\": {{\"f{id}\": 1}}}}\n");
+        let lines: String = (0..2000).map(line).collect();
+        let list = format!("[{}]", lines.trim_end().replace('\n', ","));
+        for text in [lines, list] {
+            let source = Source::bytes("x", text.into_bytes());
+            let read =
+                |wanted: &Projection| Native.read_shards(&source, wanted).unwrap().remove(0).samples.into_whole();
+            let few = read(&Projection::only(["k1999", "f1998"]));
+            assert!(few.columns().count() <= 258 && few.has_column("k1999") && few.has_column("f1998"));
+            assert_eq!((few.len(), read(&Projection::everything()).columns().count()), (2000, 4000));
+        }
+    }
+
+    #[test]
     fn a_large_file_is_read_in_parts_as_it_is_in_one() {
         let line = |row: usize| {
             let padding = "x".repeat(row % 300);
@@ -1092,10 +1317,12 @@ mod tests {
         let parts = source.parts(3).unwrap();
         assert_eq!(parts.len(), 3);
         let everything = Projection::everything();
-        let read = |part: &SourcePart| read_part(&source, *part, &everything, false).unwrap().unwrap();
+        let read =
+            |part: &SourcePart| read_part(&source, ColumnRoles::native(), *part, &everything, false).unwrap().unwrap();
         let read: Vec<PartRead> = parts.iter().map(read).collect();
         assert_eq!(read.iter().map(|part| part.lines).sum::<u64>(), 80_000);
-        let whole = Shards::new(read.into_iter().flat_map(|part| part.samples)).into_whole();
+        let parts = read.into_iter().flat_map(|part| part.runs).map(|run| run.samples);
+        let whole = Shards::new(parts).into_whole();
         let slow = slowly(&text).unwrap();
         assert_eq!(whole.attempts(), 80_000);
         assert!(whole.records().eq(slow), "the same records in the same order");

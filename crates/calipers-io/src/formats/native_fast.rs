@@ -6,8 +6,9 @@
 //! block again line by line. So this file has no messages, and must never accept what the other refuses or read it
 //! differently; tests compare the two.
 
-use super::native::ColumnRole;
+use super::native::{ColumnRole, RowsOfRun};
 use crate::Projection;
+use crate::columns::ColumnRoles;
 use crate::json::find;
 use calipers_core::{Cells, Samples, Table, Value};
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 /// Columns being filled from blocks of lines.
 pub(super) struct FlatRecords<'w> {
     wanted: &'w Projection,
+    roles: &'w ColumnRoles,
     /// The row being read.
     row: u32,
     /// The names of the rows so far.
@@ -29,6 +31,8 @@ struct RecordColumn {
     within: Within,
     key: RecordKey,
     slot: ColumnSlot,
+    /// One more than the last row that has the key.
+    rows: u32,
 }
 
 /// A key, with its first eight bytes as a number, which distinguishes most keys.
@@ -61,8 +65,8 @@ enum Within {
 
 /// Where the values of a column go.
 enum ColumnSlot {
-    /// Not requested.
-    Nowhere,
+    /// Not requested; with its name, if it is a fact.
+    Nowhere(Option<Arc<str>>),
     Id,
     Epoch,
     Error,
@@ -74,6 +78,7 @@ enum ColumnSlot {
     Number(Arc<str>, Cells),
     Flag(Arc<str>, Cells),
     Label(Arc<str>, Cells),
+    Run(Arc<str>, Cells),
 }
 
 struct ScoreColumn {
@@ -114,8 +119,9 @@ const DEPTH_MAX: u32 = 100;
 const EPOCH_MAX: i64 = 1_000_000_000;
 
 impl<'w> FlatRecords<'w> {
-    pub(super) fn new(wanted: &'w Projection) -> Self {
-        Self { wanted, row: 0, table: Table::default(), epochs: Vec::new(), errors: Vec::new(), columns: Vec::new() }
+    pub(super) fn new(wanted: &'w Projection, roles: &'w ColumnRoles) -> Self {
+        let table = Table::default();
+        Self { wanted, roles, row: 0, table, epochs: Vec::new(), errors: Vec::new(), columns: Vec::new() }
     }
 
     /// Adds the records of whole lines, or, if one of them is not flat, none of them.
@@ -148,12 +154,14 @@ impl<'w> FlatRecords<'w> {
         self.table.truncate(rows);
         self.errors.retain(|(at, _)| *at < row);
         for column in &mut self.columns {
+            column.rows = column.rows.min(row);
             match &mut column.slot {
                 ColumnSlot::Score(score) => score.go_back(row),
                 ColumnSlot::Fact(_, cells)
                 | ColumnSlot::Number(_, cells)
                 | ColumnSlot::Flag(_, cells)
-                | ColumnSlot::Label(_, cells) => {
+                | ColumnSlot::Label(_, cells)
+                | ColumnSlot::Run(_, cells) => {
                     cells.truncate(rows);
                 }
                 _ => {}
@@ -164,7 +172,10 @@ impl<'w> FlatRecords<'w> {
     /// Where the values under a new key go; `None` if two keys lead to the same place.
     fn slot(&self, within: Within, key: &str) -> Option<ColumnSlot> {
         let role = match within {
-            Within::Record => ColumnRole::of(key),
+            Within::Record => match self.roles.of(key) {
+                Some(role) => role,
+                None => return Some(ColumnSlot::Nowhere(None)),
+            },
             Within::Scores => ColumnRole::Score(key.into()),
             Within::Metadata => ColumnRole::Fact(key.into()),
         };
@@ -182,14 +193,33 @@ impl<'w> FlatRecords<'w> {
             ColumnRole::Label(name) if self.wanted.has(&name) => ColumnSlot::Label(name, cells()),
             ColumnRole::Behaviors(list) if self.wanted.has(list.name()) => ColumnSlot::Unusual,
             ColumnRole::Fields | ColumnRole::Field(_) | ColumnRole::NullMetadata => ColumnSlot::Unusual,
-            ColumnRole::Fact(_)
-            | ColumnRole::Number(_)
-            | ColumnRole::Flag(_)
-            | ColumnRole::Label(_)
-            | ColumnRole::Behaviors(_) => ColumnSlot::Nowhere,
+            ColumnRole::Run(name) => ColumnSlot::Run(name, Cells::labels()),
+            ColumnRole::Fact(name) => ColumnSlot::Nowhere(Some(name)),
+            ColumnRole::Number(_) | ColumnRole::Flag(_) | ColumnRole::Label(_) | ColumnRole::Behaviors(_) => {
+                ColumnSlot::Nowhere(None)
+            }
         };
         let is_taken = self.columns.iter().any(|column| column.slot.is_same_place(&slot));
         (!is_taken).then_some(slot)
+    }
+
+    /// A record without the column that was named for a scorer is unscored.
+    fn fill_scores(&mut self) -> Option<()> {
+        for scorer in self.roles.scorers() {
+            let row = self.row;
+            let mut columns = self.columns.iter_mut();
+            let column = columns.find_map(|column| match &mut column.slot {
+                ColumnSlot::Score(score) if score.scorer == *scorer => Some(score),
+                _ => None,
+            });
+            match column {
+                Some(score) if score.rows.last() == Some(&row) => {}
+                Some(score) => score.push(row, Token::Null)?,
+                // The column appears further down; the other reader counts what was before it.
+                None => return None,
+            }
+        }
+        Some(())
     }
 
     /// On an errored attempt an empty score means nothing.
@@ -204,9 +234,10 @@ impl<'w> FlatRecords<'w> {
         }
     }
 
-    /// The columns as samples.
-    pub(super) fn finish(self) -> Samples {
+    /// The columns as samples, run by run.
+    pub(super) fn finish(self) -> Vec<RowsOfRun> {
         let rows = self.rows();
+        let mut runs = None;
         let mut table = self.table;
         if !self.epochs.is_empty() {
             table.epochs(self.epochs);
@@ -227,10 +258,29 @@ impl<'w> FlatRecords<'w> {
                         table.field(name, cells);
                     }
                 }
+                ColumnSlot::Run(name, cells) => {
+                    runs = pad_cells(cells, rows);
+                    if let Some(runs) = runs.clone().filter(|_| self.wanted.has(&name)) {
+                        table.metadata(name, runs);
+                    }
+                }
                 _ => {}
             }
         }
-        Samples::from(table)
+        rows_by_run(table, runs)
+    }
+}
+
+/// The rows of a table, run by run if a column tells runs apart.
+pub(super) fn rows_by_run(table: Table, runs: Option<Cells>) -> Vec<RowsOfRun> {
+    let of_run = |run: Option<Value>, table: Table| RowsOfRun {
+        run: run.map(|run| run.to_string().into()),
+        records: table.rows(),
+        samples: Samples::from(table),
+    };
+    match runs {
+        None => vec![of_run(None, table)],
+        Some(runs) => table.split(runs).into_iter().map(|(run, table)| of_run(run, table)).collect(),
     }
 }
 
@@ -246,8 +296,8 @@ impl ColumnSlot {
     fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Score(a), Self::Score(b)) => a.scorer == b.scorer,
-            (Self::Fact(a, _), Self::Fact(b, _)) => a == b,
-            (Self::Id, Self::Id) => true,
+            (Self::Fact(a, _), Self::Fact(b, _)) | (Self::Nowhere(Some(a)), Self::Nowhere(Some(b))) => a == b,
+            (Self::Id, Self::Id) | (Self::Run(..), Self::Run(..)) => true,
             _ => false,
         }
     }
@@ -297,6 +347,7 @@ impl<'a> Lines<'a, '_, '_> {
         self.skip_blanks();
         let is_end = matches!(self.peek(), Some(b'\n') | None);
         let flat = &mut *self.flat;
+        flat.fill_scores()?;
         if flat.errors.len() > errors {
             flat.drop_empty_scores();
         }
@@ -339,12 +390,18 @@ impl<'a> Lines<'a, '_, '_> {
             return None;
         }
         let slot = self.flat.slot(within, key)?;
-        self.flat.columns.push(RecordColumn { within, key: RecordKey::new(key), slot });
+        self.flat.columns.push(RecordColumn { within, key: RecordKey::new(key), slot, rows: 0 });
         Some(self.flat.columns.len() - 1)
     }
 
     fn value(&mut self, place: usize) -> Option<()> {
-        if matches!(self.flat.columns[place].slot, ColumnSlot::Nowhere) {
+        let row = self.flat.row;
+        let column = &mut self.flat.columns[place];
+        // A key that stands twice in one record is the business of the other reader.
+        if std::mem::replace(&mut column.rows, row + 1) == row + 1 {
+            return None;
+        }
+        if matches!(column.slot, ColumnSlot::Nowhere(_)) {
             return self.skip(0);
         }
         let token = self.token()?;
@@ -371,6 +428,10 @@ impl<'a> Lines<'a, '_, '_> {
             (ColumnSlot::Number(_, cells), Token::Int(i)) => push(cells, row, Token::Float(i as f64))?,
             (ColumnSlot::Number(_, cells), token @ Token::Float(_)) => push(cells, row, token)?,
             (ColumnSlot::Flag(_, cells), token @ Token::Bool(_)) => push(cells, row, token)?,
+            // An empty name is none, and a long text is an error; numbers have their own way to print.
+            (ColumnSlot::Run(_, cells), Token::Text(text)) if !text.trim().is_empty() && text.len() <= 200 => {
+                push(cells, row, Token::Text(text))?;
+            }
             _ => return None,
         }
         Some(())

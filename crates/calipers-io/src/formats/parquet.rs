@@ -3,9 +3,11 @@
 //! Tables of plain columns are read by [`parquet_columns`]; this is the slower reader that knows all the rules. Lists,
 //! maps and nested structs go through the record reader. Columns of long text that no record needs are not read at all.
 
-use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
-use super::{Format, ShardSink, lighteval, parquet_columns};
+use super::any_table::{self, TableReading};
+use super::native::{self, ColumnRole, NativeRecord, RecordConsumer, RowsOfRun};
+use super::{Format, ShardSink, StreamedTable, lighteval, parquet_columns};
 use crate::catch_panic::read_catching_panic;
+use crate::columns::ColumnRoles;
 use crate::error::printable;
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -18,7 +20,7 @@ use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::{ColumnDescriptor, Type, TypePtr};
 use bytes::{Buf, Bytes};
-use calipers_core::{Samples, Shards, Value};
+use calipers_core::{Shards, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -53,30 +55,44 @@ impl Format for Parquet {
         true
     }
 
-    fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> bool {
-        read_catching_panic(source, WHAT, || Ok(parquet_columns::read(source, wanted, sink).is_some())).unwrap_or(false)
+    fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> Option<StreamedTable> {
+        let read = || {
+            let file = open(source)?;
+            let Some(roles) = any_table::to_stream(source, &file, wanted)? else { return Ok(None) };
+            drop(file);
+            let keep = |part: usize, rows: RowsOfRun| sink(part, rows.samples);
+            let rows = parquet_columns::read(source, &roles, wanted, &keep);
+            Ok(rows.map(|_| StreamedTable { columns: roles.shown.clone() }))
+        };
+        read_catching_panic(source, WHAT, read).ok().flatten()
     }
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         // The Parquet library may panic on damaged data.
         read_catching_panic(source, WHAT, || {
             let file = open(source)?;
-            if lighteval::is_details(file.metadata().file_metadata().schema()) {
+            if !source.columns().is_about_content() && lighteval::is_details(file.metadata().file_metadata().schema()) {
                 let runs = lighteval::read_details(source, &file)?;
                 return Ok(runs.into_iter().map(|run| run.map_samples(Shards::from)).collect());
             }
-            drop(file);
-            let parts: Mutex<BTreeMap<usize, Vec<Samples>>> = Mutex::default();
-            let keep = |part: usize, samples: Samples| {
-                parts.lock().unwrap_or_else(PoisonError::into_inner).entry(part).or_default().push(samples);
-                true
-            };
-            if let Some(rows) = parquet_columns::read(source, wanted, &keep) {
-                let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
-                let samples = Shards::new(parts.into_values().flatten());
-                return Ok(vec![native::check_run(source, samples, rows, Vec::new(), &read_rows)?]);
-            }
-            native::collect_shards(source, &read_rows)
+            any_table::read_parquet(source, &file, wanted, &|reading| {
+                let roles = match reading {
+                    TableReading::Flat(roles) => roles,
+                    TableReading::Tree(tree) => return tree.read_parquet(source, &file, wanted),
+                };
+                let parts: Mutex<BTreeMap<usize, Vec<RowsOfRun>>> = Mutex::default();
+                let keep = |part: usize, rows: RowsOfRun| {
+                    parts.lock().unwrap_or_else(PoisonError::into_inner).entry(part).or_default().push(rows);
+                    true
+                };
+                let read_rows = |source: &Source, each: &mut RecordConsumer<'_>| read_rows(source, roles, each);
+                if parquet_columns::read(source, roles, wanted, &keep).is_some() {
+                    let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+                    let rows = parts.into_values().flatten().collect();
+                    return native::check_runs(source, rows, Vec::new(), roles, &read_rows);
+                }
+                native::collect_shards(source, roles, wanted, &read_rows)
+            })
         })
     }
 }
@@ -163,9 +179,9 @@ const BATCH: usize = 2048;
 /// Metadata with more than this many bytes per row is long text: a transcript, not a category.
 const FACT_BYTES_MAX: i64 = 1024;
 
-fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+fn read_rows(source: &Source, roles: &ColumnRoles, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
     let file = open(source)?;
-    let chosen = ColumnChoice::new(source, file.metadata())?;
+    let chosen = ColumnChoice::new(source, roles, file.metadata())?;
     let mut record = NativeRecord::default();
     let mut row = 0;
     for group in 0..file.num_row_groups() {
@@ -186,7 +202,7 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
             }
             for _ in 0..batch {
                 row += 1;
-                let refused = |what| native::record_error(source, what, FilePlace::Row(row));
+                let refused = |what| native::record_error(source, roles.explain(what), FilePlace::Row(row));
                 for column in &mut columns {
                     if let Some(value) = column.next().map_err(refused)? {
                         record.take(column.role, value).map_err(refused)?;
@@ -197,6 +213,7 @@ fn read_rows(source: &Source, each: &mut RecordConsumer<'_>) -> Result<Vec<Strin
                     let next = next.map_err(|error| parquet_error(source, &error).at(FilePlace::Row(row)))?;
                     take_nested(&mut record, roles, &next).map_err(refused)?;
                 }
+                record.fill_scores(roles.scorers());
                 each(FilePlace::Row(row), &mut record)?;
             }
             left -= batch;
@@ -235,14 +252,14 @@ struct FlatColumn {
 }
 
 impl ColumnChoice {
-    fn new(source: &Source, metadata: &ParquetMetaData) -> Result<Self, ReadError> {
+    fn new(source: &Source, roles: &ColumnRoles, metadata: &ParquetMetaData) -> Result<Self, ReadError> {
         let schema = metadata.file_metadata().schema_descr();
         let mut chosen = Self { flat: Vec::new(), nested: None, notes: Vec::new() };
         let mut nested: Vec<(TypePtr, ColumnRole)> = Vec::new();
         let mut has_id = false;
         for (top, field) in schema.root_schema().get_fields().iter().enumerate() {
             let name = field.name();
-            let role = ColumnRole::of(name);
+            let Some(role) = roles.of(name) else { continue };
             has_id |= matches!(role, ColumnRole::Id | ColumnRole::SampleId);
             let leaves: Vec<usize> =
                 (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == top).collect();
@@ -251,7 +268,7 @@ impl ColumnChoice {
                 continue;
             }
             let flat: Option<Vec<FlatColumn>> =
-                leaves.iter().map(|&leaf| FlatColumn::new(leaf, &schema.column(leaf))).collect();
+                leaves.iter().map(|&leaf| FlatColumn::new(leaf, roles, &schema.column(leaf))).collect();
             match flat {
                 Some(flat) => chosen.flat.extend(flat),
                 None => nested.push((field.clone(), role)),
@@ -295,7 +312,7 @@ fn bytes_a_row(metadata: &ParquetMetaData, leaves: &[usize]) -> i64 {
 
 impl FlatColumn {
     /// The column, if it can be read as plain values.
-    fn new(place: usize, column: &ColumnDescriptor) -> Option<Self> {
+    fn new(place: usize, roles: &ColumnRoles, column: &ColumnDescriptor) -> Option<Self> {
         let parts = column.path().parts();
         let is_near = parts.len() == 1 || (parts.len() == 2 && matches!(&*parts[0], "scores" | "metadata"));
         let physical = column.physical_type();
@@ -318,9 +335,10 @@ impl FlatColumn {
             Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => false,
         };
         let max_def = column.max_def_level();
+        let role = roles.of(&parts.join("."))?;
         (is_near && is_plain && column.max_rep_level() == 0).then(|| Self {
             place,
-            role: ColumnRole::of(&parts.join(".")),
+            role,
             is_unsigned,
             max_def,
             parent_def: if parts.len() == 2 { max_def - i16::from(column.self_type().is_optional()) } else { 0 },
@@ -499,20 +517,23 @@ mod tests {
     use ::parquet::arrow::ArrowWriter;
     use ::parquet::file::properties::WriterProperties;
     use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
-    use calipers_core::Record as CoreRecord;
+    use calipers_core::{Record as CoreRecord, Samples};
 
     fn quickly(source: &Source, wanted: &Projection) -> Option<Vec<CoreRecord>> {
         let shards: Mutex<Vec<Samples>> = Mutex::default();
-        let keep = |_: usize, samples: Samples| {
-            shards.lock().unwrap().push(samples);
+        let keep = |_: usize, rows: RowsOfRun| {
+            shards.lock().unwrap().push(rows.samples);
             true
         };
-        parquet_columns::read(source, wanted, &keep)?;
+        parquet_columns::read(source, ColumnRoles::native(), wanted, &keep)?;
         Some(Shards::new(shards.into_inner().unwrap()).into_whole().records().collect())
     }
 
     fn slowly(source: &Source) -> Vec<CoreRecord> {
-        native::collect(source, &read_rows).unwrap().remove(0).samples.records().collect()
+        let roles = ColumnRoles::native();
+        let read = |source: &Source, each: &mut RecordConsumer<'_>| read_rows(source, roles, each);
+        let mut runs = native::whole(native::collect_shards(source, roles, &Projection::everything(), &read)).unwrap();
+        runs.remove(0).samples.records().collect()
     }
 
     /// A table with these samples, as it is written here.

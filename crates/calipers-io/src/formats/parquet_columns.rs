@@ -3,10 +3,11 @@
 //! Like [`native_fast`](super::native_fast) it has no messages: it gives up on anything unusual or wrong, and
 //! [`parquet`](super::parquet), which knows all the rules and explains mistakes, reads the table again row by row.
 
-use super::ShardSink;
-use super::native::ColumnRole;
+use super::native::{ColumnRole, RowsOfRun};
+use super::native_fast::rows_by_run;
 use super::parquet::{BoundedFile, WHAT, is_long_text};
 use crate::catch_panic::read_catching_panic;
+use crate::columns::ColumnRoles;
 use crate::{Projection, Source};
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
@@ -22,7 +23,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Fields, Schema};
-use calipers_core::{Cells, Samples, Table, Value};
+use calipers_core::{Cells, Table, Value};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -33,10 +34,15 @@ const ROWS_A_THREAD_MIN: usize = 100_000;
 const BATCH_MAX: usize = 1 << 18;
 
 /// Passes on the samples of a table and returns its number of rows; `None` if it is not plain or reading was stopped.
-pub(super) fn read(source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> Option<usize> {
+pub(super) fn read(
+    source: &Source,
+    roles: &ColumnRoles,
+    wanted: &Projection,
+    sink: &(dyn Fn(usize, RowsOfRun) -> bool + Sync + '_),
+) -> Option<usize> {
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = ArrowReaderMetadata::load(&BoundedFile::open(source).ok()?, options.clone()).ok()?;
-    let columns = ParquetColumns::choose(&metadata, wanted)?;
+    let columns = ParquetColumns::choose(&metadata, roles, wanted)?;
     let metadata = ArrowReaderMetadata::try_new(
         metadata.metadata().clone(),
         options.with_schema(Arc::new(columns.schema(&metadata))),
@@ -45,7 +51,7 @@ pub(super) fn read(source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -
     let parts = parts(metadata.metadata());
     let read = |(place, groups): (usize, &Vec<usize>)| {
         // Each thread catches its own panics.
-        let read = || Ok(columns.read(source, &metadata, groups.clone(), &|samples| sink(place, samples)));
+        let read = || Ok(columns.read(source, &metadata, groups.clone(), &|rows| sink(place, rows)));
         read_catching_panic(source, WHAT, read).ok()?
     };
     match &parts[..] {
@@ -80,7 +86,7 @@ struct ParquetColumn {
 }
 
 impl ParquetColumns {
-    fn choose(metadata: &ArrowReaderMetadata, wanted: &Projection) -> Option<Self> {
+    fn choose(metadata: &ArrowReaderMetadata, roles: &ColumnRoles, wanted: &Projection) -> Option<Self> {
         let stored = metadata.metadata();
         let table = stored.file_metadata().schema_descr();
         // Leaves and columns have the same places only if nothing is nested.
@@ -88,7 +94,7 @@ impl ParquetColumns {
         let mut columns = Vec::new();
         let mut found = Vec::new();
         for (place, field) in metadata.schema().fields().iter().enumerate() {
-            let role = ColumnRole::of(field.name());
+            let Some(role) = roles.of(field.name()) else { continue };
             let is_wanted = match &role {
                 ColumnRole::Fact(name)
                 | ColumnRole::Number(name)
@@ -105,6 +111,7 @@ impl ParquetColumns {
                 | ColumnRole::SampleId
                 | ColumnRole::Epoch
                 | ColumnRole::Score(_)
+                | ColumnRole::Run(_)
                 | ColumnRole::Error => true,
             };
             if !is_wanted {
@@ -113,7 +120,14 @@ impl ParquetColumns {
             if !is_flat || !is_plain(field) || is_long_text(stored, &role, &[place]) {
                 return None;
             }
-            found.push(field.name().clone());
+            found.push(match &role {
+                ColumnRole::Fact(name)
+                | ColumnRole::Number(name)
+                | ColumnRole::Flag(name)
+                | ColumnRole::Label(name)
+                | ColumnRole::Run(name) => name.to_string(),
+                _ => field.name().clone(),
+            });
             let is_text = *field.data_type() == DataType::Utf8;
             let is_coded =
                 is_text && !matches!(role, ColumnRole::Id | ColumnRole::SampleId) && has_dictionary(stored, place);
@@ -157,7 +171,7 @@ impl ParquetColumns {
         source: &Source,
         metadata: &ArrowReaderMetadata,
         groups: Vec<usize>,
-        sink: &dyn Fn(Samples) -> bool,
+        sink: &dyn Fn(RowsOfRun) -> bool,
     ) -> Option<usize> {
         let mut slots: Vec<ArrowSlot> = self.0.iter().map(|column| ArrowSlot::new(&column.role)).collect();
         let mut rows = 0;
@@ -168,10 +182,11 @@ impl ParquetColumns {
                 for (slot, array) in slots.iter_mut().zip(batch.columns()) {
                     slot.add(array)?;
                 }
-                let samples = samples(&mut slots)?;
-                // A row may name an attempt that another has named.
-                if samples.attempts() < batch.num_rows() || !sink(samples) {
-                    return None;
+                for rows in rows_of(&mut slots)? {
+                    // A row may name an attempt that another has named.
+                    if rows.samples.attempts() < rows.records || !sink(rows) {
+                        return None;
+                    }
                 }
                 rows += batch.num_rows();
             }
@@ -217,6 +232,7 @@ enum ArrowSlot {
     Number(Arc<str>, Vec<f64>),
     Flag(Arc<str>, Cells),
     Label(Arc<str>, Cells),
+    Run(Arc<str>, Cells),
 }
 
 impl ArrowSlot {
@@ -230,6 +246,7 @@ impl ArrowSlot {
             ColumnRole::Number(name) => Self::Number(name.clone(), Vec::new()),
             ColumnRole::Flag(name) => Self::Flag(name.clone(), cells),
             ColumnRole::Label(name) => Self::Label(name.clone(), cells),
+            ColumnRole::Run(name) => Self::Run(name.clone(), Cells::labels()),
             _ => Self::Id,
         }
     }
@@ -291,6 +308,12 @@ impl ArrowSlot {
                 add_cells(cells, array, is_nested)
             }
             Self::Fact(_, cells) | Self::Label(_, cells) => add_cells(cells, array, |_| false),
+            // An empty name is none, and a long text is an error; numbers have their own way to print.
+            Self::Run(_, cells) => {
+                let is_text = array.as_dictionary_opt::<Int32Type>().is_some() || array.data_type() == &DataType::Utf8;
+                let is_odd = |text: &str| text.trim().is_empty() || text.len() > 200;
+                is_text.then(|| add_cells(cells, array, is_odd)).flatten()
+            }
             Self::Flag(_, cells) => array.as_boolean_opt().and_then(|_| add_cells(cells, array, |_| false)),
             Self::Number(_, numbers) => {
                 let floats = floats(array)?;
@@ -396,8 +419,9 @@ fn add_cells(cells: &mut Cells, array: &ArrayRef, is_nested: impl Fn(&str) -> bo
     Some(())
 }
 
-/// The samples of a batch. The slots are empty afterwards, but know the texts that they have seen.
-fn samples(slots: &mut [ArrowSlot]) -> Option<Samples> {
+/// The rows of a batch, run by run. The slots are empty afterwards, but know the texts that they have seen.
+fn rows_of(slots: &mut [ArrowSlot]) -> Option<Vec<RowsOfRun>> {
+    let mut runs = None;
     let mut table = slots.iter_mut().find_map(|slot| match slot {
         ArrowSlot::Numbers(ids) => Some(Table::with_numbers(std::mem::take(ids))),
         ArrowSlot::Names(table) => Some(std::mem::take(table)),
@@ -419,9 +443,14 @@ fn samples(slots: &mut [ArrowSlot]) -> Option<Samples> {
             ArrowSlot::Flag(name, cells) | ArrowSlot::Label(name, cells) => {
                 table.field(name.clone(), cells.take_rows());
             }
+            ArrowSlot::Run(name, cells) => {
+                let cells = cells.take_rows();
+                table.metadata(name.clone(), cells.clone());
+                runs = Some(cells);
+            }
             ArrowSlot::Numbers(_) | ArrowSlot::Names(_) => {}
             ArrowSlot::Id => return None,
         }
     }
-    Some(Samples::from(table))
+    Some(rows_by_run(table, runs))
 }

@@ -354,5 +354,5 @@ impl UniqueNames {
 /// A figure of a scorer that the file records.
 pub(super) fn figure(scorer: &str, metric: &str, value: Option<f64>) -> RecordedFigure {
     let (scorer, score) = (scorer.to_owned(), scorer.to_owned());
-    RecordedFigure { scorer, score, reducer: None, metric: metric.to_owned(), value }
+    RecordedFigure { scorer, score, metric: metric.to_owned(), value, ..RecordedFigure::default() }
 }

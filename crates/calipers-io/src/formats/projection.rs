@@ -73,6 +73,12 @@ impl Projection {
         self.columns.as_ref().is_none_or(|columns| columns.contains(column) || self.optional.contains(column))
     }
 
+    /// True when the column is asked for by its name.
+    #[must_use]
+    pub(crate) fn asks_for(&self, column: &str) -> bool {
+        self.columns.as_ref().is_some_and(|columns| columns.contains(column))
+    }
+
     /// The same, and these columns.
     #[must_use]
     pub(crate) fn and<'a>(mut self, more: impl IntoIterator<Item = &'a str>) -> Self {

@@ -31,7 +31,10 @@ impl Format for Promptfoo {
         let inner = ["version", "timestamp", "prompts", "results", "stats", "table"];
         let inner = inner.iter().filter(|key| shape.has_inner("results", key)).count();
         let beside = ["evalId", "config", "shareableUrl"].iter().any(|key| shape.has_keys(&[key]));
-        shape.has_keys(&["results"]) && inner + usize::from(beside) >= 2 || shape.has_keys(&ROW_KEYS)
+        shape.has_keys(&["results"]) && inner + usize::from(beside) >= 2
+            || shape.has_keys(&ROW_KEYS)
+            || is_first_version(shape)
+            || shape.has_keys(&["_resultsLoaded", "results"])
     }
 
     fn read(&self, source: &Source) -> Result<Vec<RecordedRun>, ReadError> {
@@ -46,9 +49,19 @@ impl Format for Promptfoo {
     }
 }
 
+/// Version 1 has its rows at the root; they name neither provider nor score.
+fn is_first_version(shape: &Shape) -> bool {
+    let has = |key: &[u8]| memchr::memmem::find(&shape.head, key).is_some();
+    shape.has_keys(&["version", "results"])
+        && (shape.has_keys(&["stats", "table"]) || has(b"\"success\"") && has(b"\"vars\""))
+}
+
 fn read_export(source: &Source, table: &mut PromptTable) -> Result<(), ReadError> {
     let content = document(source)?;
     let root = PlacedValue::root(source, &content);
+    if let Value::List(_) = root.get("results").value {
+        return read_list(root, table);
+    }
     let results = root.get("results").map()?;
     let rows = results.get("results");
     if !matches!(rows.value, Value::List(_)) {
@@ -62,7 +75,27 @@ fn read_export(source: &Source, table: &mut PromptTable) -> Result<(), ReadError
     for prompt in prompts.items()? {
         table.prompts.push(figures(prompt)?);
     }
-    rows.items()?.try_for_each(|row| table.take(row))
+    rows.items()?.try_for_each(|row| table.take(row))?;
+    table.check(results.get("stats"))
+}
+
+/// Version 1, or the object that promptfoo's package returns: that one has figures of its prompts, and often no rows.
+fn read_list(root: PlacedValue<'_>, table: &mut PromptTable) -> Result<(), ReadError> {
+    let config = root.get("config");
+    if let Value::Map(_) = config.value {
+        table.task = config.get("description").text()?.map(str::to_owned);
+    }
+    let prompts = root.get("prompts");
+    for prompt in prompts.items()? {
+        let label = prompt.get("label").text()?.filter(|label| !label.is_empty());
+        let label = label.map_or(prompt.get("raw").text()?, Some).unwrap_or_default();
+        let provider = prompt.get("provider").text()?.unwrap_or_default();
+        table.prompt_names.push((label.to_owned(), provider.to_owned()));
+        table.prompts.push(figures(prompt)?);
+    }
+    let rows = root.get("results");
+    rows.items()?.try_for_each(|row| table.take(row))?;
+    table.check(root.get("stats"))
 }
 
 /// The columns of the table, in the order of their first row.
@@ -71,6 +104,11 @@ struct PromptTable {
     task: Option<String>,
     repeat: Option<u32>,
     prompts: Vec<Vec<RecordedFigure>>,
+    prompt_names: Vec<(String, String)>,
+    prompt_places: HashMap<String, u32>,
+    passed: u32,
+    rows: u32,
+    notes: Vec<String>,
     columns: Vec<PromptColumn>,
     places: HashMap<(String, u32), usize>,
 }
@@ -121,7 +159,17 @@ impl PromptTable {
     fn take(&mut self, row: PlacedValue<'_>) -> Result<(), ReadError> {
         let row = row.map()?;
         let provider = provider(row)?;
-        let index = row.get("promptIdx").count()?.unwrap_or(0);
+        let index = match row.get("promptIdx").count()? {
+            Some(index) => index,
+            // Before version 3 rows have no index, so the prompts tell the columns apart.
+            None => {
+                let prompt = prompt_label(row).unwrap_or_default().to_owned();
+                let next = u32::try_from(self.prompt_places.len()).unwrap_or(u32::MAX);
+                *self.prompt_places.entry(prompt).or_insert(next)
+            }
+        };
+        self.rows += 1;
+        self.passed += u32::from(row.get("success").flag()? == Some(true));
         let place = *self.places.entry((provider.clone(), index)).or_insert_with(|| {
             self.columns.push(PromptColumn { provider, index: index as usize, ..PromptColumn::default() });
             self.columns.len() - 1
@@ -129,17 +177,39 @@ impl PromptTable {
         self.columns[place].take(row)
     }
 
+    /// Compares the rows with the file's own counts.
+    fn check(&mut self, stats: PlacedValue<'_>) -> Result<(), ReadError> {
+        if !matches!(stats.value, Value::Map(_)) {
+            return Ok(());
+        }
+        let passed = stats.get("successes").count()?;
+        let others = [stats.get("failures").count()?, stats.get("errors").count()?];
+        let all = passed
+            .zip(others[0])
+            .map(|(passed, failed)| passed.saturating_add(failed).saturating_add(others[1].unwrap_or(0)));
+        if passed.is_some_and(|passed| passed != self.passed) || all.is_some_and(|all| all != self.rows) {
+            let (found, rows) = (self.passed, pluralize(self.rows, "row"));
+            let counted = passed.map_or_else(|| "none".to_owned(), |passed| passed.to_string());
+            let of = all.map_or_else(String::new, |all| format!(" of {all}"));
+            self.notes.push(format!("the file has {found} passed of {rows}, and its `stats` count {counted}{of}"));
+        }
+        Ok(())
+    }
+
     fn runs(self) -> Vec<RecordedRun> {
         let several_prompts =
             self.columns.iter().any(|a| self.columns.iter().any(|b| a.provider == b.provider && a.prompt != b.prompt));
-        let Self { task, repeat, prompts, mut columns, .. } = self;
+        let Self { task, repeat, prompts, prompt_names, mut notes, mut columns, .. } = self;
+        if columns.is_empty() && !prompt_names.is_empty() {
+            return figure_runs(task.as_deref(), prompts, prompt_names);
+        }
         if columns.is_empty() {
             let notes = vec!["the file has no results".to_owned()];
             return vec![RecordedRun { task, notes, ..RecordedRun::default() }];
         }
         // Rows are in the order in which they finished; columns and attempts have their own indices.
         columns.sort_by_key(|column| column.index);
-        let run = |column: PromptColumn| {
+        let mut run = |column: PromptColumn| {
             let figures = prompts.get(column.index).cloned().unwrap_or_default();
             let task = match (&task, column.prompt.as_deref().filter(|_| several_prompts)) {
                 (Some(task), Some(prompt)) => Some(format!("{task} [{}]", summary(prompt))),
@@ -147,10 +217,33 @@ impl PromptTable {
                 (task, None) => task.clone(),
             };
             let recorded = RecordedResults { figures, ..RecordedResults::default() };
-            column.run(RecordedRun { task, recorded, ..RecordedRun::default() }, repeat)
+            let notes = std::mem::take(&mut notes);
+            column.run(RecordedRun { task, recorded, notes, ..RecordedRun::default() }, repeat)
         };
-        columns.into_iter().map(run).collect()
+        columns.into_iter().map(&mut run).collect()
     }
+}
+
+/// Runs without rows, with what the file says of each prompt.
+fn figure_runs(
+    task: Option<&str>,
+    prompts: Vec<Vec<RecordedFigure>>,
+    names: Vec<(String, String)>,
+) -> Vec<RecordedRun> {
+    let run = |(figures, (prompt, provider)): (Vec<RecordedFigure>, (String, String))| RecordedRun {
+        task: Some(task.map_or_else(|| summary(&prompt), |task| format!("{task} [{}]", summary(&prompt)))),
+        model: Some(provider).filter(|provider| !provider.is_empty()),
+        recorded: RecordedResults { figures, ..RecordedResults::default() },
+        notes: vec!["the file records figures only; export the results with `promptfoo export` for scores".to_owned()],
+        ..RecordedRun::default()
+    };
+    prompts.into_iter().zip(names).map(run).collect()
+}
+
+/// What tells a prompt from others: its label, its template, or its id.
+fn prompt_label(row: PlacedValue<'_>) -> Option<&str> {
+    let part = |key: &str| row.value.get("prompt").and_then(|prompt| prompt.text(key));
+    part("label").or_else(|| part("display")).or_else(|| row.value.text("promptId"))
 }
 
 fn provider(row: PlacedValue<'_>) -> Result<String, ReadError> {
@@ -165,9 +258,7 @@ fn provider(row: PlacedValue<'_>) -> Result<String, ReadError> {
 impl PromptColumn {
     fn take(&mut self, row: PlacedValue<'_>) -> Result<(), ReadError> {
         if self.prompt.is_none() {
-            let prompt = row.get("prompt");
-            let label = prompt.get("label").text()?;
-            self.prompt = label.map_or(row.get("promptId").text()?, Some).map(str::to_owned);
+            self.prompt = prompt_label(row).map(str::to_owned);
         }
         let sample = self.sample(row)?;
         self.rows.push(PromptRow::read(row, sample)?);
@@ -204,6 +295,11 @@ impl PromptColumn {
             cached += usize::from(row.is_cached);
             unasserted += usize::from(row.has_no_assertions);
             row.push(&ids, &mut run);
+        }
+        let is_nameless = run.model.is_none() && repeat.is_none();
+        if is_nameless && attempts.iter().any(|&attempts| attempts > 1) {
+            let why = "this version of promptfoo records neither provider nor repeats";
+            run.notes.push(format!("rows of the same prompt and variables are attempts of one sample: {why}"));
         }
         if cached > 0 {
             let rows = pluralize(cached, "row");
@@ -255,7 +351,13 @@ impl PromptRow {
                 named.push((name.to_string(), value.score()?));
             }
             let asserts = test.get("assert");
-            has_no_assertions = asserts.items()?.next().is_none() && components.items()?.next().is_none();
+            let is_first_version = row.value.get("score").is_none() && grading.is_null();
+            if is_first_version {
+                // Passed or failed is all that version 1 says.
+                score = Some((first_score(row, passed)?, "promptfoo gave no score"));
+            }
+            has_no_assertions =
+                !is_first_version && asserts.items()?.next().is_none() && components.items()?.next().is_none();
         }
         let metadata = facts(row)?;
         let test = row.get("testIdx").count()?.unwrap_or(0);
@@ -294,9 +396,29 @@ fn error(row: PlacedValue<'_>) -> Result<Option<String>, ReadError> {
         Some(2) => true,
         Some(other) => return Err(reason.error(format!("`failureReason` is {other}; expected 0, 1 or 2"))),
         // Older files have no reason: a row with an error and no grade did not run.
-        None => text.is_some_and(|text| !text.is_empty()) && row.get("gradingResult").is_null(),
+        // In version 1 no row has a grade, and one that ran has an output.
+        None => {
+            let is_first_version = row.value.get("score").is_none();
+            let has_output =
+                row.value.path(&["response", "output"]).is_some_and(|output| !matches!(output, Value::Null));
+            text.is_some_and(|text| !text.is_empty())
+                && row.get("gradingResult").is_null()
+                && !(is_first_version && has_output)
+        }
     };
     Ok(is_error.then(|| text.filter(|text| !text.is_empty()).unwrap_or("promptfoo names no error").to_owned()))
+}
+
+/// The score of a row of version 1: whether it passed, with its output, and with why it failed.
+fn first_score(row: PlacedValue<'_>, passed: bool) -> Result<Score, ReadError> {
+    let mut score = Score::new(i64::from(passed));
+    if let Some(error) = row.get("error").text()?.filter(|error| !error.is_empty()) {
+        score = score.explanation(error);
+    }
+    if let Some(Value::Text(output)) = row.value.path(&["response", "output"]) {
+        score = score.answer(output.clone());
+    }
+    Ok(score)
 }
 
 fn main_score(row: PlacedValue<'_>) -> Result<Score, ReadError> {

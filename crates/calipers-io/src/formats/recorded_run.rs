@@ -1,6 +1,6 @@
 //! The run that a reader produces from a file.
 
-use calipers_core::{Samples, Value};
+use calipers_core::{Completeness, Samples, Value};
 
 /// The recorded results of one evaluation.
 #[derive(Clone, Debug, Default)]
@@ -9,14 +9,24 @@ pub struct RecordedRun<S = Samples> {
     pub source: String,
     /// The format that the file was read as.
     pub format: &'static str,
+    /// The run within the file, if the file holds several or the user says what names runs.
+    pub name: Option<String>,
+    /// What was read as what: a name of ours and the column, where they differ.
+    pub columns: Vec<(String, String)>,
     /// The task, if the file names it.
     pub task: Option<String>,
     /// The model, if the file names it.
     pub model: Option<String>,
+    /// When the run began, as the file writes it.
+    pub created: Option<String>,
+    /// The commit that was evaluated, if the file names it.
+    pub commit: Option<String>,
     /// The samples with their attempts, scores, fields and metadata.
     pub samples: S,
     /// The metrics that the file itself records.
     pub recorded: RecordedResults,
+    /// What was read beside what the log announces; none where it announces nothing.
+    pub completeness: Option<Completeness>,
     /// What was not read, and why.
     pub notes: Vec<String>,
 }
@@ -27,10 +37,15 @@ impl<S> RecordedRun<S> {
         RecordedRun {
             source: self.source,
             format: self.format,
+            name: self.name,
+            columns: self.columns,
             task: self.task,
             model: self.model,
+            created: self.created,
+            commit: self.commit,
             samples: form(self.samples),
             recorded: self.recorded,
+            completeness: self.completeness,
             notes: self.notes,
         }
     }
@@ -73,7 +88,7 @@ pub enum RecordedMetric {
 }
 
 /// A figure as a log records it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedFigure {
     /// The scorer.
     pub scorer: String,
@@ -85,4 +100,8 @@ pub struct RecordedFigure {
     pub metric: String,
     /// The number; `None` where the log has none.
     pub value: Option<f64>,
+    /// Its standard error, if the log records that of this figure.
+    pub stderr: Option<f64>,
+    /// How many samples it rests on, if the log says so.
+    pub n: Option<u64>,
 }

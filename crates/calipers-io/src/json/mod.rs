@@ -1,6 +1,7 @@
 //! JSON as evaluation tools write it: with bare `NaN` and `Infinity`, which the standard does not allow.
 
 pub(crate) mod json_writer;
+pub(crate) mod python_literal;
 pub(crate) mod skim;
 
 use crate::ReadError;
@@ -14,6 +15,12 @@ use std::sync::Arc;
 /// Stands before the name of a number that JSON cannot write. A private-use character, so that a model's text is not
 /// mistaken for it.
 const MARK: char = '\u{e0ca}';
+
+/// A line of JSON Lines, without the blanks around it and the comma that some writers put behind each record.
+pub(crate) fn line(line: &[u8]) -> &[u8] {
+    let line = line.trim_ascii();
+    line.strip_suffix(b"},").map_or(line, |record| &line[..record.len() + 1])
+}
 
 /// The bytes with bare `NaN`, `Infinity` and `-Infinity` turned into marked texts. Copies only if there are any.
 pub(crate) fn standard(bytes: &[u8]) -> Cow<'_, [u8]> {

@@ -4,7 +4,8 @@ use super::log_header::timestamp;
 use crate::json::json_writer::{self, Map, Nan, bound_depth};
 use crate::write::inspect::{Fingerprint, put_error, put_id, put_outcome, put_values};
 use calipers_core::{
-    Input, Message, Metadata, ModelOutput, Outcome, Role, Score, Target, ToolCall, Transcript, Usage, Value,
+    CACHED_ANSWERS, Input, Message, Metadata, ModelOutput, Outcome, Role, Score, Target, ToolCall, Transcript, Usage,
+    Value,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ pub(super) fn sample_json(attempt: &Transcript, eval_id: &str, model: &str) -> V
     map.raw("role_usage", "{}");
     map.text("started_at", &timestamp(attempt.started_ms));
     map.text("completed_at", &timestamp(attempt.completed_ms));
-    for (key, seconds) in [("total_time", total_s(attempt)), ("working_time", Some(attempt.working_s))] {
+    for (key, seconds) in [("total_time", total_s(attempt)), ("working_time", working_s(attempt))] {
         if let Some(seconds) = seconds.filter(|seconds| seconds.is_finite()) {
             json_writer::put_float(map.key(key), seconds);
         }
@@ -58,8 +59,17 @@ pub(super) fn sample_json(attempt: &Transcript, eval_id: &str, model: &str) -> V
     out
 }
 
+/// How long it took. Answers from a cache take no time, and no reader should take that for a latency.
 fn total_s(attempt: &Transcript) -> Option<f64> {
-    Some(attempt.completed_ms.checked_sub(attempt.started_ms)? as f64 / 1000.0)
+    Some(attempt.completed_ms.checked_sub(attempt.started_ms)? as f64 / 1000.0).filter(|_| !is_cached(attempt))
+}
+
+fn working_s(attempt: &Transcript) -> Option<f64> {
+    Some(attempt.working_s).filter(|_| !is_cached(attempt))
+}
+
+fn is_cached(attempt: &Transcript) -> bool {
+    attempt.fields.iter().any(|(name, _)| **name == *CACHED_ANSWERS)
 }
 
 /// One right answer is text, several are a list.
@@ -213,7 +223,7 @@ fn kept_apart(attempt: &Transcript) -> Vec<(Arc<str>, Value)> {
     let milliseconds = |seconds: Option<f64>| seconds.filter(|s| s.is_finite()).map(|s| Value::from(s * 1000.0));
     let is_read_as = |name: &str| match name {
         "latency_ms" => milliseconds(total_s(attempt)),
-        "working_time_ms" => milliseconds(Some(attempt.working_s)),
+        "working_time_ms" => milliseconds(working_s(attempt)),
         "tokens_used" => tokens.clone().reduce(|sum, tokens| sum + tokens).map(Value::from),
         "cost_usd" => costs.clone().reduce(|sum, cost| sum + cost).map(Value::from),
         "limit" => attempt.limit.as_ref().map(|limit| limit.kind.into()),

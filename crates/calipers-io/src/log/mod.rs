@@ -8,10 +8,12 @@
 //! Memory holds one directory entry per attempt, about 80 bytes.
 
 mod attempt_json;
+mod header_difference;
 mod log_header;
 mod logged_attempts;
 mod resume;
 
+pub use header_difference::HeaderDifference;
 pub(crate) use log_header::finished_header;
 pub use log_header::{
     EarlyStop, EarlyStopping, Ending, LogDataset, LogHeader, LogLimits, LogScorer, LogStatus, LogStep, log_id,
@@ -22,6 +24,7 @@ pub use logged_attempts::{LoggedAttempt, LoggedAttempts, read_attempts};
 pub use resume::ResumedLog;
 
 use crate::formats::inspect::{Member, MemberReader, Packer, local_header, member_name, open_member, summary};
+use crate::private_file::private_file;
 use crate::write::inspect::reductions;
 use crate::{Source, WriteError};
 use calipers_core::Transcript;
@@ -105,7 +108,7 @@ impl EvalLog {
                 WriteError::new(&*name, what).hint("check the folder, and that it may be written to")
             })?;
         }
-        let file = File::options().read(true).write(true).create_new(true).open(path).map_err(cannot)?;
+        let file = private_file().read(true).write(true).create_new(true).open(path).map_err(cannot)?;
         let begun = begin(file, path, header);
         begun.map_err(|error| {
             // It holds nothing yet, and would block the next try.
@@ -179,6 +182,16 @@ impl EvalLog {
     pub fn finish(mut self, ending: &Ending<'_>) -> Result<(), WriteError> {
         self.go_on()?;
         self.journal()?;
+        let (mark, end) = (self.packer.mark(), self.end);
+        self.end_with(ending).inspect_err(|_| {
+            // Half an ending would look like a whole one. Without it, there is more room for the directory.
+            self.packer.back_to(mark);
+            (self.end, self.is_whole) = (end, false);
+            let _ = self.file.set_len(end);
+        })
+    }
+
+    fn end_with(&mut self, ending: &Ending<'_>) -> Result<(), WriteError> {
         self.all_summaries().map_err(|error| self.write_error(&error))?;
         if let Some(results) = ending.results.filter(|results| !results.reductions.is_empty()) {
             self.append("reductions.json", &reductions(results))?;

@@ -5,7 +5,8 @@ use super::{EvalLog, LogHeader, lock_soon};
 use crate::formats::inspect::{Archive, LoggedSample, Member, MemberReader, Packer, SampleMember, SampleNames, Skim};
 use crate::json::{self, JsonParts};
 use crate::{Projection, ReadError, Source, WriteError};
-use calipers_core::{SampleId, Samples, Usage, Value};
+use calipers_core::{ModelUsage, SampleId, Samples, Usage, Value};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub struct ResumedLog {
     pub again: Vec<(SampleId, u32)>,
     /// The token usage of the finished attempts, by model.
     pub usage: Vec<(Arc<str>, Usage)>,
+    /// The token usage of the failed attempts: what they cost is spent.
+    pub usage_again: HashMap<(SampleId, u32), ModelUsage>,
 }
 
 impl EvalLog {
@@ -43,7 +46,8 @@ impl EvalLog {
         })?;
         let archive = Archive::open(&source)?;
         let mut reader = archive.reader()?;
-        if is_finished(&archive, &mut reader) {
+        // Where the disk was full before the directory was written, only Calipers can read the log, so it is finished again.
+        if archive.no_directory.is_none() && is_finished(&archive, &mut reader) {
             let hint = "start another run with a new log; to score its answers again, replay this one";
             return Err(source.error("the evaluation in this log is finished: nothing is left to do").hint(hint));
         }
@@ -66,8 +70,8 @@ impl EvalLog {
         found.kept.iter().for_each(|member| packer.keep(member));
         let mut log = Self::open(path, file, packer, &header, start, found.end);
         (log.is_whole, log.kept) = (false, Some(found.kept));
-        let LogContents { samples, done, again, usage, .. } = found;
-        Ok(ResumedLog { log, header, samples, done, again, usage })
+        let LogContents { samples, done, again, usage, usage_again, .. } = found;
+        Ok(ResumedLog { log, header, samples, done, again, usage, usage_again })
     }
 
     /// Truncates a resumed log after the last attempt that stays, and journals those attempts again.
@@ -114,6 +118,7 @@ struct LogContents {
     done: Vec<(SampleId, u32)>,
     again: Vec<(SampleId, u32)>,
     usage: Vec<(Arc<str>, Usage)>,
+    usage_again: HashMap<(SampleId, u32), ModelUsage>,
 }
 
 impl LogContents {
@@ -124,11 +129,15 @@ impl LogContents {
             return;
         };
         let attempt = (sample.id.clone(), sample.epoch);
+        let usage = entry(bytes, b"model_usage").and_then(|usage| json::parse("", usage).ok());
         if sample.error.is_some() {
+            if let Some(usage) = usage {
+                add_usage(self.usage_again.entry(attempt.clone()).or_default(), &usage);
+            }
             self.again.push(attempt);
             return;
         }
-        if let Some(usage) = entry(bytes, b"model_usage").and_then(|usage| json::parse("", usage).ok()) {
+        if let Some(usage) = usage {
             add_usage(&mut self.usage, &usage);
         }
         self.done.push(attempt);

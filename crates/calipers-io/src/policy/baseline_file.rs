@@ -3,16 +3,15 @@
 //! Each metric and scenario has one line, sorted by name, and numbers have the digits that a comparison uses: the same
 //! results give the same bytes.
 
+use super::baseline_layout::BaselineLayout;
 use crate::{FilePlace, ReadError, Source};
 use calipers_core::ScenarioOutcome;
 use calipers_gate::{Baseline, BaselineMetric, BaselineScenario};
 use indexmap::IndexMap;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::{Value, json};
-
-/// The schema of baselines: JSON Schema 2020-12, with every property described.
-pub const BASELINE_SCHEMA: &str = include_str!("../../schema/calipers.baseline.1.json");
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 const SCHEMA: &str = "calipers.baseline/1";
 
@@ -22,47 +21,113 @@ struct SchemaLine {
     schema: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// What is kept of a run, to compare later runs with: written by `calipers baseline record`.
+///
+/// Files are read and written through this type, and its schema is derived.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct BaselineFile {
-    #[serde(rename = "schema")]
-    _schema: IgnoredAny,
+#[schemars(description = "What is kept of a run, to compare later runs with: written by `calipers baseline record`.")]
+pub struct BaselineDocument {
+    /// The name and version of this schema.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: String,
+    /// The day it was recorded, in UTC: 2026-11-16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("pattern" = r"^\d{4}-\d{2}-\d{2}"))]
     date: Option<String>,
-    #[serde(default)]
+    /// The program and its version.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     tool: String,
+    /// The SHA-256 of the policy it was recorded under, with all that it extends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     policy_hash: Option<String>,
-    #[serde(default)]
+    /// The results it was recorded from, as they were named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
+    /// The model, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     model: Option<String>,
+    /// How the attempts of a scenario were reduced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     reducer: Option<String>,
+    /// The metrics of the policy, by name.
+    #[schemars(with = "BTreeMap<String, MetricLine>")]
     metrics: IndexMap<String, MetricLine>,
+    /// The scenarios by id, each with its outcome.
+    #[schemars(with = "BTreeMap<String, ScenarioLine>")]
     scenarios: IndexMap<String, ScenarioLine>,
-    /// Derived from the rest, and only present in the JSON for programs.
-    #[serde(rename = "summary")]
-    _summary: Option<IgnoredAny>,
+    /// What follows from the rest; only `calipers baseline show --json` prints it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BaselineSummary")]
+    summary: Option<BaselineSummary>,
 }
 
-#[derive(Deserialize)]
+/// A metric.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "metric")]
 struct MetricLine {
+    /// Its value: a rate is a fraction, a latency is in milliseconds.
     value: f64,
+    /// How many samples or attempts it rests on.
     n: u64,
+    /// The lower bound of its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     lower: Option<f64>,
+    /// The upper bound of its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     upper: Option<f64>,
 }
 
-#[derive(Deserialize)]
+impl From<&BaselineMetric> for MetricLine {
+    fn from(metric: &BaselineMetric) -> Self {
+        let (lower, upper) = metric.interval.unzip();
+        Self {
+            value: Baseline::settle(metric.value),
+            n: metric.n,
+            lower: lower.map(Baseline::settle),
+            upper: upper.map(Baseline::settle),
+        }
+    }
+}
+
+/// A scenario.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "scenario")]
 struct ScenarioLine {
+    /// The outcome of the scenario as a whole.
     outcome: OutcomeLine,
+    /// Attempts that passed.
     passed: u32,
+    /// All attempts.
     attempts: u32,
-    #[serde(default)]
+    /// Its part in metrics that are means over scenarios, where that is not the share of attempts that passed.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, f64>")]
     values: IndexMap<String, f64>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+impl From<&BaselineScenario> for ScenarioLine {
+    fn from(scenario: &BaselineScenario) -> Self {
+        let values = scenario.values.iter().map(|(name, value)| (name.clone(), Baseline::settle(*value)));
+        Self {
+            outcome: OutcomeLine::from(scenario.outcome),
+            passed: scenario.passed,
+            attempts: scenario.attempts,
+            values: sort_by_name(values),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "outcome")]
 enum OutcomeLine {
     Passed,
     Failed,
@@ -81,14 +146,53 @@ impl From<OutcomeLine> for ScenarioOutcome {
     }
 }
 
-/// The name of an outcome in the file.
-fn name(outcome: ScenarioOutcome) -> &'static str {
-    match outcome {
-        ScenarioOutcome::Passed => "passed",
-        ScenarioOutcome::Failed => "failed",
-        ScenarioOutcome::Errored => "errored",
-        ScenarioOutcome::Unscored => "unscored",
+impl From<ScenarioOutcome> for OutcomeLine {
+    fn from(outcome: ScenarioOutcome) -> Self {
+        match outcome {
+            ScenarioOutcome::Passed => Self::Passed,
+            ScenarioOutcome::Failed => Self::Failed,
+            ScenarioOutcome::Errored => Self::Errored,
+            ScenarioOutcome::Unscored => Self::Unscored,
+        }
     }
+}
+
+/// What follows from the rest of a baseline.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "summary")]
+struct BaselineSummary {
+    /// Its age in days, if it is known.
+    age_days: Option<f64>,
+    /// True when it is older than 90 days; null if its age is not known.
+    is_stale: Option<bool>,
+    /// The scenarios by outcome.
+    scenarios: ScenarioCounts,
+}
+
+/// How many scenarios have which outcome.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "scenario_counts")]
+struct ScenarioCounts {
+    /// All scenarios.
+    total: u64,
+    /// Those that passed.
+    passed: u64,
+    /// Those that failed.
+    failed: u64,
+    /// Those that did not run.
+    errored: u64,
+    /// Those that ran and of which nothing said whether they passed.
+    unscored: u64,
+    /// Those of which some attempts passed and others did not.
+    flaky: u64,
+}
+
+fn sort_by_name<T>(entries: impl Iterator<Item = (String, T)>) -> IndexMap<String, T> {
+    let mut sorted: IndexMap<String, T> = entries.collect();
+    sorted.sort_unstable_keys();
+    sorted
 }
 
 /// Reads a baseline.
@@ -116,7 +220,7 @@ pub fn read_baseline(path: &str) -> Result<Baseline, ReadError> {
         };
         return Err(ReadError::new(path, what).hint(hint));
     }
-    let file: BaselineFile = serde_json::from_slice(&bytes).map_err(fail)?;
+    let file: BaselineDocument = serde_json::from_slice(&bytes).map_err(fail)?;
     file.check(path)
 }
 
@@ -143,7 +247,7 @@ fn is_day(date: &str) -> bool {
     date.len() >= 10 && (1..=days).contains(&day) && (time.is_empty() || time.starts_with(['T', ' ']))
 }
 
-impl BaselineFile {
+impl BaselineDocument {
     fn check(self, path: &str) -> Result<Baseline, ReadError> {
         let wrong = |place: String, what: &str| {
             let hint = "record the baseline again";
@@ -179,66 +283,49 @@ impl BaselineFile {
     }
 }
 
+impl From<&Baseline> for BaselineDocument {
+    fn from(baseline: &Baseline) -> Self {
+        let metrics = baseline.metrics.iter().map(|(name, metric)| (name.clone(), MetricLine::from(metric)));
+        let scenarios = baseline.scenarios.iter().map(|(id, scenario)| (id.clone(), ScenarioLine::from(scenario)));
+        Self {
+            schema: SCHEMA.to_owned(),
+            date: baseline.date.clone(),
+            tool: baseline.tool.clone(),
+            policy_hash: baseline.policy_hash.clone(),
+            files: baseline.files.clone(),
+            model: baseline.model.clone(),
+            reducer: baseline.reducer.clone(),
+            metrics: sort_by_name(metrics),
+            scenarios: sort_by_name(scenarios),
+            summary: None,
+        }
+    }
+}
+
 /// The text of a baseline file: one line per metric and per scenario, sorted by name.
 #[must_use]
 pub fn baseline_text(baseline: &Baseline) -> String {
-    let head = [
-        ("schema", json!(SCHEMA)),
-        ("date", json!(baseline.date)),
-        ("tool", json!(baseline.tool)),
-        ("policy_hash", json!(baseline.policy_hash)),
-        ("files", json!(baseline.files)),
-        ("model", json!(baseline.model)),
-        ("reducer", json!(baseline.reducer)),
-    ];
-    let mut parts: Vec<String> =
-        head.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| format!("  \"{key}\": {value}")).collect();
-    let metrics = baseline.metrics.iter().map(|(name, metric)| (name.as_str(), metric_line(metric)));
-    parts.push(section("metrics", metrics.collect()));
-    let scenarios = baseline.scenarios.iter().map(|(id, scenario)| (id.as_str(), scenario_line(scenario)));
-    parts.push(section("scenarios", scenarios.collect()));
-    format!("{{\n{}\n}}\n", parts.join(",\n"))
-}
-
-fn metric_line(metric: &BaselineMetric) -> String {
-    let interval = metric.interval.map(|(lower, upper)| {
-        format!(", \"lower\": {}, \"upper\": {}", Baseline::settle(lower), Baseline::settle(upper))
-    });
-    format!("{{\"value\": {}, \"n\": {}{}}}", Baseline::settle(metric.value), metric.n, interval.unwrap_or_default())
-}
-
-fn scenario_line(scenario: &BaselineScenario) -> String {
-    let BaselineScenario { outcome, passed, attempts, values } = scenario;
-    let mut values: Vec<String> =
-        values.iter().map(|(name, value)| format!("{}: {}", Value::from(&**name), Baseline::settle(*value))).collect();
-    values.sort();
-    let values = if values.is_empty() { String::new() } else { format!(", \"values\": {{{}}}", values.join(", ")) };
-    format!("{{\"outcome\": \"{}\", \"passed\": {passed}, \"attempts\": {attempts}{values}}}", name(*outcome))
-}
-
-fn section(key: &str, mut entries: Vec<(&str, String)>) -> String {
-    entries.sort();
-    let lines: Vec<String> =
-        entries.iter().map(|(name, value)| format!("\n    {}: {value}", Value::from(*name))).collect();
-    if lines.is_empty() { format!("  \"{key}\": {{}}") } else { format!("  \"{key}\": {{{}\n  }}", lines.join(",")) }
+    BaselineLayout::write(&BaselineDocument::from(baseline))
 }
 
 /// A baseline as JSON, with a summary of its age and the outcomes of its scenarios.
 #[must_use]
 pub fn baseline_json(baseline: &Baseline, age_days: Option<f64>) -> Value {
-    let mut json: Value = serde_json::from_str(&baseline_text(baseline)).expect("the text of a baseline is JSON");
     let counts = baseline.counts();
-    json["summary"] = json!({
-        "age_days": age_days,
-        "is_stale": age_days.map(|age| age > Baseline::STALE_DAYS),
-        "scenarios": {
-            "total": counts.total,
-            "passed": counts.passed,
-            "failed": counts.failed,
-            "errored": counts.errored,
-            "unscored": counts.unscored,
-            "flaky": counts.flaky,
+    let summary = BaselineSummary {
+        age_days,
+        is_stale: age_days.map(|age| age > Baseline::STALE_DAYS),
+        scenarios: ScenarioCounts {
+            total: counts.total,
+            passed: counts.passed,
+            failed: counts.failed,
+            errored: counts.errored,
+            unscored: counts.unscored,
+            flaky: counts.flaky,
         },
-    });
+    };
+    // From the text, so that numbers are written as in the file: 1 and not 1.0.
+    let mut json: Value = serde_json::from_str(&baseline_text(baseline)).expect("the text of a baseline is JSON");
+    json["summary"] = serde_json::to_value(summary).expect("the keys of a summary are texts");
     json
 }

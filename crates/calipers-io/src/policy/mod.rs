@@ -1,19 +1,22 @@
 //! Policies from files.
 
 mod baseline_file;
+mod baseline_layout;
 mod edit_thresholds;
+mod looks_file;
 pub(crate) mod parse_document;
 mod suite_file;
 
-pub use baseline_file::{BASELINE_SCHEMA, baseline_json, baseline_text, read_baseline};
+pub use baseline_file::{BaselineDocument, baseline_json, baseline_text, read_baseline};
 pub use edit_thresholds::edit_policy;
+pub use looks_file::{LookRecord, append_look, fingerprint, read_looks};
 pub use parse_document::read_document;
 pub use suite_file::read_suite;
 
 use crate::error::{explain_io_error, printable};
 use calipers_core::pluralize;
-use calipers_gate::policy::document::Item;
-use calipers_gate::policy::{Mistake, Policy, Spanned};
+use calipers_gate::policy::document::{Data, Item};
+use calipers_gate::policy::{Mistake, Policy, Spanned, is_policy_key};
 use parse_document::LENGTH_MAX;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -45,7 +48,7 @@ const PRINTED: usize = 20;
 /// Reads a policy from a file, with the files that it extends.
 pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyError> {
     let mut files = Files::default();
-    let first = files.read(path.to_path_buf());
+    let first = files.read_first(path);
     let document = first.map_err(|mistake| vec![mistake]);
     let document = document.and_then(|item| item.extended(&mut |name| files.load_extended(name)));
     let policy = document.and_then(|document| Policy::parse(&document)).map_err(|mistakes| PolicyError { mistakes })?;
@@ -59,9 +62,17 @@ struct Files {
     hash: Sha256,
     /// The path of a file by the name that messages give it.
     paths: HashMap<String, PathBuf>,
+    /// The folder of the first file. Files outside it are not read.
+    root: PathBuf,
 }
 
 impl Files {
+    /// The file that was asked for.
+    fn read_first(&mut self, path: &Path) -> Result<Item, Mistake> {
+        self.root = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        self.read(path.to_path_buf())
+    }
+
     fn read(&mut self, path: PathBuf) -> Result<Item, Mistake> {
         let name = printable(&path.to_string_lossy());
         if path.is_dir() {
@@ -78,23 +89,67 @@ impl Files {
     }
 
     /// A file that another one extends: its path is relative to that file.
+    ///
+    /// A policy may come from a stranger, so it reads nothing but policies beside it and below: what stands elsewhere is
+    /// refused before the file system is asked, and a message never quotes a file that is no policy.
     fn load_extended(&mut self, name: &Spanned<String>) -> Result<Item, Vec<Mistake>> {
+        let refuse = |message: String, hint: &str| Err(vec![Mistake::new(message).at(&name.span).hint(hint)]);
         let from = self.paths.get(&name.span.text.name).and_then(|path| path.parent()).unwrap_or(Path::new(""));
-        let path = from.join(&name.value);
-        if path.is_dir() || path.as_os_str().is_empty() {
-            let mistake = Mistake::new(format!("`extends` must name a file, and `{}` is a folder", name.value));
+        let path = clean_path(&from.join(&name.value));
+        if path.as_os_str().is_empty() || path.is_dir() {
             let hint = "name a file in it, from the folder of the file that says so";
-            return Err(vec![mistake.at(&name.span).hint(hint)]);
+            return refuse(format!("`extends` must name a file, and `{}` is a folder", name.value), hint);
         }
-        let path = clean_path(&path);
-        self.read(path).map_err(|mut mistake| {
-            if mistake.span.is_none() {
-                mistake = mistake.at(&name.span);
-                mistake.hint = Some("`extends` names a file, from the folder of the file that says so".to_owned());
+        if is_outside(&path, &self.root) {
+            let hint = "`extends` reads files in the folder of the policy and below; copy the file there";
+            return refuse(format!("`{}` is not read: it is outside the folder of the policy", name.value), hint);
+        }
+        if path.metadata().is_ok_and(|found| !found.is_file()) {
+            return refuse(format!("`extends` must name a file, and `{}` is none", name.value), "name a file");
+        }
+        let item = self.read(path).map_err(|mistake| vec![about_base(mistake, name)])?;
+        match &item.value {
+            // Nothing is a policy that asks for nothing.
+            Data::Map(entries) if entries.is_empty() || entries.iter().any(|(key, _)| is_policy_key(&key.value)) => {
+                Ok(item)
             }
-            vec![mistake]
-        })
+            Data::Map(_) => {
+                let hint = "a policy has at least one key of a policy, such as `thresholds`";
+                refuse(format!("`{}` is no policy: none of its keys is one of a policy", name.value), hint)
+            }
+            _ => {
+                let hint = "a policy is a map, such as `{\"thresholds\": {…}}`";
+                refuse(format!("`{}` is {}, not a policy", name.value, item.kind()), hint)
+            }
+        }
     }
+}
+
+/// A mistake in a file that another one extends, at the place that names it. It says the line, and does not show it.
+fn about_base(mistake: Mistake, name: &Spanned<String>) -> Mistake {
+    let message = match &mistake.span {
+        Some(span) => format!("`{}` is no policy: it cannot be read from line {} on", name.value, span.line()),
+        None => mistake.message,
+    };
+    let hint = "`extends` names a policy, from the folder of the file that says so";
+    Mistake::new(message).at(&name.span).hint(hint)
+}
+
+/// True for a path that leads out of a folder, by its name or through a link.
+#[must_use]
+pub fn is_outside(path: &Path, folder: &Path) -> bool {
+    let folder = clean_path(folder);
+    let is_below = match path.strip_prefix(&folder) {
+        Ok(below) => below.components().all(|part| matches!(part, Component::Normal(_))),
+        Err(_) => false,
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+    let leads_out = match (std::fs::canonicalize(path), std::fs::canonicalize(folder)) {
+        (Ok(path), Ok(folder)) => !path.starts_with(folder),
+        // What does not exist leads nowhere.
+        _ => false,
+    };
+    !is_below || leads_out
 }
 
 /// The whole file, or one byte more than a policy may have.
@@ -105,7 +160,7 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// The path without `.` and `x/..`, so that one file has one name.
-fn clean_path(path: &Path) -> PathBuf {
+pub(crate) fn clean_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {

@@ -273,7 +273,14 @@ fn yaml(text: &Arc<SourceText>) -> Result<Item, Mistake> {
     for event in Parser::new_from_str(&text.text) {
         let (event, place) = event.map_err(|error| {
             let at = reader.places.byte(error.marker().index());
-            let hint = "this is read as YAML; texts that begin with > < % * & ! | @ or contain `: ` need quotes";
+            // The parser may notice a tab only at what follows it.
+            let line = text.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+            let is_indent = |c: &char| matches!(c, ' ' | '\t');
+            let has_tab = text.text[line..].chars().take_while(is_indent).any(|c| c == '\t');
+            let hint = match has_tab {
+                true => "this is read as YAML, which is indented with spaces: replace the tabs at the start of lines",
+                false => "this is read as YAML; texts that begin with > < % * & ! | @ or contain `: ` need quotes",
+            };
             Mistake::new(lower_case(error.info())).at(&span(text, at..at + 1)).hint(hint)
         })?;
         let range = reader.places.byte(place.start.index())..reader.places.byte(place.end.index());

@@ -1,16 +1,24 @@
 //! Where bytes come from: files, folders, patterns, standard input; plain, gzip or zstd.
 
+mod expansion;
+mod foreign_file;
 mod shape;
+mod text_encoding;
 
+pub(crate) use expansion::{ExpansionExcess, ExpansionLimit, expansion_limit};
+pub(crate) use foreign_file::foreign_file;
 pub use shape::{JsonShape, Root, Shape};
+pub(crate) use text_encoding::decode_windows_1252;
 
-use crate::ReadError;
 use crate::error::explain_io_error;
+use crate::{Columns, ReadError, Remedy};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use text_encoding::Utf16Reader;
 
 /// A file to read, or standard input.
 #[derive(Clone, Debug)]
@@ -20,6 +28,8 @@ pub struct Source {
     origin: SourceOrigin,
     /// Where the bytes that are read are counted.
     counter: Option<Arc<AtomicU64>>,
+    /// Which of its columns are what, as far as that is said.
+    columns: Arc<Columns>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,12 +41,12 @@ enum SourceOrigin {
 
 /// How many bytes are read to recognise a format.
 const HEAD: usize = 64 * 1024;
-/// A compressed stream may not grow beyond this many times its size, nor past the limit below.
-const EXPANSION_MAX: u64 = 1_000;
-const EXPANSION_FLOOR: u64 = 64 << 20;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// What to do about a file or a folder that may not be read.
+const MAY_BE_READ: &str = "check that it may be read: its owner and its permissions";
 
 /// Less than this is not worth a thread.
 const PART_MIN: u64 = 4 << 20;
@@ -56,12 +66,17 @@ impl Source {
     /// A file.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { name: path.display().to_string(), origin: SourceOrigin::Path(path), counter: None }
+        Self {
+            name: path.display().to_string(),
+            origin: SourceOrigin::Path(path),
+            counter: None,
+            columns: Arc::default(),
+        }
     }
 
     /// Bytes that are already here, under this name.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self { name: name.into(), origin: SourceOrigin::Bytes(bytes.into()), counter: None }
+        Self { name: name.into(), origin: SourceOrigin::Bytes(bytes.into()), counter: None, columns: Arc::default() }
     }
 
     /// Adds the bytes that are read to a counter, for progress displays. Bytes read twice count twice.
@@ -69,6 +84,18 @@ impl Source {
     pub fn with_counter(mut self, counter: Arc<AtomicU64>) -> Self {
         self.counter = Some(counter);
         self
+    }
+
+    /// Says which of its columns are what.
+    #[must_use]
+    pub fn with_columns(mut self, columns: impl Into<Arc<Columns>>) -> Self {
+        self.columns = columns.into();
+        self
+    }
+
+    /// What is said about its columns.
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     /// The counter, for callers that read the file directly.
@@ -101,8 +128,22 @@ impl Source {
             return Ok(vec![Self::path(path)]);
         }
         let pattern = glob::glob(argument).map_err(|error| ReadError::new(argument, error.to_string()))?;
-        let mut found: Vec<PathBuf> = pattern.filter_map(Result::ok).filter(|path| path.is_file()).collect();
+        let mut found = Vec::new();
+        for path in pattern {
+            let path = path.map_err(|error| {
+                let name = error.path().display().to_string();
+                ReadError::new(name, explain_io_error(error.error())).hint(MAY_BE_READ)
+            })?;
+            match path.metadata() {
+                // A shell would hand over the folder, whose files would be read.
+                Ok(metadata) if metadata.is_dir() => files_below(&path, &mut found)?,
+                Ok(metadata) if !metadata.is_file() => return Err(no_file(&path)),
+                _ => found.push(path),
+            }
+        }
         found.sort();
+        // A pattern may match a folder and the files in it.
+        found.dedup();
         if found.is_empty() {
             return Err(
                 ReadError::new(argument, "no file matches the pattern").hint("check the folder and the pattern")
@@ -114,19 +155,7 @@ impl Source {
     /// Every file below a folder with the extension of a result file, sorted by name.
     fn folder(folder: &Path) -> Result<Vec<Self>, ReadError> {
         let mut found = Vec::new();
-        let mut folders = vec![folder.to_path_buf()];
-        while let Some(folder) = folders.pop() {
-            let entries = std::fs::read_dir(&folder)
-                .map_err(|error| ReadError::new(folder.display().to_string(), error.to_string()))?;
-            for entry in entries.filter_map(Result::ok) {
-                let path = entry.path();
-                match entry.file_type() {
-                    Ok(kind) if kind.is_dir() && !is_hidden(&path) => folders.push(path),
-                    Ok(kind) if kind.is_file() && is_result(&path) => found.push(path),
-                    _ => {}
-                }
-            }
-        }
+        files_below(folder, &mut found)?;
         found.sort();
         if found.is_empty() {
             let name = folder.display().to_string();
@@ -156,6 +185,28 @@ impl Source {
         Ok(self.head()?.iter().all(u8::is_ascii_whitespace))
     }
 
+    /// True when the content is a whole beginning of what the name says, though no results in a known format: other
+    /// documents may stand in a folder of results. Empty, damaged and unreadable files are none.
+    #[must_use]
+    pub fn is_other_document(&self) -> bool {
+        let Ok(head) = self.head() else { return false };
+        let shape = Shape::new(head, self.file_name());
+        let name = self.file_name().to_lowercase();
+        let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+        let start = shape.head.iter().find(|byte| !byte.is_ascii_whitespace());
+        match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
+            _ if start.is_none() => false,
+            "json" | "jsonl" | "ndjson" => shape.json.is_some(),
+            "xml" => start == Some(&b'<'),
+            "eval" | "parquet" => false,
+            // The last bytes may be half a character.
+            _ => {
+                !shape.head.contains(&0)
+                    && std::str::from_utf8(&shape.head).map_or_else(|error| error.error_len().is_none(), |_| true)
+            }
+        }
+    }
+
     pub(crate) fn error(&self, what: impl Into<String>) -> ReadError {
         ReadError::new(self.name.clone(), what)
     }
@@ -167,7 +218,7 @@ impl Source {
                     let hint = if error.kind() == io::ErrorKind::NotFound {
                         "check the name of the file"
                     } else {
-                        "check that the file may be read"
+                        MAY_BE_READ
                     };
                     self.error(explain_io_error(&error)).hint(hint)
                 })?;
@@ -194,19 +245,28 @@ impl Source {
         self.raw()?.length().map_err(|error| self.error(error.to_string()))
     }
 
-    /// A buffered reader of the content, decompressed if it is gzip or zstd.
+    /// A buffered reader of the content, decompressed if it is gzip or zstd, as UTF-8 if it is UTF-16.
     pub(crate) fn open(&self) -> Result<Box<dyn BufRead>, ReadError> {
+        let mut content = self.open_bytes()?;
+        let head = content.fill_buf().map_err(|error| self.unreadable(&error))?;
+        match text_encoding::utf16_order(head) {
+            Some(order) => Ok(Box::new(BufReader::new(Utf16Reader::new(content, order)))),
+            None => Ok(content),
+        }
+    }
+
+    fn open_bytes(&self) -> Result<Box<dyn BufRead>, ReadError> {
         let stored = self.stored_len()?;
-        let limit = stored.saturating_mul(EXPANSION_MAX).max(EXPANSION_FLOOR);
+        let limit = expansion_limit(stored);
         let mut raw = BufReader::with_capacity(1 << 16, self.raw()?);
         let magic = raw.fill_buf().map_err(|error| self.error(error.to_string()))?;
         if magic.starts_with(&GZIP) {
-            return Ok(Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(raw).take(limit))));
+            return Ok(Box::new(BufReader::new(ExpansionLimit::new(flate2::bufread::MultiGzDecoder::new(raw), limit))));
         }
         if magic.starts_with(&ZSTD) {
             let decoder =
                 zstd::stream::read::Decoder::with_buffer(raw).map_err(|error| self.error(error.to_string()))?;
-            return Ok(Box::new(BufReader::new(decoder.take(limit))));
+            return Ok(Box::new(BufReader::new(ExpansionLimit::new(decoder, limit))));
         }
         Ok(Box::new(raw))
     }
@@ -218,7 +278,7 @@ impl Source {
         let parts = (stored / PART_MIN).clamp(1, parts_max.max(1) as u64);
         let mut magic = [0; 4];
         let read = self.raw()?.read(&mut magic).map_err(|error| self.unreadable(&error))?;
-        if parts == 1 || is_compressed(&magic[..read]) {
+        if parts == 1 || is_compressed(&magic[..read]) || text_encoding::utf16_order(&magic[..read]).is_some() {
             return Ok(vec![SourcePart { start: 0, end: u64::MAX }]);
         }
         let cut = |part: u64| if part == parts { u64::MAX } else { stored / parts * part };
@@ -256,11 +316,30 @@ impl Source {
     /// The beginning of the content, from which the format is detected.
     pub(crate) fn head(&self) -> Result<Vec<u8>, ReadError> {
         let mut bytes = Vec::with_capacity(HEAD);
-        self.open()?.take(HEAD as u64).read_to_end(&mut bytes).map_err(|error| self.unreadable(&error))?;
+        let mut reader = self.open()?;
+        let mut fill = |bytes: &mut Vec<u8>| {
+            (&mut reader).take(HEAD as u64).read_to_end(bytes).map_err(|error| self.unreadable(&error))
+        };
+        fill(&mut bytes)?;
+        // A beginning of nothing but blanks says nothing; what follows it does.
+        while !bytes.is_empty() && bytes.iter().all(u8::is_ascii_whitespace) {
+            bytes.clear();
+            fill(&mut bytes)?;
+        }
         Ok(bytes)
     }
 
     pub(crate) fn unreadable(&self, error: &io::Error) -> ReadError {
+        if let Some(excess) = expansion::excess(error) {
+            return self.error(excess.to_string()).hint(excess.hint());
+        }
+        if error.kind() == io::ErrorKind::OutOfMemory {
+            let hint = "read fewer files at once, or allow more memory";
+            return self
+                .error("the content needs more memory than may be used")
+                .hint(hint)
+                .with_remedy(Remedy::AllowMemory);
+        }
         self.error(format!("the content cannot be read: {error}")).hint("the file may be cut off; copy it again")
     }
 }
@@ -299,8 +378,69 @@ impl<R: io::Seek> io::Seek for CountingReader<R> {
 
 impl<R: Raw> Raw for CountingReader<R> {}
 
+/// Adds every file below a folder with the extension of a result file.
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ReadError> {
+    let mut folders = vec![folder.to_path_buf()];
+    // A link may lead back to a folder above it.
+    let mut known = HashSet::new();
+    let refuse = |path: &Path, error: &io::Error| {
+        ReadError::new(path.display().to_string(), explain_io_error(error)).hint(MAY_BE_READ)
+    };
+    while let Some(folder) = folders.pop() {
+        let real = std::fs::canonicalize(&folder).map_err(|error| refuse(&folder, &error))?;
+        if !known.insert(real) {
+            continue;
+        }
+        for entry in std::fs::read_dir(&folder).map_err(|error| refuse(&folder, &error))? {
+            let path = entry.map_err(|error| refuse(&folder, &error))?.path();
+            if is_hidden(&path) {
+                continue;
+            }
+            // What a link leads to is read as if it stood here.
+            match std::fs::metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => folders.push(path),
+                Ok(_) if is_packed_result(&path) => {
+                    let name = path.display().to_string();
+                    let hint = "unpack it, or remove it; gzip and zstd are read as they are";
+                    return Err(ReadError::new(name, "results in this packing are not read").hint(hint));
+                }
+                Ok(metadata) if is_result(&path) => {
+                    if !metadata.is_file() {
+                        return Err(no_file(&path));
+                    }
+                    found.push(path);
+                }
+                Ok(_) => {}
+                Err(_) if !is_result(&path) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let name = path.display().to_string();
+                    let hint = "fetch the file that it stands for, or remove the link";
+                    return Err(ReadError::new(name, "the link leads to nothing").hint(hint));
+                }
+                Err(error) => return Err(refuse(&path, &error)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error for a pipe or a device among files. Nobody may ever write to it, so that reading it would never end.
+fn no_file(path: &Path) -> ReadError {
+    let name = path.display().to_string();
+    ReadError::new(name, "this is no file").hint("remove it, or name it by itself to read what is written to it")
+}
+
 fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
+/// Packings that are not read.
+const PACKINGS: [&str; 9] = [".xz", ".bz2", ".lz4", ".br", ".lzma", ".7z", ".zip", ".tar", ".tgz"];
+
+/// True for results in a packing that is not read: they must not go unread without a word.
+fn is_packed_result(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    PACKINGS.iter().any(|packing| name.strip_suffix(packing).is_some_and(|name| is_result(Path::new(name))))
 }
 
 /// The extensions that a folder is searched for. A file given by name may have any extension.
@@ -308,7 +448,9 @@ fn is_result(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
     !is_hidden(path)
-        && [".eval", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".xml"].iter().any(|end| name.ends_with(end))
+        && [".eval", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".xml"]
+            .iter()
+            .any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]

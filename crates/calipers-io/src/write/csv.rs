@@ -170,12 +170,17 @@ fn value_cell(role: &ColumnRole, value: &Value) -> Option<String> {
         Value::List(_) | Value::Map(_) => json_text(value),
         other => other.to_string(),
     };
-    if cell(role, &plain) == *value {
+    if cell(role, &plain) == *value && !is_formula(&plain) {
         return Some(plain);
     }
     let Value::Text(text) = value else { return None };
     let quoted = json_text(&Value::Text(text.clone()));
     (cell(role, &quoted) == *value).then_some(quoted)
+}
+
+/// True for text that a spreadsheet takes for a formula. In JSON's quotes it is text to a spreadsheet, and the same to us.
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']) && text.parse::<f64>().is_err()
 }
 
 fn id_cell(id: &SampleId) -> String {

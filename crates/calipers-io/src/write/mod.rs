@@ -1,9 +1,10 @@
-//! Writes results: the same records in four forms.
+//! Writes results: the same records in several forms.
 //!
 //! A [`Writer`] is to writing what a [`Format`](crate::Format) is to reading: a value in a list, one file each. What is
 //! written reads back as the same samples; if a form cannot hold something, the writer returns a note.
 
 mod csv;
+mod every_eval_ever;
 pub(crate) mod inspect;
 mod native;
 mod output_file;
@@ -13,7 +14,7 @@ mod table_survey;
 pub use output_file::OutputFile;
 
 use crate::{RecordedRun, Remedy, printable};
-use calipers_core::{Record, Results, SampleId, brief};
+use calipers_core::{Record, Results, SampleId, brief, one_line};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -22,7 +23,7 @@ use std::fmt;
 pub struct Contents<'a> {
     /// The samples, and what is known of the run. Its recorded scorers and reducers are those of the results.
     pub run: &'a RecordedRun,
-    /// The computed results, with Inspect's placeholders. Only logs of Inspect hold it.
+    /// The computed results, with Inspect's placeholders. Only forms that hold figures read it.
     pub results: Option<&'a Results>,
 }
 
@@ -37,6 +38,11 @@ pub trait Writer: Sync {
     /// The file extensions that select this form by default.
     fn endings(&self) -> &'static [&'static str];
 
+    /// True when the form holds figures, so that [`Contents::results`] should be there.
+    fn needs_results(&self) -> bool {
+        false
+    }
+
     /// Writes everything, and returns notes on what could not be held.
     fn write(&self, contents: &Contents<'_>, out: &mut OutputFile) -> Result<Vec<String>, WriteError>;
 }
@@ -44,7 +50,13 @@ pub trait Writer: Sync {
 /// All writers.
 #[must_use]
 pub fn writers() -> Vec<&'static dyn Writer> {
-    vec![&native::NativeWriter, &csv::CsvWriter, &parquet::ParquetWriter, &inspect::InspectWriter]
+    vec![
+        &native::NativeWriter,
+        &csv::CsvWriter,
+        &parquet::ParquetWriter,
+        &inspect::InspectWriter,
+        &every_eval_ever::EveryEvalEverWriter,
+    ]
 }
 
 /// The writer of this name, or the one for this file name.
@@ -127,7 +139,7 @@ impl WriteError {
 
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n  writing {}", brief(&printable(&self.what)), printable(&self.target))?;
+        write!(f, "{}\n  writing {}", brief(&one_line(&self.what)), one_line(&self.target))?;
         self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  hint: {}", brief(hint)))
     }
 }

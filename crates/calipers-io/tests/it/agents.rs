@@ -145,6 +145,7 @@ fn faults_name_the_place() {
 fn damaged_files_are_errors_and_nothing_worse() {
     let names = [
         "helm/per_instance_stats.json",
+        "helm/stats.json",
         "tau2/results.json",
         "harbor/result.json",
         "harbor/exception.json",

@@ -15,25 +15,9 @@ fn runs(name: &str, format: &str) -> Vec<RecordedRun> {
     runs
 }
 
-/// All that samples hold, as text. The hash tables are left out: they follow from the rest, in no order.
+/// All that samples hold, as text: every attempt with its scores, facts, fields and error.
 fn whole(samples: &Samples) -> String {
-    let debug = format!("{samples:#?}");
-    let mut kept = Vec::new();
-    let mut until: Option<String> = None;
-    for line in debug.lines() {
-        match &until {
-            Some(end) if line == end => until = None,
-            Some(_) => {}
-            None => {
-                let indent = &line[..line.len() - line.trim_start().len()];
-                match line.trim_start() {
-                    "index: {" => until = Some(format!("{indent}}},")),
-                    _ => kept.push(line),
-                }
-            }
-        }
-    }
-    kept.join("\n")
+    format!("{:#?}", samples.records().collect::<Vec<_>>())
 }
 
 type Figure<'a> = (&'a str, &'a str, Option<f64>);
@@ -281,6 +265,7 @@ mod deepeval {
             .field("evaluation_cost_usd", 0.002)
             .field("passed", true);
         want.push(&*refund[0])
+            .metadata("name", "test_refund[2-2]")
             .score("Relevancy", judged(0.3, false, Some("No.")).explanation("off topic"))
             .score("Tone", Outcome::unscored("metric error: judge timed out"))
             .field("latency_ms", 500.0)
@@ -296,7 +281,7 @@ mod deepeval {
             .score("Relevancy", judged(0.8, true, Some("On its way.")))
             .score("Relevancy (2)", judged(0.6, true, Some("On its way.")))
             .field("passed", true);
-        want.push("Where is my parcel?");
+        want.push("Where is my parcel?").metadata("name", "test_case_4");
         want.push("test_crash")
             .metadata("name", "test_crash")
             .metadata("input", "Crash")
@@ -520,7 +505,7 @@ mod pydantic_evals {
             .field("latency_ms", 500.0)
             .field("total_ms", 750.0)
             .field("passed", false);
-        // An evaluator raised, so that nobody knows whether the case passed.
+        // An evaluator raised, so it is unknown whether the case passed.
         want.push("farewell")
             .metadata("expected_output", "hello")
             .score("closeness", 0.25)
@@ -695,7 +680,16 @@ mod agentv {
     }
 }
 
-const FIXTURES: [(&str, &str); 11] = [
+const FIXTURES: &[(&str, &str)] = &[
+    ("promptfoo/version_1.json", "promptfoo"),
+    ("promptfoo/package.json", "promptfoo"),
+    ("lm_eval/results_2023.json", "lm-eval"),
+    ("swe_bench/report.json", "swe-bench"),
+    ("swe_bench/older/report.json", "swe-bench"),
+    ("swe_bench/instances.json", "swe-bench"),
+    ("alpaca_eval/annotations.json", "alpaca-eval"),
+    ("every_eval_ever/aggregate.json", "every-eval-ever"),
+    ("every_eval_ever/instances_samples.jsonl", "every-eval-ever"),
     ("promptfoo/export.json", "promptfoo"),
     ("promptfoo/rows.jsonl", "promptfoo"),
     ("deepeval/test_run.json", "deepeval"),
@@ -730,7 +724,7 @@ fn survive(name: &str, format: &str, bytes: Vec<u8>) {
 
 #[test]
 fn files_cut_off_anywhere_are_read_or_refused() {
-    for (name, format) in FIXTURES {
+    for &(name, format) in FIXTURES {
         let bytes = std::fs::read(fixture(name)).unwrap();
         let step = (bytes.len() / 400).max(1);
         for cut in (0..bytes.len()).step_by(step) {
@@ -741,7 +735,7 @@ fn files_cut_off_anywhere_are_read_or_refused() {
 
 #[test]
 fn a_cut_off_document_is_refused_with_a_hint() {
-    for (name, format) in FIXTURES {
+    for &(name, format) in FIXTURES {
         let bytes = std::fs::read(fixture(name)).unwrap();
         // Within the last line, so that JSON Lines are cut, too.
         let cut = bytes[..bytes.len() - 3].to_vec();
@@ -753,7 +747,7 @@ fn a_cut_off_document_is_refused_with_a_hint() {
 #[test]
 fn flipped_bytes_do_not_panic() {
     let mut state = 7;
-    for (name, format) in FIXTURES {
+    for &(name, format) in FIXTURES {
         let bytes = std::fs::read(fixture(name)).unwrap();
         for _ in 0..600 {
             let mut damaged = bytes.clone();
@@ -777,7 +771,7 @@ fn values_of_the_wrong_kind_are_read_or_refused_with_their_place() {
         serde_json::json!([1]),
         serde_json::json!({"a": 1}),
     ];
-    for (name, format) in FIXTURES {
+    for &(name, format) in FIXTURES {
         let text = std::fs::read_to_string(fixture(name)).unwrap().replace("NaN", "0.25");
         let documents: Vec<serde_json::Value> =
             serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<_, _>>().unwrap();

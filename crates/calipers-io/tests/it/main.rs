@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
 mod agents;
+mod any_table;
 mod archives;
 mod datasets;
 mod harnesses;
 mod inspect;
 mod policy;
+mod reports;
 mod run_log;
 mod seen;
 mod tables;

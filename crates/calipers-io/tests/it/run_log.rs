@@ -306,7 +306,7 @@ fn ends(bytes: &[u8]) -> Vec<(String, usize)> {
     ends
 }
 
-/// Makes what is missing, and compares with the run that nobody interrupted.
+/// Makes what is missing, and compares with an uninterrupted run.
 fn go_on(path: &Path, all: &[Transcript]) {
     let ResumedLog { mut log, samples, done, usage, .. } = resumed(path);
     assert_eq!(samples.attempts(), done.len());

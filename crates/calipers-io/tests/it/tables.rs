@@ -109,15 +109,20 @@ fn faulty_csv_is_refused_with_a_line() {
         ("id,score\na,1\nb,1,2\n", "the row has 3 cells, and the header names 2 columns"),
         ("id,score\na,1\nb,\"1\n", "a quote is opened and not closed"),
         ("id,score\na,1\n\"b,1\n", "a quote is opened and not closed"),
-        ("id,score,score\na,1,2\n", "two columns are named `score`"),
+        ("id,score,score\na,1,2\n", "`score` and `score (2)` could each be the score"),
         ("id,latency_ms\na,soon\n", "`latency_ms` is `soon`"),
         ("id,score\n,1\n", "`id` is empty"),
         ("name,score\na,1\n", "the format of the content is unknown"),
     ] {
         assert!(error(content).contains(want), "{content:?}\n{}", error(content));
     }
-    let fault = read(&Source::bytes("x", b"id,category\na,\xff\n".to_vec()), None).unwrap_err().to_string();
+    // Where some of the text is UTF-8, the rest is damaged.
+    let mixed = b"id,category\n\xc3\xa9,\xff\n".to_vec();
+    let fault = read(&Source::bytes("x", mixed), None).unwrap_err().to_string();
     assert!(fault.contains("not UTF-8") && fault.contains("line 2"), "{fault}");
+    let old = read(&Source::bytes("x", b"id,category,score\na,caf\xe9,1\n".to_vec()), None).unwrap();
+    assert_eq!(old[0].notes, ["the text is not UTF-8 and was read as Windows-1252"]);
+    assert_eq!(fact(&old[0], "score", 0, "category"), "café");
 }
 
 #[test]
@@ -207,7 +212,7 @@ fn a_million_rows() {
         let runs = read(&Source::path(path(end)), None).unwrap();
         let seconds = worked() - started;
         assert_eq!(runs[0].samples.attempts(), ROWS);
-        println!("{end}: {seconds:.3} s of work, {:.2} million rows a second", ROWS as f64 / seconds / 1e6);
+        println!("{end}: {seconds:.3} s of work, {:.2} million rows per second", ROWS as f64 / seconds / 1e6);
     }
     ["parquet", "csv", "jsonl"].iter().for_each(|end| std::fs::remove_file(path(end)).unwrap());
 }

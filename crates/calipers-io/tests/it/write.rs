@@ -116,7 +116,7 @@ fn every_fixture_survives_every_form() {
     let folder = Scratch::new();
     let mut runs = 0;
     for path in fixtures() {
-        // The fixtures that nobody can read are tested where they are refused.
+        // Fixtures that are refused are tested elsewhere.
         let Ok(found) = read(&Source::path(&path), None) else { continue };
         for run in found.iter().filter(|run| !run.samples.is_empty()) {
             check_round_trip(run, &folder, &path.display().to_string());

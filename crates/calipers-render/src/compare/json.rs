@@ -2,8 +2,8 @@
 
 use super::words::{decision, incomparable, metric_sentence, test_method};
 use crate::document::{
-    CaveatDocument, ConditionDocument, EstimateDocument, LabelDocument, SampleIdDocument, UnitDocument,
-    caveat_documents, schema_text, to_json,
+    CaveatDocument, EstimateDocument, SampleIdDocument, SelectionDocument, UnitDocument, caveat_documents,
+    columns_document, schema_text, to_json,
 };
 use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{
@@ -19,6 +19,7 @@ use calipers_core::stats::threshold_test::Direction;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// The name and version of the schema.
 const SCHEMA: &str = "calipers.compare/1";
@@ -170,9 +171,9 @@ struct ComparisonDocument {
     /// Which samples the runs share.
     matching: MatchingDocument,
     /// The metrics, in the order in which they were given.
-    metrics: Vec<MetricDocument>,
+    metrics: Vec<MetricComparisonDocument>,
     /// Latency, tokens and cost, where a run records them. They decide nothing.
-    resources: Vec<MetricDocument>,
+    resources: Vec<MetricComparisonDocument>,
     /// Which samples began to fail or to pass; null if that is not known.
     samples: Option<SampleChangesDocument>,
     /// Why that is not known.
@@ -186,8 +187,8 @@ impl From<&RunComparison> for ComparisonDocument {
             baseline: comparison.baseline.clone(),
             problem: comparison.problem.as_ref().map(incomparable),
             matching: MatchingDocument::from(&comparison.matching),
-            metrics: comparison.metrics.iter().map(MetricDocument::from).collect(),
-            resources: comparison.resources.iter().map(MetricDocument::from).collect(),
+            metrics: comparison.metrics.iter().map(MetricComparisonDocument::from).collect(),
+            resources: comparison.resources.iter().map(MetricComparisonDocument::from).collect(),
             samples: comparison.samples.as_ref().ok().map(SampleChangesDocument::from),
             samples_unknown: comparison.samples.as_ref().err().map(incomparable),
         }
@@ -225,7 +226,7 @@ impl From<&Matching> for MatchingDocument {
 /// One metric of two runs.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "metric")]
-struct MetricDocument {
+struct MetricComparisonDocument {
     /// The metric, with its parameters if it has any.
     metric: String,
     /// The unit of its values.
@@ -267,7 +268,7 @@ struct MetricDocument {
     /// The smallest change that this comparison would detect four times in five: a difference, or a factor.
     detectable: Option<f64>,
     /// The change by category, to look at: not tested.
-    categories: Vec<CategoryDocument>,
+    categories: Vec<CategoryChangeDocument>,
     /// The samples that both runs have, for metrics that are means over samples.
     pairs: Vec<PairDocument>,
 }
@@ -300,7 +301,7 @@ enum ChangeVerdictName {
     Unknown,
 }
 
-impl From<&MetricComparison> for MetricDocument {
+impl From<&MetricComparison> for MetricComparisonDocument {
     fn from(metric: &MetricComparison) -> Self {
         Self {
             metric: metric.metric.clone(),
@@ -335,7 +336,7 @@ impl From<&MetricComparison> for MetricDocument {
             estimands: metric.estimands.iter().map(EstimandDocument::from).collect(),
             margin: metric.margin.map(MarginDocument::from),
             detectable: metric.detectable,
-            categories: metric.categories.iter().map(CategoryDocument::from).collect(),
+            categories: metric.categories.iter().map(CategoryChangeDocument::from).collect(),
             pairs: metric.pairs.iter().map(PairDocument::from).collect(),
         }
     }
@@ -532,7 +533,7 @@ impl From<MarginAnswer> for MarginDocument {
 /// The change within a category.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "category")]
-struct CategoryDocument {
+struct CategoryChangeDocument {
     /// The category.
     category: String,
     /// The mean of the candidate over the pairs.
@@ -543,7 +544,7 @@ struct CategoryDocument {
     change: EstimateDocument,
 }
 
-impl From<&CategoryChange> for CategoryDocument {
+impl From<&CategoryChange> for CategoryChangeDocument {
     fn from(found: &CategoryChange) -> Self {
         Self {
             category: found.category.to_string(),
@@ -619,9 +620,9 @@ struct SampleChangeDocument {
     /// Its category.
     category: Option<String>,
     /// Its attempts in the candidate.
-    candidate: AttemptsDocument,
+    candidate: AttemptCountsDocument,
     /// Its attempts in the baseline.
-    baseline: AttemptsDocument,
+    baseline: AttemptCountsDocument,
     /// True when attempts of one run disagree, so that the change may be luck.
     flaky: bool,
     /// Why an attempt failed; may quote a model.
@@ -633,8 +634,8 @@ impl From<&SampleChange> for SampleChangeDocument {
         Self {
             id: SampleIdDocument::from(&change.id),
             category: change.category.as_ref().map(ToString::to_string),
-            candidate: AttemptsDocument::from(change.candidate),
-            baseline: AttemptsDocument::from(change.baseline),
+            candidate: AttemptCountsDocument::from(change.candidate),
+            baseline: AttemptCountsDocument::from(change.baseline),
             flaky: change.is_flaky(),
             reason: change.reason.as_ref().map(shortcoming_sentence),
         }
@@ -644,14 +645,14 @@ impl From<&SampleChange> for SampleChangeDocument {
 /// How many attempts passed.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "attempts")]
-struct AttemptsDocument {
+struct AttemptCountsDocument {
     /// Those that passed.
     passed: u64,
     /// Those that passed or failed.
     told: u64,
 }
 
-impl From<AttemptCounts> for AttemptsDocument {
+impl From<AttemptCounts> for AttemptCountsDocument {
     fn from(attempts: AttemptCounts) -> Self {
         Self { passed: attempts.passed, told: attempts.scored }
     }
@@ -734,14 +735,8 @@ impl From<&RankedRun> for RankedRunDocument {
 struct CompareProvenanceDocument {
     /// The runs, the candidate first.
     runs: Vec<RunOriginDocument>,
-    /// Only samples whose metadata has these values.
-    filter: Vec<ConditionDocument>,
-    /// Only these scorers; all if empty.
-    scorers: Vec<String>,
-    /// Labels that were given a number by hand.
-    labels: Vec<LabelDocument>,
-    /// Files that metrics and reducers were loaded from.
-    scripts: Vec<String>,
+    #[serde(flatten)]
+    selection: SelectionDocument,
     /// The program that compared them.
     tool: String,
 }
@@ -750,10 +745,7 @@ impl From<&CompareProvenance> for CompareProvenanceDocument {
     fn from(about: &CompareProvenance) -> Self {
         Self {
             runs: about.runs.iter().map(RunOriginDocument::from).collect(),
-            filter: about.filter.iter().map(ConditionDocument::from).collect(),
-            scorers: about.scorers.clone(),
-            labels: about.labels.iter().map(LabelDocument::from).collect(),
-            scripts: about.scripts.clone(),
+            selection: SelectionDocument::new(&about.filter, &about.scorers, &about.labels, &about.scripts),
             tool: about.tool.clone(),
         }
     }
@@ -767,6 +759,9 @@ struct RunOriginDocument {
     name: String,
     /// The files.
     files: Vec<String>,
+    /// What was read as what, where that differs: a name of ours, and the column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    columns: Option<BTreeMap<String, String>>,
     /// The task, if it is known.
     task: Option<String>,
     /// The model, if it is known.
@@ -775,6 +770,12 @@ struct RunOriginDocument {
 
 impl From<&RunOrigin> for RunOriginDocument {
     fn from(run: &RunOrigin) -> Self {
-        Self { name: run.name.clone(), files: run.files.clone(), task: run.task.clone(), model: run.model.clone() }
+        Self {
+            name: run.name.clone(),
+            files: run.files.clone(),
+            columns: columns_document(&run.columns),
+            task: run.task.clone(),
+            model: run.model.clone(),
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! Text from data is escaped, as in the comment of a verdict, and no block begins with it.
 
 use crate::compare::words::{
-    Words, attempts, category, caveats, decision, flakiness, matching, metric_sentence, restriction,
+    Words, attempts, category, caveats, decision, flakiness, matching, metric_sentence, ranking_level, restriction,
     settings as made_with,
 };
 use crate::gate::markdown::{LENGTH_MAX, TABLE_MAX, escape, line, put, table};
@@ -11,7 +11,7 @@ use crate::gate::words::{estimate, first_of, interval};
 use crate::numbers::{Scale as Numbers, count, percent};
 use crate::outcome_words::shortcoming_sentence;
 use calipers_compare::{ChangeVerdict, CompareReport, MetricComparison, Ranking, RunComparison, SampleChange};
-use calipers_core::Verdict;
+use calipers_core::{Verdict, defuse};
 
 /// The first line of the comment, by which it is found and updated in place.
 pub const COMPARE_MARKER: &str = "<!-- calipers compare -->";
@@ -34,7 +34,7 @@ pub fn compare_markdown(report: &CompareReport) -> String {
     }
     page.details();
     page.settings();
-    page.text
+    defuse(&page.text, false).into_owned()
 }
 
 struct Page<'a> {
@@ -124,6 +124,7 @@ impl Page<'_> {
 
     fn ranking(&mut self, ranking: &Ranking) {
         let Ok(rows) = &ranking.rows else { return };
+        let level = ranking_level(rows).map_or_else(String::new, |level| format!(" ({level} each)"));
         let row = |(place, ranked): (usize, &calipers_compare::RankedRun)| {
             let numbers = Numbers::of(ranking.unit, ranked.figure.value.clone().unwrap_or(0.0));
             line([
@@ -135,7 +136,8 @@ impl Page<'_> {
             ])
         };
         let rows: Vec<String> = rows.iter().enumerate().map(row).collect();
-        let header = format!("| | run | {} | interval | ranks |\n|--:|---|--:|---|---|", escape(&ranking.metric));
+        let header =
+            format!("| | run | {} | interval{level} | ranks |\n|--:|---|--:|---|---|", escape(&ranking.metric));
         self.table(&header, &rows);
     }
 

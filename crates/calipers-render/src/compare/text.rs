@@ -1,16 +1,14 @@
-//! What changed between runs, on one screen: a line a metric first, then the samples, then what is worth knowing.
+//! What changed between runs, on one screen: a line per metric first, then the samples, then what is worth knowing.
 
 use crate::compare::words::{
-    Words, attempts, category, caveats, change, decision, flakiness, incomparable, matching, restriction,
-    settings as made_with,
+    Words, attempts, category, caveats, change, decision, flakiness, incomparable, matching, ranking_level,
+    restriction, settings as made_with,
 };
-use crate::gate::text::without_commands;
-use crate::gate::words::first_of;
 use crate::numbers::{Scale as Numbers, count};
 use crate::outcome_words::shortcoming_sentence;
 use crate::results::caveats::known_thing;
 use crate::screen::Screen;
-use crate::text::{abridge, clean, left, right, shorten, wrap};
+use crate::text::{abridge, clean, left, right, shorten, shorten_apart, wrap};
 use calipers_compare::{
     ChangeVerdict, CompareReport, MetricComparison, Ranking, RunComparison, SampleChange, SampleChanges, SamplePair,
 };
@@ -50,7 +48,7 @@ pub fn compare_text(report: &CompareReport, is_judged: bool, screen: Screen) -> 
     }
     sections.extend([page.caveats(), page.settings()]);
     sections.retain(|section| !section.is_empty());
-    without_commands(&sections.join("\n"))
+    screen.join_sections(&sections)
 }
 
 /// Parts in a row, and as many rows as they need; a part that is too long for a row is wrapped.
@@ -75,9 +73,16 @@ fn name(text: &str) -> String {
     shorten(&clean(&abridge(text, 200)), NAME_MAX)
 }
 
+/// Names from data that stand below one another. Different ones stay different.
+fn column_names<T: ToString>(texts: impl Iterator<Item = T>) -> Vec<String> {
+    let texts: Vec<String> = texts.map(|text| clean(&text.to_string())).collect();
+    shorten_apart(&texts, NAME_MAX)
+}
+
 fn ids(all: &[SampleId]) -> String {
-    let shown: Vec<String> = all.iter().map(|id| name(&id.to_string())).collect();
-    first_of(&shown, NAMES_MAX)
+    let more = all.len().saturating_sub(NAMES_MAX);
+    let shown = column_names(all.iter().take(NAMES_MAX)).join(", ");
+    if more == 0 { shown } else { format!("{shown} and {} more", count(more as u64)) }
 }
 
 struct Page<'a> {
@@ -164,10 +169,10 @@ impl Page<'_> {
         sections
     }
 
-    /// A line a metric, and below it what else there is to say.
+    /// A line per metric, and below it what else there is to say.
     fn lines(&self, rows: &[(String, &MetricComparison)]) -> String {
         let words: Vec<Words> = rows.iter().map(|(_, metric)| Words::of(metric, &self.report.settings)).collect();
-        let labels: Vec<String> = rows.iter().map(|(label, _)| name(label)).collect();
+        let labels = column_names(rows.iter().map(|(label, _)| label));
         let is_told = |words: &&Words| !words.change.is_empty();
         let widths = [
             widest(labels.iter().map(String::as_str)),
@@ -250,7 +255,7 @@ impl Page<'_> {
     /// Samples with the attempts that passed, before and now, and why one did not.
     fn changes(&self, all: &[&SampleChange], with_reason: bool) -> String {
         let shown = &all[..all.len().min(LINES_MAX)];
-        let names: Vec<String> = shown.iter().map(|sample| name(&sample.id.to_string())).collect();
+        let names = column_names(shown.iter().map(|sample| &sample.id));
         let rates: Vec<String> = shown
             .iter()
             .map(|sample| format!("{} → {}", attempts(sample.baseline), attempts(sample.candidate)))
@@ -269,7 +274,7 @@ impl Page<'_> {
             text += &if words.is_empty() { format!("{}\n", start.trim_end()) } else { self.hanging(&start, &words) };
         }
         if all.len() > shown.len() {
-            text += &format!("  and {} more (`--json` has all)\n", count((all.len() - shown.len()) as u64));
+            text += &format!("  and {} more{}\n", count((all.len() - shown.len()) as u64), self.screen.where_all());
         }
         text
     }
@@ -284,7 +289,7 @@ impl Page<'_> {
             return String::new();
         }
         let numbers = |pair: &SamplePair| Numbers::of(metric.unit, pair.candidate.max(pair.baseline));
-        let names: Vec<String> = largest.iter().map(|pair| name(&pair.id.to_string())).collect();
+        let names = column_names(largest.iter().map(|pair| &pair.id));
         let changes: Vec<String> =
             largest.iter().map(|pair| numbers(pair).of_differences().change(pair.difference())).collect();
         let widths = [widest(names.iter().map(String::as_str)), widest(changes.iter().map(String::as_str))];
@@ -302,7 +307,7 @@ impl Page<'_> {
             return String::new();
         };
         let shown = &metric.categories[..metric.categories.len().min(LINES_MAX)];
-        let names: Vec<String> = shown.iter().map(|found| name(&found.category)).collect();
+        let names = column_names(shown.iter().map(|found| &found.category));
         let cells: Vec<(String, String)> = shown.iter().map(|found| category(found, metric)).collect();
         let widths = [
             widest(names.iter().map(String::as_str)),
@@ -315,7 +320,11 @@ impl Page<'_> {
             text += &format!("  {}  {numbers}  n {}\n", left(name, widths[0]), count(found.change.n));
         }
         if metric.categories.len() > shown.len() {
-            text += &format!("  and {} more (`--json` has all)\n", metric.categories.len() - shown.len());
+            text += &format!(
+                "  and {} more{}\n",
+                count((metric.categories.len() - shown.len()) as u64),
+                self.screen.where_all()
+            );
         }
         text
     }
@@ -362,7 +371,7 @@ impl Page<'_> {
             for (title, all) in [("newly failing", &samples.newly_failing), ("newly fixed", &samples.newly_fixed)] {
                 let names: Vec<SampleId> = all.iter().map(|sample| sample.id.clone()).collect();
                 let named = if names.is_empty() { "none".to_owned() } else { ids(&names) };
-                parts.push(format!("{title} ({}): {named}", all.len()));
+                parts.push(format!("{title} ({}): {named}", count(all.len() as u64)));
             }
         }
         parts.extend(comparison.problem.as_ref().map(incomparable));
@@ -375,8 +384,12 @@ impl Page<'_> {
             Ok(rows) => rows,
             Err(why) => return self.hanging(&format!("no ranking by {}: ", name(&ranking.metric)), &incomparable(why)),
         };
-        let mut text = self.title(&format!("ranking by {} over the samples that all have", name(&ranking.metric)));
-        let names: Vec<String> = rows.iter().map(|row| name(&row.run)).collect();
+        let title = format!("ranking by {} over the samples that all have", name(&ranking.metric));
+        let mut text = self.title(&match ranking_level(rows) {
+            Some(level) => format!("{title}, intervals at {level} each"),
+            None => title,
+        });
+        let names = column_names(rows.iter().map(|row| &row.run));
         let width = widest(names.iter().map(String::as_str));
         for (name, row) in names.iter().zip(rows) {
             let rank = match (row.best_rank, row.worst_rank) {
@@ -391,7 +404,7 @@ impl Page<'_> {
                 left(&rank, 5),
                 left(name, width),
                 right(&estimate, 7),
-                row.figure.n
+                count(row.figure.n)
             );
         }
         text
@@ -408,7 +421,7 @@ impl Page<'_> {
             text += &known_thing(&abridge(what, TEXT_MAX), next.as_deref(), self.screen);
         }
         if all.len() > CAVEATS_MAX {
-            text += &format!("  and {} more (`--json` has all)\n", all.len() - CAVEATS_MAX);
+            text += &format!("  and {} more{}\n", all.len() - CAVEATS_MAX, self.screen.where_all());
         }
         text
     }

@@ -1,10 +1,10 @@
 //! What the renderers of a comparison share: a metric as words and numbers.
 
-use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent};
-use crate::words::{caveat_next_step, caveat_sentence, statistic_reason_sentence};
+use crate::numbers::{self, Scale as Numbers, factor, p_digits, p_value, percent, shared_level};
+use crate::words::{caveat_next_step, caveat_sentence, columns_sentence, statistic_reason_sentence};
 use calipers_compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeVerdict, CompareDecision, CompareReport, CompareSettings,
-    Flakiness, MarginStanding, MetricComparison, MetricPlace, RunComparison, TestMethod,
+    Flakiness, MarginStanding, MetricComparison, MetricPlace, RankedRun, RunComparison, TestMethod,
 };
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
@@ -168,6 +168,7 @@ pub(crate) fn test_method(method: TestMethod) -> &'static str {
         TestMethod::PairedT => "paired t test",
         TestMethod::ClusterRobustT => "cluster-robust t test (CR2, Satterthwaite)",
         TestMethod::SignFlip => "sign-flip permutation test",
+        TestMethod::BoundedMean => "Gaffke's test of differences within their bounds",
         TestMethod::PairedBootstrap => "paired bootstrap",
         TestMethod::NoDifference => "no sample differs",
     }
@@ -336,8 +337,21 @@ pub(crate) fn settings(report: &CompareReport) -> Vec<String> {
     parts.push(format!("{correction} over {}", pluralize(settings.tests, "test")));
     parts.push(format!("reducer {}", settings.reducer));
     parts.push(format!("seed {}", settings.seed));
+    let mut columns: Vec<(String, String)> = Vec::new();
+    for pair in report.provenance.runs.iter().flat_map(|run| &run.columns) {
+        if !columns.contains(pair) {
+            columns.push(pair.clone());
+        }
+    }
+    parts.extend((!columns.is_empty()).then(|| columns_sentence(&columns)));
     parts.extend((!report.provenance.tool.is_empty()).then(|| report.provenance.tool.clone()));
     parts
+}
+
+/// The level of the intervals of a ranking: higher than that of the report, so that all of them hold together.
+pub(crate) fn ranking_level(rows: &[RankedRun]) -> Option<String> {
+    let interval = rows.iter().find_map(|row| row.figure.interval)?;
+    Some(shared_level(interval.confidence.level()))
 }
 
 #[cfg(test)]

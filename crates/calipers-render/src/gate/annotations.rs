@@ -3,7 +3,8 @@
 use crate::gate::reason_words::gate_decision;
 use crate::gate::words::{blocks, first_of, gate_name, reason, restriction};
 use crate::text::{abridge, clean};
-use calipers_core::Verdict;
+use crate::words::caveat_sentence;
+use calipers_core::{Caveat, Verdict, defuse};
 use calipers_gate::{GateReport, GateResult};
 
 /// GitHub shows no more of each kind a step.
@@ -15,7 +16,7 @@ const TITLE_MAX: usize = 120;
 /// Scenarios that are named before the rest is counted.
 const NAMES_MAX: usize = 10;
 
-/// The verdict as workflow commands, one a line: an error for each gate that blocks, a warning for each other gate that
+/// The verdict as workflow commands, one per line: an error for each gate that blocks, a warning for each other gate that
 /// was not passed, and a notice for the verdict and for scenarios that fail since the baseline. At most ten of each
 /// kind; the last says how many more there are.
 #[must_use]
@@ -26,11 +27,21 @@ pub fn gate_annotations(report: &GateReport) -> String {
     if errors.is_empty() && report.verdict != Verdict::Pass {
         errors.push((report.verdict.name().to_uppercase(), gate_decision(report)));
     }
-    let warnings: Vec<_> = missed().filter(|gate| !blocks(gate, report)).map(of_gate).collect();
+    let mut warnings: Vec<_> = missed().filter(|gate| !blocks(gate, report)).map(of_gate).collect();
+    warnings.extend(run_caveats(report).map(|caveat| (caveat.id().to_owned(), caveat_sentence(caveat))));
     let mut text = commands("error", &errors);
     text += &commands("warning", &warnings);
     text += &commands("notice", &notices(report));
     text
+}
+
+/// What says that the results are not all that they should be, or how that was dealt with.
+pub(crate) fn run_caveats(report: &GateReport) -> impl Iterator<Item = &Caveat> {
+    let is_of_run = |caveat: &&Caveat| {
+        use Caveat::{CachedAnswers, Incomplete, LimitsHit, MissingCounted};
+        matches!(caveat, Incomplete { .. } | LimitsHit { .. } | CachedAnswers { .. } | MissingCounted { .. })
+    };
+    report.caveats.iter().filter(is_of_run)
 }
 
 /// A title and a message.
@@ -68,7 +79,8 @@ fn command(kind: &str, title: &str, message: &str) -> String {
     let title = property(&clean(&abridge(&format!("calipers: {title}"), TITLE_MAX)));
     // Lines are kept, as the command has a way to write them; whatever else steers is not.
     let lines: Vec<String> = abridge(message, MESSAGE_MAX).lines().map(clean).collect();
-    format!("::{kind} title={title}::{}\n", data(&lines.join("\n")))
+    let command = format!("title={title}::{}", data(&lines.join("\n")));
+    format!("::{kind} {}\n", defuse(&command, false))
 }
 
 /// A message, as the runner's own toolkit escapes it.

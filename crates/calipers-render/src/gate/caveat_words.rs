@@ -1,6 +1,6 @@
 //! What to know about a verdict as a whole, in words.
 
-use super::words::first_of;
+use crate::numbers::number;
 use calipers_core::{GateCaveat, NameKind, pluralize};
 
 /// Scenarios that are named before the rest is counted.
@@ -12,10 +12,26 @@ pub(crate) fn gate_caveat(caveat: &GateCaveat) -> (String, String) {
         GateCaveat::NothingBlocks => {
             ("no gate of the policy blocks".to_owned(), "put what must hold under `thresholds.blocking`".to_owned())
         }
-        GateCaveat::NoVersion => (
-            "the policy has thresholds by version, and no version is named".to_owned(),
-            "choose one with `--for-version`".to_owned(),
-        ),
+        GateCaveat::OutsideClusters { fields, samples } => {
+            let (each, fields) = (pluralize(samples, "sample"), all_of(&quote_all(fields)));
+            let (have, are) = if *samples == 1 { ("has", "is a cluster") } else { ("have", "are clusters") };
+            let by_itself = if *samples == 1 { "by itself" } else { "by themselves" };
+            (
+                format!("{each} {have} no value of {fields} and {are} {by_itself}"),
+                "give every sample a value, or cluster by a field that all have".to_owned(),
+            )
+        }
+        GateCaveat::LikelyClusters { field, clusters, samples, correlation } => {
+            let alike = correlation
+                .map_or_else(String::new, |r| format!(", and those of one are alike (correlation {})", number(r)));
+            (
+                format!("{samples} samples share {clusters} values of `{field}`{alike}: they are not independent"),
+                "name the field under `cluster` in the policy".to_owned(),
+            )
+        }
+        GateCaveat::NoVersion => {
+            ("the policy has thresholds by version, and no version is named".to_owned(), "choose one".to_owned())
+        }
         GateCaveat::FewAttempts { scenarios, wanted } => {
             let have = if *scenarios == 1 { "has" } else { "have" };
             let scenarios = pluralize(scenarios, "scenario");
@@ -48,6 +64,10 @@ pub(crate) fn gate_caveat(caveat: &GateCaveat) -> (String, String) {
     }
 }
 
+fn quote_all(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
+}
+
 /// All names: `a, b and c`.
 fn all_of(names: &[String]) -> String {
     match names.split_last() {
@@ -71,12 +91,15 @@ fn several_names(kind: NameKind, scenarios: &[(String, Vec<String>)]) -> (String
             None => id.clone(),
         }
     };
-    let names: Vec<String> = scenarios.iter().map(scenario).collect();
+    // There may be as many scenarios as records: only those that are named become text.
+    let names: Vec<String> = scenarios.iter().take(NAMES_MAX).map(scenario).collect();
+    let unnamed = scenarios.len() - names.len();
+    let more = if unnamed > 0 { format!(" and {unnamed} more") } else { String::new() };
     let sentence = format!(
-        "the attempts of {} have different {}, of which the first counts: {}",
+        "the attempts of {} have different {}, of which the first counts: {}{more}",
         pluralize(scenarios.len(), "scenario"),
         plural(kind),
-        first_of(&names, NAMES_MAX)
+        names.join(", ")
     );
     (sentence, format!("give all attempts of a scenario the same {}, or make them separate scenarios", singular(kind)))
 }

@@ -3,7 +3,7 @@
 use super::reason_words::gate_reason;
 use super::rule_words::{counts_text, requirement};
 use super::words::{gate_name, interval, undefined};
-use crate::numbers::Scale;
+use crate::numbers::{Scale, count};
 use calipers_core::Figure;
 use calipers_gate::policy::BaselineMode;
 use calipers_gate::{GateKind, GateResult, GateRule};
@@ -61,7 +61,7 @@ impl Cells {
             threshold,
             understood,
             margin: gate.margin.map_or_else(String::new, |margin| scale.of_differences().signed(margin)),
-            n: gate.figure.as_ref().map_or_else(String::new, |figure| figure.n.to_string()),
+            n: gate.figure.as_ref().map_or_else(String::new, |figure| count(figure.n)),
             words,
         }
     }

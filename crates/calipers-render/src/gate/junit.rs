@@ -6,21 +6,26 @@
 //! | element | scenario | gate |
 //! |---|---|---|
 //! | none | passed | passed |
-//! | `failure` | failed | blocking, and failed |
-//! | `error` | did not run | blocking, and undecided: it must not look passed |
-//! | `skipped` | unscored, or missing from the run | a warning that was not passed: it must not turn a build red |
+//! | `failure` | failed, and the verdict is not a pass | blocking, and failed |
+//! | `error` | did not run, and the verdict is not a pass | blocking, and undecided: it must not look passed |
+//! | `skipped` | unscored, missing from the run, or not passed where the policy passes without it | a warning that was not passed: it must not turn a build red |
 //! | `flakyFailure`, `flakyError` | attempts before it passed as a whole | |
 //! | `rerunFailure`, `rerunError` | further attempts of one that did not pass | |
+//!
+//! A server turns a build red for every `failure`, so a run that the policy passes has none. What a tolerated scenario came to
+//! stands in its type, its message and the property `calipers.outcome`.
 //!
 //! JUnit has no element for an attempt that passed; how many did stands in the message and in the properties. Scores are
 //! properties named `evals.scores.NAME`, which `calipers score` reads again.
 
+use crate::gate::annotations::run_caveats;
 use crate::gate::cells::Cells;
 use crate::gate::reason_words::gate_decision;
 use crate::gate::rule_words::gate_rule;
 use crate::gate::words::{blocks, gate_name, reason, restriction};
 use crate::outcome_words::shortcoming_sentence;
 use crate::text::{abridge, steers};
+use crate::words::caveat_sentence;
 use calipers_core::{ScenarioOutcome, Shortcoming, Verdict};
 use calipers_gate::{AttemptResult, GateReport, GateResult, ScenarioResult};
 use quick_junit::{FlakyOrRerun, NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
@@ -48,9 +53,8 @@ impl std::error::Error for JunitError {
 
 /// The verdict as JUnit XML.
 ///
-/// A scenario that failed is a `failure` even if the policy is satisfied without it, so a job should be decided by the
-/// exit code or by the suite `gates`. An undecided gate that blocks is an `error`; a warning that was not passed is
-/// `skipped`.
+/// A run that passes has no `failure` and no `error`: scenarios that the policy passes without, and warnings that were not
+/// passed, are `skipped`. An undecided gate that blocks is an `error`.
 pub fn gate_junit(report: &GateReport) -> Result<String, JunitError> {
     let mut junit = Report::new("calipers gate");
     junit.add_test_suite(scenarios(report));
@@ -79,7 +83,11 @@ fn case_name(text: &str) -> String {
 
 fn scenarios(report: &GateReport) -> TestSuite {
     let mut suite = TestSuite::new("scenarios");
-    suite.add_test_cases(report.scenarios.iter().map(scenario));
+    let is_tolerated = report.verdict == Verdict::Pass;
+    suite.add_test_cases(report.scenarios.iter().map(|one| scenario(one, is_tolerated)));
+    for caveat in run_caveats(report) {
+        suite.add_property((format!("calipers.{}", caveat.id()), xml(&caveat_sentence(caveat))));
+    }
     let by = report.coverage.expected_by.map_or_else(String::new, |by| format!(", though the {} names it", by.name()));
     let why = format!("not in the run{by}");
     for id in &report.coverage.missing {
@@ -90,9 +98,17 @@ fn scenarios(report: &GateReport) -> TestSuite {
     suite
 }
 
-fn scenario(scenario: &ScenarioResult) -> TestCase {
+fn scenario(scenario: &ScenarioResult, is_tolerated: bool) -> TestCase {
     let main = main_attempt(scenario);
-    let mut case = TestCase::new(case_name(&scenario.id.to_string()), status(scenario, main));
+    let kind = match scenario.outcome {
+        ScenarioOutcome::Failed => Some(NonSuccessKind::Failure),
+        ScenarioOutcome::Errored => Some(NonSuccessKind::Error),
+        ScenarioOutcome::Passed | ScenarioOutcome::Unscored => None,
+    };
+    let mut case = TestCase::new(case_name(&scenario.id.to_string()), status(scenario, main, kind, is_tolerated));
+    if let (Some(kind), true) = (kind, is_tolerated) {
+        case.add_property(("calipers.outcome", type_of(kind)));
+    }
     if let Some(category) = &scenario.category {
         case.set_classname(xml(category));
     }
@@ -134,28 +150,35 @@ fn count_passed(scenario: &ScenarioResult) -> usize {
     scenario.attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count()
 }
 
-fn status(scenario: &ScenarioResult, main: Option<&AttemptResult>) -> TestCaseStatus {
-    let kind = match scenario.outcome {
-        ScenarioOutcome::Passed => {
+fn status(
+    scenario: &ScenarioResult,
+    main: Option<&AttemptResult>,
+    kind: Option<NonSuccessKind>,
+    is_tolerated: bool,
+) -> TestCaseStatus {
+    let Some(kind) = kind else {
+        if scenario.outcome == ScenarioOutcome::Passed {
             let mut status = TestCaseStatus::success();
             status.add_reruns(others(scenario, None));
             return status;
         }
-        ScenarioOutcome::Unscored => {
-            let mut status = TestCaseStatus::skipped();
-            let reason = main.and_then(reason_of).unwrap_or_else(|| shortcoming_sentence(&Shortcoming::Unscored));
-            status.set_type("unscored").set_message(xml(&reason));
-            return status;
-        }
-        ScenarioOutcome::Failed => NonSuccessKind::Failure,
-        ScenarioOutcome::Errored => NonSuccessKind::Error,
+        let mut status = TestCaseStatus::skipped();
+        let reason = main.and_then(reason_of).unwrap_or_else(|| shortcoming_sentence(&Shortcoming::Unscored));
+        status.set_type("unscored").set_message(xml(&reason));
+        return status;
     };
-    let mut status = TestCaseStatus::non_success(kind);
     let otherwise = if kind == NonSuccessKind::Error { "did not run" } else { "failed" };
     let mut message = main.and_then(reason_of).unwrap_or_else(|| otherwise.to_owned());
     if scenario.attempts.len() > 1 {
         message = format!("{} of {} attempts passed: {message}", count_passed(scenario), scenario.attempts.len());
     }
+    if is_tolerated {
+        let mut status = TestCaseStatus::skipped();
+        let message = format!("{}, and the policy passes without it: {message}", type_of(kind));
+        status.set_type(type_of(kind)).set_message(xml(&message));
+        return status;
+    }
+    let mut status = TestCaseStatus::non_success(kind);
     status.set_type(type_of(kind)).set_message(xml(&message));
     status.set_rerun_kind(FlakyOrRerun::Rerun).add_reruns(others(scenario, main));
     status

@@ -14,7 +14,7 @@ use crate::numbers::{Scale, number};
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use crate::text::{abridge, clean};
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
-use calipers_core::{ScenarioOutcome, Unit, Verdict, pluralize};
+use calipers_core::{ScenarioOutcome, Unit, Verdict, defuse, pluralize};
 use calipers_gate::policy::Level;
 use calipers_gate::{CompositeResult, GateReport, GateResult, ScenarioCheck};
 
@@ -43,7 +43,7 @@ pub fn gate_markdown(report: &GateReport) -> String {
     page.coverage();
     page.details();
     page.provenance();
-    page.text
+    defuse(&page.text, false).into_owned()
 }
 
 struct Page<'a> {

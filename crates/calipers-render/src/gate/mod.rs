@@ -13,7 +13,7 @@ pub(crate) mod text;
 pub(crate) mod words;
 
 pub use annotations::gate_annotations;
-pub use json::{GATE_SCHEMA, gate_json};
+pub use json::{gate_json, gate_schema};
 pub use junit::{JunitError, gate_junit};
 pub use markdown::{GATE_MARKER, gate_markdown};
 pub use reason_words::{gate_decision, gate_reason};

@@ -84,6 +84,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
             let have = match unit {
                 SampleUnit::Samples => pluralize(have, "sample"),
                 SampleUnit::Attempts => pluralize(have, "attempt"),
+                SampleUnit::Clusters => pluralize(have, "cluster"),
             };
             match quantile {
                 Some(quantile) => {
@@ -168,6 +169,9 @@ pub(crate) fn unbounded_sentence(why: &Unbounded) -> String {
         Unbounded::Statistic(why) => format!("undefined: {}", statistic_reason_sentence(why)),
         Unbounded::TooFewValues { values: 1 } => "1 value cannot bound it".to_owned(),
         Unbounded::TooFewValues { values } => format!("{values} values cannot bound it"),
+        Unbounded::NotByAttempt => {
+            "it is not the mean over attempts, so attempts alone cannot show what a rerun would give".to_owned()
+        }
         Unbounded::Open => "the data do not bound it".to_owned(),
     }
 }
@@ -246,7 +250,7 @@ fn grade_text(grade: &PoorGrade) -> String {
 
 fn baseline_sentence(reason: &BaselineReason) -> String {
     match reason {
-        BaselineReason::NotGiven => "no baseline is given; name one with `--baseline`".to_owned(),
+        BaselineReason::NotGiven => "no baseline is given".to_owned(),
         BaselineReason::NoCommonMetric => {
             "the baseline has none of the metrics of this policy; record it again".to_owned()
         }

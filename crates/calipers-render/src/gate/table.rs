@@ -3,14 +3,14 @@
 use crate::gate::cells::Cells;
 use crate::gate::rule_words::requirement;
 use crate::gate::words::{interval_header, remarks};
-use crate::screen::Screen;
+use crate::screen::{FlagNames, Screen};
 use crate::text::{abridge, clean, left, right, wrap};
 use calipers_gate::policy::Level;
-use calipers_gate::{GateKind, GateReport, GateResult};
+use calipers_gate::{BaselineReason, GateKind, GateReason, GateReport, GateResult};
 use unicode_width::UnicodeWidthStr;
 
 /// A name column narrower than this is no help; names that do not fit get a separate line.
-const NAME_MIN: usize = 9;
+const NAME_MIN: usize = 8;
 /// Words are not squeezed into less than this.
 const WORDS_MIN: usize = 24;
 /// As much of one text as is shown.
@@ -49,7 +49,7 @@ pub(super) fn gates(report: &GateReport, screen: Screen) -> String {
     let groups: Vec<(&str, Vec<Row<'_>>, usize)> = levels
         .iter()
         .map(|(level, title)| {
-            let (rows, more) = rows(report, *level);
+            let (rows, more) = rows(report, *level, screen.flags);
             (*title, rows, more)
         })
         .filter(|(_, rows, _)| !rows.is_empty())
@@ -65,14 +65,14 @@ pub(super) fn gates(report: &GateReport, screen: Screen) -> String {
         text += &format!("{}\n", screen.style.dim(&header));
         text.extend(rows.iter().map(|row| table.line(row)));
         if *more > 0 {
-            text += &format!("and {more} more that passed (`--json` has all)\n");
+            text += &format!("and {more} more that passed{}\n", screen.where_all());
         }
     }
     text
 }
 
 /// The gates of a level that are shown, and how many more have passed. What did not pass is never left out.
-fn rows(report: &GateReport, level: Level) -> (Vec<Row<'_>>, usize) {
+fn rows(report: &GateReport, level: Level, flags: FlagNames) -> (Vec<Row<'_>>, usize) {
     let gates: Vec<&GateResult> = report.gates.iter().filter(|gate| gate.level == level).collect();
     let passed = |gate: &GateResult| gate.verdict == calipers_core::Verdict::Pass;
     let mut room = GATES_MAX.saturating_sub(gates.iter().filter(|gate| !passed(gate)).count());
@@ -84,11 +84,19 @@ fn rows(report: &GateReport, level: Level) -> (Vec<Row<'_>>, usize) {
             }
             room -= 1;
         }
-        let cells = Cells::of(gate);
+        let mut cells = Cells::of(gate);
+        if let (GateReason::Baseline(BaselineReason::NotGiven), Some(flag)) = (&gate.reason, flags.baseline) {
+            cells.words += &format!("; name one with `{flag}`");
+        }
         shown.push(Row { gate, name: clean(&abridge(&short_name(gate, &cells.name), NAME_MAX)), cells });
     }
     let more = gates.len() - shown.len();
     (shown, more)
+}
+
+/// True if a gate has another estimate without weights, so that the table has a column for it.
+pub(super) fn has_plain_column(report: &GateReport) -> bool {
+    report.gates.iter().any(|gate| !Cells::of(gate).without_weights.is_empty())
 }
 
 /// The pass rate of a category goes by its name alone: there are many of them, and little room.

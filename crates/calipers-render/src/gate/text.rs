@@ -5,13 +5,13 @@ use crate::gate::reason_words::gate_decision;
 use crate::gate::words::{
     baseline, changes, coverage, estimate, first_of, interval, missing_from, provenance, restriction, scenarios,
 };
-use crate::numbers::{Scale, number};
+use crate::numbers::{Scale, count, number};
 use crate::outcome_words::{error_line, outcome_word, shortcoming_sentence};
 use crate::results::caveats::known_thing;
-use crate::screen::Screen;
-use crate::text::{abridge, clean, join_names, left, right, shorten, wrap};
+use crate::screen::{FlagNames, Screen};
+use crate::text::{abridge, clean, join_names, left, right, shorten, shorten_apart, wrap};
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
-use calipers_core::{ScenarioOutcome, Unit, pluralize};
+use calipers_core::{Caveat, GateCaveat, ScenarioOutcome, Unit, pluralize};
 use calipers_gate::{BaselineResult, CompositeResult, GateReport, MetricDifference, ScenarioCheck};
 use unicode_width::UnicodeWidthStr;
 
@@ -39,24 +39,19 @@ pub fn gate_text(report: &GateReport, screen: Screen) -> String {
     sections.extend(report.baseline.as_ref().map(|found| page.baseline(found)));
     sections.extend([page.caveats(), page.coverage() + &page.provenance()]);
     sections.retain(|section| !section.is_empty());
-    without_commands(&sections.join("\n"))
-}
-
-/// Text that a log of a GitHub workflow does not take for commands: those begin a line with `::`, and old ones stand
-/// anywhere after `##[`.
-pub(crate) fn without_commands(text: &str) -> String {
-    let line = |line: &str| {
-        // Colour is no part of what the line says.
-        let start = line.trim_start().trim_start_matches("\u{1b}[2m").trim_start_matches("\u{1b}[1m");
-        let line = if start.starts_with("::") { line.replacen("::", ":\u{fffd}:", 1) } else { line.to_owned() };
-        line.replace("##[", "#\u{fffd}#[") + "\n"
-    };
-    text.lines().map(line).collect()
+    screen.join_sections(&sections)
 }
 
 struct Page<'a> {
     report: &'a GateReport,
     screen: Screen,
+}
+
+/// What to do about a caveat, with the flag that does it.
+fn next_step(caveat: &Caveat, flags: FlagNames) -> Option<String> {
+    let step = caveat_next_step(caveat)?;
+    let flag = flags.version.filter(|_| matches!(caveat, Caveat::Gate(GateCaveat::NoVersion)));
+    Some(flag.map_or_else(|| step.clone(), |flag| format!("{step} with `{flag}`")))
 }
 
 /// A name from data, short enough for a line.
@@ -70,9 +65,12 @@ fn names(ids: &[String], max: usize) -> String {
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
-/// A name in a column of names; one that is too long keeps its ends.
-fn column(name: &str, width: usize) -> String {
-    left(&shorten(name, width), width)
+/// Names from data below one another, at most so wide. Different ones stay different.
+fn column(names: &[&str], width_max: usize) -> Vec<String> {
+    let names: Vec<String> = names.iter().map(|name| clean(name)).collect();
+    let short = shorten_apart(&names, width_max.min(NAME_MAX));
+    let width = widest(short.iter().map(String::as_str));
+    short.iter().map(|name| left(name, width)).collect()
 }
 
 fn widest<'t>(texts: impl Iterator<Item = &'t str>) -> usize {
@@ -119,10 +117,9 @@ impl Page<'_> {
             return String::new();
         }
         let shown = &rest[..rest.len().min(LINES_MAX)];
-        let ids: Vec<String> = shown.iter().map(|check| name(&check.id)).collect();
-        let width = widest(ids.iter().map(String::as_str)).min(self.screen.width / 2);
+        let ids = column(&shown.iter().map(|check| &*check.id).collect::<Vec<_>>(), self.screen.width / 2);
         for (id, check) in ids.iter().zip(shown) {
-            text += &self.hanging(&format!("  {}  ", column(id, width)), &check_text(check));
+            text += &self.hanging(&format!("  {id}  "), &check_text(check));
         }
         if rest.len() > shown.len() {
             text += &format!("  and {} more\n", rest.len() - shown.len());
@@ -134,24 +131,25 @@ impl Page<'_> {
     fn categories(&self) -> String {
         let all = &self.report.categories;
         // A policy that does not speak of categories is not answered in them.
-        if !all.iter().any(|category| category.gate.is_some() || category.weight.is_some()) {
+        let capabilities = &self.report.capability_weights;
+        if capabilities.is_empty() && !all.iter().any(|category| category.gate.is_some() || category.weight.is_some()) {
             return String::new();
         }
         let rest: Vec<_> = all.iter().filter(|category| category.gate.is_none()).collect();
         let shown = &rest[..rest.len().min(LINES_MAX)];
-        let names: Vec<String> = shown.iter().map(|category| name(&category.category)).collect();
-        let width = widest(names.iter().map(String::as_str)).min(self.screen.width / 2);
+        let names: Vec<&str> = shown.iter().map(|category| &*category.category).collect();
+        let names = column(&names, self.screen.width / 2);
         let mut text = String::new();
         for (name, category) in names.iter().zip(shown) {
             let figure = &category.figure;
-            let start = format!("  {}  ", column(name, width));
+            let start = format!("  {name}  ");
             let estimate = estimate(figure, Unit::Rate);
             if figure.value.is_err() {
                 text += &self.hanging(&start, &estimate);
                 continue;
             }
             let interval = left(&interval(figure, Scale::Percent), "[80.4, 99.9] %".len());
-            text += &format!("{start}{}  {interval}  n {}\n", right(&estimate, "100.0 %".len()), figure.n);
+            text += &format!("{start}{}  {interval}  n {}\n", right(&estimate, "100.0 %".len()), count(figure.n));
         }
         if rest.len() > shown.len() {
             text += &format!("  and {} more\n", rest.len() - shown.len());
@@ -160,9 +158,16 @@ impl Page<'_> {
             .iter()
             .filter_map(|category| Some(format!("{} × {}", name(&category.category), category.weight?)))
             .collect();
-        if !weights.is_empty() {
-            let plain = "; plain is without weights";
-            text += &self.hanging("  weights  ", &(first_of(&weights, LINES_MAX) + plain));
+        let by_capability = capabilities.iter().map(|(capability, weight)| format!("{} × {weight}", name(capability)));
+        let by_capability: Vec<String> = by_capability.collect();
+        let kinds = [("weights", weights), ("weights by capability", by_capability)];
+        for (title, weights) in kinds.iter().filter(|(_, weights)| !weights.is_empty()) {
+            text += &self.hanging(&format!("  {title}  "), &first_of(weights, LINES_MAX));
+        }
+        let is_weighted = kinds.iter().any(|(_, weights)| !weights.is_empty());
+        // The column is there only where weights change a number.
+        if is_weighted && gate_table::has_plain_column(self.report) {
+            text += "  plain: the estimate without weights\n";
         }
         let title = if rest.is_empty() { "categories" } else { "categories without a gate, pass rates" };
         if text.is_empty() { text } else { format!("{}\n{text}", self.screen.style.bold(title)) }
@@ -175,12 +180,11 @@ impl Page<'_> {
         let start = format!("{}  ", self.screen.style.bold(&own));
         let mut text = self.hanging_painted(&start, own.width() + 2, value.trim_end(), str::to_owned);
         let shown = &composite.terms[..composite.terms.len().min(LINES_MAX)];
-        let terms: Vec<String> = shown.iter().map(|term| name(&term.text)).collect();
-        let width = widest(terms.iter().map(String::as_str)).min(self.screen.width / 2);
+        let terms = column(&shown.iter().map(|term| &*term.text).collect::<Vec<_>>(), self.screen.width / 2);
         for (written, term) in terms.iter().zip(shown) {
             let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), number);
             let parts: Vec<String> = term.metrics.iter().map(|(metric, x)| format!("{metric} {}", value(*x))).collect();
-            let start = format!("  {}  {}  ", column(written, width), right(&value(term.value), "0.000".len()));
+            let start = format!("  {written}  {}  ", right(&value(term.value), "0.000".len()));
             text += &self.dim_after(&start, &first_of(&parts, NAMES_MAX));
         }
         if composite.terms.len() > shown.len() {
@@ -201,16 +205,17 @@ impl Page<'_> {
         let about = format!("against {}", baseline(found));
         let mut text = self.hanging_painted("", 0, &about, |line| self.screen.style.bold(line));
         let shown = &found.differences[..found.differences.len().min(LINES_MAX)];
-        let metrics: Vec<String> = shown.iter().map(|difference| name(&difference.metric)).collect();
+        let metrics: Vec<&str> = shown.iter().map(|difference| &*difference.metric).collect();
+        let metrics = column(&metrics, self.screen.width / 3);
         let changed: Vec<(String, String, String)> = shown.iter().map(change).collect();
-        let width = widest(metrics.iter().map(String::as_str)).max("newly passing".len()).min(self.screen.width / 3);
+        let width = widest(metrics.iter().map(String::as_str)).max("newly passing".len());
         let widths = [
             widest(changed.iter().map(|(difference, ..)| &**difference)),
             widest(changed.iter().map(|(_, interval, _)| &**interval)),
         ];
         for (metric, (difference, interval, values)) in metrics.iter().zip(&changed) {
             let numbers = format!("{}  {}", right(difference, widths[0]), left(interval, widths[1]));
-            text += &self.dim_after(&format!("  {}  {numbers}  ", column(metric, width)), values);
+            text += &self.dim_after(&format!("  {}  {numbers}  ", left(metric, width)), values);
         }
         if found.differences.len() > shown.len() {
             text += &format!("  and {}\n", pluralize(found.differences.len() - shown.len(), "more metric"));
@@ -222,7 +227,8 @@ impl Page<'_> {
     }
 
     fn caveats(&self) -> String {
-        let of_run = self.report.caveats.iter().map(|caveat| (caveat_sentence(caveat), caveat_next_step(caveat)));
+        let of_run =
+            self.report.caveats.iter().map(|caveat| (caveat_sentence(caveat), next_step(caveat, self.screen.flags)));
         let of_gates = self.report.gate_caveats().into_iter().map(|(caveat, gates)| {
             let gates: Vec<String> = gates.iter().map(|gate| name(gate)).collect();
             (format!("{}: {}", join_names(&gates), caveat_sentence(caveat)), caveat_next_step(caveat))
@@ -237,7 +243,7 @@ impl Page<'_> {
             text += &known_thing(&abridge(what, TEXT_MAX), next.as_deref(), self.screen);
         }
         if all.len() > CAVEATS_MAX {
-            text += &format!("  and {} more (`--json` has all)\n", all.len() - CAVEATS_MAX);
+            text += &format!("  and {} more{}\n", all.len() - CAVEATS_MAX, self.screen.where_all());
         }
         text
     }

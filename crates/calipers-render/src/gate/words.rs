@@ -2,10 +2,10 @@
 
 use super::reason_words::gate_reason;
 use crate::numbers::{Scale, percent};
-use crate::words::undefined_sentence;
+use crate::words::{columns_sentence, undefined_sentence};
 use calipers_core::{Figure, OutcomeCounts, Undefined, Unit, Verdict, pluralize};
-use calipers_gate::policy::Level;
-use calipers_gate::{BaselineResult, Coverage, GateKind, GateReport, GateResult, Mode};
+use calipers_gate::policy::{Estimand, Level, Looks};
+use calipers_gate::{BaselineResult, Coverage, GateKind, GateReport, GateResult, Mode, SampleUnit};
 
 /// Why a figure has no value, and how many have no score.
 pub(crate) fn undefined(why: &Undefined, missing: u64) -> String {
@@ -68,7 +68,17 @@ pub(crate) fn remarks(gate: &GateResult, report: &GateReport) -> Vec<String> {
 
 /// About how many more samples would decide, where that can be said.
 fn more_samples(gate: &GateResult) -> Option<String> {
-    gate.more_samples.map(|more| format!("about {} would decide", pluralize(more, "more sample")))
+    gate.more_samples.map(|more| {
+        let units = match more.unit {
+            SampleUnit::Samples => pluralize(more.count, "more sample"),
+            SampleUnit::Attempts => pluralize(more.count, "more attempt"),
+            SampleUnit::Clusters => pluralize(more.count, "more cluster"),
+        };
+        match more.looks {
+            Looks::Once => format!("about {units} would decide, if the number is chosen before looking again"),
+            Looks::Any => format!("about {units} would decide"),
+        }
+    })
 }
 
 /// Why a gate was not passed, and what would help, in one line.
@@ -144,6 +154,7 @@ pub(crate) fn provenance(report: &GateReport) -> Vec<String> {
     let mut parts = vec![first_of(&about.files, FILES_MAX)];
     parts.extend(about.task.clone());
     parts.extend(about.model.clone());
+    parts.extend((!about.columns.is_empty()).then(|| columns_sentence(&about.columns)));
     let hash: String = about.policy_hash.chars().take(HASH_SHOWN).collect();
     parts.push(if hash.is_empty() { about.policy.clone() } else { format!("{} ({hash})", about.policy) });
     parts.extend(about.version.as_ref().map(|version| format!("for {version}")));
@@ -152,10 +163,32 @@ pub(crate) fn provenance(report: &GateReport) -> Vec<String> {
         Mode::Point => "point mode".to_owned(),
         Mode::Confidence(level) => format!("decided with {} confidence", percent(level)),
     });
+    parts.extend(terms(report));
     parts.push(format!("reducer {}", about.reducer));
     parts.push(format!("seed {}", about.seed));
     parts.push(about.tool.clone());
     parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// What the confidence holds for, in parts, where that is not one look at independent samples.
+fn terms(report: &GateReport) -> Vec<String> {
+    let (terms, mut parts) = (&report.terms, Vec::new());
+    if report.mode == Mode::Point {
+        return parts;
+    }
+    if terms.looks == Looks::Any {
+        parts.push("at any number of looks".to_owned());
+    }
+    if let Some(look) = terms.look {
+        parts.push(format!("look {} of a suite whose looks have {} together", look.number, percent(look.level)));
+    }
+    if terms.estimand == Estimand::ThisSuiteRerun {
+        parts.push("about this suite rerun".to_owned());
+    }
+    if let Some(found) = &terms.clusters {
+        parts.push(format!("{} by {}", pluralize(found.clusters, "cluster"), found.fields.join(", ")));
+    }
     parts
 }
 

@@ -1,11 +1,12 @@
 //! What changed: against a recorded baseline, or against other runs.
 
+use super::axis::{Axis, reach};
 use super::gates::{at_zero, names};
-use super::plots::{Axis, Mark, forest, key, no_change, reach};
-use super::{link, name, sentence};
+use super::plots::{Mark, TableAxes, forest, key, no_change};
+use super::{link, name, number_cell, sentence};
 use crate::compare::words::{incomparable, metric_sentence, verdict_words};
 use crate::gate::words::{baseline as dated, changes as lists, interval};
-use crate::numbers::{Scale, factor, factors, p_digits};
+use crate::numbers::{Scale, count, factor, factors, p_digits};
 use crate::outcome_words::shortcoming_sentence;
 use crate::page::PageReport;
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
@@ -13,9 +14,9 @@ use calipers_compare::{
     AttemptCounts, ChangeScale, ChangeVerdict, CompareReport, Flakiness, MetricComparison, Ranking, RunComparison,
     SampleChange, SampleChanges,
 };
-use calipers_core::pluralize;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_gate::{BaselineResult, MetricDifference};
+use calipers_core::{Unit, pluralize};
+use calipers_gate::{BaselineResult, GateReport, MetricDifference};
 use maud::{Markup, html};
 
 /// True when there is something to compare with.
@@ -34,51 +35,76 @@ pub(super) fn changes(report: &PageReport) -> Markup {
     html! {
         section #changes {
             h2 { "What changed" }
-            @if let Some(found) = baseline(report) { (against_baseline(found)) }
-            @if let Some(compare) = &report.compare { (against_runs(compare)) }
+            @if let Some(found) = baseline(report) { (against_baseline(found, report.gate.as_ref())) }
+            @if let Some(compare) = &report.compare { (against_runs(compare, has_weights(report))) }
         }
     }
 }
 
-fn against_baseline(found: &BaselineResult) -> Markup {
+/// True if the verdict weighs scenarios, which a comparison of runs does not.
+fn has_weights(report: &PageReport) -> bool {
+    report.gate.iter().flat_map(|gate| &gate.gates).any(|gate| gate.unweighted.is_some())
+}
+
+fn against_baseline(found: &BaselineResult, gate: Option<&GateReport>) -> Markup {
+    // Those on one scale stand together.
+    let mut differences: Vec<&MetricDifference> = found.differences.iter().collect();
+    let first = |unit: Unit| found.differences.iter().position(|other| other.unit == unit);
+    differences.sort_by_key(|difference| first(difference.unit));
+    let is_weighted = |difference: &MetricDifference| {
+        let of_metric = |gates: &GateReport| {
+            gates.gates.iter().any(|gate| gate.metric == difference.metric && gate.unweighted.is_some())
+        };
+        gate.is_some_and(of_metric)
+    };
+    let axis_of = |difference: &MetricDifference| {
+        difference.difference.value.is_ok().then(|| difference_axis(&found.differences, difference.unit))
+    };
+    let mut axes = TableAxes::new(differences.iter().map(|difference| axis_of(difference)), (1, 5));
     html! {
         p.about { "against the baseline " (sentence(&dated(found))) }
         @if !found.differences.is_empty() {
             table.forest {
-                thead { tr { th { "metric" } th.plot { "worse or better than before" } th.num { "change" } th.num { "interval" } th.num { "before" } th.num { "now" } th.num { "pairs" } } }
-                tbody { @for difference in &found.differences { (difference_row(difference)) } }
+                thead { tr { th { "metric" } (axes.header()) th.num { "change" } th.num { "interval" } th.num { "before" } th.num { "now" } th.num { "pairs" } } }
+                tbody { @for difference in &differences { (axes.before(axis_of(difference))) (difference_row(difference, axis_of(difference), is_weighted(difference))) } }
             }
         }
         @for (words, ids) in lists(found) {
-            @if !ids.is_empty() { p.flips { b { (ids.len()) " " (words) } ": " (names(ids)) } }
+            @if !ids.is_empty() { p.flips { b { (count(ids.len() as u64)) " " (words) } ": " (names(ids)) } }
         }
     }
 }
 
-fn difference_row(difference: &MetricDifference) -> Markup {
+/// The scale that all differences of a unit share.
+fn difference_axis(differences: &[MetricDifference], unit: Unit) -> Axis {
+    let alike = differences.iter().filter(|other| other.unit == unit);
+    Axis::of_differences(unit, alike.flat_map(|other| reach(&other.difference)))
+}
+
+fn difference_row(difference: &MetricDifference, axis: Option<Axis>, is_weighted: bool) -> Markup {
     let scale = Scale::of(difference.unit, difference.baseline);
     let of_change = scale.of_differences();
     let figure = &difference.difference;
     let now = difference.candidate.map_or_else(|| "undefined".to_owned(), |now| scale.text(now));
     html! {
         tr {
-            th scope="row" { (name(&difference.metric)) }
+            th scope="row" { (name(&difference.metric)) @if is_weighted { small { "weighted as the policy says" } } }
             @match &figure.value {
                 Ok(change) => {
-                    td.plot { (forest(Axis::around(0.0, reach(figure)), figure, at_zero(), Mark::Plain)) }
-                    td.num.estimate { b { (of_change.signed(*change)) } }
-                    td.num { (interval(figure, of_change)) }
+                    td.plot { @if let Some(axis) = axis { (forest(axis, figure, at_zero(), Mark::Plain)) } }
+                    td.num.estimate data-label="change" { b { (of_change.signed(*change)) } }
+                    (number_cell("interval", &interval(figure, of_change)))
                 }
                 Err(why) => { td.words colspan="3" { "undefined: " (sentence(&undefined_sentence(why))) } }
             }
-            td.num { (scale.text(difference.baseline)) }
-            td.num { (now) }
-            td.num { (figure.n) }
+            (number_cell("before", &scale.text(difference.baseline)))
+            (number_cell("now", &now))
+            (number_cell("pairs", &count(figure.n)))
         }
     }
 }
 
-fn against_runs(compare: &CompareReport) -> Markup {
+fn against_runs(compare: &CompareReport, has_weights: bool) -> Markup {
     html! {
         @for comparison in &compare.comparisons { (against_run(comparison, 1.0 - compare.settings.level)) }
         @for ranking in &compare.rankings { (ranking_table(ranking)) }
@@ -86,8 +112,9 @@ fn against_runs(compare: &CompareReport) -> Markup {
             p.caveat { (sentence(&caveat_sentence(caveat))) @if let Some(next) = caveat_next_step(caveat) { " " span.next { "→ " (sentence(&next)) } } }
         }
         p.quiet {
-            "AttemptCounts are reduced by " (name(&compare.settings.reducer)) " and samples paired by name. P-values are adjusted ("
+            "Attempts are reduced by " (name(&compare.settings.reducer)) ", and samples are paired by id. P-values are adjusted ("
             (correction(compare.settings.correction)) ") for " (pluralize(compare.settings.tests, "test")) "."
+            @if has_weights { " The weights of the policy are for its gates: before, now and the change are without them." }
         }
     }
 }
@@ -108,27 +135,50 @@ fn against_run(comparison: &RunComparison, alpha: f64) -> Markup {
         p.about {
             b { (name(&comparison.candidate)) } " against " b { (name(&comparison.baseline)) } ": "
             (pluralize(matching.matched, "sample")) " in both"
-            @if !matching.only_candidate.is_empty() { ", " (matching.only_candidate.len()) " only in the first" }
-            @if !matching.only_baseline.is_empty() { ", " (matching.only_baseline.len()) " only in the second" }
+            @if !matching.only_candidate.is_empty() { ", " (count(matching.only_candidate.len() as u64)) " only in the first" }
+            @if !matching.only_baseline.is_empty() { ", " (count(matching.only_baseline.len() as u64)) " only in the second" }
         }
         @if let Some(problem) = &comparison.problem { p.problem { (sentence(&incomparable(problem))) } }
         @else {
-            table.forest {
-                thead { tr { th { "" } th { "metric" } th.plot { "change" } th.num { "change" } th.num { "interval" } th.num { "before" } th.num { "now" } th.num { "p" } th.num { "pairs" } } }
-                tbody { @for metric in &comparison.metrics { (metric_row(metric, alpha)) } }
-                @if !comparison.resources.is_empty() {
-                    tbody {
-                        tr.level { th colspan="9" scope="rowgroup" { "what it takes" } }
-                        @for metric in &comparison.resources { (metric_row(metric, alpha)) }
-                    }
-                }
-            }
+            (metric_table(comparison, alpha))
             (by_category(&comparison.metrics))
             @match &comparison.samples {
                 Ok(samples) => (flips(samples)),
                 Err(why) => p.quiet { "Which samples began to fail is not known: " (sentence(&incomparable(why))) },
             }
         }
+    }
+}
+
+/// What changed, metric by metric. Changes in one unit share a scale, and so do factors.
+fn metric_table(comparison: &RunComparison, alpha: f64) -> Markup {
+    let all = || comparison.metrics.iter().chain(&comparison.resources);
+    let axis_of = |metric: &MetricComparison| {
+        let is_alike = |other: &&MetricComparison| {
+            other.scale == metric.scale && (metric.scale == ChangeScale::Ratio || other.unit == metric.unit)
+        };
+        let drawn = all().filter(is_alike).flat_map(|other| reach(&other.change));
+        metric.change.value.is_ok().then(|| change_axis(metric, drawn))
+    };
+    let mut axes = TableAxes::new(all().map(axis_of), (2, 6));
+    html! {
+        table.forest {
+            thead { tr { th { "" } th { "metric" } (axes.header()) th.num { "change" } th.num { "interval" } th.num { "before" } th.num { "now" } th.num { "adjusted p" } th.num { "pairs" } } }
+            tbody { @for metric in &comparison.metrics { (axes.before(axis_of(metric))) (metric_row(metric, axis_of(metric), alpha)) } }
+            @if !comparison.resources.is_empty() {
+                tbody {
+                    tr.level { th colspan="9" scope="rowgroup" { "what it takes" } }
+                    @for metric in &comparison.resources { (axes.before(axis_of(metric))) (metric_row(metric, axis_of(metric), alpha)) }
+                }
+            }
+        }
+    }
+}
+
+fn change_axis(metric: &MetricComparison, drawn: impl Iterator<Item = f64>) -> Axis {
+    match metric.scale {
+        ChangeScale::Difference => Axis::of_differences(metric.unit, drawn),
+        ChangeScale::Ratio => Axis::of_factors(drawn),
     }
 }
 
@@ -142,7 +192,7 @@ fn mark(change: ChangeVerdict) -> (Mark, &'static str) {
     }
 }
 
-fn metric_row(metric: &MetricComparison, alpha: f64) -> Markup {
+fn metric_row(metric: &MetricComparison, axis: Option<Axis>, alpha: f64) -> Markup {
     let (mark, class) = mark(metric.verdict);
     let middle = metric.scale.no_change();
     let side = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |x| Scale::of(metric.unit, x).text(x));
@@ -153,19 +203,23 @@ fn metric_row(metric: &MetricComparison, alpha: f64) -> Markup {
     html! {
         tr {
             td { span.badge.(class) { (key(class)) (verdict_words(metric.verdict)) } }
-            th scope="row" { (name(&metric.metric)) small { (sentence(&metric_sentence(metric))) } }
+            th scope="row" {
+                (name(&metric.metric))
+                // What the badge and the numbers say is not said again.
+                @if metric.verdict == ChangeVerdict::Unknown { small { (sentence(&metric_sentence(metric))) } }
+            }
             @match &metric.change.value {
                 Ok(change) => {
-                    td.plot { (forest(Axis::around(middle, reach(&metric.change)), &metric.change, Some(no_change(middle)), mark)) }
-                    td.num.estimate { b { (change_text(metric, *change)) } }
-                    td.num { (change_interval(metric)) }
+                    td.plot { @if let Some(axis) = axis { (forest(axis, &metric.change, Some(no_change(middle)), mark)) } }
+                    td.num.estimate data-label="change" { b { (change_text(metric, *change)) } }
+                    (number_cell("interval", &change_interval(metric)))
                 }
                 Err(why) => { td.words colspan="3" { "undefined: " (sentence(&undefined_sentence(why))) } }
             }
-            td.num { (side(before)) }
-            td.num { (side(now)) }
-            td.num { (metric.test.map_or_else(String::new, |test| p_digits(test.adjusted, alpha))) }
-            td.num { (metric.change.n) }
+            (number_cell("before", &side(before)))
+            (number_cell("now", &side(now)))
+            (number_cell("adjusted p", &metric.test.map_or_else(String::new, |test| p_digits(test.adjusted, alpha))))
+            (number_cell("pairs", &count(metric.change.n)))
         }
     }
 }
@@ -198,21 +252,22 @@ fn by_category(metrics: &[MetricComparison]) -> Markup {
         @for metric in metrics.iter().filter(|metric| metric.categories.len() > 1) {
             details {
                 summary { (name(&metric.metric)) " by category" }
-                @let axis = Axis::around(metric.scale.no_change(), metric.categories.iter().flat_map(|category| reach(&category.change)));
+                @let axis = change_axis(metric, metric.categories.iter().flat_map(|category| reach(&category.change)));
                 table.forest {
+                    thead { tr { th { "category" } (TableAxes::new(std::iter::once(Some(axis)), (1, 3)).header()) th.num { "change" } th.num { "before → now" } th.num { "pairs" } } }
                     tbody {
                         @for category in &metric.categories {
                             tr {
                                 th scope="row" { (name(&category.category)) }
                                 td.plot { (forest(axis, &category.change, Some(no_change(metric.scale.no_change())), Mark::Plain)) }
-                                td.num.estimate { @if let Ok(change) = category.change.value { b { (change_text(metric, change)) } } }
-                                td.num { (Scale::of(metric.unit, category.baseline).text(category.baseline)) " → " (Scale::of(metric.unit, category.candidate).text(category.candidate)) }
-                                td.num { (category.change.n) }
+                                td.num.estimate data-label="change" { @if let Ok(change) = category.change.value { b { (change_text(metric, change)) } } }
+                                td.num data-label="before → now" { (Scale::of(metric.unit, category.baseline).text(category.baseline)) " → " (Scale::of(metric.unit, category.candidate).text(category.candidate)) }
+                                (number_cell("pairs", &count(category.change.n)))
                             }
                         }
                     }
                 }
-                p.quiet { "These are not tested: look, and do not conclude." }
+                p.quiet { "These changes are not tested. Look at them, but do not conclude from them." }
             }
         }
     }
@@ -222,8 +277,11 @@ fn by_category(metrics: &[MetricComparison]) -> Markup {
 const LINES_MAX: usize = 12;
 
 fn flips(samples: &SampleChanges) -> Markup {
-    let lists =
-        [("newly failing", &samples.newly_failing), ("newly fixed", &samples.newly_fixed), ("flaky", &samples.flaky)];
+    let lists = [
+        ("newly failing", &samples.newly_failing),
+        ("newly fixed", &samples.newly_fixed),
+        ("flaky in either run", &samples.flaky),
+    ];
     html! {
         div.columns {
             @for (words, list) in lists {
@@ -237,8 +295,8 @@ fn flips(samples: &SampleChanges) -> Markup {
             }
         }
         p.quiet {
-            (samples.still_passing) " pass in both, " (samples.still_failing) " fail in both"
-            @if samples.unknown > 0 { ", of " (samples.unknown) " it is not known" }
+            (count(samples.still_passing)) " pass in both, " (count(samples.still_failing)) " fail in both"
+            @if samples.unknown > 0 { ", " (count(samples.unknown)) " are not known" }
             (flakiness("the first", samples.flaky_candidate)) (flakiness("the second", samples.flaky_baseline))
         }
     }
@@ -246,7 +304,7 @@ fn flips(samples: &SampleChanges) -> Markup {
 
 fn flakiness(run: &str, flakiness: Flakiness) -> Markup {
     html! {
-        @if flakiness.repeated > 0 { "; " (flakiness.flaky) " of " (flakiness.repeated) " repeated samples of " (run) " are flaky" }
+        @if flakiness.repeated > 0 { "; " (count(flakiness.flaky)) " of " (pluralize(flakiness.repeated, "repeated sample")) " of " (run) " are flaky" }
     }
 }
 
@@ -266,16 +324,17 @@ fn ranking_table(ranking: &Ranking) -> Markup {
         @match &ranking.rows {
             Err(why) => p.quiet { (sentence(&incomparable(why))) },
             Ok(rows) => {
-                @let axis = Axis::from_zero(rows.iter().flat_map(|row| reach(&row.figure)));
+                @let axis = Axis::of_unit(ranking.unit, rows.iter().flat_map(|row| reach(&row.figure)));
                 table.forest {
+                    thead { tr { th.num { "rank" } th { "run" } (TableAxes::new(std::iter::once(Some(axis)), (2, 2)).header()) th.num { "estimate" } th.num { "interval" } } }
                     tbody {
                         @for row in rows {
                             tr {
-                                td.num { @if row.best_rank == row.worst_rank { (row.best_rank) } @else { (row.best_rank) "–" (row.worst_rank) } }
+                                td.num data-label="rank" { @if row.best_rank == row.worst_rank { (row.best_rank) } @else { (row.best_rank) "–" (row.worst_rank) } }
                                 th scope="row" { (name(&row.run)) }
                                 td.plot { (forest(axis, &row.figure, None, Mark::Plain)) }
-                                td.num.estimate { b { (crate::gate::words::estimate(&row.figure, ranking.unit)) } }
-                                td.num { (row.figure.value.as_ref().map_or_else(|_| String::new(), |value| interval(&row.figure, Scale::of(ranking.unit, *value)))) }
+                                td.num.estimate data-label="estimate" { b { (crate::gate::words::estimate(&row.figure, ranking.unit)) } }
+                                td.num data-label="interval" { (row.figure.value.as_ref().map_or_else(|_| String::new(), |value| interval(&row.figure, Scale::of(ranking.unit, *value)))) }
                             }
                         }
                     }

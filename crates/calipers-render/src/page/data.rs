@@ -3,10 +3,11 @@
 //!
 //! Text of models goes in here and nowhere else. `<` is written as an escape, so that no text can end the block it stands in.
 
+use super::runs::run_names;
 use crate::numbers::{Scale, number};
-use crate::outcome_words::{outcome_word, shortcoming_sentence};
-use crate::page::{PageAttempt, PageReport, PageSample, PageScore, PageText, SampleStanding};
-use calipers_core::{ScenarioOutcome, Unit, Value};
+use crate::outcome_words::shortcoming_sentence;
+use crate::page::{PageAttempt, PageOutcome, PageReport, PageSample, PageScore, PageText, SampleStanding};
+use calipers_core::{Unit, Value};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -91,7 +92,7 @@ fn rows(report: &PageReport, starts: &[usize]) -> String {
         }
     }
     key(&mut out, "runs");
-    list(&mut out, &report.runs, |out, run| put_text(out, &run.report.source));
+    list(&mut out, &run_names(report), |out, name| put_text(out, name));
     key(&mut out, "starts");
     list(&mut out, starts, |out, start| put_int(out, *start));
     out.push('}');
@@ -121,12 +122,13 @@ fn cell_text(unit: Unit, value: f64) -> String {
     Scale::of(unit, value).text(value)
 }
 
-fn letter(outcome: ScenarioOutcome) -> char {
+fn letter(outcome: PageOutcome) -> char {
     match outcome {
-        ScenarioOutcome::Passed => 'p',
-        ScenarioOutcome::Failed => 'f',
-        ScenarioOutcome::Errored => 'e',
-        ScenarioOutcome::Unscored => 'u',
+        PageOutcome::Passed => 'p',
+        PageOutcome::Failed => 'f',
+        PageOutcome::Scored => 's',
+        PageOutcome::Errored => 'e',
+        PageOutcome::Unscored => 'u',
     }
 }
 
@@ -172,7 +174,7 @@ fn put_attempt(out: &mut String, attempt: &PageAttempt) {
     key(out, "epoch");
     put_int(out, attempt.epoch as usize);
     key(out, "outcome");
-    put_text(out, outcome_word(Some(attempt.outcome)));
+    put_text(out, attempt.outcome.name());
     if let Some(reason) = &attempt.reason {
         key(out, "why");
         put_text(out, &shortcoming_sentence(reason));

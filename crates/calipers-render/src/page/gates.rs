@@ -1,48 +1,56 @@
 //! A verdict on a page: the gates with their intervals, categories, formulas and required scenarios.
 
-use super::plots::{Axis, Mark, forest, key, no_change, reach, ticks};
-use super::{link, name, sentence};
+use super::axis::{Axis, reach};
+use super::plots::{Mark, TableAxes, forest, key, no_change};
+use super::{link, name, number_cell, sentence};
 use crate::gate::cells::Cells;
 use crate::gate::rule_words::requirement;
 use crate::gate::words::{coverage, estimate, interval, interval_header, missing_from, remarks, scenarios};
-use crate::numbers::{Scale, number};
+use crate::numbers::{Scale, count, number};
 use crate::outcome_words::{outcome_word, shortcoming_sentence};
 use calipers_core::{ScenarioOutcome, Unit, Verdict};
 use calipers_gate::policy::{BaselineMode, Level, Rule};
 use calipers_gate::{CategoryResult, CompositeResult, GateKind, GateReport, GateResult, ScenarioCheck};
 use maud::{Markup, html};
 
+/// Columns before the pictures, and after them.
+const AROUND: (usize, usize) = (2, 5);
+
 pub(super) fn gates(report: &GateReport) -> Markup {
-    let is_rate = |gate: &&GateResult| gate.unit == Unit::Rate && !is_difference(gate);
-    let rates = report.gates.iter().filter(is_rate);
-    let on_rates = rates.flat_map(|gate| gate.threshold.map(|rule| rule.value).into_iter().chain(figures(gate)));
-    let of_categories = report.categories.iter().flat_map(|category| reach(&category.figure));
-    let axis = Axis::of_rates(on_rates.chain(of_categories));
+    let categories = without_gate(report);
+    let of_gates = report.gates.iter().map(|gate| gate_axis(gate, report));
+    let of_categories = categories.iter().map(|category| category.figure.value.is_ok().then_some(Axis::RATES));
+    let mut axes = TableAxes::new(of_gates.chain(of_categories), AROUND);
     html! {
         section #gates {
             h2 { "Gates" }
             table.forest {
                 thead {
                     tr {
-                        th { "verdict" } th { "gate" } th.plot { (ticks(axis, Scale::Percent)) }
+                        th { "verdict" } th { "gate" } (axes.header())
                         th.num { "estimate" } th.num { (interval_header(report)) } th.num { "threshold" } th.num { "margin" } th.num { "n" }
                     }
                 }
                 @for (level, words) in [(Level::Blocking, "blocking"), (Level::Warning, "warning")] {
-                    @let of_level: Vec<&GateResult> = report.gates.iter().filter(|gate| gate.level == level).collect();
+                    @let of_level = of_level(report, level);
                     @if !of_level.is_empty() {
                         tbody {
                             tr.level { th colspan="8" scope="rowgroup" { (words) } }
-                            @for gate in of_level { (row(gate, report, axis)) }
+                            @for gate in of_level { (axes.before(gate_axis(gate, report))) (row(gate, report)) }
                         }
                     }
                 }
-                (categories(report, axis))
+                @if !categories.is_empty() {
+                    tbody {
+                        tr.level { th colspan="8" scope="rowgroup" { "categories without a gate, pass rates" } }
+                        (axes.before(Some(Axis::RATES)))
+                        @for category in categories { (category_row(category)) }
+                    }
+                }
             }
             p.quiet.legend {
                 span { (key("passed")) "passes" } span { (key("failed")) "fails" } span { (key("unscored")) "undecided" }
                 span { "dashed: the threshold, with an arrow to the side that is asked for" }
-                span { "what is no rate has a scale of its own, from 0" }
             }
             (required_scenarios(&report.required))
             @for composite in &report.composites { (formula(composite)) }
@@ -54,8 +62,35 @@ pub(super) fn gates(report: &GateReport) -> Markup {
     }
 }
 
-fn figures(gate: &GateResult) -> Vec<f64> {
-    gate.figure.as_ref().map_or_else(Vec::new, |figure| reach(figure).collect())
+/// The gates of a level: as in the policy, with those on one scale together.
+fn of_level(report: &GateReport, level: Level) -> Vec<&GateResult> {
+    let mut gates: Vec<&GateResult> = report.gates.iter().filter(|gate| gate.level == level).collect();
+    gates.sort_by_key(|gate| match gate.unit {
+        _ if gate_axis(gate, report).is_none() => 0,
+        _ if is_difference(gate) => 5,
+        Unit::Rate => 0,
+        Unit::Plain | Unit::Ratio => 1,
+        Unit::Milliseconds => 2,
+        Unit::Usd => 3,
+        Unit::Tokens => 4,
+    });
+    gates
+}
+
+/// The scale of a gate, which gates with the same unit share. Plain numbers of one metric need not be like those of another.
+fn gate_axis(gate: &GateResult, report: &GateReport) -> Option<Axis> {
+    gate.figure.as_ref().filter(|figure| figure.value.is_ok())?;
+    let is_own = matches!(gate.unit, Unit::Plain | Unit::Ratio);
+    let is_alike = |other: &&GateResult| {
+        other.unit == gate.unit
+            && is_difference(other) == is_difference(gate)
+            && (!is_own || other.metric == gate.metric)
+    };
+    let drawn = report.gates.iter().filter(is_alike).flat_map(|other| {
+        let figures = other.figure.as_ref().map_or_else(Vec::new, |figure| reach(figure).collect());
+        figures.into_iter().chain(other.threshold.map(|rule| rule.value))
+    });
+    Some(if is_difference(gate) { Axis::of_differences(gate.unit, drawn) } else { Axis::of_unit(gate.unit, drawn) })
 }
 
 fn is_difference(gate: &GateResult) -> bool {
@@ -80,34 +115,32 @@ fn badge(verdict: Verdict) -> Markup {
     html! { span.badge.(class) { (key(class)) (verdict.name()) } }
 }
 
-fn row(gate: &GateResult, report: &GateReport, rates: Axis) -> Markup {
+fn row(gate: &GateResult, report: &GateReport) -> Markup {
     let cells = Cells::of(gate);
-    let numbers = || figures(gate).into_iter().chain(gate.threshold.map(|rule| rule.value));
-    let axis = match gate.unit {
-        _ if is_difference(gate) => Axis::around(0.0, numbers()),
-        Unit::Rate => rates,
-        _ => Axis::from_zero(numbers()),
-    };
     let remarks = remarks(gate, report);
     html! {
         tr class=(gate.verdict.name()) {
             td { (badge(gate.verdict)) }
             th scope="row" {
                 (name(&cells.name))
-                // A condition over formulas may fail by a part that has no row of its own.
+                // A condition over formulas may fail by a part that has no row.
                 @if gate.kind == GateKind::Composite { small { (sentence(&requirement(gate))) } }
                 @for remark in &remarks { small { (sentence(remark)) } }
             }
             @if cells.words.is_empty() {
-                td.plot { @if let Some(figure) = &gate.figure { (forest(axis, figure, gate.threshold, mark(gate.verdict))) } }
-                td.num.estimate {
-                    b { (cells.estimate) }
-                    @if !cells.without_weights.is_empty() { small { (cells.without_weights) " unweighted" } }
+                td.plot {
+                    @if let (Some(figure), Some(axis)) = (&gate.figure, gate_axis(gate, report)) {
+                        (forest(axis, figure, gate.threshold, mark(gate.verdict)))
+                    }
                 }
-                td.num { (cells.interval) }
-                td.num { (cells.threshold) }
-                td.num { (cells.margin) }
-                td.num { (cells.n) }
+                td.num.estimate data-label="estimate" {
+                    b { (cells.estimate) }
+                    @if !cells.without_weights.is_empty() { small { "weighted; plain " (cells.without_weights) } }
+                }
+                (number_cell("interval", &cells.interval))
+                (number_cell("threshold", &cells.threshold))
+                (number_cell("margin", &cells.margin))
+                (number_cell("n", &cells.n))
             } @else {
                 td.words colspan="6" { (sentence(&cells.words)) }
             }
@@ -116,31 +149,26 @@ fn row(gate: &GateResult, report: &GateReport, rates: Axis) -> Markup {
 }
 
 /// Categories without a gate; those that have one stand among the gates.
-fn categories(report: &GateReport, axis: Axis) -> Markup {
-    let rest: Vec<&CategoryResult> = report.categories.iter().filter(|category| category.gate.is_none()).collect();
-    if rest.is_empty() {
-        return html! {};
-    }
+fn without_gate(report: &GateReport) -> Vec<&CategoryResult> {
+    report.categories.iter().filter(|category| category.gate.is_none()).collect()
+}
+
+fn category_row(category: &CategoryResult) -> Markup {
     html! {
-        tbody {
-            tr.level { th colspan="8" scope="rowgroup" { "categories without a gate, pass rates" } }
-            @for category in rest {
-                tr {
-                    td {}
-                    th scope="row" {
-                        (name(&category.category))
-                        @if let Some(weight) = category.weight.filter(|weight| *weight != 1.0) { small { "counts × " (number(weight)) } }
-                    }
-                    @if category.figure.value.is_ok() {
-                        td.plot { (forest(axis, &category.figure, None, Mark::Plain)) }
-                        td.num.estimate { b { (estimate(&category.figure, Unit::Rate)) } }
-                        td.num { (interval(&category.figure, Scale::Percent)) }
-                        td {} td {}
-                        td.num { (category.figure.n) }
-                    } @else {
-                        td.words colspan="6" { (estimate(&category.figure, Unit::Rate)) }
-                    }
-                }
+        tr {
+            td {}
+            th scope="row" {
+                (name(&category.category))
+                @if let Some(weight) = category.weight.filter(|weight| *weight != 1.0) { small { "counts × " (number(weight)) } }
+            }
+            @if category.figure.value.is_ok() {
+                td.plot { (forest(Axis::RATES, &category.figure, None, Mark::Plain)) }
+                td.num.estimate data-label="estimate" { b { (estimate(&category.figure, Unit::Rate)) } }
+                (number_cell("interval", &interval(&category.figure, Scale::Percent)))
+                td {} td {}
+                (number_cell("n", &count(category.figure.n)))
+            } @else {
+                td.words colspan="6" { (estimate(&category.figure, Unit::Rate)) }
             }
         }
     }

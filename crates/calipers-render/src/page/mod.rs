@@ -4,21 +4,23 @@
 //! `page.js` from the data in the page, always as text. A policy in the head of the page names the one script and the one style
 //! by their hashes, so that nothing else in it can run, whatever a model wrote.
 
+mod axis;
 mod changes;
 mod data;
 mod figures;
 mod gates;
 mod plots;
 mod report;
+mod runs;
 
 pub use report::*;
 
 use crate::gate::reason_words::gate_decision;
 use crate::gate::words::provenance;
-use crate::numbers::percent;
-use crate::outcome_words::{outcome_word, shortcoming_sentence};
+use crate::numbers::{count, percent};
+use crate::outcome_words::shortcoming_sentence;
 use crate::text::{abridge, clean};
-use calipers_core::{OutcomeCounts, ScenarioOutcome, Verdict, pluralize};
+use calipers_core::{Verdict, pluralize};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -57,7 +59,7 @@ pub fn page_html(report: &PageReport) -> String {
                     (figures::method(report))
                 }
                 (sample_view())
-                footer { p { "Made by calipers. Everything on this page is in this file." } }
+                footer { p { "Made by calipers " (env!("CARGO_PKG_VERSION")) ". Everything on this page is in this file." } }
                 @if !report.samples.is_empty() {
                     script #rows type="application/json" { (PreEscaped(&data.rows)) }
                     @for (place, block) in data.details.iter().enumerate() {
@@ -107,6 +109,11 @@ fn name(text: &str) -> String {
 /// A sentence that may quote a model.
 fn sentence(text: &str) -> String {
     clean(&abridge(text, TEXT_MAX))
+}
+
+/// A number in a table, with the words that stand beside it where there is no room for a header.
+fn number_cell(label: &str, text: &str) -> Markup {
+    html! { td.num data-label=(label) { (text) } }
 }
 
 /// A link to a sample's own view, in the first run that has it.
@@ -190,7 +197,7 @@ fn verdict(report: &PageReport) -> Markup {
                 h1 { (name(&report.title)) }
             }
             @if let Some(restriction) = restriction { p.restriction { (sentence(&restriction)) } }
-            @for run in &report.runs { (run_line(run, report)) }
+            (runs::run_lines(report))
             @for note in &report.notes { p.quiet { "Note: " (sentence(note)) } }
         }
     }
@@ -206,32 +213,6 @@ fn seal(class: &str) -> Markup {
     html! { svg.seal viewBox="0 0 24 24" aria-hidden="true" { (shape) } }
 }
 
-/// The samples of a run by outcome, and what the run is.
-fn run_line(run: &PageRun, report: &PageReport) -> Markup {
-    let OutcomeCounts { total, passed, failed, errored, unscored, flaky, attempts, .. } = run.counts;
-    let about = &run.report;
-    let mut words = vec![pluralize(total, "sample")];
-    if attempts != total {
-        words.push(pluralize(attempts, "attempt"));
-    }
-    if flaky > 0 {
-        words.push(format!("{flaky} flaky"));
-    }
-    words.extend(about.task.iter().chain(&about.model).map(|text| name(text)));
-    let is_told = about.task.is_none() || report.runs.len() > 1;
-    words.extend(is_told.then(|| name(&about.source)));
-    html! {
-        div.run {
-            p.about { (words.join(" · ")) }
-            (plots::shares(&[
-                ("passed", "passed", passed), ("failed", "failed", failed),
-                ("errored", "errored", errored), ("unscored", "unscored", unscored),
-            ]))
-            @if report.gate.is_none() { p.quiet { "A sample passed: " (sentence(&run.pass_rule)) "." } }
-        }
-    }
-}
-
 /// So many samples are in the table that reads and prints without a script.
 const STATIC_MAX: usize = 50;
 
@@ -240,7 +221,9 @@ fn samples(report: &PageReport) -> Markup {
     if report.samples.is_empty() {
         return html! {};
     }
-    let is_failing = |sample: &&PageSample| sample.outcome != ScenarioOutcome::Passed;
+    let is_failing = |sample: &&PageSample| sample.outcome.is_shortcoming();
+    let is_judged = report.runs.iter().any(PageRun::is_judged);
+    let words = if is_judged { "did not pass" } else { "did not run, or have no score" };
     let failing: Vec<&PageSample> = report.samples.iter().filter(is_failing).collect();
     let shown: Vec<&PageSample> = failing.iter().copied().take(STATIC_MAX).collect();
     html! {
@@ -249,9 +232,9 @@ fn samples(report: &PageReport) -> Markup {
             div #table hidden {}
             div.static {
                 p.quiet {
-                    @if failing.is_empty() { "All samples passed." }
-                    @else if failing.len() > shown.len() { "The first " (shown.len()) " of " (failing.len()) " samples that did not pass." }
-                    @else { (pluralize(failing.len(), "sample")) " did not pass." }
+                    @if failing.is_empty() { @if is_judged { "All samples passed." } @else { "All samples have a score." } }
+                    @else if failing.len() > shown.len() { "The first " (shown.len()) " of " (count(failing.len() as u64)) " samples that " (words) "." }
+                    @else { (pluralize(failing.len(), "sample")) " " (words) "." }
                     span.scriptless { " The whole table, search and each sample's own view need JavaScript." }
                 }
                 @if !shown.is_empty() {
@@ -266,14 +249,14 @@ fn samples(report: &PageReport) -> Markup {
 }
 
 fn static_row(sample: &PageSample) -> Markup {
-    let passed = sample.attempts.iter().filter(|attempt| attempt.outcome == ScenarioOutcome::Passed).count();
-    let word = outcome_word(Some(sample.outcome));
+    let passed = sample.attempts.iter().filter(|attempt| attempt.outcome == PageOutcome::Passed).count();
+    let word = sample.outcome.name();
     html! {
         tr {
             td { (plots::key(word)) " " (word) }
             td { (link_in(sample.run, &sample.id.to_string())) }
             td { (sample.category.as_deref().map(name).unwrap_or_default()) }
-            td.num { (passed) " of " (sample.attempts.len()) }
+            td.num { @if sample.outcome != PageOutcome::Scored { (passed) " of " (sample.attempts.len()) } }
             td { (sample.reason.as_ref().map(shortcoming_sentence).as_deref().map(sentence).unwrap_or_default()) }
         }
     }

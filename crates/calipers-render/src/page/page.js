@@ -39,11 +39,11 @@
   // The first screen is painted before the data are read.
   requestAnimationFrame(() => setTimeout(() => start(JSON.parse(source.textContent)), 0));
 
-  const OUTCOMES = { p: "passed", f: "failed", e: "errored", u: "unscored" };
+  const OUTCOMES = { p: "passed", f: "failed", s: "scored", e: "errored", u: "unscored" };
   const STANDINGS = { f: "newly failing", p: "newly passing", c: "changed", s: "as before", a: "added" };
   const SHAPES = {
     passed: ["circle", { cx: 5, cy: 5, r: 4 }], failed: ["polygon", { points: "5,0 10,5 5,10 0,5" }],
-    errored: ["path", { d: "M1 1 9 9M9 1 1 9" }], unscored: ["circle", { cx: 5, cy: 5, r: 3.5, class: "hollow" }],
+    scored: ["rect", { x: 1.5, y: 1.5, width: 7, height: 7 }], errored: ["path", { d: "M1 1 9 9M9 1 1 9" }], unscored: ["circle", { cx: 5, cy: 5, r: 3.5, class: "hollow" }],
   };
 
   function shape(outcome) {
@@ -63,8 +63,10 @@
   function start(rows) {
     const count = rows.id.length;
     // What did not pass comes first, and of that what did run.
-    const severity = { f: 0, e: 1, u: 2, p: 3 };
-    const state = { order: "outcome", down: false, filter: "all", category: "", run: "", search: "", here: -1 };
+    const severity = { f: 0, e: 1, u: 2, s: 3, p: 4 };
+    // Where nothing says which samples passed, the lowest scores come first.
+    const judged = /[pf]/.test(rows.outcome);
+    const state = { order: judged || !rows.score ? "outcome" : "score", down: false, filter: "all", category: "", run: "", search: "", here: -1 };
     let shown = [];
     let haystack = null;
 
@@ -74,7 +76,7 @@
       { key: "category", name: "category", width: "minmax(80px, 1fr)", value: (i) => rows.categories[rows.category[i]] ?? "", skip: !rows.categories.length },
       { key: "run", name: "run", width: "minmax(80px, 1fr)", value: (i) => rows.run[i], skip: rows.runs.length < 2 },
       { key: "standing", name: "change", width: "104px", value: (i) => "fpcas-".indexOf(rows.standing[i]), skip: !rows.standing },
-      { key: "attempts", name: "attempts", width: "auto", value: (i) => share(rows.attempts[i]), skip: rows.attempts.every((a) => a.length < 2) },
+      { key: "attempts", name: "attempts", width: "auto", value: (i) => share(rows.attempts[i]), skip: rows.attempts.every((a) => a.length < 2 || !/[pf]/.test(a)) },
       { key: "score", name: "score", width: "72px", number: true },
       { key: "latency", name: "latency", width: "80px", number: true },
       { key: "tokens", name: "tokens", width: "72px", number: true },
@@ -112,7 +114,7 @@
     const chips = make("div", { class: "chips", role: "group", "aria-label": "Show" });
     for (const name of Object.keys(is)) {
       if (name !== "all" && !counts[name]) continue;
-      chips.append(make("button", { type: "button", "data-filter": name, "aria-pressed": "false", text: name + " " + counts[name], onclick: () => { state.filter = name; update(); } }));
+      chips.append(make("button", { type: "button", "data-filter": name, "aria-pressed": "false", text: name + " " + counts[name].toLocaleString("en"), onclick: () => { state.filter = name; update(); } }));
     }
     const select = (key, label, names) => names.length < 2 ? null : make("select", { "aria-label": label, id: "by-" + key, onchange: (event) => { state[key] = event.target.value; update(); } },
       make("option", { value: "", text: label }), ...names.map((name, place) => make("option", { value: String(place), text: name })));
@@ -167,7 +169,8 @@
         if (cell.dataset.key === state.order) cell.setAttribute("aria-sort", state.down ? "descending" : "ascending"); else cell.removeAttribute("aria-sort");
         cell.firstChild.textContent = name + (cell.dataset.key === state.order ? (state.down ? " ↓" : " ↑") : "");
       }
-      found.textContent = shown.length === count ? count + " samples" : shown.length + " of " + count + " samples";
+      const text = (n) => n.toLocaleString("en");
+      found.textContent = shown.length === count ? text(count) + " samples" : text(shown.length) + " of " + text(count) + " samples";
       grid.setAttribute("aria-rowcount", String(shown.length + 1));
       state.here = -1;
       body.scrollTop = 0;
@@ -181,7 +184,7 @@
       const first = Math.max(0, Math.floor(body.scrollTop / height) - 4);
       room.style.height = Math.max(shown.length * height, 1) + "px";
       const drawn = shown.slice(first, first + visible).map((i, place) => row(i, first + place));
-      room.replaceChildren(...(shown.length ? drawn : [make("p", { class: "empty", text: "No sample is like that." })]));
+      room.replaceChildren(...(shown.length ? drawn : [make("p", { class: "empty", text: "No sample matches." })]));
       body.style.height = shown.length * height < 400 ? Math.max(shown.length * height, 120) + "px" : "";
     }
 
@@ -300,7 +303,7 @@
       make("button", { type: "button", id: "back", text: "← All samples", onclick: leave }), make("span", { class: "grow" }),
       make("button", { type: "button", text: "Previous", onclick: () => step(-1) }), make("button", { type: "button", text: "Next", onclick: () => step(1) }));
 
-    const missing = (id) => [top(), make("p", { class: "empty", text: "This page has no sample " + id })];
+    const missing = (id) => [top(), make("p", { class: "empty", text: "This page has no sample " + id + "." })];
 
     function block(label, text) {
       if (text === undefined) return null;
@@ -317,12 +320,12 @@
       if (rows.required[i]) say("required");
       if (rows.flaky[i]) say("flaky");
       if (rows.standing && rows.standing[i] !== "-") say(STANDINGS[rows.standing[i]]);
-      if (rows.attempts[i].length > 1) meta.append(dots(rows.attempts[i]));
+      if (rows.attempts[i].length > 1 && /[pf]/.test(rows.attempts[i])) meta.append(dots(rows.attempts[i]));
       const parts = [top(), make("h1", { text: rows.id[i] }), meta, block("Input", sample.input), block("Expected answer", sample.target)];
       if (sample.facts) {
         const facts = make("dl", { class: "facts" });
         for (const [name, text] of sample.facts) facts.append(make("dt", { text: name }), make("dd", { text }));
-        parts.push(make("p", { class: "label", text: "Known of it" }), facts);
+        parts.push(make("p", { class: "label", text: "Metadata" }), facts);
       }
       parts.push(make("h2", { text: sample.attempts.length === 1 ? "Attempt" : sample.attempts.length + " attempts" }));
       parts.push(...sample.attempts.map((one) => attempt(one, sample)));

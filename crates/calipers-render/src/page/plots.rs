@@ -1,59 +1,18 @@
 //! Small pictures as SVG. What they tell by colour they also tell by shape, and the numbers stand beside them.
 
-use crate::numbers::Scale;
-use calipers_core::{Bar, Distribution, DistributionOf};
-use calipers_core::{Figure, pluralize};
+use super::axis::Axis;
+use crate::numbers::{Scale, bar_label, count};
+use calipers_core::{Bar, Distribution, DistributionOf, Figure, pluralize};
 use calipers_gate::policy::{Comparison, Rule};
 use maud::{Markup, html};
 
 /// The size of an interval's picture, and the room at its ends.
-const WIDTH: f64 = 240.0;
-const HEIGHT: f64 = 26.0;
-const EDGE: f64 = 8.0;
+const WIDTH: f64 = 260.0;
+const HEIGHT: f64 = 30.0;
+const EDGE: f64 = 14.0;
 
-/// The values that a picture spans.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Axis {
-    lower: f64,
-    upper: f64,
-}
-
-impl Axis {
-    /// From 0 to 1, or from a later tenth on, if everything lies beyond it.
-    pub(super) fn of_rates(values: impl Iterator<Item = f64>) -> Self {
-        let least = values.fold(1.0, f64::min);
-        Self { lower: ((least * 10.0 - 0.2).floor() / 10.0).clamp(0.0, 0.9), upper: 1.0 }
-    }
-
-    /// Everything and zero.
-    pub(super) fn from_zero(values: impl Iterator<Item = f64>) -> Self {
-        let (least, most) = values.fold((0.0f64, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
-        let room = 0.06 * (most - least);
-        let end = |x: f64, room: f64| if x == 0.0 { 0.0 } else { x + room };
-        Self { lower: end(least, -room), upper: end(most, room) }.or_unit()
-    }
-
-    /// Everything, with this value in the middle.
-    pub(super) fn around(middle: f64, values: impl Iterator<Item = f64>) -> Self {
-        let reach = values.map(|x| (x - middle).abs()).fold(0.0, f64::max) * 1.06;
-        let reach = if reach > 0.0 { reach } else { 1.0 };
-        Self { lower: middle - reach, upper: middle + reach }
-    }
-
-    /// An axis has two ends.
-    fn or_unit(self) -> Self {
-        if self.upper > self.lower { self } else { Self { lower: self.lower, upper: self.lower + 1.0 } }
-    }
-
-    fn at(self, x: f64) -> f64 {
-        EDGE + (x - self.lower) / (self.upper - self.lower) * (WIDTH - 2.0 * EDGE)
-    }
-}
-
-/// All numbers that a figure puts on an axis.
-pub(super) fn reach(figure: &Figure) -> impl Iterator<Item = f64> {
-    let (lower, upper) = figure.interval.map_or((None, None), |interval| (interval.lower, interval.upper));
-    [figure.value.as_ref().ok().copied(), lower, upper].into_iter().flatten().filter(|x| x.is_finite())
+fn at(axis: Axis, x: f64) -> f64 {
+    EDGE + axis.share(x) * (WIDTH - 2.0 * EDGE)
 }
 
 /// How an estimate is drawn.
@@ -80,23 +39,29 @@ impl Mark {
     }
 }
 
-/// An estimate with its interval and what it is held against.
+/// An estimate with its interval and what it is held against, on its axis. The labels of the axis are shown below it only where
+/// no header has them.
 pub(super) fn forest(axis: Axis, figure: &Figure, rule: Option<Rule>, mark: Mark) -> Markup {
     let middle = HEIGHT / 2.0;
     let Ok(value) = figure.value else { return html! {} };
+    let (least, most) = axis.ends();
     html! {
         svg.forest viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) aria-hidden="true" {
-            line.rail x1=(EDGE) x2=(WIDTH - EDGE) y1=(middle) y2=(middle) {}
+            @for (tick, _) in axis.ticks() {
+                line.grid x1=(px(at(axis, tick))) x2=(px(at(axis, tick))) y1="0" y2=(HEIGHT) {}
+            }
+            line.rail x1=(px(at(axis, least))) x2=(px(at(axis, most))) y1=(middle) y2=(middle) {}
             @if let Some(rule) = rule { (threshold(axis, rule)) }
             @if let Some(interval) = figure.interval {
-                @let (from, to) = (interval.lower.unwrap_or(axis.lower), interval.upper.unwrap_or(axis.upper));
-                line.interval.(mark.class()) x1=(px(axis.at(from))) x2=(px(axis.at(to))) y1=(middle) y2=(middle) {}
+                @let (from, to) = (interval.lower.unwrap_or(least), interval.upper.unwrap_or(most));
+                line.interval.(mark.class()) x1=(px(at(axis, from))) x2=(px(at(axis, to))) y1=(middle) y2=(middle) {}
                 @for bound in [interval.lower, interval.upper].into_iter().flatten() {
-                    line.cap.(mark.class()) x1=(px(axis.at(bound))) x2=(px(axis.at(bound))) y1=(middle - 4.0) y2=(middle + 4.0) {}
+                    line.cap.(mark.class()) x1=(px(at(axis, bound))) x2=(px(at(axis, bound))) y1=(middle - 4.0) y2=(middle + 4.0) {}
                 }
             }
-            (point(axis.at(value), middle, mark))
+            (point(at(axis, value), middle, mark))
         }
+        div.own-axis { (ticks(axis)) }
     }
 }
 
@@ -115,7 +80,7 @@ fn point(x: f64, y: f64, mark: Mark) -> Markup {
 
 /// A line at the threshold, and on it the side that is asked for.
 fn threshold(axis: Axis, rule: Rule) -> Markup {
-    let x = axis.at(rule.value);
+    let x = at(axis, rule.value);
     let side = match rule.comparison {
         Comparison::AtLeast | Comparison::Above => 5.0,
         Comparison::AtMost | Comparison::Below => -5.0,
@@ -129,18 +94,12 @@ fn threshold(axis: Axis, rule: Rule) -> Markup {
     }
 }
 
-/// The ends of an axis that rows share, and ticks between them.
-pub(super) fn ticks(axis: Axis, scale: Scale) -> Markup {
-    let step = if axis.upper - axis.lower > 0.55 { 0.2 } else { 0.1 };
-    let first = (axis.lower / step - 1e-9).ceil() as i64;
-    let last = (axis.upper / step + 1e-9).floor() as i64;
+/// The labels of an axis.
+pub(super) fn ticks(axis: Axis) -> Markup {
     html! {
         svg.ticks viewBox=(format!("0 0 {WIDTH} 14")) aria-hidden="true" {
-            @for tick in first..=last {
-                @let (x, is_last) = (axis.at(tick as f64 * step), tick == last);
-                @let label = scale.exact(tick as f64 * step);
-                // One sign of the unit is enough.
-                text x=(px(x)) y="11" text-anchor="middle" { (if is_last { &*label } else { label.trim_end_matches(" %") }) }
+            @for (tick, label) in axis.ticks() {
+                text x=(px(at(axis, tick))) y="11" text-anchor="middle" { (label) }
             }
         }
     }
@@ -149,6 +108,38 @@ pub(super) fn ticks(axis: Axis, scale: Scale) -> Markup {
 /// The line at no change.
 pub(super) fn no_change(value: f64) -> Rule {
     Rule { comparison: Comparison::Equal, value }
+}
+
+/// The axes of the rows of a table. Where all rows share one, the header has its labels; else each group of rows that share one
+/// begins with them.
+pub(super) struct TableAxes {
+    shared: Option<Axis>,
+    last: Option<Axis>,
+    /// The columns before the pictures, and those after them.
+    around: (usize, usize),
+}
+
+impl TableAxes {
+    pub(super) fn new(axes: impl Iterator<Item = Option<Axis>>, around: (usize, usize)) -> Self {
+        let axes: Vec<Axis> = axes.flatten().collect();
+        let shared = axes.first().copied().filter(|first| axes.iter().all(|axis| axis == first));
+        Self { shared, last: None, around }
+    }
+
+    /// The header of the pictures.
+    pub(super) fn header(&self) -> Markup {
+        html! { th.plot { @if let Some(axis) = self.shared { (ticks(axis)) } } }
+    }
+
+    /// The labels before a row on this axis, unless the row before it or the header has them.
+    pub(super) fn before(&mut self, axis: Option<Axis>) -> Markup {
+        let Some(axis) = axis.filter(|axis| self.shared.is_none() && self.last != Some(*axis)) else {
+            return html! {};
+        };
+        self.last = Some(axis);
+        let (before, after) = self.around;
+        html! { tr.axis { td colspan=(before) {} td.plot { (ticks(axis)) } td colspan=(after) {} } }
+    }
 }
 
 /// A picture of shares of a whole, with words below it.
@@ -171,7 +162,7 @@ pub(super) fn shares(parts: &[(&str, &str, u64)]) -> Markup {
         }
         p.legend {
             @for (class, words, count, ..) in &placed {
-                span { (key(class)) b { (count) } " " (words) }
+                span { (key(class)) b { (self::count(**count)) } " " (words) }
             }
         }
     }
@@ -183,68 +174,194 @@ pub(super) fn key(class: &str) -> Markup {
         "passed" => html! { circle cx="5" cy="5" r="4" {} },
         "failed" => html! { polygon points="5,0 10,5 5,10 0,5" {} },
         "errored" => html! { path d="M1 1 9 9M9 1 1 9" {} },
+        "scored" => html! { rect x="1.5" y="1.5" width="7" height="7" {} },
         _ => html! { circle.hollow cx="5" cy="5" r="3.5" {} },
     };
     html! { svg.key.(class) viewBox="0 0 10 10" aria-hidden="true" { (shape) } }
 }
 
-/// The size of a histogram.
-const BARS_WIDTH: f64 = 320.0;
-const BARS_HEIGHT: f64 = 96.0;
+/// Runs with a colour and a line of their own; further ones are drawn one below the other.
+pub(super) const OVERLAID_MAX: usize = 5;
 
-/// A histogram with its ends and its highest count.
-pub(super) fn histogram(spread: &Distribution) -> Markup {
-    let most = spread.bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
-    let slot = BARS_WIDTH / spread.bars.len() as f64;
-    let by_value = spread.bars.iter().all(|bar| bar.lower == bar.upper);
-    let gap = if by_value { (slot * 0.25).min(12.0) } else { 1.0 };
-    let last = spread.bars.last().map_or(0.0, |bar| bar.upper);
-    let scale = Scale::of(spread.unit, last);
-    let of = match spread.of {
+/// The line that stands for one of several runs.
+pub(super) fn run_key(run: usize) -> Markup {
+    html! {
+        svg.run-key.(format!("run-{run}")) viewBox="0 0 18 10" aria-hidden="true" { line x1="0" x2="18" y1="5" y2="5" {} }
+    }
+}
+
+/// The size of a histogram.
+const BARS_WIDTH: f64 = 340.0;
+const BARS_HEIGHT: f64 = 104.0;
+/// The room at the ends, for labels that stand below the first and the last bar.
+const BARS_EDGE: f64 = 18.0;
+/// How wide a character of a label is, at most.
+const CHARACTER: f64 = 6.4;
+
+/// The spread of one thing in one run or in several. All have the same bars.
+pub(super) fn histogram(spreads: &[(usize, &Distribution)]) -> Markup {
+    let Some((_, first)) = spreads.first() else { return html! {} };
+    let is_several = spreads.len() > 1;
+    let of = |spread: &Distribution| match spread.of {
         DistributionOf::Samples => pluralize(spread.n, "sample"),
         DistributionOf::Attempts => pluralize(spread.n, "attempt"),
     };
-    let words = format!("{} of {of}, from {} to {}", spread.name, ends(spread, scale).0, ends(spread, scale).1);
+    let about = if is_several {
+        let what = if first.of == DistributionOf::Samples { "samples" } else { "attempts" };
+        format!("share of {what} in each run")
+    } else {
+        of(first)
+    };
+    let beyond: u64 = spreads.iter().map(|(_, spread)| spread.beyond).sum();
+    let scale = Scale::of(first.unit, first.bars.last().map_or(0.0, |bar| bar.upper));
+    let (lower, upper) = ends(first, scale);
+    let words = format!("{}, {about}, from {lower} to {upper}", first.name);
     html! {
         figure.spread {
-            figcaption { b { (spread.name) } " " span.quiet { (of) @if spread.beyond > 0 { ", " (spread.beyond) " out of time" } } }
-            svg viewBox=(format!("0 0 {BARS_WIDTH} {}", BARS_HEIGHT + 16.0)) role="img" aria-label=(words) {
-                line.base x1="0" x2=(BARS_WIDTH) y1=(BARS_HEIGHT) y2=(BARS_HEIGHT) {}
-                @for (place, bar) in spread.bars.iter().enumerate() {
-                    @let height = bar.count as f64 / most as f64 * (BARS_HEIGHT - 14.0);
-                    // What is there is seen, however little it is.
-                    @let height = if bar.count > 0 { height.max(1.5) } else { 0.0 };
-                    @let x = place as f64 * slot;
-                    rect.bar x=(px(x + gap / 2.0)) y=(px(BARS_HEIGHT - height)) width=(px((slot - gap).max(0.5))) height=(px(height)) {
-                        title { (range(bar, scale)) ": " (bar.count) }
-                    }
-                    @if by_value {
-                        text x=(px(x + slot / 2.0)) y=(BARS_HEIGHT + 12.0) text-anchor="middle" { (scale.exact(bar.lower)) }
-                        text.count x=(px(x + slot / 2.0)) y=(px(BARS_HEIGHT - height - 4.0)) text-anchor="middle" { (bar.count) }
-                    } @else if bar.count == most && spread.bars[..place].iter().all(|earlier| earlier.count < most) {
-                        text.count x=(px((x + slot / 2.0).clamp(12.0, BARS_WIDTH - 12.0))) y=(px(BARS_HEIGHT - height - 4.0)) text-anchor="middle" { (bar.count) }
-                    }
+            figcaption { b { (super::name(&first.name)) } " " span.quiet { (about) @if beyond > 0 { ", " (count(beyond)) " out of time" } } }
+            @if spreads.len() > OVERLAID_MAX {
+                @for (run, spread) in spreads {
+                    div.strip { span.quiet { (run + 1) } (bars(&[(*run, spread)], scale, true)) }
                 }
-                @if !by_value {
-                    text x="0" y=(BARS_HEIGHT + 12.0) { (ends(spread, scale).0) }
-                    text x=(BARS_WIDTH) y=(BARS_HEIGHT + 12.0) text-anchor="end" { (ends(spread, scale).1) }
+            } @else {
+                svg viewBox=(format!("0 0 {BARS_WIDTH} {}", BARS_HEIGHT + 18.0)) role="img" aria-label=(words) {
+                    (bars(spreads, scale, false))
                 }
             }
         }
     }
 }
 
+/// How high a bar is, of the highest: by counts for one run, by shares for several, which may have different numbers.
+fn heights(spreads: &[(usize, &Distribution)]) -> (f64, impl Fn(&Distribution, &Bar) -> f64) {
+    let is_several = spreads.len() > 1;
+    let height = move |spread: &Distribution, bar: &Bar| {
+        if is_several { bar.count as f64 / spread.n.max(1) as f64 } else { bar.count as f64 }
+    };
+    let all = spreads.iter().flat_map(|(_, spread)| spread.bars.iter().map(move |bar| (*spread, bar)));
+    let most = all.map(|(spread, bar)| height(spread, bar)).fold(0.0, f64::max);
+    (if most > 0.0 { most } else { 1.0 }, height)
+}
+
+fn bars(spreads: &[(usize, &Distribution)], scale: Scale, is_strip: bool) -> Markup {
+    let (most, height) = heights(spreads);
+    let first = spreads[0].1;
+    let by_value = first.bars.iter().all(|bar| bar.lower == bar.upper);
+    let top = if is_strip { 2.0 } else { 18.0 };
+    let slot = (BARS_WIDTH - 2.0 * BARS_EDGE) / first.bars.len() as f64;
+    let is_several = spreads.len() > 1;
+    // What is there is seen, however little it is.
+    let tall = |spread: &Distribution, bar: &Bar| {
+        let tall = height(spread, bar) / most * (BARS_HEIGHT - top);
+        if bar.count > 0 { tall.max(1.5) } else { 0.0 }
+    };
+    let left = |place: usize| BARS_EDGE + place as f64 * slot;
+    let gap = if by_value { (slot * 0.3).min(14.0) } else { 1.0 };
+    let thin = (slot - gap) / spreads.len() as f64;
+    let picture = html! {
+        line.base x1=(BARS_EDGE) x2=(BARS_WIDTH - BARS_EDGE) y1=(BARS_HEIGHT) y2=(BARS_HEIGHT) {}
+        @for (nth, (run, spread)) in spreads.iter().enumerate() {
+            @let class = if is_several { format!("run-{run}") } else { "bar".to_owned() };
+            @if is_several && !by_value {
+                (outline(&class, spread, |bar| tall(spread, bar), left))
+            } @else {
+                @for (place, bar) in spread.bars.iter().enumerate() {
+                    @let x = left(place) + gap / 2.0 + nth as f64 * thin;
+                    rect class=(class) x=(px(x)) y=(px(BARS_HEIGHT - tall(spread, bar))) width=(px(thin.max(0.5))) height=(px(tall(spread, bar))) {
+                        title { (range(bar, scale)) ": " (count(bar.count)) }
+                    }
+                }
+            }
+        }
+        (highest(spreads, |spread, bar| tall(spread, bar), |spread, bar| height(spread, bar), left, slot, by_value && !is_several))
+        (labels(first, scale, left, slot, by_value))
+    };
+    if !is_strip {
+        return picture;
+    }
+    html! { svg viewBox=(format!("0 0 {BARS_WIDTH} {}", BARS_HEIGHT + 18.0)) aria-hidden="true" { (picture) } }
+}
+
+/// A run as a line over the bars, so that others can be seen behind it.
+fn outline(class: &str, spread: &Distribution, tall: impl Fn(&Bar) -> f64, left: impl Fn(usize) -> f64) -> Markup {
+    let mut path = format!("M{} {}", px(left(0)), px(BARS_HEIGHT));
+    for (place, bar) in spread.bars.iter().enumerate() {
+        path += &format!("V{}H{}", px(BARS_HEIGHT - tall(bar)), px(left(place + 1)));
+    }
+    path += &format!("V{}", px(BARS_HEIGHT));
+    html! { path.outline.(class) d=(path) {} }
+}
+
+/// The number above the highest bar, or above each where there is room for all.
+fn highest(
+    spreads: &[(usize, &Distribution)],
+    tall: impl Fn(&Distribution, &Bar) -> f64,
+    height: impl Fn(&Distribution, &Bar) -> f64,
+    left: impl Fn(usize) -> f64,
+    slot: f64,
+    is_each: bool,
+) -> Markup {
+    let text = |spread: &Distribution, bar: &Bar| {
+        if spreads.len() > 1 { Scale::Percent.text(height(spread, bar)) } else { count(bar.count) }
+    };
+    let all = || {
+        spreads
+            .iter()
+            .flat_map(|(_, spread)| spread.bars.iter().enumerate().map(move |(place, bar)| (*spread, place, bar)))
+    };
+    let fits = all().all(|(spread, _, bar)| text(spread, bar).len() as f64 * CHARACTER + 4.0 <= slot);
+    let best = all().reduce(|best, one| if height(one.0, one.2) > height(best.0, best.2) { one } else { best });
+    let shown: Vec<_> = if is_each && fits { all().collect() } else { best.into_iter().collect() };
+    html! {
+        @for (spread, place, bar) in shown {
+            @let words = text(spread, bar);
+            @let half = words.len() as f64 * CHARACTER / 2.0;
+            @let x = (left(place) + slot / 2.0).clamp(half, BARS_WIDTH - half);
+            text.count x=(px(x)) y=(px(BARS_HEIGHT - tall(spread, bar) - 4.0)) text-anchor="middle" { (words) }
+        }
+    }
+}
+
+/// The labels below: as many of the values, or of round numbers, as do not touch one another.
+fn labels(spread: &Distribution, scale: Scale, left: impl Fn(usize) -> f64, slot: f64, by_value: bool) -> Markup {
+    let placed: Vec<(f64, String)> = if by_value {
+        let label = |(place, bar): (usize, &Bar)| (left(place) + slot / 2.0, bar_label(scale, bar.lower));
+        spread.bars.iter().enumerate().map(label).collect()
+    } else {
+        let (lower, upper) = (spread.bars[0].lower, spread.bars[spread.bars.len() - 1].upper);
+        let axis = Axis::between(scale, lower, upper);
+        let width = slot * spread.bars.len() as f64;
+        axis.ticks().into_iter().map(|(x, label)| (left(0) + axis.share(x) * width, label)).collect()
+    };
+    html! {
+        @for (x, label) in without_collisions(placed) {
+            text x=(px(x)) y=(BARS_HEIGHT + 13.0) text-anchor="middle" { (label) }
+        }
+    }
+}
+
+/// Labels that do not touch: every one, every second one, and so on.
+fn without_collisions(placed: Vec<(f64, String)>) -> Vec<(f64, String)> {
+    let half = |label: &str| label.chars().count() as f64 * CHARACTER / 2.0 + 3.0;
+    let is_free = |every: &usize| {
+        let kept: Vec<&(f64, String)> = placed.iter().step_by(*every).collect();
+        kept.windows(2).all(|pair| pair[0].0 + half(&pair[0].1) <= pair[1].0 - half(&pair[1].1))
+    };
+    let every = (1..=placed.len().max(1)).find(is_free).unwrap_or(1);
+    placed.into_iter().step_by(every).collect()
+}
+
 fn ends(spread: &Distribution, scale: Scale) -> (String, String) {
     let lower = spread.bars.first().map_or(0.0, |bar| bar.lower);
     let upper = spread.bars.last().map_or(0.0, |bar| bar.upper);
-    (scale.exact(lower), scale.exact(upper))
+    (bar_label(scale, lower), bar_label(scale, upper))
 }
 
 fn range(bar: &Bar, scale: Scale) -> String {
     if bar.lower == bar.upper {
-        return scale.exact(bar.lower);
+        return bar_label(scale, bar.lower);
     }
-    format!("{} to {}", scale.exact(bar.lower), scale.exact(bar.upper))
+    format!("{} to {}", bar_label(scale, bar.lower), bar_label(scale, bar.upper))
 }
 
 /// Counts by name, as bars that lie.
@@ -252,17 +369,23 @@ pub(super) fn counts(bars: &[(String, u64)]) -> Markup {
     let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
     html! {
         table.counts {
-            @for (name, count) in bars {
+            @for (name, number) in bars {
                 tr {
                     th scope="row" { (name) }
-                    td.wide {
-                        svg.lying viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
-                            rect.bar x="0" y="0" height="10" width=(px((*count as f64 / most as f64 * 100.0).max(if *count > 0 { 0.6 } else { 0.0 }))) {}
-                        }
-                    }
-                    td.num { (count) }
+                    td.wide { (lying_bar(*number as f64 / most as f64)) }
+                    td.num { (count(*number)) }
                 }
             }
+        }
+    }
+}
+
+/// A bar of this share of its cell.
+pub(super) fn lying_bar(share: f64) -> Markup {
+    let width = if share > 0.0 { (share * 100.0).max(0.6) } else { 0.0 };
+    html! {
+        svg.lying viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+            rect.bar x="0" y="0" height="10" width=(px(width)) {}
         }
     }
 }
@@ -277,20 +400,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_axis_holds_all_that_is_drawn_on_it() {
-        for (values, want) in
-            [(vec![0.95, 1.0], (0.9, 1.0)), (vec![0.49], (0.4, 1.0)), (vec![0.02], (0.0, 1.0)), (vec![], (0.9, 1.0))]
-        {
-            let axis = Axis::of_rates(values.into_iter());
-            assert!((axis.lower - want.0).abs() < 1e-12 && axis.upper == want.1, "{axis:?}");
-        }
-        let axis = Axis::from_zero([100.0, 400.0].into_iter());
-        assert_eq!((axis.lower, axis.upper), (0.0, 424.0));
-        let axis = Axis::around(1.0, [0.5, 1.2].into_iter());
-        assert!((axis.lower + axis.upper - 2.0).abs() < 1e-12 && axis.lower < 0.5);
-        // What did not change stands in the middle.
-        assert_eq!(Axis::around(1.0, [1.0].into_iter()).at(1.0), WIDTH / 2.0);
-        // Nothing but zeros still has a place on paper.
-        assert!(Axis::from_zero(std::iter::empty()).at(0.0).is_finite());
+    fn labels_do_not_touch_one_another() {
+        let placed = |step: f64| (0..12).map(|i| (f64::from(i) * step, "0.667".to_owned())).collect::<Vec<_>>();
+        assert_eq!(without_collisions(placed(60.0)).len(), 12);
+        let thinned = without_collisions(placed(24.0));
+        assert_eq!(thinned.len(), 6);
+        assert_eq!(without_collisions(Vec::new()), Vec::new());
     }
 }

@@ -9,8 +9,10 @@ use std::sync::Arc;
 /// What a page shows.
 #[derive(Clone, Debug, Default)]
 pub struct PageReport {
-    /// What the page is about: a task, or a file.
+    /// What the page is about: a task, a file, or what its author calls it.
     pub title: String,
+    /// The commit that was evaluated, if the author of the page names it. Otherwise each run has that of its log.
+    pub commit: Option<String>,
     /// The verdict by a policy, if there is one.
     pub gate: Option<GateReport>,
     /// The comparison with other runs, if there is one.
@@ -32,16 +34,103 @@ pub struct PageRun {
     pub report: RunReport,
     /// Its samples by outcome.
     pub counts: OutcomeCounts,
-    /// What it means that a sample passed, in words.
-    pub pass_rule: String,
+    /// What decides whether a sample passed.
+    pub pass_basis: PassBasis,
     /// The scorers whose scores are numbers, in the order of [`PageSample::scores`].
     pub scorers: Vec<Arc<str>>,
-    /// How scores, latency, tokens and cost are spread.
+    /// How scores, latency, tokens and cost are spread. Runs that have the same one have it with the same bars.
     pub distributions: Vec<Distribution>,
     /// How often samples passed among their attempts; none where no sample was repeated.
     pub repeats: Option<Repeats>,
     /// What the attempts took: latency, tokens and cost, where they are recorded.
     pub spending: Vec<Spending>,
+}
+
+impl PageRun {
+    /// True if something says which samples passed. Scores alone do not: whether 0.6 is enough is for a policy or a threshold to
+    /// say.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        !matches!(self.pass_basis, PassBasis::Nothing)
+    }
+
+    /// The samples with a score that nothing judges.
+    #[must_use]
+    pub fn scored(&self) -> u64 {
+        let OutcomeCounts { total, errored, unscored, .. } = self.counts;
+        if self.is_judged() { 0 } else { total - errored - unscored }
+    }
+}
+
+/// What decides whether the samples of a run passed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PassBasis {
+    /// A policy.
+    Policy,
+    /// The record's own `passed`.
+    Recorded,
+    /// The behaviours that were expected and those that were forbidden.
+    Behaviors {
+        /// The share of the expected ones that has to be observed.
+        share: f64,
+    },
+    /// A score.
+    Score {
+        /// The scorer.
+        scorer: Arc<str>,
+        /// The least score that passes.
+        threshold: f64,
+        /// True if there are other scorers, and this one is only the first.
+        is_first: bool,
+    },
+    /// Nothing: there are no scores, or nothing says which of them pass.
+    Nothing,
+}
+
+/// The outcome of a sample or an attempt on a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageOutcome {
+    /// It passed.
+    Passed,
+    /// It did not.
+    Failed,
+    /// It has a score, and nothing says whether that passes.
+    Scored,
+    /// It did not run.
+    Errored,
+    /// It ran and has no score.
+    Unscored,
+}
+
+impl PageOutcome {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Scored => "scored",
+            Self::Errored => "errored",
+            Self::Unscored => "unscored",
+        }
+    }
+
+    /// True for what a reader should look at first.
+    #[must_use]
+    pub fn is_shortcoming(self) -> bool {
+        !matches!(self, Self::Passed | Self::Scored)
+    }
+}
+
+impl From<ScenarioOutcome> for PageOutcome {
+    fn from(outcome: ScenarioOutcome) -> Self {
+        match outcome {
+            ScenarioOutcome::Passed => Self::Passed,
+            ScenarioOutcome::Failed => Self::Failed,
+            ScenarioOutcome::Errored => Self::Errored,
+            ScenarioOutcome::Unscored => Self::Unscored,
+        }
+    }
 }
 
 /// How often samples passed among their attempts.
@@ -88,7 +177,7 @@ pub struct PageSample {
     /// Its category, if it has one.
     pub category: Option<Arc<str>>,
     /// Its outcome.
-    pub outcome: ScenarioOutcome,
+    pub outcome: PageOutcome,
     /// True when some attempts passed and some failed.
     pub is_flaky: bool,
     /// True when the policy requires it.
@@ -161,7 +250,7 @@ pub struct PageAttempt {
     /// The epoch.
     pub epoch: u32,
     /// Its outcome.
-    pub outcome: ScenarioOutcome,
+    pub outcome: PageOutcome,
     /// Why it did not pass.
     pub reason: Option<Shortcoming>,
     /// What each scorer said.

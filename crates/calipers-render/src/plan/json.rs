@@ -99,10 +99,16 @@ impl From<&PlanReport> for PlanDocument {
 struct PilotDocument {
     /// The run.
     name: String,
+    /// What was read as what, where that differs: a name of ours, and the column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    columns: Option<std::collections::BTreeMap<String, String>>,
     /// The metric, with its parameters if it has any.
     metric: String,
     /// Samples that have a score.
     samples: u64,
+    /// Samples that have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<u64>,
     /// The mean number of attempts per sample.
     #[schemars(range(min = 1))]
     attempts: f64,
@@ -120,8 +126,10 @@ impl From<&PilotRun> for PilotDocument {
     fn from(run: &PilotRun) -> Self {
         Self {
             name: run.name.clone(),
+            columns: crate::document::columns_document(&run.columns),
             metric: run.metric.clone(),
             samples: run.pilot.samples,
+            missing: Some(run.pilot.missing).filter(|missing| *missing > 0),
             attempts: run.pilot.attempts,
             clusters: run.pilot.clusters.map(ClustersDocument::from),
             against: run.against.clone(),
@@ -168,7 +176,7 @@ struct QuestionDocument {
     #[schemars(extend("exclusiveMinimum" = 0))]
     half_width: Option<f64>,
     /// A threshold for a rate.
-    gate: Option<GateDocument>,
+    gate: Option<GateTargetDocument>,
     /// A difference between two runs that should be detected.
     difference: Option<f64>,
     /// What two runs on the same samples share; null if it is not known.
@@ -187,7 +195,7 @@ impl From<&SizingQuestion> for QuestionDocument {
             power: question.power,
             attempts: question.attempts,
             half_width: question.half_width,
-            gate: question.gate.map(|(value, direction)| GateDocument {
+            gate: question.gate.map(|(value, direction)| GateTargetDocument {
                 comparison: match direction {
                     Direction::AtLeast => GateSide::AtLeast,
                     Direction::AtMost => GateSide::AtMost,
@@ -227,7 +235,7 @@ impl From<&Spread> for SpreadDocument {
 /// A threshold.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "gate")]
-struct GateDocument {
+struct GateTargetDocument {
     /// Its side.
     comparison: GateSide,
     /// The number.

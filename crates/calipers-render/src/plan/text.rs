@@ -2,7 +2,6 @@
 
 use crate::compare::text::in_rows;
 use crate::forest::Ink;
-use crate::gate::text::without_commands;
 use crate::numbers::{count, number, power};
 use crate::plan::words::PlanWords;
 use crate::results::caveats::known_thing;
@@ -33,7 +32,7 @@ pub fn plan_text(report: &PlanReport, screen: Screen, ink: Ink) -> String {
     let methods = in_rows(&told.methods(), screen.width);
     sections.push(methods.iter().map(|row| screen.style.dim(row) + "\n").collect());
     sections.retain(|section| !section.is_empty());
-    without_commands(&sections.join("\n"))
+    screen.join_sections(&sections)
 }
 
 /// Cells in columns, to the right.

@@ -1,7 +1,7 @@
 //! The answers of a plan as sentences, and its table as cells.
 
 use crate::numbers::{self, Scale, count, number, percent};
-use crate::words::statistic_reason_sentence;
+use crate::words::{columns_sentence, statistic_reason_sentence};
 use calipers_compare::sizing::{
     GateNeed, Pairing, PilotRun, PlanBasis, PlanReport, SampleNeed, SizePoint, SizingMethod, Unplannable,
 };
@@ -61,6 +61,10 @@ impl<'a> PlanWords<'a> {
         };
         let rate = self.rate().unwrap_or_default();
         let mut text = format!("from {}: {} {rate} over {}{attempts}", run.name, run.metric, samples(pilot.samples));
+        if pilot.missing > 0 {
+            let all = pilot.samples + pilot.missing;
+            text += &format!("; {} of {} have no score", pilot.missing, samples(all));
+        }
         if let Some(against) = &run.against {
             text += &format!(", paired with {against}");
         }
@@ -70,6 +74,9 @@ impl<'a> PlanWords<'a> {
                 number_of_attempts(clusters.size),
                 number(clusters.design_effect)
             );
+        }
+        if !run.columns.is_empty() {
+            text += &format!("; {}", columns_sentence(&run.columns));
         }
         text
     }
@@ -246,6 +253,7 @@ pub(crate) fn sizing_method(method: SizingMethod) -> &'static str {
         SizingMethod::Wilson => "Wilson's interval at the assumed rate",
         SizingMethod::MeanT => "t interval of the mean",
         SizingMethod::PairedNoncentralT => "noncentral t of paired differences",
+        SizingMethod::McNemarExact => "McNemar's exact test of paired passes",
         SizingMethod::TwoShares => "two independent shares",
         SizingMethod::TwoMeans => "two independent means",
     }

@@ -33,7 +33,7 @@ pub fn baseline_text(
             pluralize(age.round(), "day")
         );
     }
-    text
+    screen.defuse(&text)
 }
 
 fn title(baseline: &Baseline, age_days: Option<f64>) -> String {

@@ -2,8 +2,8 @@
 
 use super::Findings;
 use super::findings_words::{finding_fix, finding_message};
+use crate::screen::Screen;
 use crate::text::{clean, wrap};
-use crate::{gate::text::without_commands, screen::Screen};
 use calipers_core::{Excerpt, brief};
 use calipers_gate::policy::Span;
 use calipers_gate::{Finding, Severity};
@@ -21,7 +21,7 @@ pub fn findings_text(found: &Findings, screen: Screen, flag_of: &dyn Fn(&Finding
         }
         text.push('\n');
     }
-    without_commands(&(text + &summary(found, screen)))
+    screen.join_sections(&[text + &summary(found, screen)])
 }
 
 /// The place with its line, or the file as a whole.

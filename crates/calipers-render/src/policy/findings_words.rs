@@ -1,8 +1,9 @@
 //! Findings in words: what is wrong with a policy, and what to do about it.
 
+use crate::gate::caveat_words::gate_caveat;
 use crate::numbers::{Scale, value_text};
 use crate::words::operation_words;
-use calipers_core::{Error, Unit, pluralize};
+use calipers_core::{Error, GateCaveat, Unit, pluralize};
 use calipers_gate::policy::{Comparison, MetricRule, Mistake, Span, WrittenUnit};
 use calipers_gate::{
     AgentChance, BlockingLint, ChanceLint, EvidenceCount, EvidenceUnit, Finding, FormulaLint, Lint, NameLint,
@@ -278,6 +279,16 @@ fn chance_words(lint: &ChanceLint) -> FindingWords {
             ),
             format!("run at least {}, or require a lower percentile", pluralize(needed, "attempt")),
         ),
+        ChanceLint::LikelyClusters { field, clusters, samples, correlation } => {
+            let caveat = GateCaveat::LikelyClusters {
+                field: field.clone(),
+                clusters: *clusters,
+                samples: *samples,
+                correlation: *correlation,
+            };
+            let (sentence, _) = gate_caveat(&caveat);
+            FindingWords::new(sentence, format!("add `\"cluster\": \"{field}\"`"))
+        }
         ChanceLint::ManyGates { gates, any_fails, better_by } => FindingWords::new(
             format!(
                 "an agent that is up to {} better than each of {gates} blocking gates still fails at least one of them up \
@@ -407,7 +418,11 @@ fn line_text(span: &Span, from: Option<&Span>) -> String {
 /// `20 samples`, `20 samples, worth 15 by their weights,`
 fn evidence_text(count: EvidenceCount) -> String {
     let text = unit_text(count.total, count.unit);
-    if count.effective == count.total { text } else { format!("{text}, worth {} by their weights,", count.effective) }
+    if count.effective == count.total {
+        text
+    } else {
+        format!("{text}, worth {} independent ones that count alike,", count.effective)
+    }
 }
 
 fn unit_text(count: u64, unit: EvidenceUnit) -> String {

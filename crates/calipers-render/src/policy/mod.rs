@@ -14,5 +14,5 @@ pub use findings::Findings;
 pub use findings_json::{findings_json, findings_schema};
 pub use findings_text::findings_text;
 pub use findings_words::{finding_fix, finding_message};
-pub use raise_json::{RAISE_SCHEMA, RaiseReport, raise_json};
+pub use raise_json::{RaiseReport, raise_json, raise_schema};
 pub use raise_text::raise_text;

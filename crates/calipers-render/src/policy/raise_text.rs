@@ -31,7 +31,7 @@ pub fn raise_text(raises: &[Raise], screen: Screen) -> String {
         (false, false) => "\nkept as they are\n",
     };
     text.extend(kept.iter().map(|raise| kept_lines(raise, screen)));
-    text
+    screen.defuse(&text)
 }
 
 /// Changes that stand in one line together, in the order of the files.

@@ -28,8 +28,9 @@ pub(crate) fn change_sentence(raise: &Raise, change: &NewThreshold) -> String {
 pub(crate) fn kept_line(raise: &Raise) -> String {
     let rule = comparison(&raise.rule, raise.unit);
     let why = raise.change.as_ref().err().map_or_else(String::new, |reason| kept_sentence(raise, reason));
+    let missing = if raise.missing > 0 { format!(", {} missing", raise.missing) } else { String::new() };
     let measured = raise.estimate.map_or_else(String::new, |estimate| {
-        format!(" ({} measured, n={})", value_text(raise.unit, estimate), raise.n)
+        format!(" ({} measured, n={}{missing})", value_text(raise.unit, estimate), raise.n)
     });
     format!("{} {rule}: {why}{measured}", raise.metric)
 }

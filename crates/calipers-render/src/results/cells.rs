@@ -1,12 +1,13 @@
 //! A figure as cells of a table.
 
-use crate::numbers::number;
-use crate::text::clean;
+use crate::numbers::{Scale, count, number};
+use crate::text::{clean, shorten_apart};
 use crate::words::undefined_sentence;
-use calipers_core::{Figure, RecordedResult, Results, RunReport, ScoreResult};
+use calipers_core::{MetricResult, RecordedResult, Results, RunReport, ScoreResult, Unit};
+use std::collections::HashMap;
 
-#[derive(Clone)]
 /// What a table says about a figure: its number and where it lies, or in words why that cannot be said.
+#[derive(Clone)]
 pub(super) struct Cells {
     pub(super) estimate: String,
     pub(super) interval: String,
@@ -17,38 +18,55 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    fn of(results: &Results, figure: &Figure) -> Self {
+    fn of(results: &Results, metric: &MetricResult) -> Self {
+        let figure = &metric.figure;
         let mut cells = Self {
             estimate: String::new(),
             interval: String::new(),
-            n: figure.n.to_string(),
-            missing: if figure.missing == 0 { String::new() } else { figure.missing.to_string() },
+            n: count(figure.n),
+            missing: if figure.missing == 0 { String::new() } else { count(figure.missing) },
             words: String::new(),
         };
         match results.shown(figure) {
-            Ok(value) => cells.estimate = number(value),
+            Ok(value) => {
+                let scale = figure_scale(metric.unit, value);
+                cells.estimate = scale.text(value);
+                cells.interval =
+                    figure.interval.map_or_else(String::new, |interval| scale.interval(interval.lower, interval.upper));
+            }
             Err(why) => cells.words = format!("undefined: {}", clean(&undefined_sentence(why))),
         }
         if !cells.words.is_empty() && figure.missing > 0 {
-            cells.words += &format!("; {} missing", figure.missing);
-        }
-        let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), number);
-        if let Some(interval) = figure.interval.filter(|_| cells.words.is_empty()) {
-            cells.interval = format!("[{}, {}]", bound(interval.lower), bound(interval.upper));
+            cells.words += &format!("; {} missing", count(figure.missing));
         }
         cells
     }
 
     fn recorded_cells(recorded: &RecordedResult) -> Self {
+        let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), number);
+        let n = recorded.n.map(count).unwrap_or_default();
+        let interval = recorded
+            .interval
+            .map(|interval| format!("[{}, {}]", bound(interval.lower), bound(interval.upper)))
+            .unwrap_or_default();
+        // The title of a block with intervals says where they come from.
+        let words = match (&recorded.interval, &*n) {
+            (Some(_), _) => String::new(),
+            (None, "") => "recorded, not recomputed".to_owned(),
+            (None, n) => format!("recorded, not recomputed; n {n}"),
+        };
         Self {
             estimate: recorded.value.map_or_else(|| "–".to_owned(), number),
-            interval: String::new(),
-            n: String::new(),
+            interval,
+            n,
             missing: String::new(),
-            words: "recorded, not recomputed".to_owned(),
+            words,
         }
     }
 }
+
+/// What follows the title of figures whose intervals come from recorded errors.
+pub(super) const FROM_RECORDED_ERROR: &str = ", as recorded; interval from the recorded standard error";
 
 /// Figures under one title.
 pub(super) struct Block {
@@ -59,15 +77,20 @@ pub(super) struct Block {
 /// The figures of a run, computed and recorded, under their titles.
 pub(super) fn blocks(run: &RunReport) -> Vec<Block> {
     let computed = |score: &ScoreResult| {
-        let figures = score.metrics.iter().map(|(name, metric)| (clean(name), Cells::of(&run.results, &metric.figure)));
+        let figures = figure_names(score).into_iter().zip(score.metrics.values());
+        let figures = figures.map(|(name, metric)| (name, Cells::of(&run.results, metric)));
         Block { title: title(score), figures: figures.collect() }
     };
     let mut blocks: Vec<Block> = run.results.scores.iter().map(computed).collect();
+    let has_interval = |score: &str| run.recorded.iter().any(|one| one.score == score && one.interval.is_some());
     for recorded in &run.recorded {
         let of = |score: &ScoreResult| score.name == recorded.score && score.reducer == recorded.reducer;
         let place = run.results.scores.iter().position(of).unwrap_or_else(|| {
             // Nothing of this score could be computed.
-            let title = recorded_title(recorded);
+            let mut title = recorded_title(recorded);
+            if has_interval(&recorded.score) {
+                title += FROM_RECORDED_ERROR;
+            }
             let known = blocks.iter().position(|block| block.title == title);
             known.unwrap_or_else(|| {
                 blocks.push(Block { title, figures: Vec::new() });
@@ -77,6 +100,37 @@ pub(super) fn blocks(run: &RunReport) -> Vec<Block> {
         blocks[place].figures.push((clean(&recorded.metric), Cells::recorded_cells(recorded)));
     }
     blocks
+}
+
+/// Scores are numbers as the scorer gives them, shares among them; measurements have their unit.
+pub(crate) fn figure_scale(unit: Unit, value: f64) -> Scale {
+    if unit == Unit::Rate { Scale::Number } else { Scale::of(unit, value) }
+}
+
+/// As much of a name as is shown. Whole names are in the JSON.
+const NAME_MAX: usize = 160;
+
+/// The names of a score's figures. Two of one name are told apart by their parameters, such as `pass_rate(threshold=0.5)`.
+pub(crate) fn figure_names(score: &ScoreResult) -> Vec<String> {
+    let mut alike: HashMap<(&str, Option<&str>), Vec<&MetricResult>> = HashMap::new();
+    for metric in score.metrics.values() {
+        alike.entry((&metric.name, metric.group.as_deref())).or_default().push(metric);
+    }
+    let name = |(key, metric): (&String, &MetricResult)| {
+        let alike = &alike[&(&*metric.name, metric.group.as_deref())];
+        let is_told = alike.len() > 1 && alike.iter().filter(|other| other.params == metric.params).count() == 1;
+        if !is_told {
+            return clean(key);
+        }
+        let params: Vec<String> = metric.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let call =
+            |name: &str| if params.is_empty() { name.to_owned() } else { format!("{name}({})", params.join(", ")) };
+        clean(&match &metric.group {
+            Some(group) => format!("{} of {}", metric.name, call(group)),
+            None => call(&metric.name),
+        })
+    };
+    shorten_apart(&score.metrics.iter().map(name).collect::<Vec<_>>(), NAME_MAX)
 }
 
 fn recorded_title(recorded: &RecordedResult) -> String {

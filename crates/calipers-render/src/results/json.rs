@@ -2,7 +2,7 @@
 
 use crate::document::{
     CaveatDocument, DetailsDocument, EntriesDocument, IntervalDocument, SampleIdDocument, ValueDocument,
-    caveat_documents, details_of, schema_text, to_json,
+    caveat_documents, columns_document, details_of, schema_text, to_json,
 };
 use crate::words::undefined_sentence;
 use calipers_core::{
@@ -11,6 +11,7 @@ use calipers_core::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// The name and version of the schema.
 pub const SCHEMA: &str = "calipers.results/1";
@@ -51,6 +52,12 @@ struct RunDocument {
     source: String,
     /// The format that the file was read as, one of `calipers formats`.
     format: String,
+    /// The run within the file, where the file holds several or something names runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    /// What was read as what, where that differs: a name of ours, and the column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    columns: Option<BTreeMap<String, String>>,
     /// The task, if the file names it.
     task: Option<String>,
     /// The model, if the file names it.
@@ -73,7 +80,8 @@ struct RunDocument {
     /// The reduced score of every sample. Only with `--reductions`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reductions: Vec<ReductionDocument>,
-    /// Figures that the file records and that were not recomputed, because the code that made them is not known here.
+    /// Figures that the file records and that were not recomputed, because the code that made them is not known here or
+    /// the file has no samples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     recorded: Vec<RecordedDocument>,
 }
@@ -84,12 +92,14 @@ impl From<&RunReport> for RunDocument {
         Self {
             source: run.source.clone(),
             format: run.format.clone(),
+            run: run.name.clone(),
+            columns: columns_document(&run.columns),
             task: run.task.clone(),
             model: run.model.clone(),
             samples: SamplesDocument::from(&run.samples),
             attempts: AttemptsDocument {
-                total: results.total_samples,
-                errored: results.total_samples - results.completed_samples,
+                total: results.attempts,
+                errored: results.attempts - results.completed_attempts,
             },
             level: results.level,
             seed: results.seed.0,
@@ -175,6 +185,10 @@ struct MetricDocument {
     group: Option<String>,
     /// The number; null where it is undefined.
     value: Option<f64>,
+    /// The number as the file records it, where that is another; a caveat says why it may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
+    recorded: Option<f64>,
     /// The parameters of the metric.
     params: EntriesDocument<ValueDocument>,
     /// How many samples (or attempts, for metrics over attempts) it rests on.
@@ -205,6 +219,7 @@ impl MetricDocument {
             name: metric.name.clone(),
             group: metric.group.clone(),
             value: results.shown(figure).ok(),
+            recorded: metric.recorded,
             params: EntriesDocument(params.collect()),
             n: figure.n,
             missing: figure.missing,
@@ -255,6 +270,10 @@ struct ReducedScoreDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     explanation: Option<String>,
+    /// The metadata of the first attempt's score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EntriesDocument<ValueDocument>")]
+    metadata: Option<EntriesDocument<ValueDocument>>,
 }
 
 impl ReducedScoreDocument {
@@ -264,6 +283,9 @@ impl ReducedScoreDocument {
             value: ValueDocument::from(&score.value),
             answer: score.answer.as_deref().map(str::to_owned),
             explanation: score.explanation.as_deref().map(str::to_owned),
+            metadata: score.metadata.as_ref().map(|metadata| {
+                EntriesDocument(metadata.iter().map(|(key, value)| (key.to_string(), value.into())).collect())
+            }),
         }
     }
 }
@@ -280,6 +302,18 @@ struct RecordedDocument {
     metric: String,
     /// The number, if there is one.
     value: Option<f64>,
+    /// Its standard error, if the file records it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
+    stderr: Option<f64>,
+    /// How many samples it rests on, if the file says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    n: Option<u64>,
+    /// Made from the recorded error, where the file has no samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "IntervalDocument")]
+    interval: Option<IntervalDocument>,
 }
 
 impl From<&RecordedResult> for RecordedDocument {
@@ -289,6 +323,9 @@ impl From<&RecordedResult> for RecordedDocument {
             reducer: recorded.reducer.clone(),
             metric: recorded.metric.clone(),
             value: recorded.value.filter(|x| x.is_finite()),
+            stderr: recorded.stderr.filter(|x| x.is_finite()),
+            n: recorded.n,
+            interval: recorded.interval.map(IntervalDocument::from),
         }
     }
 }

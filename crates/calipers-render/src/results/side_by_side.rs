@@ -1,4 +1,4 @@
-//! Several runs side by side: a column a run where the screen is wide enough, else a line a run under each metric, where
+//! Several runs side by side: a column per run where the screen is wide enough, else a line per run under each metric, where
 //! numbers that are compared stand below one another.
 
 use super::cells::{Block, Cells, blocks};
@@ -6,8 +6,8 @@ use super::table::{self, Entry};
 use super::text::{level_of, number};
 use crate::screen::Screen;
 use crate::text::{clean, left, right, shorten, wrap};
-use calipers_core::RunReport;
-use std::collections::HashSet;
+use calipers_core::{RunIdentity, RunReport, telling_names};
+use std::collections::{BTreeMap, HashMap};
 use unicode_width::UnicodeWidthStr;
 
 /// The figures of all runs under the same titles and names.
@@ -19,41 +19,50 @@ pub(super) struct Comparison<'a> {
 /// A figure in each of the runs; some may lack it.
 struct Row {
     name: String,
-    cells: Vec<Option<Cells>>,
+    /// By the place of the run.
+    cells: BTreeMap<usize, Cells>,
 }
 
 impl<'a> Comparison<'a> {
     /// The comparison, if at least two runs share a figure.
     pub(super) fn new(runs: &'a [RunReport]) -> Option<Self> {
+        if runs.len() < 2 {
+            return None;
+        }
         let mut titles: Vec<(String, Vec<Row>)> = Vec::new();
+        let mut title_places: HashMap<String, usize> = HashMap::new();
+        // The rows of a name under a title.
+        let mut row_places: HashMap<(usize, String), Vec<usize>> = HashMap::new();
         for (run, report) in runs.iter().enumerate() {
             for Block { title, figures } in blocks(report) {
-                let place = titles.iter().position(|(known, _)| *known == title).unwrap_or_else(|| {
+                let title_place = *title_places.entry(title.clone()).or_insert(titles.len());
+                if title_place == titles.len() {
                     titles.push((title, Vec::new()));
-                    titles.len() - 1
-                });
-                let rows = &mut titles[place].1;
+                }
+                let rows = &mut titles[title_place].1;
                 for (name, cells) in figures {
-                    // Within one run, names come once; a second figure of the same name is a figure of its own.
-                    let fits = |row: &Row| row.name == name && row.cells[run].is_none();
-                    let place = rows.iter().position(fits).unwrap_or_else(|| {
-                        rows.push(Row { name, cells: runs.iter().map(|_| None).collect() });
+                    // Within one run each name occurs once; a second figure of the same name gets a separate row.
+                    let places = row_places.entry((title_place, name.clone())).or_default();
+                    let place = places.iter().copied().find(|&place| !rows[place].cells.contains_key(&run));
+                    let place = place.unwrap_or_else(|| {
+                        rows.push(Row { name, cells: BTreeMap::new() });
+                        places.push(rows.len() - 1);
                         rows.len() - 1
                     });
-                    rows[place].cells[run] = Some(cells);
+                    rows[place].cells.insert(run, cells);
                 }
             }
         }
-        let shared = |row: &Row| row.cells.iter().flatten().count() > 1;
+        let shared = |row: &Row| row.cells.len() > 1;
         titles.iter().any(|(_, rows)| rows.iter().any(shared)).then_some(Self { runs, titles })
     }
 
     pub(super) fn text(&self, screen: Screen) -> String {
-        let labels = labels(self.runs);
+        let labels = labels(&self.runs.iter().collect::<Vec<_>>());
         self.columns(&labels, screen).unwrap_or_else(|| self.lines(&labels, screen))
     }
 
-    /// A line a run.
+    /// A line per run.
     fn lines(&self, labels: &[String], screen: Screen) -> String {
         // A label is an aid beside the number of its run, so it gives way to the figures.
         let room = screen.width / 3;
@@ -63,8 +72,7 @@ impl<'a> Comparison<'a> {
             entries.push(Entry::Title(title.clone()));
             for row in rows {
                 entries.push(Entry::Subtitle(row.name.clone()));
-                let cells = row.cells.iter().zip(&labels).filter_map(|(cells, label)| Some((label, cells.as_ref()?)));
-                entries.extend(cells.map(|(label, cells)| Entry::Line(label.clone(), cells.clone())));
+                entries.extend(row.cells.iter().map(|(run, cells)| Entry::Line(labels[*run].clone(), cells.clone())));
             }
         }
         table::layout(&level_of(self.runs), &entries, 4, screen)
@@ -72,11 +80,14 @@ impl<'a> Comparison<'a> {
 
     /// A column a run, if all of them fit.
     fn columns(&self, labels: &[String], screen: Screen) -> Option<String> {
+        if self.runs.len() > screen.width / GAP {
+            return None;
+        }
         let rows = || self.titles.iter().flat_map(|(_, rows)| rows);
         let name = rows().map(|row| row.name.width()).max().unwrap_or(0);
         let header = level_of(self.runs);
         let columns: Vec<Column> = (0..self.runs.len())
-            .map(|run| Column::new(&header, rows().filter_map(|row| row.cells[run].as_ref())))
+            .map(|run| Column::new(&header, rows().filter_map(|row| row.cells.get(&run))))
             .collect();
         let width = 2 + name + columns.iter().map(|column| GAP + column.width()).sum::<usize>();
         if width > screen.width {
@@ -100,7 +111,7 @@ impl<'a> Comparison<'a> {
             text += &format!("{}\n", screen.style.bold(title));
             for row in rows {
                 let cells: Vec<Vec<String>> =
-                    row.cells.iter().zip(&columns).map(|(cells, column)| column.cells(cells.as_ref())).collect();
+                    columns.iter().enumerate().map(|(run, column)| column.cells(row.cells.get(&run))).collect();
                 let height = cells.iter().map(Vec::len).max().unwrap_or(0);
                 for at in 0..height {
                     let part = |lines: &Vec<String>| lines.get(at).cloned().unwrap_or_default();
@@ -171,27 +182,21 @@ impl Column {
     }
 }
 
-/// What may tell one run from another, the most telling first: model, task, file, folder, path.
-const MARKS: [fn(&RunReport) -> Option<String>; 5] = [
-    |run| run.model.clone(),
-    |run| run.task.clone(),
-    |run| part_of_path(run, 0),
-    |run| part_of_path(run, 1),
-    |run| Some(run.source.clone()),
-];
-
-/// A part of the path, counted from its end.
-fn part_of_path(run: &RunReport, place: usize) -> Option<String> {
-    run.source.rsplit(['/', '\\']).nth(place).map(str::to_owned)
+/// The number of each run, with what tells it from the others.
+fn labels(runs: &[&RunReport]) -> Vec<String> {
+    names(runs, true).iter().enumerate().map(|(place, name)| number(place, runs.len()) + name).collect()
 }
 
-/// The number of each run, with what tells it from the others.
-fn labels(runs: &[RunReport]) -> Vec<String> {
-    let told = MARKS.iter().find_map(|mark| {
-        let names: Vec<String> = runs.iter().map(mark).collect::<Option<_>>()?;
-        let distinct: HashSet<&String> = names.iter().collect();
-        (distinct.len() == names.len()).then_some(names)
-    });
-    let names = told.unwrap_or_else(|| runs.iter().map(|run| run.source.clone()).collect());
-    names.iter().enumerate().map(|(place, name)| number(place, runs.len()) + &clean(name)).collect()
+/// What tells each run from the others; its task only if that may.
+pub(super) fn names(runs: &[&RunReport], may_be_task: bool) -> Vec<String> {
+    let identities: Vec<RunIdentity<'_>> = runs
+        .iter()
+        .map(|run| RunIdentity {
+            name: run.name.as_deref(),
+            model: run.model.as_deref(),
+            task: run.task.as_deref().filter(|_| may_be_task),
+            source: &run.source,
+        })
+        .collect();
+    telling_names(&identities).iter().map(|name| clean(name)).collect()
 }

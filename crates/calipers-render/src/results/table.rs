@@ -1,8 +1,8 @@
-//! A table with one figure a line.
+//! A table with one figure per line.
 
 use super::cells::Cells;
 use crate::screen::Screen;
-use crate::text::{left, right, wrap};
+use crate::text::{left, right, wrap, wrap_within};
 use unicode_width::UnicodeWidthStr;
 
 pub(super) enum Entry {
@@ -25,7 +25,7 @@ pub(super) struct Table {
     screen: Screen,
 }
 
-/// A name column narrower than this helps nobody; names that do not fit have a line of their own.
+/// A name column narrower than this is no help; names that do not fit get a separate line.
 const NAME_MIN: usize = 12;
 /// Words are not squeezed into less than this.
 const WORDS_MIN: usize = 24;
@@ -46,7 +46,11 @@ pub(super) fn layout(interval: &str, entries: &[Entry], indent: usize, screen: S
                 }
                 text += &format!("{}\n", screen.style.dim(&header));
             }
-            Entry::Subtitle(subtitle) => text += &format!("  {subtitle}\n"),
+            Entry::Subtitle(subtitle) => {
+                for line in wrap_within(subtitle, screen.width.saturating_sub(2).max(NAME_MIN)) {
+                    text += &format!("  {line}\n");
+                }
+            }
             Entry::Line(name, cells) => text += &table.line(name, cells),
         }
     }
@@ -74,7 +78,9 @@ impl Table {
         let mut text = String::new();
         let mut name = name;
         if name.width() > self.name {
-            text += &format!("{}{name}\n", " ".repeat(self.indent));
+            for line in wrap_within(name, self.screen.width.saturating_sub(self.indent).max(NAME_MIN)) {
+                text += &format!("{}{line}\n", " ".repeat(self.indent));
+            }
             name = "";
         }
         if cells.words.is_empty() {

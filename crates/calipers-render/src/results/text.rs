@@ -7,7 +7,8 @@ use super::table::{self, Entry};
 use crate::numbers::percent;
 use crate::screen::Screen;
 use crate::text::{clean, wrap};
-use calipers_core::{Report, RunReport, Value, pluralize};
+use crate::words::columns_sentence;
+use calipers_core::{Caveat, Report, RunReport, Value, pluralize};
 use unicode_width::UnicodeWidthStr;
 
 /// The report as text.
@@ -25,14 +26,14 @@ pub fn results_text(report: &Report, screen: Screen) -> String {
     };
     let reductions: String =
         runs.iter().enumerate().map(|(place, run)| reductions(&number(place, runs.len()), run, screen)).collect();
-    text + &reductions + &caveats::caveats(report, screen)
+    screen.defuse(&(text + &reductions + &caveats::caveats(report, screen)))
 }
 
 /// The reduced scores, sample by sample, where they were asked for.
 fn reductions(number: &str, run: &RunReport, screen: Screen) -> String {
     let mut text = String::new();
     for reduction in &run.results.reductions {
-        let by = reduction.reducer.as_ref().map_or_else(String::new, |reducer| format!(" · {reducer}"));
+        let by = reduction.reducer.as_ref().map_or_else(String::new, |reducer| format!(" · {}", clean(reducer)));
         let title = format!("{number}{}{by}, sample by sample", clean(&reduction.scorer));
         text += &format!("\n{}\n", screen.style.bold(&title));
         let ids: Vec<String> = reduction.samples.iter().map(|(id, _)| clean(&id.to_string())).collect();
@@ -69,7 +70,8 @@ fn figures(run: &RunReport, screen: Screen) -> String {
 
 /// The name of the run, what it is, and what was not read of it.
 fn heading(number: &str, run: &RunReport, screen: Screen) -> String {
-    let source = format!("{number}{}", clean(&run.source));
+    let of_file = run.name.as_ref().map_or_else(String::new, |name| format!(" · {}", clean(name)));
+    let source = format!("{number}{}{of_file}", clean(&run.source));
     let about = about(run);
     let margin = " ".repeat(number.len());
     let mut text = screen.style.bold(&source);
@@ -78,6 +80,11 @@ fn heading(number: &str, run: &RunReport, screen: Screen) -> String {
     } else {
         text.push('\n');
         for line in wrap(&about, screen.width.saturating_sub(number.len() + 2)) {
+            text += &format!("{margin}  {}\n", screen.style.dim(&line));
+        }
+    }
+    if !run.columns.is_empty() {
+        for line in wrap(&columns_sentence(&run.columns), screen.width.saturating_sub(number.len() + 2)) {
             text += &format!("{margin}  {}\n", screen.style.dim(&line));
         }
     }
@@ -93,11 +100,18 @@ fn about(run: &RunReport) -> String {
     let mut parts = vec![run.format.clone()];
     parts.extend(run.task.as_ref().map(|task| clean(task)));
     parts.extend(run.model.as_ref().map(|model| clean(model)));
-    let attempts = run.results.total_samples;
+    let attempts = run.results.attempts;
     let total = run.samples.total;
-    let samples = pluralize(total, "sample");
+    // Of a run that broke off, the announced samples are counted too.
+    let announced = run.results.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::Incomplete { samples, samples_expected, .. } if samples < samples_expected => {
+            Some(format!("{samples} of {}", pluralize(*samples_expected, "sample")))
+        }
+        _ => None,
+    });
+    let samples = announced.unwrap_or_else(|| pluralize(total, "sample"));
     parts.push(if attempts == total { samples } else { format!("{samples}, {}", pluralize(attempts, "attempt")) });
-    let errored = attempts - run.results.completed_samples;
+    let errored = attempts - run.results.completed_attempts;
     if errored > 0 {
         parts.push(format!("{errored} errored"));
     }

@@ -2,7 +2,7 @@
 
 use calipers_core::{
     All, Caveat, Ci, Epochs, Grouped, Labels, Outcome, Plan, Reducer, Results, Samples, accuracy, bootstrap_stderr,
-    by_key, ci, mean, quantile, ratio, stderr, stderr_clustered,
+    by_key, mean, quantile, ratio, stderr, stderr_clustered,
 };
 use calipers_render::{caveat_next_step, caveat_sentence};
 
@@ -52,13 +52,23 @@ fn check(plan: Plan, samples: &Samples, id: &str, text: &str) {
 #[test]
 fn traps_of_few_and_of_equal_scores() {
     let plan = || Plan::new().metrics([accuracy()]);
-    check(plan(), &scored(["C"; 5]), "perfect-score", "5 of 5: the true rate may be as low as 54.9 %");
-    check(plan(), &scored(["I"; 59]), "perfect-score", "0 of 59: the true rate may be as high as 5.0 %");
+    check(
+        plan(),
+        &scored(["C"; 5]),
+        "perfect-score",
+        "5 of 5: the true rate may be as low as 54.9 % (one-sided bound)",
+    );
+    check(
+        plan(),
+        &scored(["I"; 59]),
+        "perfect-score",
+        "0 of 59: the true rate may be as high as 5.0 % (one-sided bound)",
+    );
     check(plan(), &scored([1.0, 7.0, 3.0]), "outside-unit", "scores from 1 to 7 make no share");
     let mean = || Plan::new().metrics([mean()]);
     check(mean(), &scored([3.0; 40]), "no-spread", "all 40 values are alike, which is not certainty");
     check(mean(), &scored([3.0, 5.0]), "small-sample", "2 values are few for this interval (from 30 on)");
-    let t = Plan::new().metrics([ci()]);
+    let t = Plan::new().metrics([Ci::new().t()]);
     let text = "a t interval of 4 scores that are 0 or 1 covers too rarely";
     check(t, &scored(["C", "I", "C", "C"]), "share-by-t", text);
     let boot = Plan::new().metrics([bootstrap_stderr(200)]);

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must fail loudly
 
 mod caveats;
-mod documents;
 mod gate;
 mod metric_pages;
 mod terminal;

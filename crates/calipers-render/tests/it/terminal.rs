@@ -13,8 +13,12 @@ fn run(source: &str, model: Option<&str>, samples: &Samples, metrics: Vec<Metric
     RunReport {
         source: source.into(),
         format: "native".into(),
+        name: None,
+        columns: Vec::new(),
         task: None,
         model: model.map(str::to_owned),
+        created: None,
+        commit: None,
         samples: samples.counts(),
         results: plan.measure(samples).unwrap(),
         recorded: Vec::new(),
@@ -87,6 +91,7 @@ fn a_figure_that_a_run_lacks_stays_empty_and_words_are_wrapped() {
         reducer: None,
         metric: "house_score".into(),
         value: Some(0.625),
+        ..RecordedResult::default()
     });
     recorded.notes.push("the log's reducer `vote` is not known here; its results are left out".into());
     let mut gaps = samples("judge", 1, 2, 2);
@@ -138,10 +143,11 @@ fn long_wide_small_and_large_things_are_aligned() {
     let mut report = report(vec![run("結果/とても長い名前のファイル.jsonl", Some("評価/モデル"), &odd, metrics)]);
     report.runs[0].task = Some("a task that also has a name".into());
     report.runs[0].recorded.push(RecordedResult {
-        score: "somebody's own".into(),
+        score: "custom metric".into(),
         reducer: Some("vote".into()),
         metric: "house_score".into(),
         value: None,
+        ..RecordedResult::default()
     });
     snapshot("odd", &results_text(&report, Screen::PLAIN), 80);
 }
@@ -152,7 +158,7 @@ fn colour_changes_nothing_but_colour() {
         run("a.jsonl", None, &samples("judge", 40, 3, 2), vec![]),
         run("b.jsonl", None, &samples("judge", 44, 5, 2), vec![]),
     ]);
-    let colour = results_text(&runs, Screen { style: Style::Colour, width: 80 });
+    let colour = results_text(&runs, Screen { style: Style::Colour, ..Screen::PLAIN });
     assert!(colour.contains("\u{1b}[1m"));
     let plain = colour.replace("\u{1b}[1m", "").replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
     assert_eq!(plain, results_text(&runs, Screen::PLAIN));

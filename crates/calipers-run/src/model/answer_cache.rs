@@ -18,11 +18,12 @@ pub trait AnswerCache: Send + Sync {
 
 /// What an answer is kept under: a SHA-256 over all that decides it, in hexadecimal digits.
 ///
-/// It includes the attempt and the number of the call, so that attempts at one question still differ.
-pub(crate) fn key(model: &str, request: &Request) -> String {
+/// It includes the address, because two servers answer to one name, and the attempt and the number of the call, so that
+/// attempts at one question still differ.
+pub(crate) fn key(model: &str, address: Option<&str>, request: &Request) -> String {
     let mut digest = HashWriter(Sha256::new());
     // Debug output quotes strings and prints floats exactly, so that different requests never collide.
-    write!(digest, "{:?}", (model, &request.messages, &request.config, request.epoch, request.call))
+    write!(digest, "{:?}", (model, address, &request.messages, &request.config, request.epoch, request.call))
         .expect("a hash takes any text");
     let mut key = String::with_capacity(64);
     for byte in digest.0.finalize() {
@@ -58,7 +59,9 @@ mod tests {
 
     #[test]
     fn whatever_decides_an_answer_changes_the_key() {
+        let key = |model: &str, request: &Request| super::key(model, Some("http://a/v1"), request);
         let mut keys = vec![key("m", &request()), key("n", &request())];
+        keys.extend([super::key("m", None, &request()), super::key("m", Some("http://b/v1"), &request())]);
         keys.push(key("m", &Request { epoch: 2, ..request() }));
         keys.push(key("m", &Request { call: 1, ..request() }));
         keys.push(key("m", &Request { messages: vec![Message::system("2 + 2?")], ..request() }));

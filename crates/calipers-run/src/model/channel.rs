@@ -1,6 +1,7 @@
 //! A channel to a model: rate limit, time limits, retries and a cache.
 
 use super::answer_cache;
+use super::minute_limit::MinuteLimit;
 use super::rate_limit::RateLimit;
 use crate::runner::stopwatch::Stopwatch;
 use crate::{AnswerCache, Model, ModelError, ModelFault, Request};
@@ -20,6 +21,10 @@ const UNREADABLE_RETRIES_MAX: u32 = 2;
 pub struct ChannelOptions {
     /// How many calls may be under way at once; `None` leaves it to the model.
     pub connections: Option<usize>,
+    /// How many calls of one model may begin in any minute; `None` for any number.
+    pub requests_per_minute: Option<u64>,
+    /// How many tokens one model may use in any minute, as far as they are known in advance; `None` for any number.
+    pub tokens_per_minute: Option<u64>,
     /// How often a failed call is retried.
     pub retries_max: u32,
     /// The longest first wait before a retry. The bound doubles with each retry.
@@ -36,6 +41,8 @@ impl Default for ChannelOptions {
     fn default() -> Self {
         Self {
             connections: None,
+            requests_per_minute: None,
+            tokens_per_minute: None,
             retries_max: 8,
             wait_first: Duration::from_secs(1),
             wait_max: Duration::from_secs(60),
@@ -49,6 +56,8 @@ impl fmt::Debug for ChannelOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChannelOptions")
             .field("connections", &self.connections)
+            .field("requests_per_minute", &self.requests_per_minute)
+            .field("tokens_per_minute", &self.tokens_per_minute)
             .field("retries_max", &self.retries_max)
             .field("wait_first", &self.wait_first)
             .field("wait_max", &self.wait_max)
@@ -60,21 +69,15 @@ impl fmt::Debug for ChannelOptions {
 
 /// A model with its rate limit, retries and cache, shared by all attempts.
 ///
-/// The rate limit bounds the number of calls in flight. A busy model gets fewer for a while, and none for as long as it
-/// asks. Calls that failed for a temporary reason are retried.
+/// The rate limit bounds the number of calls in flight, and if wished the calls and tokens per minute. A busy model gets
+/// fewer for a while, and none for as long as it asks. Calls that failed for a temporary reason are retried.
 pub struct Channel {
     model: Arc<dyn Model>,
     name: Arc<str>,
     options: ChannelOptions,
     turns: RateLimit,
+    minute: Option<MinuteLimit>,
     retries: AtomicU64,
-}
-
-/// An answer from a channel.
-pub(crate) struct Reply {
-    pub(crate) output: ModelOutput,
-    /// True for an answer from the cache.
-    pub(crate) is_cached: bool,
 }
 
 impl Channel {
@@ -85,6 +88,8 @@ impl Channel {
         Self {
             name: model.name().into(),
             turns: RateLimit::new(connections),
+            minute: MinuteLimit::new(options.requests_per_minute, options.tokens_per_minute)
+                .filter(|_| !model.is_free()),
             model,
             options,
             retries: AtomicU64::new(0),
@@ -113,40 +118,67 @@ impl Channel {
         self.model.is_free()
     }
 
-    /// An answer, from the cache or from the model.
-    pub(crate) async fn ask(&self, request: &Request, stopwatch: &Stopwatch) -> Result<Reply, ModelError> {
-        let Some(cache) = self.options.cache.as_ref().filter(|_| !self.model.is_free()) else {
-            return Ok(Reply { output: self.call(request, stopwatch).await?, is_cached: false });
-        };
-        let key = answer_cache::key(&self.name, request);
-        if let Some(output) = cache.get(&key) {
-            return Ok(Reply { output, is_cached: true });
-        }
+    /// True if the tokens of a minute are limited, so that they have to be known.
+    pub(crate) fn limits_tokens(&self) -> bool {
+        self.minute.is_some() && self.options.tokens_per_minute.is_some()
+    }
+
+    /// False if it is known beforehand that answers come without a cost.
+    #[must_use]
+    pub fn reports_cost(&self) -> bool {
+        self.model.is_free() || self.model.reports_cost()
+    }
+
+    /// An earlier answer from the cache.
+    pub(crate) fn recall(&self, request: &Request) -> Option<ModelOutput> {
+        self.cache()?.get(&self.key(request))
+    }
+
+    /// An answer of the model, which is kept in the cache.
+    pub(crate) async fn ask(&self, request: &Request, stopwatch: &Stopwatch) -> Result<ModelOutput, ModelError> {
         let output = self.call(request, stopwatch).await?;
-        cache.put(&key, &output);
-        Ok(Reply { output, is_cached: false })
+        if let Some(cache) = self.cache() {
+            cache.put(&self.key(request), &output);
+        }
+        Ok(output)
+    }
+
+    fn cache(&self) -> Option<&Arc<dyn AnswerCache>> {
+        self.options.cache.as_ref().filter(|_| !self.model.is_free())
+    }
+
+    fn key(&self, request: &Request) -> String {
+        answer_cache::key(&self.name, self.model.address(), request)
     }
 
     /// An answer of the model, after as many retries as needed.
     async fn call(&self, request: &Request, stopwatch: &Stopwatch) -> Result<ModelOutput, ModelError> {
         let mut retries = 0;
         loop {
-            let turn = stopwatch.wait(self.turns.take(stopwatch.deadline)).await;
+            let turn = stopwatch.wait(self.turns.take(stopwatch.deadline())).await;
             let turn = turn.map_err(|until| self.paused_too_long(until))?;
+            let in_minute = match &self.minute {
+                Some(minute) => Some(stopwatch.hold(minute.take()).await),
+                None => None,
+            };
             let error = match self.call_once(request).await {
                 Ok(output) => {
                     turn.note_answer();
+                    if let (Some(in_minute), Some(usage)) = (in_minute, &output.usage) {
+                        in_minute.note_tokens(usage.total_tokens);
+                    }
                     return Ok(output);
                 }
                 Err(error) => error,
             };
+            drop(in_minute);
             // A server that says when to come back means all callers.
             if error.fault == ModelFault::Busy || error.retry_after.is_some() {
                 turn.note_refusal(error.retry_after.filter(|&wait| wait <= self.options.timeout));
             } else {
                 drop(turn);
             }
-            let wait = self.wait_before_retry(error, retries, stopwatch.deadline)?;
+            let wait = self.wait_before_retry(error, retries, stopwatch.deadline())?;
             retries += 1;
             self.retries.fetch_add(1, Ordering::Relaxed);
             stopwatch.wait(sleep(wait)).await;

@@ -2,6 +2,7 @@
 
 mod answer_cache;
 pub(crate) mod channel;
+mod minute_limit;
 mod model_channels;
 pub mod providers;
 mod rate_limit;
@@ -67,6 +68,16 @@ pub trait Model: Send + Sync {
     /// True if answers are free and always the same, so that a cache would not help.
     fn is_free(&self) -> bool {
         false
+    }
+
+    /// Where the questions go, if two models of one name may be at different places. It decides an answer as the name does.
+    fn address(&self) -> Option<&str> {
+        None
+    }
+
+    /// False if it is known beforehand that answers come without a cost, so that no limit on costs can be kept.
+    fn reports_cost(&self) -> bool {
+        true
     }
 }
 

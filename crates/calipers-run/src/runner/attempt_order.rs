@@ -44,6 +44,15 @@ impl Iterator for Order {
     }
 }
 
+/// The samples of a run, by their places, in the order in which they are launched: shuffled by a seed, or as they come.
+#[must_use]
+pub fn launch_order(samples: usize, seed: Option<u64>) -> Vec<usize> {
+    match (seed, u32::try_from(samples)) {
+        (Some(seed), Ok(samples)) => shuffle_places(samples, seed).into_iter().map(|place| place as usize).collect(),
+        _ => (0..samples).collect(),
+    }
+}
+
 /// Fisher and Yates, with a fixed generator: a resumed run must find the order of the first.
 fn shuffle_places(samples: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..samples).collect();

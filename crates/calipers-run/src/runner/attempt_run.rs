@@ -1,16 +1,18 @@
 //! One attempt, from a sample to a transcript.
 
 use super::RunObserver;
+use super::stopwatch::Stopwatch;
 use crate::runner::attempt_scope::{AttemptUsage, Cast, add_usage};
 use crate::{AttemptFault, AttemptScope, AttemptState, ScorerResult, Task};
-use calipers_core::{GenerateConfig, LimitReached, Outcome, SampleId, TaskSample, Transcript, Usage, Value};
+use calipers_core::{
+    CACHED_ANSWERS, GenerateConfig, LimitReached, Outcome, SampleId, TaskSample, Transcript, Usage, Value,
+};
 use futures_util::FutureExt as _;
 use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::time::timeout;
 
 /// What all attempts of a run share.
 pub(crate) struct Stage {
@@ -26,6 +28,8 @@ pub(crate) struct PlannedAttempt {
     pub(crate) id: SampleId,
     pub(crate) epoch: u32,
     pub(crate) seed: u64,
+    /// What an earlier run spent on it in vain.
+    pub(crate) spent: Vec<(Arc<str>, Usage)>,
 }
 
 /// One try of an attempt.
@@ -36,6 +40,8 @@ struct Try {
     scores: Vec<(Arc<str>, Outcome)>,
     limit: Option<LimitReached>,
     error: Option<Arc<str>>,
+    /// True if another try cannot help.
+    is_final: bool,
 }
 
 /// What earlier tries of an attempt leave.
@@ -50,10 +56,10 @@ impl PlannedAttempt {
     /// Makes the attempt, with retries if it fails and the task allows them.
     pub(crate) async fn make(self, stage: Arc<Stage>) -> Transcript {
         let started_ms = now_ms();
-        let mut earlier = Earlier::default();
+        let mut earlier = Earlier { spent: self.spent.clone(), ..Earlier::default() };
         loop {
             let tried = self.try_once(&stage).await;
-            match tried.error.clone() {
+            match tried.error.clone().filter(|_| !tried.is_final) {
                 Some(error) if (earlier.errors.len() as u64) < u64::from(stage.task.retry_on_error) => {
                     stage.watch.on_retry(&self.id, self.epoch, &error);
                     earlier.errors.push(error);
@@ -75,9 +81,11 @@ impl PlannedAttempt {
             scores: Vec::new(),
             limit: None,
             error: None,
+            is_final: false,
         };
         if let Err(fault) = tried.run(stage).await {
             tried.scores.clear();
+            tried.is_final = matches!(fault, AttemptFault::Budget(_));
             tried.error = Some(fault.to_string().into());
         }
         tried
@@ -87,7 +95,8 @@ impl PlannedAttempt {
 impl Try {
     async fn run(&mut self, stage: &Stage) -> Result<(), AttemptFault> {
         let time = stage.cast.limits.time;
-        let solved = contain_panics(limit_time(time, solve(&stage.task, &mut self.state, &self.scope))).await;
+        let solving = solve(&stage.task, &mut self.state, &self.scope);
+        let solved = contain_panics(limit_time(time, self.scope.stopwatch(), solving)).await;
         self.measured = self.scope.usage_so_far();
         match solved {
             Err(AttemptFault::Limit(limit)) => self.limit = Some(limit),
@@ -97,7 +106,8 @@ impl Try {
         // limit, as in Inspect, it is an error.
         let time = time.map(|time| time / 2);
         self.scope.begin_scoring(time);
-        contain_panics(limit_time(time, self.score(stage))).await.map_err(|fault| match fault {
+        let scoring = score(stage, &mut self.state, &mut self.scores, &self.scope);
+        contain_panics(limit_time(time, self.scope.stopwatch(), scoring)).await.map_err(|fault| match fault {
             AttemptFault::Limit(reached) => {
                 AttemptFault::Other(format!("scoring hit the time limit of {} s", reached.limit))
             }
@@ -105,19 +115,12 @@ impl Try {
         })
     }
 
-    async fn score(&mut self, stage: &Stage) -> Result<(), AttemptFault> {
-        for (scorer, name) in stage.task.scorers.iter().zip(&stage.scorer_names) {
-            let ScorerResult { outcome, fields } = scorer.score(&self.state, &self.scope).await?;
-            self.scores.push((name.clone(), outcome));
-            for (field, value) in fields {
-                set(&mut self.state.fields, field, value);
-            }
-        }
-        Ok(())
-    }
-
     fn into_transcript(self, started_ms: i64, earlier: Earlier) -> Transcript {
-        let Self { state, scope, measured, scores, limit, error } = self;
+        let Self { mut state, scope, measured, scores, limit, error, is_final: _ } = self;
+        let cached = scope.cached_answers();
+        if cached > 0 {
+            set(&mut state.fields, CACHED_ANSWERS.into(), i64::from(cached).into());
+        }
         let mut usage = earlier.spent;
         for (model, used) in scope.usage_by_model() {
             add_usage(&mut usage, &model, &used);
@@ -144,6 +147,23 @@ impl Try {
     }
 }
 
+/// Runs the scorers.
+async fn score(
+    stage: &Stage,
+    state: &mut AttemptState,
+    scores: &mut Vec<(Arc<str>, Outcome)>,
+    scope: &AttemptScope,
+) -> Result<(), AttemptFault> {
+    for (scorer, name) in stage.task.scorers.iter().zip(&stage.scorer_names) {
+        let ScorerResult { outcome, fields } = scorer.score(state, scope).await?;
+        scores.push((name.clone(), outcome));
+        for (field, value) in fields {
+            set(&mut state.fields, field, value);
+        }
+    }
+    Ok(())
+}
+
 /// Runs the solvers.
 async fn solve(task: &Task, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
     if task.solver.is_empty() {
@@ -161,16 +181,19 @@ async fn solve(task: &Task, state: &mut AttemptState, scope: &AttemptScope) -> R
     Ok(())
 }
 
-/// Runs work with a time limit.
+/// Runs work with a time limit, which the stopwatch measures.
 async fn limit_time<T>(
     time: Option<Duration>,
+    stopwatch: &Stopwatch,
     work: impl Future<Output = Result<T, AttemptFault>>,
 ) -> Result<T, AttemptFault> {
     // Most runs have no limit, and a timer would cost more than a quick attempt itself.
     let Some(time) = time else { return work.await };
-    timeout(time, work)
-        .await
-        .unwrap_or_else(|_| Err(AttemptFault::Limit(LimitReached { kind: "time", limit: time.as_secs_f64() })))
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = stopwatch.run_down() => Err(AttemptFault::Limit(LimitReached { kind: "time", limit: time.as_secs_f64() })),
+    }
 }
 
 /// Runs work and turns a panic into a fault of the attempt, so that a bug in one solver does not end the others.

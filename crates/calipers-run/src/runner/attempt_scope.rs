@@ -1,12 +1,15 @@
 //! What an attempt may use: models, within limits.
 
-use crate::model::channel::Reply;
+use crate::runner::budget::{Budget, Commitment};
 use crate::runner::stopwatch::Stopwatch;
-use crate::{AttemptFault, AttemptLimits, Channel, ChannelOptions, Model, ModelChannels, Request};
+use crate::{AttemptFault, AttemptLimits, Channel, ChannelOptions, Model, ModelChannels, ProgramEnvironment, Request};
 use calipers_core::{GenerateConfig, LimitReached, Message, ModelOutput, SampleId, Usage};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// What programs are called in the budget: which models they use is known when they have answered.
+const PROGRAM: &str = "program";
 
 /// The models of a task and their roles, shared by all attempts.
 #[derive(Clone)]
@@ -16,6 +19,8 @@ pub(crate) struct Cast {
     pub(crate) models: Arc<ModelChannels>,
     pub(crate) config: GenerateConfig,
     pub(crate) limits: AttemptLimits,
+    pub(crate) environment: Arc<ProgramEnvironment>,
+    pub(crate) budget: Option<Arc<Budget>>,
 }
 
 /// What an attempt may use.
@@ -83,7 +88,15 @@ impl AttemptScope {
         let resolver: crate::Resolver = Arc::new(|_| Err("only the given models are available here".into()));
         let models = ModelChannels::new(resolver, ChannelOptions::default());
         let model = Arc::new(Channel::new(model, ChannelOptions::default()));
-        let cast = Cast { model, roles: Vec::new(), models: Arc::new(models), config, limits };
+        let cast = Cast {
+            model,
+            roles: Vec::new(),
+            models: Arc::new(models),
+            config,
+            limits,
+            environment: Arc::default(),
+            budget: None,
+        };
         Self::within(Arc::new(cast), sample, epoch, seed)
     }
 
@@ -133,9 +146,39 @@ impl AttemptScope {
 
     /// Counts the usage of a program that calls models itself.
     pub fn record(&self, model: &str, usage: &Usage) -> Result<(), AttemptFault> {
-        self.account(&model.into(), Some(usage), false)?;
-        self.check_known(model, Some(usage))?;
+        self.account(&model.into(), &PROGRAM.into(), Some(usage), false)?;
+        self.check_known(&format!("`{model}`"), Some(usage), false)?;
         self.check_used()
+    }
+
+    /// Notes that a program does not say what it used. If that is limited, it is an error.
+    pub fn record_nothing(&self, program: &str) -> Result<(), AttemptFault> {
+        self.check_known(&format!("`{program}`"), None, false)
+    }
+
+    /// The environment of the programs that solvers and scorers run.
+    #[must_use]
+    pub fn environment(&self) -> &ProgramEnvironment {
+        &self.cast.environment
+    }
+
+    /// Takes room in the budget of the run for a program.
+    pub(crate) async fn commit_program(&self) -> Result<Option<Commitment<'_>>, AttemptFault> {
+        self.commit(&PROGRAM.into()).await
+    }
+
+    async fn commit(&self, payee: &Arc<str>) -> Result<Option<Commitment<'_>>, AttemptFault> {
+        match &self.cast.budget {
+            Some(budget) => match self.stopwatch.hold(budget.commit(payee)).await {
+                Ok(commitment) => Ok(Some(commitment)),
+                Err(spent) => Err(AttemptFault::Budget(spent)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn stopwatch(&self) -> &Stopwatch {
+        &self.stopwatch
     }
 
     /// The seed of this attempt, the same in every run with the same seed.
@@ -178,16 +221,40 @@ impl AttemptScope {
             epoch: self.epoch,
             call: self.ledger().next_call(channel.name()),
         };
-        let Reply { output, is_cached } = channel.ask(&request, &self.stopwatch).await?;
-        self.account(channel.name(), output.usage.as_ref(), is_cached)?;
+        let (recalled, name) = (channel.recall(&request), channel.name());
+        let is_cached = recalled.is_some();
+        let output = match recalled {
+            Some(output) => output,
+            None => {
+                let commitment = if channel.is_free() { None } else { self.commit(name).await? };
+                let output = channel.ask(&request, &self.stopwatch).await?;
+                self.account(name, name, output.usage.as_ref(), false)?;
+                drop(commitment);
+                output
+            }
+        };
+        if is_cached {
+            self.account(name, name, output.usage.as_ref(), true)?;
+        }
         if !channel.is_free() {
-            self.check_known(channel.name(), output.usage.as_ref())?;
+            self.check_known(&format!("model `{name}`"), output.usage.as_ref(), is_cached)?;
+        }
+        if !is_cached && channel.limits_tokens() && output.usage.is_none() {
+            let why =
+                format!("the limit on tokens per minute cannot be enforced: model `{name}` does not report its tokens");
+            return Err(AttemptFault::Other(why + "; run without it"));
         }
         self.check_used()?;
         Ok(output)
     }
 
-    fn account(&self, model: &Arc<str>, usage: Option<&Usage>, is_cached: bool) -> Result<(), AttemptFault> {
+    fn account(
+        &self,
+        model: &Arc<str>,
+        payee: &Arc<str>,
+        usage: Option<&Usage>,
+        is_cached: bool,
+    ) -> Result<(), AttemptFault> {
         let mut ledger = self.ledger();
         ledger.answers = ledger.answers.saturating_add(1);
         ledger.cached += u32::from(is_cached);
@@ -200,24 +267,24 @@ impl AttemptScope {
         ledger.all.add(usage);
         if !is_cached {
             add_usage(&mut ledger.spent, model, usage);
+            if let (Some(budget), Some(cost)) = (&self.cast.budget, usage.cost_usd) {
+                budget.spend(payee, cost);
+            }
         }
         Ok(())
     }
 
-    /// A limit that cannot be enforced is an error, not ignored.
-    fn check_known(&self, model: &str, usage: Option<&Usage>) -> Result<(), AttemptFault> {
+    /// A limit that cannot be enforced is an error, not ignored. The budget holds for scorers, too.
+    fn check_known(&self, who: &str, usage: Option<&Usage>, is_cached: bool) -> Result<(), AttemptFault> {
         let AttemptLimits { tokens, cost_usd, .. } = &self.cast.limits;
-        if !self.is_limited {
-            return Ok(());
-        }
-        let unknown = match usage {
-            None if tokens.is_some() => "token",
-            _ if cost_usd.is_some() && usage.is_none_or(|usage| usage.cost_usd.is_none()) => "cost",
+        let has_cost = usage.is_some_and(|usage| usage.cost_usd.is_some());
+        let (limit, what) = match usage {
+            None if tokens.is_some() && self.is_limited => ("the token limit", "its tokens"),
+            _ if cost_usd.is_some() && self.is_limited && !has_cost => ("the cost limit", "its cost"),
+            _ if self.cast.budget.is_some() && !is_cached && !has_cost => ("the budget", "its cost"),
             _ => return Ok(()),
         };
-        Err(AttemptFault::Other(format!(
-            "the {unknown} limit cannot be enforced: model `{model}` does not report its usage; run without this limit"
-        )))
+        Err(AttemptFault::Other(format!("{limit} cannot be enforced: {who} does not report {what}; run without it")))
     }
 
     fn check_used(&self) -> Result<(), AttemptFault> {
@@ -248,7 +315,7 @@ impl AttemptScope {
     /// Begins scoring, with this time limit and no others.
     pub(crate) fn begin_scoring(&mut self, time: Option<Duration>) {
         self.is_limited = false;
-        self.stopwatch.deadline = time.and_then(|time| tokio::time::Instant::now().checked_add(time));
+        self.stopwatch.limit(time);
     }
 
     pub(crate) fn working_time(&self) -> Duration {
@@ -265,6 +332,11 @@ impl AttemptScope {
             tokens: (asked && ledger.without_tokens == 0).then_some(ledger.all.total_tokens),
             cost_usd: ledger.all.cost_usd.filter(|_| ledger.without_cost == 0),
         }
+    }
+
+    /// How many answers came from the cache.
+    pub(crate) fn cached_answers(&self) -> u32 {
+        self.ledger().cached
     }
 
     /// The usage by model, without cached answers.

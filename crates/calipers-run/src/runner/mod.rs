@@ -7,23 +7,27 @@ mod attempt_order;
 mod attempt_run;
 pub(crate) mod attempt_scope;
 mod attempt_state;
+mod budget;
 mod signals;
 mod stop_request;
 mod stopping_rule;
 pub(crate) mod stopwatch;
 
+pub use attempt_order::launch_order;
 pub use attempt_scope::AttemptScope;
 pub use attempt_state::{AttemptState, Choice};
-pub use signals::{on_interrupt, on_terminate};
+pub use budget::BudgetSpent;
+pub use signals::{InterruptForwarder, is_forwarded_interrupt, on_forwarded_interrupt, on_interrupt, on_terminate};
 pub use stop_request::StopRequest;
 pub use stopping_rule::{SkippedAttempt, StoppingRule};
 
 use crate::runner::attempt_scope::{Cast, add_usage};
-use crate::{AttemptFault, FailOnError, ModelChannels, Task};
+use crate::{AttemptFault, FailOnError, ModelChannels, ProgramEnvironment, Task};
 use attempt_order::{Order, seed_of};
 use attempt_run::{PlannedAttempt, Stage, now_ms};
-use calipers_core::{SampleId, TaskSample, Transcript, Usage};
-use std::collections::HashSet;
+use budget::Budget;
+use calipers_core::{ModelUsage, SampleId, TaskSample, Transcript, Usage};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
@@ -49,6 +53,14 @@ pub struct RunOptions {
     pub attempts_at_once: Option<usize>,
     /// Attempts that an earlier run made.
     pub done: HashSet<(SampleId, u32)>,
+    /// What an earlier run spent on attempts that are repeated, by model.
+    pub spent: HashMap<(SampleId, u32), ModelUsage>,
+    /// What the run may cost in US dollars. It ends before a call that would probably exceed it.
+    pub budget_usd: Option<f64>,
+    /// What of the budget an earlier run has spent.
+    pub spent_usd: f64,
+    /// The environment of the programs that solvers and scorers run.
+    pub environment: Arc<ProgramEnvironment>,
     /// How long running attempts may continue after the run was asked to end.
     pub grace: Duration,
 }
@@ -61,6 +73,10 @@ impl Default for RunOptions {
             shuffle: false,
             attempts_at_once: None,
             done: HashSet::new(),
+            spent: HashMap::new(),
+            budget_usd: None,
+            spent_usd: 0.0,
+            environment: Arc::default(),
             grace: Duration::from_secs(30),
         }
     }
@@ -167,6 +183,8 @@ pub struct RunSummary {
     pub status: RunStatus,
     /// Why it ended in an error, if it did.
     pub error: Option<String>,
+    /// That the budget was spent, if that ended it.
+    pub budget_spent: Option<BudgetSpent>,
     /// Attempts that finished, with or without an error, and were sent as transcripts.
     pub finished: u64,
     /// Those of them with an error.
@@ -285,6 +303,8 @@ struct RunState {
     window: usize,
     under_way: JoinSet<Transcript>,
     error: Option<String>,
+    /// The first error of an attempt, and which attempt.
+    first_error: Option<String>,
     finished: u64,
     errored: u64,
     cut_off: u64,
@@ -299,7 +319,7 @@ impl RunState {
         let Job { task, samples, models, model, options, stopping, watch, stop } = job;
         let started_ms = now_ms();
         check_names(&samples)?;
-        let cast = cast(&task, models, &model)?;
+        let cast = cast(&task, models, &model, &options)?;
         let count = u32::try_from(samples.len()).map_err(|_| AttemptFault::new("more than 4294967295 samples"))?;
         let run = Self {
             order: Order::new(count, options.epochs, options.shuffle.then_some(options.seed)),
@@ -312,6 +332,7 @@ impl RunState {
             transcripts,
             under_way: JoinSet::new(),
             error: None,
+            first_error: None,
             finished: 0,
             errored: 0,
             cut_off: 0,
@@ -352,7 +373,9 @@ impl RunState {
             } else {
                 self.stage.watch.on_start(&id, epoch);
                 let seed = seed_of(self.options.seed, &id, epoch);
-                let attempt = PlannedAttempt { sample: self.samples[place].clone(), id, epoch, seed };
+                let key = (id, epoch);
+                let spent = self.options.spent.get(&key).cloned().unwrap_or_default();
+                let attempt = PlannedAttempt { sample: self.samples[place].clone(), id: key.0, epoch, seed, spent };
                 self.under_way.spawn(attempt.make(self.stage.clone()));
             }
         }
@@ -375,7 +398,13 @@ impl RunState {
         }
         if let Some(error) = &transcript.error {
             self.errored += 1;
-            if self.error.is_none() && self.is_too_much() {
+            self.first_error.get_or_insert_with(|| {
+                let Transcript { id, epoch, .. } = &transcript;
+                format!("attempt {epoch} of sample `{id}`: {error}")
+            });
+            if let (None, Some(spent)) = (&self.error, self.budget_refusal()) {
+                self.error = Some(spent.to_string());
+            } else if self.error.is_none() && self.is_too_much() {
                 let Transcript { id, epoch, .. } = &transcript;
                 self.error = Some(format!(
                     "attempt {epoch} of sample `{id}` ended in an error: {error}{}",
@@ -388,6 +417,10 @@ impl RunState {
         }
         self.stage.watch.on_finish(&transcript);
         Some(transcript)
+    }
+
+    fn budget_refusal(&self) -> Option<BudgetSpent> {
+        self.stage.cast.budget.as_ref()?.refusal()
     }
 
     /// True when too many attempts failed.
@@ -440,6 +473,14 @@ impl RunState {
             self.error = Some("the transcripts are no longer received".into());
         }
         let is_unfinished = self.is_unfinished();
+        // A run without a single answer is none, however many errors are allowed.
+        if self.error.is_none() && self.errored > 0 && self.errored == self.finished && self.skipped == 0 {
+            let first = self.first_error.take().unwrap_or_default();
+            self.error = Some(match self.errored {
+                1 => format!("the only attempt ended in an error: {first}"),
+                all => format!("all {all} attempts ended in an error, the first of them {first}"),
+            });
+        }
         let status = match self.error {
             Some(_) => RunStatus::Error,
             None if is_unfinished || self.cut_off > 0 => RunStatus::Cancelled,
@@ -447,6 +488,7 @@ impl RunState {
         };
         RunSummary {
             status,
+            budget_spent: self.budget_refusal(),
             error: self.error,
             finished: self.finished,
             errored: self.errored,
@@ -473,14 +515,24 @@ impl RunState {
 }
 
 /// The models of a task by role.
-fn cast(task: &Task, models: Arc<ModelChannels>, model: &str) -> Result<Cast, AttemptFault> {
+fn cast(task: &Task, models: Arc<ModelChannels>, model: &str, options: &RunOptions) -> Result<Cast, AttemptFault> {
     let find = |name: &str| models.get(name).map_err(|why| AttemptFault::Other(format!("model `{name}`: {why}")));
     let mut roles = Vec::new();
     for (role, name) in &task.model_roles {
         roles.push((role.clone(), find(name)?));
     }
     let model = find(model)?;
-    Ok(Cast { model, roles, models, config: task.config.clone(), limits: task.limits.clone() })
+    Ok(Cast {
+        model,
+        roles,
+        models,
+        config: task.config.clone(),
+        limits: task.limits.clone(),
+        environment: options.environment.clone(),
+        budget: options
+            .budget_usd
+            .map(|limit| Arc::new(Budget::new(limit, options.spent_usd, options.done.len() + options.spent.len()))),
+    })
 }
 
 fn name_of(sample: &TaskSample, place: usize) -> SampleId {

@@ -30,10 +30,14 @@ impl Scorer for ByProgram {
         vec![mean().into(), stderr().into()]
     }
 
-    async fn score(&self, state: &AttemptState, _: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
+    fn program(&self) -> Option<&str> {
+        Some(self.0.display_name())
+    }
+
+    async fn score(&self, state: &AttemptState, scope: &AttemptScope) -> Result<ScorerResult, AttemptFault> {
         let program = self.0.display_name();
         let input = scored_attempt_to_json(state).to_string();
-        let ran = self.0.run(input.as_bytes()).await.map_err(|fault| match fault {
+        let ran = self.0.run(input.as_bytes(), scope.environment()).await.map_err(|fault| match fault {
             // A slow scorer says nothing about the attempt.
             AttemptFault::Limit(limit) => {
                 AttemptFault::new(format!("`{program}` had no score within {} s", limit.limit))

@@ -33,9 +33,14 @@ impl Solver for Agent {
         false
     }
 
+    fn program(&self) -> Option<&str> {
+        Some(self.0.display_name())
+    }
+
     async fn solve(&self, state: &mut AttemptState, scope: &AttemptScope) -> Result<(), AttemptFault> {
         let input = attempt_to_json(state).to_string();
-        let ran = self.0.run(input.as_bytes()).await?;
+        let commitment = scope.commit_program().await?;
+        let ran = self.0.run(input.as_bytes(), scope.environment()).await?;
         let said = String::from_utf8_lossy(&ran.stdout);
         let fault =
             |why: String| AttemptFault::new(format!("the answer of `{}` cannot be used: {why}", self.0.display_name()));
@@ -45,16 +50,16 @@ impl Solver for Agent {
                     return Err(AttemptFault::new(format!("`{}` reports: {error}", self.0.display_name())));
                 }
                 take(state, &json, ran.time).map_err(fault)?;
-                match state.output.as_ref().and_then(|output| Some((&output.model, output.usage?))) {
-                    Some((model, usage)) => scope.record(model, &usage),
-                    None => Ok(()),
-                }
             }
-            None => {
-                answer(state, ModelOutput::new("command", said.trim()), ran.time, None);
-                Ok(())
-            }
+            None => answer(state, ModelOutput::new("command", said.trim()), ran.time, None),
         }
+        let recorded = match state.output.as_ref().and_then(|output| Some((&output.model, output.usage?))) {
+            Some((model, usage)) => scope.record(model, &usage),
+            None => scope.record_nothing(self.0.display_name()),
+        };
+        // Only now is it known what it cost.
+        drop(commitment);
+        recorded
     }
 }
 

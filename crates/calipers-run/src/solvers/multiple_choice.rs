@@ -154,7 +154,7 @@ fn find_choices(completion: &str, choices: usize, several: bool) -> BTreeSet<usi
     if words.len() == 1 { places(words).unwrap_or_default() } else { BTreeSet::new() }
 }
 
-/// What follows the last `ANSWER:` on a line of its own, else the last anywhere; in upper case.
+/// What follows the last `ANSWER:` alone on its line, else the last anywhere; in upper case.
 fn answer_letters(completion: &str) -> Option<String> {
     static DOLLARS: LazyLock<Regex> = LazyLock::new(|| ours(r"\$\s*([A-Za-z\d][A-Za-z\d ,]*?)\s*\$"));
     static STARS: LazyLock<Regex> = LazyLock::new(|| ours(r"\*\*\s*([A-Za-z\d][A-Za-z\d ,]*?)\s*\*\*"));

@@ -345,7 +345,7 @@ async fn a_connection_that_breaks_is_told_from_an_answer() {
         }
     }
     let options = with_keys().at("http://127.0.0.1:1");
-    let error = model("openai/m", &options).generate(&question()).await.expect_err("nobody is there");
+    let error = model("openai/m", &options).generate(&question()).await.expect_err("no server is there");
     assert_eq!(error.fault, ModelFault::Connection);
     assert!(error.message.starts_with("no connection to `127.0.0.1`: "), "{error}");
 }
@@ -492,7 +492,7 @@ async fn a_key_is_never_shown() {
 #[tokio::test]
 async fn a_password_in_an_address_is_never_shown() {
     let options = with_keys().at("http://me:hunter22@127.0.0.1:1/v1");
-    let error = model("openai/m", &options).generate(&question()).await.expect_err("nobody is there");
+    let error = model("openai/m", &options).generate(&question()).await.expect_err("no server is there");
     assert!(!format!("{error} {error:?}").contains("hunter22"), "{error:?}");
     let options = with_keys().at("ftp://me:hunter22@h");
     let error = resolve("openai/m", &options).err().expect("no address");

@@ -48,7 +48,7 @@ impl<F: Fn(&Request, usize) -> Answer + Send + Sync> Scripted<F> {
 
     /// When calls came, in seconds after the first.
     fn seconds(&self) -> Vec<f64> {
-        let times = self.times.lock().expect("nobody panics here");
+        let times = self.times.lock().expect("no thread panics here");
         times.iter().map(|at| (*at - times[0]).as_secs_f64()).collect()
     }
 }
@@ -61,7 +61,7 @@ impl<F: Fn(&Request, usize) -> Answer + Send + Sync> Model for Scripted<F> {
 
     async fn generate(&self, request: &Request) -> Answer {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
-        self.times.lock().expect("nobody panics here").push(Instant::now());
+        self.times.lock().expect("no thread panics here").push(Instant::now());
         self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         if !self.takes.is_zero() {
             sleep(self.takes).await;
@@ -212,7 +212,7 @@ async fn answers_do_not_depend_on_what_runs_beside_them_nor_on_the_order() {
     assert_eq!(runs[0].len(), 120);
     assert!(runs.iter().all(|run| run == &runs[0]));
     let answers: HashSet<&str> = runs[0].iter().map(|t| t.output.as_ref().unwrap().completion()).collect();
-    assert_eq!(answers.len(), 120, "each attempt has a seed of its own");
+    assert_eq!(answers.len(), 120, "each attempt has its own seed");
 }
 
 /// Asks with the seed of the attempt.
@@ -338,7 +338,7 @@ async fn an_attempt_that_breaks_is_made_again_as_often_as_it_may() {
     // Every first try of an attempt breaks, and s0 breaks always.
     let tries: Mutex<HashMap<String, u32>> = Mutex::default();
     let model = Scripted::new(move |request: &Request, _| {
-        let mut tries = tries.lock().expect("nobody panics here");
+        let mut tries = tries.lock().expect("no thread panics here");
         let tried = tries.entry(request.sample.to_string()).or_default();
         *tried += 1;
         if *tried == 1 || request.sample == "s0".into() { Err(failure(ModelFault::Refused)) } else { Ok(echo(request)) }
@@ -515,7 +515,7 @@ async fn calls_are_counted_for_each_model_and_attempt() {
     let calls: Arc<Mutex<Vec<(String, u32)>>> = Arc::default();
     let noted = calls.clone();
     let model = Arc::new(Scripted::new(move |request: &Request, _| {
-        noted.lock().expect("nobody panics here").push((request.sample.to_string(), request.call));
+        noted.lock().expect("no thread panics here").push((request.sample.to_string(), request.call));
         Ok(echo(request))
     }));
     let limits = AttemptLimits { messages: Some(3), ..AttemptLimits::default() };
@@ -523,7 +523,7 @@ async fn calls_are_counted_for_each_model_and_attempt() {
     job.options.attempts_at_once = Some(1);
     go(job).await;
     let want = [("s0", 0), ("s0", 1), ("s1", 0), ("s1", 1)].map(|(id, call)| (id.to_string(), call));
-    assert_eq!(*calls.lock().expect("nobody panics here"), want);
+    assert_eq!(*calls.lock().expect("no thread panics here"), want);
 }
 
 #[tokio::test(start_paused = true)]
@@ -806,7 +806,7 @@ async fn a_scope_can_be_had_without_a_run() {
     for model in ["grader", "judge", NAME] {
         scope.generate_as(model, &asked, &config).await.expect("an answer");
     }
-    assert!(scope.generate_as("test/nobody", &asked, &config).await.is_err());
+    assert!(scope.generate_as("test/unknown", &asked, &config).await.is_err());
     assert_eq!((own.calls(), grader.calls()), (3, 1));
 }
 
@@ -815,11 +815,11 @@ struct Memory(Mutex<HashMap<String, ModelOutput>>);
 
 impl AnswerCache for Memory {
     fn get(&self, key: &str) -> Option<ModelOutput> {
-        self.0.lock().expect("nobody panics here").get(key).cloned()
+        self.0.lock().expect("no thread panics here").get(key).cloned()
     }
 
     fn put(&self, key: &str, output: &ModelOutput) {
-        self.0.lock().expect("nobody panics here").insert(key.into(), output.clone());
+        self.0.lock().expect("no thread panics here").insert(key.into(), output.clone());
     }
 }
 
@@ -860,11 +860,12 @@ struct Enough(Mutex<HashMap<SampleId, u32>>);
 
 impl StoppingRule for Enough {
     fn schedule(&self, id: &SampleId, _: u32) -> Option<Arc<str>> {
-        (self.0.lock().expect("nobody panics here").get(id).copied().unwrap_or(0) >= 2).then(|| "two are enough".into())
+        (self.0.lock().expect("no thread panics here").get(id).copied().unwrap_or(0) >= 2)
+            .then(|| "two are enough".into())
     }
 
     fn on_finish(&self, transcript: &Transcript) {
-        *self.0.lock().expect("nobody panics here").entry(transcript.id.clone()).or_default() += 1;
+        *self.0.lock().expect("no thread panics here").entry(transcript.id.clone()).or_default() += 1;
     }
 }
 
@@ -883,7 +884,7 @@ async fn attempts_that_are_no_longer_needed_are_not_made() {
     assert_eq!(names(&transcripts), ["s0/1", "s1/1", "s2/1", "s0/2", "s1/2", "s2/2"]);
 }
 
-/// Asks a grader, a model by name, and a part that nobody plays.
+/// Asks a grader, a model by name, and a role that no model has.
 struct Graded;
 
 #[async_trait]
@@ -897,8 +898,8 @@ impl Scorer for Graded {
         for model in ["grader", "test/other", "red_team"] {
             scope.generate_as(model, &state.messages, &config).await?;
         }
-        match scope.generate_as("test/nobody", &state.messages, &config).await {
-            Err(AttemptFault::Other(why)) => assert_eq!(why, "model `test/nobody`: no such model"),
+        match scope.generate_as("test/unknown", &state.messages, &config).await {
+            Err(AttemptFault::Other(why)) => assert_eq!(why, "model `test/unknown`: no such model"),
             other => panic!("{other:?}"),
         }
         Ok(Score::new(true).into())
@@ -934,9 +935,9 @@ async fn a_run_that_cannot_begin_says_why() {
     let model: Arc<dyn Model> = Arc::new(Scripted::new(|request: &Request, _| Ok(echo(request))));
     let (sender, _receiver) = mpsc::channel(1);
     let mut unknown = job(task(), 1, model.clone());
-    unknown.model = "test/nobody".into();
+    unknown.model = "test/unknown".into();
     let fault = run(unknown, sender.clone()).await.unwrap_err();
-    assert_eq!(fault.to_string(), "model `test/nobody`: no such model");
+    assert_eq!(fault.to_string(), "model `test/unknown`: no such model");
     let mut twice = job(task(), 1, model);
     twice.samples = vec![Arc::new(TaskSample::new("a").id(2)), Arc::new(TaskSample::new("b"))];
     let fault = run(twice, sender).await.unwrap_err();

@@ -276,7 +276,7 @@ async fn endless_output_is_cut_off() {
     assert!(error.ends_with("it wrote more than 64 MiB"), "{error}");
 }
 
-/// True while a process lives: zombies that nobody has fetched yet are dead.
+/// True while a process lives: a zombie that was not reaped yet is dead.
 fn lives(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| !rest.trim_start().starts_with('Z')))

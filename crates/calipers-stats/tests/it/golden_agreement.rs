@@ -1,7 +1,7 @@
 //! Kappa and alpha against scikit-learn, statsmodels and the krippendorff package.
 
 use calipers_stats::Undefined;
-use calipers_stats::agreement::{AgreementWeights, PairedRatings, RatingScale, krippendorff_alpha};
+use calipers_stats::agreement::{AgreementWeights, PairedRatings, RatingScale, fleiss_kappa, krippendorff_alpha};
 use calipers_testing::golden::{check, json};
 use serde_json::{Value, json};
 
@@ -39,5 +39,17 @@ fn kappa() {
             Some(other) => panic!("{other}"),
         };
         json!({ "kappa": json(ratings.kappa(weights)), "se": json(ratings.kappa_stderr()) })
+    });
+}
+
+#[test]
+fn fleiss() {
+    check("agreement", &["fleiss_kappa"], |v| {
+        let row = |counts: &Value| {
+            let counts = counts.as_array().unwrap().iter().enumerate();
+            counts.flat_map(|(c, times)| std::iter::repeat_n(c as f64, times.as_u64().unwrap() as usize)).collect()
+        };
+        let units: Vec<Vec<f64>> = v.field("table").as_array().unwrap().iter().map(row).collect();
+        json!({ "kappa": json(fleiss_kappa(&units)) })
     });
 }

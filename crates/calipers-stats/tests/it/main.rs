@@ -7,6 +7,7 @@ mod golden_bootstrap;
 mod golden_clustered;
 mod golden_confusion;
 mod golden_gate;
+mod golden_judge;
 mod golden_moments;
 mod golden_paired;
 mod golden_pass_at_k;

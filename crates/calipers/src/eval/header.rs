@@ -52,9 +52,15 @@ pub(super) fn header(setup: &Setup, samples: &[Arc<TaskSample>], model: &str) ->
         calipers: calipers_core::Metadata::new(setup.arguments.iter().cloned().chain([
             ("seed".into(), Value::from(setup.seed.to_string())),
             ("texts".into(), Value::Bool(setup.keeps_texts())),
+            ("samples".into(), fingerprint(samples).into()),
         ])),
         ..LogHeader::new(&*task.name, model, created)
     }
+}
+
+/// Tells whether a later run has the same samples.
+fn fingerprint(samples: &[Arc<TaskSample>]) -> String {
+    samples.iter().fold(String::new(), |known, sample| log_id(&[&known, &format!("{sample:?}")]))
 }
 
 fn dataset(task: &Task, samples: &[Arc<TaskSample>]) -> LogDataset {

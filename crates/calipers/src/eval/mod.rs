@@ -7,24 +7,28 @@
 mod cache;
 mod early_stopping;
 mod header;
+mod launch_prefix;
 mod progress;
 mod replay;
 
 pub use cache::DiskCache;
 pub use early_stopping::EarlyStopper;
+pub use launch_prefix::RunSoFar;
 pub use progress::Progress;
 pub use replay::{LogAnswers, replay};
 
 use crate::{LoadedRun, RunError, SetupError};
 use calipers_core::{
-    Error, Metric, MetricSpec, Reducer, Results, RunReport, SampleId, Samples, Seed, TaskSample, Transcript, Usage,
-    Value, nearest,
+    Completeness, Error, ExpectedRun, Metric, MetricSpec, ModelUsage, Reducer, Results, RunEnding, RunReport, SampleId,
+    Samples, Seed, TaskSample, Transcript, Usage, Value, nearest,
 };
 use calipers_io::{EarlyStopping, Ending, EvalLog, LogStatus, ResumedLog, WriteError, load_dataset, sample_place};
 use calipers_run::{
-    ChannelOptions, Job, ModelChannels, Resolver, RunStatus, RunSummary, StopRequest, StoppingRule, Task,
+    ChannelOptions, Job, ModelChannels, ProgramEnvironment, Resolver, RunStatus, RunSummary, StopRequest, StoppingRule,
+    Task,
 };
-use std::collections::HashSet;
+use launch_prefix::LaunchPrefix;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -69,6 +73,11 @@ pub struct Setup {
     pub shuffle: bool,
     /// How many attempts run at once.
     pub attempts_at_once: Option<usize>,
+    /// What the whole run may cost in US dollars, with what a resumed log has spent. It ends before a call that would probably
+    /// exceed it.
+    pub budget_usd: Option<f64>,
+    /// The environment of the programs that solvers and scorers run.
+    pub environment: ProgramEnvironment,
     /// The folder for the log.
     pub log_dir: PathBuf,
     /// What is needed to go on with the run later, for the log.
@@ -101,6 +110,8 @@ impl Setup {
             seed: 0,
             shuffle: false,
             attempts_at_once: None,
+            budget_usd: None,
+            environment: ProgramEnvironment::usual(),
             log_dir: "logs".into(),
             arguments: Vec::new(),
             keep_texts: false,
@@ -130,6 +141,48 @@ impl Setup {
             || self.reducers().is_some_and(|reducers| reducers.iter().any(Reducer::is_own))
     }
 
+    /// The models that the run names, each once: its own, those of roles, and those of solvers and scorers.
+    #[must_use]
+    pub fn model_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.model.iter().chain(&self.task.model).take(1).cloned().collect();
+        names.extend(self.task.model_roles.iter().map(|(_, model)| model.clone()));
+        names.extend(self.model_params());
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(name.clone()));
+        names
+    }
+
+    /// The models in the parameters of solvers and scorers. A name has a slash; without one it is a role.
+    fn model_params(&self) -> Vec<String> {
+        let solvers = self.task.solver.iter().map(|solver| solver.params());
+        let all = solvers.chain(self.task.scorers.iter().map(|scorer| scorer.params()));
+        let names = all.filter_map(|params| params.get("model").cloned()).flat_map(|model| match model {
+            Value::List(models) => models,
+            model => vec![model],
+        });
+        names
+            .filter_map(|name| if let Value::Text(name) = name { Some(name.to_string()) } else { None })
+            .filter(|name| name.contains('/'))
+            .collect()
+    }
+
+    /// A limit on costs that cannot be kept is found before anything is paid for.
+    fn check_costs(&self, models: &ModelChannels, model: &str) -> Result<(), RunError> {
+        if self.task.limits.cost_usd.is_none() && self.budget_usd.is_none() {
+            return Ok(());
+        }
+        // The limit of an attempt is about its solvers, and the budget about all.
+        let own = Some(model.to_owned()).filter(|_| self.task.asks_model());
+        let roles = self.task.model_roles.iter().map(|(_, model)| model.clone());
+        for name in own.into_iter().chain(roles).chain(self.model_params()) {
+            let channel = models.get(&name).map_err(SetupError::Other)?;
+            if !channel.reports_cost() && (self.budget_usd.is_some() || name == model) {
+                return Err(SetupError::NoPrice { model: name, is_budget: self.budget_usd.is_some() }.into());
+            }
+        }
+        Ok(())
+    }
+
     /// The name of the model. A task that asks none needs none.
     fn model(&self) -> Result<String, RunError> {
         match self.model.clone().or_else(|| self.task.model.clone()) {
@@ -147,6 +200,8 @@ pub struct Evaluation {
     pub report: RunReport,
     /// The attempts with their scores and measurements, for a policy.
     pub samples: Samples,
+    /// What was run of what was asked for.
+    pub completeness: Completeness,
     /// Where the log is.
     pub log: PathBuf,
     /// How it ended.
@@ -158,10 +213,13 @@ impl Evaluation {
     #[must_use]
     pub fn to_loaded_run(&self) -> LoadedRun {
         let name = self.log.display().to_string();
+        let mut samples = self.samples.clone();
+        samples.add_never_ran(&self.completeness.never_ran);
         LoadedRun {
             files: vec![name.clone()],
             name,
-            samples: self.samples.clone(),
+            samples,
+            incomplete: Some(self.completeness.clone()).into_iter().filter(|one| !one.is_whole()).collect(),
             task: self.report.task.clone(),
             model: self.report.model.clone(),
             ..LoadedRun::default()
@@ -169,7 +227,8 @@ impl Evaluation {
     }
 }
 
-/// Runs a task. `look` is shown the results now and then, and may say why no more of them are needed.
+/// Runs a task. `look` is shown after every attempt how far the run has come without gaps, and may say why no more results are
+/// needed.
 ///
 /// ```
 /// use calipers::eval::{Setup, eval};
@@ -195,7 +254,7 @@ impl Evaluation {
 /// # std::fs::remove_dir_all(log_dir).ok();
 /// # Ok::<(), calipers::RunError>(())
 /// ```
-pub fn eval(setup: Setup, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, RunError> {
+pub fn eval(setup: Setup, look: &mut Look<'_>) -> Result<Evaluation, RunError> {
     let samples = choose(&setup)?;
     let model = setup.model()?;
     let models = models(&setup);
@@ -203,30 +262,48 @@ pub fn eval(setup: Setup, look: &mut dyn FnMut(&Samples) -> Option<String>) -> R
     if model != NO_MODEL {
         models.get(&model).map_err(SetupError::Other)?;
     }
+    setup.check_costs(&models, &model)?;
     let header = header::header(&setup, &samples, &model);
     let path = setup.log_dir.join(calipers_io::log_name(&header));
     let log = EvalLog::create(&path, &header)?;
-    Line { setup, samples, model, models, log, known: Samples::new(), done: HashSet::new(), spent: Vec::new() }
-        .run(look)
+    Line {
+        setup,
+        samples,
+        model,
+        models,
+        log,
+        known: Samples::new(),
+        done: HashSet::new(),
+        spent: Vec::new(),
+        spent_in_vain: HashMap::new(),
+        ids: Vec::new(),
+    }
+    .run(look)
 }
 
-/// Finishes the run of a log that broke off.
-pub fn resume(
-    setup: Setup,
-    log: ResumedLog,
-    look: &mut dyn FnMut(&Samples) -> Option<String>,
-) -> Result<Evaluation, RunError> {
+/// Finishes the run of a log that broke off. The run must be the one that the log has begun with.
+pub fn resume(setup: Setup, log: ResumedLog, look: &mut Look<'_>) -> Result<Evaluation, RunError> {
     let samples = choose(&setup)?;
-    let ids: Vec<&SampleId> = samples.iter().filter_map(|sample| sample.id.as_ref()).collect();
-    let is_same = ids.len() == log.header.dataset.sample_ids.len()
-        && ids.iter().zip(&log.header.dataset.sample_ids).all(|(a, b)| **a == *b);
-    if !is_same {
-        return Err(SetupError::OtherSamples.into());
-    }
     let model = setup.model()?;
+    let differences = log.header.differences(&header::header(&setup, &samples, &model));
+    if !differences.is_empty() {
+        return Err(SetupError::OtherRun { differences }.into());
+    }
     let models = models(&setup);
-    let done = log.done.into_iter().collect();
-    Line { setup, samples, model, models, log: log.log, known: log.samples, done, spent: log.usage }.run(look)
+    setup.check_costs(&models, &model)?;
+    Line {
+        setup,
+        samples,
+        model,
+        models,
+        log: log.log,
+        known: log.samples,
+        done: log.done.into_iter().collect(),
+        spent: log.usage,
+        spent_in_vain: log.usage_again,
+        ids: Vec::new(),
+    }
+    .run(look)
 }
 
 /// The samples that are asked for.
@@ -260,6 +337,9 @@ fn models(setup: &Setup) -> Arc<ModelChannels> {
     setup.progress.watch_models(&models);
     models
 }
+
+/// Decides after an attempt whether more are needed; see [`eval`].
+pub type Look<'a> = dyn FnMut(&RunSoFar<'_>) -> Option<String> + 'a;
 
 /// What is asked where no model is named.
 struct NoModel;
@@ -310,11 +390,16 @@ struct Line {
     known: Samples,
     done: HashSet<(SampleId, u32)>,
     spent: Vec<(Arc<str>, Usage)>,
+    /// What was spent on attempts that are repeated.
+    spent_in_vain: HashMap<(SampleId, u32), ModelUsage>,
+    /// The names of the samples, which the runner takes.
+    ids: Vec<SampleId>,
 }
 
 impl Line {
-    fn run(mut self, look: &mut dyn FnMut(&Samples) -> Option<String>) -> Result<Evaluation, RunError> {
+    fn run(mut self, look: &mut Look<'_>) -> Result<Evaluation, RunError> {
         let enough = Arc::new(Enough::default());
+        self.ids = self.samples.iter().filter_map(|sample| sample.id.clone()).collect();
         let mut job =
             Job::new(self.setup.task.clone(), std::mem::take(&mut self.samples), self.models.clone(), &*self.model);
         job.options.epochs = self.setup.epochs();
@@ -322,6 +407,11 @@ impl Line {
         job.options.shuffle = self.setup.shuffle;
         job.options.attempts_at_once = self.setup.attempts_at_once;
         job.options.done = std::mem::take(&mut self.done);
+        job.options.budget_usd = self.setup.budget_usd;
+        let spent = self.spent_in_vain.values().flatten().chain(&self.spent);
+        job.options.spent_usd = spent.filter_map(|(_, usage)| usage.cost_usd).sum();
+        job.options.spent = std::mem::take(&mut self.spent_in_vain);
+        job.options.environment = Arc::new(self.setup.environment.clone());
         job.stopping = Some(enough.clone());
         job.watch = self.setup.progress.clone();
         job.stop = self.setup.stop.clone();
@@ -345,17 +435,20 @@ impl Line {
         mut receiver: mpsc::Receiver<Transcript>,
         runtime: &Runtime,
         enough: &Enough,
-        look: &mut dyn FnMut(&Samples) -> Option<String>,
+        look: &mut Look<'_>,
     ) -> Result<(), WriteError> {
         let keeps_texts = self.setup.keeps_texts();
+        let seed = self.setup.shuffle.then_some(self.setup.seed);
+        let mut prefix = LaunchPrefix::new(&self.ids, seed, self.setup.epochs(), &self.known);
         while let Some(mut attempt) = self.next(&mut receiver, runtime)? {
             self.log.add(&attempt)?;
             if !keeps_texts {
                 attempt.scores.iter_mut().for_each(|(_, outcome)| outcome.shorten());
             }
             attempt.add_to(&mut self.known);
+            prefix.note(&attempt.id);
             if enough.0.get().is_none()
-                && let Some(reason) = look(&self.known)
+                && let Some(reason) = look(&RunSoFar { prefix: &prefix, known: &self.known })
             {
                 let _ = enough.0.set(reason.into());
             }
@@ -404,17 +497,36 @@ impl Line {
         self.log.finish(&ending)?;
         let mut results = measured?;
         results.reductions.clear();
+        let expected = ExpectedRun {
+            samples: self.ids.len() as u64,
+            epochs: self.setup.epochs(),
+            ids: Some(self.ids),
+            skipped: ended.early_stops.iter().map(|stop| (stop.id.clone(), stop.epoch)).collect(),
+            ending: match ended.status {
+                RunStatus::Success => RunEnding::Finished,
+                RunStatus::Error => RunEnding::Broken,
+                RunStatus::Cancelled => RunEnding::Cancelled,
+            },
+        };
+        let completeness = expected.compare(&self.known, &path.display().to_string());
+        let caveats = completeness.caveat(None).into_iter().chain(self.known.limits_caveat(None));
+        let caveats = caveats.chain(self.known.cached_caveat(None));
+        results.caveats.splice(0..0, caveats);
         let report = RunReport {
             source: path.display().to_string(),
             format: "inspect".into(),
+            name: None,
+            columns: Vec::new(),
             task: Some(self.setup.task.name.clone()),
             model: (self.model != NO_MODEL).then_some(self.model),
+            created: None,
+            commit: None,
             samples: self.known.counts(),
             results,
             recorded: Vec::new(),
             notes: Vec::new(),
         };
-        Ok(Evaluation { report, samples: self.known, log: path, ended })
+        Ok(Evaluation { report, samples: self.known, completeness, log: path, ended })
     }
 
     fn measure(&self) -> Result<Results, Error> {

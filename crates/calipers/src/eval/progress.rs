@@ -1,6 +1,6 @@
 //! How far a run has come.
 
-use calipers_core::{Labels, Outcome, SampleId, Transcript};
+use calipers_core::{CACHED_ANSWERS, Labels, Outcome, SampleId, Transcript, Value};
 use calipers_run::{ModelChannels, RunObserver, SkippedAttempt};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,6 +11,8 @@ pub struct Progress {
     total: AtomicU64,
     done: AtomicU64,
     errors: AtomicU64,
+    limits: AtomicU64,
+    cached: AtomicU64,
     attempts_retried: AtomicU64,
     tokens: AtomicU64,
     sums: Mutex<Sums>,
@@ -41,6 +43,18 @@ impl Progress {
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.errors.load(Relaxed)
+    }
+
+    /// The attempts that a limit stopped.
+    #[must_use]
+    pub fn limits(&self) -> u64 {
+        self.limits.load(Relaxed)
+    }
+
+    /// The answers that came from the cache.
+    #[must_use]
+    pub fn cached(&self) -> u64 {
+        self.cached.load(Relaxed)
     }
 
     /// The calls and attempts that were made again.
@@ -90,6 +104,11 @@ impl RunObserver for Progress {
     fn on_finish(&self, transcript: &Transcript) {
         self.done.fetch_add(1, Relaxed);
         self.errors.fetch_add(u64::from(transcript.error.is_some()), Relaxed);
+        self.limits.fetch_add(u64::from(transcript.limit.is_some()), Relaxed);
+        let cached = transcript.fields.iter().find(|(name, _)| **name == *CACHED_ANSWERS);
+        if let Some((_, Value::Int(answers))) = cached {
+            self.cached.fetch_add(u64::try_from(*answers).unwrap_or(0), Relaxed);
+        }
         let tokens = transcript.usage.iter().map(|(_, usage)| usage.total_tokens).sum::<u64>();
         self.tokens.fetch_add(tokens, Relaxed);
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,6 +16,7 @@ use calipers_core::{Error, SampleId, Shards};
 use calipers_gate::GateReport;
 use calipers_io::{RecordedRun, Source};
 pub use calipers_render::page::*;
+use rows::SpreadValues;
 use std::collections::{BTreeSet, HashMap};
 use texts::Room;
 pub use texts::{TEXT_MAX, TEXTS_MAX};
@@ -49,14 +50,18 @@ pub fn page(
     let selection = &Selection { reducers: None, ..selection.clone() };
     let mut report = PageReport { gate, compare, ..PageReport::default() };
     let mut room = Room::default();
+    let mut values = Vec::new();
     for file in files {
         if file.runs.is_empty() {
             report.notes.push(format!("{} is empty", file.source.name));
         }
         for run in file.runs {
             let fail = RunError::in_source(&file.source.name);
-            add_run(&mut report, &file.source, run, selection, &mut room).map_err(fail)?;
+            values.push(add_run(&mut report, &file.source, run, selection, &mut room).map_err(fail)?);
         }
+    }
+    for (run, distributions) in report.runs.iter_mut().zip(rows::distributions(values)) {
+        run.distributions = distributions;
     }
     report.left_out = room.left_out;
     report.title = title(&report);
@@ -67,13 +72,14 @@ pub fn page(
     Ok(report)
 }
 
+/// Adds a run and its samples to the page. Returns the values whose distributions are made once all runs are there.
 fn add_run(
     report: &mut PageReport,
     source: &Source,
     run: RecordedRun<Shards>,
     selection: &Selection,
     room: &mut Room,
-) -> Result<(), Error> {
+) -> Result<Vec<SpreadValues>, Error> {
     let run = run.map_samples(Shards::into_whole);
     let texts = texts::of_run(source, &run).unwrap_or_else(|error| {
         report.notes.push(format!("what was asked and answered could not be read: {error}"));
@@ -87,14 +93,14 @@ fn add_run(
     report.runs.push(PageRun {
         report: scored,
         counts: rows.counts,
-        pass_rule: rows.pass_rule,
+        pass_basis: rows.pass_basis,
         scorers: rows.scorers,
-        distributions: rows.distributions,
+        distributions: Vec::new(),
         repeats: rows.repeats,
         spending: rows.spending,
     });
     report.samples.extend(rows.samples);
-    Ok(())
+    Ok(rows.values)
 }
 
 /// The task and the model where all runs have the same, else the files.

@@ -3,13 +3,14 @@
 use super::texts::{ByAttempt, Room};
 use calipers_core::stats::quantile::SortedValues;
 use calipers_core::{
-    Context, Error, Outcome, OutcomeCounts, PassRule, Record, SampleId, Samples, ScenarioOutcome, Scenarios,
-    Shortcoming, Unit, Value,
+    Context, Distribution, DistributionOf, Error, Outcome, OutcomeCounts, PassRule, Record, SampleId, Samples,
+    ScenarioOutcome, Scenarios, Shortcoming, Unit, Value,
 };
-use calipers_core::{Distribution, DistributionOf};
 use calipers_gate::{GateReport, ScenarioResult};
 use calipers_io::AttemptTexts;
-use calipers_render::page::{PageAttempt, PageBehavior, PageSample, PageScore, Repeats, Spending};
+use calipers_render::page::{
+    PageAttempt, PageBehavior, PageOutcome, PageSample, PageScore, PassBasis, Repeats, Spending,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -17,14 +18,23 @@ use std::sync::Arc;
 pub(super) struct Rows {
     pub(super) samples: Vec<PageSample>,
     pub(super) counts: OutcomeCounts,
-    pub(super) pass_rule: String,
+    pub(super) pass_basis: PassBasis,
     pub(super) scorers: Vec<Arc<str>>,
-    pub(super) distributions: Vec<Distribution>,
+    /// What distributions are made of, once those of the other runs are known too.
+    pub(super) values: Vec<SpreadValues>,
     pub(super) repeats: Option<Repeats>,
     pub(super) spending: Vec<Spending>,
 }
 
-/// The fields that have a place of their own on a page.
+/// Values of a run that are counted together with those of other runs.
+pub(super) struct SpreadValues {
+    name: String,
+    unit: Unit,
+    of: DistributionOf,
+    values: Vec<f64>,
+}
+
+/// The fields that have a fixed place on a page.
 const BEHAVIORS: [&str; 4] = ["expected_behaviors", "observed_behaviors", "must_not", "violations"];
 
 pub(super) fn of_run(
@@ -35,12 +45,16 @@ pub(super) fn of_run(
     context: &Context,
     room: &mut Room,
 ) -> Result<Rows, Error> {
-    let (scenarios, pass_rule) = decide_outcomes(samples, context)?;
+    let (scenarios, mut pass_basis) = decide_outcomes(samples, context)?;
+    if gate.is_some() {
+        pass_basis = PassBasis::Policy;
+    }
     let by_policy: HashMap<&SampleId, &ScenarioResult> =
         gate.iter().flat_map(|gate| &gate.scenarios).map(|scenario| (&scenario.id, scenario)).collect();
     let scorers: Vec<Arc<str>> = samples.scorers().filter(|name| !samples.has_maps(name)).cloned().collect();
     let latencies = scenarios.latencies(context)?;
-    let mut maker = Maker { run, scorers: &scorers, by_policy, texts, context, room };
+    let is_judged = pass_basis != PassBasis::Nothing;
+    let mut maker = Maker { run, is_judged, scorers: &scorers, by_policy, texts, context, room };
     // Records come in the order of samples and epochs, as scenarios do.
     let mut records = samples.records();
     let mut rows = Vec::new();
@@ -60,38 +74,53 @@ pub(super) fn of_run(
         }
         rows.push(maker.sample(attempts));
     }
-    let spread = spread(&rows, &scorers, &spent);
+    let values = spread_values(&rows, &scorers, &spent);
     Ok(Rows {
         counts: counts(&rows),
-        pass_rule: if gate.is_some() { "as the policy says".to_owned() } else { pass_rule },
+        pass_basis,
         repeats: repeats(&rows),
         spending: RESOURCES.iter().zip(&spent).filter_map(|(what, values)| spending(what, values)).collect(),
-        distributions: spread,
+        values,
         samples: rows,
         scorers,
     })
 }
 
-/// The outcome of each attempt. Of several scorers, the first decides; the rule says so.
-fn decide_outcomes<'a>(samples: &'a Samples, context: &Context) -> Result<(Scenarios<'a>, String), Error> {
+/// The outcome of each attempt, and what decides it. Of several scorers, the first decides. Scores that are neither right nor
+/// wrong decide nothing unless a threshold is given: a page does not invent failures.
+fn decide_outcomes<'a>(samples: &'a Samples, context: &Context) -> Result<(Scenarios<'a>, PassBasis), Error> {
     let usual = Scenarios::by_rule(samples, &PassRule::default(), context)?;
-    if usual.check("pass_rate").is_ok() {
-        let has = |name: &str| samples.fields().any(|field| &**field == name);
-        let rule = match samples.scorers().next() {
-            _ if has("passed") => "the record says so".to_owned(),
-            _ if BEHAVIORS.iter().any(|name| has(name)) => {
-                "nothing forbidden and everything expected was observed".into()
-            }
-            Some(scorer) => format!("its score by {scorer} is at least 1"),
-            None => "nothing says whether a sample passed".to_owned(),
-        };
-        return Ok((usual, rule));
+    let has = |name: &str| samples.fields().any(|field| &**field == name);
+    let threshold = context.pass_threshold.unwrap_or(1.0);
+    if has("passed") {
+        return Ok((usual, PassBasis::Recorded));
     }
-    let Some(first) = samples.scorers().find(|name| !samples.has_maps(name)).cloned() else {
-        return Ok((usual, "no single score says whether a sample passed".to_owned()));
-    };
-    let rule = PassRule::default().of_scorer(first.clone());
-    Ok((Scenarios::by_rule(samples, &rule, context)?, format!("its score by {first}, the first scorer, is at least 1")))
+    if BEHAVIORS.iter().any(|name| has(name)) {
+        return Ok((usual, PassBasis::Behaviors { share: threshold }));
+    }
+    let mut scorers = samples.scorers().filter(|name| !samples.has_maps(name));
+    let Some(scorer) = scorers.next().cloned() else { return Ok((usual, PassBasis::Nothing)) };
+    let is_first = scorers.next().is_some();
+    let rule = PassRule::default().of_scorer(scorer.clone());
+    let scenarios = Scenarios::by_rule(samples, &rule, context)?;
+    let is_decided = context.pass_threshold.is_some() || is_right_or_wrong(samples, &scorer, context);
+    let basis = if is_decided { PassBasis::Score { scorer, threshold, is_first } } else { PassBasis::Nothing };
+    Ok((scenarios, basis))
+}
+
+/// True if a scorer says right or wrong: every score is a label, true or false, 0 or 1.
+fn is_right_or_wrong(samples: &Samples, scorer: &str, context: &Context) -> bool {
+    samples.records().all(|record| {
+        let found = record.scores.iter().find(|(name, _)| **name == *scorer);
+        let Some((_, Outcome::Scored(score))) = found else { return true };
+        match &score.value {
+            Value::Float(x) => *x == 0.0 || *x == 1.0,
+            Value::Int(x) => *x == 0 || *x == 1,
+            // A number in quotes is a number.
+            Value::Text(text) if text.trim().parse::<f64>().is_ok_and(|x| x != 0.0 && x != 1.0) => false,
+            other => context.labels.to_float(other).is_some(),
+        }
+    })
 }
 
 /// An attempt with its outcome.
@@ -108,6 +137,8 @@ const FACTS_MAX: usize = 24;
 /// Makes rows of attempts.
 struct Maker<'a> {
     run: usize,
+    /// Whether anything says which samples passed.
+    is_judged: bool,
     scorers: &'a [Arc<str>],
     by_policy: HashMap<&'a SampleId, &'a ScenarioResult>,
     texts: ByAttempt,
@@ -128,13 +159,13 @@ impl Maker<'_> {
         let latency_ms = mean(attempts.iter().filter_map(|(_, judged)| judged.latency_ms.filter(|ms| ms.is_finite())));
         let attempts: Vec<PageAttempt> =
             attempts.into_iter().map(|attempt| self.attempt(attempt, policy, &behaviors, &mut texts)).collect();
-        let outcome = policy.map_or_else(|| overall(&attempts), |policy| policy.outcome);
+        let outcome = policy.map_or_else(|| overall(&attempts), |policy| policy.outcome.into());
         let count = |wanted| attempts.iter().filter(|attempt| attempt.outcome == wanted).count();
         PageSample {
             run: self.run,
             category: metadata.get("category").map(|category| category.to_string().into()),
             outcome,
-            is_flaky: count(ScenarioOutcome::Passed) > 0 && count(ScenarioOutcome::Failed) > 0,
+            is_flaky: count(PageOutcome::Passed) > 0 && count(PageOutcome::Failed) > 0,
             is_required: policy.is_some_and(|policy| policy.is_required),
             scores,
             latency_ms,
@@ -182,8 +213,8 @@ impl Maker<'_> {
         };
         let decided = policy.and_then(|policy| policy.attempts.iter().find(|attempt| attempt.epoch == record.epoch));
         let (outcome, reason) = match decided {
-            Some(decided) => (decided.outcome, decided.reason.clone()),
-            None => (judged.outcome, judged.reason),
+            Some(decided) => (decided.outcome.into(), decided.reason.clone()),
+            None => self.outcome(&record, judged.outcome, judged.reason),
         };
         let ends_with_output = texts.messages.last().is_some_and(|last| Some(&last.content) == texts.output.as_ref());
         let happened = observed_flags(&record, behaviors);
@@ -200,6 +231,20 @@ impl Maker<'_> {
             output: texts.output.filter(|_| !ends_with_output).map(|output| self.room.text(output)),
             scores: record.scores.into_iter().map(|(scorer, outcome)| self.score(scorer, outcome)).collect(),
         }
+    }
+
+    /// The outcome of an attempt that no policy judges. Where nothing says what passes, a score is only a score.
+    fn outcome(
+        &self,
+        record: &Record,
+        outcome: ScenarioOutcome,
+        reason: Option<Shortcoming>,
+    ) -> (PageOutcome, Option<Shortcoming>) {
+        if self.is_judged || outcome == ScenarioOutcome::Errored {
+            return (outcome.into(), reason);
+        }
+        let is_scored = record.scores.iter().any(|(_, outcome)| matches!(outcome, Outcome::Scored(_)));
+        if is_scored { (PageOutcome::Scored, None) } else { (PageOutcome::Unscored, Some(Shortcoming::Unscored)) }
     }
 
     fn score(&mut self, scorer: Arc<str>, outcome: Outcome) -> PageScore {
@@ -276,20 +321,29 @@ fn observed_flags(record: &Record, behaviors: &[PageBehavior]) -> Vec<bool> {
 }
 
 /// The outcome of a sample: it passed if every attempt that ran did.
-fn overall(attempts: &[PageAttempt]) -> ScenarioOutcome {
+fn overall(attempts: &[PageAttempt]) -> PageOutcome {
     let has = |wanted| attempts.iter().any(|attempt| attempt.outcome == wanted);
-    [ScenarioOutcome::Failed, ScenarioOutcome::Passed, ScenarioOutcome::Errored]
+    [PageOutcome::Failed, PageOutcome::Passed, PageOutcome::Scored, PageOutcome::Errored]
         .into_iter()
         .find(|outcome| has(*outcome))
-        .unwrap_or(ScenarioOutcome::Unscored)
+        .unwrap_or(PageOutcome::Unscored)
 }
 
 fn counts(rows: &[PageSample]) -> OutcomeCounts {
-    let mut counts: OutcomeCounts = rows.iter().map(|row| row.outcome).collect();
+    let mut counts = OutcomeCounts { total: rows.len() as u64, ..OutcomeCounts::default() };
+    for row in rows {
+        match row.outcome {
+            PageOutcome::Passed => counts.passed += 1,
+            PageOutcome::Failed => counts.failed += 1,
+            PageOutcome::Errored => counts.errored += 1,
+            PageOutcome::Unscored => counts.unscored += 1,
+            PageOutcome::Scored => {}
+        }
+    }
     counts.flaky = rows.iter().filter(|row| row.is_flaky).count() as u64;
     let attempts = || rows.iter().flat_map(|row| &row.attempts);
     counts.attempts = attempts().count() as u64;
-    counts.errored_attempts = attempts().filter(|attempt| attempt.outcome == ScenarioOutcome::Errored).count() as u64;
+    counts.errored_attempts = attempts().filter(|attempt| attempt.outcome == PageOutcome::Errored).count() as u64;
     counts
 }
 
@@ -297,8 +351,8 @@ fn counts(rows: &[PageSample]) -> OutcomeCounts {
 fn repeats(rows: &[PageSample]) -> Option<Repeats> {
     let passed_of = |row: &PageSample| {
         let count = |wanted| row.attempts.iter().filter(|attempt| attempt.outcome == wanted).count();
-        let passed = count(ScenarioOutcome::Passed);
-        (passed, passed + count(ScenarioOutcome::Failed))
+        let passed = count(PageOutcome::Passed);
+        (passed, passed + count(PageOutcome::Failed))
     };
     let repeated: Vec<(usize, usize)> = rows.iter().map(passed_of).filter(|(_, decided)| *decided > 1).collect();
     let most = repeated.iter().map(|(_, decided)| *decided).max()?;
@@ -325,17 +379,45 @@ const EVEN_MAX: usize = 12;
 /// What attempts take.
 const RESOURCES: [(&str, Unit); 3] = [("latency", Unit::Milliseconds), ("tokens", Unit::Tokens), ("cost", Unit::Usd)];
 
-/// How scores are spread over samples, and what was spent over attempts.
-fn spread(rows: &[PageSample], scorers: &[Arc<str>], spent: &[Vec<Option<f64>>; 3]) -> Vec<Distribution> {
-    let of_scorer = |(place, name): (usize, &Arc<str>)| {
-        let values = rows.iter().filter_map(|row| row.scores[place]).collect();
-        Distribution::new(&**name, Unit::Plain, DistributionOf::Samples, values)
+/// The scores of samples and what attempts took, for distributions.
+fn spread_values(rows: &[PageSample], scorers: &[Arc<str>], spent: &[Vec<Option<f64>>; 3]) -> Vec<SpreadValues> {
+    let of_scorer = |(place, name): (usize, &Arc<str>)| SpreadValues {
+        name: name.to_string(),
+        unit: Unit::Plain,
+        of: DistributionOf::Samples,
+        values: rows.iter().filter_map(|row| row.scores[place]).collect(),
     };
-    let of_resource = |((what, unit), values): (&(&str, Unit), &Vec<Option<f64>>)| {
-        Distribution::new(*what, *unit, DistributionOf::Attempts, values.iter().flatten().copied().collect())
+    let of_resource = |((what, unit), values): (&(&str, Unit), &Vec<Option<f64>>)| SpreadValues {
+        name: (*what).to_owned(),
+        unit: *unit,
+        of: DistributionOf::Attempts,
+        values: values.iter().flatten().copied().collect(),
     };
-    let scores = scorers.iter().enumerate().filter_map(of_scorer);
-    scores.chain(RESOURCES.iter().zip(spent).filter_map(of_resource)).collect()
+    scorers.iter().enumerate().map(of_scorer).chain(RESOURCES.iter().zip(spent).map(of_resource)).collect()
+}
+
+/// The distributions of each run. What several runs have is counted in the same bars.
+pub(super) fn distributions(runs: Vec<Vec<SpreadValues>>) -> Vec<Vec<Distribution>> {
+    let mut found: Vec<Vec<Distribution>> = runs.iter().map(|_| Vec::new()).collect();
+    // The values of each run under what they are of, in the order in which runs have them.
+    let mut together: Vec<(SpreadValues, Vec<Vec<f64>>)> = Vec::new();
+    let count = runs.len();
+    for (run, all) in runs.into_iter().enumerate() {
+        for mut one in all {
+            let values = std::mem::take(&mut one.values);
+            let place = together.iter().position(|(known, _)| known.name == one.name && known.of == one.of);
+            let place = place.unwrap_or_else(|| {
+                together.push((one, vec![Vec::new(); count]));
+                together.len() - 1
+            });
+            together[place].1[run] = values;
+        }
+    }
+    for (SpreadValues { name, unit, of, .. }, values) in together {
+        let of_runs = Distribution::of_runs(name, unit, of, values);
+        found.iter_mut().zip(of_runs).for_each(|(found, one)| found.extend(one));
+    }
+    found
 }
 
 /// What attempts took; none if nothing is recorded. An attempt that ran out of time is in no sum.

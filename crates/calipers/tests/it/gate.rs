@@ -94,7 +94,7 @@ fn confidence_needs_the_exact_bound_to_clear_the_threshold() {
         assert_eq!(report.verdict, wanted, "{passed} of {all}: {}", gate_decision(&report));
     }
     let few = report(&passes(28, 28), policy);
-    assert_eq!(few.gates[0].more_samples, Some(1));
+    assert_eq!(few.gates[0].more_samples.map(|more| more.count), Some(1));
     assert!(gate_decision(&few).contains("29 are needed"), "{}", gate_decision(&few));
 }
 
@@ -307,8 +307,8 @@ fn a_formula_has_the_error_of_its_samples_taken_together() {
     let stderr = ((squares - 40.0 * mean * mean) / 39.0 / 40.0).sqrt();
     let interval = figure.interval.expect("an interval");
     let half = (interval.upper.expect("upper") - interval.lower.expect("lower")) / 2.0;
-    // t of 39 degrees of freedom is 2.0227; the weight at the ends of `accuracy` adds a little.
-    assert!((2.0227..2.06).contains(&(half / stderr)), "{}", half / stderr);
+    // t of 39 degrees of freedom is 2.0227; an unseen sample at either end adds to that.
+    assert!((2.0227..2.25).contains(&(half / stderr)), "{}", half / stderr);
     let terms: Vec<f64> = report.composites[0].terms.iter().map(|term| term.value.expect("a value")).collect();
     close(terms.iter().sum::<f64>(), mean);
 }
@@ -488,7 +488,8 @@ fn weights_do_not_make_a_bound_bolder() {
     assert_eq!(verdict(r#", "weights": {"by_category": {"c0": 1.0, "c1": 1.1}}"#), Verdict::Undecided);
     // Grades too: 24 scenarios of three attempts, of which two fail.
     let grades: String = (0..72).fold(String::new(), |mut lines, row| {
-        let _ = writeln!(lines, r#"{{"id": {}, "category": "c{}", "passed": {}}}"#, row / 3, row % 2, row % 36 != 0);
+        let _ =
+            writeln!(lines, r#"{{"id": {}, "category": "c{}", "passed": {}}}"#, row / 3, row / 3 % 2, row % 36 != 0);
         lines
     });
     for weights in ["", r#", "weights": {"by_category": {"c0": 1.0, "c1": 1.1}}"#] {
@@ -635,10 +636,10 @@ fn a_formula_over_a_perfect_run_has_the_exact_bounds_of_its_metrics() {
     let one = "pass_rate × 1";
     assert_eq!(report(&passes(60, 60), &policy(one, 0.951)).verdict, Verdict::Pass);
     assert_eq!(report(&passes(60, 60), &policy(one, 0.952)).verdict, Verdict::Undecided);
-    // Two of them share the level, 0.025^(1/60) = 0.9404, but only if both matter.
+    // So have two of the same samples: one that fails, fails in both.
     let two = "pass_rate × 0.5 + accuracy × 0.5";
-    assert_eq!(report(&passes(60, 60), &policy(two, 0.940)).verdict, Verdict::Pass);
-    assert_eq!(report(&passes(60, 60), &policy(two, 0.941)).verdict, Verdict::Undecided);
+    assert_eq!(report(&passes(60, 60), &policy(two, 0.951)).verdict, Verdict::Pass);
+    assert_eq!(report(&passes(60, 60), &policy(two, 0.952)).verdict, Verdict::Undecided);
     // 5 of 5 is no proof of anything above 0.05^(1/5) = 0.549.
     assert_eq!(report(&passes(5, 5), &policy(one, 0.549)).verdict, Verdict::Pass);
     let few = report(&passes(5, 5), &policy(one, 0.55));
@@ -734,7 +735,7 @@ fn a_perfect_score_shows_what_its_weights_are_worth() {
     let report = report(&passes(14, 14), policy);
     let told: Vec<String> =
         report.gate_caveats().iter().map(|(caveat, _)| calipers::render::caveat_sentence(caveat)).collect();
-    assert_eq!(told, ["14 of 14, worth 11 by their weights: the true rate may be as low as 76.2 %"]);
+    assert_eq!(told, ["14 of 14, worth 11 by their weights: the true rate may be as low as 76.2 % (one-sided bound)"]);
     let item = read_document("policy.json", policy.as_bytes()).expect("a document");
     let run = LoadedRun::load("", &selection(&passes(14, 14)), &Needs::everything());
     let run = run.unwrap_or_else(|failure| panic!("{failure}"));
@@ -742,7 +743,7 @@ fn a_perfect_score_shows_what_its_weights_are_worth() {
     let findings = calipers::check::check(&policy, Some(&run.samples), &GateOptions::default());
     let said = findings.iter().find(|finding| finding.id() == "all-of-few").expect("a note");
     let message = calipers::render::finding_message(said);
-    assert!(message.starts_with("14 of 14 samples, worth 11 by their weights, show"), "{message}");
+    assert!(message.starts_with("14 of 14 samples, worth 11 independent ones that count alike, show"), "{message}");
     assert!(message.contains("at least 76.2 %"), "{message}");
 }
 
@@ -751,8 +752,8 @@ fn names_that_are_probably_one_are_told() {
     let lines = r#"{"id": "a", "category": "Adversarial", "passed": true}
 {"id": "b", "category": "adversarial ", "passed": true}
 {"id": "c", "category": "edge-case", "passed": true, "failure_type": "Data_Leak"}
-{"id": "d", "category": "core", "passed": true, "epoch": 1}
-{"id": "d", "category": "happy", "passed": true, "epoch": 2}
+{"id": "d", "capability": "search", "category": "core", "passed": true, "epoch": 1}
+{"id": "d", "capability": "tools", "category": "core", "passed": true, "epoch": 2}
 {"id": "e", "category": "core", "passed": true}
 "#;
     let policy = r#"{"pass_criteria": {"by_category": {"core": "≥ 50%"}}, "blocking_failures": ["data_leak"],
@@ -772,8 +773,8 @@ fn names_that_are_probably_one_are_told() {
             "`edge-case` (1 scenario) and `edge_case` (in the policy) count as different categories",
         ),
         (
-            "several-categories",
-            "the attempts of 1 scenario have different categories, of which the first counts: d (`core`, then `happy`)",
+            "several-capabilities",
+            "the attempts of 1 scenario have different capabilities, of which the first counts: d (`search`, then `tools`)",
         ),
         (
             "similar-failures",
@@ -783,6 +784,25 @@ fn names_that_are_probably_one_are_told() {
     assert_eq!(told, wanted.map(|(id, message)| (id.to_owned(), message.to_owned())));
     let plain = r#"{"pass_criteria": {"by_category": {"c0": "≥ 50%"}}}"#;
     assert!(report(&passes(4, 4), plain).caveats.is_empty());
+}
+
+#[test]
+fn a_scenario_in_two_categories_is_refused_where_the_policy_counts_by_them() {
+    let lines = r#"{"id": "d", "category": "core", "passed": true}
+{"id": "d", "category": "happy", "passed": true}
+"#;
+    let refused = |policy: &str| judged(lines, policy, &GateOptions::default()).expect_err("it has two").to_string();
+    for policy in [
+        r#"{"pass_criteria": {"by_category": {"core": "≥ 50%"}}}"#,
+        r#"{"thresholds": {"blocking": {"pass_rate": 0.5}}, "weights": {"by_category": {"core": 2}}}"#,
+    ] {
+        let error = refused(policy);
+        assert!(error.contains("different values of `category`, `core` and `happy`"), "{error}");
+        assert!(error.contains("sample `d`"), "{error}");
+    }
+    // A policy that does not ask is not held up, and the report says which counts.
+    let report = report(lines, r#"{"thresholds": {"blocking": {"pass_rate": 0.5}}}"#);
+    assert_eq!(report.caveats.iter().map(calipers::metric::Caveat::id).collect::<Vec<_>>(), ["several-categories"]);
 }
 
 #[test]

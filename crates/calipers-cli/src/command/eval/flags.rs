@@ -3,8 +3,10 @@
 use crate::policy_file::PolicyFile;
 use clap::Args;
 
-/// What a log says of its run, so that it cannot be said again when the run goes on.
-const OF_THE_LOG: [&str; 36] = [
+/// What a log says of its run, so that it cannot be said again where the log is trusted.
+const OF_THE_LOG: [&str; 41] = [
+    "task",
+    "replay",
     "parameter",
     "model",
     "model_base_url",
@@ -24,12 +26,15 @@ const OF_THE_LOG: [&str; 36] = [
     "reasoning_effort",
     "max_connections",
     "max_retries",
+    "requests_per_minute",
+    "tokens_per_minute",
     "timeout",
     "price",
     "time_limit",
     "token_limit",
     "cost_limit",
     "message_limit",
+    "budget",
     "max_samples",
     "fail_on_error",
     "retry_on_error",
@@ -46,11 +51,11 @@ const OF_THE_LOG: [&str; 36] = [
 /// `calipers eval`
 ///
 /// Runs a task, writes a log as attempts finish, and prints the metrics. Exit codes: 0 done (and passed, with `--gate`), 1
-/// failed by the policy, 2 a mistake or a run that broke off, 3 undecided by the policy.
+/// failed by the policy, 2 invalid usage or an interrupted run, 3 undecided by the policy.
 #[derive(Args, Debug)]
 pub(crate) struct Eval {
     /// A task file (`gpqa.star`, or `gpqa.star@name` if it has several tasks), or a file of scenarios
-    #[arg(value_name = "TASK", required_unless_present_any = ["resume", "replay"], conflicts_with = "resume")]
+    #[arg(value_name = "TASK", required_unless_present_any = ["resume", "replay"])]
     pub(crate) task: Option<String>,
 
     /// A parameter of the task (repeatable)
@@ -61,7 +66,7 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: Option<String>,
 
-    /// The address of a server that speaks the provider's protocol, in place of the provider's own
+    /// The address of a server that speaks the provider's protocol, instead of the provider's address
     #[arg(long, value_name = "URL")]
     pub(crate) model_base_url: Option<String>,
 
@@ -69,19 +74,19 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "ROLE=MODEL")]
     pub(crate) model_role: Vec<String>,
 
-    /// A solver in place of the task's own, such as `command("./agent")` (repeatable: one step each)
+    /// A solver to use instead of the task's, such as `command("./agent")` (repeatable, one per step)
     #[arg(long, value_name = "EXPR")]
     pub(crate) solver: Vec<String>,
 
-    /// A scorer in place of the task's own, such as `match()` (repeatable)
+    /// A scorer to use instead of the task's, such as `match()` (repeatable)
     #[arg(long, value_name = "EXPR")]
     pub(crate) scorer: Vec<String>,
 
-    /// A metric in place of the task's own (repeatable; see docs/expressions.md)
+    /// A metric to use instead of the task's (repeatable; `calipers metrics` lists them, https://calipers-eval.github.io/calipers/expressions.html explains them)
     #[arg(short, long, value_name = "EXPR")]
     pub(crate) metric: Vec<String>,
 
-    /// How many attempts to make at each sample
+    /// The number of attempts per sample
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) epochs: Option<u32>,
 
@@ -97,11 +102,11 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "ID")]
     pub(crate) sample_id: Vec<String>,
 
-    /// The seed of everything random: the order of attempts, shuffled choices, resampling
+    /// The random seed for the order of attempts, shuffled choices and resampling
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Words to find the log by (repeatable, or separated by commas)
+    /// Tags for the log (repeatable, or separated by commas)
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
 
@@ -109,15 +114,27 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "DIR", default_value = "logs")]
     pub(crate) log_dir: String,
 
-    /// Finish the run of a log that broke off or was stopped
-    #[arg(long, value_name = "LOG", conflicts_with_all = OF_THE_LOG)]
+    /// Resume the interrupted run of this log: repeat the command that began it, with this added
+    #[arg(long, value_name = "LOG")]
     pub(crate) resume: Option<String>,
 
-    /// Take answers from an earlier log in place of a model: score them again
-    #[arg(long, value_name = "LOG", conflicts_with_all = ["model", "resume"])]
+    /// Resume with the command that the log records, programs and addresses included, instead of repeating it
+    #[arg(long, requires = "resume", conflicts_with_all = OF_THE_LOG)]
+    pub(crate) trust: bool,
+
+    /// Score the answers of an earlier log again instead of asking a model
+    #[arg(long, value_name = "LOG", conflicts_with = "model")]
     pub(crate) replay: Option<String>,
 
-    /// Keep answers of models in this folder, and reuse them
+    /// Allow the task file to run programs; those of `--solver` and `--scorer` need no permission
+    #[arg(long)]
+    pub(crate) allow_commands: bool,
+
+    /// Pass an environment variable to programs, such as a key that an agent needs (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<String>,
+
+    /// Cache the answers of models in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<String>,
 
@@ -129,11 +146,11 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "FILE", requires = "gate")]
     pub(crate) load: Vec<String>,
 
-    /// A file with the ids of the scenarios that the run should have, for the policy
+    /// A file with the ids of the scenarios that the run should contain, for the policy
     #[arg(long, value_name = "FILE", requires = "gate")]
     pub(crate) suite: Option<String>,
 
-    /// A run to compare with by the policy, from `calipers baseline record`
+    /// A baseline for the policy to compare with, from `calipers baseline record`
     #[arg(short, long, value_name = "FILE", requires = "gate")]
     pub(crate) baseline: Option<String>,
 
@@ -141,11 +158,11 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "VERSION", requires = "gate")]
     pub(crate) for_version: Option<String>,
 
-    /// Start no further attempts once the policy's blocking gates are decided, by a test that stays valid at every look
+    /// Stop once the policy's blocking gates are decided, by a test that stays valid however often it is applied
     #[arg(long, requires = "gate")]
     pub(crate) stop_when_decided: bool,
 
-    /// How long one call of a function of a task file may take
+    /// The time limit for a call of a function in the task file
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) script_time: u64,
 
@@ -165,35 +182,43 @@ pub(crate) struct Eval {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Answers of models")]
 pub(crate) struct Generate {
-    /// How freely the model chooses words
+    /// The sampling temperature of the model
     #[arg(long, value_name = "NUMBER")]
     pub(crate) temperature: Option<f64>,
 
-    /// The share of likely words to choose from
+    /// The nucleus sampling threshold of the model (top-p)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) top_p: Option<f64>,
 
-    /// The most tokens of an answer
+    /// The token limit for an answer
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
 
-    /// How much the model reasons: low, medium or high
+    /// The reasoning effort of the model: low, medium or high
     #[arg(long, value_name = "WORD")]
     pub(crate) reasoning_effort: Option<String>,
 
-    /// How many calls of a model may run at once
+    /// The most concurrent calls per model
     #[arg(long, value_name = "N")]
     pub(crate) max_connections: Option<usize>,
 
-    /// How often to retry a call that may succeed later
+    /// The most calls per model that begin in any minute
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) requests_per_minute: Option<u64>,
+
+    /// The most tokens per model in any minute; a call counts as the mean of earlier ones until it is answered
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) tokens_per_minute: Option<u64>,
+
+    /// The most retries for a call that may succeed later
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) max_retries: u32,
 
-    /// How long one call of a model may take
+    /// The time limit for a call of a model
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
 
-    /// The price of a million input and output tokens of a model in USD, such as `openai/gpt-4o=2.5,10` (repeatable)
+    /// The price of a model in USD per million input and output tokens, such as `openai/gpt-4o=2.5,10` (repeatable)
     #[arg(long, value_name = "MODEL=IN,OUT")]
     pub(crate) price: Vec<String>,
 }
@@ -202,32 +227,36 @@ pub(crate) struct Generate {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Bounds")]
 pub(crate) struct Bounds {
-    /// The longest that one attempt may take
+    /// The time limit per attempt
     #[arg(long, value_name = "SECONDS")]
     pub(crate) time_limit: Option<f64>,
 
-    /// The most tokens of one attempt
+    /// The token limit per attempt
     #[arg(long, value_name = "N")]
     pub(crate) token_limit: Option<u64>,
 
-    /// The most that one attempt may cost, where models say what they cost
+    /// The cost limit per attempt; the model needs a `--price`
     #[arg(long, value_name = "USD")]
     pub(crate) cost_limit: Option<f64>,
 
-    /// The most messages of one attempt
+    /// The budget of the whole run; the models need a `--price`, and agents report `cost_usd`
+    #[arg(long, value_name = "USD")]
+    pub(crate) budget: Option<f64>,
+
+    /// The message limit per attempt
     #[arg(long, value_name = "N")]
     pub(crate) message_limit: Option<usize>,
 
-    /// How many attempts may run at once
+    /// The most concurrent attempts
     #[arg(long, value_name = "N")]
     pub(crate) max_samples: Option<usize>,
 
-    /// How many broken attempts end the run: `first`, `never`, a number, or a share below 1 (default: the task's own,
-    /// else the first)
+    /// How many failed attempts end the run: `first`, `never`, a number, or a share below 1 [default: the task's value, or
+    /// `first`]
     #[arg(long, value_name = "N")]
     pub(crate) fail_on_error: Option<String>,
 
-    /// How often to retry an attempt that broke
+    /// The most retries for an attempt that failed
     #[arg(long, value_name = "N")]
     pub(crate) retry_on_error: Option<u32>,
 }

@@ -2,32 +2,32 @@
 
 mod flags;
 mod progress_line;
+mod recorded_run;
 mod setup;
 mod signals;
 
 pub(crate) use flags::Eval;
 
-use crate::command::{Arguments, Command};
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
+use crate::flag_hints::quote_argument;
 use crate::flags::ScriptFlags;
 use crate::judging::Judging;
 use crate::policy_file::PolicyFile;
-use crate::script_child::{self, MemoryLimit};
-use crate::terminal::{allow_closed_pipe, print_json, print_text, screen};
-use calipers::data::{Samples, Value};
-use calipers::eval::{EarlyStopper, Evaluation};
+use crate::script_child;
+use crate::terminal::{allow_closed_pipe, note, print_json, print_text, say, screen};
+use calipers::eval::{EarlyStopper, Evaluation, Look, RunSoFar};
 use calipers::gate::{GateOptions, GateReport};
-use calipers::io::{EvalLog, LoadedPolicy, ResumedLog, printable};
+use calipers::io::{EvalLog, LoadedPolicy, ResumedLog};
 use calipers::plan::{Report, Seed};
 use calipers::render::{gate_json, gate_text, results_json, results_text};
-use calipers::run::{RunStatus, Task};
+use calipers::run::{RunStatus, adopt_orphans, end_orphans};
+use calipers::text::{brief, one_line};
 use calipers::{LoadedRun, Selection, eval, gate};
-use clap::Parser;
 use progress_line::ProgressLine;
+use recorded_run::RecordedRun;
 use setup::PreparedRun;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// What the scripts of a run may add to the memory that is used already. A run has its own needs, too.
@@ -45,30 +45,59 @@ impl Eval {
 
     /// Runs, prints the metrics, and returns the verdict of the policy if there is one.
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
-        let (begun, resumed) = self.resume.as_deref().map(resume).transpose()?.unzip();
-        // A resumed run has the options of its log; only the way it is shown is chosen here.
+        let (begun, resumed) = match self.resume.as_deref() {
+            Some(path) => self.resume(path).map(|(begun, log)| (begun, Some(log)))?,
+            None => (None, None),
+        };
+        // Where the log is trusted, the run has the options of its log; only the way it is shown is chosen here.
         let flags = begun.as_deref().unwrap_or(&self);
-        let shown = ShownAs { json: self.json, log: self.resume.as_deref() };
+        let shown = ShownAs { json: self.json, typed: &self };
         let Some(policy) = &flags.gate else {
-            let done = evaluate(flags, setup::prepare(flags)?, None, resumed, &shown)?;
+            let prepared = setup::prepare(flags)?;
+            let runs_programs = prepared.runs_programs();
+            let done = evaluate(flags, prepared, resumed, &shown, &mut |_| None)?;
             allow_closed_pipe(shown.print_results(&done))?;
-            finish(&done)?;
+            shown.finish(&done, runs_programs)?;
             return Ok(Outcome::Done);
         };
         let scripts = ScriptFlags { load: flags.load.clone(), script_time: flags.script_time };
         let judging = flags.judging(policy, &scripts)?;
         let verdict = judging.with_options(|policy, options| {
+            let mut stopper = EarlyStopper::new(policy.policy.confidence);
+            let policy = &if flags.stop_when_decided { policy_with_looks(policy) } else { policy.clone() };
             let judge = EvalJudge { judging: &judging, policy, options };
             let mut prepared = setup::prepare(flags)?;
             // Custom metrics of a policy may read what scorers said.
             prepared.setup.keep_texts = !policy.policy.metrics.is_empty();
-            let done = evaluate(flags, prepared, Some(&judge), resumed, &shown)?;
-            let report = judging.judge(&done.to_loaded_run(), policy, options)?;
+            let runs_programs = prepared.runs_programs();
+            let mut look = |run: &RunSoFar<'_>| {
+                flags.stop_when_decided.then(|| stopper.reason_to_stop(run, |run| judge.judge_so_far(run))).flatten()
+            };
+            let done = evaluate(flags, prepared, resumed, &shown, &mut look)?;
+            let report = stopper.settle(judging.judge(&done.to_loaded_run(), policy, options)?);
             shown.print_verdict(&done, &report)?;
-            finish(&done)?;
+            shown.finish(&done, runs_programs)?;
             Ok(report.verdict)
         })?;
         Ok(Outcome::Judged(verdict))
+    }
+
+    /// A log to go on with, and the options that it was begun with if they are taken from it.
+    fn resume(&self, path: &str) -> Result<(Option<Box<Self>>, ResumedLog), Failure> {
+        // The folder may change below, and the log stays where it is.
+        let place = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let log = EvalLog::resume(&place)?;
+        if self.task.is_some() || self.replay.is_some() {
+            return Ok((None, log));
+        }
+        let recorded = RecordedRun::read(path, &log.header)?;
+        if !self.trust {
+            return Err(recorded.refuse(path));
+        }
+        let mut begun = recorded.trust(path)?;
+        begun.allow_commands |= self.allow_commands;
+        begun.env.extend(self.env.iter().cloned());
+        Ok((Some(begun), log))
     }
 
     /// What the verdict depends on, as for `calipers gate`.
@@ -76,6 +105,8 @@ impl Eval {
         policy.load()?;
         let selection = Selection { seed: Seed(self.seed), scripts: scripts.load.clone(), ..Selection::default() };
         Ok(Judging {
+            cluster: &[],
+            looks: None,
             policy,
             expressions: Expressions::load(scripts, selection.labels.clone())?,
             selection,
@@ -84,6 +115,19 @@ impl Eval {
             version: self.for_version.as_deref(),
         })
     }
+}
+
+/// The policy with the confidence that looks leave for the verdict.
+fn policy_with_looks(policy: &LoadedPolicy) -> LoadedPolicy {
+    let mut policy = policy.clone();
+    if let Some(confidence) = &mut policy.policy.confidence {
+        *confidence = EarlyStopper::level_of_judge(*confidence);
+        eprintln!(
+            "note: looking while the run goes on takes a fifth of the error: the verdict has {} % confidence",
+            (*confidence * 1e6).round() / 1e4
+        );
+    }
+    policy
 }
 
 /// The policy of a run, with all that its verdict depends on.
@@ -104,8 +148,8 @@ impl EvalJudge<'_> {
 /// How a run is shown.
 struct ShownAs<'a> {
     json: bool,
-    /// The log as it was named, if a run goes on.
-    log: Option<&'a str>,
+    /// The options as they were typed.
+    typed: &'a Eval,
 }
 
 impl ShownAs<'_> {
@@ -120,45 +164,67 @@ impl ShownAs<'_> {
     fn print_verdict(&self, done: &Evaluation, report: &GateReport) -> Result<(), Failure> {
         let printed = match self.json {
             true => print_json(&gate_json(report)),
-            false => self.print_results(done).and_then(|()| print_text(&format!("\n{}", gate_text(report, screen())))),
+            false => {
+                // The log, the task and the model stand above the metrics.
+                let mut report = report.clone();
+                report.provenance.files.clear();
+                (report.provenance.task, report.provenance.model) = (None, None);
+                self.print_results(done).and_then(|()| print_text(&format!("\n{}", gate_text(&report, screen()))))
+            }
         };
         allow_closed_pipe(printed)?;
         if let Some(stop) = done.ended.early_stops.first() {
             let (made, left) = (done.ended.finished, done.ended.early_stops.len());
-            eprintln!("note: {}: {made} attempts made, {left} not needed", printable(&stop.reason));
+            note(&format!("{}: {made} attempts made, {left} not needed", stop.reason));
         }
         Ok(())
     }
 }
 
-/// A log to go on with, and the options that it was begun with. Paths start where they started then.
-fn resume(path: &str) -> Result<(Box<Eval>, ResumedLog), Failure> {
-    // The folder changes below, and the log stays where it is.
-    let place = std::path::absolute(path).unwrap_or_else(|_| path.into());
-    let log = EvalLog::resume(&place)?;
-    let unknown = || {
-        let hint = "`--resume` goes on with logs that `calipers eval` began";
-        Failure::new(format!("{path} does not say how it was begun")).hint(hint)
-    };
-    let Some(Value::List(given)) = log.header.calipers.get("arguments") else { return Err(unknown()) };
-    let given = given.iter().map(Value::to_string);
-    let parsed = Arguments::try_parse_from(["calipers".to_owned()].into_iter().chain(given));
-    let Ok(Arguments { command: Command::Eval(eval) }) = parsed else { return Err(unknown()) };
-    if let Some(Value::Text(folder)) = log.header.calipers.get("folder") {
-        // If the folder is gone, the first file that is not found says so.
-        let _ = std::env::set_current_dir(&**folder);
+/// Variables that agents often need, and that they do not get unless they are named.
+const KEYS: [&str; 4] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"];
+
+impl ShownAs<'_> {
+    /// A run that did not come to its end is no answer, whatever the metrics of its part say. One that did may still have
+    /// attempts that broke: the table has their number, and why the first of them did is said here.
+    fn finish(&self, done: &Evaluation, runs_programs: bool) -> Result<(), Failure> {
+        let why = match done.ended.status {
+            RunStatus::Success => {
+                print_first_error(done);
+                return Ok(());
+            }
+            RunStatus::Cancelled => "it was stopped".to_owned(),
+            RunStatus::Error => done.ended.error.clone().unwrap_or_else(|| "an attempt broke".to_owned()),
+        };
+        let log = done.log.display().to_string();
+        let mut hint = match done.ended.budget_spent {
+            Some(_) => format!("repeat the command with a larger `--budget` and `--resume {}`", quote_argument(&log)),
+            None => format!("go on with `{}`", recorded_run::command_to_resume(self.typed, &log)),
+        };
+        if let Some(key) = self.withheld_key(done).filter(|_| runs_programs) {
+            hint += &format!("; if the program needs `{key}`, add `--env {key}`");
+        }
+        Err(Failure::new(format!("the run did not come to its end: {why}")).hint(hint))
     }
-    Ok((eval, log))
+
+    /// A key that is set and that programs which broke did not get.
+    fn withheld_key(&self, done: &Evaluation) -> Option<&'static str> {
+        let is_withheld =
+            |key: &&&str| std::env::var_os(key).is_some() && !self.typed.env.iter().any(|name| name == **key);
+        let broke = done.samples.records().any(|record| record.error.is_some());
+        KEYS.iter().find(is_withheld).filter(|_| broke).copied()
+    }
 }
 
 /// Runs the task, with what it took on standard error.
 fn evaluate(
     flags: &Eval,
     prepared: PreparedRun,
-    judge: Option<&EvalJudge<'_>>,
     resumed: Option<ResumedLog>,
     shown: &ShownAs<'_>,
+    look: &mut Look<'_>,
 ) -> Result<Evaluation, Failure> {
+    let runs_programs = prepared.runs_programs();
     let PreparedRun { setup, watch } = prepared;
     signals::stop_on_signals(&setup.stop);
     let stop = setup.stop.clone();
@@ -166,56 +232,35 @@ fn evaluate(
         signals::stop_at_once(&stop);
         std::thread::sleep(GRACE);
     });
-    let _limit = limit_memory(&setup.task);
+    // One that runs programs can do whatever they can, and they need what they need.
+    let _limit = if runs_programs { None } else { script_child::limit_memory_by(BUDGET) };
+    if runs_programs {
+        adopt_orphans();
+    }
     let progress = setup.progress.clone();
     let line = ProgressLine::start(&setup.task.name, progress.clone());
-    let mut stopper = EarlyStopper::default();
-    let mut look = |samples: &Samples| {
-        let judge = judge.filter(|_| flags.stop_when_decided)?;
-        stopper.reason_to_stop(samples, |run| judge.judge_so_far(run))
-    };
     let done = match resumed {
-        Some(log) => eval::resume(setup, log, &mut look),
-        None => eval::eval(setup, &mut look),
+        Some(log) => eval::resume(setup, log, look),
+        None => eval::eval(setup, look),
     };
     drop(line);
+    if runs_programs {
+        end_orphans();
+    }
     if let Some(usage) = progress_line::usage(&progress) {
         eprintln!("took: {usage}");
     }
     let mut done = done?;
-    if let Some(log) = shown.log {
+    if let Some(log) = &shown.typed.resume {
         // As it was called here, not where it was begun.
         done.log = log.into();
         done.report.source = log.to_owned();
     }
-    // On a terminal it stands above the table.
-    if shown.json || !std::io::stdout().is_terminal() {
-        eprintln!("log: {}", printable(&done.log.display().to_string()));
+    // Otherwise it stands above the table.
+    if shown.json {
+        say(&format!("log: {}", one_line(&done.log.display().to_string())));
     }
     Ok(done)
-}
-
-/// A limit on the scripts of a task. One that runs programs can do whatever they can, and they need what they need.
-fn limit_memory(task: &Task) -> Option<MemoryLimit> {
-    let mut solvers = task.solver.iter().map(|solver| solver.name());
-    let mut scorers = task.scorers.iter().map(|scorer| scorer.name());
-    let runs_programs = solvers.any(|name| name == "command") || scorers.any(|name| name == "command");
-    if runs_programs { None } else { script_child::limit_memory_by(BUDGET) }
-}
-
-/// A run that did not come to its end is no answer, whatever the metrics of its part say. One that did may still have
-/// attempts that broke: the table has their number, and why the first of them did is said here.
-fn finish(done: &Evaluation) -> Result<(), Failure> {
-    let why = match done.ended.status {
-        RunStatus::Success => {
-            print_first_error(done);
-            return Ok(());
-        }
-        RunStatus::Cancelled => "it was stopped".to_owned(),
-        RunStatus::Error => done.ended.error.clone().unwrap_or_else(|| "an attempt broke".to_owned()),
-    };
-    let hint = format!("go on with `calipers eval --resume {}`", done.log.display());
-    Err(Failure::new(format!("the run did not come to its end: {why}")).hint(hint))
 }
 
 fn print_first_error(done: &Evaluation) {
@@ -225,5 +270,6 @@ fn print_first_error(done: &Evaluation) {
         count => (format!("{count} attempts"), ", the first"),
     };
     let (id, why) = (&first.id, first.error.as_deref().unwrap_or_default());
-    eprintln!("note: {broke} broke{of} of sample `{}`: {}", printable(&id.to_string()), printable(why));
+    let said = format!("{broke} broke{of} of sample `{id}`: {why}");
+    note(&brief(&said));
 }

@@ -1,6 +1,8 @@
 //! What a run looks like while it goes on: one line on standard error, redrawn on a terminal, repeated now and then elsewhere.
 
+use crate::terminal::{is_dumb, say};
 use calipers::eval::Progress;
+use calipers::text::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -23,9 +25,9 @@ impl ProgressLine {
     pub(crate) fn start(task: &str, progress: Arc<Progress>) -> Self {
         let (stop, stopped) = channel::<()>();
         let goes_on = move |wait| stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
-        let task = calipers::io::printable(task);
+        let task = one_line(task);
         let draw = move || {
-            if std::io::stderr().is_terminal() {
+            if std::io::stderr().is_terminal() && !is_dumb() {
                 draw_bar(&task, &progress, goes_on);
             } else {
                 write_lines(&task, &progress, goes_on);
@@ -81,7 +83,7 @@ fn shorten(task: &str) -> String {
 fn write_lines(task: &str, progress: &Progress, goes_on: impl Fn(Duration) -> bool) {
     let started = Instant::now();
     while goes_on(BETWEEN_LINES) {
-        eprintln!("{task}: {} of {} done, {}", progress.done(), progress.total(), status(progress, started));
+        say(&format!("{task}: {} of {} done, {}", progress.done(), progress.total(), status(progress, started)));
     }
 }
 
@@ -101,13 +103,20 @@ fn status(progress: &Progress, started: Instant) -> String {
 
 /// What a run took that was not free, once it is over: a paid one, or one with something in its way.
 pub(crate) fn usage(progress: &Progress) -> Option<String> {
-    let is_worth_it = progress.cost_usd().is_some() || progress.retries() > 0 || progress.errors() > 0;
+    let counts = [progress.retries(), progress.errors(), progress.limits(), progress.cached()];
+    let is_worth_it = progress.cost_usd().is_some() || counts.iter().any(|&count| count > 0);
     is_worth_it.then(|| parts_used(progress).join(", "))
 }
 
 fn parts_used(progress: &Progress) -> Vec<String> {
     let mut parts = Vec::new();
-    for (count, one, more) in [(progress.errors(), "error", "errors"), (progress.retries(), "retry", "retries")] {
+    let counts = [
+        (progress.errors(), "error", "errors"),
+        (progress.limits(), "limit hit", "limits hit"),
+        (progress.retries(), "retry", "retries"),
+        (progress.cached(), "cached answer", "cached answers"),
+    ];
+    for (count, one, more) in counts {
         if count > 0 {
             parts.push(format!("{count} {}", if count == 1 { one } else { more }));
         }

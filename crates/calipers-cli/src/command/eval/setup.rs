@@ -1,14 +1,19 @@
 //! From arguments to a task that can be run.
 
-use super::Eval;
+use super::{Eval, recorded_run};
 use crate::failure::Failure;
+use crate::flag_hints::quote_argument;
 use crate::{script_child, selection};
 use calipers::data::Value;
 use calipers::eval::{DiskCache, LogAnswers, Setup, replay};
 use calipers::run::providers::{Price, ProviderOptions, resolve};
-use calipers::run::{AnswerCache, AttemptLimits, ChannelOptions, FailOnError, Resolver, Scorer, Task, TaskBuilder};
-use calipers::script::{Library, ScriptLimits, ScriptWatchdog, TaskFile, Vocabulary, literal};
+use calipers::run::{
+    AnswerCache, AttemptLimits, ChannelOptions, FailOnError, ProgramEnvironment, Resolver, Scorer, Solver, Task,
+    TaskBuilder, UnsetVariable,
+};
+use calipers::script::{Library, ScriptError, ScriptLimits, ScriptWatchdog, TaskFile, Vocabulary, literal};
 use calipers::task::{Dataset, FileDataset, FileKind, GenerateConfig};
+use calipers::text::{nearest, printable};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +23,15 @@ pub(super) struct PreparedRun {
     pub(super) setup: Setup,
     /// The scripts of the task, to be ended if they do not end by themselves.
     pub(super) watch: ScriptWatchdog,
+}
+
+impl PreparedRun {
+    /// True where a solver or a scorer runs a program.
+    pub(super) fn runs_programs(&self) -> bool {
+        let mut solvers = self.setup.task.solver.iter().map(|solver| solver.program());
+        let mut scorers = self.setup.task.scorers.iter().map(|scorer| scorer.program());
+        solvers.any(|program| program.is_some()) || scorers.any(|program| program.is_some())
+    }
 }
 
 /// The file of `gpqa.star@name`, and the name. A file whose name has an `@` is meant as it stands.
@@ -33,6 +47,7 @@ pub(super) fn prepare(arguments: &Eval) -> Result<PreparedRun, Failure> {
     let (mut task, library, base) = task(arguments, answers.as_ref())?;
     let watch = library.watch();
     change(&mut task, arguments, &library, answers.is_some())?;
+    check_programs(&task, arguments)?;
     let task_args = parameters(arguments)?.into_iter().map(|(name, value)| (name.into(), value)).collect();
     let mut setup = Setup { base, task_args, ..Setup::new(task) };
     setup.task_file = arguments.task.as_deref().map(|task| file_of(task).0.to_owned());
@@ -47,21 +62,119 @@ pub(super) fn prepare(arguments: &Eval) -> Result<PreparedRun, Failure> {
     // A decision that may be made at any time needs samples in an order that says nothing about them.
     setup.shuffle = arguments.stop_when_decided;
     setup.attempts_at_once = arguments.bounds.max_samples;
+    setup.budget_usd = arguments.bounds.budget.map(|usd| dollars("--budget", usd)).transpose()?;
+    setup.environment = environment(arguments)?;
     setup.log_dir = PathBuf::from(&arguments.log_dir);
-    setup.arguments = arguments_for_log();
+    setup.arguments = recorded_run::for_log(arguments);
     if let Some(LogAnswers { model, epochs, .. }) = answers {
         setup.epochs = setup.epochs.or(Some(epochs));
         setup.model = Some(calipers::run::Model::name(&model).to_owned());
         setup.task.models.push(Arc::new(model));
     }
+    check_prices(arguments, &setup)?;
     Ok(PreparedRun { setup, watch })
 }
 
-/// What it takes to go on with the run later.
-fn arguments_for_log() -> Vec<(Arc<str>, Value)> {
-    let given = std::env::args().skip(1).map(Value::from).collect();
-    let folder = std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default();
-    vec![("arguments".into(), Value::List(given)), ("folder".into(), folder.into())]
+/// The environment of programs: the usual variables, and those that are named.
+fn environment(arguments: &Eval) -> Result<ProgramEnvironment, Failure> {
+    arguments.env.iter().try_fold(ProgramEnvironment::usual(), |environment, name| environment.pass(name)).map_err(
+        |UnsetVariable(name)| match name.contains('=') {
+            true => {
+                let hint = "write the name alone; its value is taken from your environment, and stays out of the log";
+                Failure::new("`--env` takes the name of a variable").hint(hint)
+            }
+            false => {
+                Failure::new(format!("the variable `{name}` of `--env` is not set")).hint("set it, or leave it out")
+            }
+        },
+    )
+}
+
+/// What a solver or scorer does, as far as programs are concerned.
+type ProgramUse = (String, Value);
+
+fn programs_of_solvers(solvers: &[Arc<dyn Solver>]) -> Vec<ProgramUse> {
+    solvers.iter().filter_map(|solver| Some((solver.program()?.to_owned(), solver.params()))).collect()
+}
+
+fn programs_of_scorers(scorers: &[Arc<dyn Scorer>]) -> Vec<ProgramUse> {
+    scorers.iter().filter_map(|scorer| Some((scorer.program()?.to_owned(), scorer.params()))).collect()
+}
+
+/// A task file is often somebody else's. It runs programs only if that is allowed; a program that stands on the command line
+/// is.
+fn check_programs(task: &Task, arguments: &Eval) -> Result<(), Failure> {
+    let (solvers, scorers) = (programs_of_solvers(&task.solver), programs_of_scorers(&task.scorers));
+    let path = arguments.task.as_deref().map(|task| file_of(task).0).filter(|path| path.ends_with(".star"));
+    let (Some(path), false) = (path, arguments.allow_commands || solvers.len() + scorers.len() == 0) else {
+        return Ok(());
+    };
+    // A name on the command line may be a function of the file. What is meant without the file is the user's own.
+    let _limit = script_child::limit_memory();
+    let own = Library::for_tasks(Vocabulary::builtin(), ScriptLimits::default());
+    let typed_solvers: Vec<ProgramUse> = arguments
+        .solver
+        .iter()
+        .flat_map(|typed| programs_of_solvers(&own.solvers(typed).unwrap_or_default()))
+        .collect();
+    let typed_scorers: Vec<ProgramUse> = arguments
+        .scorer
+        .iter()
+        .flat_map(|typed| programs_of_scorers(&own.scorers(typed).unwrap_or_default()))
+        .collect();
+    let of_file = solvers.iter().filter(|used| !typed_solvers.contains(used));
+    let Some((program, _)) = of_file.chain(scorers.iter().filter(|used| !typed_scorers.contains(used))).next() else {
+        return Ok(());
+    };
+    let what = format!("{path} runs a program, with your permissions: `{}`", printable(program));
+    let hint = "read the file, and allow it with `--allow-commands`; or name a program yourself, as in \
+                `--solver 'command(\"./agent\")'`";
+    Err(Failure::new(what).hint(hint))
+}
+
+/// A price for a model that is not asked is probably meant for one that is.
+fn check_prices(arguments: &Eval, setup: &Setup) -> Result<(), Failure> {
+    let names = setup.model_names();
+    let short = |name: &str| name.split_once('/').map_or_else(|| name.to_owned(), |(_, model)| model.to_owned());
+    let mut known: Vec<String> = Vec::new();
+    for given in &arguments.generate.price {
+        let (name, _) = price(given)?;
+        if known.contains(&name) {
+            return Err(Failure::new(format!("`--price` gives two prices for `{name}`")).hint("leave one of them out"));
+        }
+        if !names.iter().any(|model| *model == name || short(model) == name) {
+            let all: Vec<String> = names.iter().flat_map(|model| [model.clone(), short(model)]).collect();
+            let all: Vec<&str> = all.iter().map(String::as_str).collect();
+            let hint = match (nearest(&name, &all), &names[..]) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, []) => "the run asks no model".to_owned(),
+                (None, names) => format!("the run asks {}", names.join(", ")),
+            };
+            return Err(Failure::new(format!("`--price` names `{name}`, which this run does not ask")).hint(hint));
+        }
+        known.push(name);
+    }
+    Ok(())
+}
+
+/// Money that can be spent.
+fn dollars(flag: &str, usd: f64) -> Result<f64, Failure> {
+    match usd.is_finite() && usd > 0.0 {
+        true => Ok(usd),
+        false => Err(Failure::new(format!("`{flag} {usd}` is no amount of money")).hint("give US dollars above 0")),
+    }
+}
+
+/// A hint for a program where an expression is expected.
+fn program_hint(flag: &str, expression: &str) -> Option<String> {
+    let first = expression.split_whitespace().next()?;
+    let is_path = ["./", "../", "/", "~/"].iter().any(|start| first.starts_with(start));
+    let is_script = [".py", ".sh", ".js", ".ts", ".rb"].iter().any(|ending| first.ends_with(ending));
+    let is_call = expression.contains('(');
+    (is_path || !is_call && (is_script || Path::new(first).is_file())).then(|| {
+        let command = format!("command(\"{}\")", expression.replace('\\', "\\\\").replace('"', "\\\""));
+        format!("to run a program, write `{flag} {}`", quote_argument(&command))
+    })
 }
 
 /// The task, the names that expressions may use, and the folder that paths start from.
@@ -84,8 +197,7 @@ fn task(arguments: &Eval, answers: Option<&LogAnswers>) -> Result<(Task, Library
     }
     let is_other = [".csv", ".eval", ".parquet", ".py"].iter().any(|ending| path.ends_with(ending));
     if is_other || Path::new(path).is_dir() {
-        let hint =
-            "a task is a file that ends in `.star` (docs/tasks.md); data without one are scenarios, in JSON or YAML";
+        let hint = "a task is a file that ends in `.star` (https://calipers-eval.github.io/calipers/tasks.html); data without one are scenarios, in JSON or YAML";
         return Err(Failure::new(format!("{path} is neither a task file nor a file of scenarios")).hint(hint));
     }
     let library = Library::for_tasks(Vocabulary::builtin(), limits);
@@ -107,8 +219,9 @@ fn choose_task<'a>(file: &'a TaskFile, path: &str, name: Option<&'a str>) -> Res
     match (name, file.names()) {
         (Some(name), _) => Ok(name),
         (None, [only]) => Ok(only),
-        (None, []) => Err(Failure::new(format!("{path} has no task"))
-            .hint("a task is a function that returns `Task(…)`; see docs/tasks.md")),
+        (None, []) => Err(Failure::new(format!("{path} has no task")).hint(
+            "a task is a function that returns `Task(…)`; see https://calipers-eval.github.io/calipers/tasks.html",
+        )),
         (None, names) => Err(Failure::new(format!("{path} has several tasks: {}", names.join(", ")))
             .hint(format!("name one, as in `{path}@{}`", names[0]))),
     }
@@ -127,19 +240,28 @@ fn parameters(arguments: &Eval) -> Result<Vec<(String, Value)>, Failure> {
     arguments.parameter.iter().map(one).collect()
 }
 
+fn of_part(error: ScriptError, flag: &str, expression: &str) -> Failure {
+    let failure = Failure::from(error);
+    match program_hint(flag, expression) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
 /// What the command line says in place of the task.
 fn change(task: &mut Task, arguments: &Eval, library: &Library, is_replay: bool) -> Result<(), Failure> {
     let _limit = script_child::limit_memory();
     if !arguments.solver.is_empty() {
         task.solver.clear();
         for expression in &arguments.solver {
-            task.solver.extend(library.solvers(expression)?);
+            task.solver.extend(library.solvers(expression).map_err(|error| of_part(error, "--solver", expression))?);
         }
     }
     if !arguments.scorer.is_empty() {
         task.scorers.clear();
         for expression in &arguments.scorer {
-            task.scorers.extend::<Vec<Arc<dyn Scorer>>>(library.scorers(expression)?);
+            let scorers = library.scorers(expression).map_err(|error| of_part(error, "--scorer", expression))?;
+            task.scorers.extend::<Vec<Arc<dyn Scorer>>>(scorers);
         }
     }
     if task.scorers.is_empty() {
@@ -191,7 +313,7 @@ fn bound(task: &mut Task, arguments: &Eval) -> Result<(), Failure> {
     let limits = AttemptLimits {
         time: given.time_limit.map(seconds).transpose()?,
         tokens: given.token_limit,
-        cost_usd: given.cost_limit,
+        cost_usd: given.cost_limit.map(|usd| dollars("--cost-limit", usd)).transpose()?,
         messages: given.message_limit,
     };
     task.limits = AttemptLimits {
@@ -226,12 +348,6 @@ fn resolver(arguments: &Eval) -> Result<Resolver, Failure> {
     let prices: Vec<(String, Price)> =
         arguments.generate.price.iter().map(|given| price(given)).collect::<Result<_, _>>()?;
     let (main, base_url) = (arguments.model.clone(), arguments.model_base_url.clone());
-    if base_url.as_deref().is_some_and(has_password) {
-        // The log remembers the command line, so that the run can be gone on with.
-        let hint = "put the address into the environment, such as `OPENAI_BASE_URL`, and leave `--model-base-url` out";
-        let what = "the address in `--model-base-url` has a password, which would get into the log";
-        return Err(Failure::new(what).hint(hint));
-    }
     let timeout = Duration::from_secs(arguments.generate.timeout.max(1));
     Ok(Arc::new(move |name| {
         // The address is that of the model which is asked; a grader may be elsewhere.
@@ -242,13 +358,6 @@ fn resolver(arguments: &Eval) -> Result<Resolver, Failure> {
         options.prices.clone_from(&prices);
         resolve(name, &options)
     }))
-}
-
-/// True for `http://name:password@host`.
-fn has_password(address: &str) -> bool {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
 }
 
 fn price(given: &str) -> Result<(String, Price), Failure> {
@@ -267,6 +376,8 @@ fn channel(arguments: &Eval) -> Result<ChannelOptions, Failure> {
     let cache = arguments.cache.as_deref().map(|folder| DiskCache::open(Path::new(folder))).transpose()?;
     Ok(ChannelOptions {
         connections: arguments.generate.max_connections,
+        requests_per_minute: arguments.generate.requests_per_minute,
+        tokens_per_minute: arguments.generate.tokens_per_minute,
         retries_max: arguments.generate.max_retries,
         timeout: Duration::from_secs(arguments.generate.timeout.max(1)),
         cache: cache.map(|cache| Arc::new(cache) as Arc<dyn AnswerCache>),

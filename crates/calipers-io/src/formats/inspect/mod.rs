@@ -22,8 +22,8 @@ pub(crate) use zip_archive::{Archive, Member, MemberReader};
 pub(crate) use zip_directory::{Packer, local_header, open_member};
 
 use super::Format;
-use crate::{Projection, ReadError, RecordedRun, Shape, Source};
-use calipers_core::{Samples, Shards, pluralize};
+use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
+use calipers_core::{DeliveredAttempt, Samples, Shards};
 use read_header::Header;
 use std::io::Read as _;
 
@@ -73,14 +73,23 @@ impl Format for Inspect {
 fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> {
     let head = source.head()?;
     let start = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&head);
-    if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-        return read_json::read(source, wanted);
-    }
-    if !is_archive(&head) {
+    let is_document = start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    if !is_document && !is_archive(&head) {
         let hint = "an Inspect log is a ZIP archive or a JSON document; copy it again from where it was written";
         return Err(source.error("the content is neither a ZIP archive nor JSON").hint(hint));
     }
-    read_eval::read(&seekable(source)?, wanted)
+    let read = |wanted: &Projection| -> Result<LogReading, ReadError> {
+        let mut log =
+            if is_document { read_json::read(source, wanted)? } else { read_eval::read(&seekable(source)?, wanted)? };
+        log.samples.sort_by_cached_key(LoggedSample::place);
+        Ok(log)
+    };
+    let mut log = read(wanted)?;
+    // What an attempt that is there twice says is compared in all that the log holds.
+    if log.has_repeats() && *wanted != Projection::everything() {
+        log = read(&Projection::everything())?;
+    }
+    log.finish(source)
 }
 
 /// The archive itself. One inside gzip or zstd cannot be seeked, so it is decompressed first.
@@ -106,9 +115,9 @@ struct LogReading {
 }
 
 impl LogReading {
-    fn finish(mut self, source: &Source) -> RecordedRun {
-        self.samples.sort_by_cached_key(LoggedSample::place);
-        self.drop_repeated();
+    /// The run; the samples must be in order.
+    fn finish(mut self, source: &Source) -> Result<RecordedRun, ReadError> {
+        self.drop_repeated(source)?;
         let read = self.samples.len();
         let unnamed = self.header.only_scorer();
         let mut samples = Samples::new();
@@ -117,36 +126,54 @@ impl LogReading {
         }
         let mut notes = self.header.notes();
         notes.extend(self.notes);
-        match self.header.total_samples() {
-            Some(total) if read > 0 && read < total => {
-                notes.push(format!("the log counts {} and holds {read} of them", pluralize(total, "attempt")));
-            }
-            _ if read == 0 => notes.push("the log has no samples: only its own figures can be shown".to_owned()),
-            _ => {}
+        if read == 0 {
+            notes.push("the log has no samples: only its own figures can be shown".to_owned());
         }
-        RecordedRun {
+        let completeness = self.header.expected_run(read).map(|expected| expected.compare(&samples, &source.name));
+        Ok(RecordedRun {
             source: source.name.clone(),
             task: self.header.task(),
             model: self.header.model(),
+            created: self.header.created(),
+            commit: self.header.commit(),
             recorded: self.header.recorded_results(&samples),
+            completeness,
             samples,
             notes,
             ..RecordedRun::default()
-        }
+        })
     }
 
-    /// If an attempt appears twice, the later one counts: it was run again.
-    fn drop_repeated(&mut self) {
+    fn has_repeats(&self) -> bool {
+        self.samples.windows(2).any(|pair| is_same_attempt(&pair[0], &pair[1]))
+    }
+
+    /// If an attempt that failed to run appears again, the later one counts: it was run again. Two that ran must agree.
+    fn drop_repeated(&mut self, source: &Source) -> Result<(), ReadError> {
+        for repeated in self.samples.chunk_by(is_same_attempt).filter(|samples| samples.len() > 1) {
+            let mut attempt = DeliveredAttempt::default();
+            let place = |sample: &LoggedSample| sample.written_at.clone().unwrap_or(FilePlace::Line(1));
+            for sample in repeated.iter().filter(|sample| sample.error.is_none()) {
+                attempt.add(place(sample), sample.delivery()).map_err(|difference| {
+                    ReadError::about_samples(&source.name, &difference.to_error(&sample.id, sample.epoch))
+                })?;
+            }
+        }
         let before = self.samples.len();
         self.samples.reverse();
-        self.samples.dedup_by(|a, b| a.epoch == b.epoch && a.id == b.id);
+        self.samples.dedup_by(|a, b| is_same_attempt(a, b));
         self.samples.reverse();
         let dropped = before - self.samples.len();
         if dropped > 0 {
             let attempts = plural(dropped, "attempt");
             self.notes.push(format!("{attempts} left out: the log has them again, and the later one counts"));
         }
+        Ok(())
     }
+}
+
+fn is_same_attempt(a: &LoggedSample, b: &LoggedSample) -> bool {
+    a.epoch == b.epoch && a.id == b.id
 }
 
 fn plural(count: usize, thing: &str) -> String {

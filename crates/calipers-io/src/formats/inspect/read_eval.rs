@@ -9,14 +9,14 @@ use super::read_sample::{LoggedSample, SampleNames};
 use super::zip_archive::{Archive, Member, MemberReader};
 use super::{LogReading, plural};
 use crate::json;
-use crate::{Projection, ReadError, RecordedRun, Source};
+use crate::{FilePlace, Projection, ReadError, Source};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
 /// How many members a thread reads at most before it looks for more work.
 const SHARE_MAX: usize = 256;
 
-pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> {
+pub(super) fn read(source: &Source, wanted: &Projection) -> Result<LogReading, ReadError> {
     let archive = Archive::open(source)?;
     let mut damaged = Vec::new();
     let header = header(source, &archive, &mut damaged)?;
@@ -43,7 +43,7 @@ pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, 
         log.notes.push(format!("the archive is cut off or its directory is damaged: {found} found without it"));
     }
     log.notes.extend(damage_note(&damaged));
-    Ok(log.finish(source))
+    Ok(log)
 }
 
 /// What could be read of some samples.
@@ -70,7 +70,10 @@ fn read_share(
     let mut share = SampleShare::default();
     for member in plan {
         match read_sample(source, &mut reader, &mut names, member)? {
-            Ok(sample) => share.samples.push(sample),
+            Ok(mut sample) => {
+                sample.written_at = Some(FilePlace::Member(member.name().to_owned()));
+                share.samples.push(sample);
+            }
             Err(damage) => share.damaged.push(damage),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::json::{self, Json, JsonParts};
 use crate::{Projection, ReadError, RecordedFigure, RecordedMetric, RecordedResults, RecordedScorer, Source};
-use calipers_core::{Samples, Value, is_inspect_metric};
+use calipers_core::{ExpectedRun, RunEnding, SampleId, Samples, Value, is_inspect_metric};
 use serde::Deserialize;
 
 /// The parts of a header that we need. Everything else is skipped.
@@ -24,21 +24,28 @@ pub(super) struct Header {
 pub(super) struct Spec {
     task: Option<Json>,
     model: Option<Json>,
+    created: Option<Json>,
+    revision: Option<Json>,
     scorers: Option<Json>,
     metrics: Option<Json>,
     config: Option<Config>,
+    dataset: Option<Json>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Config {
     epochs_reducer: Option<Json>,
+    epochs: Option<Json>,
+    limit: Option<Json>,
+    sample_id: Option<Json>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct LoggedResults {
     total_samples: Option<Json>,
+    early_stopping: Option<Json>,
     scores: Option<Json>,
     /// Old logs have a single scorer, with its metrics beside it.
     scorer: Option<Json>,
@@ -50,6 +57,61 @@ fn text(value: Option<&Json>) -> Option<String> {
         Some(Json(Value::Text(text))) => Some(text.to_string()),
         _ => None,
     }
+}
+
+fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Int(count) => u64::try_from(*count).ok(),
+        _ => None,
+    }
+}
+
+fn sample_id(value: &Value) -> Option<SampleId> {
+    match value {
+        Value::Int(id) => Some(SampleId::Int(*id)),
+        Value::Text(id) => Some(SampleId::Text(id.clone())),
+        _ => None,
+    }
+}
+
+fn skipped_attempt(stop: &Value) -> Option<(SampleId, u32)> {
+    let epoch = stop.part("epoch").and_then(count).and_then(|epoch| u32::try_from(epoch).ok());
+    Some((sample_id(stop.part("id")?)?, epoch?))
+}
+
+/// The samples of a dataset that were asked for: those that are named, or the first ones, or a range of them.
+fn choose_ids(mut ids: Vec<SampleId>, named: Option<&Value>, limit: Option<&Value>) -> Vec<SampleId> {
+    let names: Vec<String> = match named {
+        Some(Value::List(names)) => names.iter().map(Value::to_string).collect(),
+        Some(name @ (Value::Int(_) | Value::Text(_))) => vec![name.to_string()],
+        _ => Vec::new(),
+    };
+    if !names.is_empty() {
+        let is_named = |id: &SampleId| {
+            let id = id.to_string();
+            names.iter().any(|name| *name == id || (name.contains(['*', '?', '[']) && matches_pattern(name, &id)))
+        };
+        ids.retain(is_named);
+        return ids;
+    }
+    match limit {
+        Some(Value::Int(limit)) => ids.truncate(usize::try_from(*limit).unwrap_or(0)),
+        Some(Value::List(range)) => {
+            if let [from, to] = &range[..]
+                && let (Some(from), Some(to)) = (count(from), count(to))
+            {
+                let (from, to) = (from.min(ids.len() as u64), to.min(ids.len() as u64));
+                ids = ids.drain(from as usize..to.max(from) as usize).collect();
+            }
+        }
+        _ => {}
+    }
+    ids
+}
+
+/// Names of samples may be patterns, as in a shell.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    glob::Pattern::new(pattern).is_ok_and(|pattern| pattern.matches(name))
 }
 
 fn items(value: Option<&Json>) -> &[Value] {
@@ -84,12 +146,78 @@ impl Header {
         text(self.eval.model.as_ref()).filter(|model| model != "none/none")
     }
 
-    /// The number of attempts that the log says it has.
-    pub(super) fn total_samples(&self) -> Option<usize> {
-        match self.results.as_ref()?.total_samples {
-            Some(Json(Value::Int(total))) => usize::try_from(total).ok(),
+    /// When the evaluation began.
+    pub(super) fn created(&self) -> Option<String> {
+        text(self.eval.created.as_ref()).filter(|created| !created.is_empty())
+    }
+
+    /// The commit of the repository that the evaluation was started in.
+    pub(super) fn commit(&self) -> Option<String> {
+        let Json(revision) = self.eval.revision.as_ref()?;
+        match revision.get("commit") {
+            Some(Value::Text(commit)) if !commit.is_empty() => Some(commit.to_string()),
             _ => None,
         }
+    }
+
+    /// The number of attempts that the log says it has.
+    fn total_samples(&self) -> Option<u64> {
+        self.results.as_ref()?.total_samples.as_ref().and_then(|Json(total)| count(total))
+    }
+
+    /// What the log announces; none where it announces nothing. `read` attempts were found.
+    ///
+    /// A run that came to its end has the total in its results. One that did not has its dataset, of which a limit or a
+    /// choice of samples may have been asked for.
+    pub(super) fn expected_run(&self, read: usize) -> Option<ExpectedRun> {
+        let ending = match text(self.status.as_ref()).as_deref() {
+            _ if !self.is_finished => RunEnding::Open,
+            Some("started") => RunEnding::Open,
+            Some("cancelled") => RunEnding::Cancelled,
+            Some("error") => RunEnding::Broken,
+            _ => RunEnding::Finished,
+        };
+        let total = self.total_samples();
+        // A log may be written without its samples; only its figures are there then.
+        if ending == RunEnding::Finished && (read == 0 || total.is_none()) {
+            return None;
+        }
+        // Nothing is missing of a run whose samples do not all have the same number of attempts.
+        if ending == RunEnding::Finished && total == Some(read as u64) {
+            return None;
+        }
+        let config = self.eval.config.as_ref();
+        let part =
+            |of: fn(&Config) -> &Option<Json>| config.and_then(|config| of(config).as_ref()).map(|Json(value)| value);
+        let epochs = part(|config| &config.epochs).and_then(count).unwrap_or(1).max(1);
+        let dataset = self.eval.dataset.as_ref().map(|Json(dataset)| dataset);
+        let ids = dataset.and_then(|dataset| match dataset.part("sample_ids") {
+            Some(Value::List(ids)) if !ids.is_empty() => ids.iter().map(sample_id).collect::<Option<Vec<_>>>(),
+            _ => None,
+        });
+        let mut ids = ids.map(|ids| choose_ids(ids, part(|config| &config.sample_id), part(|config| &config.limit)));
+        let in_dataset = dataset.and_then(|dataset| dataset.part("samples")).and_then(count);
+        let limited = in_dataset.map(|samples| match part(|config| &config.limit).and_then(count) {
+            Some(limit) => samples.min(limit),
+            None => samples,
+        });
+        let listed = ids.as_ref().map(|ids| ids.len() as u64).or(limited);
+        let samples = match total {
+            // The total of a run that broke off may be that of its finished part.
+            Some(total) if ending != RunEnding::Finished => listed.unwrap_or(0).max(total.div_ceil(epochs)),
+            Some(total) if listed.is_none_or(|samples| samples.saturating_mul(epochs) != total) => {
+                ids = None;
+                total.div_ceil(epochs)
+            }
+            _ => listed?,
+        };
+        let stopping = self.results.as_ref().and_then(|results| results.early_stopping.as_ref());
+        let stops = stopping.and_then(|Json(stopping)| stopping.part("early_stops"));
+        let skipped = match stops {
+            Some(Value::List(stops)) => stops.iter().filter_map(skipped_attempt).collect(),
+            _ => Vec::new(),
+        };
+        Some(ExpectedRun { samples, epochs: u32::try_from(epochs).ok()?, ids, skipped, ending })
     }
 
     /// A note on how the evaluation ended, unless it ended well.
@@ -193,6 +321,7 @@ impl Header {
                     reducer: score.text("reducer").map(str::to_owned),
                     metric: key.to_string(),
                     value: metric.number("value"),
+                    ..RecordedFigure::default()
                 });
             }
         }

@@ -6,7 +6,7 @@
 use super::LogReading;
 use super::read_header::Header;
 use super::read_sample::{LoggedSample, SampleNames};
-use crate::{FilePlace, Projection, ReadError, RecordedRun, Source};
+use crate::{FilePlace, Projection, ReadError, Source};
 use calipers_core::pluralize;
 use rayon::prelude::*;
 use std::io::BufRead;
@@ -16,7 +16,7 @@ const BATCH: usize = 4 << 20;
 /// A sample, or a header, may be this long.
 const PART_MAX: usize = 1 << 30;
 
-pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, ReadError> {
+pub(super) fn read(source: &Source, wanted: &Projection) -> Result<LogReading, ReadError> {
     // The header says what its metrics read, and may come after the samples.
     let wanted =
         if wanted.has_answers() { Projection::everything() } else { Projection::everything().without_answers() };
@@ -34,7 +34,7 @@ pub(super) fn read(source: &Source, wanted: &Projection) -> Result<RecordedRun, 
     }
     let header = cutter.header.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(&cutter.header);
     let header = Header::parse(source, header)?;
-    Ok(LogReading { header, samples, notes: Vec::new() }.finish(source))
+    Ok(LogReading { header, samples, notes: Vec::new() })
 }
 
 /// Some samples, one after another.
@@ -69,10 +69,11 @@ impl Batch {
                 let mut start = if before == 0 { 0 } else { self.ends[before - 1] };
                 let mut samples = Vec::with_capacity(ends.len());
                 for (index, &end) in ends.iter().enumerate() {
-                    let sample = LoggedSample::parse(&self.bytes[start..end], &mut names).map_err(|wrong| {
-                        let place = FilePlace::Path(format!("samples[{}]", self.first + before + index));
-                        wrong.hint.into_iter().fold(source.error(wrong.what).at(place), ReadError::hint)
+                    let place = || FilePlace::Path(format!("samples[{}]", self.first + before + index));
+                    let mut sample = LoggedSample::parse(&self.bytes[start..end], &mut names).map_err(|wrong| {
+                        wrong.hint.into_iter().fold(source.error(wrong.what).at(place()), ReadError::hint)
                     })?;
+                    sample.written_at = Some(place());
                     samples.push(sample);
                     start = end;
                 }

@@ -3,10 +3,10 @@
 //! A sample of an agent's run may be megabytes of events and messages. They are skipped without parsing; only the keys
 //! below become values.
 
-use crate::Projection;
 use crate::json::skim::Skim;
 use crate::json::{self, Json, JsonParts};
-use calipers_core::{Attempt, Metadata, Outcome, SampleId, Samples, Score, Value};
+use crate::{FilePlace, Projection};
+use calipers_core::{Attempt, Delivery, Metadata, Outcome, SampleId, Samples, Score, Value};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
@@ -25,6 +25,8 @@ pub(crate) struct LoggedSample {
     metadata: Vec<(Arc<str>, Value)>,
     fields: Vec<(Cow<'static, str>, Value)>,
     pub(crate) error: Option<Arc<str>>,
+    /// Where in its log it is.
+    pub(crate) written_at: Option<FilePlace>,
 }
 
 /// What makes a sample unusable, and what to do about it.
@@ -74,6 +76,17 @@ impl LoggedSample {
     /// Leaves long texts of the scores out.
     pub(crate) fn shorten(&mut self) {
         self.scores.iter_mut().for_each(|(_, outcome)| outcome.shorten());
+    }
+
+    /// What it says about its attempt.
+    pub(crate) fn delivery(&self) -> Delivery {
+        let fields = self.fields.iter().map(|(name, value)| (Arc::from(&**name), value.clone()));
+        Delivery {
+            scores: self.scores.clone(),
+            fields: fields.collect(),
+            metadata: self.metadata.clone(),
+            error: self.error.clone(),
+        }
     }
 
     /// Adds the attempt to the samples. A score without a name counts as this scorer's.
@@ -196,7 +209,7 @@ impl<'a> SampleParts<'a> {
             b"score" => self.scores = vec![(UNNAMED.into(), ScoreSeed::parse(value, names)?)],
             b"metadata" => self.metadata = EntriesSeed::parse(value, names)?,
             b"error" => self.error = some(value)?,
-            b"limit" if names.wanted.has("limit") => self.limit = some(value)?,
+            b"limit" => self.limit = some(value)?,
             b"model_usage" if names.wanted.has("tokens_used") || names.wanted.has("cost_usd") => {
                 self.usage = UsagesSeed::parse(value, names)?;
             }
@@ -247,7 +260,7 @@ impl<'a> SampleParts<'a> {
                 metadata.extend(own_part(&self.own, &name).map(|value| (name.as_str().into(), value)));
             }
         }
-        Ok(LoggedSample { id, epoch, scores, metadata, fields, error })
+        Ok(LoggedSample { id, epoch, scores, metadata, fields, error, written_at: None })
     }
 }
 

@@ -4,7 +4,7 @@
 //! the time of reading them through a stream. A file without a directory, such as one that was cut off, is scanned for
 //! members from its beginning.
 
-use crate::source::Raw;
+use crate::source::{ExpansionExcess, Raw, expansion_limit};
 use crate::{ReadError, Source};
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -52,6 +52,13 @@ impl<'a> Archive<'a> {
                 (found, Some(why))
             }
         };
+        // Members are read one by one; together they are bounded as a compressed file is.
+        let limit = expansion_limit(length);
+        let inflated = members.iter().fold(0, |sum: u64, member| sum.saturating_add(member.size));
+        if inflated > limit {
+            let excess = ExpansionExcess { limit };
+            return Err(source.error(excess.to_string()).hint(excess.hint()));
+        }
         Ok(Self { source, members, no_directory, length })
     }
 

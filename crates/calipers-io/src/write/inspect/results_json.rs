@@ -86,8 +86,8 @@ fn within(metric: &Value) -> Value {
 /// The figures, and the attempts that were skipped because the question was settled without them.
 pub(crate) fn put_results(out: &mut Vec<u8>, results: &Results, early: Option<&EarlyStopping>) {
     let mut map = Map::open(out);
-    map.raw("total_samples", &results.total_samples.to_string());
-    map.raw("completed_samples", &results.completed_samples.to_string());
+    map.raw("total_samples", &results.attempts.to_string());
+    map.raw("completed_samples", &results.completed_attempts.to_string());
     if let Some(early) = early {
         put_early_stopping(map.key("early_stopping"), early);
     }

@@ -1,18 +1,31 @@
 use super::reports::{HOSTILE, all, failing, hostile, large, nothing, small, undecided};
 use super::snapshot;
-use calipers_render::{GATE_SCHEMA, gate_json};
+use calipers_render::{gate_json, gate_schema};
+use calipers_testing::ROOT;
 use serde_json::{Value, json};
 
 fn validator() -> jsonschema::Validator {
-    let schema: Value = serde_json::from_str(GATE_SCHEMA).unwrap();
+    validator_of(&gate_schema())
+}
+
+/// The schema of 0.1.0: readers that were written for it keep working.
+fn first_validator() -> jsonschema::Validator {
+    let path = format!("{ROOT}/testdata/schemas/0.1.0/calipers.gate.1.json");
+    validator_of(&std::fs::read_to_string(path).unwrap())
+}
+
+fn validator_of(schema: &str) -> jsonschema::Validator {
+    let schema: Value = serde_json::from_str(schema).unwrap();
     jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap()
 }
 
 #[track_caller]
 fn keeps(json: &Value, what: &str) {
-    let errors: Vec<String> =
-        validator().iter_errors(json).map(|error| format!("{} at {}", error, error.instance_path())).collect();
-    assert!(errors.is_empty(), "{what}:\n{}", errors.join("\n"));
+    for (version, validator) in [("today", validator()), ("0.1.0", first_validator())] {
+        let errors: Vec<String> =
+            validator.iter_errors(json).map(|error| format!("{} at {}", error, error.instance_path())).collect();
+        assert!(errors.is_empty(), "{what}, by the schema of {version}:\n{}", errors.join("\n"));
+    }
 }
 
 #[test]

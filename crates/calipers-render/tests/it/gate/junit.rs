@@ -104,3 +104,14 @@ fn every_case_has_a_name_that_can_be_seen() {
     let want = [r#""\u{1}""#, r#""\u{1}\u{2}""#, r#""""#, r#"" \n""#, r#""\u{202e}""#, "SEC-001"];
     assert_eq!(names[..want.len()], want);
 }
+
+#[test]
+fn a_run_that_passes_has_no_failures() {
+    let mut tolerant = failing();
+    tolerant.verdict = Verdict::Pass;
+    let found = cases(&gate_junit(&tolerant).unwrap(), "scenarios");
+    let elements = |id: &str| found.iter().find(|(name, ..)| name == id).unwrap().2.join(" ");
+    for (id, want) in [("SEC-001", ""), ("SEC-002", "skipped"), ("SEC-003", "flakyFailure"), ("PERF-001", "skipped")] {
+        assert_eq!(elements(id), want, "{id}");
+    }
+}

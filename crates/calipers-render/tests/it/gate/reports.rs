@@ -6,12 +6,12 @@ use calipers_core::{
     Caveat, Confidence, Figure, GateCaveat, Interval, Method, NameKind, OutcomeCounts, Plan, Samples, ScenarioOutcome,
     Shortcoming, Tally, Unit, Verdict, accuracy,
 };
-use calipers_gate::policy::{BaselineMode, Comparison, Level, RiskLevel, Rule};
+use calipers_gate::policy::{BaselineMode, Comparison, Level, Looks, RiskLevel, Rule};
 use calipers_gate::{
     AttemptResult, BaselineDifference, BaselineReason, BaselineResult, CategoryResult, CompositeResult,
-    ConditionReason, ConfidenceBound, Coverage, CoverageReason, DecidedBy, ExpectedBy, GateKind, GateReason,
-    GateReport, GateResult, GateRule, MetricDifference, Mode, Provenance, ScenarioCheck, ScenarioReason,
-    ScenarioResult, Term, ThresholdFinding, ThresholdReason,
+    ConditionReason, ConfidenceBound, ConfidenceTerms, Coverage, CoverageReason, DecidedBy, ExpectedBy, GateKind,
+    GateReason, GateReport, GateResult, GateRule, MetricDifference, Mode, MoreSamples, Provenance, SampleUnit,
+    ScenarioCheck, ScenarioReason, ScenarioResult, Term, ThresholdFinding, ThresholdReason,
 };
 
 fn tally(n: u64, missing: u64) -> Tally {
@@ -135,6 +135,7 @@ fn check(id: &str, outcome: Option<ScenarioOutcome>, passed: (u32, u32), reason:
 fn provenance() -> Provenance {
     Provenance {
         files: vec!["results.jsonl".into()],
+        columns: Vec::new(),
         task: None,
         model: Some("acme/agent-2".into()),
         policy: "policy.json".into(),
@@ -157,10 +158,12 @@ fn empty(verdict: Verdict, decided_by: DecidedBy) -> GateReport {
         verdict,
         decided_by,
         mode: Mode::Point,
+        terms: ConfidenceTerms::default(),
         gates: Vec::new(),
         required: Vec::new(),
         optional: Vec::new(),
         categories: Vec::new(),
+        capability_weights: Vec::new(),
         composites: Vec::new(),
         baseline: None,
         coverage: Coverage::default(),
@@ -391,13 +394,13 @@ pub(crate) fn undecided() -> GateReport {
     let accuracy = gate("accuracy", Level::Blocking, at_least(0.9), rate(19, 20), Verdict::Undecided);
     let between = ThresholdFinding::Between { low: 0.7838, high: 0.9974, quantile: None };
     let mut accuracy = with_finding(accuracy, between);
-    accuracy.more_samples = Some(37);
+    accuracy.more_samples = Some(MoreSamples { count: 37, unit: SampleUnit::Samples, looks: Looks::Once });
     let safety = gate("safety_rate", Level::Blocking, at_least(1.0), undefined(), Verdict::Undecided);
     let behaviour = gate("behavior_coverage", Level::Warning, at_least(0.85), rate(12, 20), Verdict::Fail);
     let behaviour = with_finding(behaviour, ThresholdFinding::BoundMissed(bound(Direction::AtMost, 0.7832)));
     let recall = gate("recall", Level::Warning, at_least(0.85), rate(20, 20), Verdict::Undecided);
     let mut recall = with_finding(recall, ThresholdFinding::UnscoredCouldChange { unscored: 3 });
-    recall.more_samples = Some(1);
+    recall.more_samples = Some(MoreSamples { count: 1, unit: SampleUnit::Samples, looks: Looks::Any });
     GateReport {
         mode: Mode::Confidence(0.95),
         gates: vec![accuracy, safety, behaviour, recall],
@@ -486,6 +489,7 @@ pub(crate) fn hostile(text: &str) -> GateReport {
     report.caveats = vec![GateCaveat::SimilarNames { kind: NameKind::Category, spellings }.into()];
     report.provenance = Provenance {
         files: vec![text.into(); 5],
+        columns: Vec::new(),
         task: Some(text.into()),
         model: Some(text.into()),
         policy: text.into(),

@@ -66,14 +66,14 @@ fn a_verdict_on_a_part_of_a_run_says_so_beside_it() {
 #[test]
 fn colour_changes_nothing_but_colour() {
     for (name, report) in all() {
-        let colour = gate_text(&report, Screen { style: Style::Colour, width: 80 });
+        let colour = gate_text(&report, Screen { style: Style::Colour, ..Screen::PLAIN });
         let mut plain = String::new();
         for (place, part) in colour.split("\u{1b}[").enumerate() {
             plain += if place == 0 { part } else { part.split_once('m').unwrap().1 };
         }
         assert_eq!(plain, gate_text(&report, Screen::PLAIN), "{name}");
     }
-    let colour = gate_text(&failing(), Screen { style: Style::Colour, width: 80 });
+    let colour = gate_text(&failing(), Screen { style: Style::Colour, ..Screen::PLAIN });
     assert!(colour.starts_with("\u{1b}[1;31mFAIL"));
 }
 
@@ -82,7 +82,7 @@ fn hostile_text_steers_neither_the_terminal_nor_a_workflow() {
     let text = gate_text(&hostile(HOSTILE), Screen::PLAIN);
     assert!(!text.contains(steers), "{text:?}");
     assert!(!text.contains("##["));
-    // Whatever line a command comes to begin, it is none.
+    // No line begins with a workflow command, wherever the text is wrapped.
     for width in 20..200 {
         let text = gate_text(&hostile(HOSTILE), Screen { width, ..Screen::PLAIN });
         assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{text}");

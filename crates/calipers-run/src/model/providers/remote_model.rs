@@ -36,8 +36,11 @@ pub(super) struct Remote {
     model: String,
     is_home: bool,
     url: Url,
+    /// The address as it tells servers apart, without names and passwords.
+    address: String,
     headers: HeaderMap,
-    key: Option<String>,
+    /// What must not be shown: the key, and what the address holds of the kind.
+    secrets: Vec<String>,
     price: Option<Price>,
     client: Client,
 }
@@ -47,14 +50,16 @@ impl Remote {
         let name: Arc<str> = format!("{}/{model}", provider.name).into();
         let key = provider.key(options).map_err(|why| format!("model `{name}`: {why}"))?;
         let url = provider.url(model, options)?;
+        let secrets = key.map(str::to_owned).into_iter().chain(secrets_of(&url));
         Ok(Self {
             provider,
             model: model.to_owned(),
             is_home: provider.is_home(options),
             headers: provider.wire.headers(key).map_err(|why| format!("model `{name}`: {why}"))?,
-            key: key.filter(|key| key.len() >= SECRET_BYTES_MIN).map(str::to_owned),
+            secrets: secrets.filter(|secret| secret.len() >= SECRET_BYTES_MIN).collect(),
             price: options.price(&name),
             client: client(&url, options.timeout).map_err(|error| format!("no HTTP client: {}", root(error)))?,
+            address: without_user(&url),
             url,
             name,
         })
@@ -169,10 +174,7 @@ impl Remote {
 
     /// A server's message for display: without the key, on one line, and short.
     fn redact(&self, text: &str) -> String {
-        let text = match &self.key {
-            Some(key) => text.replace(key, "[key]"),
-            None => text.to_owned(),
-        };
+        let text = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "[key]"));
         let line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
         let line = line.collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(SHOWN_CHARS_MAX) {
@@ -197,6 +199,30 @@ impl Model for Remote {
         }
         Ok(output)
     }
+
+    fn address(&self) -> Option<&str> {
+        Some(&self.address)
+    }
+
+    fn reports_cost(&self) -> bool {
+        self.price.is_some()
+    }
+}
+
+/// The name and password in an address, and the values of its query, as they are written and as they are meant.
+fn secrets_of(url: &Url) -> Vec<String> {
+    let written = url.query().into_iter().flat_map(|query| query.split('&')).filter_map(|part| part.split_once('='));
+    let mut secrets: Vec<String> = written.map(|(_, value)| value.to_owned()).collect();
+    secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+    secrets.extend([url.username(), url.password().unwrap_or_default()].map(str::to_owned));
+    secrets
+}
+
+fn without_user(url: &Url) -> String {
+    let mut url = url.clone();
+    // Only an address without a host refuses, and it has no name.
+    let _ = (url.set_username(""), url.set_password(None));
+    url.to_string()
 }
 
 fn client(url: &Url, timeout: Duration) -> Result<Client, reqwest::Error> {

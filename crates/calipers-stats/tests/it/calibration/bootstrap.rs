@@ -1,9 +1,9 @@
 //! Intervals by resampling.
 
-use super::level;
-use super::sim::{Claim, Table, count_each};
+use super::{count_each, level};
 use calipers_stats::bootstrap::{Bootstrap, BootstrapKind, ClusterMeanResampler, MeanResampler};
 use calipers_stats::{Interval, Moments, Seed};
+use calipers_testing::simulation::{Claim, Table};
 
 const RESAMPLES: u64 = 1000;
 

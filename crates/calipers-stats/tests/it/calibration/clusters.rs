@@ -1,9 +1,9 @@
 //! Means of values that go together.
 
-use super::level;
-use super::sim::{Claim, Draws, Table, count_each};
+use super::{count_each, level};
 use calipers_stats::cluster::{ClusterEstimate, estimate_clustered, wilson_clustered};
 use calipers_stats::special::normal_quantile;
+use calipers_testing::simulation::{Claim, Draws, Table};
 
 /// Values of mean 0 whose clusters share a part `icc` of their variance.
 fn values(draws: &mut Draws, sizes: &[usize], icc: f64) -> Vec<f64> {

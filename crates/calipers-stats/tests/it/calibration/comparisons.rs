@@ -1,6 +1,6 @@
 //! Two runs compared, many comparisons at once, and the power that was planned.
 
-use super::sim::{Claim, Draws, Table, count, count_each};
+use super::{count, count_each, draws};
 use calipers_stats::Seed;
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
 use calipers_stats::multiplicity::{Correction, adjust, reject};
@@ -8,6 +8,7 @@ use calipers_stats::paired::{Difference, pair, paired_clustered};
 use calipers_stats::power::{Effect, Test, paired_t_power, paired_t_sample_size};
 use calipers_stats::special::{binomial_pmf, normal_sf};
 use calipers_stats::threshold_test::Verdict;
+use calipers_testing::simulation::{Claim, Draws, Table};
 
 const ALPHA: f64 = 0.05;
 
@@ -170,7 +171,7 @@ fn holm_bounds_any_false_alarm_and_bh_their_share() {
             table.counted(format!("any false alarm, not adjusted, {what}"), ALPHA, plain, REPLICATIONS, unadjusted);
             table.counted(format!("any false alarm, Holm, {what}"), ALPHA, holm, REPLICATIONS, Claim::AtMost(ALPHA));
 
-            let mut draws = Draws::new(11);
+            let mut draws = draws(11);
             let (mut sum, mut squares) = (0.0, 0.0);
             for _ in 0..REPLICATIONS {
                 let p = p_values(&mut draws, 20, false_nulls, together);

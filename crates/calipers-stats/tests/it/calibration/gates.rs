@@ -1,11 +1,12 @@
 //! Gates: how often they pass what they should not, and fail what they should not.
 
-use super::sim::{Claim, Table, count_each};
+use super::count_each;
 use calipers_stats::eprocess::BinaryEprocess;
 use calipers_stats::power::{gate_power, gate_sample_size};
 use calipers_stats::proportion::Proportion;
 use calipers_stats::special::binomial_pmf;
 use calipers_stats::threshold_test::{ThresholdTest, Verdict, judge_quantile};
+use calipers_testing::simulation::{Claim, Table};
 
 const ALPHA: f64 = 0.05;
 

@@ -1,9 +1,9 @@
 //! Means of independent values, and of several attempts at each.
 
-use super::level;
-use super::sim::{Claim, Draws, Table, count, count_each};
+use super::{count, count_each, draws, level};
 use calipers_stats::Moments;
 use calipers_stats::components::{Components, Estimand, UnitMoments};
+use calipers_testing::simulation::{Claim, Draws, Table};
 
 fn t_covers(values: &[f64], truth: f64) -> bool {
     Moments::from_slice(values).t_interval(level()).expect("two values or more").contains(truth)
@@ -117,7 +117,7 @@ fn each_error_of_repeated_attempts_covers_its_own_truth_and_the_pooled_one_cover
         Claim::AtMost(0.8),
     );
 
-    let mut draws = Draws::new(5);
+    let mut draws = draws(5);
     let rates: Vec<f64> = (0..UNITS).map(|_| draws.beta(a, b)).collect();
     let truth = rates.iter().sum::<f64>() / UNITS as f64;
     let [population, rerun, pooled] = count_each(6, REPLICATIONS, |draws| covers(&attempts(draws, &rates), truth));

@@ -1,11 +1,11 @@
 //! Intervals of a share, by enumeration of every possible count.
 
 use super::level;
-use super::sim::{Claim, Table};
 use calipers_stats::bootstrap::binary_mean_interval;
 use calipers_stats::proportion::Proportion;
 use calipers_stats::special::binomial_pmf;
 use calipers_stats::{Interval, Moments};
+use calipers_testing::simulation::{Claim, Table};
 
 type Method = fn(Proportion) -> Interval;
 

@@ -1,9 +1,9 @@
 //! Quantiles of a skewed distribution.
 
-use super::level;
-use super::sim::{Claim, Table, count};
+use super::{count, level};
 use calipers_stats::quantile::SortedValues;
 use calipers_stats::special::normal_quantile;
+use calipers_testing::simulation::{Claim, Table};
 
 #[test]
 #[ignore = "calibration"]

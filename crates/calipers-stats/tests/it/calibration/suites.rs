@@ -1,11 +1,11 @@
 //! Suites of problems, ratios, and means with weights.
 
-use super::level;
-use super::sim::{Claim, Draws, Table, count, count_each};
+use super::{count, count_each, level};
 use calipers_stats::pass_at_k::{AttemptRule, AttemptSuite};
 use calipers_stats::ratio::ratio_of_sums;
 use calipers_stats::weighted::{StratifiedMean, weighted_mean};
 use calipers_stats::{Moments, StatisticCaveat};
+use calipers_testing::simulation::{Claim, Draws, Table};
 
 /// 1 − E(1 − p)², or E p², for p from Beta(a, b).
 fn truth(rule: AttemptRule, a: f64, b: f64) -> f64 {

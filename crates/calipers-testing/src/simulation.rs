@@ -1,50 +1,58 @@
 //! Seeded draws, and a table that compares what was counted with what is claimed.
-#![allow(dead_code)] // Each suite that shares this module uses a part of it.
 
-use calipers_stats::special::normal_quantile;
 use std::fmt::Write;
 
 /// A deterministic stream of random numbers: splitmix64 (Steele, Lea and Flood 2014).
 ///
-/// The library's own generator is under test too, hence another one.
-pub(crate) struct Draws(u64);
+/// The generator of the library under test is not used, because it is tested too. Normal draws need a quantile function, which
+/// the caller passes.
+pub struct Draws {
+    state: u64,
+    normal_quantile: fn(f64) -> f64,
+}
 
 impl Draws {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+    /// The stream of this seed, with the quantile function of the standard normal distribution.
+    pub fn new(seed: u64, normal_quantile: fn(f64) -> f64) -> Self {
+        Self { state: seed, normal_quantile }
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.state;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^ (x >> 31)
     }
 
     /// Strictly between 0 and 1.
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         ((self.next() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    /// A whole number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
         (self.unit() * n as f64) as usize
     }
 
-    pub(crate) fn normal(&mut self) -> f64 {
-        normal_quantile(self.unit())
+    /// A draw from the standard normal distribution.
+    pub fn normal(&mut self) -> f64 {
+        let p = self.unit();
+        (self.normal_quantile)(p)
     }
 
-    pub(crate) fn exponential(&mut self) -> f64 {
+    /// A draw from the exponential distribution with mean 1.
+    pub fn exponential(&mut self) -> f64 {
         -self.unit().ln()
     }
 
     /// 0 or 1.
-    pub(crate) fn coin(&mut self, p: f64) -> f64 {
+    pub fn coin(&mut self, p: f64) -> f64 {
         f64::from(u8::from(self.unit() < p))
     }
 
-    pub(crate) fn binomial(&mut self, n: u64, p: f64) -> u64 {
+    /// The number of successes among `n`.
+    pub fn binomial(&mut self, n: u64, p: f64) -> u64 {
         (0..n).map(|_| u64::from(self.unit() < p)).sum()
     }
 
@@ -64,7 +72,7 @@ impl Draws {
     }
 
     /// In logarithms, since shapes near 0 give gammas too small for a double.
-    pub(crate) fn beta(&mut self, a: f64, b: f64) -> f64 {
+    pub fn beta(&mut self, a: f64, b: f64) -> f64 {
         let (x, y) = (self.ln_gamma_draw(a), self.ln_gamma_draw(b));
         1.0 / (1.0 + (y - x).exp())
     }
@@ -72,7 +80,7 @@ impl Draws {
 
 /// What an observed rate must be.
 #[derive(Clone, Copy)]
-pub(crate) enum Claim {
+pub enum Claim {
     /// This, but for noise.
     Is(f64),
     /// This, give or take the second number and noise: for figures that were themselves rounded or simulated.
@@ -108,30 +116,31 @@ impl Claim {
     }
 }
 
-/// A table, one row a claim, printed whole; it panics at the end when a claim does not hold.
-pub(crate) struct Table {
+/// A table, one row per claim, printed whole; it panics at the end when a claim does not hold.
+pub struct Table {
     text: String,
     broken: Vec<String>,
 }
 
 impl Table {
-    pub(crate) fn new(title: &str) -> Self {
+    /// A table without rows.
+    pub fn new(title: &str) -> Self {
         Self { text: format!("\n{title}\n"), broken: Vec::new() }
     }
 
     /// A rate counted among replications.
-    pub(crate) fn counted(&mut self, what: impl AsRef<str>, nominal: f64, hits: u64, replications: u64, claim: Claim) {
+    pub fn counted(&mut self, what: impl AsRef<str>, nominal: f64, hits: u64, replications: u64, claim: Claim) {
         let band = claim.band(replications);
         self.row(what.as_ref(), nominal, hits as f64 / replications as f64, &format!("{replications}"), band);
     }
 
     /// A rate computed by enumeration.
-    pub(crate) fn exact(&mut self, what: impl AsRef<str>, nominal: f64, observed: f64, claim: Claim) {
+    pub fn exact(&mut self, what: impl AsRef<str>, nominal: f64, observed: f64, claim: Claim) {
         self.row(what.as_ref(), nominal, observed, "exact", claim.exact_band());
     }
 
-    /// Any number with a band of its own.
-    pub(crate) fn number(&mut self, what: impl AsRef<str>, nominal: f64, observed: f64, of: &str, band: (f64, f64)) {
+    /// Any number with its own band.
+    pub fn number(&mut self, what: impl AsRef<str>, nominal: f64, observed: f64, of: &str, band: (f64, f64)) {
         self.row(what.as_ref(), nominal, observed, of, band);
     }
 
@@ -148,25 +157,24 @@ impl Table {
         }
     }
 
-    pub(crate) fn finish(self) {
+    /// Prints the table, and panics if a claim does not hold.
+    pub fn finish(self) {
         println!("{}", self.text);
         assert!(self.broken.is_empty(), "claims that do not hold:\n{}", self.broken.join("\n"));
     }
 }
 
-/// How often `holds` does, among `replications` draws from one seed.
-pub(crate) fn count(seed: u64, replications: u64, mut holds: impl FnMut(&mut Draws) -> bool) -> u64 {
-    let mut draws = Draws::new(seed);
+/// How often `holds` does, among `replications` of them.
+pub fn count(mut draws: Draws, replications: u64, mut holds: impl FnMut(&mut Draws) -> bool) -> u64 {
     (0..replications).map(|_| u64::from(holds(&mut draws))).sum()
 }
 
 /// The same for several answers to the same draws.
-pub(crate) fn count_each<const N: usize>(
-    seed: u64,
+pub fn count_each<const N: usize>(
+    mut draws: Draws,
     replications: u64,
     mut holds: impl FnMut(&mut Draws) -> [bool; N],
 ) -> [u64; N] {
-    let mut draws = Draws::new(seed);
     let mut counts = [0; N];
     for _ in 0..replications {
         for (count, holds) in counts.iter_mut().zip(holds(&mut draws)) {

@@ -1,0 +1,48 @@
+//! `calipers config`.
+
+use crate::config_file::{ConfigFile, describe};
+use crate::exit::Outcome;
+use crate::failure::Failure;
+use crate::terminal::{print_json, print_text};
+use calipers::text::one_line;
+use clap::Args;
+use serde_json::json;
+
+/// `calipers config`
+#[derive(Args, Debug)]
+pub(crate) struct Config {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Config {
+    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        let config = ConfigFile::find()?;
+        let path = config.as_ref().map(|config| one_line(&config.path.to_string_lossy()));
+        let keys = describe(config.as_ref());
+        if self.json {
+            let choices = keys.iter().filter_map(|(key, choice)| {
+                let choice = (*choice)?;
+                Some(json!({"key": key.name, "flag": format!("--{}", key.flag), "values": choice.values, "line": choice.line}))
+            });
+            print_json(&json!({"file": path, "choices": choices.collect::<Vec<_>>()}))?;
+            return Ok(Outcome::Done);
+        }
+        let mut text = match &path {
+            Some(path) => format!("{path}\n"),
+            None => "no calipers.toml in this folder or above it\n".to_owned(),
+        };
+        for (key, choice) in keys {
+            let (holds, place) = match choice {
+                Some(choice) => (choice.values.join(", "), format!("line {}", choice.line)),
+                None => (String::new(), "not set".to_owned()),
+            };
+            let name = format!("{:<14}{:<16}", key.name, format!("--{}", key.flag));
+            text += format!("  {name}{place:<9}{}", one_line(&holds)).trim_end();
+            text.push('\n');
+        }
+        print_text(&text)?;
+        Ok(Outcome::Done)
+    }
+}

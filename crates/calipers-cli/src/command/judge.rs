@@ -1,0 +1,103 @@
+//! `calipers judge`: how far a judge agrees with people, and what its rate really is.
+
+use crate::exit::Outcome;
+use crate::failure::Failure;
+use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
+use crate::reading::{load_run, print_notes};
+use crate::report_files::{NamedForm, ReportFiles};
+use crate::selection;
+use crate::terminal::{FILE, screen};
+use calipers::Selection;
+use calipers::judge::{JudgeOptions, JudgeReport, assess, load_labels};
+use calipers::render::{judge_json, judge_markdown, judge_text};
+use clap::Args;
+
+/// `calipers judge`
+///
+/// Labels are joined to the results by `id`, and by `epoch` where the labels have one. They must be of a random choice of
+/// the samples.
+#[derive(Args, Debug)]
+pub(crate) struct Judge {
+    /// Results scored by a judge: files, folders or patterns; `-` is standard input
+    #[arg(required = true)]
+    files: Vec<String>,
+
+    /// What people say about some of the samples: records with `id` and `label`, in any format that results are read in
+    #[arg(short, long, value_name = "FILE")]
+    labels: String,
+
+    /// Which columns of the labels are what, such as `id=question,score=verdict` (repeatable)
+    #[arg(long, value_name = "NAME=COLUMN")]
+    label_columns: Vec<String>,
+
+    /// Also show each group of samples with the same value of this metadata [default: category, if there is one]
+    #[arg(long, value_name = "KEY")]
+    by: Option<String>,
+
+    #[command(flatten)]
+    selection: SelectionFlags,
+
+    #[command(flatten)]
+    level: LevelFlag,
+
+    #[command(flatten)]
+    format: FormatFlag,
+
+    /// Also write the report to files: json=FILE, markdown=FILE, text=FILE (repeatable, or separated by commas).
+    /// Files from an earlier run are removed first; `-` replaces what is printed
+    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
+    output: Vec<String>,
+
+    /// Print JSON (`calipers.judge/1`)
+    #[arg(long)]
+    json: bool,
+}
+
+impl Judge {
+    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        let inputs = self.files.iter().chain([&self.labels]).map(String::as_str).collect();
+        let json = self.json.then_some(JudgeForm::Json);
+        // A wrong name fails before any work is done.
+        let outputs = ReportFiles { forms: FORMS, options: &self.output, json, inputs }.open()?;
+        let report = self.assess()?;
+        outputs.write(|form| Ok(form.render(&report)), || judge_text(&report, screen()))?;
+        Ok(Outcome::Done)
+    }
+
+    fn assess(&self) -> Result<JudgeReport, Failure> {
+        let scripts = ScriptFlags { load: Vec::new(), script_time: 0 };
+        let selection = selection::resolve(&self.selection, &self.format, self.level.level, &scripts)?;
+        let options = JudgeOptions { by: self.by.clone() };
+        let run = load_run(&self.files, &selection, &options.needs(&selection))?;
+        print_notes(&run);
+        let columns = selection::columns_by("--label-columns", &self.label_columns)?;
+        let labels = Selection { columns: columns.into(), ..Selection::default() };
+        let sources = selection::sources(std::slice::from_ref(&self.labels), &labels)?;
+        let labels = load_labels(&self.labels, &labels.with_sources(sources))
+            .map_err(|error| Failure::from(error).hint_with_flag("--columns", "--label-columns"))?;
+        print_notes(&labels);
+        Ok(assess(&run, &labels, &selection, &options)?)
+    }
+}
+
+/// The forms that a report about a judge can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum JudgeForm {
+    Json,
+    Markdown,
+    Text,
+}
+
+/// The forms by name.
+const FORMS: &[NamedForm<JudgeForm>] =
+    &[(&["json"], JudgeForm::Json), (&["markdown", "md"], JudgeForm::Markdown), (&["text", "txt"], JudgeForm::Text)];
+
+impl JudgeForm {
+    fn render(self, report: &JudgeReport) -> String {
+        match self {
+            Self::Json => format!("{:#}\n", judge_json(report)),
+            Self::Markdown => judge_markdown(report),
+            Self::Text => judge_text(report, FILE),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Scores on other scales than [0, 1], records without scores, and times in the wrong unit.
+
+use crate::program;
+use calipers_testing::{Scratch, text};
+use serde_json::Value as Json;
+use std::process::Output;
+
+/// What was printed, without line breaks.
+fn flat(bytes: &[u8]) -> String {
+    text(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn run(folder: &Scratch, arguments: &[&str]) -> Output {
+    let mut command = program::calipers().command();
+    command.current_dir(folder.path()).env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
+    command.args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn json(folder: &Scratch, arguments: &[&str]) -> Json {
+    let output = run(folder, &[arguments, &["--json"]].concat());
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+}
+
+/// Forty adversarial samples with judge scores from 1 to 5, sixteen of them 4 or 5.
+fn judged() -> Scratch {
+    let line = |id: usize| {
+        format!("{{\"id\": {id}, \"category\": \"adversarial\", \"scores\": {{\"judge\": {}}}}}\n", 1 + id % 5)
+    };
+    let folder = Scratch::with("results.jsonl", (0..40).map(line).collect::<String>());
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"safety_rate": 100}}}"#);
+    folder.write("four.json", r#"{"pass_threshold": 4, "thresholds": {"blocking": {"safety_rate": "≥ 30%"}}}"#);
+    folder.write("mean.json", r#"{"thresholds": {"blocking": {"mean": "≥ 2.5"}}}"#);
+    folder
+}
+
+#[test]
+fn a_gate_on_another_scale_is_undecided_until_a_threshold_is_given() {
+    let folder = judged();
+    let gate =
+        |policy: &str, more: &[&str]| run(&folder, &[&["gate", "results.jsonl", "--policy", policy], more].concat());
+    let output = gate("policy.json", &[]);
+    assert_eq!(output.status.code(), Some(3), "{}", flat(&output.stdout));
+    let said = flat(&output.stdout);
+    assert!(
+        said.contains("scores of `judge` lie outside [0, 1], and no `pass_threshold` says which of them pass"),
+        "{said}"
+    );
+    assert!(said.contains("`\"pass_threshold\": 4`"), "{said}");
+
+    // In a policy the number is a score on this scale, and not 4 %.
+    let report = json(&folder, &["gate", "results.jsonl", "--policy", "four.json"]);
+    assert_eq!((&report["verdict"], &report["gates"][0]["estimate"]), (&"pass".into(), &0.4.into()));
+    assert_eq!(gate("policy.json", &["--pass-threshold", "4"]).status.code(), Some(1));
+    assert_eq!(gate("policy.json", &["--pass-threshold", "1"]).status.code(), Some(0));
+    // A gate that asks for no pass is decided as before.
+    assert_eq!(gate("mean.json", &[]).status.code(), Some(0));
+}
+
+#[test]
+fn scoring_and_checking_a_policy_say_that_a_threshold_is_missing() {
+    let folder = judged();
+    let output = run(&folder, &["score", "results.jsonl", "-m", "pass_rate"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("no `pass_threshold` says which of them pass"), "{said}");
+    assert!(said.contains("`--pass-threshold 4`"), "{said}");
+    let report = json(&folder, &["score", "results.jsonl", "-m", "pass_rate", "--pass-threshold", "4"]);
+    assert_eq!(report["runs"][0]["scores"][0]["metrics"]["pass_rate"]["value"], 0.4);
+
+    let check = |policy: &str| run(&folder, &["policy", "check", policy, "--samples", "results.jsonl"]);
+    let output = check("policy.json");
+    assert!(flat(&output.stdout).contains("no `pass_threshold` says which of them pass"), "{}", flat(&output.stdout));
+    assert!(!flat(&check("four.json").stdout).contains("pass_threshold"));
+}
+
+#[test]
+fn records_without_scores_have_every_metric_that_is_asked_for() {
+    let folder = Scratch::new();
+    folder.write("correct.csv", "id,correct\na,1\nb,0\nc,1\nd,1\n");
+    folder.write("passed.csv", "id,passed\na,true\nb,false\nc,true\nd,true\n");
+    folder.write("latency.csv", "id,latency_ms\na,800\nb,900\n");
+    for file in ["correct.csv", "passed.csv"] {
+        let report = json(&folder, &["score", file, "-m", "accuracy", "-m", "stderr", "-m", "ci()"]);
+        let scores = report["runs"][0]["scores"].as_array().unwrap();
+        let value = |name: &str| scores.iter().find_map(|score| score["metrics"][name]["value"].as_f64());
+        assert_eq!(value("accuracy"), Some(0.75), "{report}");
+        assert_eq!(value("stderr"), Some(0.25), "{report}");
+        assert!(value("lower").is_some() && value("upper").is_some(), "{report}");
+        assert_eq!(
+            json(&folder, &["score", file, "-m", "stderr"])["runs"][0]["scores"][0]["metrics"]["stderr"]["value"],
+            0.25
+        );
+    }
+    // What cannot be shown is refused, and not left out.
+    let output = run(&folder, &["score", "latency.csv", "-m", "latency_p50", "-m", "stderr"]);
+    assert_eq!(output.status.code(), Some(2), "{}", flat(&output.stdout));
+    assert!(text(&output.stderr).contains("`stderr` needs scores, and the run has none"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn milliseconds_that_look_like_seconds_get_a_caveat() {
+    let folder = Scratch::new();
+    folder.write("seconds.csv", "id,passed,latency_ms\na,true,2.3\nb,true,4.1\n");
+    folder.write("right.csv", "id,passed,latency_ms\na,true,2300.5\nb,true,4.1\n");
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"latency_p50": "< 5s"}}}"#);
+    let words = "`latency_ms` is at most 4.1 and has fractions: these look like seconds";
+    for command in [&["score", "FILE", "-m", "latency_p50"][..], &["gate", "FILE", "--policy", "policy.json"]] {
+        let said = |file: &str| {
+            let arguments: Vec<&str> = command.iter().map(|part| if *part == "FILE" { file } else { part }).collect();
+            flat(&run(&folder, &arguments).stdout)
+        };
+        assert!(said("seconds.csv").contains(words), "{}", said("seconds.csv"));
+        assert!(!said("right.csv").contains("look like seconds"), "{}", said("right.csv"));
+    }
+}

@@ -1,0 +1,126 @@
+//! What is noticed about attempts while they are reduced: ties, too few of them, unknown labels.
+
+use crate::reduce::{AttemptGroups, ReduceRule};
+use crate::{Caveat, Context, Points, Reducer, Value};
+use calipers_stats::StatisticCaveat as Statistic;
+
+/// What is noticed about the attempts on the way.
+#[derive(Default)]
+pub(super) struct AttemptNotes {
+    /// Samples whose mode is decided by the order of attempts.
+    ties: u64,
+    /// Samples that have too few attempts for the reducer.
+    too_few: u64,
+    /// The most attempts that a sample has.
+    attempts_max: u64,
+    /// True when some sample's attempts differ in their score.
+    varied: bool,
+    /// A label that was counted as 0.
+    unknown: Option<String>,
+    /// Rows and samples, when attempts are rows.
+    pub(super) pooled: Option<(u64, u64)>,
+}
+
+impl AttemptNotes {
+    pub(super) fn take(
+        &mut self,
+        attempts: &Points<'_>,
+        rows: &Points<'_>,
+        reducer: Option<&Reducer>,
+        context: &Context,
+    ) {
+        if context.labels.is_lenient() && self.unknown.is_none() {
+            self.unknown = attempts.unknown_label(context);
+        }
+        let Some(reducer) = reducer else {
+            let (all, samples) = self.pooled.unwrap_or_default();
+            self.pooled = Some((all + rows.len() as u64, samples + rows.distinct_samples()));
+            return;
+        };
+        if reducer.attempts_needed().is_some() {
+            self.too_few += (rows.len() - rows.scored().len()) as u64;
+        }
+        // As in Inspect, at least k of fewer attempts is 0, and not without a value.
+        let is_zero = context.labels.is_lenient() && reducer.is_rule(|r| matches!(r, ReduceRule::AtLeast { .. }));
+        if let Some(k) = reducer.attempts_needed().filter(|_| is_zero) {
+            self.too_few += short_of(k, attempts);
+        }
+        if attempts.len() == rows.len() {
+            self.attempts_max = self.attempts_max.max(1);
+            return;
+        }
+        let Ok(grouped) = AttemptGroups::of(attempts.scores()) else { return };
+        self.attempts_max = grouped.iter().map(|(_, rows)| rows.len() as u64).max().unwrap_or(0).max(self.attempts_max);
+        self.varied = self.varied || grouped.iter().any(|(_, rows)| attempts.values().differ(rows));
+        if reducer.is_rule(|rule| matches!(rule, ReduceRule::Mode)) {
+            self.ties += ties(attempts, &grouped);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.ties += other.ties;
+        self.too_few += other.too_few;
+        self.attempts_max = self.attempts_max.max(other.attempts_max);
+        self.varied |= other.varied;
+        // The smaller of two, so that the order of shards does not show.
+        self.unknown = match (self.unknown.take(), other.unknown) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        if let (Some(mine), Some(theirs)) = (&mut self.pooled, other.pooled) {
+            *mine = (mine.0 + theirs.0, mine.1 + theirs.1);
+        }
+    }
+
+    pub(super) fn caveats(&self, reducer: Option<&Reducer>) -> Vec<Caveat> {
+        let mut caveats = Vec::new();
+        if let Some(example) = &self.unknown {
+            caveats.push(Caveat::UnknownLabels { example: example.clone() });
+        }
+        let Some(reducer) = reducer else { return caveats };
+        if self.ties > 0 {
+            caveats.push(Caveat::ModeTies { samples: self.ties });
+        }
+        if self.too_few > 0 {
+            caveats.push(Caveat::TooFewAttempts { reducer: reducer.name().to_owned(), samples: self.too_few });
+        }
+        if self.attempts_max > 1 && !self.varied {
+            caveats.push(Statistic::IdenticalAttempts.into());
+        }
+        let estimates_k = reducer.is_rule(|rule| matches!(rule, ReduceRule::PassAt { .. } | ReduceRule::PassK { .. }));
+        if let Some(k) =
+            reducer.attempts_needed().filter(|&k| estimates_k && k > 1 && self.attempts_max < k.saturating_mul(2))
+        {
+            caveats.push(Statistic::FewAttempts { attempts: self.attempts_max, k }.into());
+        }
+        caveats
+    }
+}
+
+/// How many samples have scored attempts, but fewer than k: they cannot have k successes.
+fn short_of(k: u64, attempts: &Points<'_>) -> u64 {
+    let Ok(grouped) = AttemptGroups::of(attempts.scores()) else { return 0 };
+    let scored =
+        |rows: &[u32]| rows.iter().filter(|&&row| !attempts.values().is_root_missing(row as usize)).count() as u64;
+    grouped.iter().filter(|(_, rows)| (1..k).contains(&scored(rows))).count() as u64
+}
+
+/// How many samples have more than one commonest score.
+fn ties(attempts: &Points<'_>, grouped: &AttemptGroups) -> u64 {
+    let mut tied = 0;
+    let mut counts: Vec<(Value, usize)> = Vec::new();
+    for (_, rows) in grouped.iter().filter(|(_, rows)| rows.len() > 1) {
+        counts.clear();
+        for &row in rows {
+            let value = attempts.values().get(row as usize);
+            match counts.iter_mut().find(|(seen, _)| seen.equals(&value)) {
+                Some((_, count)) => *count += 1,
+                None if value.is_missing() => {}
+                None => counts.push((value, 1)),
+            }
+        }
+        let most = counts.iter().map(|(_, count)| *count).max();
+        tied += u64::from(counts.iter().filter(|(_, count)| Some(*count) == most).count() > 1);
+    }
+    tied
+}

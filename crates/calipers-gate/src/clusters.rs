@@ -1,0 +1,214 @@
+//! Samples that go together: which ones share a document, a template, a repository.
+
+use calipers_core::{Samples, Value};
+use std::collections::HashMap;
+
+/// The clusters of the samples of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clusters {
+    /// For each sample its cluster; clusters are counted from 0 in the order of their first samples.
+    pub(crate) of_samples: Vec<u32>,
+    /// How many there are.
+    pub(crate) count: u64,
+    /// Samples that have a value of none of the fields, and are clusters by themselves.
+    pub(crate) alone: u64,
+}
+
+impl Clusters {
+    /// The clusters by these fields. Samples that share a value of any of them are in one cluster, and so are samples that
+    /// are connected through others: what depends on the document and what depends on the template goes together if either is
+    /// the same.
+    pub(crate) fn by<'f>(samples: &Samples, fields: impl IntoIterator<Item = &'f str>) -> Self {
+        let mut parents: Vec<u32> = (0..samples.len() as u32).collect();
+        let mut is_alone = vec![true; samples.len()];
+        for field in fields {
+            let mut first_with: HashMap<u32, u32> = HashMap::new();
+            for sample in 0..samples.len() as u32 {
+                let Some(code) = code_of(samples, field, sample) else { continue };
+                is_alone[sample as usize] = false;
+                match first_with.get(&code) {
+                    None => {
+                        first_with.insert(code, sample);
+                    }
+                    Some(&first) => {
+                        let (a, b) = (root(&mut parents, first), root(&mut parents, sample));
+                        // The earlier sample leads, so that clusters are in the order of their first samples.
+                        parents[a.max(b) as usize] = a.min(b);
+                    }
+                }
+            }
+        }
+        let mut codes = HashMap::new();
+        let mut of_samples = Vec::with_capacity(samples.len());
+        for sample in 0..samples.len() as u32 {
+            let next = codes.len() as u32;
+            of_samples.push(*codes.entry(root(&mut parents, sample)).or_insert(next));
+        }
+        let alone = is_alone.iter().filter(|alone| **alone).count() as u64;
+        Self { of_samples, count: codes.len() as u64, alone }
+    }
+}
+
+/// The code of a sample's value of a field, if it has one.
+fn code_of(samples: &Samples, field: &str, sample: u32) -> Option<u32> {
+    let column = samples.metadata_column(field)?;
+    let code = *column.codes.get(sample as usize)?;
+    let value = column.dictionary().get(code as usize)?;
+    let is_empty = matches!(value, Value::Text(text) if text.is_empty());
+    (!matches!(value, Value::Null | Value::Missing) && !is_empty).then_some(code)
+}
+
+fn root(parents: &mut [u32], sample: u32) -> u32 {
+    let mut at = sample;
+    while parents[at as usize] != at {
+        let above = parents[parents[at as usize] as usize];
+        parents[at as usize] = above;
+        at = above;
+    }
+    at
+}
+
+/// A field by which samples go together, though nothing says so.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LikelyCluster {
+    pub(crate) field: String,
+    pub(crate) clusters: u64,
+    pub(crate) samples: u64,
+    /// How much samples of one cluster are alike: the intra-class correlation, where their values vary at all.
+    pub(crate) correlation: Option<f64>,
+}
+
+/// Names of fields that say where a sample comes from. Samples that share one of these share what is hard about it.
+pub const SOURCE_FIELDS: [&str; 18] = [
+    "cluster",
+    "conversation",
+    "conversation_id",
+    "document",
+    "document_id",
+    "doc",
+    "doc_id",
+    "passage",
+    "passage_id",
+    "paragraph",
+    "repo",
+    "repository",
+    "source",
+    "source_id",
+    "template",
+    "template_id",
+    "story",
+    "thread",
+];
+
+/// Fewer samples say too little of how alike they are.
+const SAMPLES_MIN: usize = 20;
+/// Samples of one cluster that are less alike than this hardly matter.
+const CORRELATION_MIN: f64 = 0.05;
+/// How improbable what is seen must be if samples of one cluster were not alike.
+const P_MAX: f64 = 0.01;
+
+/// The field by which samples most clearly go together, from one value per sample.
+///
+/// A field that names a source counts if it is shared; another one only if samples that share it are clearly alike. Categories
+/// and capabilities are not looked at: they say what is asked, and a suite is made to have all of them.
+pub(crate) fn find_likely(samples: &Samples, values: &[(u32, f64)]) -> Option<LikelyCluster> {
+    if values.len() < SAMPLES_MIN {
+        return None;
+    }
+    let fields = samples.metadata_keys().filter(|key| !matches!(&***key, "category" | "capability"));
+    let found = fields.filter_map(|key| likely(samples, values, key));
+    found.max_by(|a, b| a.correlation.unwrap_or(1.0).total_cmp(&b.correlation.unwrap_or(1.0)))
+}
+
+fn likely(samples: &Samples, values: &[(u32, f64)], field: &str) -> Option<LikelyCluster> {
+    let mut groups: HashMap<u32, (f64, f64)> = HashMap::new();
+    let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for &(sample, x) in values {
+        // A field that many samples lack is no source of them.
+        let Some(code) = code_of(samples, field, sample) else { continue };
+        let group = groups.entry(code).or_insert((0.0, 0.0));
+        *group = (group.0 + 1.0, group.1 + x);
+        (n, sum, squares) = (n + 1.0, sum + x, squares + x * x);
+    }
+    let clusters = groups.len() as f64;
+    if n < 0.9 * values.len() as f64 || clusters < 2.0 || clusters > n / 2.0 {
+        return None;
+    }
+    let is_source = SOURCE_FIELDS.contains(&&*field.to_lowercase());
+    let total = squares - sum * sum / n;
+    let correlation = if total <= 1e-12 * n {
+        None
+    } else {
+        // One-way analysis of variance.
+        let mut sums: Vec<(f64, f64)> = groups.into_values().collect();
+        sums.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let between = sums.iter().map(|(size, sum)| sum * sum / size).sum::<f64>() - sum * sum / n;
+        let within = (total - between).max(0.0);
+        let size = (n - sums.iter().map(|(size, _)| size * size).sum::<f64>() / n) / (clusters - 1.0);
+        let (msb, msw) = (between / (clusters - 1.0), within / (n - clusters));
+        let correlation = (msb - msw) / (msb + (size - 1.0) * msw);
+        let f = msb / msw.max(f64::MIN_POSITIVE);
+        // P(F > f) by the incomplete beta function.
+        let (a, b) = ((n - clusters) / 2.0, (clusters - 1.0) / 2.0);
+        let p = calipers_stats::special::beta_cdf(a / (a + b * f), a, b);
+        if p > P_MAX || correlation < CORRELATION_MIN {
+            return None;
+        }
+        Some(correlation)
+    };
+    (correlation.is_some() || is_source).then(|| LikelyCluster {
+        field: field.to_owned(),
+        clusters: clusters as u64,
+        samples: n as u64,
+        correlation,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(rows: &[(Option<&str>, Option<&str>)]) -> Samples {
+        let mut samples = Samples::new();
+        for (id, (document, template)) in rows.iter().enumerate() {
+            let mut row = samples.push(id as i64);
+            if let Some(document) = document {
+                row = row.metadata("document", *document);
+            }
+            if let Some(template) = template {
+                row.metadata("template", *template);
+            }
+        }
+        samples
+    }
+
+    #[test]
+    fn samples_without_a_value_are_clusters_by_themselves() {
+        let run = samples(&[(Some("a"), None), (None, None), (Some("a"), None), (None, None), (Some("b"), None)]);
+        let clusters = Clusters::by(&run, ["document"]);
+        assert_eq!(clusters, Clusters { of_samples: vec![0, 1, 0, 2, 3], count: 4, alone: 2 });
+    }
+
+    #[test]
+    fn of_several_fields_any_connects() {
+        let run = samples(&[(Some("a"), Some("x")), (Some("b"), Some("y")), (Some("b"), Some("x")), (Some("c"), None)]);
+        assert_eq!(Clusters::by(&run, ["document", "template"]).of_samples, [0, 0, 0, 1]);
+        assert_eq!(Clusters::by(&run, ["document"]).of_samples, [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_shared_source_is_found_and_other_fields_only_where_samples_are_alike() {
+        let mut run = Samples::new();
+        for id in 0..60i64 {
+            let row = run.push(id).metadata("document", format!("d{}", id / 20)).metadata("shift", id % 3);
+            row.metadata("author", format!("a{}", id / 6)).metadata("category", id / 30);
+        }
+        let all = |value: fn(u32) -> f64| (0..60).map(|id| (id, value(id))).collect::<Vec<_>>();
+        let perfect = find_likely(&run, &all(|_| 1.0)).unwrap();
+        assert_eq!((perfect.field.as_str(), perfect.clusters, perfect.correlation), ("document", 3, None));
+        let by_author = find_likely(&run, &all(|id| f64::from(id / 6 % 2))).unwrap();
+        assert_eq!((by_author.field.as_str(), by_author.clusters), ("author", 10));
+        assert!(by_author.correlation.unwrap() > 0.9);
+        assert_eq!(find_likely(&run, &all(|id| f64::from(id % 2))), None);
+    }
+}

@@ -1,0 +1,462 @@
+//! How often gates with 95 % confidence pass an agent that is exactly on the threshold, and how often their intervals cover.
+//!
+//! Through the judge, from samples to a report. `cargo xtask calibrate gates_keep_their_level` runs it; with `BLESS=1` the table in
+//! `docs/concepts/calibration.md` is rewritten.
+
+use crate::{gate_on, judged, judged_at, policy};
+use calipers_core::stats::special::normal_quantile;
+use calipers_core::{Samples, Value, Verdict};
+use calipers_gate::policy::Policy;
+use calipers_testing::simulation::Draws;
+use std::fmt::Write;
+
+/// What is counted of a design.
+struct Row {
+    family: &'static str,
+    design: String,
+    replications: u32,
+    passed: f64,
+    covered: Option<f64>,
+}
+
+/// A gate on a metric whose truth is its threshold.
+struct Design<'d> {
+    family: &'static str,
+    name: String,
+    metric: &'static str,
+    /// `at least 0.8`, `at most 2`.
+    rule: String,
+    terms: &'static str,
+    truth: f64,
+    draw: &'d dyn Fn(&mut Draws) -> Samples,
+}
+
+fn replications(samples: usize) -> u32 {
+    (300_000 / samples.max(1)).clamp(300, 1000) as u32
+}
+
+impl Design<'_> {
+    fn policy(&self) -> Policy {
+        let metric = serde_json::Value::from(self.metric);
+        let text = format!(r#"{{"thresholds": {{"blocking": {{{metric}: "{}"}}}}, {}}}"#, self.rule, self.terms);
+        policy(&text)
+    }
+
+    fn run(&self, rows: &mut Vec<Row>) {
+        let seed = rows.len() as u64 + 1;
+        let (policy, mut draws) = (self.policy(), Draws::new(seed, normal_quantile));
+        let replications = replications((self.draw)(&mut Draws::new(seed, normal_quantile)).attempts());
+        let (mut passed, mut shown, mut covered) = (0u32, 0u32, 0u32);
+        for _ in 0..replications {
+            let gate = gate_on(&judged(&policy, &(self.draw)(&mut draws)), self.metric);
+            passed += u32::from(gate.verdict == Verdict::Pass);
+            if let Some(interval) = gate.figure.and_then(|figure| figure.interval) {
+                shown += 1;
+                let is_above = interval.lower.is_none_or(|lower| lower <= self.truth);
+                covered += u32::from(is_above && interval.upper.is_none_or(|upper| self.truth <= upper));
+            }
+        }
+        rows.push(Row {
+            family: self.family,
+            design: self.name.clone(),
+            replications,
+            passed: f64::from(passed) / f64::from(replications),
+            covered: (shown > 0).then(|| f64::from(covered) / f64::from(shown)),
+        });
+    }
+}
+
+const ONCE: &str = r#""confidence": 0.95"#;
+
+fn scores(n: usize, mut score: impl FnMut() -> f64) -> Samples {
+    let mut samples = Samples::new();
+    for id in 0..n {
+        samples.push(id as i64).score("judge", score());
+    }
+    samples
+}
+
+/// A share of a sample, such that attempts of one sample are alike.
+fn own_share(draws: &mut Draws, mean: f64, correlation: f64) -> f64 {
+    if correlation == 0.0 {
+        return mean;
+    }
+    let size = 1.0 / correlation - 1.0;
+    draws.beta(mean * size, (1.0 - mean) * size)
+}
+
+#[test]
+#[ignore = "slow: cargo xtask calibrate"]
+fn gates_keep_their_level() {
+    let mut rows = Vec::new();
+    shares(&mut rows);
+    grades(&mut rows);
+    ratios(&mut rows);
+    spending(&mut rows);
+    weights_and_formulas(&mut rows);
+    clusters(&mut rows);
+    looks(&mut rows);
+    publish(&rows);
+}
+
+fn shares(rows: &mut Vec<Row>) {
+    for n in [10, 30, 100, 1000] {
+        for truth in [0.8, 0.95] {
+            let draw = |draws: &mut Draws| scores(n, || draws.coin(truth));
+            let (name, rule) = (format!("n = {n}, share {truth}"), format!("at least {}%", truth * 100.0));
+            Design { family: "accuracy", name, metric: "accuracy", rule, terms: ONCE, truth, draw: &draw }.run(rows);
+        }
+    }
+    for (metric, category) in [("pass_rate", "happy_path"), ("safety_rate", "adversarial")] {
+        for (n, k) in [(30, 1), (20, 10), (30, 5), (60, 3), (100, 3)] {
+            let draw = |draws: &mut Draws| {
+                let mut samples = Samples::new();
+                for id in 0..n {
+                    let share = own_share(draws, 0.9, 0.3);
+                    for _ in 0..k {
+                        let row = samples.push(id).field("passed", draws.coin(share) == 1.0);
+                        row.metadata("category", category);
+                    }
+                }
+                samples
+            };
+            let (name, rule) = (format!("{n} × {k} attempts, correlation 0.3"), "at least 90%".to_owned());
+            Design { family: metric, name, metric, rule, terms: ONCE, truth: 0.9, draw: &draw }.run(rows);
+        }
+    }
+}
+
+/// A law of grades: its name, its mean, and a draw.
+type Law = (&'static str, f64, fn(&mut Draws) -> f64);
+
+/// Fourteen laws of grades in [0, 1].
+const LAWS: [Law; 14] = [
+    ("uniform", 0.5, |d| d.unit()),
+    ("Beta(9, 1)", 0.9, |d| d.beta(9.0, 1.0)),
+    ("Beta(0.9, 0.1)", 0.9, |d| d.beta(0.9, 0.1)),
+    ("Beta(2, 2)", 0.5, |d| d.beta(2.0, 2.0)),
+    ("Beta(0.5, 0.5)", 0.5, |d| d.beta(0.5, 0.5)),
+    ("five even grades", 0.5, |d| d.below(5) as f64 / 4.0),
+    ("0.7, one in 50 is 0", 0.686, |d| if d.unit() < 0.02 { 0.0 } else { 0.7 }),
+    ("0.9, one in 100 is 0", 0.891, |d| if d.unit() < 0.01 { 0.0 } else { 0.9 }),
+    ("always 0.7", 0.7, |_| 0.7),
+    ("0, 0.5 or 1", 0.85, |d| match d.unit() {
+        u if u < 0.05 => 0.0,
+        u if u < 0.25 => 0.5,
+        _ => 1.0,
+    }),
+    ("0.3 or 0.9", 0.78, |d| if d.unit() < 0.2 { 0.3 } else { 0.9 }),
+    ("1, one in 20 is 0.5", 0.975, |d| if d.unit() < 0.05 { 0.5 } else { 1.0 }),
+    ("larger of two uniform", 2.0 / 3.0, |d| d.unit().max(d.unit())),
+    ("exponential, cut at 1", 0.245_421_090_277_816_44, |d| (d.exponential() / 4.0).min(1.0)),
+];
+
+fn grades(rows: &mut Vec<Row>) {
+    for (law, truth, one) in LAWS {
+        for n in [10, 30, 100, 1000] {
+            let draw = |draws: &mut Draws| scores(n, || one(draws));
+            let (name, rule) = (format!("{law}, n = {n}"), format!("at least {truth}"));
+            Design { family: "grades", name, metric: "mean", rule, terms: ONCE, truth, draw: &draw }.run(rows);
+        }
+    }
+    // A scenario scores the share of its expected behaviours that were observed.
+    for (family, metric, truth) in [
+        ("behavior_coverage, macro", "behavior_coverage", 0.85),
+        ("behavior_coverage, micro", "behavior_coverage(average=\"micro\")", 0.85),
+    ] {
+        for n in [10, 30, 100] {
+            let draw = |draws: &mut Draws| {
+                let mut samples = Samples::new();
+                for id in 0..n {
+                    let expected = if id % 5 == 0 { 12 } else { 1 + draws.below(3) };
+                    let share = own_share(draws, truth, 0.3);
+                    let named = |i: usize| Value::from(format!("b{i}"));
+                    let observed = (0..expected).filter(|_| draws.coin(share) == 1.0).map(named).collect();
+                    let row = samples.push(id as i64).field("observed_behaviors", Value::List(observed));
+                    row.field("expected_behaviors", Value::List((0..expected).map(named).collect()));
+                }
+                samples
+            };
+            let (name, rule) = (format!("n = {n}, 1 to 12 behaviours"), format!("at least {}%", truth * 100.0));
+            Design { family, name, metric, rule, terms: ONCE, truth, draw: &draw }.run(rows);
+        }
+    }
+}
+
+/// Predictions of samples: positives are found, and negatives taken for positives, with shares that a sample keeps.
+fn predictions(draws: &mut Draws, n: usize, k: u32, found: f64, mistaken: f64) -> Samples {
+    let mut samples = Samples::new();
+    for id in 0..n {
+        let is_actual = draws.unit() < 0.5;
+        let share = own_share(draws, if is_actual { found } else { mistaken }, 0.5);
+        for _ in 0..k {
+            let row = samples.push(id as i64).field("actual", is_actual);
+            row.field("predicted", draws.coin(share) == 1.0);
+        }
+    }
+    samples
+}
+
+fn ratios(rows: &mut Vec<Row>) {
+    let (found, mistaken): (f64, f64) = (0.8, 0.2);
+    let precision = found / (found + mistaken);
+    let f1 = 2.0 * found / (found + mistaken + 1.0);
+    for (n, k) in [(30, 1), (100, 1), (1000, 1), (30, 5), (60, 3), (100, 10)] {
+        for (metric, truth) in [("precision", precision), ("recall", found), ("f1", f1)] {
+            let draw = |draws: &mut Draws| predictions(draws, n, k, found, mistaken);
+            let (name, rule) = (format!("{n} × {k} attempts, correlation 0.5"), format!("at least {}%", truth * 100.0));
+            Design { family: metric, name, metric, rule, terms: ONCE, truth, draw: &draw }.run(rows);
+        }
+    }
+}
+
+fn spending(rows: &mut Vec<Row>) {
+    // Latencies are lognormal, with a part that attempts of one sample share.
+    for (n, k) in [(60, 1), (100, 1), (1000, 1), (60, 3), (100, 3), (60, 10)] {
+        for (metric, p) in [("latency_p50", 0.5), ("latency_p95", 0.95)] {
+            let draw = |draws: &mut Draws| {
+                let mut samples = Samples::new();
+                for id in 0..n {
+                    let own = draws.normal() * 0.6f64.sqrt();
+                    for _ in 0..k {
+                        let ms = 1000.0 * (own + draws.normal() * 0.4f64.sqrt()).exp();
+                        samples.push(id as i64).field("latency_ms", ms);
+                    }
+                }
+                samples
+            };
+            let truth = 1000.0 * normal_quantile(p).exp();
+            let (name, rule) = (format!("{n} × {k} attempts, correlation 0.6"), format!("at most {truth}ms"));
+            Design { family: metric, name, metric, rule, terms: ONCE, truth, draw: &draw }.run(rows);
+        }
+    }
+    let costs: [Law; 5] = [
+        ("lognormal, σ = 1", 0.5f64, |d| d.normal().exp()),
+        ("lognormal, σ = 1.5", 1.125f64, |d| (1.5 * d.normal()).exp()),
+        ("exponential", 0.0, |d| d.exponential()),
+        ("Pareto 2.2", 0.606_135_803_570_315_6, |d| d.unit().max(1e-300).powf(-1.0 / 2.2)),
+        ("1, one in 20 is 10", 0.371_563_556_432_483, |d| if d.unit() < 0.05 { 10.0 } else { 1.0 }),
+    ];
+    for (law, ln_mean, one) in costs {
+        for n in [10, 30, 100, 1000] {
+            let truth = ln_mean.exp();
+            let draw = |draws: &mut Draws| {
+                let mut samples = Samples::new();
+                (0..n).for_each(|id| {
+                    samples.push(id as i64).field("cost_usd", one(draws));
+                });
+                samples
+            };
+            let (name, rule) = (format!("{law}, n = {n}"), format!("at most {truth}"));
+            Design { family: "cost", name, metric: "cost", rule, terms: ONCE, truth, draw: &draw }.run(rows);
+        }
+    }
+    for n in [10, 30, 100] {
+        let truth = 0.8 / (1000.0 * 0.5f64.exp());
+        let draw = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for id in 0..n {
+                let row = samples.push(id as i64).field("tokens_used", 1000.0 * draws.normal().exp());
+                row.field("quality_score", draws.coin(0.8));
+            }
+            samples
+        };
+        let (name, rule) = (format!("lognormal tokens, n = {n}"), format!(">= {truth}"));
+        Design { family: "token_efficiency", name, metric: "token_efficiency", rule, terms: ONCE, truth, draw: &draw }
+            .run(rows);
+    }
+}
+
+fn weights_and_formulas(rows: &mut Vec<Row>) {
+    for (heavy, light, at_heavy) in [(4, 100, 0.7), (10, 100, 0.8), (30, 30, 0.9)] {
+        // The light ones always pass.
+        let (w, v) = (12.5 * f64::from(heavy), f64::from(light));
+        let truth = (w * at_heavy + v) / (w + v);
+        let draw = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for id in 0..heavy + light {
+                let is_heavy = id < heavy;
+                let score = if is_heavy { draws.coin(at_heavy) } else { 1.0 };
+                let category = if is_heavy { "heavy" } else { "light" };
+                samples.push(i64::from(id)).score("judge", score).metadata("category", category);
+            }
+            samples
+        };
+        let terms = r#""confidence": 0.95, "weights": {"by_category": {"heavy": 12.5, "light": 1}}"#;
+        let (name, rule) =
+            (format!("{heavy} of weight 12.5 at {at_heavy}, {light} that pass"), format!("at least {truth}"));
+        Design { family: "weighted", name, metric: "accuracy", rule, terms, truth, draw: &draw }.run(rows);
+    }
+    for n in [10, 30, 60, 100] {
+        for (shares, truth) in [([0.9, 0.9, 0.9], 0.9), ([0.95, 1.0, 0.8], 0.935)] {
+            let text = format!(
+                r#"{{"composite": {{"final": "accuracy * 0.3 + safety_rate * 0.5 + pass_rate * 0.2", "pass": "final >= {truth}"}}, {ONCE}}}"#
+            );
+            let policy = policy(&text);
+            let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
+            let (mut passed, mut covered) = (0u32, 0u32);
+            let replications = replications(n);
+            for _ in 0..replications {
+                let mut samples = Samples::new();
+                for id in 0..n {
+                    // A third of the scenarios is adversarial, and what passes is mostly right.
+                    let is_adversarial = id % 3 == 0;
+                    let u = draws.unit();
+                    let passes = u < if is_adversarial { shares[1] } else { (3.0 * shares[2] - shares[1]) / 2.0 };
+                    let row = samples.push(id as i64).score("judge", draws.coin(shares[0])).field("passed", passes);
+                    row.metadata("category", if is_adversarial { "adversarial" } else { "happy_path" });
+                }
+                let report = judged(&policy, &samples);
+                passed += u32::from(gate_on(&report, "composite").verdict == Verdict::Pass);
+                let interval = report.composites[0].figure.interval;
+                let truth = shares[0] * 0.3 + shares[1] * 0.5 + share_of(n, shares) * 0.2;
+                covered += u32::from(interval.is_some_and(|interval| {
+                    interval.lower.is_none_or(|x| x <= truth + 1e-9) && interval.upper.is_none_or(|x| truth <= x + 1e-9)
+                }));
+            }
+            rows.push(Row {
+                family: "composite",
+                design: format!("shares {shares:?}, n = {n}"),
+                replications,
+                passed: f64::from(passed) / f64::from(replications),
+                covered: Some(f64::from(covered) / f64::from(replications)),
+            });
+        }
+    }
+}
+
+/// The share of scenarios that pass, where a third of them, rounded up, is adversarial.
+fn share_of(n: usize, shares: [f64; 3]) -> f64 {
+    let adversarial = n.div_ceil(3) as f64;
+    let other = (3.0 * shares[2] - shares[1]) / 2.0;
+    (adversarial * shares[1] + (n as f64 - adversarial) * other) / n as f64
+}
+
+fn clusters(rows: &mut Vec<Row>) {
+    let uneven: Vec<usize> = (0..40).map(|i| 1 + (7 * i) % 20).collect();
+    let designs: [(&str, Vec<usize>); 4] = [
+        ("5 of 12", vec![12; 5]),
+        ("40, 5, 5, 5, 5", vec![40, 5, 5, 5, 5]),
+        ("10 geometric", vec![64, 32, 16, 8, 8, 4, 4, 2, 2, 1]),
+        ("40 of 1 to 20", uneven),
+    ];
+    for (sizes_name, sizes) in &designs {
+        for correlation in [0.0, 0.1, 0.3] {
+            for truth in [0.8, 0.95] {
+                let draw = |draws: &mut Draws| {
+                    let mut samples = Samples::new();
+                    let mut id = 0i64;
+                    for (cluster, &size) in sizes.iter().enumerate() {
+                        let share = own_share(draws, truth, correlation);
+                        for _ in 0..size {
+                            samples.push(id).score("judge", draws.coin(share)).metadata("document", cluster as i64);
+                            id += 1;
+                        }
+                    }
+                    samples
+                };
+                let name = format!("{sizes_name}, correlation {correlation}, share {truth}");
+                let (rule, terms) =
+                    (format!("at least {}%", truth * 100.0), r#""confidence": 0.95, "cluster": "document""#);
+                Design { family: "clusters", name, metric: "accuracy", rule, terms, truth, draw: &draw }.run(rows);
+            }
+        }
+    }
+}
+
+/// Six looks as advised: after each undecided one, as many more samples as the report names, at most 300.
+fn looks(rows: &mut Vec<Row>) {
+    let replications = 600u32;
+    for (truth, first) in [(0.9, 60usize), (0.8, 40)] {
+        let text = |confidence: &str| {
+            policy(&format!(
+                r#"{{"thresholds": {{"blocking": {{"accuracy": "at least {}%"}}}}, {confidence}}}"#,
+                truth * 100.0
+            ))
+        };
+        let once = text(ONCE);
+        let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
+        let mut passed = 0u32;
+        for _ in 0..replications {
+            let mut drawn: Vec<f64> = (0..first).map(|_| draws.coin(truth)).collect();
+            for look in 1..=6 {
+                let run = scores(drawn.len(), {
+                    let mut at = drawn.iter();
+                    move || *at.next().unwrap()
+                });
+                let gate = gate_on(&judged_at(&once, &run, Some(look)), "accuracy");
+                if gate.verdict != Verdict::Undecided {
+                    passed += u32::from(gate.verdict == Verdict::Pass);
+                    break;
+                }
+                let more = gate.more_samples.map_or(100, |more| more.count.clamp(1, 300));
+                drawn.extend((0..more).map(|_| draws.coin(truth)));
+            }
+        }
+        rows.push(Row {
+            family: "looks",
+            design: format!("six looks as advised, counted in a file, from n = {first}, share {truth}"),
+            replications,
+            passed: f64::from(passed) / f64::from(replications),
+            covered: None,
+        });
+        // Any number of looks: after every fifth sample.
+        for (law, one) in [("0 and 1", None), ("grades", Some(0.5))] {
+            let any = text(r#""confidence": {"level": 0.95, "looks": "any"}"#);
+            let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
+            let mut passed = 0u32;
+            for _ in 0..replications / 2 {
+                let mut drawn: Vec<f64> = Vec::new();
+                while drawn.len() < 200 {
+                    drawn.extend((0..5).map(|_| match one {
+                        None => draws.coin(truth),
+                        // Half of what a failure costs, twice as often.
+                        Some(loss) => 1.0 - loss * (1.0 - draws.coin(1.0 - (1.0 - truth) / loss)),
+                    }));
+                    let run = scores(drawn.len(), {
+                        let mut at = drawn.iter();
+                        move || *at.next().unwrap()
+                    });
+                    if gate_on(&judged(&any, &run), "accuracy").verdict == Verdict::Pass {
+                        passed += 1;
+                        break;
+                    }
+                }
+            }
+            rows.push(Row {
+                family: "looks",
+                design: format!("any number, {law}, after every 5 of 200 samples, mean {truth}"),
+                replications: replications / 2,
+                passed: f64::from(passed) / f64::from(replications / 2),
+                covered: None,
+            });
+        }
+    }
+}
+
+/// Prints the table, rewrites or checks the one in the documentation, and fails if a promise does not hold.
+fn publish(rows: &[Row]) {
+    let mut text = String::from("| gate | design | false pass | coverage of 95 % intervals |\n|--|--|--|--|\n");
+    let mut broken = Vec::new();
+    for row in rows {
+        let covered = row.covered.map_or_else(|| "–".to_owned(), |covered| format!("{covered:.3}"));
+        writeln!(text, "| {} | {} | {:.3} | {covered} |", row.family, row.design, row.passed).unwrap();
+        // The promise, and four standard errors of the count.
+        let noise = |p: f64| 4.0 * (p * (1.0 - p) / f64::from(row.replications)).sqrt();
+        if row.passed > 0.05 + noise(0.05) || row.covered.is_some_and(|covered| covered < 0.95 - noise(0.95)) {
+            broken.push(format!("{}: {} {:.3} {covered}", row.family, row.design, row.passed));
+        }
+    }
+    println!("{text}");
+    assert!(broken.is_empty(), "promises that do not hold:\n{}", broken.join("\n"));
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/calibration.md");
+    let before = std::fs::read_to_string(page).unwrap();
+    let (begin, end) = ("<!-- gates: written by cargo xtask calibrate -->\n", "<!-- gates: end -->");
+    let (head, rest) = before.split_once(begin).expect("a place for the table");
+    let (old, tail) = rest.split_once(end).expect("an end of the table");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(page, format!("{head}{begin}{text}{end}{tail}")).unwrap();
+    } else if !old.is_empty() {
+        assert_eq!(old, text, "run with BLESS=1 to rewrite the table");
+    }
+}

@@ -1,0 +1,160 @@
+//! What holds for every gate: better data never get a worse verdict, and order changes nothing.
+
+use crate::{judged as judge, policy};
+use calipers_core::{Samples, Verdict};
+use calipers_gate::{GateReport, GateResult};
+use proptest::prelude::*;
+
+/// A scenario with its attempts.
+#[derive(Clone, Debug)]
+struct Scenario {
+    document: u8,
+    is_adversarial: bool,
+    attempts: Vec<Attempt>,
+}
+
+/// An attempt: what was measured, each on a scale where more is better, from 0 to 4.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    grade: u8,
+    speed: u8,
+    thrift: u8,
+    /// Whether a yes was right, and whether it was found.
+    is_actual: bool,
+    is_right: bool,
+}
+
+impl Attempt {
+    const BEST: Self = Self { grade: 4, speed: 4, thrift: 4, is_actual: true, is_right: true };
+
+    /// True when nothing in it is worse than in the other.
+    fn improve(self, by: Self) -> Self {
+        Self {
+            grade: self.grade.max(by.grade),
+            speed: self.speed.max(by.speed),
+            thrift: self.thrift.max(by.thrift),
+            is_actual: self.is_actual,
+            is_right: self.is_right || by.is_right,
+        }
+    }
+}
+
+/// Every kind of gate: shares, grades, weights, precision, quantiles, amounts, ratios, formulas.
+const GATES: &str = r#""thresholds": {"blocking": {"accuracy": "70%", "pass_rate": "60%", "safety_rate": "55%",
+    "precision": "60%", "recall": "60%", "f1": "60%", "latency_p50": "at most 310", "latency_p95": "at most 410",
+    "cost": "at most 0.8", "token_efficiency": ">= 0.01"}},
+    "composite": {"final": "accuracy * 0.5 + safety_rate * 0.3 + pass_rate * 0.2", "pass": "final >= 0.6 AND accuracy >= 0.5"}"#;
+
+const WEIGHTS: &str = r#", "weights": {"by_category": {"adversarial": 3, "happy_path": 1}}"#;
+
+fn judged(scenarios: &[Scenario], terms: &str) -> GateReport {
+    let mut samples = Samples::new();
+    for (id, scenario) in scenarios.iter().enumerate() {
+        for attempt in &scenario.attempts {
+            let predicted = attempt.is_actual == attempt.is_right;
+            let row = samples.push(id as i64).score("judge", f64::from(attempt.grade) / 4.0);
+            let row = row.metadata("document", format!("d{}", scenario.document));
+            let row = row.metadata("category", if scenario.is_adversarial { "adversarial" } else { "happy_path" });
+            let row = row.field("latency_ms", 100.0 * f64::from(5 - attempt.speed)).field("predicted", predicted);
+            let row = row.field("cost_usd", 0.3 * f64::from(5 - attempt.thrift)).field("actual", attempt.is_actual);
+            row.field("tokens_used", 20.0 * f64::from(5 - attempt.thrift))
+                .field("quality_score", f64::from(attempt.grade) / 4.0)
+                .field("passed", attempt.grade >= 2);
+        }
+    }
+    judge(&policy(&format!("{{{GATES}, {terms}}}")), &samples)
+}
+
+/// How good a verdict is.
+fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Fail => 0,
+        Verdict::Undecided => 1,
+        Verdict::Pass => 2,
+    }
+}
+
+fn attempts() -> impl Strategy<Value = Attempt> {
+    (0u8..5, 0u8..5, 0u8..5, any::<bool>(), any::<bool>())
+        .prop_map(|(grade, speed, thrift, is_actual, is_right)| Attempt { grade, speed, thrift, is_actual, is_right })
+}
+
+fn runs(attempts_each: usize) -> impl Strategy<Value = Vec<Scenario>> {
+    // Mostly good runs, since a verdict is to be had there.
+    let attempt = prop_oneof![3 => Just(Attempt::BEST), 1 => attempts()];
+    let scenario = (0u8..12, any::<bool>(), proptest::collection::vec(attempt, attempts_each))
+        .prop_map(|(document, is_adversarial, attempts)| Scenario { document, is_adversarial, attempts });
+    proptest::collection::vec(scenario, 6..40)
+}
+
+const TERMS: [&str; 5] = [
+    r#""confidence": "80%""#,
+    r#""confidence": "80%", "cluster": "document""#,
+    r#""confidence": "80%", "estimand": "this_suite_rerun""#,
+    r#""confidence": {"level": "80%", "looks": "any"}"#,
+    r#""confidence": "95%""#,
+];
+
+fn worse(before: &GateReport, after: &GateReport) -> Option<String> {
+    before.gates.iter().zip(&after.gates).find_map(|(old, new)| {
+        assert_eq!(old.metric, new.metric);
+        // Holm's correction looks at all gates; the gates by themselves are compared.
+        (rank(new.verdict) < rank(old.verdict)).then(|| format!("{}: {:?} {:?}", old.metric, old.reason, new.reason))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_better_result_never_makes_a_verdict_worse(
+        run in (1usize..4).prop_flat_map(runs),
+        place in 0usize..1000,
+        better in attempts(),
+        terms in 0..TERMS.len(),
+        is_weighted in any::<bool>(),
+    ) {
+        let terms = format!("{}{}", TERMS[terms], if is_weighted { WEIGHTS } else { "" });
+        let mut improved = run.clone();
+        let scenario = &mut improved[place % run.len()];
+        let at = place % scenario.attempts.len();
+        scenario.attempts[at] = scenario.attempts[at].improve(better);
+        let (before, after) = (judged(&run, &terms), judged(&improved, &terms));
+        prop_assert_eq!(worse(&before, &after), None);
+    }
+
+    #[test]
+    fn one_more_sample_that_passes_never_makes_a_verdict_worse(
+        run in (1usize..4).prop_flat_map(runs),
+        terms in 0..TERMS.len(),
+    ) {
+        let attempts = vec![Attempt::BEST; run[0].attempts.len()];
+        let mut longer = run.clone();
+        // A document that no other sample is about.
+        longer.push(Scenario { document: 200, is_adversarial: true, attempts });
+        let (before, after) = (judged(&run, TERMS[terms]), judged(&longer, TERMS[terms]));
+        prop_assert_eq!(worse(&before, &after), None);
+    }
+
+    #[test]
+    fn the_order_of_samples_changes_nothing(
+        run in (1usize..4).prop_flat_map(runs),
+        turn in 1usize..30,
+        terms in 0..TERMS.len(),
+        is_weighted in any::<bool>(),
+    ) {
+        let terms = format!("{}{}", TERMS[terms], if is_weighted { WEIGHTS } else { "" });
+        let mut turned = run.clone();
+        turned.rotate_left(turn % run.len());
+        turned.reverse();
+        let (before, after) = (judged(&run, &terms), judged(&turned, &terms));
+        for (old, new) in before.gates.iter().zip(&after.gates) {
+            prop_assert_eq!(old.verdict, new.verdict, "{}", old.metric);
+            let bounds = |gate: &GateResult| {
+                let interval = gate.figure.as_ref()?.interval?;
+                Some((interval.lower.map(f64::to_bits), interval.upper.map(f64::to_bits)))
+            };
+            prop_assert_eq!(bounds(old), bounds(new), "{}", old.metric);
+        }
+    }
+}

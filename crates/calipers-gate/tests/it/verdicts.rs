@@ -1,0 +1,179 @@
+//! Verdicts on small runs, with their reasons.
+
+use crate::{gate_on, judged, judged_at, policy};
+use calipers_core::stats::Method;
+use calipers_core::stats::proportion::Proportion;
+use calipers_core::stats::threshold_test::ThresholdTest;
+use calipers_core::{Samples, Verdict};
+use calipers_gate::{ConfidenceBound, GateReason, GateResult, SampleUnit, ThresholdFinding};
+
+/// Scores of samples that are about documents.
+fn scored(scores: impl IntoIterator<Item = (f64, String)>) -> Samples {
+    let mut samples = Samples::new();
+    for (id, (score, document)) in scores.into_iter().enumerate() {
+        samples.push(id as i64).score("judge", score).metadata("document", document);
+    }
+    samples
+}
+
+fn passes(passed: usize, all: usize) -> Samples {
+    scored((0..all).map(|i| (f64::from(u8::from(i < passed)), format!("d{i}"))))
+}
+
+fn accuracy(samples: &Samples, threshold: &str, terms: &str) -> GateResult {
+    let text = format!(r#"{{"thresholds": {{"blocking": {{"accuracy": "{threshold}"}}}}, {terms}}}"#);
+    gate_on(&judged(&policy(&text), samples), "accuracy")
+}
+
+fn bound(gate: &GateResult) -> Option<f64> {
+    let GateReason::Threshold(reason) = &gate.reason else { return None };
+    match &reason.finding {
+        ThresholdFinding::BoundMet(ConfidenceBound { bound, .. })
+        | ThresholdFinding::BoundMissed(ConfidenceBound { bound, .. }) => bound.map(|(_, bound)| bound),
+        _ => None,
+    }
+}
+
+#[test]
+fn single_attempts_of_0_and_1_are_judged_by_clopper_and_pearsons_test() {
+    for n in [1, 5, 28, 29, 59, 60, 120] {
+        for k in 0..=n {
+            for (threshold, rule) in [(0.5, "at least 50%"), (0.9, "at least 90%"), (0.3, "at most 30%")] {
+                let is_least = rule.starts_with("at least");
+                let test = if is_least {
+                    ThresholdTest::at_least(threshold, 0.05)
+                } else {
+                    ThresholdTest::at_most(threshold, 0.05)
+                };
+                let exact = test.unwrap().judge(Proportion::new(k as u64, n as u64).unwrap());
+                let gate = accuracy(&passes(k, n), rule, r#""confidence": 0.95"#);
+                assert_eq!(gate.verdict, exact.verdict, "{k} of {n} {rule}");
+                if let Some(bound) = bound(&gate) {
+                    let want = if (gate.verdict == Verdict::Pass) == is_least { exact.lower } else { exact.upper };
+                    assert!((bound - want).abs() < 1e-9, "{k} of {n} {rule}: {bound} {want}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_interval_beside_a_gate_is_that_of_its_test() {
+    let gate = accuracy(&passes(60, 60), "at least 90%", r#""confidence": 0.95"#);
+    let interval = gate.figure.unwrap().interval.unwrap();
+    assert_eq!(interval.method, Method::ClopperPearson);
+    assert!((interval.lower.unwrap() - 0.025f64.powf(1.0 / 60.0)).abs() < 1e-9);
+    let graded = scored((0..60).map(|i| (if i == 0 { 0.5 } else { 1.0 }, format!("d{i}"))));
+    let interval = accuracy(&graded, "at least 90%", r#""confidence": 0.95"#).figure.unwrap().interval.unwrap();
+    assert_eq!(interval.method, Method::Gaffke);
+}
+
+#[test]
+fn clusters_count_instead_of_samples() {
+    let of = |documents: usize, each: usize| scored((0..documents * each).map(|i| (1.0, format!("d{}", i / each))));
+    let terms = r#""confidence": 0.95, "cluster": "document""#;
+    assert_eq!(accuracy(&of(3, 20), "at least 95%", r#""confidence": 0.95"#).verdict, Verdict::Pass);
+    let few = accuracy(&of(3, 20), "at least 95%", terms);
+    assert_eq!(few.verdict, Verdict::Undecided);
+    let GateReason::Threshold(reason) = &few.reason else { panic!("a threshold") };
+    assert!(
+        matches!(
+            reason.finding,
+            ThresholdFinding::PerfectNotEnough { counted: SampleUnit::Clusters, have: 3, need: 59, .. }
+        ),
+        "{:?}",
+        reason.finding
+    );
+    let interval = few.figure.unwrap().interval.unwrap();
+    assert_eq!(interval.method, Method::GaffkeClustered);
+    assert!((interval.lower.unwrap() - 0.025f64.powf(1.0 / 3.0)).abs() < 1e-9);
+    assert_eq!(accuracy(&of(59, 2), "at least 95%", terms).verdict, Verdict::Pass);
+    // 36.8 % is what 3 documents show.
+    let shown = bound(&accuracy(&of(3, 20), "at least 36%", terms)).unwrap();
+    assert!((shown - 0.05f64.powf(1.0 / 3.0)).abs() < 1e-9);
+}
+
+#[test]
+fn a_field_that_samples_obviously_share_gets_a_caveat() {
+    let samples = scored((0..60).map(|i| (1.0, format!("d{}", i / 20))));
+    let caveats = |terms: &str| {
+        let text = format!(r#"{{"thresholds": {{"blocking": {{"accuracy": "95%"}}}}{terms}}}"#);
+        let report = judged(&policy(&text), &samples);
+        report.caveats.iter().map(|caveat| caveat.id().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(caveats(r#", "confidence": 0.95"#).contains(&"likely-clusters".to_owned()));
+    assert!(!caveats(r#", "confidence": 0.95, "cluster": "document""#).contains(&"likely-clusters".to_owned()));
+    assert!(!caveats("").contains(&"likely-clusters".to_owned()));
+}
+
+#[test]
+fn a_rerun_of_the_same_suite_counts_attempts() {
+    let mut samples = Samples::new();
+    for id in 0..12i64 {
+        for _ in 0..5 {
+            samples.push(id).score("judge", 1.0);
+        }
+    }
+    let like_these = accuracy(&samples, "at least 95%", r#""confidence": 0.95"#);
+    let rerun = accuracy(&samples, "at least 95%", r#""confidence": 0.95, "estimand": "this_suite_rerun""#);
+    // 0.95^12 = 0.54, and 0.95^60 = 0.046.
+    assert_eq!((like_these.verdict, rerun.verdict), (Verdict::Undecided, Verdict::Pass));
+}
+
+#[test]
+fn looks_that_are_counted_spend_the_level_and_any_number_of_looks_needs_more() {
+    let text = r#"{"thresholds": {"blocking": {"accuracy": "90%"}}, "confidence": 0.95}"#;
+    let verdict = |n: usize, look: Option<u64>| judged_at(&policy(text), &passes(n, n), look).verdict;
+    // 0.9^29 = 0.047; the second look has 0.05 / 6, and 0.9^46 = 0.0079.
+    assert_eq!((verdict(29, None), verdict(29, Some(1))), (Verdict::Pass, Verdict::Undecided));
+    assert_eq!((verdict(45, Some(2)), verdict(46, Some(2))), (Verdict::Undecided, Verdict::Pass));
+    let report = judged_at(&policy(text), &passes(46, 46), Some(2));
+    assert_eq!(report.terms.look.map(|look| (look.number, look.level)), Some((2, 0.95)));
+    let any = r#""confidence": {"level": 0.95, "looks": "any"}"#;
+    let verdict = |n: usize| accuracy(&passes(n, n), "at least 90%", any);
+    assert_eq!((verdict(29).verdict, verdict(60).verdict), (Verdict::Undecided, Verdict::Pass));
+    assert_eq!(verdict(60).figure.unwrap().interval.unwrap().method, Method::Betting);
+    // Counting looks does not change what may be looked at any number of times.
+    let text = format!(r#"{{"thresholds": {{"blocking": {{"accuracy": "90%"}}}}, {any}}}"#);
+    assert_eq!(judged_at(&policy(&text), &passes(60, 60), Some(7)).verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_few_values_without_a_limit_decide_nothing() {
+    let cost = |n: i64, cost: f64| {
+        let mut samples = Samples::new();
+        (0..n).for_each(|id| {
+            samples.push(id).field("cost_usd", cost);
+        });
+        let text = r#"{"thresholds": {"blocking": {"cost": "at most 1"}}, "confidence": 0.95}"#;
+        gate_on(&judged(&policy(text), &samples), "cost").verdict
+    };
+    assert_eq!((cost(4, 0.001), cost(5, 0.001), cost(5, 0.0)), (Verdict::Undecided, Verdict::Pass, Verdict::Pass));
+}
+
+#[test]
+fn perfect_metrics_in_a_formula_need_no_bound_each() {
+    let text =
+        r#"{"composite": {"both": "accuracy * 0.5 + pass_rate * 0.5", "pass": "both >= 0.95"}, "confidence": 0.95}"#;
+    let report = |n: usize| {
+        let mut samples = Samples::new();
+        (0..n).for_each(|id| {
+            samples.push(id as i64).score("judge", 1.0).field("passed", true);
+        });
+        judged(&policy(text), &samples).verdict
+    };
+    // 0.95^59 < 0.05: as many as for one of them.
+    assert_eq!((report(58), report(59)), (Verdict::Undecided, Verdict::Pass));
+}
+
+#[test]
+fn weights_are_not_an_effective_number() {
+    // 4 heavy samples that all pass say little of heavy ones.
+    let mut samples = Samples::new();
+    for id in 0..104i64 {
+        samples.push(id).score("judge", 1.0).metadata("category", if id < 4 { "heavy" } else { "light" });
+    }
+    let terms = r#""confidence": 0.95, "weights": {"by_category": {"heavy": 12.5, "light": 0.5}}"#;
+    assert_eq!(accuracy(&samples, "at least 85%", terms).verdict, Verdict::Undecided);
+    assert_eq!(accuracy(&samples, "at least 85%", r#""confidence": 0.95"#).verdict, Verdict::Pass);
+}

@@ -1,0 +1,106 @@
+//! Names that others give to the columns of their results.
+//!
+//! They count only where a table has no column of ours for the same thing. A name that two things could have, such as
+//! `name`, `answer` or `result`, is not among them.
+
+use std::sync::Arc;
+
+/// The sample.
+pub(crate) const IDS: [&str; 26] = [
+    "question_id",
+    "task_id",
+    "instance_id",
+    "scenario_id",
+    "problem_id",
+    "example_id",
+    "item_id",
+    "prompt_id",
+    "doc_id",
+    "test_id",
+    "case_id",
+    "test_case_id",
+    "query_id",
+    "puzzle_id",
+    "qid",
+    "uid",
+    "question_idx",
+    "problem_idx",
+    "task_idx",
+    "example_idx",
+    "question_number",
+    "record_id",
+    "row_id",
+    "input_id",
+    "entry_id",
+    "task_name",
+];
+
+/// The score.
+pub(crate) const SCORES: [&str; 22] = [
+    "is_correct",
+    "resolved",
+    "is_resolved",
+    "success",
+    "is_success",
+    "is_successful",
+    "reward",
+    "acc",
+    "exact_match",
+    "em",
+    "grade",
+    "correctness",
+    "is_pass",
+    "is_passed",
+    "pass",
+    "solved",
+    "is_solved",
+    "succeeded",
+    "accuracy",
+    "judge_score",
+    "final_score",
+    "overall_score",
+];
+
+/// The attempt.
+pub(crate) const ATTEMPTS: [&str; 9] =
+    ["trial", "trial_idx", "attempt", "attempt_idx", "repeat", "iteration", "sample_idx", "rollout", "rollout_idx"];
+
+/// The run.
+pub(crate) const RUNS: [&str; 8] =
+    ["model", "model_name", "model_id", "agent", "agent_name", "system", "system_name", "llm"];
+
+/// The columns of ours that say how an attempt went.
+const MEASURES: [&str; 12] = [
+    "score",
+    "value",
+    "scores",
+    "passed",
+    "correct",
+    "expected_behaviors",
+    "observed_behaviors",
+    "behaviors",
+    "must_not",
+    "violations",
+    "predicted",
+    "quality_score",
+];
+
+/// True for a column of ours that says how an attempt went.
+pub(crate) fn is_measure(name: &str) -> bool {
+    MEASURES.contains(&name) || name.starts_with("scores.") || name.starts_with("score.")
+}
+
+/// A name as it would be spelt by anyone: `Question ID`, `questionId` and `question_id` are the same.
+pub(crate) fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The columns that have one of these names, however it is spelt; where one is spelt as it is here, only those.
+pub(crate) fn find<'c>(columns: &'c [Arc<str>], names: &[&str]) -> Vec<&'c Arc<str>> {
+    let exact: Vec<&Arc<str>> = columns.iter().filter(|column| names.contains(&&***column)).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    let plain_names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    columns.iter().filter(|column| plain_names.contains(&plain(column))).collect()
+}

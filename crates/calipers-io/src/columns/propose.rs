@@ -1,0 +1,531 @@
+//! What could be said about the columns of a table that is not understood: proposals, never taken by themselves.
+//!
+//! The first records are taken apart into their leaves: where a plain value is, and what stands there in each record. A leaf
+//! that is named and filled like a score is proposed as one, and one whose values all differ as the id.
+
+use super::known_names::{IDS, RUNS, SCORES, plain};
+use super::{Columns, quote};
+use crate::json::python_literal;
+use calipers_core::{Value, parse_number as number};
+use indexmap::IndexMap;
+use std::collections::HashSet;
+
+/// Leaves are looked for this deep.
+const DEPTH_MAX: usize = 5;
+/// More leaves than this are not looked at.
+const LEAVES_MAX: usize = 2000;
+/// Items of a list that are looked at.
+const ITEMS_MAX: usize = 20;
+/// As many records as show what a file holds.
+const RECORDS_MAX: usize = 100;
+/// As many proposals as are tried.
+const PROPOSALS_MAX: usize = 12;
+
+/// A place in records where plain values stand.
+#[derive(Default)]
+struct RecordLeaf<'v> {
+    values: Vec<&'v Value>,
+    /// How many records have it.
+    records: usize,
+    /// The record that was counted last.
+    last: usize,
+    depth: usize,
+    has_list: bool,
+}
+
+/// Records that a document may hold: where they are, and what they are.
+struct RecordSet<'v> {
+    path: Option<String>,
+    records: Vec<&'v Value>,
+    /// True when the records have keys, which are their names.
+    has_keys: bool,
+    /// What would name the run.
+    run: Option<String>,
+    size: usize,
+    /// How many lists the records are in, each of a run.
+    lists: usize,
+}
+
+/// What could be said about the columns of these documents, the best first. They have to be tried: each was made from the
+/// first records alone.
+pub(crate) fn propose(documents: &[Value], said: &Columns) -> Vec<Columns> {
+    let mut found = Vec::new();
+    let by_column = by_column(documents);
+    let sets = by_column.as_deref().map(rows_set).into_iter().chain(record_sets(documents));
+    for set in sets.take(5) {
+        for pairs in proposals_of(&set, said) {
+            let mut columns = said.clone();
+            let add = |columns: &mut Columns, pairs: &[(String, String)]| {
+                pairs.iter().try_for_each(|(name, path)| columns.set(name, path)).is_ok() && columns.check().is_ok()
+            };
+            if add(&mut columns, &pairs) && !found.contains(&columns) {
+                found.push(columns);
+            }
+        }
+    }
+    found.truncate(PROPOSALS_MAX);
+    found
+}
+
+/// The rows of a document that has a list for each column.
+fn by_column(documents: &[Value]) -> Option<Vec<Value>> {
+    let [Value::Map(entries)] = documents else { return None };
+    let is_column =
+        |value: &Value| matches!(value, Value::List(items) if items.len() > 1 && items.iter().all(Value::is_scalar));
+    let columns: Vec<_> = entries.iter().filter(|(_, value)| is_column(value)).collect();
+    let length = items_of(&columns.first()?.1).len();
+    let texts = |value: &Value| items_of(value).iter().all(|item| matches!(item, Value::Text(_)));
+    // Without names among them, the keys are names, and the lists attempts.
+    let is_table = columns.len() > 1 && columns.iter().all(|(_, value)| items_of(value).len() == length);
+    let has_names = columns.iter().any(|(_, value)| texts(value)) && !columns.iter().all(|(_, value)| texts(value));
+    let row = |row: usize| columns.iter().map(|(name, value)| (name.clone(), items_of(value)[row].clone())).collect();
+    (is_table && has_names).then(|| (0..length.min(RECORDS_MAX)).map(|place| Value::Map(row(place))).collect())
+}
+
+fn rows_set(rows: &[Value]) -> RecordSet<'_> {
+    RecordSet { path: None, records: rows.iter().collect(), has_keys: false, run: None, size: rows.len(), lists: 1 }
+}
+
+/// The names and paths that could be said about these records, the best first.
+fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)>> {
+    let names = |wanted: &str| said.pairs().iter().any(|pair| pair.name == wanted);
+    let has_score = said.pairs().iter().any(|pair| is_score_name(&pair.name));
+    let leaves = leaves(&set.records);
+    let mut common = Vec::new();
+    if let (Some(path), None) = (&set.path, said.records()) {
+        common.push(("records".to_owned(), path.clone()));
+    }
+    if !names("id") && !names("sample_id") {
+        match id(&leaves, set) {
+            Some(id) => common.push(("id".to_owned(), id)),
+            None if set.has_keys => {}
+            // A file with one record is a sample, which its name may tell.
+            None if set.size == 1 => common.push(("id".to_owned(), "@stem".to_owned())),
+            None => common.push(("id".to_owned(), "@line".to_owned())),
+        }
+    }
+    if let (Some(run), false) = (&set.run, names("run")) {
+        common.push(("run".to_owned(), run.clone()));
+    }
+    if has_score {
+        return vec![common];
+    }
+    let id = common.iter().find(|(name, _)| name == "id").map(|(_, path)| path.clone());
+    let scores = scores(&leaves, id.as_deref());
+    let with = |scores: Vec<(String, String)>| [common.clone(), scores].concat();
+    let mut proposals = Vec::new();
+    // Several measures of the same kind are several scorers.
+    if let [first, rest @ ..] = &scores[..]
+        && rest.iter().any(|other| other.rank == first.rank)
+        && first.rank.1 < 2
+    {
+        let alike: Vec<&ScoreLeaf> = scores.iter().filter(|other| other.rank == first.rank).take(6).collect();
+        if let Some(pattern) = shared_end(&alike) {
+            proposals.push(with(vec![("score".to_owned(), pattern), ("run".to_owned(), "*".to_owned())]));
+        }
+        let pairs = alike.iter().map(|leaf| (format!("score.{}", leaf.name), leaf.path.clone()));
+        if alike.iter().all(|leaf| !leaf.name.contains(['.', ',', '=', '"', ' '])) {
+            proposals.push(with(pairs.collect()));
+        }
+    }
+    proposals.extend(scores.iter().map(|leaf| with(vec![("score".to_owned(), leaf.path.clone())])));
+    let is_plain = |value: &&Value| is_share(value) || matches!(value, Value::Int(_) | Value::Float(_));
+    // Ids below the outcome that they share: `{"passed": ["a", "b"], "failed": ["c"]}`.
+    if let [Value::Text(_), ..] = &set.records[..]
+        && set.has_keys
+    {
+        let [id, score] = [("id", "@value"), ("score", "@key")].map(|(name, path)| (name.to_owned(), path.to_owned()));
+        let mut pairs = common.clone();
+        pairs.retain(|(name, _)| name != "id");
+        proposals.push([pairs, vec![id, score]].concat());
+        return proposals;
+    }
+    if leaves.is_empty() && !set.records.is_empty() && set.records.iter().all(is_plain) {
+        proposals.push(with(Vec::new()));
+    }
+    proposals
+}
+
+/// The pattern of columns that are named alike but for their beginning, as in `small_correct` and `large_correct`.
+fn shared_end(leaves: &[&ScoreLeaf]) -> Option<String> {
+    ['.', '_'].into_iter().find_map(|mark| {
+        let end = |leaf: &&ScoreLeaf| {
+            let (start, end) = leaf.path.rsplit_once(mark)?;
+            (!start.is_empty() && !end.is_empty() && !start.contains(['.', '"', '['])).then(|| end.to_owned())
+        };
+        let ends: HashSet<Option<String>> = leaves.iter().map(end).collect();
+        let only = ends.iter().next().filter(|_| ends.len() == 1)?;
+        only.as_ref().map(|end| format!("*{mark}{end}"))
+    })
+}
+
+fn is_score_name(name: &str) -> bool {
+    matches!(name, "score" | "value" | "scores" | "passed" | "correct") || name.starts_with("score.")
+}
+
+/// The records of documents: themselves if there are several, and every list or map of records in a single one.
+fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
+    let [document] = documents else {
+        let records = documents.iter().take(RECORDS_MAX).collect();
+        return vec![RecordSet { path: None, records, has_keys: false, run: None, size: documents.len(), lists: 1 }];
+    };
+    let mut sets = Vec::new();
+    search(document, "", None, 0, &mut sets);
+    if sets.is_empty() {
+        sets.push(RecordSet { path: None, records: vec![document], has_keys: false, run: None, size: 1, lists: 1 });
+    }
+    sets.sort_by_key(|set| std::cmp::Reverse(set.size));
+    sets
+}
+
+/// Adds the lists and maps of records in a value, which stands at this path.
+fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, sets: &mut Vec<RecordSet<'v>>) {
+    if depth > DEPTH_MAX || sets.len() > 100 {
+        return;
+    }
+    let below = |key: &str| if path.is_empty() { quote(key) } else { format!("{path}.{}", quote(key)) };
+    let root = || if path.is_empty() { ".".to_owned() } else { path.to_owned() };
+    let mut add = |path: String, records: Vec<&'v Value>, has_keys: bool, run: Option<String>, size: usize| {
+        sets.push(RecordSet { path: Some(path), records, has_keys, run, size, lists: 1 });
+    };
+    match value {
+        Value::List(items) if items.iter().all(is_map) && !items.is_empty() && !path.is_empty() => {
+            let run = run.map(str::to_owned);
+            add(root(), items.iter().take(RECORDS_MAX).collect(), false, run, items.len());
+            search_items(items, path, depth, sets);
+        }
+        Value::Map(entries) if !entries.is_empty() => {
+            let values = || entries.iter().map(|(_, value)| value);
+            let first = || values().take(RECORDS_MAX).collect::<Vec<_>>();
+            if entries.len() > 1 && values().all(is_map) {
+                let names_measures = entries_of(&entries[0].1).iter().any(|(key, _)| is_measure_name(key));
+                let is_longer = entries_of(&entries[0].1).len() >= entries.len();
+                if values().all(is_map_of_shares) && !names_measures && is_longer {
+                    let inner = || values().flat_map(entries_of).map(|(_, value)| value);
+                    let star = if path.is_empty() { "*.*".to_owned() } else { format!("{path}.*.*") };
+                    add(star, inner().take(RECORDS_MAX).collect(), true, Some("^@key".to_owned()), inner().count());
+                } else if share_keys(entries) {
+                    add(root(), first(), true, None, entries.len());
+                }
+            }
+            if entries.len() > 1 && values().all(is_list_of_maps) {
+                let inner = || values().flat_map(items_of);
+                let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
+                add(star, inner().take(RECORDS_MAX).collect(), true, None, inner().count());
+            }
+            let is_outcome = |(key, value): &(std::sync::Arc<str>, Value)| {
+                let is_texts =
+                    matches!(value, Value::List(items) if items.iter().all(|item| matches!(item, Value::Text(_))));
+                is_texts && is_share(&Value::Text(key.clone()))
+            };
+            if entries.len() > 1 && entries.iter().all(is_outcome) {
+                let inner = || values().flat_map(items_of);
+                let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
+                add(star, inner().take(RECORDS_MAX).collect(), true, None, inner().count());
+            }
+            if entries.len() > 2 && values().all(is_share) || entries.len() > 1 && values().all(is_list_of_shares) {
+                add(root(), first(), true, None, entries.len());
+            }
+            let run = RUNS.iter().find(|name| value.get(name).is_some_and(Value::is_scalar));
+            let run = run.map(|name| format!("^{}", quote(name)));
+            for (key, inner) in entries.iter().take(100) {
+                // From a record in a list, `^` leads to the map around the list, which is this one.
+                search(inner, &below(key), run.as_deref(), depth + 1, sets);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Lists of records in the maps of a list: `runs[].results`.
+fn search_items<'v>(items: &'v [Value], path: &str, depth: usize, sets: &mut Vec<RecordSet<'v>>) {
+    let Some(Value::Map(entries)) = items.first() else { return };
+    for (key, _) in entries {
+        let lists = || items.iter().filter_map(|item| item.get(key));
+        // A list of attempts is short; records are more than the maps that hold them, and have names.
+        if depth < DEPTH_MAX && lists().all(is_list_of_maps) && lists().count() == items.len() {
+            let records = || lists().flat_map(items_of);
+            // In each list, a text or a number names the record.
+            let is_named = |list: &Value, key: &str| {
+                let names = items_of(list).iter().filter_map(|record| record.get(key));
+                let names = names.filter(|name| matches!(name, Value::Text(_) | Value::Int(_)));
+                let distinct: HashSet<String> = names.map(ToString::to_string).collect();
+                distinct.len() == items_of(list).len()
+            };
+            let first = lists().next().map_or(&[][..], items_of).first().map_or(&[][..], entries_of);
+            let has_id = first.iter().any(|(key, _)| lists().take(RECORDS_MAX).all(|list| is_named(list, key)));
+            if records().count() > items.len() && has_id {
+                let run = RUNS.iter().find(|name| items.iter().all(|item| item.get(name).is_some()));
+                sets.push(RecordSet {
+                    path: Some(format!("{path}[].{}", quote(key))),
+                    records: records().take(RECORDS_MAX).collect(),
+                    has_keys: false,
+                    run: run.map(|name| format!("^{}", quote(name))),
+                    size: records().count(),
+                    lists: items.len(),
+                });
+            }
+        }
+    }
+}
+
+/// True for a name that a score may have.
+fn is_measure_name(name: &str) -> bool {
+    let name = plain(name);
+    SOUNDS.iter().any(|sound| name.contains(sound)) || name == "ok" || SCORES.iter().any(|known| plain(known) == name)
+}
+
+fn is_map(value: &Value) -> bool {
+    matches!(value, Value::Map(_))
+}
+
+fn entries_of(value: &Value) -> &[(std::sync::Arc<str>, Value)] {
+    match value {
+        Value::Map(entries) => entries,
+        _ => &[],
+    }
+}
+
+fn items_of(value: &Value) -> &[Value] {
+    match value {
+        Value::List(items) => items,
+        _ => &[],
+    }
+}
+
+fn is_list_of_maps(value: &Value) -> bool {
+    matches!(value, Value::List(items) if !items.is_empty() && items.iter().all(is_map))
+}
+
+fn is_list_of_shares(value: &Value) -> bool {
+    matches!(value, Value::List(items) if !items.is_empty() && items.iter().all(is_share))
+}
+
+fn is_map_of_shares(value: &Value) -> bool {
+    matches!(value, Value::Map(entries) if entries.len() > 1 && entries.iter().all(|(_, value)| is_share(value)))
+}
+
+/// True when maps look like records: the first has a key that the others have too.
+fn share_keys(entries: &[(std::sync::Arc<str>, Value)]) -> bool {
+    let Some((_, first)) = entries.first() else { return false };
+    entries_of(first).iter().any(|(key, _)| {
+        let having = entries.iter().filter(|(_, record)| record.get(key).is_some()).count();
+        2 * having > entries.len()
+    })
+}
+
+/// True for what a score is in most tables: yes or no, or a share.
+fn is_share(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) | Value::Null | Value::Missing => true,
+        Value::Int(_) | Value::Float(_) => value.as_number().is_some_and(|x| (0.0..=1.0).contains(&x)),
+        Value::Text(text) => {
+            let text = text.trim();
+            text.is_empty()
+                || calipers_core::Labels::default().to_float(value).is_some_and(|x| (0.0..=1.0).contains(&x))
+                || text.ends_with('%')
+        }
+        _ => false,
+    }
+}
+
+fn is_number(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => text.trim().is_empty() || number(text).is_some() || text.trim().ends_with('%'),
+        Value::Int(_) | Value::Float(_) | Value::Null | Value::Missing => true,
+        _ => false,
+    }
+}
+
+/// The leaves of records by their paths, in the order in which they first appear.
+fn leaves<'v>(records: &[&'v Value]) -> IndexMap<String, RecordLeaf<'v>> {
+    let mut leaves = IndexMap::new();
+    for (place, record) in records.iter().enumerate() {
+        if matches!(record, Value::List(_)) || record.is_scalar() && records.len() == 1 {
+            add_leaves(record, "@value", place, 0, false, &mut leaves);
+        }
+        for (key, value) in entries_of(record) {
+            add_leaves(value, &quote(key), place, 0, false, &mut leaves);
+        }
+    }
+    leaves
+}
+
+fn add_leaves<'v>(
+    value: &'v Value,
+    path: &str,
+    record: usize,
+    depth: usize,
+    has_list: bool,
+    leaves: &mut IndexMap<String, RecordLeaf<'v>>,
+) {
+    if depth > DEPTH_MAX || leaves.len() > LEAVES_MAX {
+        return;
+    }
+    match value {
+        Value::Map(entries) => {
+            for (key, inner) in entries {
+                add_leaves(inner, &format!("{path}.{}", quote(key)), record, depth + 1, has_list, leaves);
+            }
+        }
+        Value::List(items) if !has_list => {
+            for item in items.iter().take(ITEMS_MAX) {
+                add_leaves(item, &format!("{path}[]"), record, depth + 1, true, leaves);
+            }
+        }
+        // Of a list of lists, the first items may be the outcomes.
+        Value::List(items) => {
+            if let Some(first) = items.first() {
+                add_leaves(first, &format!("{path}[0]"), record, depth + 1, true, leaves);
+            }
+        }
+        plain => {
+            let leaf = leaves.entry(path.to_owned()).or_default();
+            leaf.values.push(plain);
+            if leaf.records == 0 || leaf.last != record {
+                leaf.records += 1;
+                leaf.last = record;
+            }
+            (leaf.depth, leaf.has_list) = (depth, has_list);
+        }
+    }
+}
+
+/// Cells of tables that hold lists or maps, taken apart for the survey.
+pub(crate) fn unfold_cells(record: Value) -> Value {
+    let unfold = |value: Value| match &value {
+        Value::Text(text) if text.starts_with(['{', '[']) => {
+            crate::formats::parse_embedded(text).or_else(|| python_literal::parse(text)).unwrap_or(value)
+        }
+        _ => value,
+    };
+    match record {
+        Value::Map(entries) => Value::Map(entries.into_iter().map(|(name, value)| (name, unfold(value))).collect()),
+        other => other,
+    }
+}
+
+/// The last name of a path.
+fn last_name(path: &str) -> &str {
+    let path = path.trim_end_matches("[0]").trim_end_matches("[]");
+    path.rsplit(['.', ']']).next().unwrap_or(path).trim_matches('"')
+}
+
+/// The path of what looks like the id: one whose values all differ, or one with a well-known name.
+fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<String> {
+    let is_name = |value: &&Value| match value {
+        Value::Int(_) => true,
+        Value::Text(text) => !text.trim().is_empty(),
+        _ => false,
+    };
+    let mut best: Option<((u8, usize), &String)> = None;
+    for (path, leaf) in leaves {
+        let is_everywhere = leaf.records == set.records.len() && leaf.values.len() == set.records.len();
+        if leaf.has_list || !is_everywhere || !leaf.values.iter().all(is_name) {
+            continue;
+        }
+        let distinct: HashSet<String> = leaf.values.iter().map(ToString::to_string).collect();
+        // The same names may be in each of several lists.
+        let is_unique = distinct.len() * set.lists >= leaf.values.len();
+        let name = plain(last_name(path));
+        let is_known = name == "id" || IDS.iter().any(|known| plain(known) == name);
+        let rank = match () {
+            () if is_known && is_unique => 0,
+            () if is_known && distinct.len() > 1 => 1,
+            () if set.has_keys || !is_unique => continue,
+            () if last_name(path).to_lowercase().ends_with("id") => 2,
+            () if set.size == 1 => continue,
+            () if [
+                "name", "task", "question", "prompt", "problem", "instance", "case", "idx", "index", "key", "query",
+            ]
+            .iter()
+            .any(|word| name.contains(word)) =>
+            {
+                3
+            }
+            // Any text whose values differ names its record; a number may be a measurement.
+            () if matches!(leaf.values.first(), Some(Value::Text(text)) if number(text).is_none()) => 4,
+            () if is_measure_name(last_name(path)) => continue,
+            () => 5,
+        };
+        if best.is_none_or(|(known, _)| (rank, leaf.depth) < known) {
+            best = Some(((rank, leaf.depth), path));
+        }
+    }
+    best.map(|(_, path)| path.clone())
+}
+
+/// A leaf that may be the score.
+struct ScoreLeaf {
+    path: String,
+    name: String,
+    /// The smaller, the more it looks like one.
+    rank: (u8, u8, bool, usize),
+}
+
+/// Parts of the names of scores.
+const SOUNDS: [&str; 30] = [
+    "score",
+    "correct",
+    "pass",
+    "success",
+    "acc",
+    "reward",
+    "resolved",
+    "solved",
+    "grade",
+    "broken",
+    "win",
+    "valid",
+    "rating",
+    "verdict",
+    "judg",
+    "match",
+    "outcome",
+    "status",
+    "result",
+    "f1",
+    "bleu",
+    "rouge",
+    "faithful",
+    "relevan",
+    "precision",
+    "recall",
+    "complian",
+    "safe",
+    "label",
+    "eval",
+];
+
+/// The leaves that look like scores, the best first.
+fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<ScoreLeaf> {
+    let mut found = Vec::new();
+    for (path, leaf) in leaves {
+        let name = last_name(path);
+        let plain_name = plain(name);
+        let is_known = matches!(plain_name.as_str(), "score" | "value" | "correct" | "passed")
+            || SCORES.iter().any(|known| plain(known) == plain_name);
+        let sounds = SOUNDS.iter().any(|sound| plain_name.contains(sound));
+        let is_ok = plain_name == "ok" || plain_name == "r";
+        let by_name = match () {
+            () if is_known => 0,
+            () if sounds || is_ok => 1,
+            () => 2,
+        };
+        let some = || leaf.values.iter().filter(|value| !value.is_missing() && !matches!(value, Value::Null));
+        let distinct: HashSet<String> = some().map(ToString::to_string).take(12).collect();
+        let by_value = match () {
+            () if distinct.is_empty() || Some(path.as_str()) == id => continue,
+            () if leaf.values.iter().all(|value| is_share(value)) => 0,
+            () if by_name < 2 && leaf.values.iter().all(|value| is_number(value)) => 1,
+            // A few words are labels that can be given numbers.
+            () if by_name < 2 && distinct.len() <= 8 && some().all(|value| matches!(value, Value::Text(_))) => 2,
+            () => continue,
+        };
+        let name = if plain_name.is_empty() { "score" } else { name };
+        let rank = (by_name, by_value, leaf.has_list, leaf.depth);
+        found.push(ScoreLeaf { path: path.clone(), name: name.to_owned(), rank });
+    }
+    found.sort_by_key(|leaf| leaf.rank);
+    found
+}

@@ -1,0 +1,649 @@
+//! Tables whose columns have other names or stand elsewhere: what is what, and which reader can read it.
+//!
+//! Where the columns are only named differently, the table goes through the same readers as native records
+//! ([`TableReading::Flat`]). Paths, lists, stars and maps of records go through [`record_tree`](super::record_tree).
+
+use super::csv::CsvTable;
+use super::native::ColumnRole;
+use super::parquet::BoundedFile;
+use super::record_tree::{self, RecordTree};
+use super::{Format, csv, json_layouts, native, parquet};
+use crate::catch_panic::read_catching_panic;
+use crate::columns::{ColumnRoles, ColumnTarget, PathStart, PseudoColumn, known_names, propose, quote};
+use crate::error::printable;
+use crate::json::{self, Json};
+use crate::{Columns, FilePlace, Projection, ReadError, RecordedRun, Root, Shape, Source};
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::reader::RowIter;
+use calipers_core::{SampleId, Samples, Shards, Value, nearest};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
+use std::collections::HashSet;
+use std::fmt;
+use std::io::{BufRead, Read};
+use std::sync::Arc;
+
+/// How a table is read.
+pub(super) enum TableReading {
+    /// Its columns are the keys of its records.
+    Flat(ColumnRoles),
+    /// They stand elsewhere.
+    Tree(Box<RecordTree>),
+}
+
+/// A reader of a table whose columns are known.
+type TableReader<'r> = dyn Fn(&TableReading) -> Result<Vec<RecordedRun<Shards>>, ReadError> + 'r;
+
+/// Reads JSON records.
+pub(super) fn read_json(
+    source: &Source,
+    wanted: &Projection,
+    read: &TableReader<'_>,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+    TableSurvey::of_json(source)?.read(source, wanted, read)
+}
+
+/// Reads the rows of a table.
+pub(super) fn read_csv(
+    source: &Source,
+    table: &CsvTable<'_>,
+    wanted: &Projection,
+    read: &TableReader<'_>,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+    TableSurvey::of_csv(table).read(source, wanted, read)
+}
+
+/// Reads the rows of a Parquet table.
+pub(super) fn read_parquet(
+    source: &Source,
+    file: &SerializedFileReader<BoundedFile>,
+    wanted: &Projection,
+    read: &TableReader<'_>,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+    let survey = TableSurvey::of_parquet(file);
+    let has_id = survey.has("id") || survey.has("sample_id");
+    let columns = survey.complete(source, wanted)?;
+    if !has_id && !columns.names(|role| *role == ColumnRole::Id) && columns.records().is_none() {
+        return Err(survey.with_rows_of_parquet(file).unknown(source, "the table has no column `id` or `sample_id`"));
+    }
+    survey.read(source, wanted, read)
+}
+
+/// What the columns of a Parquet table are, if it can be read as a stream: it holds one run, and none of its columns might
+/// tell several apart.
+pub(super) fn to_stream(
+    source: &Source,
+    file: &SerializedFileReader<BoundedFile>,
+    wanted: &Projection,
+) -> Result<Option<ColumnRoles>, ReadError> {
+    let survey = TableSurvey::of_parquet(file);
+    let columns = survey.complete(source, wanted)?;
+    match survey.resolve(&columns) {
+        TableReading::Flat(roles) if !roles.has_runs() => Ok(Some(roles)),
+        _ => Ok(None),
+    }
+}
+
+/// The format of a table, if this content is one.
+pub(super) fn table_format(shape: &Shape) -> Option<&'static dyn Format> {
+    let first = shape.head.strip_prefix(&native::BOM).unwrap_or(&shape.head).trim_ascii_start().first();
+    match first {
+        _ if parquet::Parquet.recognises(shape) => Some(&parquet::Parquet),
+        Some(b'{' | b'[') => Some(&native::Native),
+        _ if csv::is_table(&shape.head) => Some(&csv::Csv),
+        // A file with one number, or one on each line.
+        _ if shape.json.as_ref().is_some_and(|json| json.root == Root::Other) => Some(&native::Native),
+        _ => None,
+    }
+}
+
+/// An error unless this table, which has no columns of ours, has well-known other ones. The error proposes what to say.
+pub(super) fn check_known(source: &Source, format: &'static dyn Format) -> Result<(), ReadError> {
+    let survey = match format.name() {
+        "csv" => TableSurvey::of_csv(&CsvTable::of(source)?),
+        "parquet" => return Ok(()),
+        _ => TableSurvey::of_json(source)?,
+    };
+    let columns = survey.complete(source, &Projection::everything())?;
+    let is_known = |name: &Arc<str>| matches!(&**name, "id" | "sample_id");
+    let has_id = columns.names(|role| *role == ColumnRole::Id) || survey.columns.iter().any(is_known);
+    let has_measure = columns.names(is_measure_role) || survey.columns.iter().any(|name| known_names::is_measure(name));
+    if has_id && has_measure { Ok(()) } else { Err(survey.unknown(source, "the format of the content is unknown")) }
+}
+
+/// The error for a table whose records have no column that says how they went: it proposes which one may. None if there is
+/// such a column, or if the file is no table.
+pub fn explain_unmeasured(source: &Source) -> Option<ReadError> {
+    let format = super::choose(source, None).ok()?;
+    let survey = match format.name() {
+        "csv" => TableSurvey::of_csv(&CsvTable::of(source).ok()?),
+        "native" => TableSurvey::of_json(source).ok()?,
+        "parquet" => read_catching_panic(source, "Parquet", || {
+            let file = parquet::open(source)?;
+            Ok(TableSurvey::of_parquet(&file).with_rows_of_parquet(&file))
+        })
+        .ok()?,
+        _ => return None,
+    };
+    let columns = survey.complete(source, &Projection::everything()).ok()?;
+    let is_measured = columns.names(is_measure_role) || survey.columns.iter().any(|name| known_names::is_measure(name));
+    (!is_measured).then(|| survey.unknown(source, "no column is known to hold a score"))
+}
+
+fn is_measure_role(role: &ColumnRole) -> bool {
+    matches!(
+        role,
+        ColumnRole::Score(_)
+            | ColumnRole::Scores
+            | ColumnRole::Flag(_)
+            | ColumnRole::Behaviors(_)
+            | ColumnRole::Label(_)
+            | ColumnRole::Number(_)
+    )
+}
+
+/// The columns of a table, and some of its records.
+pub(super) struct TableSurvey {
+    columns: Vec<Arc<str>>,
+    records: Vec<Value>,
+    /// The documents, if the records may be below a path.
+    documents: Vec<Value>,
+    /// True when all columns are known, not only those of the first records.
+    is_whole: bool,
+    /// True when the rows are written in another way than as maps.
+    is_relaid: bool,
+    /// The names that several columns have.
+    doubled: Vec<Arc<str>>,
+    /// True when the first line of a table seems to hold no names.
+    lacks_header: bool,
+}
+
+impl TableSurvey {
+    fn of_json(source: &Source) -> Result<Self, ReadError> {
+        let said = source.columns();
+        let mut documents = first_json(source)?;
+        let mut is_relaid = false;
+        if let [document] = &mut documents[..]
+            && let Some(relaid) = json_layouts::relay(document, said, &is_id_of(said))
+        {
+            is_relaid = true;
+            documents = match (relaid, said.records()) {
+                (Value::List(rows), None) => rows,
+                (relaid, _) => vec![relaid],
+            };
+        }
+        let records = match said.records() {
+            Some(path) => record_tree::first_records(&documents, path, SURVEYED),
+            None => documents.iter().take(SURVEYED).cloned().collect(),
+        };
+        let columns = columns_of(records.iter());
+        let doubled = Vec::new();
+        Ok(Self { columns, records, documents, is_whole: false, is_relaid, doubled, lacks_header: false })
+    }
+
+    fn of_csv(table: &CsvTable<'_>) -> Self {
+        let columns = table.columns();
+        let named = |row: Vec<String>| {
+            let cells = table.names.iter().cloned().zip(row.iter().map(|cell| Value::from(cell.as_str())));
+            Value::Map(cells.filter(|(name, _)| !name.is_empty()).collect())
+        };
+        let records = table.first_rows(SURVEYED).into_iter().map(named).collect();
+        let doubled = table.doubled.clone();
+        let lacks_header = table.lacks_header();
+        Self { columns, records, documents: Vec::new(), is_whole: true, is_relaid: false, doubled, lacks_header }
+    }
+
+    fn of_parquet(file: &SerializedFileReader<BoundedFile>) -> Self {
+        let fields = file.metadata().file_metadata().schema().get_fields();
+        let columns = fields.iter().map(|field| field.name().into()).collect();
+        let (records, documents, doubled) = (Vec::new(), Vec::new(), Vec::new());
+        Self { columns, records, documents, is_whole: true, is_relaid: false, doubled, lacks_header: false }
+    }
+
+    /// The same, with some rows: only messages need them.
+    fn with_rows_of_parquet(self, file: &SerializedFileReader<BoundedFile>) -> Self {
+        let named = |row: ::parquet::record::Row| {
+            let entries = row.get_column_iter().map(|(name, field)| (name.as_str().into(), parquet::value(field)));
+            Value::Map(entries.collect())
+        };
+        let rows = RowIter::from_file(None, file).ok();
+        let rows = rows.into_iter().flatten().take(SURVEYED).map_while(Result::ok);
+        Self { records: rows.map(named).collect(), ..self }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| **column == *name)
+    }
+
+    /// What is said about the columns, and what well-known names say about the others.
+    fn complete(&self, source: &Source, wanted: &Projection) -> Result<Columns, ReadError> {
+        let said = source.columns();
+        if self.is_whole && said.records().is_none() {
+            self.check_names(source)?;
+        }
+        let mut columns = said.clone();
+        let has_own_id = self.has("id") || self.has("sample_id");
+        let is_free = |name: &&Arc<str>| !said.pairs().iter().any(|pair| pair.path.uses(name));
+        let find = |names: &[&str]| -> Vec<&Arc<str>> {
+            known_names::find(&self.columns, names).into_iter().filter(is_free).collect()
+        };
+        if !has_own_id && !said.names(|role| *role == ColumnRole::Id) {
+            // Our names in another spelling come first, as they do in ours.
+            let found = [&["id"][..], &["sample_id"], &known_names::IDS].into_iter().map(find);
+            match found.into_iter().find(|found| !found.is_empty()).as_deref() {
+                None | Some([]) => {}
+                Some([one]) => columns = columns.with_column("id", one),
+                Some(several) => return Err(self.ambiguous(source, "id", several)),
+            }
+        }
+        let has_id = has_own_id || columns.names(|role| *role == ColumnRole::Id);
+        let is_measured = said.names(is_measure_role) || self.columns.iter().any(|name| known_names::is_measure(name));
+        if has_id && !is_measured {
+            // A condition on a column needs it as metadata.
+            let unasked = |found: Vec<&Arc<str>>| -> Vec<_> {
+                found.into_iter().filter(|name| !wanted.asks_for(name)).cloned().collect::<Vec<Arc<str>>>()
+            };
+            let found = unasked(find(&known_names::SCORES));
+            match &found[..] {
+                [] => {}
+                [one] => columns = columns.with_column("score", one),
+                several => return Err(self.ambiguous(source, "score", &several.iter().collect::<Vec<_>>())),
+            }
+            if found.is_empty() {
+                for name in ["score", "passed", "correct"] {
+                    if let [one] = &unasked(find(&[name]))[..] {
+                        columns = columns.with_column(name, one);
+                    }
+                }
+            }
+        }
+        let is_other_table = !columns.is_empty() && !has_own_id;
+        let has_epoch = self.has("epoch") || said.names(|role| *role == ColumnRole::Epoch);
+        if is_other_table
+            && !has_epoch
+            && let [one] = find(&known_names::ATTEMPTS)[..]
+            && self.records.iter().all(|record| record.get(one).is_none_or(is_count))
+        {
+            columns = columns.with_column("epoch", one);
+        }
+        for name in &self.doubled {
+            let is_later = |column: &&Arc<str>| column.strip_prefix(&**name).is_some_and(|rest| rest.starts_with(" ("));
+            let same: Vec<&Arc<str>> = self.columns.iter().filter(|column| *column == name).collect();
+            let same: Vec<&Arc<str>> = same.into_iter().chain(self.columns.iter().filter(is_later)).collect();
+            let is_said = same.iter().any(|name| said.pairs().iter().any(|pair| pair.path.uses(name)));
+            let used = columns.pairs().iter().find(|pair| pair.path.uses(name)).map(|pair| pair.name.clone());
+            let role =
+                used.or_else(|| (!matches!(ColumnRole::of(name), ColumnRole::Fact(_))).then(|| name.to_string()));
+            if let (Some(role), false) = (role, is_said) {
+                return Err(self.ambiguous(source, &role, &same));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Reads the table. Where an id repeats and a column such as `model` has several values for it, the table holds several
+    /// runs.
+    fn read(
+        &self,
+        source: &Source,
+        wanted: &Projection,
+        read: &TableReader<'_>,
+    ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+        let columns = self.complete(source, wanted)?;
+        let first = read(&self.resolve(&columns)).map_err(|error| self.explain_header(source, error));
+        let is_free = |name: &&Arc<str>| !source.columns().pairs().iter().any(|pair| pair.path.uses(name));
+        let mut tell_apart: Vec<&Arc<str>> = known_names::find(&self.columns, &known_names::RUNS);
+        tell_apart.retain(is_free);
+        tell_apart.retain(|_| columns.run_pair().is_none());
+        let may_hold_several = match &first {
+            Ok(runs) => runs.iter().any(|run| run.samples.attempts() != run.samples.len() || !run.notes.is_empty()),
+            // Two models may have different scores for the same attempt.
+            Err(_) => true,
+        };
+        if tell_apart.is_empty() || !may_hold_several {
+            return first;
+        }
+        let mut splits = Vec::new();
+        for name in tell_apart {
+            let split = match read(&self.resolve(&columns.with_column("run", name))) {
+                Ok(split) => split,
+                // What is wrong with the file is best said without runs that it may not hold.
+                Err(_) => return first,
+            };
+            if share_samples(&split) {
+                splits.push((name, split));
+            }
+        }
+        match &splits[..] {
+            [] => first,
+            [_] => Ok(splits.remove(0).1),
+            [(a, _), (b, _), ..] => {
+                let what = format!("both `{a}` and `{b}` tell attempts of the same sample apart");
+                let hint = "say which of them names the run";
+                let written = columns.with_column("run", a).written();
+                Err(source.error(what).hint(hint).with_proposal(written))
+            }
+        }
+    }
+
+    /// What is wrong with a first line that has no key of the lines after it: it is a header or a summary. What it says must
+    /// not be lost in silence; some files list only the failures below it.
+    fn explain_header(&self, source: &Source, error: ReadError) -> ReadError {
+        let (Some(FilePlace::Line(1)), [Value::Map(first), Value::Map(second), ..]) =
+            (error.place(), &self.documents[..])
+        else {
+            return error;
+        };
+        let is_other = |(key, _): &(Arc<str>, Value)| second.iter().all(|(other, _)| other != key);
+        if first.is_empty() || !first.iter().all(is_other) {
+            return error;
+        }
+        let keys: Vec<Arc<str>> = first.iter().map(|(key, _)| key.clone()).collect();
+        let what = format!("the first line is no record: {}", list_columns(&keys).replacen("columns", "keys", 1));
+        let hint = "if all samples are below it, pass on only these, as `tail -n +2` does";
+        source.error(what).at_line(1).hint(hint)
+    }
+
+    /// An error for the first column that is named and does not exist, in a table whose columns are known.
+    fn check_names(&self, source: &Source) -> Result<(), ReadError> {
+        for pair in source.columns().pairs() {
+            let mut keys = pair.path.first_keys().peekable();
+            if keys.peek().is_some() && !keys.any(|key| self.columns.contains(key)) {
+                return Err(no_column(source, &pair.name, &pair.path.to_string(), &self.columns));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for a table in which several columns could be the same thing.
+    fn ambiguous(&self, source: &Source, name: &str, found: &[&Arc<str>]) -> ReadError {
+        let what = format!("{} could each be the {name}", join_names(found));
+        let columns = source.columns().with_column(name, found[0]);
+        let hint = format!("{}; say which is what", list_columns(&self.columns));
+        source.error(what).hint(hint).with_proposal(columns.written())
+    }
+
+    /// The error for a table whose columns are not known. What it proposes has been tried.
+    fn unknown(&self, source: &Source, what: &str) -> ReadError {
+        let said = source.columns();
+        if said.is_trial() {
+            return source.error(what);
+        }
+        if self.lacks_header && said.is_empty() {
+            let what = format!("the first line holds no names: {}", list_columns(&self.columns));
+            return source.error(what).at_line(1).hint("put a line with names above it, such as `id,score`");
+        }
+        let documents: Vec<Value> = if self.documents.is_empty() {
+            self.records.iter().cloned().map(propose::unfold_cells).collect()
+        } else {
+            self.documents.clone()
+        };
+        let proposals = propose::propose(&documents, said);
+        let works = |columns: &&Columns| {
+            let source = source.clone().with_columns((*columns).clone().for_trial());
+            read_proposed(&source).is_ok_and(|runs| runs.iter().any(has_measure))
+        };
+        let best = proposals.iter().find(works);
+        let shown = best.or(proposals.first());
+        let records = shown.and_then(Columns::records).filter(|_| !self.documents.is_empty());
+        let columns = match records {
+            Some(path) => columns_of(record_tree::first_records(&self.documents, path, SURVEYED).iter()),
+            None => self.columns.clone(),
+        };
+        let written = match best {
+            Some(best) => best.written(),
+            None => {
+                let id = ["id", "sample_id"].into_iter().find(|name| self.has(name));
+                format!("id={},score=COLUMN", id.unwrap_or("COLUMN"))
+            }
+        };
+        let hint = format!("{}; if it is a table of results, say which is what", list_columns(&columns));
+        source.error(what).hint(hint).with_proposal(written)
+    }
+
+    /// How a table with these columns is read.
+    fn resolve(&self, columns: &Columns) -> TableReading {
+        if self.is_relaid {
+            return TableReading::Tree(Box::new(RecordTree::of_relaid(columns, &self.columns)));
+        }
+        resolve(columns, &self.columns)
+    }
+}
+
+/// Reads a table to see whether what is proposed about its columns works.
+fn read_proposed(source: &Source) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+    let format = super::choose(source, None)?;
+    format.read_shards(source, &Projection::everything())
+}
+
+fn has_measure(run: &RecordedRun<Shards>) -> bool {
+    let has_score = run.samples.iter().flat_map(Samples::scorers).next().is_some();
+    has_score || run.samples.iter().flat_map(Samples::fields).any(|field| known_names::is_measure(field))
+}
+
+/// Whether a column is the id, as far as it is said, or by its name.
+pub(super) fn is_id_of(said: &Columns) -> impl Fn(&str) -> bool {
+    let named = said.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
+    let named = named.map(|pair| pair.path.clone());
+    move |name: &str| match &named {
+        Some(path) => path.as_column().is_some_and(|column| **column == *name),
+        None => matches!(name, "id" | "sample_id") || known_names::IDS.contains(&name),
+    }
+}
+
+fn is_count(value: &Value) -> bool {
+    match value {
+        Value::Int(count) => *count >= 0,
+        Value::Text(text) => text.is_empty() || text.parse::<u32>().is_ok(),
+        Value::Null => true,
+        _ => false,
+    }
+}
+
+/// True when a sample is in two runs.
+fn share_samples(runs: &[RecordedRun<Shards>]) -> bool {
+    let mut known = HashSet::new();
+    runs.iter().any(|run| {
+        let ids: Vec<SampleId> = run.samples.iter().flat_map(Samples::ids).collect();
+        let is_shared = ids.iter().any(|id| known.contains(id));
+        known.extend(ids);
+        is_shared
+    })
+}
+
+fn join_names(names: &[&Arc<str>]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", printable(name))).collect();
+    match &quoted[..] {
+        [first, last] => format!("{first} and {last}"),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+        [] => String::new(),
+    }
+}
+
+/// What is said about columns, for a table with these.
+fn resolve(columns: &Columns, known: &[Arc<str>]) -> TableReading {
+    let is_column = |name: &str| known.iter().any(|known| **known == *name);
+    let mut roles = ColumnRoles::default();
+    let mut is_flat = columns.records().is_none();
+    let mut used = HashSet::new();
+    for pair in columns.pairs() {
+        let literal = pair.path.literal(is_column);
+        let path = literal.as_ref().unwrap_or(&pair.path);
+        let ColumnTarget::Role(role) = &pair.target else {
+            is_flat = false;
+            continue;
+        };
+        match path.as_column().filter(|name| is_column(name) && used.insert((*name).clone())) {
+            Some(column) if is_flat => roles.rename(column, role.clone()),
+            _ if is_run_of_path(role, path.start) => {}
+            _ => is_flat = false,
+        }
+        if path.as_column().is_none_or(|column| **column != *pair.name) {
+            roles.shown.push((pair.name.clone(), pair.path.to_string()));
+        }
+    }
+    if is_flat { TableReading::Flat(roles) } else { TableReading::Tree(Box::new(RecordTree::new(columns, known))) }
+}
+
+/// The run by a part of the path is the same for all records, and given when they are read.
+fn is_run_of_path(role: &ColumnRole, start: PathStart) -> bool {
+    matches!((role, start), (ColumnRole::Run(_), PathStart::Pseudo(column)) if column.is_of_path())
+}
+
+/// The error for a column that does not exist.
+pub(super) fn no_column(source: &Source, name: &str, path: &str, known: &[Arc<str>]) -> ReadError {
+    let names: Vec<&str> = known.iter().map(|name| &**name).collect();
+    let what = format!("no record has `{path}`, which is named as the `{name}`");
+    let meant =
+        nearest(path, &names).map(|near| format!("did you mean `{name}={}`? ", quote(near))).unwrap_or_default();
+    source.error(what).hint(format!("{meant}{}", list_columns(known)))
+}
+
+/// The columns of a table, in words. Long lists are cut.
+pub(super) fn list_columns(known: &[Arc<str>]) -> String {
+    const SHOWN: usize = 20;
+    let short = |name: &Arc<str>| printable(name).chars().take(40).collect::<String>();
+    let names: Vec<String> = known.iter().take(SHOWN).map(short).collect();
+    let more = if known.len() > SHOWN { format!(" and {} more", known.len() - SHOWN) } else { String::new() };
+    if names.is_empty() {
+        "there are no columns".to_owned()
+    } else {
+        format!("the columns are {}{more}", names.join(", "))
+    }
+}
+
+/// A part of the path of a source.
+pub(super) fn part_of_path(source: &Source, column: PseudoColumn) -> Option<&str> {
+    let path = source.name.as_str();
+    let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
+    let from_end = |place: usize| parts.len().checked_sub(place).map(|at| parts[at]);
+    match column {
+        PseudoColumn::File => from_end(1),
+        PseudoColumn::Stem => from_end(1).map(stem),
+        PseudoColumn::Folder => from_end(2),
+        PseudoColumn::Part(part) => nth_part(&parts, part),
+        PseudoColumn::NamePart(part) => {
+            let name = from_end(1).map(stem)?;
+            nth_part(&name.split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>(), part)
+        }
+        _ => None,
+    }
+}
+
+/// A part by its place: from 1 at the beginning, from -1 at the end.
+fn nth_part<'p>(parts: &[&'p str], place: i32) -> Option<&'p str> {
+    let from = place.unsigned_abs() as usize;
+    let at = if place > 0 { from.checked_sub(1)? } else { parts.len().checked_sub(from)? };
+    parts.get(at).copied()
+}
+
+/// The name of a file without its endings.
+fn stem(name: &str) -> &str {
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
+}
+
+/// The error for a part that the path does not have.
+pub(super) fn no_part(source: &Source, written: &str) -> ReadError {
+    let what = format!("the path has no `{written}`");
+    source
+        .error(what)
+        .hint("`@path.1` is its first part, `@path.-1` the name of the file, `@folder` what the file is in, and `@name.1` the \
+               first part of its name, up to an underscore")
+}
+
+/// As many records as show what a file holds.
+const SURVEYED: usize = 100;
+/// The longest first line that is looked at.
+const LINE_MAX: u64 = 64 << 20;
+
+/// The first documents of JSON.
+fn first_json(source: &Source) -> Result<Vec<Value>, ReadError> {
+    let mut reader = source.open()?;
+    if native::first_byte(source, &mut reader)? == Some(b'[') {
+        let bytes = source.read_all()?;
+        return Ok(if is_list_of_lists(&bytes) { first_documents(&bytes) } else { first_items(&bytes) });
+    }
+    let mut documents = Vec::new();
+    let mut line = Vec::new();
+    while documents.len() < SURVEYED {
+        line.clear();
+        let read = (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line);
+        if read.map_err(|error| source.unreadable(&error))? == 0 {
+            break;
+        }
+        let text = json::line(line.strip_prefix(&native::BOM).unwrap_or(&line));
+        if text.is_empty() {
+            continue;
+        }
+        match serde_json::from_slice::<Json>(&json::standard(text)) {
+            Ok(Json(value)) => documents.push(value),
+            // A record of several lines.
+            Err(_) if documents.is_empty() => return Ok(first_documents(&source.read_all()?)),
+            // What is wrong with it is said when it is read.
+            Err(_) => break,
+        }
+    }
+    Ok(documents)
+}
+
+/// The keys of some records, each once, in the order in which they first appear.
+pub(super) fn columns_of<'v>(records: impl Iterator<Item = &'v Value>) -> Vec<Arc<str>> {
+    let (mut names, mut known) = (Vec::new(), HashSet::new());
+    for record in records {
+        let Value::Map(entries) = record else { continue };
+        for (name, _) in entries {
+            if known.insert(name.clone()) {
+                names.push(name.clone());
+            }
+        }
+    }
+    names
+}
+
+/// True for a JSON list that begins with a list.
+pub(super) fn is_list_of_lists(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(&native::BOM).unwrap_or(bytes).trim_ascii_start();
+    bytes.strip_prefix(b"[").is_some_and(|items| items.trim_ascii_start().starts_with(b"["))
+}
+
+fn first_documents(bytes: &[u8]) -> Vec<Value> {
+    let standard = json::standard(bytes.strip_prefix(&native::BOM).unwrap_or(bytes));
+    let documents = serde_json::Deserializer::from_slice(&standard).into_iter::<Json>();
+    documents.map_while(Result::ok).take(SURVEYED).map(|Json(value)| value).collect()
+}
+
+fn first_items(bytes: &[u8]) -> Vec<Value> {
+    let standard = json::standard(bytes.strip_prefix(&native::BOM).unwrap_or(bytes));
+    let mut items = Vec::new();
+    // An error ends it: the list is long, or wrong, which is said when it is read.
+    let _ = FirstItems(&mut items).deserialize(&mut serde_json::Deserializer::from_slice(&standard));
+    items
+}
+
+struct FirstItems<'a>(&'a mut Vec<Value>);
+
+impl<'de> DeserializeSeed<'de> for FirstItems<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FirstItems<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(Json(item)) = items.next_element()? {
+            self.0.push(item);
+            if self.0.len() == SURVEYED {
+                return Err(A::Error::custom("enough"));
+            }
+        }
+        Ok(())
+    }
+}
