@@ -184,9 +184,10 @@ impl ProcessGroup {
         let status = tokio::select! {
             said = &mut talk => {
                 said?;
-                self.child.wait().await?
+                self.child.inner_mut().wait().await?
             }
-            status = self.child.wait() => {
+            // The program alone, not its group: a process that it left there would keep us until the time is up.
+            status = self.child.inner_mut().wait() => {
                 let status = status?;
                 self.kill();
                 // A child that has left the group may still hold the pipe; what was read until now must do.

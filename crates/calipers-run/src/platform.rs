@@ -65,7 +65,7 @@ mod system {
 mod orphans {
     use nix::sys::prctl::set_child_subreaper;
     use nix::sys::signal::{Signal, kill};
-    use nix::sys::wait::{WaitPidFlag, waitpid};
+    use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
     use nix::unistd::Pid;
     use std::path::Path;
     use std::time::Duration;
@@ -85,8 +85,8 @@ mod orphans {
         end(|_| true, None, ROUNDS_MAX / 10);
     }
 
-    /// Ends what carries this mark, besides the program itself, which is waited for elsewhere. Returns false if something may
-    /// still be there.
+    /// Ends what carries this mark, besides the program itself, whose status is taken elsewhere. Returns false if something
+    /// may still be there.
     pub(crate) fn end_marked(mark: &str, leader: Option<u32>, is_patient: bool) -> bool {
         let mark = mark.as_bytes();
         end(|pid| has_mark(pid, mark), leader, if is_patient { ROUNDS_MAX } else { 1 })
@@ -94,6 +94,7 @@ mod orphans {
 
     fn end(is_meant: impl Fn(i32) -> bool, leader: Option<u32>, rounds: u32) -> bool {
         let leader = leader.and_then(|pid| i32::try_from(pid).ok());
+        let mut killed: Vec<i32> = Vec::new();
         for round in 0..rounds {
             if round > 0 {
                 std::thread::sleep(BETWEEN_ROUNDS);
@@ -109,13 +110,27 @@ mod orphans {
             }
             for &pid in &found {
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-                let _ = waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG));
             }
-            if found.is_empty() && !is_ending {
+            killed.extend(found);
+            // A process that has ended has no environment left to show its mark, and stays until it is waited for.
+            killed.retain(|&pid| is_unfinished(pid));
+            let is_group_left = leader.is_some_and(|pid| !is_ending && is_unfinished(-pid));
+            if killed.is_empty() && !is_ending && !is_group_left {
                 return true;
             }
         }
         false
+    }
+
+    /// Takes the status of a child, or of all children in a group (a negative number), and returns true if some still run.
+    fn is_unfinished(pid: i32) -> bool {
+        loop {
+            match waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) => return true,
+                Ok(_) if pid < 0 => {}
+                Ok(_) | Err(_) => return false,
+            }
+        }
     }
 
     fn own_id() -> i32 {

@@ -21,5 +21,11 @@ pub mod vectors;
 pub use program::{Program, text};
 pub use scratch::Scratch;
 
+/// How many cases a law draws: as many as `PROPTEST_CASES` says, or else as many as usual. A law with a number of its own would
+/// not look at the variable.
+pub fn law_cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
 /// The root of the repository.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

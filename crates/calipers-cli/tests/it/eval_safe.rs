@@ -261,6 +261,14 @@ fn is_alive(pid: &str) -> bool {
     state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
+#[test]
+fn a_process_that_a_program_leaves_behind_does_not_keep_it() {
+    let folder = folder().with("agent.sh", "(sleep 600 &)\nsleep 600 &\necho ok\n");
+    let begun = std::time::Instant::now();
+    folder.json(&["t.star", "--solver", "command(\"sh agent.sh\", timeout=60)", "--limit", "1"]);
+    assert!(begun.elapsed().as_secs() < 50, "{:?}", begun.elapsed());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_leaves_the_group_of_its_program_ends_with_it() {
@@ -269,7 +277,8 @@ fn what_leaves_the_group_of_its_program_ends_with_it() {
         return;
     }
     // A session of its own, one whose parent is gone, and one that has thrown its environment away.
-    let agent = "setsid sh -c 'echo $$ >> pids; exec sleep 600' &\n\
+    let agent = "touch pids\n\
+                 setsid sh -c 'echo $$ >> pids; exec sleep 600' &\n\
                  (setsid sh -c 'echo $$ >> pids; sleep 600 & echo $! >> pids; wait' &)\n\
                  (setsid env -i sh -c 'echo $$ >> pids; exec /bin/sleep 600' &)\n\
                  while test $(wc -l < pids) -lt 4; do sleep 0.01; done\n";

@@ -187,7 +187,7 @@ fn threaded(plan: &Plan, rows: &[Row], threads: i64) -> Results {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: calipers_testing::law_cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn order_of_arrival_changes_nothing(rows in rows(), seed in any::<u64>()) {

@@ -104,7 +104,7 @@ fn worse(before: &GateReport, after: &GateReport) -> Option<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: calipers_testing::law_cases(48), ..ProptestConfig::default() })]
 
     #[test]
     fn a_better_result_never_makes_a_verdict_worse(

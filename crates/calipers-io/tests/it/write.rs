@@ -566,7 +566,7 @@ fn runs() -> impl Strategy<Value = RecordedRun> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: calipers_testing::law_cases(300), ..ProptestConfig::default() })]
 
     #[test]
     fn random_samples_survive_every_form(run in runs()) {
