@@ -79,25 +79,41 @@ pub(crate) struct LikelyCluster {
 }
 
 /// Names of fields that say where a sample comes from. Samples that share one of these share what is hard about it.
-pub const SOURCE_FIELDS: [&str; 18] = [
+pub const SOURCE_FIELDS: [&str; 34] = [
+    "article",
+    "article_id",
+    "book",
+    "chapter",
     "cluster",
+    "context_id",
     "conversation",
     "conversation_id",
-    "document",
-    "document_id",
+    "database",
+    "database_id",
+    "db_id",
+    "dialogue_id",
     "doc",
     "doc_id",
+    "document",
+    "document_id",
+    "image_id",
+    "paragraph",
+    "paragraph_id",
+    "parent_id",
     "passage",
     "passage_id",
-    "paragraph",
+    "project",
     "repo",
     "repository",
+    "session_id",
     "source",
     "source_id",
+    "story",
     "template",
     "template_id",
-    "story",
     "thread",
+    "thread_id",
+    "video_id",
 ];
 
 /// Fewer samples say too little of how alike they are.
@@ -107,17 +123,20 @@ const CORRELATION_MIN: f64 = 0.05;
 /// How improbable what is seen must be if samples of one cluster were not alike.
 const P_MAX: f64 = 0.01;
 
+/// How improbable what is seen must be if samples of one source were alike, before the source is taken to be of no matter.
+const P_RULED_OUT: f64 = 0.05;
+
 /// The field by which samples most clearly go together, from one value per sample.
 ///
-/// A field that names a source counts if it is shared; another one only if samples that share it are clearly alike. Categories
-/// and capabilities are not looked at: they say what is asked, and a suite is made to have all of them.
+/// A field that names a source counts if it is shared, unless the data rule out that its samples are alike; another one only
+/// if samples that share it are clearly alike. Categories and capabilities are not looked at: they say what is asked, and a suite is made to have all of them.
 pub(crate) fn find_likely(samples: &Samples, values: &[(u32, f64)]) -> Option<LikelyCluster> {
     if values.len() < SAMPLES_MIN {
         return None;
     }
     let fields = samples.metadata_keys().filter(|key| !matches!(&***key, "category" | "capability"));
     let found = fields.filter_map(|key| likely(samples, values, key));
-    found.max_by(|a, b| a.correlation.unwrap_or(1.0).total_cmp(&b.correlation.unwrap_or(1.0)))
+    found.max_by(|a, b| a.correlation.unwrap_or(0.0).total_cmp(&b.correlation.unwrap_or(0.0)))
 }
 
 fn likely(samples: &Samples, values: &[(u32, f64)], field: &str) -> Option<LikelyCluster> {
@@ -150,11 +169,15 @@ fn likely(samples: &Samples, values: &[(u32, f64)], field: &str) -> Option<Likel
         let f = msb / msw.max(f64::MIN_POSITIVE);
         // P(F > f) by the incomplete beta function.
         let (a, b) = ((n - clusters) / 2.0, (clusters - 1.0) / 2.0);
-        let p = calipers_stats::special::beta_cdf(a / (a + b * f), a, b);
-        if p > P_MAX || correlation < CORRELATION_MIN {
+        let p_above = |f: f64| calipers_stats::special::beta_cdf(a / (a + b * f), a, b);
+        let is_alike = p_above(f) <= P_MAX && correlation >= CORRELATION_MIN;
+        // Samples that are just alike enough to matter have an F that is this many times as large.
+        let inflation = 1.0 + size * CORRELATION_MIN / (1.0 - CORRELATION_MIN);
+        let is_ruled_out = 1.0 - p_above(f / inflation) <= P_RULED_OUT;
+        if !is_alike && (!is_source || is_ruled_out) {
             return None;
         }
-        Some(correlation)
+        is_alike.then_some(correlation)
     };
     (correlation.is_some() || is_source).then(|| LikelyCluster {
         field: field.to_owned(),
@@ -209,6 +232,13 @@ mod tests {
         let by_author = find_likely(&run, &all(|id| f64::from(id / 6 % 2))).unwrap();
         assert_eq!((by_author.field.as_str(), by_author.clusters), ("author", 10));
         assert!(by_author.correlation.unwrap() > 0.9);
-        assert_eq!(find_likely(&run, &all(|id| f64::from(id % 2))), None);
+        // Three documents with 9, 10 and 11 of 20 say little: their samples may still go together.
+        let level = find_likely(&run, &all(|id| f64::from(u8::from(id * 7 % 20 < 9 + id / 20)))).unwrap();
+        assert_eq!((level.field.as_str(), level.correlation), ("document", None));
+        // A hundred that do rule it out.
+        let mut large = Samples::new();
+        (0..2000i64).for_each(|id| drop(large.push(id).metadata("document", id / 20)));
+        let level: Vec<(u32, f64)> = (0..2000).map(|id| (id, f64::from(id % 2))).collect();
+        assert_eq!(find_likely(&large, &level), None);
     }
 }

@@ -184,7 +184,7 @@ const CASES: &[Case] = &[
         r#"{"thresholds": {"blocking": {"latency_p99": "5s"}}}"#),
     ("undecidable-gate", Nothing, r#"{"thresholds": {"blocking": {"accuracy": "= 0.9"}}, "confidence": 0.95}"#, "no number of samples",
         r#"{"thresholds": {"blocking": {"accuracy": "= 100%"}}, "confidence": 0.95}"#),
-    ("likely-clusters", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 50}}, "confidence": 0.95}"#, "20 samples share 4 values of `document`: they are not independent",
+    ("likely-clusters", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 50}}, "confidence": 0.95}"#, "20 samples share 4 values of `document`: they may not be independent",
         r#"{"thresholds": {"blocking": {"accuracy": 50}}, "confidence": 0.95, "cluster": "document"}"#),
     // Exact: P(X ≤ 17) = 0.075483 for X ~ Bin(20, 0.95), P(X ≥ 18) = 0.404896 for X ~ Bin(20, 0.85) (summed in Python 3).
     ("coin-flip-gate", With::Samples, r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#, "at 95 % fails it 7.5 % of the time, and one at 85 % passes it 40.5 % of the time",

@@ -1,6 +1,6 @@
 //! What to know about a verdict as a whole, in words.
 
-use crate::numbers::number;
+use crate::numbers::decimals;
 use calipers_core::{GateCaveat, NameKind, pluralize};
 
 /// Scenarios that are named before the rest is counted.
@@ -22,10 +22,12 @@ pub(crate) fn gate_caveat(caveat: &GateCaveat) -> (String, String) {
             )
         }
         GateCaveat::LikelyClusters { field, clusters, samples, correlation } => {
-            let alike = correlation
-                .map_or_else(String::new, |r| format!(", and those of one are alike (correlation {})", number(r)));
+            let alike = correlation.map_or_else(
+                || ": they may not be independent".to_owned(),
+                |r| format!(", and those of one are alike (correlation {}): they are not independent", decimals(r, 2)),
+            );
             (
-                format!("{samples} samples share {clusters} values of `{field}`{alike}: they are not independent"),
+                format!("{samples} samples share {clusters} values of `{field}`{alike}"),
                 "name the field under `cluster` in the policy".to_owned(),
             )
         }
