@@ -1,39 +1,57 @@
 //! Reports in files: `--output FORM=FILE`.
 
 use crate::failure::Failure;
-use crate::terminal::{allow_closed_pipe, for_log, print_text};
+use crate::terminal::{FILE, allow_closed_pipe, for_log, print_text};
 use calipers::io::OutputFile;
+use calipers::render::Form;
 use std::path::{Path, PathBuf};
 
-/// A form that a report can be written in, by its names: the first is the one that hints use.
-pub(crate) type NamedForm<T> = (&'static [&'static str], T);
+/// The name of the form that shows a report with its samples in a browser.
+const PAGE: &str = "html";
 
 /// The reports to write in addition to what is printed, or in place of it.
-pub(crate) struct ReportFiles<'a, T: 'static> {
-    /// The forms that there are.
-    pub(crate) forms: &'static [NamedForm<T>],
+pub(crate) struct ReportFiles<'a, R: 'static> {
+    /// The forms that there are, besides a page.
+    pub(crate) forms: &'static [Form<R>],
+    /// Whether the report can be shown as a page.
+    pub(crate) has_page: bool,
     /// `FORM=FILE`, as they were given.
     pub(crate) options: &'a [String],
-    /// The form of `--json`, if that is given too.
-    pub(crate) json: Option<T>,
+    /// Whether `--json` is given too.
+    pub(crate) json: bool,
     /// Files that are read, and must not be replaced.
     pub(crate) inputs: Vec<&'a str>,
 }
 
 /// One report to write.
-struct ReportFile<'a, T> {
+struct ReportFile<'a, R: 'static> {
     /// As it was asked for.
     option: String,
-    form: T,
+    /// None for a page.
+    form: Option<&'static Form<R>>,
     /// The file; `-` is standard output.
     file: &'a str,
 }
 
-impl<'a, T: Copy> ReportFiles<'a, T> {
+/// The help of `--output`, with the forms of a report.
+pub(crate) fn output_help<R>(forms: &[Form<R>], has_page: bool) -> String {
+    let names: Vec<String> = names(forms, has_page).iter().map(|name| format!("{name}=FILE")).collect();
+    format!(
+        "Also write the report to files: {} (repeatable, or separated by commas). Files from an earlier run are removed \
+         first; `-` replaces what is printed",
+        names.join(", ")
+    )
+}
+
+fn names<R>(forms: &[Form<R>], has_page: bool) -> Vec<&'static str> {
+    forms.iter().map(|form| form.names[0]).chain(has_page.then_some(PAGE)).collect()
+}
+
+impl<'a, R> ReportFiles<'a, R> {
     /// Opens the reports to write, and removes those of an earlier run: without a verdict there is none to read.
-    pub(crate) fn open(&self) -> Result<OpenReports<T>, Failure> {
+    pub(crate) fn open(&self) -> Result<OpenReports<R>, Failure> {
         let files = self.resolve()?;
-        let open = |one: &ReportFile<'_, T>| match one.file {
+        let open = |one: &ReportFile<'_, R>| match one.file {
             "-" => Ok((one.form, OutputFile::stdout())),
             file => OutputFile::create(file, true).map(|output| (one.form, output)),
         };
@@ -45,9 +63,9 @@ impl<'a, T: Copy> ReportFiles<'a, T> {
     }
 
     /// The reports by file. No file is an input too, or written twice.
-    fn resolve(&self) -> Result<Vec<ReportFile<'a, T>>, Failure> {
+    fn resolve(&self) -> Result<Vec<ReportFile<'a, R>>, Failure> {
         let inputs: Vec<PathBuf> = self.inputs.iter().map(|file| identity(file)).collect();
-        let mut all: Vec<ReportFile<'a, T>> = Vec::new();
+        let mut all: Vec<ReportFile<'a, R>> = Vec::new();
         for option in self.options {
             let one = self.parse(option)?;
             if one.file != "-" && inputs.contains(&identity(one.file)) {
@@ -56,8 +74,8 @@ impl<'a, T: Copy> ReportFiles<'a, T> {
             }
             all.push(one);
         }
-        if let Some(form) = self.json {
-            all.push(ReportFile { option: "--json".to_owned(), form, file: "-" });
+        if self.json {
+            all.push(ReportFile { option: "--json".to_owned(), form: Form::find(self.forms, "json"), file: "-" });
         }
         for (place, one) in all.iter().enumerate() {
             if let Some(other) = all[..place].iter().find(|other| is_one_file(one.file, other.file)) {
@@ -69,49 +87,49 @@ impl<'a, T: Copy> ReportFiles<'a, T> {
         Ok(all)
     }
 
-    fn parse(&self, option: &'a str) -> Result<ReportFile<'a, T>, Failure> {
+    fn parse(&self, option: &'a str) -> Result<ReportFile<'a, R>, Failure> {
         let refuse = |what: String| Failure::new(what).hint(self.known_forms());
-        let Some((form, file)) = option.split_once('=') else {
+        let Some((name, file)) = option.split_once('=') else {
             return Err(refuse(format!("`--output {option}` names no form")));
         };
-        let (form, file) = (form.trim(), file.trim());
-        let Some((_, form)) = self.forms.iter().find(|(names, _)| names.contains(&form)) else {
-            return Err(refuse(format!("there is no form `{form}`")));
-        };
+        let (name, file) = (name.trim(), file.trim());
+        let form = Form::find(self.forms, name);
+        if form.is_none() && !(self.has_page && name == PAGE) {
+            return Err(refuse(format!("there is no form `{name}`")));
+        }
         if file.is_empty() || Path::new(file).is_dir() {
             return Err(refuse(format!("`--output {option}` names no file")));
         }
-        Ok(ReportFile { option: format!("--output {option}"), form: *form, file })
+        Ok(ReportFile { option: format!("--output {option}"), form, file })
     }
 
     fn known_forms(&self) -> String {
-        let names: Vec<&str> = self.forms.iter().map(|(names, _)| names[0]).collect();
+        let names = names(self.forms, self.has_page);
         let (last, first) = names.split_last().expect("there are forms");
         format!("write `--output markdown=comment.md`; the forms are {} and {last}", first.join(", "))
     }
 }
 
 /// Reports whose files are open, in the order in which they are written.
-pub(crate) struct OpenReports<T>(Vec<(T, OutputFile)>);
+pub(crate) struct OpenReports<R: 'static>(Vec<(Option<&'static Form<R>>, OutputFile)>);
 
-impl<T: Copy + PartialEq> OpenReports<T> {
-    /// True when a report is written in this form.
-    pub(crate) fn has(&self, form: T) -> bool {
-        self.0.iter().any(|(known, _)| *known == form)
+impl<R> OpenReports<R> {
+    /// True when a page is to be written.
+    pub(crate) fn has_page(&self) -> bool {
+        self.0.iter().any(|(form, _)| form.is_none())
     }
 
-    /// Writes each report as it is rendered in its form. The text with its plot is printed unless a report goes to standard
-    /// output in its place.
-    pub(crate) fn write(
-        self,
-        render: impl Fn(T) -> Result<String, Failure>,
-        text: impl FnOnce() -> String,
-    ) -> Result<(), Failure> {
+    /// Writes the report in each form; the page is there if it [is to be written](Self::has_page). The text with its plot is
+    /// printed unless a report goes to standard output in its place.
+    pub(crate) fn write(self, report: &R, page: Option<&str>, text: impl FnOnce() -> String) -> Result<(), Failure> {
         let is_printed = self.0.iter().all(|(_, output)| output.name() != "-");
         for (form, output) in self.0 {
-            let report = render(form)?;
+            let written = match form {
+                Some(form) => (form.render)(report, FILE).map_err(|error| Failure::new(error.to_string()))?,
+                None => page.expect("a page is made where it is to be written").to_owned(),
+            };
             let is_log = output.name() == "-";
-            output.finish_with(&if is_log { for_log(&report) } else { report.into() })?;
+            output.finish_with(&if is_log { for_log(&written) } else { written.into() })?;
         }
         if is_printed { allow_closed_pipe(print_text(&text())) } else { Ok(()) }
     }

@@ -9,6 +9,7 @@
 //! - [`raise_text`] and [`raise_json`]: higher thresholds for a policy.
 //! - [`metric_list_text`], [`metric_text`], [`metric_json`] and [`metric_reference_markdown`]: what metrics are.
 //! - [`page_html`]: a page in one file, for a browser.
+//! - [`GATE_FORMS`], [`COMPARE_FORMS`] and [`JUDGE_FORMS`]: these by name, for a program that lets its user choose.
 //! - [`findings_text`] and [`findings_json`]: what was found in a policy.
 //!
 //! Text from models and files is untrusted everywhere: its control characters are made visible before it reaches a
@@ -17,9 +18,11 @@
 mod compare;
 mod document;
 mod forest;
+mod form;
 mod gate;
 mod judge;
 mod metrics;
+mod notes;
 mod numbers;
 mod outcome_words;
 pub mod page;
@@ -30,18 +33,20 @@ mod screen;
 mod text;
 mod words;
 
-pub use compare::{COMPARE_MARKER, compare_json, compare_markdown, compare_schema, compare_text};
+pub use compare::{COMPARE_FORMS, COMPARE_MARKER, compare_json, compare_markdown, compare_schema, compare_text};
 pub use document::schema_text;
 pub use forest::{Ink, compare_plot, gate_plot, results_plot};
+pub use form::Form;
 pub use gate::{
-    GATE_MARKER, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown, gate_reason,
-    gate_rule, gate_schema, gate_text,
+    GATE_FORMS, GATE_MARKER, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown,
+    gate_reason, gate_rule, gate_schema, gate_text,
 };
-pub use judge::{JUDGE_MARKER, judge_json, judge_markdown, judge_schema, judge_text};
+pub use judge::{JUDGE_FORMS, JUDGE_MARKER, judge_json, judge_markdown, judge_schema, judge_text};
 pub use metrics::{
     expression_table_markdown, metric_json, metric_list_json, metric_list_text, metric_reference_markdown,
     metric_table_markdown, metric_text,
 };
+pub use notes::{RunNote, first_and_more, note_sentence};
 pub use numbers::number;
 pub use outcome_words::shortcoming_sentence;
 pub use page::page_html;

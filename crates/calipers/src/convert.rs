@@ -6,6 +6,7 @@ use calipers_core::{Outcome, Reducer, Results, Samples, Value};
 use calipers_io::{
     Contents, InspectLog, OutputFile, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source, Writer,
 };
+use calipers_render::{RunNote, note_sentence};
 
 /// Writes a run that was read from a source, and returns notes on what was not read and what the form cannot hold.
 ///
@@ -47,7 +48,7 @@ pub fn convert(
         return Ok(notes);
     }
     if run.format == "inspect" {
-        notes.push("the log is written again for other reducers: its messages and events are left out".to_owned());
+        notes.push(note_sentence(RunNote::TranscriptsLeftOut));
     }
     run.recorded = results_to_record(&run, reducers.as_deref());
     let results = match results(&run, reducers) {
@@ -55,7 +56,7 @@ pub fn convert(
         Err(error) => {
             let first = error.to_string();
             let why = first.lines().next().unwrap_or_default();
-            notes.push(format!("the log is written without results, because they cannot be computed: {why}"));
+            notes.push(note_sentence(RunNote::LogWithoutResults(why)));
             None
         }
     };
@@ -66,15 +67,10 @@ pub fn convert(
 /// What a table of attempts does not hold, and what other figures come out without it.
 fn lost_with_log(run: &RecordedRun) -> Vec<String> {
     let mut notes = Vec::new();
-    let named = |names: &[String]| format!("`{}`", names.join("`, `"));
     if let Some(reducers) = run.recorded.reducers.as_ref().filter(|names| names.iter().any(|name| name != "mean"))
         && run.samples.attempts() > run.samples.len()
     {
-        notes.push(format!(
-            "the log reduces attempts by {}, which this form cannot hold: name the reducer when the file is read, or the \
-             mean is taken",
-            named(reducers)
-        ));
+        notes.push(note_sentence(RunNote::LostReducers(reducers)));
     }
     let mut metrics: Vec<String> = Vec::new();
     for metric in run.recorded.scorers.iter().flat_map(|scorer| &scorer.metrics) {
@@ -87,9 +83,7 @@ fn lost_with_log(run: &RecordedRun) -> Vec<String> {
         }
     }
     if !metrics.is_empty() {
-        let what =
-            format!("the log's metrics {} are not in this form: name them when the file is read", named(&metrics));
-        notes.push(what);
+        notes.push(note_sentence(RunNote::LostMetrics(&metrics)));
     }
     notes
 }
@@ -102,7 +96,7 @@ fn figures(run: &RecordedRun, reducers: Option<Vec<Reducer>>, notes: &mut Vec<St
         Err(error) => {
             let first = error.to_string();
             let why = first.lines().next().unwrap_or_default();
-            notes.push(format!("no figures are written, because they cannot be computed: {why}"));
+            notes.push(note_sentence(RunNote::NoFigures(why)));
             None
         }
     }

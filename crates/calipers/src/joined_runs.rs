@@ -1,8 +1,9 @@
 //! Runs that are spread over files: by their names, and by what their attempts are spread over.
 
 use crate::{AttemptsFrom, LoadedFile, RunError};
-use calipers_core::{Samples, Shards, pluralize};
+use calipers_core::{Samples, Shards};
 use calipers_io::RecordedRun;
+use calipers_render::{RunNote, first_and_more, note_sentence};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -35,9 +36,7 @@ impl JoinedSamples {
     /// What to know about them.
     pub(crate) fn note(&self) -> Option<String> {
         let repeats = self.repeats();
-        let (are, each) = if repeats == 1 { ("is", "it") } else { ("are", "each") };
-        let attempts = pluralize(repeats, "attempt");
-        (repeats > 0).then(|| format!("{attempts} {are} in more than one file: {each} counts once"))
+        (repeats > 0).then(|| note_sentence(RunNote::RepeatedAttempts(repeats)))
     }
 
     /// The samples with each attempt in one row. Fails if two files say different things about one attempt.
@@ -130,10 +129,9 @@ impl JoinedRun {
             Ok(samples) => self.run.samples = samples.into(),
             Err(error) => return FileOfRun { file: Err(error), repeats },
         }
-        if let [first, rest @ ..] = &self.files[..]
-            && !rest.is_empty()
-        {
-            self.run.source = format!("{first} and {} more", rest.len());
+        if self.files.len() > 1 {
+            let names: Vec<&str> = self.files.iter().map(String::as_str).collect();
+            self.run.source = first_and_more(&names);
         }
         self.file.runs.push(self.run);
         FileOfRun { file: Ok(self.file), repeats }

@@ -7,6 +7,7 @@ use calipers_core::{
     RunReport, SampleCounts, SampleId, Samples, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
 };
 use calipers_io::{Format, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source};
+use calipers_render::{RunNote, note_sentence};
 use calipers_stats::{Confidence, Interval, recorded_error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -339,7 +340,7 @@ fn plan(
         if let Some(reducers) = recorded_reducers(recorded.reducers.as_deref(), &Reducer::parse, &mut unknown) {
             plan = plan.reducers(reducers);
         }
-        let note = |name| format!("the log's reducer `{name}` is not known here; its results are left out");
+        let note = |name: &String| note_sentence(RunNote::UnknownReducer(name));
         notes.extend(unknown.iter().map(note));
     }
     if let Some(metrics) = &options.metrics {
@@ -349,7 +350,7 @@ fn plan(
     let registry = options.registry.clone().as_logged();
     for scorer in &recorded.scorers {
         if matches!(&scorer.metrics[..], [RecordedMetric::Keyed(keys)] if keys.is_empty()) {
-            notes.push(format!("scorer `{}` lists no metrics in the log, so it has no figures", scorer.name));
+            notes.push(note_sentence(RunNote::ScorerWithoutMetrics(&scorer.name)));
         }
         let specs: Vec<MetricSpec> =
             scorer.metrics.iter().filter_map(|metric| spec(metric, &registry, &mut unknown)).collect();

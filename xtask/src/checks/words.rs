@@ -7,12 +7,12 @@ use super::Repository;
 use super::rust_tokens::{Token, TokenKind, tokenize, without_tests};
 use std::collections::BTreeSet;
 
-/// The crates that hold data.
-const CRATES: [&str; 4] = ["calipers-stats", "calipers-core", "calipers-gate", "calipers-compare"];
+/// The crates that hold data, and the facade, which passes it on.
+const CRATES: [&str; 5] = ["calipers-stats", "calipers-core", "calipers-gate", "calipers-compare", "calipers"];
 /// A literal of so many words is a sentence.
 const WORDS_MIN: usize = 3;
 /// Types whose texts are not results. What is in a value of theirs, in their methods, or in a function that returns one, is exempt.
-const TYPES: [&str; 5] = ["Error", "ErrorKind", "Mistake", "About", "Outcome"];
+const TYPES: [&str; 8] = ["Error", "ErrorKind", "ModelError", "RunError", "SetupError", "Mistake", "About", "Outcome"];
 /// Calls and macros that end the program or explain an error.
 const CALLS: [&str; 12] = [
     "panic!",
@@ -28,11 +28,23 @@ const CALLS: [&str; 12] = [
     ".expect_err",
     ".hint",
 ];
-/// The reader of policies, whose texts are parts of mistakes in a policy; and a list of names of methods.
-const FILES: [&str; 4] = ["policy/document.rs", "policy/read.rs", "policy/threshold.rs", "compare/method.rs"];
-/// Numbers written into files that are read again: a baseline, and a threshold in a policy.
-const WRITTEN_NUMBERS: [(&str, &str); 2] =
-    [("calipers-gate/src/baseline.rs", "{x:.12e}"), ("calipers-gate/src/raise.rs", "{number:.0$}")];
+/// A list of names of methods, which are identifiers in JSON.
+const FILES: [&str; 1] = ["compare/method.rs"];
+/// The functions of the reader of policies that put a text into a mistake.
+const MISTAKE_MAKERS: (&str, [&str; 6]) =
+    ("calipers-gate/src/policy/read.rs", ["entries", "known_entries", "number", "require", "rows", "wrong_kind"]);
+/// Single literals: numbers in files that are read again (a baseline, a threshold in a policy), and parts of errors that are put
+/// together elsewhere.
+const LITERALS: [(&str, &str); 8] = [
+    ("calipers-gate/src/baseline.rs", "{x:.12e}"),
+    ("calipers-gate/src/raise.rs", "{number:.0$}"),
+    ("calipers-gate/src/policy/threshold.rs", "{value:.9}"),
+    ("calipers-gate/src/policy/threshold.rs", "an amount of money"),
+    ("calipers-gate/src/policy/threshold.rs", "a number of tokens"),
+    ("calipers-gate/src/policy/document.rs", "true or false"),
+    ("calipers-gate/src/policy/read.rs", "did you mean `{near}`? {all}"),
+    ("calipers/src/eval/mod.rs", "there is no model `{name}` here"),
+];
 
 pub(super) fn problems(repository: &Repository) -> Vec<String> {
     let mut problems = super::flags::problems(repository);
@@ -42,10 +54,14 @@ pub(super) fn problems(repository: &Repository) -> Vec<String> {
         let sources: Vec<_> = files.map(|file| (file, without_tests(&tokenize(&file.text)))).collect();
         let makers: BTreeSet<&str> = sources.iter().flat_map(|(_, tokens)| error_makers(tokens)).collect();
         for (file, tokens) in &sources {
-            let is_written = |token: &Token<'_>| {
-                WRITTEN_NUMBERS.iter().any(|(path, text)| file.path.ends_with(path) && token.text == *text)
+            let is_exempt = |token: &Token<'_>| {
+                LITERALS.iter().any(|(path, text)| file.path.ends_with(path) && token.text == *text)
             };
-            let found = sentences(tokens, &makers).into_iter().filter(|token| !is_written(token));
+            let mut makers = makers.clone();
+            if file.path.ends_with(MISTAKE_MAKERS.0) {
+                makers.extend(MISTAKE_MAKERS.1);
+            }
+            let found = sentences(tokens, &makers).into_iter().filter(|token| !is_exempt(token));
             problems.extend(
                 found.filter_map(|token| Some(format!("{}:{}: {}", file.path, token.line, problem(token.text)?))),
             );
@@ -125,7 +141,8 @@ fn exempt_tokens(tokens: &[Token<'_>], makers: &BTreeSet<&str>) -> Vec<bool> {
 
 /// Exempts `let message = …;`, `for (…, message) in … {` and `const MESSAGE = …;` where the name is used for an error.
 fn exempt_bindings(tokens: &[Token<'_>], is_exempt: &mut [bool]) {
-    for at in 0..tokens.len() {
+    // From the end: what goes into an exempt name is exempt too.
+    for at in (0..tokens.len()).rev() {
         let keyword = tokens[at].text;
         let end_mark = match keyword {
             "let" | "const" | "static" => "=",
@@ -271,6 +288,7 @@ mod tests {
             "impl Display for Error { fn fmt() { \"it is so\" } }",
             "fn wrong(what: &str) -> Mistake { Mistake::new(what) } fn f() { wrong(\"it is so\") }",
             "fn f() { let message = format!(\"`{x}` is not one\"); return Err(Error::argument(message)) }",
+            "fn f() { let near = format!(\"did you mean {x}\"); let hint = format!(\"{near}?\"); Err(Error::argument(hint)) }",
             "fn f() { let refuse = |text| Err(Mistake::new(text)); refuse(\"it is so\") }",
             "fn f() { for (ok, why) in [(x > 0, \"it is so\")] { if !ok { return Err(Error::argument(why)) } } }",
             "const fn about(tells: &str) -> About { About { tells } } const A: About = about(\"it is so\");",
@@ -282,6 +300,24 @@ mod tests {
         ] {
             assert_eq!(found(source), Vec::<usize>::new(), "{source}");
         }
+    }
+
+    #[test]
+    fn an_exemption_is_for_one_file_and_one_literal_or_function() {
+        let lines = |path: &str, text: &str| {
+            let files = vec![super::super::File { path: path.to_owned(), text: text.to_owned() }];
+            problems(&Repository { root: ".".into(), files }).len()
+        };
+        let (read, other) = ("crates/calipers-gate/src/policy/read.rs", "crates/calipers-gate/src/policy/syntax.rs");
+        for (text, in_read, in_other) in [
+            ("fn f() { self.wrong_kind(key, \"put it in quotes\") }", 0, 1),
+            ("fn f() { self.say(\"put it in quotes\") }", 1, 1),
+            ("fn f() -> String { format!(\"did you mean `{near}`? {all}\") }", 0, 1),
+        ] {
+            assert_eq!((lines(read, text), lines(other, text)), (in_read, in_other), "{text}");
+        }
+        assert_eq!(lines("crates/calipers/src/score.rs", "fn f() { notes.push(\"this is left out\") }"), 1);
+        assert_eq!(lines("crates/calipers-render/src/notes.rs", "fn f() { \"this is left out\" }"), 0);
     }
 
     #[test]

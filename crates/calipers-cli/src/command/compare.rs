@@ -6,14 +6,14 @@ use crate::failure::Failure;
 use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
 use crate::reading::{load_files, load_run, print_notes};
 use crate::reading_progress::ReadingProgress;
-use crate::report_files::{NamedForm, OpenReports, ReportFiles};
+use crate::report_files::{OpenReports, ReportFiles, output_help};
 use crate::script_child::{self, limit_memory};
 use crate::selection;
-use crate::terminal::{FILE, ink, screen, with_plot};
+use crate::terminal::{ink, screen, with_plot};
 use calipers::compare::{CompareOptions, CompareReport, compare};
 use calipers::io::ColumnsError;
 use calipers::page::page;
-use calipers::render::{compare_json, compare_markdown, compare_plot, compare_text, page_html};
+use calipers::render::{COMPARE_FORMS, compare_plot, compare_text, page_html};
 use calipers::stats::components::Estimand;
 use calipers::stats::multiplicity::Correction;
 use calipers::{LoadedFile, LoadedRun, Needs, Selection, Verdict};
@@ -78,9 +78,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     format: FormatFlag,
 
-    /// Also write the report to files: json=FILE, markdown=FILE, text=FILE, html=FILE (repeatable, or separated by commas).
-    /// Files from an earlier run are removed first; `-` replaces what is printed
-    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
+    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',', help = output_help(COMPARE_FORMS, true))]
     output: Vec<String>,
 
     /// Also draw the changes
@@ -127,21 +125,25 @@ impl Compare {
         // A wrong name fails before any work is done.
         let outputs = self.open_outputs()?;
         let (selection, options) = self.resolve()?;
-        let (runs, files) = self.load(&selection, &options, outputs.has(CompareForm::Html))?;
-        let report = {
+        let (runs, files) = self.load(&selection, &options, outputs.has_page())?;
+        let mut report = {
             let _limit = limit_memory();
             let _progress = ReadingProgress::working("comparing");
             compare(&runs, &selection, &options)?
         };
         drop(runs);
-        let is_judged = self.fail_on == Some(FailOn::Regression);
+        report.is_judged = self.fail_on == Some(FailOn::Regression);
         let text = || {
             let plot = if self.plot { compare_plot(&report, screen(), ink()) } else { String::new() };
-            with_plot(compare_text(&report, is_judged, screen()), &plot)
+            with_plot(compare_text(&report, screen()), &plot)
         };
-        outputs.write(|form| form.render(&report, is_judged, &selection, &files), text)?;
+        let page = match outputs.has_page() {
+            true => Some(page_html(&page(files, &selection, None, Some(report.clone()))?)),
+            false => None,
+        };
+        outputs.write(&report, page.as_deref(), text)?;
         Ok(Outcome::Judged(match report.verdict {
-            Verdict::Fail if !is_judged => Verdict::Pass,
+            Verdict::Fail if !report.is_judged => Verdict::Pass,
             verdict => verdict,
         }))
     }
@@ -230,12 +232,13 @@ impl Compare {
         Ok((runs, if has_page { files } else { Vec::new() }))
     }
 
-    fn open_outputs(&self) -> Result<OpenReports<CompareForm>, Failure> {
+    fn open_outputs(&self) -> Result<OpenReports<CompareReport>, Failure> {
         let inputs = std::iter::once(&self.candidate).chain(&self.baseline).chain(&self.scripts.load);
         let files = ReportFiles {
-            forms: FORMS,
+            forms: COMPARE_FORMS,
+            has_page: true,
             options: &self.output,
-            json: self.json.then_some(CompareForm::Json),
+            json: self.json,
             inputs: inputs.map(String::as_str).collect(),
         };
         files.open()
@@ -251,41 +254,6 @@ fn shared_folder(paths: &[&str]) -> usize {
         .map(|(at, c)| at + c.len_utf8());
     let is_shared = |end: &usize| others.iter().all(|path| path.len() > *end && path.starts_with(&first[..*end]));
     ends.filter(is_shared).filter(|end| *end < first.len()).max().unwrap_or(0)
-}
-
-/// The forms that a comparison can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CompareForm {
-    Json,
-    Markdown,
-    Text,
-    Html,
-}
-
-/// The forms by name.
-const FORMS: &[NamedForm<CompareForm>] = &[
-    (&["json"], CompareForm::Json),
-    (&["markdown", "md"], CompareForm::Markdown),
-    (&["text", "txt"], CompareForm::Text),
-    (&["html"], CompareForm::Html),
-];
-
-impl CompareForm {
-    /// The report in this form. The files are for a page, which shows the samples of the candidate.
-    fn render(
-        self,
-        report: &CompareReport,
-        is_judged: bool,
-        selection: &Selection,
-        files: &[LoadedFile],
-    ) -> Result<String, Failure> {
-        Ok(match self {
-            Self::Json => format!("{:#}\n", compare_json(report)),
-            Self::Markdown => compare_markdown(report),
-            Self::Html => page_html(&page(files.iter().cloned(), selection, None, Some(report.clone()))?),
-            Self::Text => compare_text(report, is_judged, FILE),
-        })
-    }
 }
 
 #[cfg(test)]

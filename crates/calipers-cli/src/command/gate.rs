@@ -4,12 +4,11 @@ use crate::exit::Outcome;
 use crate::failure::Failure;
 use crate::flags::{BaselineFlag, JudgingFlags, LevelFlag, VersionFlag};
 use crate::judging::Judging;
-use crate::report_files::{NamedForm, OpenReports, ReportFiles};
-use crate::terminal::{FILE, ink, screen, with_plot};
-use calipers::LoadedFile;
+use crate::report_files::{OpenReports, ReportFiles, output_help};
+use crate::terminal::{ink, screen, with_plot};
 use calipers::gate::GateReport;
 use calipers::page::page;
-use calipers::render::{gate_annotations, gate_json, gate_junit, gate_markdown, gate_plot, gate_text, page_html};
+use calipers::render::{GATE_FORMS, gate_annotations, gate_markdown, gate_plot, gate_text, page_html};
 use clap::Args;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -40,9 +39,7 @@ pub(crate) struct Gate {
     #[arg(long, value_name = "FILE")]
     looks: Option<String>,
 
-    /// Also write the report to files: json=FILE, markdown=FILE, junit=FILE, html=FILE, text=FILE (repeatable, or separated
-    /// by commas). Files from an earlier run are removed first; `-` replaces what is printed
-    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
+    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',', help = output_help(GATE_FORMS, true))]
     output: Vec<String>,
 
     /// Also draw the gates
@@ -71,7 +68,7 @@ impl Gate {
             ..Judging::resolve(&self.judging, self.level.level)?
         };
         let (report, files) = judging.with_options(|policy, options| {
-            let (files, run) = match outputs.has(GateForm::Html) {
+            let (files, run) = match outputs.has_page() {
                 true => judging.load_files()?,
                 false => (Vec::new(), judging.load(policy, options)?),
             };
@@ -81,7 +78,11 @@ impl Gate {
             let plot = if self.plot { gate_plot(&report, screen(), ink()) } else { String::new() };
             with_plot(gate_text(&report, screen()), &plot)
         };
-        outputs.write(|form| form.render(&report, &judging, &files), text)?;
+        let page = match outputs.has_page() {
+            true => Some(page_html(&page(files, &judging.selection, Some(report.clone()), None)?)),
+            false => None,
+        };
+        outputs.write(&report, page.as_deref(), text)?;
         if std::env::var_os("GITHUB_ACTIONS").is_some() {
             annotate_workflow(&report)?;
         }
@@ -89,51 +90,18 @@ impl Gate {
     }
 
     /// The reports to write, opened.
-    fn open_outputs(&self) -> Result<OpenReports<GateForm>, Failure> {
+    fn open_outputs(&self) -> Result<OpenReports<GateReport>, Failure> {
         let judging = &self.judging;
         let inputs = judging.files.iter().chain([judging.policy.path()]).chain(&self.baseline.baseline);
         let inputs = inputs.chain(&judging.suite.suite).chain(&judging.scripts.load);
         let files = ReportFiles {
-            forms: FORMS,
+            forms: GATE_FORMS,
+            has_page: true,
             options: &self.output,
-            json: self.json.then_some(GateForm::Json),
+            json: self.json,
             inputs: inputs.map(String::as_str).collect(),
         };
         files.open()
-    }
-}
-
-/// The forms that a verdict can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GateForm {
-    Json,
-    Markdown,
-    Junit,
-    Text,
-    Html,
-}
-
-/// The forms by name.
-const FORMS: &[NamedForm<GateForm>] = &[
-    (&["json"], GateForm::Json),
-    (&["markdown", "md"], GateForm::Markdown),
-    (&["junit", "xml"], GateForm::Junit),
-    (&["text", "txt"], GateForm::Text),
-    (&["html"], GateForm::Html),
-];
-
-impl GateForm {
-    /// The report in this form. The files are for a page, which shows their samples.
-    fn render(self, report: &GateReport, judging: &Judging<'_>, files: &[LoadedFile]) -> Result<String, Failure> {
-        Ok(match self {
-            Self::Json => format!("{:#}\n", gate_json(report)),
-            Self::Markdown => gate_markdown(report),
-            Self::Junit => {
-                gate_junit(report).map_err(|error| Failure::new(format!("JUnit cannot be written: {error}")))?
-            }
-            Self::Text => gate_text(report, FILE),
-            Self::Html => page_html(&page(files.iter().cloned(), &judging.selection, Some(report.clone()), None)?),
-        })
     }
 }
 

@@ -4,12 +4,12 @@ use crate::exit::Outcome;
 use crate::failure::Failure;
 use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
 use crate::reading::{load_run, print_notes};
-use crate::report_files::{NamedForm, ReportFiles};
+use crate::report_files::{ReportFiles, output_help};
 use crate::selection;
-use crate::terminal::{FILE, screen};
+use crate::terminal::screen;
 use calipers::Selection;
 use calipers::judge::{JudgeOptions, JudgeReport, assess, load_labels};
-use calipers::render::{judge_json, judge_markdown, judge_text};
+use calipers::render::{JUDGE_FORMS, judge_text};
 use clap::Args;
 
 /// `calipers judge`
@@ -43,9 +43,7 @@ pub(crate) struct Judge {
     #[command(flatten)]
     format: FormatFlag,
 
-    /// Also write the report to files: json=FILE, markdown=FILE, text=FILE (repeatable, or separated by commas).
-    /// Files from an earlier run are removed first; `-` replaces what is printed
-    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',')]
+    #[arg(short, long, value_name = "FORM=FILE", value_delimiter = ',', help = output_help(JUDGE_FORMS, false))]
     output: Vec<String>,
 
     /// Print JSON (`calipers.judge/1`)
@@ -56,11 +54,11 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
         let inputs = self.files.iter().chain([&self.labels]).map(String::as_str).collect();
-        let json = self.json.then_some(JudgeForm::Json);
+        let files = ReportFiles { forms: JUDGE_FORMS, has_page: false, options: &self.output, json: self.json, inputs };
         // A wrong name fails before any work is done.
-        let outputs = ReportFiles { forms: FORMS, options: &self.output, json, inputs }.open()?;
+        let outputs = files.open()?;
         let report = self.assess()?;
-        outputs.write(|form| Ok(form.render(&report)), || judge_text(&report, screen()))?;
+        outputs.write(&report, None, || judge_text(&report, screen()))?;
         Ok(Outcome::Done)
     }
 
@@ -77,27 +75,5 @@ impl Judge {
             .map_err(|error| Failure::from(error).hint_with_flag("--columns", "--label-columns"))?;
         print_notes(&labels);
         Ok(assess(&run, &labels, &selection, &options)?)
-    }
-}
-
-/// The forms that a report about a judge can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum JudgeForm {
-    Json,
-    Markdown,
-    Text,
-}
-
-/// The forms by name.
-const FORMS: &[NamedForm<JudgeForm>] =
-    &[(&["json"], JudgeForm::Json), (&["markdown", "md"], JudgeForm::Markdown), (&["text", "txt"], JudgeForm::Text)];
-
-impl JudgeForm {
-    fn render(self, report: &JudgeReport) -> String {
-        match self {
-            Self::Json => format!("{:#}\n", judge_json(report)),
-            Self::Markdown => judge_markdown(report),
-            Self::Text => judge_text(report, FILE),
-        }
     }
 }

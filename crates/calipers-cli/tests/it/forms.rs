@@ -1,7 +1,8 @@
 //! Every report in every form, from runs that are empty, hostile, long and large: no form panics, steers a terminal, lets markup
-//! through, leaves its width or its schema. A new form is one line in `FORMS`.
+//! through, leaves its width or its schema. The forms of `--output` are those that `calipers-render` registers.
 
 use crate::program::calipers;
+use calipers::render::{COMPARE_FORMS, Form as RenderedForm, GATE_FORMS, JUDGE_FORMS};
 use calipers_testing::{Scratch, text};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -18,12 +19,14 @@ const NAME_WIDTH_MAX: usize = 60;
 /// Columns of an excerpt of a policy, which is source and not wrapped.
 const EXCERPT_WIDTH: usize = 102;
 
+/// What a form is checked for.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Text,
     Json,
     Markdown,
-    Junit,
+    /// A form of `--output` that is none of these, such as JUnit.
+    Other,
     Annotations,
     Html,
 }
@@ -37,32 +40,60 @@ const CHECK: [&str; 5] = ["policy", "check", "policy.json", "--samples", "new.js
 const RAISE: [&str; 5] = ["baseline", "raise", "new.jsonl", "--policy", "policy.json"];
 const PAGE: [&str; 8] = ["report", "new.jsonl", "--policy", "policy.json", "--against", "old.jsonl", "--output", "-"];
 
-/// A report, a form, and the command that prints it. The report is also the name of its schema.
-const FORMS: &[(&str, Form, &[&str], &[&str])] = &[
-    ("results", Form::Text, &SCORE, &[]),
-    ("results", Form::Text, &SCORE, &["--plot"]),
-    ("results", Form::Json, &SCORE, &["--json", "--reductions"]),
-    ("gate", Form::Text, &GATE, &[]),
-    ("gate", Form::Json, &GATE, &["--json"]),
-    ("gate", Form::Markdown, &GATE, &["--output", "markdown=-"]),
-    ("gate", Form::Junit, &GATE, &["--output", "junit=-"]),
-    ("gate", Form::Annotations, &GATE, &[]),
-    ("gate", Form::Html, &GATE, &["--output", "html=-"]),
-    ("compare", Form::Text, &COMPARE, &[]),
-    ("compare", Form::Json, &COMPARE, &["--json"]),
-    ("compare", Form::Markdown, &COMPARE, &["--output", "markdown=-"]),
-    ("compare", Form::Html, &COMPARE, &["--output", "html=-"]),
-    ("judge", Form::Text, &JUDGE, &[]),
-    ("judge", Form::Json, &JUDGE, &["--json"]),
-    ("judge", Form::Markdown, &JUDGE, &["--output", "markdown=-"]),
-    ("plan", Form::Text, &PLAN, &[]),
-    ("plan", Form::Json, &PLAN, &["--json"]),
-    ("findings", Form::Text, &CHECK, &[]),
-    ("findings", Form::Json, &CHECK, &["--json"]),
-    ("raise", Form::Text, &RAISE, &[]),
-    ("raise", Form::Json, &RAISE, &["--json"]),
-    ("page", Form::Html, &PAGE, &[]),
-];
+/// A report in a form, and the command that prints it.
+struct Shown {
+    /// Also the name of its schema.
+    report: &'static str,
+    form: Form,
+    command: &'static [&'static str],
+    options: Vec<String>,
+}
+
+fn shown() -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    let mut add = |report, form, command, options: &[&str]| {
+        all.push(Shown { report, form, command, options: options.iter().map(|text| (*text).to_owned()).collect() });
+    };
+    add("results", Form::Text, &SCORE, &[]);
+    add("results", Form::Text, &SCORE, &["--plot"]);
+    add("results", Form::Json, &SCORE, &["--json", "--reductions"]);
+    add("gate", Form::Text, &GATE, &[]);
+    add("gate", Form::Annotations, &GATE, &[]);
+    add("gate", Form::Html, &GATE, &["--output", "html=-"]);
+    add("compare", Form::Text, &COMPARE, &[]);
+    add("compare", Form::Html, &COMPARE, &["--output", "html=-"]);
+    add("judge", Form::Text, &JUDGE, &[]);
+    add("plan", Form::Text, &PLAN, &[]);
+    add("plan", Form::Json, &PLAN, &["--json"]);
+    add("findings", Form::Text, &CHECK, &[]);
+    add("findings", Form::Json, &CHECK, &["--json"]);
+    add("raise", Form::Text, &RAISE, &[]);
+    add("raise", Form::Json, &RAISE, &["--json"]);
+    add("page", Form::Html, &PAGE, &[]);
+    all.extend(registered("gate", &GATE, GATE_FORMS));
+    all.extend(registered("compare", &COMPARE, COMPARE_FORMS));
+    all.extend(registered("judge", &JUDGE, JUDGE_FORMS));
+    all
+}
+
+/// A report in each form that it can be written in.
+fn registered<R>(
+    report: &'static str,
+    command: &'static [&'static str],
+    forms: &'static [RenderedForm<R>],
+) -> impl Iterator<Item = Shown> {
+    forms.iter().map(move |form| Shown {
+        report,
+        form: match form.names[0] {
+            "text" => Form::Text,
+            "json" => Form::Json,
+            "markdown" => Form::Markdown,
+            _ => Form::Other,
+        },
+        command,
+        options: vec!["--output".to_owned(), format!("{}=-", form.names[0])],
+    })
+}
 
 /// A run, by the text that stands in all its names and the number of its samples.
 struct Run {
@@ -117,7 +148,7 @@ impl Run {
     }
 }
 
-fn print(folder: &Scratch, form: Form, command: &[&str], options: &[&str]) -> Output {
+fn print(folder: &Scratch, form: Form, command: &[&str], options: &[String]) -> Output {
     let mut program = calipers().command();
     if form == Form::Annotations {
         program.env("GITHUB_ACTIONS", "true");
@@ -159,7 +190,7 @@ fn check_json(report: &str, output: &str, what: &str) {
 fn check_markup(form: Form, output: &str, what: &str) {
     assert!(!output.contains("<script>alert(1)"), "{what}");
     assert!(!output.lines().any(|line| line.starts_with("::error::owned")), "{what}");
-    if matches!(form, Form::Markdown | Form::Junit) {
+    if form != Form::Html {
         assert!(!output.contains(steers), "{what}: {output:?}");
     }
     if form == Form::Markdown {
@@ -171,8 +202,8 @@ fn check_markup(form: Form, output: &str, what: &str) {
 
 fn check(run: &Run) {
     let folder = run.folder();
-    for &(report, form, command, options) in FORMS {
-        let output = print(&folder, form, command, options);
+    for Shown { report, form, command, options } in shown() {
+        let output = print(&folder, form, command, &options);
         let what = format!("{} as `{} {}`", run.name, command.join(" "), options.join(" "));
         let (printed, errors) = (text(&output.stdout), text(&output.stderr));
         assert!(!errors.contains("panicked") && !errors.contains(steers), "{what}: {errors:?}");
@@ -189,7 +220,7 @@ fn check(run: &Run) {
                 assert!(!printed.contains(steers), "{what}: {printed:?}");
                 assert!(!printed.lines().any(|line| line.starts_with("::error::owned")), "{what}");
             }
-            Form::Markdown | Form::Junit | Form::Html => check_markup(form, &printed, &what),
+            Form::Markdown | Form::Other | Form::Html => check_markup(form, &printed, &what),
         }
     }
 }
@@ -217,6 +248,7 @@ fn a_large_run_is_shown_in_every_form() {
 #[test]
 fn a_hostile_name_reaches_json_as_it_is() {
     let folder = runs()[1].folder();
-    let document: Value = serde_json::from_slice(&print(&folder, Form::Json, &SCORE, &["--json"]).stdout).unwrap();
+    let document: Value =
+        serde_json::from_slice(&print(&folder, Form::Json, &SCORE, &["--json".to_owned()]).stdout).unwrap();
     assert_eq!(document["runs"][0]["scores"][0]["scorer"], json!(format!("{HOSTILE}judge")), "{document:#}");
 }

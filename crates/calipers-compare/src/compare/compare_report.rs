@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub struct CompareReport {
     /// Fail if a metric has surely regressed, undecided if nothing is known, otherwise pass.
     pub verdict: Verdict,
+    /// Whether the verdict counts: a text then begins with it. False until the caller says so.
+    pub is_judged: bool,
     /// What decided.
     pub decided_by: CompareDecision,
     /// The first run against each of the others, in their order.

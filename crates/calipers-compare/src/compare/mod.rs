@@ -129,6 +129,7 @@ pub fn compare(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Resu
     let (verdict, decided_by) = decide(&comparisons);
     Ok(CompareReport {
         verdict,
+        is_judged: false,
         decided_by,
         caveats: comparisons.iter().flat_map(match_caveats).collect(),
         comparisons,

@@ -28,13 +28,13 @@ const NAME_MAX: usize = 28;
 
 /// The comparison as text.
 ///
-/// With `is_judged` the first line is the verdict; without a metric that can be told it always is. Long lists are cut;
+/// The first line is the verdict if the comparison is judged or nothing is known. Long lists are cut;
 /// [`compare_json`](crate::compare_json) has everything.
 #[must_use]
-pub fn compare_text(report: &CompareReport, is_judged: bool, screen: Screen) -> String {
+pub fn compare_text(report: &CompareReport, screen: Screen) -> String {
     let page = Page { report, screen };
     let mut sections = Vec::new();
-    if is_judged || report.verdict == Verdict::Undecided {
+    if report.is_judged || report.verdict == Verdict::Undecided {
         sections.push(page.verdict());
     }
     match &report.comparisons[..] {

@@ -479,6 +479,7 @@ mod tests {
             };
         let report = |decided_by: CompareDecision, comparisons: Vec<RunComparison>| CompareReport {
             verdict: Verdict::Undecided,
+            is_judged: false,
             decided_by,
             comparisons,
             rankings: Vec::new(),

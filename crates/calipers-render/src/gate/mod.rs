@@ -19,3 +19,14 @@ pub use markdown::{GATE_MARKER, gate_markdown};
 pub use reason_words::{gate_decision, gate_reason};
 pub use rule_words::gate_rule;
 pub use text::gate_text;
+
+use crate::form::{Form, indent};
+use calipers_gate::GateReport;
+
+/// The forms of a verdict.
+pub const GATE_FORMS: &[Form<GateReport>] = &[
+    Form { names: &["json"], render: |report, _| Ok(indent(&gate_json(report))) },
+    Form { names: &["markdown", "md"], render: |report, _| Ok(gate_markdown(report)) },
+    Form { names: &["junit", "xml"], render: |report, _| Ok(gate_junit(report)?) },
+    Form { names: &["text", "txt"], render: |report, screen| Ok(gate_text(report, screen)) },
+];

@@ -6,7 +6,7 @@ use super::plots::{Mark, TableAxes, counts, forest, histogram, lying_bar};
 use super::runs::{basis_sentence, run_label, run_names};
 use super::{link_in, name, number_cell, sentence, settings};
 use crate::numbers::{Scale, count, number, percent};
-use crate::page::{PageReport, PageRun, Repeats};
+use crate::page::{PageReport, PageRun, PassedShare, Repeats};
 use crate::results::cells::{figure_names, figure_scale, title as score_title};
 use crate::words::columns_sentence;
 use crate::words::{caveat_next_step, caveat_sentence, undefined_sentence};
@@ -255,7 +255,7 @@ pub(super) fn repeats(report: &PageReport) -> Markup {
                     div.pair {
                         div {
                             p.about { "Samples by how many of their attempts passed" }
-                            (counts(&repeats.bars))
+                            (counts(&labelled_bars(repeats)))
                         }
                         div {
                             p.about { b { (count(repeats.flaky)) } " of " (pluralize(repeats.repeated, "repeated sample")) " flaky: some attempts passed and some failed" }
@@ -279,7 +279,7 @@ fn flaky_names(report: &PageReport, run: usize) -> Markup {
 
 /// How often samples passed, a row per run. Runs with other numbers of attempts have a separate table.
 fn repeats_of_runs(runs: &[(usize, &Repeats)], names: &[String]) -> Markup {
-    let labels = |repeats: &Repeats| repeats.bars.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>();
+    let labels = |repeats: &Repeats| labelled_bars(repeats).into_iter().map(|(label, _)| label).collect::<Vec<_>>();
     type RepeatRows<'r> = Vec<(usize, &'r Repeats)>;
     let mut tables: Vec<(Vec<String>, RepeatRows<'_>)> = Vec::new();
     for (run, repeats) in runs {
@@ -308,6 +308,21 @@ fn repeats_of_runs(runs: &[(usize, &Repeats)], names: &[String]) -> Markup {
                 }
             } }
         }
+    }
+}
+
+/// The bars with their headings.
+fn labelled_bars(repeats: &Repeats) -> Vec<(String, u64)> {
+    repeats.bars.iter().map(|(share, number)| (passed_share(*share), *number)).collect()
+}
+
+fn passed_share(share: PassedShare) -> String {
+    match share {
+        PassedShare::Count { passed, of } => format!("{passed} of {of}"),
+        PassedShare::Never => "never".to_owned(),
+        PassedShare::UnderHalf => "under half".to_owned(),
+        PassedShare::HalfOrMore => "half or more".to_owned(),
+        PassedShare::Always => "always".to_owned(),
     }
 }
 

@@ -136,12 +136,32 @@ impl From<ScenarioOutcome> for PageOutcome {
 /// How often samples passed among their attempts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeats {
-    /// The number of samples by how many of their attempts passed: `3 of 3`, or a share where numbers of attempts differ.
-    pub bars: Vec<(String, u64)>,
+    /// The number of samples by how many of their attempts passed: a count, or a share where numbers of attempts differ.
+    pub bars: Vec<(PassedShare, u64)>,
     /// Samples that passed in some attempts and failed in others.
     pub flaky: u64,
     /// Samples with at least two attempts that passed or failed: only those can show it.
     pub repeated: u64,
+}
+
+/// How many of a sample's attempts passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassedShare {
+    /// So many of so many.
+    Count {
+        /// The attempts that passed.
+        passed: usize,
+        /// All attempts that passed or failed.
+        of: usize,
+    },
+    /// None.
+    Never,
+    /// Some, but less than half.
+    UnderHalf,
+    /// At least half, but not all.
+    HalfOrMore,
+    /// All.
+    Always,
 }
 
 /// What attempts took of something.

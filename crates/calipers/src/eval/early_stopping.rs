@@ -6,7 +6,7 @@ use calipers_core::Verdict;
 use calipers_core::stats::eprocess::BinaryEprocess;
 use calipers_gate::policy::{Comparison, Level};
 use calipers_gate::{GateReport, GateResult};
-use calipers_render::gate_rule;
+use calipers_render::{RunNote, note_sentence};
 
 /// Between two looks the run grows by this share, so that all looks together cost no more than a few at the end.
 const GROWTH: f64 = 0.05;
@@ -96,10 +96,10 @@ fn decided_early(report: &GateReport, alpha: f64) -> Option<String> {
     if report.verdict == Verdict::Fail
         && let Some(gate) = blocking.iter().find(is_missed)
     {
-        return Some(format!("decided early: {} is surely missed ({})", gate.metric, gate_rule(gate)));
+        return Some(note_sentence(RunNote::SurelyMissed(gate)));
     }
     let are_met = !blocking.is_empty() && blocking.iter().all(|gate| is_surely(gate, Verdict::Pass, alpha));
-    (are_met && report.verdict == Verdict::Pass).then(|| "decided early: all blocking gates are surely met".to_owned())
+    (are_met && report.verdict == Verdict::Pass).then(|| note_sentence(RunNote::SurelyMet))
 }
 
 fn is_surely(gate: &GateResult, verdict: Verdict, alpha: f64) -> bool {

@@ -16,6 +16,7 @@ use calipers_core::{Error, SampleId, Shards};
 use calipers_gate::GateReport;
 use calipers_io::{RecordedRun, Source};
 pub use calipers_render::page::*;
+use calipers_render::{RunNote, first_and_more, note_sentence};
 use rows::SpreadValues;
 use std::collections::{BTreeSet, HashMap};
 use texts::Room;
@@ -82,7 +83,7 @@ fn add_run(
 ) -> Result<Vec<SpreadValues>, Error> {
     let run = run.map_samples(Shards::into_whole);
     let texts = texts::of_run(source, &run).unwrap_or_else(|error| {
-        report.notes.push(format!("what was asked and answered could not be read: {error}"));
+        report.notes.push(note_sentence(RunNote::UnreadableTexts(&error)));
         HashMap::new()
     });
     let samples = run.samples.clone();
@@ -117,11 +118,7 @@ fn title(report: &PageReport) -> String {
         (None, None) => {
             let mut names: Vec<&str> = report.runs.iter().map(|run| run.report.source.as_str()).collect();
             names.dedup();
-            match names[..] {
-                [] => "nothing".to_owned(),
-                [one] => one.to_owned(),
-                [first, ref rest @ ..] => format!("{first} and {} more", rest.len()),
-            }
+            if names.is_empty() { "nothing".to_owned() } else { first_and_more(&names) }
         }
     }
 }

@@ -9,7 +9,7 @@ use calipers_core::{
 use calipers_gate::{GateReport, ScenarioResult};
 use calipers_io::AttemptTexts;
 use calipers_render::page::{
-    PageAttempt, PageBehavior, PageOutcome, PageSample, PageScore, PassBasis, Repeats, Spending,
+    PageAttempt, PageBehavior, PageOutcome, PageSample, PageScore, PassBasis, PassedShare, Repeats, Spending,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -359,14 +359,14 @@ fn repeats(rows: &[PageSample]) -> Option<Repeats> {
     let is_even = repeated.iter().all(|(_, decided)| *decided == most) && most <= EVEN_MAX;
     let bars = if is_even {
         let count = |passed| repeated.iter().filter(|(own, _)| *own == passed).count() as u64;
-        (0..=most).map(|passed| (format!("{passed} of {most}"), count(passed))).collect()
+        (0..=most).map(|passed| (PassedShare::Count { passed, of: most }, count(passed))).collect()
     } else {
         let count = |is: fn(usize, usize) -> bool| repeated.iter().filter(|(p, n)| is(*p, *n)).count() as u64;
         vec![
-            ("never".to_owned(), count(|passed, _| passed == 0)),
-            ("under half".to_owned(), count(|passed, decided| passed > 0 && passed * 2 < decided)),
-            ("half or more".to_owned(), count(|passed, decided| passed * 2 >= decided && passed < decided)),
-            ("always".to_owned(), count(|passed, decided| passed == decided)),
+            (PassedShare::Never, count(|passed, _| passed == 0)),
+            (PassedShare::UnderHalf, count(|passed, decided| passed > 0 && passed * 2 < decided)),
+            (PassedShare::HalfOrMore, count(|passed, decided| passed * 2 >= decided && passed < decided)),
+            (PassedShare::Always, count(|passed, decided| passed == decided)),
         ]
     };
     let flaky = repeated.iter().filter(|(passed, decided)| *passed > 0 && passed < decided).count() as u64;

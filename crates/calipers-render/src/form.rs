@@ -1,0 +1,26 @@
+//! The forms that a report can be written in, as data. The command line, its help and the tests follow from them.
+
+use crate::screen::Screen;
+use serde_json::Value;
+use std::error::Error;
+
+/// A form that reports of one kind can be written in.
+pub struct Form<R> {
+    /// Its names. The first is the one that help and hints use.
+    pub names: &'static [&'static str],
+    /// Writes a report in this form. Only text is laid out for a screen.
+    pub render: fn(&R, Screen) -> Result<String, Box<dyn Error>>,
+}
+
+impl<R> Form<R> {
+    /// The form with this name.
+    #[must_use]
+    pub fn find<'a>(forms: &'a [Self], name: &str) -> Option<&'a Self> {
+        forms.iter().find(|form| form.names.contains(&name))
+    }
+}
+
+/// A JSON document as it stands in a file.
+pub(crate) fn indent(document: &Value) -> String {
+    format!("{document:#}\n")
+}

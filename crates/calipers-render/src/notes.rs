@@ -1,0 +1,111 @@
+//! Notes about reading, converting and stopping a run, a line each.
+
+use crate::gate::gate_rule;
+use calipers_core::pluralize;
+use calipers_gate::GateResult;
+use std::fmt::Display;
+
+/// What to know about a run that was read, converted or stopped.
+#[derive(Clone, Copy)]
+pub enum RunNote<'a> {
+    /// So many attempts are in more than one file.
+    RepeatedAttempts(usize),
+    /// A log names a reducer that we do not have.
+    UnknownReducer(&'a str),
+    /// A log lists no metrics for a scorer.
+    ScorerWithoutMetrics(&'a str),
+    /// A log is written for other reducers, which its transcripts do not survive.
+    TranscriptsLeftOut,
+    /// A log is written without results, and why.
+    LogWithoutResults(&'a str),
+    /// A document is written without figures, and why.
+    NoFigures(&'a str),
+    /// The reducers of a log that a form cannot hold.
+    LostReducers(&'a [String]),
+    /// The metrics of a log that a form cannot hold.
+    LostMetrics(&'a [String]),
+    /// The questions and answers for a page cannot be read, and why.
+    UnreadableTexts(&'a dyn Display),
+    /// A run is stopped because it surely misses this gate.
+    SurelyMissed(&'a GateResult),
+    /// A run is stopped because it surely passes every blocking gate.
+    SurelyMet,
+}
+
+/// The note as a sentence.
+#[must_use]
+pub fn note_sentence(note: RunNote<'_>) -> String {
+    let quoted = |names: &[String]| format!("`{}`", names.join("`, `"));
+    match note {
+        RunNote::RepeatedAttempts(count) => {
+            let (are, each) = if count == 1 { ("is", "it") } else { ("are", "each") };
+            format!("{} {are} in more than one file: {each} counts once", pluralize(count, "attempt"))
+        }
+        RunNote::UnknownReducer(name) => {
+            format!("the log's reducer `{name}` is not known here; its results are left out")
+        }
+        RunNote::ScorerWithoutMetrics(name) => {
+            format!("scorer `{name}` lists no metrics in the log, so it has no figures")
+        }
+        RunNote::TranscriptsLeftOut => {
+            "the log is written again for other reducers: its messages and events are left out".to_owned()
+        }
+        RunNote::LogWithoutResults(why) => {
+            format!("the log is written without results, because they cannot be computed: {why}")
+        }
+        RunNote::NoFigures(why) => format!("no figures are written, because they cannot be computed: {why}"),
+        RunNote::LostReducers(names) => format!(
+            "the log reduces attempts by {}, which this form cannot hold: name the reducer when the file is read, or the \
+             mean is taken",
+            quoted(names)
+        ),
+        RunNote::LostMetrics(names) => {
+            format!("the log's metrics {} are not in this form: name them when the file is read", quoted(names))
+        }
+        RunNote::UnreadableTexts(why) => format!("what was asked and answered could not be read: {why}"),
+        RunNote::SurelyMissed(gate) => {
+            format!("decided early: {} is surely missed ({})", gate.metric, gate_rule(gate))
+        }
+        RunNote::SurelyMet => "decided early: all blocking gates are surely met".to_owned(),
+    }
+}
+
+/// The first of several names, and how many more there are.
+#[must_use]
+pub fn first_and_more(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_attempt_is_it_and_several_are_each() {
+        let note = |count| note_sentence(RunNote::RepeatedAttempts(count));
+        assert_eq!(note(1), "1 attempt is in more than one file: it counts once");
+        assert_eq!(note(2), "2 attempts are in more than one file: each counts once");
+    }
+
+    #[test]
+    fn names_that_a_form_loses_are_quoted_each() {
+        let names = ["mode".to_owned(), "max".to_owned()];
+        assert!(
+            note_sentence(RunNote::LostReducers(&names))
+                .starts_with("the log reduces attempts by `mode`, `max`, which")
+        );
+    }
+
+    #[test]
+    fn several_names_are_the_first_and_a_count() {
+        for (names, want) in
+            [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a and 1 more"), (&["a", "b", "c"], "a and 2 more")]
+        {
+            assert_eq!(first_and_more(names), want);
+        }
+    }
+}
