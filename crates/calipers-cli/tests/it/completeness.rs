@@ -1,6 +1,6 @@
 //! Runs and files that are not whole: nothing that was asked for goes unread or unsaid.
 
-use crate::program;
+use crate::program::{calipers, flat, run, said};
 use calipers_testing::{Scratch, text};
 use serde_json::Value;
 use std::process::Output;
@@ -8,24 +8,11 @@ use std::process::Output;
 /// A policy that asks for a rate of 20 %.
 const POLICY: &str = r#"{"thresholds": {"blocking": {"accuracy": 20}}}"#;
 
-fn run(folder: &Scratch, arguments: &[&str]) -> Output {
-    program::calipers().run_in(folder, arguments)
-}
-
-fn said(output: &Output) -> String {
-    text(&output.stdout) + &text(&output.stderr)
-}
-
 #[track_caller]
 fn ends_with(output: &Output, code: i32) -> String {
     let said = said(output);
     assert_eq!(output.status.code(), Some(code), "{said}");
     said
-}
-
-/// The text without its line breaks.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A sample of an Inspect log, with a score or an error.
@@ -88,7 +75,7 @@ fn every_form_says_that_a_run_is_not_whole() {
     let sentence = "27 of 30 samples";
     let forms = ["json", "markdown", "junit", "html", "text"];
     let outputs: Vec<String> = forms.iter().map(|form| format!("{form}=gate.{form}")).collect();
-    let mut command = program::calipers().command();
+    let mut command = calipers().command();
     command.current_dir(&folder).env("GITHUB_ACTIONS", "true");
     command.args(["gate", "broken.json", "--policy", "policy.json", "--output", &outputs.join(",")]);
     let output = command.output().unwrap();
@@ -332,7 +319,7 @@ fn content_that_expands_beyond_the_limit_is_an_error() {
     let expands = 70 * (1 << 20) + 44;
     folder.write("policy.json", POLICY);
     let gate = |bytes: Option<u64>| {
-        let mut command = program::calipers().command();
+        let mut command = calipers().command();
         command.current_dir(&folder).args(["gate", "big.jsonl.gz", "--policy", "policy.json"]);
         command.env_remove("CALIPERS_EXPANDED_BYTES_MAX");
         if let Some(bytes) = bytes {

@@ -1,4 +1,4 @@
-//! What `calipers eval` does with files that may come from somebody else, and what it keeps from others: programs run only
+//! What `calipers eval` does with files that may come from someone else, and what it keeps from others: programs run only
 //! where that was said, keys stay where they are, and logs and caches are their owner's.
 #![cfg(unix)] // agents are shell scripts
 
@@ -39,7 +39,7 @@ fn a_log_runs_nothing_that_was_not_asked_for() {
     let refused = folder.eval(&["--resume", &log]);
     // Everything that would run is shown, and where.
     let here = std::fs::canonicalize(folder.path(".")).unwrap();
-    refused.says(2, &["may come from somebody else", TRACE, here.to_str().unwrap(), "--trust", "`--resume` added"]);
+    refused.says(2, &["may come from someone else", TRACE, here.to_str().unwrap(), "--trust", "`--resume` added"]);
     assert!(!folder.path("trace").exists());
     let folder = folder.with("mended", "");
     let trusted = folder.eval(&["--resume", &log, "--trust"]);

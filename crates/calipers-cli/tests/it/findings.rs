@@ -1,26 +1,8 @@
 //! Wrong numbers that 0.1.0 gave in silence, one test for each, as they were typed. The number is that of the finding.
 
-use crate::program;
-use calipers_testing::{Scratch, text};
+use crate::program::{flat_output, json, run};
+use calipers_testing::Scratch;
 use serde_json::{Value as Json, json};
-use std::process::Output;
-
-fn run(folder: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = program::calipers().command();
-    command.current_dir(folder.path()).env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
-    command.args(arguments).output().unwrap()
-}
-
-/// What was printed, without line breaks.
-fn flat(output: &Output) -> String {
-    (text(&output.stdout) + &text(&output.stderr)).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[track_caller]
-fn json(folder: &Scratch, arguments: &[&str]) -> Json {
-    let output = run(folder, &[arguments, &["--json"]].concat());
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
-}
 
 /// The first value of a metric in the report of `score`.
 fn value(report: &Json, metric: &str) -> Option<f64> {
@@ -49,7 +31,7 @@ fn attempts() -> Scratch {
 #[track_caller]
 fn log(folder: &Scratch, name: &str, reducer: &str) {
     let output = run(folder, &["convert", "results.jsonl", "-o", name, "--to", "inspect", "--reducer", reducer]);
-    assert_eq!(output.status.code(), Some(0), "{}", flat(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", flat_output(&output));
 }
 
 /// An Inspect log of 40 announced samples, of which the first 5 of 16 are right.
@@ -92,9 +74,9 @@ fn a01_a_file_with_two_models_does_not_mix_them() {
         // A condition within a metric is about samples, so attempts that differ are an error with the fix.
         let metric = format!("accuracy(where={{\"prompt\": \"{prompt}\"}})");
         let output = run(&folder, &["score", "p.jsonl", "-m", &metric]);
-        assert_eq!(output.status.code(), Some(2), "{}", flat(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", flat_output(&output));
         for part in ["`A` and `B`", "sample `q1`", "`--where 'prompt=A'`"] {
-            assert!(flat(&output).contains(part), "{part}: {}", flat(&output));
+            assert!(flat_output(&output).contains(part), "{part}: {}", flat_output(&output));
         }
     }
 }
@@ -113,8 +95,8 @@ fn a02_an_attempt_that_is_delivered_twice_with_different_content_is_an_error() {
         let lines = format!("{{\"id\": \"q1\", \"epoch\": 1, {first}}}\n{{\"id\": \"q1\", \"epoch\": 1, {second}}}\n");
         let folder = Scratch::with("r.jsonl", lines);
         let output = run(&folder, &["score", "r.jsonl"]);
-        assert_eq!(output.status.code(), Some(2), "{first} {second}: {}", flat(&output));
-        let said = flat(&output);
+        assert_eq!(output.status.code(), Some(2), "{first} {second}: {}", flat_output(&output));
+        let said = flat_output(&output);
         assert!(said.contains("`q1`") && said.contains("line 1") && said.contains("line 2"), "{said}");
     }
 }
@@ -124,9 +106,9 @@ fn a03_a_gate_does_not_pass_on_the_part_of_a_run_that_was_killed() {
     let folder = Scratch::with("killed.json", killed());
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 20}}}"#);
     let output = run(&folder, &["gate", "killed.json", "--policy", "policy.json"]);
-    assert_eq!(output.status.code(), Some(3), "{}", flat(&output));
-    assert!(flat(&output).contains("16 of 40 samples"), "{}", flat(&output));
-    assert!(flat(&run(&folder, &["score", "killed.json"])).contains("16 of 40 samples"));
+    assert_eq!(output.status.code(), Some(3), "{}", flat_output(&output));
+    assert!(flat_output(&output).contains("16 of 40 samples"), "{}", flat_output(&output));
+    assert!(flat_output(&run(&folder, &["score", "killed.json"])).contains("16 of 40 samples"));
 }
 
 #[test]
@@ -147,7 +129,9 @@ fn a05_runs_with_different_reducers_are_not_compared_by_the_order_of_arguments()
     for order in [["mode.eval", "max.eval"], ["max.eval", "mode.eval"]] {
         let output = run(&folder, &[&["compare"][..], &order].concat());
         assert_eq!(output.status.code(), Some(2));
-        assert!(flat(&output).contains("mode.eval by `mode`") && flat(&output).contains("max.eval by `max`"));
+        assert!(
+            flat_output(&output).contains("mode.eval by `mode`") && flat_output(&output).contains("max.eval by `max`")
+        );
     }
 }
 
@@ -159,11 +143,11 @@ fn a06_scores_on_another_scale_do_not_pass_by_themselves() {
     let folder = Scratch::with("r.jsonl", (0..40).map(line).collect::<String>());
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"safety_rate": 100}}}"#);
     let output = run(&folder, &["gate", "r.jsonl", "--policy", "policy.json"]);
-    assert_eq!(output.status.code(), Some(3), "{}", flat(&output));
-    assert!(flat(&output).contains("pass_threshold"), "{}", flat(&output));
-    let check = flat(&run(&folder, &["policy", "check", "policy.json", "--samples", "r.jsonl"]));
+    assert_eq!(output.status.code(), Some(3), "{}", flat_output(&output));
+    assert!(flat_output(&output).contains("pass_threshold"), "{}", flat_output(&output));
+    let check = flat_output(&run(&folder, &["policy", "check", "policy.json", "--samples", "r.jsonl"]));
     assert!(check.contains("pass_threshold"), "{check}");
-    assert!(flat(&run(&folder, &["score", "r.jsonl", "-m", "pass_rate"])).contains("pass_threshold"));
+    assert!(flat_output(&run(&folder, &["score", "r.jsonl", "-m", "pass_rate"])).contains("pass_threshold"));
 }
 
 #[test]
@@ -190,7 +174,7 @@ fn a08_attempts_that_a_limit_stopped_are_counted_apart() {
         "samples": (1..=6).map(sample).collect::<Vec<Json>>()
     });
     let folder = Scratch::with("log.json", log.to_string());
-    let said = flat(&run(&folder, &["score", "log.json"]));
+    let said = flat_output(&run(&folder, &["score", "log.json"]));
     assert!(said.contains("limit") && said.contains('6'), "{said}");
     assert!(json(&folder, &["score", "log.json"])["runs"][0].to_string().contains("limits-hit"));
 }
@@ -201,9 +185,9 @@ fn a09_what_is_converted_scores_the_same_or_the_loss_is_said() {
     log(&folder, "mode.eval", "mode");
     let output = run(&folder, &["convert", "mode.eval", "-o", "mode.jsonl"]);
     assert!(
-        flat(&output).contains("the log reduces attempts by `mode`, which this form cannot hold"),
+        flat_output(&output).contains("the log reduces attempts by `mode`, which this form cannot hold"),
         "{}",
-        flat(&output)
+        flat_output(&output)
     );
     run(&folder, &["convert", "mode.eval", "-o", "again.eval"]);
     let of = |file: &str| value(&json(&folder, &["score", file]), "accuracy");
@@ -246,7 +230,7 @@ fn a12_a_figure_that_differs_from_the_recorded_one_is_said() {
         &["compare", "lost.json", "lost.json"],
         &["report", "lost.json", "--output", "-"],
     ] {
-        let said = flat(&run(&folder, command));
+        let said = flat_output(&run(&folder, command));
         assert!(said.contains("recorded as 1.000"), "{command:?}: {said}");
     }
 }
@@ -294,7 +278,7 @@ fn a15_reducers_take_parameters_wherever_they_are_named() {
          epochs=Epochs(2, \"pass_at(2, value=0.5)\"))\n",
     );
     let output = run(&folder, &["eval", "task.star", "--model", "mockllm/model", "--log-dir", "logs"]);
-    assert_eq!(output.status.code(), Some(0), "{}", flat(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", flat_output(&output));
 }
 
 #[test]
@@ -307,7 +291,7 @@ fn b14_a_misspelt_category_in_weights_is_said() {
         "policy.json",
         r#"{"thresholds": {"blocking": {"pass_rate": 80}}, "weights": {"by_category": {"adverserial": 2, "art": 1}}}"#,
     );
-    let said = flat(&run(&folder, &["gate", "r.jsonl", "--policy", "policy.json"]));
+    let said = flat_output(&run(&folder, &["gate", "r.jsonl", "--policy", "policy.json"]));
     assert!(said.contains("`adverserial`") && said.contains("`adversarial`"), "{said}");
     assert!(
         json(&folder, &["gate", "r.jsonl", "--policy", "policy.json"])["caveats"]
@@ -322,7 +306,7 @@ fn b24_hints_show_what_to_write() {
     let report = json(&folder, &["score", "r.jsonl", "-m", "accuracy,stderr"]);
     assert!(near(value(&report, "accuracy"), 0.5) && near(value(&report, "stderr"), 0.5), "{report}");
     folder.write("maps.jsonl", "{\"id\": \"a\", \"scores\": {\"j\": {\"clarity\": 1, \"depth\": 0}}}\n");
-    let said = flat(&run(&folder, &["score", "maps.jsonl", "-m", "accuracy"]));
+    let said = flat_output(&run(&folder, &["score", "maps.jsonl", "-m", "accuracy"]));
     let written = r#"{"clarity": [accuracy(), stderr()]}"#;
     assert!(said.contains(&format!("`-m '{written}'`")), "{said}");
     assert_eq!(run(&folder, &["score", "maps.jsonl", "-m", written]).status.code(), Some(0));
@@ -336,6 +320,6 @@ fn b25_a_gate_names_every_misspelt_metric() {
     let output = run(&folder, &["gate", "r.jsonl", "--policy", "policy.json"]);
     assert_eq!(output.status.code(), Some(2));
     for name in ["pas_rate", "acuracy", "latencyp95"] {
-        assert!(flat(&output).contains(&format!("there is no metric `{name}`")), "{}", flat(&output));
+        assert!(flat_output(&output).contains(&format!("there is no metric `{name}`")), "{}", flat_output(&output));
     }
 }

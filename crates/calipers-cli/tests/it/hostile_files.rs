@@ -1,20 +1,11 @@
 //! Files that are not what they seem, and paths that lead where they should not.
 
-use crate::program;
-use calipers_testing::{Scratch, text};
-use std::process::Output;
+use crate::program::{calipers, run, said};
+use calipers_testing::Scratch;
 
 const POLICY: &str = r#"{"thresholds": {"blocking": {"pass_rate": 50}}}"#;
 const PASSING: &str = "{\"id\": \"good\", \"score\": 1}\n";
 const SECRET: &str = "hunter2";
-
-fn run(folder: &Scratch, arguments: &[&str]) -> Output {
-    program::calipers().run_in(folder, arguments)
-}
-
-fn said(output: &Output) -> String {
-    text(&output.stdout) + &text(&output.stderr)
-}
 
 #[track_caller]
 fn refused(folder: &Scratch, arguments: &[&str], wanted: &str) {
@@ -124,7 +115,7 @@ fn calipers_toml_names_only_files_beside_it_and_below() {
     folder.write("secret.env", format!("API_KEY={SECRET}\n"));
     let gate = |key: &str, path: &str| {
         folder.write("work/calipers.toml", format!("{key} = \"{path}\"\n"));
-        let mut command = program::calipers().command();
+        let mut command = calipers().command();
         command.current_dir(folder.path().join("work")).args(["gate", "../results.jsonl"]);
         command.output().unwrap()
     };

@@ -1,12 +1,7 @@
 //! What the numbers on a screen are called: units, names that stay apart, bounds that agree, and a page that invents nothing.
 
-use crate::program::{calipers, with_input};
+use crate::program::{run, with_input};
 use calipers_testing::{Scratch, text};
-use std::process::Output;
-
-fn run(folder: &Scratch, arguments: &[&str]) -> Output {
-    calipers().command().current_dir(folder).args(arguments).output().unwrap()
-}
 
 #[track_caller]
 fn printed(folder: &Scratch, arguments: &[&str]) -> String {

@@ -1,10 +1,9 @@
 //! How attempts become one score, on the command line: every spelling, the log's own reducer, and figures that a log
 //! records.
 
-use crate::program;
+use crate::program::{flat, json, run};
 use calipers_testing::{Scratch, text};
 use serde_json::Value as Json;
-use std::process::Output;
 
 /// Six samples with five attempts each, of which 5, 2, 2, 2, 0 and 0 are right: the mean is 11/30, the mode 1/6.
 fn attempts() -> String {
@@ -23,23 +22,6 @@ fn folder() -> Scratch {
     let policy = r#"{"thresholds": {"blocking": {"accuracy": ">= 25%"}}}"#;
     folder.write("policy.json", policy);
     folder
-}
-
-/// What was printed, without line breaks.
-fn flat(bytes: &[u8]) -> String {
-    text(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn run(folder: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = program::calipers().command();
-    command.current_dir(folder.path()).env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
-    command.args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn json(folder: &Scratch, arguments: &[&str]) -> Json {
-    let output = run(folder, &[arguments, &["--json"]].concat());
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
 }
 
 /// The first accuracy of `calipers score`, with the reducer that it is listed under.
@@ -103,7 +85,7 @@ fn an_unknown_reducer_lists_the_spellings() {
 fn at_least_more_than_there_are_has_no_value() {
     let folder = folder();
     let output = run(&folder, &["score", "results.jsonl", "--reducer", "at_least_6", "-m", "accuracy"]);
-    let said = flat(&output.stdout);
+    let said = flat(&text(&output.stdout));
     assert!(!said.contains("0.000"), "{said}");
     assert!(said.contains("too few scored attempts for `at_least_6`"), "{said}");
     // Inspect takes attempts that were not made for failures.
@@ -151,7 +133,11 @@ fn a_verdict_uses_the_reducer_of_the_log() {
     for form in [&[][..], &["--json"], &["-o", "markdown=-"]] {
         let output = run(&folder, &[&["gate", "mode.eval", "--policy", "mean.json"], form].concat());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        assert!(flat(&output.stdout).replace('\\', "").contains(words), "{form:?}: {}", flat(&output.stdout));
+        assert!(
+            flat(&text(&output.stdout)).replace('\\', "").contains(words),
+            "{form:?}: {}",
+            flat(&text(&output.stdout))
+        );
     }
 }
 
@@ -219,7 +205,7 @@ fn a_figure_that_is_not_the_recorded_one_is_said() {
     let words =
         "computed as 0.000, recorded as 1.000: the log does not keep the threshold of `pass_at_2`, and 1 was assumed";
     assert!(metric["caveats"].to_string().contains(words), "{metric}");
-    assert!(flat(&run(&folder, &["score", "inspect.json"]).stdout).contains("pass_at(2, value=0.5)"));
+    assert!(flat(&text(&run(&folder, &["score", "inspect.json"]).stdout)).contains("pass_at(2, value=0.5)"));
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": ">= 50%"}}}"#);
     for command in
         [&["gate", "inspect.json", "--policy", "policy.json"][..], &["compare", "inspect.json", "inspect.json"]]

@@ -1,26 +1,7 @@
 //! Scores on other scales than [0, 1], records without scores, and times in the wrong unit.
 
-use crate::program;
+use crate::program::{flat, json, run};
 use calipers_testing::{Scratch, text};
-use serde_json::Value as Json;
-use std::process::Output;
-
-/// What was printed, without line breaks.
-fn flat(bytes: &[u8]) -> String {
-    text(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn run(folder: &Scratch, arguments: &[&str]) -> Output {
-    let mut command = program::calipers().command();
-    command.current_dir(folder.path()).env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
-    command.args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn json(folder: &Scratch, arguments: &[&str]) -> Json {
-    let output = run(folder, &[arguments, &["--json"]].concat());
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
-}
 
 /// Forty adversarial samples with judge scores from 1 to 5, sixteen of them 4 or 5.
 fn judged() -> Scratch {
@@ -40,8 +21,8 @@ fn a_gate_on_another_scale_is_undecided_until_a_threshold_is_given() {
     let gate =
         |policy: &str, more: &[&str]| run(&folder, &[&["gate", "results.jsonl", "--policy", policy], more].concat());
     let output = gate("policy.json", &[]);
-    assert_eq!(output.status.code(), Some(3), "{}", flat(&output.stdout));
-    let said = flat(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{}", flat(&text(&output.stdout)));
+    let said = flat(&text(&output.stdout));
     assert!(
         said.contains("scores of `judge` lie outside [0, 1], and no `pass_threshold` says which of them pass"),
         "{said}"
@@ -70,8 +51,12 @@ fn scoring_and_checking_a_policy_say_that_a_threshold_is_missing() {
 
     let check = |policy: &str| run(&folder, &["policy", "check", policy, "--samples", "results.jsonl"]);
     let output = check("policy.json");
-    assert!(flat(&output.stdout).contains("no `pass_threshold` says which of them pass"), "{}", flat(&output.stdout));
-    assert!(!flat(&check("four.json").stdout).contains("pass_threshold"));
+    assert!(
+        flat(&text(&output.stdout)).contains("no `pass_threshold` says which of them pass"),
+        "{}",
+        flat(&text(&output.stdout))
+    );
+    assert!(!flat(&text(&check("four.json").stdout)).contains("pass_threshold"));
 }
 
 #[test]
@@ -94,7 +79,7 @@ fn records_without_scores_have_every_metric_that_is_asked_for() {
     }
     // What cannot be shown is refused, and not left out.
     let output = run(&folder, &["score", "latency.csv", "-m", "latency_p50", "-m", "stderr"]);
-    assert_eq!(output.status.code(), Some(2), "{}", flat(&output.stdout));
+    assert_eq!(output.status.code(), Some(2), "{}", flat(&text(&output.stdout)));
     assert!(text(&output.stderr).contains("`stderr` needs scores, and the run has none"), "{}", text(&output.stderr));
 }
 
@@ -108,7 +93,7 @@ fn milliseconds_that_look_like_seconds_get_a_caveat() {
     for command in [&["score", "FILE", "-m", "latency_p50"][..], &["gate", "FILE", "--policy", "policy.json"]] {
         let said = |file: &str| {
             let arguments: Vec<&str> = command.iter().map(|part| if *part == "FILE" { file } else { part }).collect();
-            flat(&run(&folder, &arguments).stdout)
+            flat(&text(&run(&folder, &arguments).stdout))
         };
         assert!(said("seconds.csv").contains(words), "{}", said("seconds.csv"));
         assert!(!said("right.csv").contains("look like seconds"), "{}", said("right.csv"));
