@@ -73,7 +73,7 @@ ourselves to.
 
 *What is compared.* `mock` is {samples} samples on a model that answers at once, scored by `includes()`, with one log for all,
 at {connections} attempts at once. `server` is the same on a local server that answers after {latency} ms, over {connections}
-connections: `ideal` is the time in which nobody can be faster, {ideal:.2f} s, and its ratio the share of the ideal rate that
+connections: `ideal` is the shortest time that is possible, {ideal:.2f} s, and its ratio the share of the ideal rate that
 we reach; `cores` is our CPU time over our wall time, while the server works on the same machine. `memory` is the peak with
 answers of {answer_kb} KB: the samples of the dataset and their scores are held in memory, what was said is in the log; the bound
 is 50 MB and a quarter of what was said.
@@ -157,8 +157,8 @@ class Bench:
             server.kill()
             server.wait()
         self.compare("server", ours, theirs)
-        nobody = Run(ideal(), 0, 0, 0)
-        self.row("server/ideal", ours, nobody, "0.90×", ideal() / ours.wall >= 0.9)
+        shortest = Run(ideal(), 0, 0, 0)
+        self.row("server/ideal", ours, shortest, "0.90×", ideal() / ours.wall >= 0.9)
         self.row("server/cores", ours, None, "1 core", ours.cpu / ours.wall < 1, ratio=ours.cpu / ours.wall)
         self.row("server/inspect", ours, theirs)
 

@@ -151,7 +151,7 @@ def write_deflated(path, log):
 
 
 def rows(count):
-    """A table of results. Scores have two digits, as those of a rubric; nobody asks for `tokens` and `note`."""
+    """A table of results. Scores have two digits, as those of a rubric; `tokens` and `note` are never asked for."""
     draw = np.random.default_rng(1)
     cluster = draw.integers(0, CLUSTERS, count)
     numbers = {

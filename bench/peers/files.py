@@ -295,7 +295,7 @@ says which.
 *What is compared.* `log` is `calipers score FILE --json` on a log that Inspect wrote (zstd) and on one with the same
 members in deflate; `inspect` is `read_eval_log` and `recompute_metrics`; `members` merely decompresses all members on
 all cores with the libraries that we use too, without a checksum; `samples` does the same with those of the samples
-alone, which nobody who scores them can do without. `rows` is the mean of each of 20 tasks, and the error of the mean of
+alone, the least that scoring them takes. `rows` is the mean of each of 20 tasks, and the error of the mean of
 all, clustered by 50000 documents:
 `calipers score FILE -m 'grouped(mean(), "task")' -m 'stderr(cluster="cluster")' --json` beside a lazy scan of three
 columns in polars (streaming engine) and one scan with grouping sets in DuckDB, which is told the types of the columns

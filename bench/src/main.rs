@@ -33,7 +33,7 @@ usage: bench [--python PATH] [--quick] [--write FILE --date DATE] [CASE ...]
   --write FILE    write the report as Markdown too; needs --date
   --date DATE     the day to put into the report
   CASE            only cases whose name contains this text, such as `labels.` or `reduce.mode`
-  gate            only the time that a verdict takes beyond reading, of which nobody else has one to compare with
+  gate            only the time that a verdict takes beyond reading; no peer has one to compare with
   serve MILLISECONDS  be a model that takes so long to answer, until killed
   inflate FILE    only decompress the members of a ZIP archive, or those whose names begin with PREFIX, and print how
                   many bytes that makes

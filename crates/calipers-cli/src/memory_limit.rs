@@ -120,7 +120,7 @@ fn is_packed(path: &Path) -> bool {
     known.iter().any(|start| magic[..read].starts_with(start))
 }
 
-/// Limits the memory of this process, which must be a child that somebody waits for.
+/// Limits the memory of this process, which must be a child that its parent waits for.
 #[cfg(target_os = "linux")]
 pub(crate) fn apply(limit: MemorySize) {
     use rlimit::Resource;

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 const STAND_IN: char = '\u{fffd}';
 
 /// True for a character that steers instead of being read: control characters, line separators, the marks that change
-/// the direction of writing, and characters that nobody sees. The joiners of emoji and scripts are left.
+/// the direction of writing, and invisible characters. The joiners of emoji and scripts are left.
 #[must_use]
 pub fn steers(c: char) -> bool {
     c.is_control()

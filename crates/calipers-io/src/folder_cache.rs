@@ -67,7 +67,7 @@ impl FolderCache {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         let folder = place.parent().unwrap_or(&self.folder);
         create_private_folders(folder)?;
-        // Nobody can know the name beforehand, and a file or link that is there already is not written to.
+        // The name cannot be guessed, and a file or link that is there already is not written to.
         let count = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let random = RandomState::new().hash_one(count);
         let making = folder.join(format!(".{}.{count}.{random:016x}.part", std::process::id()));

@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub struct Columns {
     pairs: Vec<ColumnPair>,
     records: Option<ColumnPath>,
-    /// True when a file in a format of its own keeps that.
+    /// True when they are for tables only: a file in the format of a tool keeps its meaning.
     is_for_tables: bool,
     /// True when it is only tried, and an error needs no proposal.
     is_trial: bool,
@@ -334,7 +334,7 @@ impl Columns {
         pair.target.is_run() && pair.path.as_path_part().is_some()
     }
 
-    /// True when a file in a format of its own keeps that.
+    /// True when they are for tables only: a file in the format of a tool keeps its meaning.
     pub(crate) fn is_for_tables(&self) -> bool {
         self.is_for_tables
     }

@@ -148,7 +148,7 @@ pub fn read_as(
     let mut runs = name_runs(format.read_shards(source, wanted)?, source, format)?;
     let has_repeats = |run: &RecordedRun<Shards>| run.samples.iter().any(Samples::has_repeats);
     if runs.iter().any(has_repeats) {
-        // Two deliveries that differ in a column that nobody asked for are still two.
+        // Two deliveries that differ only in a column that was not asked for are still two.
         if *wanted != Projection::everything() {
             runs = name_runs(format.read_shards(source, &Projection::everything())?, source, format)?;
         }

@@ -701,8 +701,8 @@ impl NativeRecord {
         }
     }
 
-    /// Leaves out names that nobody asked for, where records have very many: a column of its own for each would take the
-    /// memory of all records times all names.
+    /// Leaves out names that were not asked for, where records have very many: a column for each would take the memory of
+    /// all records times all names.
     fn leave_out_unwanted(&mut self, samples: &Samples, wanted: &Projection) {
         const NAMES_MAX: usize = 256;
         let kept = samples.columns().count();

@@ -109,7 +109,7 @@ impl RecordedRun {
         Ok(Self { arguments: given.iter().map(Value::to_string).collect(), folder })
     }
 
-    /// Prints it in full: whoever trusts it has to see all of it.
+    /// Prints it in full, because trusting it means trusting all of it.
     pub(super) fn print(&self) {
         let place =
             self.folder.as_deref().map_or_else(String::new, |folder| format!(", in {}", quote_argument(folder)));
@@ -124,7 +124,7 @@ impl RecordedRun {
             "if you trust what is recorded above, `{trust}` runs it; or type the command that you want to run, with \
              `--resume` added"
         );
-        Failure::new("a log is resumed with the command that began it, and this log may come from somebody else")
+        Failure::new("a log is resumed with the command that began it, and this log may come from someone else")
             .hint(hint)
     }
 

@@ -101,8 +101,8 @@ fn programs_of_scorers(scorers: &[Arc<dyn Scorer>]) -> Vec<ProgramUse> {
     scorers.iter().filter_map(|scorer| Some((scorer.program()?.to_owned(), scorer.params()))).collect()
 }
 
-/// A task file is often somebody else's. It runs programs only if that is allowed; a program that stands on the command line
-/// is.
+/// A task file often comes from someone else, so it runs programs only if that is allowed. A program on the command line
+/// needs no permission.
 fn check_programs(task: &Task, arguments: &Eval) -> Result<(), Failure> {
     let (solvers, scorers) = (programs_of_solvers(&task.solver), programs_of_scorers(&task.scorers));
     let path = arguments.task.as_deref().map(|task| file_of(task).0).filter(|path| path.ends_with(".star"));
