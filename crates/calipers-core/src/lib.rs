@@ -36,8 +36,8 @@ pub use plan::{
     RunReport, SampleCounts, ScoreResult, by_key,
 };
 pub use reduce::{
-    Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at, pass_k,
-    score_reducer,
+    ReducedScale, Reducer, at_least, collect, majority, max_score, mean_score, median_score, mode_score, pass_at,
+    pass_k, score_reducer,
 };
 pub use run_names::{RunIdentity, telling_names};
 pub use span::{Mistake, PolicyRemedy, SourceText, Span, Spanned, quoted};

@@ -11,6 +11,7 @@ mod baseline;
 mod clusters;
 mod gate_rule;
 mod judge;
+mod limits;
 mod lint;
 pub mod policy;
 mod raise;
@@ -22,6 +23,7 @@ pub use baseline::{Baseline, BaselineMetric, BaselineScenario};
 pub use clusters::SOURCE_FIELDS;
 pub use gate_rule::GateRule;
 pub use judge::{Case, Fault, judge, record};
+pub use limits::{BeyondLimit, LimitEnd, MissingLimit};
 pub use lint::{
     AgentChance, BlockingLint, ChanceLint, Draft, EvidenceCount, EvidenceUnit, Finding, FormulaLint, Lint, NameLint,
     ScenarioLint, Severity, ThresholdLint, UnmatchedName, WrittenAmount, lint, lint_ids,

@@ -1,5 +1,6 @@
 //! Why a gate has its verdict: data with its numbers. `calipers-render` makes the sentences.
 
+use crate::MissingLimit;
 use crate::policy::{Looks, Rule};
 use calipers_core::{Reason, Undefined, Unit};
 use calipers_stats::threshold_test::Direction;
@@ -174,6 +175,10 @@ pub enum Unbounded {
     },
     /// The policy asks about a rerun of this suite, and the figure is not the mean of what its attempts gave.
     NotByAttempt,
+    /// Nothing says how small or how large the values can be.
+    NoLimit(MissingLimit),
+    /// A ratio whose numerators may be negative.
+    NegativeNumerators,
     /// The data do not bound it.
     Open,
 }
@@ -223,6 +228,8 @@ pub enum ConditionReason {
     Open {
         /// The metric in it that they do not bound, if it is one.
         metric: Option<String>,
+        /// Why they do not, where more data would not help.
+        why: Option<Unbounded>,
     },
 }
 
@@ -322,6 +329,8 @@ pub enum PoorGrade {
 /// What was found out about the difference to a baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BaselineReason {
+    /// Nothing says how small or how large the values can be, so nothing bounds their differences.
+    NoLimit(MissingLimit),
     /// No baseline is given.
     NotGiven,
     /// The baseline has none of the metrics of the policy.

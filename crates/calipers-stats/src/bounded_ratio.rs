@@ -63,23 +63,34 @@ pub struct BoundedRatio {
     /// Distinct terms and how many units have each.
     terms: Vec<(Term, f64)>,
     units: u64,
-    least: Term,
-    most: Term,
+    /// The worst and the best that a unit can add; none where nothing limits it.
+    least: Option<Term>,
+    most: Option<Term>,
 }
 
 impl BoundedRatio {
-    /// Units with the worst and the best that one can add.
+    /// Units with the worst and the best that one can add. Where nothing limits what a unit could add on one side, there is no
+    /// evidence against that side, however many units there are (Bahadur and Savage 1956).
     ///
     /// Undefined without units, with a number that is not finite, with a negative denominator, and if the denominators are
     /// all zero.
-    pub fn new(units: impl IntoIterator<Item = Term>, least: Term, most: Term) -> Result<Self, Undefined> {
+    pub fn new(
+        units: impl IntoIterator<Item = Term>,
+        least: impl Into<Option<Term>>,
+        most: impl Into<Option<Term>>,
+    ) -> Result<Self, Undefined> {
         Self::counted(units.into_iter().map(|term| (term, 1)), least, most)
     }
 
     /// The same for terms that many units have.
-    pub fn counted(units: impl IntoIterator<Item = (Term, u64)>, least: Term, most: Term) -> Result<Self, Undefined> {
+    pub fn counted(
+        units: impl IntoIterator<Item = (Term, u64)>,
+        least: impl Into<Option<Term>>,
+        most: impl Into<Option<Term>>,
+    ) -> Result<Self, Undefined> {
+        let (least, most) = (least.into(), most.into());
         let mut all: Vec<(Term, u64)> = units.into_iter().filter(|(_, count)| *count > 0).collect();
-        for term in all.iter().map(|(term, _)| term).chain([&least, &most]) {
+        for term in all.iter().map(|(term, _)| term).chain(&least).chain(&most) {
             if let Some(value) = [term.numerator, term.denominator].into_iter().find(|value| !value.is_finite()) {
                 return Err(Undefined::NotFinite { value });
             }
@@ -135,7 +146,7 @@ impl BoundedRatio {
     /// True when every unit adds the worst or the best that one can, as in shares of 0 and 1.
     #[must_use]
     pub fn is_all_or_nothing(&self) -> bool {
-        self.terms.iter().all(|(term, _)| *term == self.least || *term == self.most)
+        self.terms.iter().all(|(term, _)| Some(*term) == self.least || Some(*term) == self.most)
     }
 
     /// The ratio of the sums.
@@ -148,25 +159,25 @@ impl BoundedRatio {
     /// How probable data this high are if the ratio is at most `threshold`; small speaks for more.
     #[must_use]
     pub fn p_above(&self, threshold: f64) -> f64 {
-        probability_not_positive(&self.weights(threshold, self.least, 1.0))
+        self.weights(threshold, self.least, 1.0).map_or(1.0, |weights| probability_not_positive(&weights))
     }
 
     /// How probable data this low are if the ratio is at least `threshold`; small speaks for less.
     #[must_use]
     pub fn p_below(&self, threshold: f64) -> f64 {
-        probability_not_positive(&self.weights(threshold, self.most, -1.0))
+        self.weights(threshold, self.most, -1.0).map_or(1.0, |weights| probability_not_positive(&weights))
     }
 
     /// The logarithm of the evidence against a ratio of at most `threshold`, valid at any number of looks: ln(1/α) decides.
     #[must_use]
     pub fn log_e_above(&self, threshold: f64) -> f64 {
-        log_wealth(&self.weights(threshold, self.least, 1.0))
+        self.weights(threshold, self.least, 1.0).map_or(0.0, |weights| log_wealth(&weights))
     }
 
     /// The same against a ratio of at least `threshold`.
     #[must_use]
     pub fn log_e_below(&self, threshold: f64) -> f64 {
-        log_wealth(&self.weights(threshold, self.most, -1.0))
+        self.weights(threshold, self.most, -1.0).map_or(0.0, |weights| log_wealth(&weights))
     }
 
     /// The ratios that one look at the data does not rule out.
@@ -188,9 +199,10 @@ impl BoundedRatio {
     }
 
     /// The least and the greatest ratio that is possible at all.
-    fn reach(&self) -> (f64, f64) {
-        let ratio = |term: Term, otherwise: f64| {
-            if term.denominator > 0.0 { term.numerator / term.denominator } else { otherwise }
+    #[must_use]
+    pub fn reach(&self) -> (f64, f64) {
+        let ratio = |term: Option<Term>, otherwise: f64| {
+            term.filter(|term| term.denominator > 0.0).map_or(otherwise, |term| term.numerator / term.denominator)
         };
         (ratio(self.least, f64::NEG_INFINITY), ratio(self.most, f64::INFINITY))
     }
@@ -200,6 +212,9 @@ impl BoundedRatio {
     fn edge(&self, surplus: impl Fn(f64) -> f64, end: End) -> Option<f64> {
         // Logarithms of 0 and quotients of infinities would stop the search.
         let surplus = |t: f64| surplus(t).clamp(-1e3, 1e3);
+        if (if end == End::Low { self.least } else { self.most }).is_none() {
+            return None;
+        }
         let mut kept = self.estimate();
         let mut out = if end == End::Low { self.reach().0 } else { self.reach().1 };
         if out.is_infinite() {
@@ -243,10 +258,10 @@ impl BoundedRatio {
         Some(out)
     }
 
-    /// Distinct values of z, or of −z, with their counts; the unseen unit last.
-    fn weights(&self, threshold: f64, unseen: Term, sign: f64) -> Vec<(f64, f64)> {
+    /// Distinct values of z, or of −z, with their counts; the unseen unit last, if there is a limit to it.
+    fn weights(&self, threshold: f64, unseen: Option<Term>, sign: f64) -> Option<Vec<(f64, f64)>> {
         let seen = self.terms.iter().map(|(term, count)| (sign * term.excess(threshold), *count));
-        seen.chain([(sign * unseen.excess(threshold), 1.0)]).collect()
+        Some(seen.chain([(sign * unseen?.excess(threshold), 1.0)]).collect())
     }
 }
 
@@ -313,6 +328,16 @@ mod tests {
         assert!(BoundedRatio::mean(&[f64::INFINITY], 0.0, 1.0).is_err());
         let nothing = [Term::new(0.0, 0.0); 3];
         assert!(BoundedRatio::new(nothing, Term::new(0.0, 1.0), Term::new(1.0, 1.0)).is_err());
+    }
+
+    #[test]
+    fn nothing_is_shown_on_a_side_without_a_limit() {
+        let costs: Vec<Term> = (0..1000u32).map(|i| Term::new(f64::from(i % 7), 1.0)).collect();
+        let ratio = BoundedRatio::new(costs, Term::new(0.0, 1.0), None).unwrap();
+        assert_eq!((ratio.p_below(1e9), ratio.log_e_below(1e9)), (1.0, 0.0));
+        assert!(ratio.p_above(1.0) < 1e-9);
+        let interval = ratio.interval(Confidence::two_sided(0.9).unwrap());
+        assert!(interval.lower.is_some_and(|lower| lower > 2.0) && interval.upper.is_none(), "{interval:?}");
     }
 
     #[test]

@@ -72,6 +72,7 @@ fn the_schema_has_every_key_and_no_other() {
             "" => &schema["$defs"]["policy"],
             "metrics" => &schema["$defs"]["metric"],
             "confidence" => &schema["$defs"]["confidence"],
+            "limits" => &schema["$defs"]["limit"],
             "required_scenarios" => &schema["$defs"]["scenarios"]["anyOf"][1],
             "risk" => &schema["$defs"]["policy"]["properties"]["risk"]["items"],
             _ => &schema["$defs"]["policy"]["properties"][section],

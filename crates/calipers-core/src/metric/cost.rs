@@ -3,7 +3,7 @@
 use super::ratio::{OfSums, Pairs};
 use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
-use super::{Context, Measure, Metric, Tally, View};
+use super::{Context, Measure, Metric, Tally, ValueSource, View};
 use crate::{About, Answer, Caveat, Error, Family, Figure, Points, RatioLimits, Reason, Undefined, Unit};
 use calipers_stats::ExactSum;
 use calipers_stats::threshold_test::Direction;
@@ -74,7 +74,8 @@ pub(super) static METRICS: &[Definition] =
 /// ```
 #[must_use]
 pub fn cost() -> Metric {
-    Metric::recorded("cost", OfSums(PerAttempt)).view(View::Attempts).reading(["cost_usd"])
+    let metric = Metric::recorded("cost", OfSums(PerAttempt)).view(View::Attempts).reading(["cost_usd"]);
+    metric.summing(ValueSource::Field("cost_usd".into()))
 }
 
 struct PerAttempt;

@@ -39,6 +39,22 @@ pub enum MetricBasis {
     Quantile(f64),
 }
 
+/// What the values of attempts are that a metric sums up or averages, so that a limit that is stated for them can be found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ValueSource {
+    /// Only the metric knows.
+    #[default]
+    Unknown,
+    /// Scores.
+    Scores,
+    /// A field of attempts.
+    Field(Arc<str>),
+    /// A field of grades, which lie between 0 and 1 unless someone says otherwise.
+    Grades(Arc<str>),
+    /// A sum of the one over a sum of the other.
+    Ratio(Box<ValueSource>, Box<ValueSource>),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,10 @@
 //! A metric asked of a whole run: its answer, and what that rests on.
 
 use super::{Context, Metric, View};
+use crate::data::column::Column;
 use crate::data::scenario::several_scorers;
 use crate::plan::finish_one;
-use crate::{Answer, Error, ErrorKind, Evidence, Points, Reducer, Samples};
+use crate::{Answer, Error, ErrorKind, Evidence, Points, Reducer, Samples, Value};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -15,6 +16,14 @@ pub struct RunRows<'s> {
     attempts: OnceCell<Points<'s>>,
 }
 
+/// The values of attempts that have one.
+pub struct AttemptValues {
+    /// The place of the attempt's sample, and the value.
+    pub values: Vec<(u32, f64)>,
+    /// True when they are recorded as yes and no.
+    pub are_flags: bool,
+}
+
 impl<'s> RunRows<'s> {
     /// The rows of a run, none of them looked at yet.
     pub fn new(samples: &'s Samples) -> Self {
@@ -23,6 +32,28 @@ impl<'s> RunRows<'s> {
 
     fn attempts(&self) -> Points<'s> {
         self.attempts.get_or_init(|| self.samples.attempt_points()).clone()
+    }
+
+    /// The values of a field, or else of a metadata key.
+    pub fn field_values(&self, name: &str, context: &Context) -> Result<AttemptValues, Error> {
+        let points = self.attempts();
+        let values = points.field(name, &context.labels)?;
+        let are_flags = match points.field_values(name) {
+            Column::Floats(_) => false,
+            Column::Coded(coded) => {
+                let is_flag = |value: &Value| matches!(value, Value::Bool(_) | Value::Missing | Value::Null);
+                coded.dictionary().iter().all(is_flag)
+            }
+        };
+        let given = points.sample_codes().iter().zip(values).filter_map(|(&sample, value)| Some((sample, value?)));
+        Ok(AttemptValues { values: given.collect(), are_flags })
+    }
+
+    /// The scores of a scorer.
+    pub fn score_values(&self, scorer: &str, context: &Context) -> Result<AttemptValues, Error> {
+        let scored = self.samples.points(scorer)?.unique()?.scored();
+        let values = scored.sample_codes().iter().copied().zip(scored.floats(context)?.iter().copied()).collect();
+        Ok(AttemptValues { values, are_flags: false })
     }
 }
 

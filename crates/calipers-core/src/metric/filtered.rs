@@ -52,7 +52,7 @@ impl Metric {
             _ => Scope::Unknown,
         };
         let metric = self.within(&self.name, outer).view(self.view).stating(self.precision());
-        let metric = metric.about_samples(scope).based_on(self.basis);
+        let metric = metric.about_samples(scope).based_on(self.basis).summing(self.source.clone());
         metric.reading_if_there(conditions.iter().map(|(key, _)| &**key))
     }
 

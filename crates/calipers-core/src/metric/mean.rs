@@ -4,7 +4,7 @@ use super::interval::mean_figure;
 use super::moments::mean_of_scores;
 use super::registry::Definition;
 use super::sample_mean::{Averaged, Known, SampleMean, finite_field};
-use super::{Context, Metric, Scope, View};
+use super::{Context, Metric, Scope, ValueSource, View};
 use crate::{About, Error, Family, Points, Reason, Unit};
 use calipers_stats::threshold_test::Direction;
 
@@ -99,7 +99,8 @@ pub fn accuracy() -> Metric {
 /// ```
 #[must_use]
 pub fn mean() -> Metric {
-    mean_of_scores("mean", |moments, tally, context| mean_figure(moments, tally, false, context))
+    let metric = mean_of_scores("mean", |moments, tally, context| mean_figure(moments, tally, false, context));
+    metric.summing(ValueSource::Scores)
 }
 
 /// The mean of a field, such as `quality_score`, over samples: attempts are averaged first.
@@ -117,7 +118,7 @@ pub fn mean() -> Metric {
 #[must_use]
 pub fn mean_of(field: &str) -> Metric {
     let metric = Metric::recorded("mean", SampleMean(Field(field.to_owned())));
-    metric.param("field", field).view(View::Attempts).reading([field])
+    metric.param("field", field).view(View::Attempts).reading([field]).summing(ValueSource::Field(field.into()))
 }
 
 /// The values of a field.

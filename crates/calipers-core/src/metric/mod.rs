@@ -59,12 +59,12 @@ pub use about::{About, Family, Unit};
 pub use arguments::Arguments;
 pub use builtin::*;
 pub use custom::{IntoAnswer, metric};
-pub use declaration::{MetricBasis, PolicyRole, Scope};
+pub use declaration::{MetricBasis, PolicyRole, Scope, ValueSource};
 pub use evidence::{Evidence, RatioLimits};
-pub use evidence_query::RunRows;
+pub use evidence_query::{AttemptValues, RunRows};
 pub use figure::{Answer, Figure};
 pub use interval::{mean_figure, perfect_score_of};
-pub use registry::{Registry, is_inspect_metric, metric_with_role};
+pub use registry::{Registry, is_inspect_metric, metric_with_role, unit_of_field};
 pub use undefined::{Reason, Undefined, UndefinedOperation, UnmetCondition};
 
 use crate::{Error, ErrorKind, Labels, Points, Reducer, Value, mean_score};
@@ -284,6 +284,7 @@ pub struct Metric {
     precision: Precision,
     scope: Scope,
     basis: MetricBasis,
+    source: ValueSource,
     measure: Arc<dyn Erased>,
 }
 
@@ -317,6 +318,7 @@ impl Metric {
             precision: Precision::NotStated,
             scope: Scope::Unknown,
             basis: MetricBasis::Unknown,
+            source: ValueSource::Unknown,
             measure: Arc::new(measure),
         }
     }
@@ -355,6 +357,24 @@ impl Metric {
     pub(crate) fn based_on(mut self, basis: MetricBasis) -> Self {
         self.basis = basis;
         self
+    }
+
+    /// Declares what the values of attempts are.
+    pub(crate) fn summing(mut self, source: ValueSource) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// What the values of attempts are that it sums up or averages.
+    #[must_use]
+    pub fn source(&self) -> &ValueSource {
+        &self.source
+    }
+
+    /// The only scorer that it is for, if it is not for all.
+    #[must_use]
+    pub fn scorer(&self) -> Option<&str> {
+        self.scorer.as_deref()
     }
 
     /// Which samples of a run it is about.

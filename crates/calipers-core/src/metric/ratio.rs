@@ -2,7 +2,7 @@
 
 use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
-use super::{Context, Measure, Metric, Tally, View};
+use super::{Context, Measure, Metric, Tally, ValueSource, View};
 use crate::data::scenario::ScoreFallback;
 use crate::metric::evidence::{by_sample, sums_of_given};
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, RatioLimits, Unit};
@@ -53,6 +53,8 @@ pub(super) static METRICS: &[Definition] =
 pub fn ratio(numerator: &str, denominator: &str) -> Metric {
     let measure = OfSums(Fields { numerator: numerator.to_owned(), denominator: denominator.to_owned() });
     let metric = Metric::recorded("ratio", measure).param("numerator", numerator).param("denominator", denominator);
+    let source = |field: &str| Box::new(ValueSource::Field(field.into()));
+    let metric = metric.summing(ValueSource::Ratio(source(numerator), source(denominator)));
     metric.view(View::Attempts).reading([numerator, denominator])
 }
 

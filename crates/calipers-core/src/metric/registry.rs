@@ -86,6 +86,18 @@ fn sense_of(about: &About, metric: &Metric) -> (Unit, Option<Direction>) {
     }
 }
 
+/// The unit of a field, as far as its name tells.
+///
+/// ```
+/// use calipers_core::{Unit, unit_of_field};
+///
+/// assert_eq!((unit_of_field("latency_ms"), unit_of_field("turns")), (Unit::Milliseconds, Unit::Plain));
+/// ```
+#[must_use]
+pub fn unit_of_field(name: &str) -> Unit {
+    of_field(name).0
+}
+
 /// The unit of a field and its better side, as far as its name tells.
 fn of_field(name: &str) -> (Unit, Option<Direction>) {
     const LOW: [&str; 6] = ["latency", "duration", "elapsed", "token", "cost", "error"];

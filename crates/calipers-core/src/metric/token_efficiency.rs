@@ -3,7 +3,7 @@
 use super::ratio::{OfSums, Pairs};
 use super::registry::Definition;
 use super::sample_mean::{Known, finite_field};
-use super::{Context, Metric, View};
+use super::{Context, Metric, ValueSource, View};
 use crate::data::scenario::{FIELDS, Scenarios};
 use crate::{About, Error, Family, PassRule, Points, RatioLimits, Unit};
 use calipers_stats::threshold_test::Direction;
@@ -52,6 +52,10 @@ pub(super) static METRICS: &[Definition] = &[Definition { about: TOKEN_EFFICIENC
 #[must_use]
 pub fn token_efficiency() -> Metric {
     let metric = Metric::recorded("token_efficiency", OfSums(Efficiency)).view(View::Attempts);
+    let metric = metric.summing(ValueSource::Ratio(
+        Box::new(ValueSource::Grades("quality_score".into())),
+        Box::new(ValueSource::Field("tokens_used".into())),
+    ));
     metric.reading(["tokens_used"]).reading_if_there(["quality_score"].into_iter().chain(FIELDS.into_iter().skip(1)))
 }
 

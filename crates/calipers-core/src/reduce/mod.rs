@@ -135,6 +135,17 @@ pub fn score_reducer(
     Reducer { name: name.into(), labels: None, how: ReducerKind::Custom(Arc::new(reduce)) }
 }
 
+/// The scale of scores that were reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReducedScale {
+    /// That of the scores.
+    Same,
+    /// Shares between 0 and 1, whatever the scores are.
+    Shares,
+    /// Only the function knows.
+    Unknown,
+}
+
 impl Reducer {
     fn rule(name: &str, rule: ReduceRule) -> Self {
         Self { name: name.into(), labels: None, how: ReducerKind::Rule(rule) }
@@ -189,6 +200,16 @@ impl Reducer {
     /// True for the plain mean.
     pub fn is_mean(&self) -> bool {
         self.is_rule(|rule| matches!(rule, ReduceRule::Mean))
+    }
+
+    /// What it makes of the scale that scores are on.
+    #[must_use]
+    pub fn scale(&self) -> ReducedScale {
+        match &self.how {
+            ReducerKind::Rule(rule) if rule.k().is_some() => ReducedScale::Shares,
+            ReducerKind::Rule(_) => ReducedScale::Same,
+            _ => ReducedScale::Unknown,
+        }
     }
 
     /// Why it makes no value of samples that have at most this many scored attempts.

@@ -1,18 +1,21 @@
 //! The run compared with a baseline.
 
+use super::bound_test::BoundTest;
 use super::measurement::{Measurement, Metrics};
-use super::threshold_question::{Judgement, holds};
+use super::threshold_question::{AllowedErrors, Judgement, holds};
+use super::units::{TermLimits, UnitRows, Units};
 use super::{Fault, Judge, PendingGate};
+use crate::limits::LimitEnd;
 use crate::policy::{
     BaselineMode, BaselineRule, Comparison, Mistake, Rule, Span, Spanned, WrittenUnit, pass_rate_name,
 };
 use crate::{
-    Baseline, BaselineDifference, BaselineMetric, BaselineReason, BaselineResult, BaselineScenario, GateKind,
-    GateResult, GateRule, MetricDifference, Mode,
+    Baseline, BaselineDifference, BaselineMetric, BaselineReason, BaselineResult, BaselineScenario, BeyondLimit,
+    GateKind, GateResult, GateRule, MetricDifference, MissingLimit, Mode, SampleUnit,
 };
 use calipers_core::{Caveat, Evidence, Figure, GateCaveat, ScenarioOutcome, Tally, Unit, Verdict};
-use calipers_stats::bounded_ratio::{BoundedRatio, Term};
-use calipers_stats::threshold_test::Direction;
+use calipers_stats::bounded_ratio::Term;
+use calipers_stats::threshold_test::{Direction, is_within};
 use calipers_stats::weighted::weighted_mean;
 use calipers_stats::{Confidence, Interval};
 use indexmap::IndexMap;
@@ -92,7 +95,12 @@ impl Judge<'_> {
     /// The values of scenarios that both have, now and then, with the weight of each.
     fn pairs(&self, name: &str, measured: &Measurement, baseline: &Baseline) -> Option<Pairs> {
         let Evidence::Mean { samples, values, .. } = measured.evidence.as_ref()? else { return None };
-        let mut pairs = Pairs { is_unit: true, ..Pairs::default() };
+        let comparison =
+            if measured.direction == Some(Direction::AtMost) { Comparison::AtMost } else { Comparison::AtLeast };
+        let rule = Rule { comparison, value: 0.0 };
+        let end = |end| measured.ranges.value.end(end, Some(rule));
+        let range = end(LimitEnd::Least).and_then(|low| Ok((low, end(LimitEnd::Most)?)));
+        let mut pairs = Pairs { range, ..Pairs::default() };
         for (&sample, &value) in samples.iter().zip(values) {
             let id = self.samples.id(sample).to_string();
             let Some(then) = baseline.scenarios.get(&id) else { continue };
@@ -103,7 +111,14 @@ impl Judge<'_> {
             let Some(before) = then.values.get(name).copied().or_else(|| share_passed(measured, then)) else {
                 continue;
             };
-            pairs.is_unit &= [value, before].iter().all(|x| (0.0..=1.0).contains(x));
+            if let Ok((low, high)) = pairs.range
+                && !(low..=high).contains(&before)
+            {
+                let (end, limit) = if before < low { (LimitEnd::Least, low) } else { (LimitEnd::Most, high) };
+                let exceeded = Some(BeyondLimit { sample: id, value: before, limit });
+                pairs.range = Err(MissingLimit { name: measured.ranges.value.name().to_owned(), end, exceeded });
+            }
+            pairs.samples.push(sample);
             pairs.differences.push(Baseline::settle(value) - Baseline::settle(before));
             pairs.weights.push(self.weights().map_or(1.0, |weights| weights[sample as usize]));
         }
@@ -117,7 +132,13 @@ impl Judge<'_> {
             let mean = weighted_mean(&pairs.differences, &pairs.weights, None);
             let value = mean.as_ref().map(|mean| mean.mean.estimate).map_err(|&why| why);
             let figure = Figure::statistic(value, f64::NAN, tally, PAIRED_METHOD);
-            return figure.with_interval(pairs.interval(confidence));
+            // By estimate, the interval is only shown; with confidence, it decides, and t does not hold for skewed differences.
+            let bounded = self.test_of_pairs(pairs, 0.0, true).and_then(|test| test.interval(confidence));
+            let shown = match self.mode {
+                Mode::Point => bounded.or_else(|| pairs.t_interval(confidence)),
+                Mode::Confidence(_) => bounded,
+            };
+            return figure.with_interval(shown);
         }
         let mut figure = measured.figure.clone();
         figure.value = figure.value.map(|value| Baseline::settle(value) - recorded);
@@ -147,7 +168,7 @@ impl Judge<'_> {
         if rule.mode == BaselineMode::Above {
             let by = sign * margin;
             let threshold = Rule { comparison, value: clamp(recorded + by, measured.unit) };
-            let judgement = self.question(measured, threshold, measured.unit).decide(self.mode);
+            let judgement = self.question(measured, threshold, measured.unit).decide(AllowedErrors::of(self.mode));
             let mut gate = self.gate(kind, name.value.clone(), rule.level, threshold, measured, judgement);
             gate.result.rule = GateRule::Above { rule: threshold, baseline: recorded, margin };
             return Ok(gate);
@@ -159,7 +180,7 @@ impl Judge<'_> {
             None if is_by_scenario => Judgement::new(Verdict::Undecided, BaselineReason::NoCommonScenario),
             None => {
                 let limit = Rule { comparison, value: clamp(recorded - sign * margin, measured.unit) };
-                self.question(measured, limit, measured.unit).decide(self.mode)
+                self.question(measured, limit, measured.unit).decide(AllowedErrors::of(self.mode))
             }
         };
         let value = difference.value.as_ref().ok().copied();
@@ -174,7 +195,7 @@ impl Judge<'_> {
             more_samples: None,
             ..gate.result
         };
-        Ok(PendingGate { p_fail: None, ..gate })
+        Ok(gate)
     }
 
     fn not_worse(
@@ -211,19 +232,39 @@ impl Judge<'_> {
             let verdict = if holds(rule, sign * value) { Verdict::Pass } else { Verdict::Fail };
             return Judgement::new(verdict, reason(None));
         };
-        let interval = Confidence::two_sided(2.0 * level - 1.0).ok().and_then(|confidence| pairs.interval(confidence));
-        let Some((Some(low), Some(high))) = interval.map(|interval| (interval.lower, interval.upper)) else {
+        if let Err(missing) = &pairs.range {
+            return Judgement::new(Verdict::Undecided, BaselineReason::NoLimit(missing.clone()));
+        }
+        let Some(test) = self.test_of_pairs(pairs, -sign * margin, !lower_is_better) else {
             return Judgement::new(Verdict::Undecided, BaselineReason::TooFewToBound);
         };
-        let (worst, best) = if lower_is_better { (-high, -low) } else { (low, high) };
-        let verdict = if worst >= -margin {
+        let alpha = 1.0 - level;
+        let p_fail = test.p_fail();
+        let verdict = if test.passes(alpha) {
             Verdict::Pass
-        } else if best < -margin {
+        } else if is_within(p_fail, alpha) {
             Verdict::Fail
         } else {
             Verdict::Undecided
         };
-        Judgement::new(verdict, reason(Some((low, high))))
+        let bounds = test.one_bound(alpha, true).zip(test.one_bound(alpha, false));
+        Judgement { p_fail: Some(p_fail), ..Judgement::new(verdict, reason(bounds)) }
+    }
+
+    /// The mean difference beside a threshold, with samples or clusters as the units.
+    fn test_of_pairs(&self, pairs: &Pairs, threshold: f64, up: bool) -> Option<BoundTest> {
+        let (low, high) = pairs.range.as_ref().ok()?;
+        let terms = pairs.differences.iter().zip(&pairs.weights).map(|(&x, &weight)| Term::new(weight * x, weight));
+        let rows = UnitRows {
+            rows: pairs.samples.iter().copied().zip(terms).collect(),
+            limits: TermLimits::Within((Some(low - high), Some(high - low))),
+        };
+        // A baseline has no attempts to pair, so those of a sample are one piece of evidence here too.
+        let (units, unit) = match self.units() {
+            units @ Units::Clusters(_) => (units, SampleUnit::Clusters),
+            _ => (Units::Samples, SampleUnit::Samples),
+        };
+        Some(BoundTest::new(rows.ratio(units).ok()?, threshold, up, self.policy.looks, unit))
     }
 
     /// Which scenarios changed, came or went.
@@ -266,31 +307,24 @@ impl Judge<'_> {
 }
 
 /// Differences of the scenarios that both have.
-#[derive(Default)]
 struct Pairs {
+    samples: Vec<u32>,
     differences: Vec<f64>,
     weights: Vec<f64>,
-    /// True when the values lie between 0 and 1, now and then.
-    is_unit: bool,
+    /// The least and the greatest value of a scenario, now and then.
+    range: Result<(f64, f64), MissingLimit>,
+}
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self { samples: Vec::new(), differences: Vec::new(), weights: Vec::new(), range: Ok((0.0, 1.0)) }
+    }
 }
 
 impl Pairs {
-    /// Differences of values between 0 and 1 are bounded as gates are: t would call a loss small too often. Others have t.
-    fn interval(&self, confidence: Confidence) -> Option<Interval> {
-        if let Some(ratio) = self.bounded() {
-            return Some(ratio.interval(confidence));
-        }
+    fn t_interval(&self, confidence: Confidence) -> Option<Interval> {
         let mean = weighted_mean(&self.differences, &self.weights, None).ok()?.mean;
         mean.interval(confidence).ok().filter(|_| mean.stderr.is_ok_and(|error| error > 0.0))
-    }
-
-    fn bounded(&self) -> Option<BoundedRatio> {
-        if !self.is_unit {
-            return None;
-        }
-        let largest = self.weights.iter().copied().fold(0.0, f64::max);
-        let terms = self.differences.iter().zip(&self.weights).map(|(&x, &weight)| Term::new(weight * x, weight));
-        BoundedRatio::new(terms, Term::new(-largest, largest), Term::new(largest, largest)).ok()
     }
 }
 

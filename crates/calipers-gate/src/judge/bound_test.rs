@@ -1,6 +1,5 @@
 //! A figure beside its threshold: the test that decides, and the bounds that are its inversion.
 
-use super::units::UnitRatio;
 use crate::policy::Looks;
 use crate::{QuantileShare, SampleUnit};
 use calipers_stats::bounded_ratio::BoundedRatio;
@@ -13,8 +12,6 @@ const MORE_MAX: f64 = 10_000.0;
 /// A ratio over units with the threshold that it is compared with.
 pub(super) struct BoundTest {
     ratio: BoundedRatio,
-    /// True when what an unseen unit could add is not limited, but guessed from the largest.
-    is_guess: bool,
     pub(super) threshold: f64,
     /// True when large is good.
     pub(super) up: bool,
@@ -25,8 +22,8 @@ pub(super) struct BoundTest {
 }
 
 impl BoundTest {
-    pub(super) fn new(of: UnitRatio, threshold: f64, up: bool, looks: Looks, unit: SampleUnit) -> Self {
-        Self { ratio: of.ratio, is_guess: of.is_guess, threshold, up, is_quantile: false, looks, unit }
+    pub(super) fn new(ratio: BoundedRatio, threshold: f64, up: bool, looks: Looks, unit: SampleUnit) -> Self {
+        Self { ratio, threshold, up, is_quantile: false, looks, unit }
     }
 
     /// How probable data this high, or this low, are on the threshold.
@@ -38,13 +35,7 @@ impl BoundTest {
             (Looks::Any, true) => (-ratio.log_e_above(t)).exp(),
             (Looks::Any, false) => (-ratio.log_e_below(t)).exp(),
         };
-        p.min(1.0).max(self.p_least(ratio.units()))
-    }
-
-    /// Of values without a limit, a few say little, however far they are from the threshold: each may have been on its side
-    /// of the median by chance.
-    fn p_least(&self, units: u64) -> f64 {
-        if self.is_guess { 0.5f64.powf(units as f64) } else { 0.0 }
+        p.min(1.0)
     }
 
     /// True when the data rule out the wrong side of the threshold, with errors of at most α.
@@ -65,9 +56,6 @@ impl BoundTest {
 
     /// The values that the data do not rule out, with the name of the method.
     pub(super) fn interval(&self, confidence: Confidence) -> Option<Interval> {
-        if !is_within(self.p_least(self.ratio.units()), confidence.tail()) {
-            return None;
-        }
         let mut interval = match self.looks {
             Looks::Once => self.ratio.interval(confidence),
             Looks::Any => self.ratio.interval_at_any_time(confidence),
@@ -78,7 +66,7 @@ impl BoundTest {
             _ if self.ratio.is_all_or_nothing() => Method::ClopperPearson,
             _ => interval.method,
         };
-        Some(interval)
+        (interval.lower.is_some() || interval.upper.is_some()).then_some(interval)
     }
 
     /// The one-sided bound at 1 − α, the lower or the upper one.
@@ -90,8 +78,9 @@ impl BoundTest {
 
     /// The number of units, and how many are needed, if even a perfect score could not pass.
     pub(super) fn cannot_pass(&self, alpha: f64) -> Option<(u64, u64)> {
-        let best = if self.up { 1.0 } else { 0.0 };
-        if self.is_guess || self.ratio.estimate() != best || self.passes(alpha) {
+        let (low, high) = self.ratio.reach();
+        let best = if self.up { high } else { low };
+        if self.ratio.estimate() != best || self.passes(alpha) {
             return None;
         }
         let have = self.ratio.units();

@@ -1,13 +1,13 @@
 //! Formulas over metrics, and the condition that they have to meet.
 
 use super::measurement::{Measurement, Metrics, undefined_figure};
-use super::threshold_question::{Judgement, holds};
+use super::threshold_question::{AllowedErrors, Judgement, holds};
 use super::{Fault, Judge};
 use crate::policy::{
     Arithmetic, Comparison, Composite, Expression, Formula, Mistake, Node, OnMissingValues, Rule, Span, Spanned,
     WEIGHTED_SCORE, normalized,
 };
-use crate::{CompositeResult, ConditionReason, FormulaDoubt, Mode, Term};
+use crate::{CompositeResult, ConditionReason, FormulaDoubt, Term};
 use calipers_core::{Figure, Reason, Tally, Undefined, Unit, Verdict};
 use calipers_stats::Interval;
 use indexmap::IndexMap;
@@ -150,7 +150,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
     /// The interval of an expression, if it says more than what the expression can reach at all.
     fn interval(&self, expression: &Expression) -> Option<Interval> {
         let confidence = self.judge.context.confidence;
-        let (lower, upper) = self.bounds(expression, confidence.tail());
+        let (lower, upper) = self.bounds(expression, (confidence.tail(), confidence.tail()));
         let reach = self.reach(expression);
         let says_nothing = match lower.zip(upper) {
             Some(both) => reach == Some(both),
@@ -220,14 +220,48 @@ impl<'j, 'p> Formulas<'j, 'p> {
         found
     }
 
-    /// The verdict on a condition, by three-valued logic: what is undecided stays so unless the rest decides.
-    pub(super) fn condition(&self, formula: &Formula, expression: &Expression, mode: Mode) -> Judgement {
+    /// The verdict on a condition as a whole, and how probable data this bad are if it holds.
+    pub(super) fn judge_condition(&self, formula: &Formula, errors: Option<AllowedErrors>) -> Judgement {
+        let expression = &formula.expression;
+        let judgement = self.condition(formula, expression, errors);
+        let Some(errors) = errors.filter(|_| self.chances(expression) > 0) else { return judgement };
+        let fails_at = |fail: f64| {
+            let errors = Some(AllowedErrors { fail, ..errors });
+            self.condition(formula, expression, errors).verdict == Verdict::Fail
+        };
+        let is_fail = judgement.verdict == Verdict::Fail;
+        let p_fail = if is_fail {
+            errors.fail / f64::from(most_gates(|gates| fails_at(errors.fail / f64::from(gates))))
+        } else {
+            1.0
+        };
+        Judgement { p_fail: Some(p_fail), ..judgement }
+    }
+
+    /// The verdict on a condition, by three-valued logic: what is undecided stays so unless the rest decides. Where one of several
+    /// parts decides alone, it may err by chance only as often as its share of what is allowed.
+    fn condition(&self, formula: &Formula, expression: &Expression, errors: Option<AllowedErrors>) -> Judgement {
         let text = || one_line(&formula.text[expression.range.clone()]);
         match &expression.node {
-            Node::And(a, b) => both(self.condition(formula, a, mode), self.condition(formula, b, mode), Verdict::Fail),
-            Node::Or(a, b) => both(self.condition(formula, a, mode), self.condition(formula, b, mode), Verdict::Pass),
+            Node::And(a, b) => {
+                let part = |one: &Expression, other: &Expression| {
+                    let fail = |errors: AllowedErrors| errors.fail * self.share_of_chances(one, other);
+                    let errors = errors.map(|errors| AllowedErrors { fail: fail(errors), ..errors });
+                    self.condition(formula, one, errors)
+                };
+                both(part(a, b), part(b, a), Verdict::Fail)
+            }
+            Node::Or(a, b) => {
+                let part = |one: &Expression, other: &Expression| {
+                    let pass = |errors: AllowedErrors| errors.pass * self.share_of_chances(one, other);
+                    let errors = errors.map(|errors| AllowedErrors { pass: pass(errors), ..errors });
+                    self.condition(formula, one, errors)
+                };
+                both(part(a, b), part(b, a), Verdict::Pass)
+            }
             Node::Not(a) => {
-                let decided = self.condition(formula, a, mode);
+                let turned = errors.map(|errors| AllowedErrors { pass: errors.fail, fail: errors.pass });
+                let decided = self.condition(formula, a, turned);
                 let verdict = match decided.verdict {
                     Verdict::Pass => Verdict::Fail,
                     Verdict::Fail => Verdict::Pass,
@@ -241,7 +275,7 @@ impl<'j, 'p> Formulas<'j, 'p> {
                     let why = undefined(self.why_undefined(formula, part));
                     return Judgement::new(Verdict::Undecided, ConditionReason::Undefined(why));
                 }
-                let decided = self.comparison(*comparison, left, right, mode);
+                let decided = self.comparison(*comparison, left, right, errors);
                 let reason = ConditionReason::Comparison { text: text(), reason: Box::new(decided.reason) }.into();
                 Judgement { reason, ..decided }
             }
@@ -249,9 +283,50 @@ impl<'j, 'p> Formulas<'j, 'p> {
         }
     }
 
-    fn comparison(&self, comparison: Comparison, left: &Expression, right: &Expression, mode: Mode) -> Judgement {
+    /// How many parts of a condition may be decided wrongly by chance: comparisons that are not decided by counting.
+    fn chances(&self, expression: &Expression) -> u32 {
+        match &expression.node {
+            Node::And(a, b) | Node::Or(a, b) => self.chances(a) + self.chances(b),
+            Node::Not(a) => self.chances(a),
+            Node::Compare(Comparison::Equal, ..) => 0,
+            Node::Compare(comparison, left, right) => {
+                let is_counted = match (self.plain_metric(left, right), self.value(right)) {
+                    (Some((measured, unit)), Some(value)) => {
+                        let rule = Rule { comparison: *comparison, value };
+                        !self.judge.question(measured, rule, unit).can_err()
+                    }
+                    _ => false,
+                };
+                u32::from(!is_counted)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The share of two parts' chances that the first one has; all of it where there are none.
+    fn share_of_chances(&self, one: &Expression, other: &Expression) -> f64 {
+        let (own, others) = (f64::from(self.chances(one)), f64::from(self.chances(other)));
+        if own + others > 0.0 { own / (own + others) } else { 1.0 }
+    }
+
+    /// The metric that a comparison is about, where it compares one as it is with a number.
+    fn plain_metric(&self, left: &Expression, right: &Expression) -> Option<(&Measurement, Unit)> {
+        let Node::Name(name) = &left.node else { return None };
+        match self.values.get(name).filter(|_| right.names().is_empty()) {
+            Some(FormulaValue { measured: Some(measured), budget: None, unit, .. }) => Some((measured, *unit)),
+            _ => None,
+        }
+    }
+
+    fn comparison(
+        &self,
+        comparison: Comparison,
+        left: &Expression,
+        right: &Expression,
+        errors: Option<AllowedErrors>,
+    ) -> Judgement {
         if left.names().is_empty() && !right.names().is_empty() {
-            return self.comparison(comparison.turned(), right, left, mode);
+            return self.comparison(comparison.turned(), right, left, errors);
         }
         let (Some(value), Some(threshold)) = (self.value(left), self.value(right)) else {
             let why = undefined(Reason::FormulaValue);
@@ -259,25 +334,23 @@ impl<'j, 'p> Formulas<'j, 'p> {
         };
         let rule = Rule { comparison, value: threshold };
         // A metric as it is has better evidence than its slope.
-        if let (Node::Name(name), true) = (&left.node, right.names().is_empty())
-            && let Some(FormulaValue { measured: Some(measured), budget: None, unit, .. }) = self.values.get(name)
-        {
-            return self.judge.question(measured, rule, *unit).decide(mode);
+        if let Some((measured, unit)) = self.plain_metric(left, right) {
+            return self.judge.question(measured, rule, unit).decide(errors);
         }
         let value_reason = |doubt| ConditionReason::Value { value, threshold, doubt };
         let best = |expression: &Expression| self.value_with(expression, &|name| self.without_errors(name));
         let is_broken =
             || best(left).zip(best(right)).is_some_and(|(left, right)| holds(Rule { value: right, ..rule }, left));
-        match mode {
-            Mode::Point if holds(rule, value) && self.missing_could_change(comparison, left, right) => {
+        match errors {
+            None if holds(rule, value) && self.missing_could_change(comparison, left, right) => {
                 Judgement::new(Verdict::Undecided, value_reason(Some(FormulaDoubt::Unscored)))
             }
-            Mode::Point if holds(rule, value) => Judgement::new(Verdict::Pass, value_reason(None)),
+            None if holds(rule, value) => Judgement::new(Verdict::Pass, value_reason(None)),
             _ if !holds(rule, value) && is_broken() => {
                 Judgement::new(Verdict::Undecided, value_reason(Some(FormulaDoubt::Errored)))
             }
-            Mode::Point => Judgement::new(Verdict::Fail, value_reason(None)),
-            Mode::Confidence(level) => self.judge_bounds(rule, left, right, level),
+            None => Judgement::new(Verdict::Fail, value_reason(None)),
+            Some(errors) => self.judge_bounds(rule, left, right, errors),
         }
     }
 
@@ -302,11 +375,13 @@ impl<'j, 'p> Formulas<'j, 'p> {
     }
 
     /// Decides by the one-sided bounds of the difference of both sides.
-    fn judge_bounds(&self, rule: Rule, left: &Expression, right: &Expression, level: f64) -> Judgement {
+    fn judge_bounds(&self, rule: Rule, left: &Expression, right: &Expression, errors: AllowedErrors) -> Judgement {
         let sides = (Box::new(left.clone()), Box::new(right.clone()));
         let node = Node::Arithmetic(Arithmetic::Subtract, sides.0, sides.1);
         let difference = Expression { node, range: left.range.clone() };
-        let (lower, upper) = self.bounds(&difference, 1.0 - level);
+        let is_upward = !matches!(rule.comparison, Comparison::AtMost | Comparison::Below);
+        let AllowedErrors { pass, fail } = errors;
+        let (lower, upper) = self.bounds(&difference, if is_upward { (pass, fail) } else { (fail, pass) });
         let zero = |comparison| Rule { comparison, value: 0.0 };
         let surely = |comparison| match comparison {
             Comparison::AtLeast | Comparison::Above => lower.is_some_and(|lower| holds(zero(comparison), lower)),
@@ -319,15 +394,29 @@ impl<'j, 'p> Formulas<'j, 'p> {
             comparison if surely(comparison.opposite()) => Verdict::Fail,
             _ => Verdict::Undecided,
         };
-        if lower.is_none() && upper.is_none() {
-            let metric = self.find_unbounded(&difference, 1.0 - level).map(str::to_owned);
-            return Judgement::new(Verdict::Undecided, ConditionReason::Open { metric });
+        let pass_side = if is_upward { lower } else { upper };
+        if verdict == Verdict::Undecided && pass_side.is_none() {
+            let (metric, why) = self.find_unbounded(&difference, pass).unzip();
+            let reason = ConditionReason::Open { metric: metric.map(str::to_owned), why: why.flatten() };
+            return Judgement::new(Verdict::Undecided, reason);
         }
         let threshold = rule.value;
         let at = |bound: Option<f64>| bound.map(|bound| threshold + bound);
-        let reason = ConditionReason::Bounds { threshold, lower: at(lower), upper: at(upper), confidence: level };
+        let reason =
+            ConditionReason::Bounds { threshold, lower: at(lower), upper: at(upper), confidence: 1.0 - pass.max(fail) };
         Judgement::new(verdict, reason)
     }
+}
+
+/// The most gates, up to a number that no policy has, beside which something still fails, if it fails alone. What fails beside some,
+/// fails beside fewer.
+fn most_gates(fails_beside: impl Fn(u32) -> bool) -> u32 {
+    let (mut fails, mut too_many) = (1, 1025);
+    while too_many - fails > 1 {
+        let middle = u32::midpoint(fails, too_many);
+        if fails_beside(middle) { fails = middle } else { too_many = middle }
+    }
+    fails
 }
 
 /// Two parts of a condition. `strong` decides alone: a fail in an AND, a pass in an OR.

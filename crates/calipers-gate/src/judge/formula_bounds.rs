@@ -9,11 +9,13 @@
 //! allowed. The formula then takes the worst value that it can have while the metric stays within its bounds.
 
 use super::composite::{FormulaValue, Formulas};
-use super::measurement::quantile_slope;
+use super::measurement::{Measurement, quantile_slope};
 use super::threshold_question::{Fill, ThresholdQuestion};
-use super::units::{UnitKey, UnitRatio, UnitRows, Units};
+use super::units::{UnitKey, UnitRows, Units, UnseenUnit};
+use crate::Unbounded;
+use crate::limits::LimitEnd;
 use crate::policy::{Comparison, Expression, Looks, OnMissingValues, Rule};
-use calipers_core::Evidence;
+use calipers_core::{Evidence, Scope, Unit};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::{Confidence, Method};
 use std::collections::HashMap;
@@ -37,6 +39,10 @@ type MetricBounds<'e> = (&'e str, (f64, f64));
 /// What units say of a metric in a formula: the metric moves by `scale` · (numerator − centre · denominator) with each.
 struct Movement {
     rows: UnitRows,
+    /// What an unseen unit could add, at worst and at best.
+    unseen: (Term, Term),
+    /// True when the policy's suite, and no outcome, decides which samples it is about.
+    is_by_design: bool,
     /// The value of the metric, with missing ones filled in.
     value: f64,
     centre: f64,
@@ -45,7 +51,7 @@ struct Movement {
 
 /// A formula as a mean over units.
 struct FormulaMean {
-    of: UnitRatio,
+    ratio: BoundedRatio,
     estimate: f64,
     /// The values of its metrics, with missing ones filled in.
     values: HashMap<String, f64>,
@@ -55,10 +61,11 @@ struct FormulaMean {
 const CORNER_SHARE: f64 = 0.1;
 
 impl Formulas<'_, '_> {
-    /// The one-sided bounds of an expression at 1 − α each, within what it can reach; none where nothing bounds it.
-    pub(super) fn bounds(&self, expression: &Expression, alpha: f64) -> (Option<f64>, Option<f64>) {
+    /// The one-sided bounds of an expression, wrong with these probabilities at most, within what it can reach; none where nothing
+    /// bounds it.
+    pub(super) fn bounds(&self, expression: &Expression, (low, high): (f64, f64)) -> (Option<f64>, Option<f64>) {
         let apart = self.metrics_apart(expression);
-        (self.end(expression, &apart, alpha, End::Low), self.end(expression, &apart, alpha, End::High))
+        (self.end(expression, &apart, low, End::Low), self.end(expression, &apart, high, End::High))
     }
 
     /// The metrics of an expression that are bounded by themselves, since nothing says how units move them.
@@ -71,7 +78,7 @@ impl Formulas<'_, '_> {
     /// The number of units that an expression rests on.
     pub(super) fn units(&self, expression: &Expression) -> u64 {
         let apart = self.metrics_apart(expression);
-        self.mean(expression, &apart, End::Low).map_or(self.judge.samples.len() as u64, |mean| mean.of.ratio.units())
+        self.mean(expression, &apart, End::Low).map_or(self.judge.samples.len() as u64, |mean| mean.ratio.units())
     }
 
     /// The name of the method that bounds an expression.
@@ -89,13 +96,23 @@ impl Formulas<'_, '_> {
         self.range(expression, &|name| self.values.get(name).map(|known| known.reach))
     }
 
-    /// A metric of an expression that nothing bounds at one of its ends.
-    pub(super) fn find_unbounded<'e>(&'e self, expression: &'e Expression, alpha: f64) -> Option<&'e str> {
+    /// A metric of an expression that nothing bounds at one of its ends, and the limit that it lacks.
+    pub(super) fn find_unbounded<'e>(
+        &'e self,
+        expression: &'e Expression,
+        alpha: f64,
+    ) -> Option<(&'e str, Option<Unbounded>)> {
         let is_open = |name: &&str| {
             let (low, high) = self.bounds_apart(name, alpha);
             low.is_infinite() || high.is_infinite()
         };
-        self.metrics_apart(expression).into_iter().find(is_open)
+        let name = self.metrics_apart(expression).into_iter().find(is_open)?;
+        let measured = self.values.get(name).and_then(|known| known.measured.as_ref());
+        let missing = measured.and_then(|measured| {
+            let missing = |end| measured.ranges.missing(end, None);
+            missing(LimitEnd::Most).or_else(|| missing(LimitEnd::Least))
+        });
+        Some((name, missing))
     }
 
     fn end(&self, expression: &Expression, apart: &[&str], alpha: f64, end: End) -> Option<f64> {
@@ -127,10 +144,7 @@ impl Formulas<'_, '_> {
             End::Low => Confidence::lower(1.0 - alpha),
             End::High => Confidence::upper(1.0 - alpha),
         };
-        let UnitRatio { ratio, is_guess } = &mean.of;
-        if *is_guess && 0.5f64.powf(ratio.units() as f64) > alpha {
-            return None;
-        }
+        let ratio = &mean.ratio;
         let interval = match self.judge.policy.looks {
             Looks::Once => ratio.interval(confidence.ok()?),
             Looks::Any => ratio.interval_at_any_time(confidence.ok()?),
@@ -152,17 +166,37 @@ impl Formulas<'_, '_> {
         }
         let units = self.judge.units();
         let mut moved: Vec<(UnitKey, f64)> = Vec::new();
-        let (mut least, mut most, mut is_guess) = (0.0, 0.0, false);
+        // An unseen unit is of a kind that there is: none is in two categories. What any unit may be part of, it is part of.
+        let (mut least, mut most) = (0.0, 0.0);
+        let mut kinds: Vec<(UnitKey, (f64, f64))> = Vec::new();
         for (slope, movement) in &moving {
             let by = |term: Term| slope * movement.scale * (term.numerator - movement.centre * term.denominator);
             let keys = units.keys(movement.rows.rows.iter().map(|row| row.0));
             moved.extend(keys.into_iter().zip(movement.rows.rows.iter().map(|row| by(row.1))));
-            let unseen = movement.rows.unseen(units);
-            least += by(unseen.least).min(by(unseen.most)).min(0.0);
-            most += by(unseen.least).max(by(unseen.most)).max(0.0);
-            is_guess |= unseen.is_guess;
+            let reach = |worst: Term, best: Term| {
+                let (a, b) = (by(worst), by(best));
+                (a.min(b).min(0.0), a.max(b).max(0.0))
+            };
+            let each = movement.is_by_design.then(|| movement.rows.unseen_of_each(units)).flatten();
+            if let Some(each) = each {
+                let known = |(key, unseen): (UnitKey, UnseenUnit)| {
+                    Some((key, unseen.least.zip(unseen.most).map(|(worst, best)| reach(worst, best))?))
+                };
+                kinds.extend(each.into_iter().filter_map(known));
+            } else {
+                let (low, high) = reach(movement.unseen.0, movement.unseen.1);
+                least += low;
+                most += high;
+            }
         }
         // In one order, so that the order of arrival changes no bit.
+        kinds.sort_by(|(a, x), (b, y)| a.cmp(b).then(x.0.total_cmp(&y.0)).then(x.1.total_cmp(&y.1)));
+        let kinds = kinds
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|rows| rows.iter().fold((0.0, 0.0), |(low, high), (_, reach)| (low + reach.0, high + reach.1)));
+        let (worst, best) =
+            kinds.fold((0.0f64, 0.0f64), |(low, high), kind: (f64, f64)| (low.min(kind.0), high.max(kind.1)));
+        (least, most) = (least + worst, most + best);
         moved.sort_by(|(a, x), (b, y)| a.cmp(b).then(x.total_cmp(y)));
         let sums = moved.chunk_by(|a, b| a.0 == b.0).map(|rows| rows.iter().map(|row| row.1).sum::<f64>());
         let sums: Vec<f64> = sums.collect();
@@ -171,7 +205,7 @@ impl Formulas<'_, '_> {
         let n = sums.len() as f64;
         let term = |moved: f64| Term::new(estimate + n * moved, 1.0);
         let ratio = BoundedRatio::new(sums.into_iter().map(term), term(least), term(most)).ok()?;
-        Some(FormulaMean { of: UnitRatio { ratio, is_guess }, estimate, values })
+        Some(FormulaMean { ratio, estimate, values })
     }
 
     /// What units say of a metric, with missing values and errors taken for the worst or the best.
@@ -180,7 +214,7 @@ impl Formulas<'_, '_> {
         let measured = known.measured.as_ref()?;
         let budget = known.budget.unwrap_or(1.0);
         let rule = Rule { comparison: Comparison::AtLeast, value: 0.0 };
-        let asked = self.judge.question(measured, rule, known.unit);
+        let asked = self.asked(measured, rule, known.unit);
         let (value, centre, scale, rows) = match measured.evidence.as_ref()? {
             Evidence::Quantile { p, samples, values, missing } => {
                 if !missing.is_empty() && self.judge.policy.missing == OnMissingValues::Worst {
@@ -205,7 +239,15 @@ impl Formulas<'_, '_> {
         // Beyond its budget, a metric moves a formula no more.
         let is_flat = known.budget.is_some() && !(share > 0.0 && share < 1.0);
         let is_number = share.is_finite() && centre.is_finite() && scale.is_finite();
-        (is_number && !is_flat).then_some(Movement { rows, value: share, centre, scale: scale / budget })
+        let unseen = rows.unseen(self.judge.units());
+        let unseen = unseen.least.zip(unseen.most).filter(|_| is_number && !is_flat)?;
+        let is_by_design = measured.scope != Scope::Unknown;
+        Some(Movement { rows, unseen, is_by_design, value: share, centre, scale: scale / budget })
+    }
+
+    /// A metric of a formula beside a threshold.
+    fn asked<'q>(&'q self, measured: &'q Measurement, rule: Rule, unit: Unit) -> ThresholdQuestion<'q> {
+        ThresholdQuestion { is_in_formula: true, ..self.judge.question(measured, rule, unit) }
     }
 
     /// True when nothing is filled in or set right, so that the value is the one that is shown, to the last bit.
@@ -263,7 +305,7 @@ impl Formulas<'_, '_> {
         let reach = known.reach;
         let Some(measured) = &known.measured else { return reach };
         let rule = Rule { comparison: Comparison::AtLeast, value: 0.0 };
-        let (low, high) = self.judge.question(measured, rule, known.unit).bounds_at(alpha);
+        let (low, high) = self.asked(measured, rule, known.unit).bounds_at(alpha);
         let scaled = |bound: f64| (bound / known.budget.unwrap_or(1.0)).clamp(reach.0, reach.1);
         (low.map_or(reach.0, scaled), high.map_or(reach.1, scaled))
     }
@@ -275,7 +317,7 @@ impl Formulas<'_, '_> {
             let value = known.value?;
             let rule = Rule { comparison: Comparison::AtLeast, value: 0.0 };
             let ends = known.measured.as_ref().and_then(|measured| {
-                let asked = self.judge.question(measured, rule, known.unit);
+                let asked = self.asked(measured, rule, known.unit);
                 asked.with_missing(true).zip(asked.with_missing(false))
             });
             let scaled = |x: f64| (x / known.budget.unwrap_or(1.0)).clamp(known.reach.0, known.reach.1);

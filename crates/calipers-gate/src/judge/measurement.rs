@@ -1,10 +1,12 @@
 //! The metrics that a policy names, measured once each.
 
 use super::{Fault, Judge};
+use crate::limits::{LimitEnd, RangeQuestion, ValueRanges};
 use crate::policy::{Estimand, Mistake, Span, Spanned};
 use calipers_core::metric::{mean_figure, perfect_score_of};
 use calipers_core::{
-    Caveat, Error, ErrorKind, Evidence, Figure, Metric, MetricBasis, Reason, Tally, Undefined, Unit, mean_score,
+    Caveat, Error, ErrorKind, Evidence, Figure, Metric, MetricBasis, RatioLimits, Reason, Scope, Tally, Undefined,
+    Unit, mean_score,
 };
 use calipers_stats::cluster::estimate_clustered;
 use calipers_stats::proportion::wilson_mean;
@@ -29,6 +31,10 @@ pub(super) struct Measurement {
     pub(super) by_attempt: Option<Evidence>,
     /// True when it is the mean over scenarios of the share of attempts that passed.
     pub(super) is_pass_share: bool,
+    /// The values that attempts can have.
+    pub(super) ranges: Rc<ValueRanges>,
+    /// Which samples it is about.
+    pub(super) scope: Scope,
 }
 
 /// What a mean over some of the samples rests on.
@@ -110,6 +116,8 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
                 evidence: None,
                 by_attempt: None,
                 is_pass_share,
+                ranges: Rc::new(ValueRanges::of_shares()),
+                scope: metric.scope().clone(),
             });
         }
         Err(error) => return Err(in_policy(error)),
@@ -123,7 +131,21 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
         }
         _ => None,
     };
-    Ok(Measurement { unit, direction, figure, unweighted: None, evidence, by_attempt, is_pass_share }
+    let ranges = match &evidence {
+        Some(Evidence::Mean { .. } | Evidence::Ratio { .. }) => {
+            let asked = RangeQuestion {
+                policy: judge.policy,
+                metric,
+                run: Some((judge.samples, &judge.rows)),
+                reducer: &judge.reducer,
+                context: &judge.context,
+            };
+            Rc::new(asked.answer(unit).map_err(in_policy)?)
+        }
+        _ => Rc::new(ValueRanges::of_shares()),
+    };
+    let scope = metric.scope().clone();
+    Ok(Measurement { unit, direction, figure, unweighted: None, evidence, by_attempt, is_pass_share, ranges, scope }
         .with_weights(judge))
 }
 
@@ -231,22 +253,32 @@ impl Measurement {
             let chosen: HashSet<u32> = chosen.into_iter().collect();
             only_means(all, |sample| chosen.contains(&sample))
         });
-        Self { figure, unweighted: None, evidence, by_attempt, ..*self }.with_weights(judge)
+        let (ranges, scope) = (self.ranges.clone(), Scope::Unknown);
+        Self { figure, unweighted: None, evidence, by_attempt, ranges, scope, ..*self }.with_weights(judge)
     }
 
     /// The same without a value, and why.
     pub(super) fn undefined(like: &Self, reason: Reason) -> Self {
         let figure = undefined_figure(reason);
-        Self { figure, unweighted: None, evidence: None, by_attempt: None, ..*like }
+        let (ranges, scope) = (like.ranges.clone(), like.scope.clone());
+        Self { figure, unweighted: None, evidence: None, by_attempt: None, ranges, scope, ..*like }
     }
 
     /// The least and the greatest value that it can have.
     pub(super) fn reach(&self) -> (f64, f64) {
-        let is_share = match &self.evidence {
-            Some(Evidence::Mean { values, .. }) => values.iter().all(|x| (0.0..=1.0).contains(x)),
-            _ => true,
-        };
-        if is_share { self.unit.range() } else { (f64::NEG_INFINITY, f64::INFINITY) }
+        match &self.evidence {
+            Some(Evidence::Mean { values, .. })
+                if self.unit == Unit::Rate && !values.iter().all(|x| (0.0..=1.0).contains(x)) =>
+            {
+                (f64::NEG_INFINITY, f64::INFINITY)
+            }
+            Some(Evidence::Mean { .. }) | Some(Evidence::Ratio { limits: RatioLimits::Amounts, .. }) => {
+                let end = |end| self.ranges.value.end(end, None).ok();
+                let (low, high) = (end(LimitEnd::Least), end(LimitEnd::Most));
+                (low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY))
+            }
+            _ => self.unit.range(),
+        }
     }
 
     pub(super) fn value(&self) -> Option<f64> {

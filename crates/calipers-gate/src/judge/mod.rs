@@ -38,7 +38,7 @@ use measurement::{Measurement, Metrics};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use threshold_question::{Judgement, ThresholdQuestion};
+use threshold_question::{AllowedErrors, Judgement, ThresholdQuestion};
 use units::Units;
 
 /// A run, a policy, and what else a verdict may depend on.
@@ -396,6 +396,8 @@ impl<'a> Judge<'a> {
             missing: self.policy.missing,
             units: self.units(),
             by_attempt: measured.by_attempt.as_ref(),
+            ranges: &measured.ranges,
+            is_in_formula: false,
             looks: self.policy.looks,
         }
     }
@@ -501,7 +503,7 @@ impl<'a> Judge<'a> {
         };
         let rule = spec.threshold.rule_in(measured.unit, measured.direction, &name)?;
         let asked = self.question(&measured, rule, measured.unit);
-        let decided = asked.decide(self.mode);
+        let decided = asked.decide(AllowedErrors::of(self.mode));
         let mut gate = self.gate(kind, name, spec.level, rule, &measured, decided);
         if let (Mode::Confidence(_), Some(figure)) = (self.mode, &mut gate.result.figure) {
             show_as_judged(figure, &asked, self.context.confidence);
@@ -536,7 +538,7 @@ impl<'a> Judge<'a> {
 
     fn condition_gate(&self, formulas: &Formulas<'_, '_>) -> Option<PendingGate> {
         let pass = self.policy.pass.as_ref()?;
-        let judgement = formulas.condition(&pass.value, &pass.value.expression, self.mode);
+        let judgement = formulas.judge_condition(&pass.value, AllowedErrors::of(self.mode));
         let (figure, threshold) = formulas.main(&pass.value.expression).unzip();
         let margin = threshold
             .zip(figure.as_ref())

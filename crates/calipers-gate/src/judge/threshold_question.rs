@@ -2,7 +2,8 @@
 
 use super::Mode;
 use super::bound_test::BoundTest;
-use super::units::{TermLimits, UnitRows, Units};
+use super::units::{TermLimits, UnitRows, Units, ends_of};
+use crate::limits::{LimitEnd, ValueRanges};
 use crate::policy::{Comparison, Looks, OnMissingValues, Rule};
 use crate::{ConfidenceBound, GateReason, MoreSamples, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded};
 use calipers_core::{Evidence, Figure, Unit, Verdict};
@@ -28,6 +29,10 @@ pub(super) struct ThresholdQuestion<'a> {
     pub(super) units: Units<'a>,
     /// What the figure rests on, attempt by attempt, where attempts are the units. None where that cannot be said.
     pub(super) by_attempt: Option<&'a Evidence>,
+    /// The values that attempts can have.
+    pub(super) ranges: &'a ValueRanges,
+    /// True when it is asked about a metric in a formula, where more may be better or worse.
+    pub(super) is_in_formula: bool,
     pub(super) looks: Looks,
 }
 
@@ -43,6 +48,25 @@ pub(super) struct Judgement {
 
 /// Numbers this close are equal but for rounding.
 const TIE: f64 = 1e-12;
+
+/// How often a gate may err when it is decided with confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct AllowedErrors {
+    /// How often it may pass what does not hold.
+    pub(super) pass: f64,
+    /// How often it may fail what holds.
+    pub(super) fail: f64,
+}
+
+impl AllowedErrors {
+    /// Those of a mode; none where estimates decide.
+    pub(super) fn of(mode: Mode) -> Option<Self> {
+        match mode {
+            Mode::Point => None,
+            Mode::Confidence(level) => Some(Self { pass: 1.0 - level, fail: 1.0 - level }),
+        }
+    }
+}
 
 impl Judgement {
     pub(super) fn new(verdict: Verdict, reason: impl Into<GateReason>) -> Self {
@@ -72,9 +96,9 @@ pub(super) enum Fill {
 }
 
 impl ThresholdQuestion<'_> {
-    pub(super) fn decide(&self, mode: Mode) -> Judgement {
-        let mut judgement = self.answer(mode);
-        if matches!(mode, Mode::Confidence(_)) && !self.counts() && self.rule.comparison != Comparison::Equal {
+    pub(super) fn decide(&self, errors: Option<AllowedErrors>) -> Judgement {
+        let mut judgement = self.answer(errors);
+        if errors.is_some() && self.can_err() {
             // A gate that could fail by chance counts as one that could, whatever became of it. Else a better run, in which
             // one more gate passes, would leave fewer to correct for, and another gate would fail.
             judgement.p_fail.get_or_insert(1.0);
@@ -82,21 +106,26 @@ impl ThresholdQuestion<'_> {
         judgement
     }
 
-    fn answer(&self, mode: Mode) -> Judgement {
+    /// True when a verdict with confidence may be wrong by chance.
+    pub(super) fn can_err(&self) -> bool {
+        !self.counts() && self.rule.comparison != Comparison::Equal
+    }
+
+    fn answer(&self, errors: Option<AllowedErrors>) -> Judgement {
         if self.unit == Unit::Rate && !self.is_share() {
             return self.judgement(Verdict::Undecided, ThresholdFinding::ScoresOutsideUnit);
         }
-        let value = match (&self.figure.value, mode) {
+        let value = match (&self.figure.value, errors) {
             (Ok(value), _) => *value,
             // More attempts than the quantile leaves out ran out of time: it is beyond any limit.
-            (Err(_), Mode::Point) if self.is_timed_out() => f64::INFINITY,
-            (Err(_), Mode::Confidence(level)) if self.is_timed_out() => return self.with_confidence(level),
+            (Err(_), None) if self.is_timed_out() => f64::INFINITY,
+            (Err(_), Some(errors)) if self.is_timed_out() => return self.with_confidence(errors),
             (Err(why), _) => {
                 return self.judgement(Verdict::Undecided, ThresholdFinding::Undefined(why.clone()));
             }
         };
-        match mode {
-            Mode::Confidence(level) if !self.counts() => self.with_confidence(level),
+        match errors {
+            Some(errors) if !self.counts() => self.with_confidence(errors),
             _ => self.by_estimate(value),
         }
     }
@@ -230,32 +259,38 @@ impl ThresholdQuestion<'_> {
         has_limits && values.iter().all(|x| (0.0..=1.0).contains(x))
     }
 
-    fn with_confidence(&self, level: f64) -> Judgement {
+    fn with_confidence(&self, errors: AllowedErrors) -> Judgement {
         if self.rule.comparison == Comparison::Equal {
             return self.judgement(Verdict::Undecided, ThresholdFinding::NeverExact);
         }
-        let alpha = 1.0 - level;
         let (bad, good) = self.fills();
-        let (worst, best) = match (self.test(bad, Fill::Bad), self.test(good, Fill::Good)) {
-            (Ok(worst), Ok(best)) => (worst, best),
-            (Err(why), _) | (_, Err(why)) => {
-                return self.judgement(Verdict::Undecided, ThresholdFinding::Unbounded(why));
-            }
-        };
-        if worst.passes(alpha) {
-            let bound = confidence_bound(&worst, level, true);
+        let (worst, best) = (self.test(bad, Fill::Bad), self.test(good, Fill::Good));
+        if let Some(worst) = worst.as_ref().ok().filter(|worst| worst.passes(errors.pass)) {
+            let bound = confidence_bound(worst, errors.pass, true);
             return self.judgement(Verdict::Pass, ThresholdFinding::BoundMet(bound));
         }
-        let p_fail = best.p_fail();
-        if is_within(p_fail, alpha) {
+        let p_fail = best.as_ref().ok().map(BoundTest::p_fail);
+        if let Some(best) = best.as_ref().ok().filter(|_| p_fail.is_some_and(|p| is_within(p, errors.fail))) {
             // Whether this may be chance among many gates is decided when all of them are known.
-            let bound = confidence_bound(&best, level, false);
+            let bound = confidence_bound(best, errors.fail, false);
             let judgement = self.judgement(Verdict::Fail, ThresholdFinding::BoundMissed(bound));
-            return Judgement { p_fail: Some(p_fail), ..judgement };
+            return Judgement { p_fail, ..judgement };
         }
-        let (finding, more) = self.undecided(&worst, &best, alpha);
-        let more = more.map(|count| MoreSamples { count, unit: worst.unit, looks: self.looks });
-        Judgement { p_fail: Some(p_fail), more, ..self.judgement(Verdict::Undecided, finding) }
+        let (finding, more) = match (self.no_limit(), &worst) {
+            (Some(why), _) => (ThresholdFinding::Unbounded(why), None),
+            (None, Err(why)) => (ThresholdFinding::Unbounded(why.clone()), None),
+            (None, Ok(worst)) => {
+                let (finding, more) = self.undecided(worst, best.as_ref().ok(), errors);
+                (finding, more.map(|count| MoreSamples { count, unit: worst.unit, looks: self.looks }))
+            }
+        };
+        Judgement { p_fail, more, ..self.judgement(Verdict::Undecided, finding) }
+    }
+
+    /// Which limit of the values is missing that a pass needs.
+    fn no_limit(&self) -> Option<Unbounded> {
+        let end = if self.wants_more() { LimitEnd::Least } else { LimitEnd::Most };
+        self.evidence.and_then(|_| self.ranges.missing(end, self.rule_of_ends()))
     }
 
     /// The one-sided bound at this level on the side that a threshold guards, with missing values as they are taken when
@@ -266,7 +301,8 @@ impl ThresholdQuestion<'_> {
         if let Some(Evidence::Quantile { values, .. }) = self.evidence {
             return self.quantile_bound(values, fill, alpha);
         }
-        self.test(fill, Fill::Bad)?.bound(alpha, true).ok_or(Unbounded::Open)
+        let bound = self.test(fill, Fill::Bad)?.bound(alpha, true);
+        bound.ok_or_else(|| self.no_limit().unwrap_or(Unbounded::Open))
     }
 
     /// The bounds on both sides at 1 − α each, whatever the rule: the lower one as when gates pass, the upper one as when they
@@ -337,7 +373,13 @@ impl ThresholdQuestion<'_> {
     }
 
     /// What keeps the answer open, and about how many more units would decide.
-    fn undecided(&self, worst: &BoundTest, best: &BoundTest, alpha: f64) -> (ThresholdFinding, Option<u64>) {
+    fn undecided(
+        &self,
+        worst: &BoundTest,
+        best: Option<&BoundTest>,
+        errors: AllowedErrors,
+    ) -> (ThresholdFinding, Option<u64>) {
+        let alpha = errors.pass;
         if let Some((have, need)) = worst.cannot_pass(alpha) {
             let counted = match self.evidence {
                 // With one attempt each, attempts and samples are the same.
@@ -360,7 +402,7 @@ impl ThresholdQuestion<'_> {
             return (ThresholdFinding::UnscoredCouldChange { unscored }, None);
         }
         let quantile = worst.quantile_share();
-        let finding = match (worst.bound(alpha, true), best.bound(alpha, false)) {
+        let finding = match (worst.bound(alpha, true), best.and_then(|best| best.bound(errors.fail, false))) {
             (Some(x), Some(y)) if quantile.is_some() => {
                 ThresholdFinding::Between { low: x.min(y), high: x.max(y), quantile }
             }
@@ -413,8 +455,7 @@ impl ThresholdQuestion<'_> {
         };
         match evidence {
             Evidence::Mean { samples, values, missing } => {
-                let is_within_unit = self.is_within_unit(values);
-                let filled = self.fill_value(fill, missing, is_within_unit)?;
+                let filled = self.fill_value(fill, missing)?;
                 let is_errored = |sample: u32| {
                     // What broke on the way is no failure of the agent's.
                     side == Fill::Good
@@ -432,7 +473,7 @@ impl ThresholdQuestion<'_> {
                     let weight = self.weight(sample) / attempts.as_ref().map_or(1.0, |all| all[sample as usize]);
                     (sample, Term::new(weight * x, weight))
                 };
-                let limits = if is_within_unit { TermLimits::Share } else { TermLimits::OpenMean };
+                let limits = TermLimits::Within(ends_of(self.ranges, self.rule_of_ends()));
                 Ok(UnitRows { rows: rows.into_iter().map(term).collect(), limits })
             }
             Evidence::Ratio { .. } => {
@@ -441,7 +482,7 @@ impl ThresholdQuestion<'_> {
                     Fill::Bad => Some(!up),
                     Fill::Good => Some(up),
                 };
-                UnitRows::of_ratio(evidence, is_good)
+                UnitRows::of_ratio(evidence, self.ranges, self.rule_of_ends(), is_good)
             }
             Evidence::Quantile { samples, values, missing, .. } => {
                 let is_open = matches!(self.rule.comparison, Comparison::Below | Comparison::AtLeast);
@@ -454,23 +495,27 @@ impl ThresholdQuestion<'_> {
                     Fill::Good => Some(term(!up)),
                 };
                 let unseen = extra.iter().flat_map(|&term| missing.iter().map(move |&sample| (sample, term)));
-                Ok(UnitRows { rows: seen.chain(unseen).collect(), limits: TermLimits::Share })
+                Ok(UnitRows { rows: seen.chain(unseen).collect(), limits: TermLimits::SHARE })
             }
         }
     }
 
     /// The value that each missing one is taken for.
-    fn fill_value(&self, fill: Fill, missing: &[u32], is_within_unit: bool) -> Result<Option<f64>, Unbounded> {
+    fn fill_value(&self, fill: Fill, missing: &[u32]) -> Result<Option<f64>, Unbounded> {
         let is_high = match fill {
             Fill::LeftOut => return Ok(None),
             _ if missing.is_empty() => return Ok(None),
             Fill::Bad => !self.wants_more(),
             Fill::Good => self.wants_more(),
         };
-        if !is_within_unit {
-            return Err(Unbounded::UnscoredWithoutLimit { samples: missing.len() as u64 });
-        }
-        Ok(Some(f64::from(u8::from(is_high))))
+        let (low, high) = ends_of(self.ranges, self.rule_of_ends());
+        let without_limit = Unbounded::UnscoredWithoutLimit { samples: missing.len() as u64 };
+        (if is_high { high } else { low }).map(Some).ok_or(without_limit)
+    }
+
+    /// The rule that tells whether values are grades.
+    fn rule_of_ends(&self) -> Option<Rule> {
+        (!self.is_in_formula).then_some(self.rule)
     }
 }
 
@@ -500,11 +545,11 @@ fn count_rows(rows: &[(u32, f64)]) -> Vec<f64> {
 }
 
 /// The bound on the worse or on the better side, as a reason.
-fn confidence_bound(tested: &BoundTest, level: f64, is_worst: bool) -> ConfidenceBound {
+fn confidence_bound(tested: &BoundTest, alpha: f64, is_worst: bool) -> ConfidenceBound {
     let direction = if tested.up == is_worst { Direction::AtLeast } else { Direction::AtMost };
     ConfidenceBound {
-        bound: tested.bound(1.0 - level, is_worst).map(|bound| (direction, bound)),
-        confidence: level,
+        bound: tested.bound(alpha, is_worst).map(|bound| (direction, bound)),
+        confidence: 1.0 - alpha,
         quantile: tested.quantile_share(),
     }
 }

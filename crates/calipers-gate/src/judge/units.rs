@@ -5,14 +5,10 @@
 //! an unseen one could add the worst or the best that is possible ([`BoundedRatio`]).
 
 use crate::Unbounded;
+use crate::limits::{LimitEnd, ValueRanges};
+use crate::policy::Rule;
 use calipers_core::{Evidence, RatioLimits};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
-
-/// How many times as large as the largest value seen an unseen one may be, where nothing else limits it.
-///
-/// In simulations of lognormal (σ up to 1.5), gamma (0.3) and Pareto (2.2) values, gates keep
-/// their level from ten samples on with 5, and not with 3. A rare value that is larger yet, and was not seen, deceives them.
-const UNSEEN_TIMES: f64 = 5.0;
 
 /// What is independent of what in a run.
 #[derive(Clone, Copy)]
@@ -79,26 +75,30 @@ impl Units<'_> {
     }
 }
 
+/// The least and the greatest that something can be, where that is known.
+pub(super) type Ends = (Option<f64>, Option<f64>);
+
 /// What the terms of a ratio are limited by.
 #[derive(Clone, Copy)]
 pub(super) enum TermLimits {
-    /// Each unit adds a part of its size. An unseen one may be as large as the largest, and fail or succeed as a whole.
-    Share,
+    /// Each unit adds its size times a value between these. An unseen one may be as large as the largest.
+    Within(Ends),
     /// Samples count up to this much, at worst and at best.
     Counts { least: Term, most: Term },
-    /// Values without limits: cost, tokens, time, grades on a scale of their own.
-    OpenMean,
-    /// Something per something that has no limit, such as quality per token. Grades of attempts are at most 1 each.
-    OpenRatio { attempts: u32 },
+    /// Something per something, such as quality per token: what an attempt can add to either sum.
+    PerAttempt { numerator: Ends, denominator: Ends, attempts: u32 },
 }
 
-/// The worst and the best that an unseen unit could add.
+impl TermLimits {
+    /// Parts of a whole.
+    pub(super) const SHARE: Self = Self::Within((Some(0.0), Some(1.0)));
+}
+
+/// The worst and the best that an unseen unit could add; none where nothing limits it.
 #[derive(Clone, Copy)]
 pub(super) struct UnseenUnit {
-    pub(super) least: Term,
-    pub(super) most: Term,
-    /// True when that is not a limit, but guessed from the largest values.
-    pub(super) is_guess: bool,
+    pub(super) least: Option<Term>,
+    pub(super) most: Option<Term>,
 }
 
 /// What samples add to a ratio. A sample has a row for each of its attempts where attempts are looked at one by one.
@@ -107,77 +107,106 @@ pub(super) struct UnitRows {
     pub(super) limits: TermLimits,
 }
 
-/// A ratio over units.
-pub(super) struct UnitRatio {
-    pub(super) ratio: BoundedRatio,
-    pub(super) is_guess: bool,
+/// Both ends of a range of values, for a gate with this rule; in a formula, for none.
+pub(super) fn ends_of(ranges: &ValueRanges, rule: Option<Rule>) -> Ends {
+    let end = |end| ranges.value.end(end, rule).ok();
+    (end(LimitEnd::Least), end(LimitEnd::Most))
 }
 
 impl UnitRows {
     /// The rows of a ratio of sums. Samples without a value are left out, or taken for the best (true) or the worst.
-    pub(super) fn of_ratio(evidence: &Evidence, is_good: Option<bool>) -> Result<Self, Unbounded> {
+    pub(super) fn of_ratio(
+        evidence: &Evidence,
+        ranges: &ValueRanges,
+        rule: Option<Rule>,
+        is_good: Option<bool>,
+    ) -> Result<Self, Unbounded> {
         let Evidence::Ratio { samples, numerators, denominators, missing, limits, attempts_max } = evidence else {
             return Err(Unbounded::NoValues);
         };
         let pairs = numerators.iter().zip(denominators).map(|(&y, &x)| Term::new(y, x));
         let mut rows: Vec<(u32, Term)> = samples.iter().copied().zip(pairs).collect();
         let denominator_max = denominators.iter().copied().fold(0.0, f64::max);
-        let ends = limits.of_sample(*attempts_max, denominator_max).map(|ends| ends.map(|(y, x)| Term::new(y, x)));
+        let term = |(y, x): (f64, f64)| Term::new(y, x);
+        let limits = match (limits, limits.of_sample(*attempts_max, denominator_max)) {
+            (RatioLimits::Counts { .. }, Some([least, most])) => {
+                TermLimits::Counts { least: term(least), most: term(most) }
+            }
+            (RatioLimits::Parts, _) => TermLimits::SHARE,
+            (RatioLimits::Amounts, _) => TermLimits::Within(ends_of(ranges, rule)),
+            _ => {
+                let denominator = ranges.per.as_ref().map_or((None, None), |per| {
+                    let end = |end| per.end(end, None).ok();
+                    (end(LimitEnd::Least), end(LimitEnd::Most))
+                });
+                TermLimits::PerAttempt { numerator: ends_of(ranges, None), denominator, attempts: *attempts_max }
+            }
+        };
         if let Some(is_good) = is_good.filter(|_| !missing.is_empty()) {
-            let Some(ends) = ends else {
+            let size = if matches!(limits, TermLimits::Within(_)) { denominator_max } else { 1.0 };
+            let unseen = limits.of_size(size, 1.0);
+            let Some(one) = (if is_good { unseen.most } else { unseen.least }) else {
                 return Err(Unbounded::UnscoredWithoutLimit { samples: missing.len() as u64 });
             };
-            rows.extend(missing.iter().map(|&sample| (sample, ends[usize::from(is_good)])));
+            rows.extend(missing.iter().map(|&sample| (sample, one)));
         }
-        let limits = match (limits, ends) {
-            (RatioLimits::Counts { .. }, Some([least, most])) => TermLimits::Counts { least, most },
-            (RatioLimits::Parts, _) => TermLimits::Share,
-            (RatioLimits::Amounts, _) => TermLimits::OpenMean,
-            _ => TermLimits::OpenRatio { attempts: *attempts_max },
-        };
         Ok(Self { rows, limits })
     }
 
     /// The ratio over units.
-    pub(super) fn ratio(&self, units: Units<'_>) -> Result<UnitRatio, Unbounded> {
+    pub(super) fn ratio(&self, units: Units<'_>) -> Result<BoundedRatio, Unbounded> {
         if self.rows.is_empty() {
             return Err(Unbounded::NoValues);
         }
         let terms = units.add_up(&self.rows);
         let unseen = self.limits.unseen(&terms, units);
-        let ratio = BoundedRatio::new(terms, unseen.least, unseen.most).map_err(Unbounded::Statistic)?;
-        Ok(UnitRatio { ratio, is_guess: unseen.is_guess })
+        BoundedRatio::new(terms, unseen.least, unseen.most).map_err(Unbounded::Statistic)
     }
 
     /// What an unseen unit could add.
     pub(super) fn unseen(&self, units: Units<'_>) -> UnseenUnit {
         self.limits.unseen(&units.add_up(&self.rows), units)
     }
+
+    /// What an unseen unit of the size of each unit could add; none where a unit may be of another size, as where predictions are
+    /// counted.
+    pub(super) fn unseen_of_each(&self, units: Units<'_>) -> Option<Vec<(UnitKey, UnseenUnit)>> {
+        let TermLimits::Within(_) = self.limits else { return None };
+        let keys = units.keys(self.rows.iter().map(|row| row.0));
+        let mut sizes: Vec<(UnitKey, f64)> =
+            keys.into_iter().zip(self.rows.iter().map(|row| row.1.denominator)).collect();
+        // In one order, so that the order of arrival changes no bit.
+        sizes.sort_by(|(a, x), (b, y)| a.cmp(b).then(x.total_cmp(y)));
+        let one = |rows: &[(UnitKey, f64)]| (rows[0].0, self.limits.of_size(rows.iter().map(|row| row.1).sum(), 1.0));
+        Some(sizes.chunk_by(|a, b| a.0 == b.0).map(one).collect())
+    }
 }
 
 impl TermLimits {
     fn unseen(self, terms: &[Term], units: Units<'_>) -> UnseenUnit {
-        let largest = |of: fn(&Term) -> f64| terms.iter().map(of).fold(0.0, f64::max);
-        let size = largest(|term| term.denominator);
-        let (low, high) = (-largest(|term| -term.numerator), largest(|term| term.numerator));
-        let times =
-            |term: Term| Term::new(term.numerator * units.samples_max(), term.denominator * units.samples_max());
-        let (least, most, is_guess) = match self {
-            Self::Share => (Term::new(0.0, size), Term::new(size, size), false),
-            Self::Counts { least, most } => (times(least), times(most), false),
-            Self::OpenMean => {
-                // Values that are never negative have a limit below; otherwise the lowest one says how low others may be.
-                let sizes = terms.iter().map(|term| term.denominator).filter(|size| *size > 0.0);
-                let size_min = sizes.fold(size, f64::min);
-                (Term::new(UNSEEN_TIMES * low, size), Term::new(UNSEEN_TIMES * high, size_min), true)
+        self.of_size(terms.iter().map(|term| term.denominator).fold(0.0, f64::max), units.samples_max())
+    }
+
+    /// What a unit of this size and of so many samples could add.
+    fn of_size(self, size: f64, samples: f64) -> UnseenUnit {
+        match self {
+            Self::Within((low, high)) => {
+                let term = |value: f64| Term::new(value * size, size);
+                UnseenUnit { least: low.map(term), most: high.map(term) }
             }
-            Self::OpenRatio { attempts } => {
-                let best = f64::from(attempts) * units.samples_max();
-                let best = if low >= 0.0 && high <= best { best } else { UNSEEN_TIMES * high };
-                (Term::new(UNSEEN_TIMES * low, UNSEEN_TIMES * size), Term::new(best, 0.0), true)
+            Self::Counts { least, most } => {
+                let times = |term: Term| Term::new(term.numerator * samples, term.denominator * samples);
+                UnseenUnit { least: Some(times(least)), most: Some(times(most)) }
             }
-        };
-        UnseenUnit { least, most, is_guess }
+            Self::PerAttempt { numerator, denominator, attempts } => {
+                let times = f64::from(attempts) * samples;
+                let term = |y: f64, x: f64| Term::new(y * times, x * times);
+                // With a negative numerator, little of the denominator may be worse than much.
+                let least = numerator.0.filter(|y| *y >= 0.0).zip(denominator.1);
+                let most = numerator.1.zip(denominator.0);
+                UnseenUnit { least: least.map(|(y, x)| term(y, x)), most: most.map(|(y, x)| term(y, x)) }
+            }
+        }
     }
 }
 
@@ -192,8 +221,8 @@ mod tests {
     #[test]
     fn the_largest_cluster_is_what_an_unseen_one_could_be() {
         let clusters = [0, 0, 0, 1, 2];
-        let rows = UnitRows { rows: ones(&[0, 1, 2, 3, 4]), limits: TermLimits::Share };
-        let ratio = rows.ratio(Units::Clusters(&clusters)).unwrap().ratio;
+        let rows = UnitRows { rows: ones(&[0, 1, 2, 3, 4]), limits: TermLimits::SHARE };
+        let ratio = rows.ratio(Units::Clusters(&clusters)).unwrap();
         assert_eq!(ratio.units(), 3);
         // Three units of 3, 1 and 1 against an unseen one of 3 that fails.
         let want = [3.0, 1.0, 1.0].map(|m| 0.9 * 3.0 / (0.9 * 3.0 + 0.1 * m)).iter().product::<f64>();
@@ -206,7 +235,7 @@ mod tests {
         let values = [0.1, 0.7, 0.3, 0.2, 0.6, 0.9];
         let rows = |order: &[u32]| {
             let rows = order.iter().map(|&s| (s, Term::new(values[s as usize], 1.0))).collect();
-            UnitRows { rows, limits: TermLimits::Share }.ratio(Units::Clusters(&clusters)).unwrap().ratio
+            UnitRows { rows, limits: TermLimits::SHARE }.ratio(Units::Clusters(&clusters)).unwrap()
         };
         assert_eq!(rows(&[0, 1, 2, 3, 4, 5]), rows(&[4, 1, 0, 5, 2, 3]));
     }

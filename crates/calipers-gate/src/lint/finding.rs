@@ -1,5 +1,6 @@
 //! What a lint found: data only. `calipers-render` turns it into a message and a fix.
 
+use crate::MissingLimit;
 use crate::policy::{MetricRule, Mistake, RiskLevel, Span, UndefinedOperation, WrittenUnit};
 use calipers_core::Error;
 
@@ -63,6 +64,11 @@ pub enum NameLint {
     UnusedMetric {
         /// The metric.
         metric: String,
+    },
+    /// A limit of something that no metric of the policy sums up or averages.
+    UnusedLimit {
+        /// The field or the scorer that it is stated for.
+        name: String,
     },
     /// A definition that gives a built-in name another meaning.
     RedefinedMetric {
@@ -263,6 +269,13 @@ pub enum ChanceLint {
         rule: MetricRule,
         /// The confidence.
         confidence: f64,
+    },
+    /// A metric that nothing can bound, since nothing says how small or how large its values can be.
+    NoLimit {
+        /// The metric.
+        metric: String,
+        /// The limit that it needs.
+        missing: MissingLimit,
     },
     /// A gate that not even a perfect run of this size passes.
     UndecidableGate {
@@ -581,6 +594,7 @@ impl NameLint {
             Self::UnknownScorer(_) | Self::UnknownRubricScorer(_) => "unknown-scorer",
             Self::UnmeasurableMetric(_) => "unmeasurable-metric",
             Self::UnusedMetric { .. } => "unused-metric",
+            Self::UnusedLimit { .. } => "unused-limit",
             Self::RedefinedMetric { .. } => "redefined-metric",
             Self::BaselineWithoutMetric { .. } => "baseline-without-metric",
         }
@@ -664,6 +678,7 @@ impl ChanceLint {
             Self::UndecidableEquality { .. } | Self::UndecidableGate { .. } | Self::PerfectRunNeeds { .. } => {
                 "undecidable-gate"
             }
+            Self::NoLimit { .. } => "no-limit",
             Self::CoinFlip { .. } => "coin-flip-gate",
             Self::AllOfFew { .. } => "all-of-few",
             Self::FewAttempts { .. } => "few-attempts",
@@ -708,7 +723,7 @@ pub fn lint_ids() -> impl Iterator<Item = &'static str> {
     IDS.into_iter()
 }
 
-const IDS: [&str; 41] = [
+const IDS: [&str; 43] = [
     "mistake",
     "unknown-metric",
     "unknown-reducer",
@@ -716,6 +731,7 @@ const IDS: [&str; 41] = [
     "unmeasurable-metric",
     "unused-metric",
     "redefined-metric",
+    "unused-limit",
     "wrong-unit",
     "unknown-direction",
     "against-direction",
@@ -735,6 +751,7 @@ const IDS: [&str; 41] = [
     "undefined-formula",
     "constant-condition",
     "undecidable-gate",
+    "no-limit",
     "likely-clusters",
     "coin-flip-gate",
     "all-of-few",

@@ -8,6 +8,7 @@ mod chance;
 mod demand;
 mod finding;
 mod formulas;
+mod limits;
 mod names;
 mod scenarios;
 mod thresholds;
@@ -50,13 +51,14 @@ pub struct Draft<'a> {
 type Check = fn(&PolicyChecker<'_>) -> Vec<Finding>;
 
 /// Every lint, in the order in which findings about the same place are reported.
-const CHECKS: [Check; 40] = [
+const CHECKS: [Check; 42] = [
     names::unknown_metric,
     names::unknown_reducer,
     names::unknown_scorer,
     names::unmeasurable_metric,
     names::unused_metric,
     names::redefined_metric,
+    limits::unused_limit,
     thresholds::wrong_unit,
     thresholds::unknown_direction,
     thresholds::against_direction,
@@ -76,6 +78,7 @@ const CHECKS: [Check; 40] = [
     formulas::find_undefined,
     formulas::constant_condition,
     chance::undecidable,
+    limits::no_limit,
     chance::likely_clusters,
     chance::coin_flip,
     chance::all_of_few,

@@ -52,6 +52,8 @@ pub struct Policy {
     pub pass: Option<Spanned<Formula>>,
     /// Budgets that metrics are divided by: `normalized_latency` is `latency_p95` over its budget.
     pub normalize: Vec<(Spanned<String>, Threshold)>,
+    /// The least and the most that one attempt can have of something.
+    pub limits: Vec<Limit>,
     /// What is asked of the difference to a baseline.
     pub baseline: Option<BaselineRule>,
     /// Kinds of failure that fail the evaluation wherever they occur.
@@ -200,6 +202,35 @@ pub struct Composite {
     pub name: Spanned<String>,
     /// What it is.
     pub formula: Spanned<Formula>,
+}
+
+/// The least and the most that one attempt can have of something, as the policy states it.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// A field of attempts, or a scorer; [`ALL_SCORES`] for every scorer that has no limit of its own.
+    pub name: Spanned<String>,
+    /// The least; 0 unless said.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+/// The name in `limits` for the scores of every scorer.
+pub const ALL_SCORES: &str = "score";
+
+impl Policy {
+    /// The limit that is stated for a field.
+    #[must_use]
+    pub fn limit_of_field(&self, field: &str) -> Option<&Limit> {
+        self.limits.iter().find(|limit| limit.name.value == field)
+    }
+
+    /// The limit that is stated for a scorer, or for all of them.
+    #[must_use]
+    pub fn limit_of_scorer(&self, scorer: Option<&str>) -> Option<&Limit> {
+        let of_name = scorer.and_then(|scorer| self.limit_of_field(scorer));
+        of_name.or_else(|| self.limit_of_field(ALL_SCORES))
+    }
 }
 
 /// What is asked of the difference to a baseline.

@@ -2,11 +2,11 @@
 
 use super::document::{Data, Item};
 use super::{
-    BaselineMode, BaselineRule, Composite, EpochsRule, Estimand, Formula, GateSpec, Level, Looks, Mistake,
+    BaselineMode, BaselineRule, Composite, EpochsRule, Estimand, Formula, GateSpec, Level, Limit, Looks, Mistake,
     OnMissingValues, OnUndecided, Origin, Policy, Progressive, RiskLevel, RubricRule, Span, Spanned, Threshold, syntax,
 };
 use calipers_core::nearest;
-use calipers_core::quoted;
+use calipers_core::{quoted, unit_of_field};
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ const TOP: &[&str] = &[
     "weights",
     "composite",
     "normalize",
+    "limits",
     "risk",
     "risk_blocking",
     "progressive",
@@ -61,6 +62,7 @@ const RISK: &[&str] = &["description", "level", "metric", "threshold", "rational
 const BASELINE: &[&str] = &["description", "mode", "margin", "metrics", "level", "max_age_days"];
 const RUBRIC: &[&str] = &["description", "scorer", "best", "min_score", "no_zero"];
 const EPOCHS: &[&str] = &["description", "count", "reducer", "min_pass_rate"];
+const LIMIT: &[&str] = &["description", "min", "max"];
 const CONFIDENCE: &[&str] = &["description", "level", "looks"];
 const METRIC: &[&str] = &[
     "name",
@@ -79,7 +81,7 @@ const METRIC: &[&str] = &[
 
 /// The keys of a policy, by section; the first section is the policy itself, and `metrics` has those of one metric.
 /// Sections whose keys are names of metrics, categories or versions are not among them.
-pub const KEYS: [(&str, &[&str]); 11] = [
+pub const KEYS: [(&str, &[&str]); 12] = [
     ("", TOP),
     ("thresholds", THRESHOLDS),
     ("pass_criteria", PASS_CRITERIA),
@@ -88,6 +90,7 @@ pub const KEYS: [(&str, &[&str]); 11] = [
     ("risk", RISK),
     ("baseline", BASELINE),
     ("rubric", RUBRIC),
+    ("limits", LIMIT),
     ("epochs", EPOCHS),
     ("confidence", CONFIDENCE),
     ("metrics", METRIC),
@@ -208,6 +211,7 @@ impl Reader {
             "weights" => self.weights(item),
             "composite" => self.composite(item),
             "normalize" => self.normalize(item),
+            "limits" => self.limits(item),
             "risk" => self.risk(item),
             "risk_blocking" => self.risk_blocking(key, item),
             "progressive" => self.progressive(item),
@@ -406,6 +410,46 @@ impl Reader {
                 }
             }
         }
+    }
+
+    fn limits(&mut self, item: &Item) {
+        for (key, item) in self.entries("`limits`", item) {
+            if key.value == "description" && matches!(item.value, Data::Text(_)) {
+                self.describing(key, item);
+                continue;
+            }
+            let (mut least, mut most) = (Some(0.0), None);
+            if matches!(item.value, Data::Map(_)) {
+                for (end, item) in self.known_entries(&format!("`limits.{}`", key.value), item, LIMIT) {
+                    match end.as_str() {
+                        "description" => self.describing(end, item),
+                        "min" => least = self.limit(key, item),
+                        "max" => most = Some(self.limit(key, item)),
+                        _ => refuse_unread(end),
+                    }
+                }
+                if most.is_none() {
+                    let message = format!("nothing says what {} can be at most", quoted(key));
+                    self.add(Mistake::new(message).at(&item.span).hint("write `{\"min\": 1, \"max\": 5}`"));
+                }
+            } else {
+                most = Some(self.limit(key, item));
+            }
+            let (Some(least), Some(most)) = (least, most.flatten()) else { continue };
+            if most < least {
+                let message = format!("{} would be at most {most} and at least {least}", quoted(key));
+                let hint = "`min` is 0 unless it is written, and `max` is not below it";
+                self.add(Mistake::new(message).at(&item.span).hint(hint));
+                continue;
+            }
+            self.policy.limits.push(Limit { name: key.clone(), least, most });
+        }
+    }
+
+    /// An amount in the unit that the name of a field tells.
+    fn limit(&mut self, name: &Spanned<String>, item: &Item) -> Option<f64> {
+        let amount = self.amount(item, "a limit")?;
+        self.accept(amount.amount_in(unit_of_field(name), name))
     }
 
     fn risk(&mut self, item: &Item) {

@@ -1,6 +1,6 @@
 //! What holds for every gate: better data never get a worse verdict, and order changes nothing.
 
-use crate::{judged as judge, policy};
+use crate::{judged_against, policy};
 use calipers_core::{Samples, Verdict};
 use calipers_gate::{GateReport, GateResult};
 use proptest::prelude::*;
@@ -8,6 +8,8 @@ use proptest::prelude::*;
 /// A scenario with its attempts.
 #[derive(Clone, Debug)]
 struct Scenario {
+    /// What a baseline knows it by; its place unless samples were moved.
+    id: Option<i64>,
     document: u8,
     is_adversarial: bool,
     attempts: Vec<Attempt>,
@@ -39,20 +41,30 @@ impl Attempt {
     }
 }
 
-/// Every kind of gate: shares, grades, weights, precision, quantiles, amounts, ratios, formulas.
+/// Every kind of gate: shares, grades, weights, precision, quantiles, amounts, ratios, formulas, a baseline.
 const GATES: &str = r#""thresholds": {"blocking": {"accuracy": "70%", "pass_rate": "60%", "safety_rate": "55%",
-    "precision": "60%", "recall": "60%", "f1": "60%", "latency_p50": "at most 310", "latency_p95": "at most 410",
+    "precision": "60%", "recall": "60%", "f1": "60%", "mcc": "at least 0.2", "latency_p50": "at most 310",
+    "latency_p95": "at most 410", "mean(\"latency_ms\")": "at most 330", "mean(\"quality_score\")": "at least 0.6",
     "cost": "at most 0.8", "token_efficiency": ">= 0.01"}},
-    "composite": {"final": "accuracy * 0.5 + safety_rate * 0.3 + pass_rate * 0.2", "pass": "final >= 0.6 AND accuracy >= 0.5"}"#;
+    "composite": {"final": "accuracy * 0.5 + safety_rate * 0.3 + pass_rate * 0.2 - cost * 0.1",
+        "pass": "(final >= 0.4 AND accuracy >= 0.5) OR NOT pass_rate < 0.5"},
+    "baseline": {"mode": "non_inferiority", "margin": "10%", "metrics": ["accuracy", "pass_rate", "cost", "f1"]}"#;
+
+/// What one attempt can have at most; one of them too low for some.
+const LIMITS: [&str; 3] = [
+    "",
+    r#", "limits": {"cost_usd": 2, "latency_ms": 600, "tokens_used": 120}"#,
+    r#", "limits": {"cost_usd": 1, "latency_ms": "0.45s", "tokens_used": 90, "quality_score": {"min": 0.2, "max": 0.8}}"#,
+];
 
 const WEIGHTS: &str = r#", "weights": {"by_category": {"adversarial": 3, "happy_path": 1}}"#;
 
-fn judged(scenarios: &[Scenario], terms: &str) -> GateReport {
+fn samples(scenarios: &[Scenario]) -> Samples {
     let mut samples = Samples::new();
     for (id, scenario) in scenarios.iter().enumerate() {
         for attempt in &scenario.attempts {
             let predicted = attempt.is_actual == attempt.is_right;
-            let row = samples.push(id as i64).score("judge", f64::from(attempt.grade) / 4.0);
+            let row = samples.push(scenario.id.unwrap_or(id as i64)).score("judge", f64::from(attempt.grade) / 4.0);
             let row = row.metadata("document", format!("d{}", scenario.document));
             let row = row.metadata("category", if scenario.is_adversarial { "adversarial" } else { "happy_path" });
             let row = row.field("latency_ms", 100.0 * f64::from(5 - attempt.speed)).field("predicted", predicted);
@@ -62,7 +74,19 @@ fn judged(scenarios: &[Scenario], terms: &str) -> GateReport {
                 .field("passed", attempt.grade >= 2);
         }
     }
-    judge(&policy(&format!("{{{GATES}, {terms}}}")), &samples)
+    samples
+}
+
+fn judged(scenarios: &[Scenario], terms: &str) -> GateReport {
+    let middling = Attempt { grade: 3, speed: 3, thrift: 3, is_actual: true, is_right: true };
+    let before = |id: usize| Scenario {
+        id: None,
+        document: 0,
+        is_adversarial: id % 2 == 0,
+        attempts: vec![if id % 4 == 0 { Attempt { grade: 1, is_right: false, ..middling } } else { middling }],
+    };
+    let before: Vec<Scenario> = (0..30).map(before).collect();
+    judged_against(&policy(&format!("{{{GATES}, {terms}}}")), &samples(scenarios), &samples(&before))
 }
 
 /// How good a verdict is.
@@ -83,7 +107,7 @@ fn runs(attempts_each: usize) -> impl Strategy<Value = Vec<Scenario>> {
     // Mostly good runs, since a verdict is to be had there.
     let attempt = prop_oneof![3 => Just(Attempt::BEST), 1 => attempts()];
     let scenario = (0u8..12, any::<bool>(), proptest::collection::vec(attempt, attempts_each))
-        .prop_map(|(document, is_adversarial, attempts)| Scenario { document, is_adversarial, attempts });
+        .prop_map(|(document, is_adversarial, attempts)| Scenario { id: None, document, is_adversarial, attempts });
     proptest::collection::vec(scenario, 6..40)
 }
 
@@ -96,9 +120,11 @@ const TERMS: [&str; 5] = [
 ];
 
 fn worse(before: &GateReport, after: &GateReport) -> Option<String> {
+    if rank(after.verdict) < rank(before.verdict) {
+        return Some(format!("the whole: {:?} {:?}", before.decided_by, after.decided_by));
+    }
     before.gates.iter().zip(&after.gates).find_map(|(old, new)| {
         assert_eq!(old.metric, new.metric);
-        // Holm's correction looks at all gates; the gates by themselves are compared.
         (rank(new.verdict) < rank(old.verdict)).then(|| format!("{}: {:?} {:?}", old.metric, old.reason, new.reason))
     })
 }
@@ -112,9 +138,10 @@ proptest! {
         place in 0usize..1000,
         better in attempts(),
         terms in 0..TERMS.len(),
+        limits in 0..LIMITS.len(),
         is_weighted in any::<bool>(),
     ) {
-        let terms = format!("{}{}", TERMS[terms], if is_weighted { WEIGHTS } else { "" });
+        let terms = format!("{}{}{}", TERMS[terms], LIMITS[limits], if is_weighted { WEIGHTS } else { "" });
         let mut improved = run.clone();
         let scenario = &mut improved[place % run.len()];
         let at = place % scenario.attempts.len();
@@ -127,12 +154,14 @@ proptest! {
     fn one_more_sample_that_passes_never_makes_a_verdict_worse(
         run in (1usize..4).prop_flat_map(runs),
         terms in 0..TERMS.len(),
+        limits in 0..LIMITS.len(),
     ) {
+        let terms = format!("{}{}", TERMS[terms], LIMITS[limits]);
         let attempts = vec![Attempt::BEST; run[0].attempts.len()];
         let mut longer = run.clone();
         // A document that no other sample is about.
-        longer.push(Scenario { document: 200, is_adversarial: true, attempts });
-        let (before, after) = (judged(&run, TERMS[terms]), judged(&longer, TERMS[terms]));
+        longer.push(Scenario { id: None, document: 200, is_adversarial: true, attempts });
+        let (before, after) = (judged(&run, &terms), judged(&longer, &terms));
         prop_assert_eq!(worse(&before, &after), None);
     }
 
@@ -141,10 +170,12 @@ proptest! {
         run in (1usize..4).prop_flat_map(runs),
         turn in 1usize..30,
         terms in 0..TERMS.len(),
+        limits in 0..LIMITS.len(),
         is_weighted in any::<bool>(),
     ) {
-        let terms = format!("{}{}", TERMS[terms], if is_weighted { WEIGHTS } else { "" });
+        let terms = format!("{}{}{}", TERMS[terms], LIMITS[limits], if is_weighted { WEIGHTS } else { "" });
         let mut turned = run.clone();
+        turned.iter_mut().zip(0..).for_each(|(scenario, id)| scenario.id = Some(id));
         turned.rotate_left(turn % run.len());
         turned.reverse();
         let (before, after) = (judged(&run, &terms), judged(&turned, &terms));

@@ -5,10 +5,10 @@ mod calibration;
 mod laws;
 mod verdicts;
 
-use calipers_core::{Context, Error, Metric, Reducer, Registry, Samples, Value};
+use calipers_core::{Context, Error, Metric, Reducer, Registry, Samples, Value, mean_of, pass_rate};
 use calipers_gate::policy::document::{Data, Item};
 use calipers_gate::policy::{Policy, Span, Spanned};
-use calipers_gate::{Case, GateReport, GateResult, Provenance, judge};
+use calipers_gate::{Baseline, Case, Fault, GateReport, GateResult, Provenance, judge, record};
 use serde_json::Value as Json;
 
 /// A policy from JSON.
@@ -32,8 +32,14 @@ fn item(json: &Json) -> Item {
     Item { value, span: Span::nowhere() }
 }
 
-/// The report of a policy on a run, at a look if looks are counted.
-fn judged_at(policy: &Policy, samples: &Samples, look: Option<u64>) -> GateReport {
+/// Calls with a case for a policy and a run.
+fn with_case<T>(
+    policy: &Policy,
+    samples: &Samples,
+    baseline: Option<&Baseline>,
+    look: Option<u64>,
+    answer: impl Fn(&Case<'_>) -> Result<T, Fault>,
+) -> T {
     let registry = Registry::builtin();
     let resolve = |name: &str| -> Result<Metric, Error> {
         let micro = name == "behavior_coverage(average=\"micro\")";
@@ -41,6 +47,12 @@ fn judged_at(policy: &Policy, samples: &Samples, look: Option<u64>) -> GateRepor
             let average: Value = Value::from("micro");
             let arguments = Value::Map(vec![("average".into(), average)]);
             return registry.metric("behavior_coverage", &arguments);
+        }
+        if name == "pass_rate(happy_path)" {
+            return pass_rate().only_where([("category", "happy_path")]);
+        }
+        if let Some(field) = name.strip_prefix("mean(\"").and_then(|rest| rest.strip_suffix("\")")) {
+            return Ok(mean_of(field));
         }
         registry.metric(name, &Value::Null)
     };
@@ -53,16 +65,27 @@ fn judged_at(policy: &Policy, samples: &Samples, look: Option<u64>) -> GateRepor
         reducer: None,
         reducers: &Reducer::parse,
         suite: None,
-        baseline: None,
+        baseline: baseline.map(|baseline| (baseline, None)),
         look,
         version: None,
         provenance: Provenance::default(),
     };
-    judge(&case).unwrap_or_else(|fault| panic!("{fault}"))
+    answer(&case).unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+/// The report of a policy on a run, at a look if looks are counted.
+fn judged_at(policy: &Policy, samples: &Samples, look: Option<u64>) -> GateReport {
+    with_case(policy, samples, None, look, judge)
 }
 
 fn judged(policy: &Policy, samples: &Samples) -> GateReport {
     judged_at(policy, samples, None)
+}
+
+/// The report on a run beside an earlier one.
+fn judged_against(policy: &Policy, samples: &Samples, before: &Samples) -> GateReport {
+    let baseline = with_case(policy, before, None, None, record);
+    with_case(policy, samples, Some(&baseline), None, judge)
 }
 
 /// The gate on a metric.

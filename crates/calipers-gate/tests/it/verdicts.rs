@@ -5,7 +5,10 @@ use calipers_core::stats::Method;
 use calipers_core::stats::proportion::Proportion;
 use calipers_core::stats::threshold_test::ThresholdTest;
 use calipers_core::{Samples, Verdict};
-use calipers_gate::{ConfidenceBound, GateReason, GateResult, SampleUnit, ThresholdFinding};
+use calipers_gate::{
+    BeyondLimit, ConfidenceBound, GateReason, GateResult, LimitEnd, MissingLimit, SampleUnit, ThresholdFinding,
+    Unbounded,
+};
 
 /// Scores of samples that are about documents.
 fn scored(scores: impl IntoIterator<Item = (f64, String)>) -> Samples {
@@ -139,19 +142,6 @@ fn looks_that_are_counted_spend_the_level_and_any_number_of_looks_needs_more() {
 }
 
 #[test]
-fn a_few_values_without_a_limit_decide_nothing() {
-    let cost = |n: i64, cost: f64| {
-        let mut samples = Samples::new();
-        (0..n).for_each(|id| {
-            samples.push(id).field("cost_usd", cost);
-        });
-        let text = r#"{"thresholds": {"blocking": {"cost": "at most 1"}}, "confidence": 0.95}"#;
-        gate_on(&judged(&policy(text), &samples), "cost").verdict
-    };
-    assert_eq!((cost(4, 0.001), cost(5, 0.001), cost(5, 0.0)), (Verdict::Undecided, Verdict::Pass, Verdict::Pass));
-}
-
-#[test]
 fn perfect_metrics_in_a_formula_need_no_bound_each() {
     let text =
         r#"{"composite": {"both": "accuracy * 0.5 + pass_rate * 0.5", "pass": "both >= 0.95"}, "confidence": 0.95}"#;
@@ -176,4 +166,68 @@ fn weights_are_not_an_effective_number() {
     let terms = r#""confidence": 0.95, "weights": {"by_category": {"heavy": 12.5, "light": 0.5}}"#;
     assert_eq!(accuracy(&samples, "at least 85%", terms).verdict, Verdict::Undecided);
     assert_eq!(accuracy(&samples, "at least 85%", r#""confidence": 0.95"#).verdict, Verdict::Pass);
+}
+
+/// A gate on the mean of a field of so many attempts.
+fn spent(field: &str, values: impl IntoIterator<Item = f64>, rule: &str, limits: &str) -> GateResult {
+    let mut samples = Samples::new();
+    for (id, value) in values.into_iter().enumerate() {
+        samples.push(format!("s{id}")).field(field.to_owned(), value);
+    }
+    let metric = format!("mean(\\\"{field}\\\")");
+    let text = format!(r#"{{"thresholds": {{"blocking": {{"{metric}": "{rule}"}}}}, "confidence": 0.95{limits}}}"#);
+    gate_on(&judged(&policy(&text), &samples), &format!("mean(\"{field}\")"))
+}
+
+fn missing_limit(gate: &GateResult) -> Option<MissingLimit> {
+    let GateReason::Threshold(reason) = &gate.reason else { return None };
+    match &reason.finding {
+        ThresholdFinding::Unbounded(Unbounded::NoLimit(missing)) => Some(missing.clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_mean_of_values_without_a_limit_cannot_pass_and_says_what_to_state() {
+    for (field, rule) in [("cost_usd", "at most 2"), ("latency_ms", "at most 2"), ("turns", "at most 2")] {
+        let gate = spent(field, [1.0; 1000], rule, "");
+        assert_eq!(gate.verdict, Verdict::Undecided, "{field}");
+        let missing = MissingLimit { name: field.into(), end: LimitEnd::Most, exceeded: None };
+        assert_eq!(missing_limit(&gate), Some(missing));
+        assert_eq!(gate.figure.unwrap().interval.and_then(|interval| interval.upper), None);
+    }
+    // Counts that were never above 1 are no shares.
+    let gate = spent("errors", [0.0; 1000], "at most 0.1", "");
+    assert_eq!(
+        (gate.verdict, missing_limit(&gate).map(|missing| missing.end)),
+        (Verdict::Undecided, Some(LimitEnd::Most))
+    );
+}
+
+#[test]
+fn what_is_never_negative_can_fail_without_a_limit() {
+    let gate = spent("cost_usd", [50.0; 30], "at most 2", "");
+    assert_eq!(gate.verdict, Verdict::Fail);
+    // 30 of them, and one that is free: 50 · 0.05^(1/30).
+    assert!((bound(&gate).unwrap() - 50.0 * 0.05f64.powf(1.0 / 30.0)).abs() < 1e-9);
+}
+
+#[test]
+fn with_a_limit_a_mean_is_judged_as_a_share_of_the_limit() {
+    let gate = spent("cost_usd", [0.0; 60], "at most 0.1", r#", "limits": {"cost_usd": 2}"#);
+    assert_eq!(gate.verdict, Verdict::Pass);
+    assert!((bound(&gate).unwrap() - 2.0 * (1.0 - 0.05f64.powf(1.0 / 60.0))).abs() < 1e-9);
+    let scale = r#", "limits": {"stars": {"min": 1, "max": 5}}"#;
+    let gate = spent("stars", [5.0; 60], "at least 4", scale);
+    assert_eq!(gate.verdict, Verdict::Pass);
+    assert!((bound(&gate).unwrap() - (1.0 + 4.0 * 0.05f64.powf(1.0 / 60.0))).abs() < 1e-9);
+}
+
+#[test]
+fn a_value_beyond_its_limit_is_named() {
+    let values = (0..60).map(|i| if i == 7 { 3.0 } else { 0.0 });
+    let gate = spent("cost_usd", values, "at most 1", r#", "limits": {"cost_usd": 2}"#);
+    assert_eq!(gate.verdict, Verdict::Undecided);
+    let exceeded = Some(BeyondLimit { sample: "s7".into(), value: 3.0, limit: 2.0 });
+    assert_eq!(missing_limit(&gate).unwrap().exceeded, exceeded);
 }

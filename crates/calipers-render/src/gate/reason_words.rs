@@ -5,12 +5,12 @@ use super::words::first_of;
 use crate::numbers::{difference_text, percent, threshold_text, value_beside, value_text};
 use crate::words::{reason_sentence, statistic_reason_sentence, undefined_sentence};
 use calipers_core::stats::threshold_test::Direction;
-use calipers_core::{Unit, pluralize};
+use calipers_core::{Unit, pluralize, unit_of_field};
 use calipers_gate::policy::Comparison;
 use calipers_gate::{
     BaselineDifference, BaselineReason, ConditionReason, ConfidenceBound, CoverageReason, DecidedBy, FormulaDoubt,
-    GateKind, GateReason, GateReport, PoorGrade, QuantileShare, SampleUnit, ScenarioReason, ScenarioShare,
-    ThresholdFinding, ThresholdReason, Unbounded,
+    GateKind, GateReason, GateReport, LimitEnd, MissingLimit, PoorGrade, QuantileShare, SampleUnit, ScenarioReason,
+    ScenarioShare, ThresholdFinding, ThresholdReason, Unbounded,
 };
 
 /// Names before the rest is counted.
@@ -172,8 +172,35 @@ pub(crate) fn unbounded_sentence(why: &Unbounded) -> String {
         Unbounded::NotByAttempt => {
             "it is not the mean over attempts, so attempts alone cannot show what a rerun would give".to_owned()
         }
+        Unbounded::NoLimit(missing) => {
+            let (what, fix) = missing_limit_words(missing);
+            format!("{what}; {fix}")
+        }
+        Unbounded::NegativeNumerators => "a ratio whose numerators may be negative has no bound".to_owned(),
         Unbounded::Open => "the data do not bound it".to_owned(),
     }
+}
+
+/// Which limit of values is missing, and what to write.
+pub(crate) fn missing_limit_words(missing: &MissingLimit) -> (String, String) {
+    let (name, unit) = (&missing.name, unit_of_field(&missing.name));
+    let (large, above, end) = match missing.end {
+        LimitEnd::Most => ("large", "above", "most"),
+        LimitEnd::Least => ("small", "below", "least"),
+    };
+    if let Some(beyond) = &missing.exceeded {
+        let (value, limit) = (value_beside(unit, beyond.value, beyond.limit), threshold_text(unit, beyond.limit));
+        let what =
+            format!("`{name}` is {value} in sample {}, {above} the {end} that `limits` states, {limit}", beyond.sample);
+        return (what, "correct the limit, or the record".to_owned());
+    }
+    let written = match missing.end {
+        LimitEnd::Most => format!("`\"limits\": {{\"{name}\": MOST}}`"),
+        LimitEnd::Least => format!("`\"limits\": {{\"{name}\": {{\"min\": LEAST, \"max\": MOST}}}}`"),
+    };
+    let what = format!("nothing says how {large} `{name}` can be, and one unseen value could outweigh all others");
+    let fix = format!("state what one attempt can have at {end}, {written}, or gate a quantile, which needs no limit");
+    (what, fix)
 }
 
 fn condition_sentence(reason: &ConditionReason) -> String {
@@ -205,8 +232,9 @@ fn condition_sentence(reason: &ConditionReason) -> String {
             };
             format!("{range} with {} confidence", percent(*confidence))
         }
-        ConditionReason::Open { metric: Some(metric) } => format!("the data do not bound `{metric}`"),
-        ConditionReason::Open { metric: None } => unbounded_sentence(&Unbounded::Open),
+        ConditionReason::Open { why: Some(why), .. } => unbounded_sentence(why),
+        ConditionReason::Open { metric: Some(metric), .. } => format!("the data do not bound `{metric}`"),
+        ConditionReason::Open { metric: None, .. } => unbounded_sentence(&Unbounded::Open),
     }
 }
 
@@ -259,6 +287,7 @@ fn baseline_sentence(reason: &BaselineReason) -> String {
         BaselineReason::FewRan { ran, recorded } => {
             format!("only {} of the {recorded} in the baseline ran", pluralize(ran, "scenario"))
         }
+        BaselineReason::NoLimit(missing) => unbounded_sentence(&Unbounded::NoLimit(missing.clone())),
         BaselineReason::TooFewToBound => "too few scenarios to bound the difference".to_owned(),
         BaselineReason::Difference(found) => difference_sentence(found),
     }

@@ -1,6 +1,7 @@
 //! Findings in words: what is wrong with a policy, and what to do about it.
 
 use crate::gate::caveat_words::gate_caveat;
+use crate::gate::reason_words::missing_limit_words;
 use crate::numbers::{Scale, value_text};
 use crate::words::operation_words;
 use calipers_core::{Error, GateCaveat, Unit, pluralize};
@@ -69,6 +70,10 @@ fn name_words(lint: &NameLint) -> FindingWords {
         NameLint::UnusedMetric { metric } => FindingWords::new(
             format!("`{metric}` is defined, but no gate and no formula uses it"),
             "give it a threshold, use it in a formula, or remove it",
+        ),
+        NameLint::UnusedLimit { name } => FindingWords::new(
+            format!("no metric of this policy sums up or averages `{name}`, so nothing uses its limit"),
+            "name a field such as `cost_usd`, or a scorer, that a gate is about, or remove it",
         ),
         NameLint::RedefinedMetric { metric, expression } => FindingWords::new(
             format!(
@@ -306,6 +311,10 @@ fn chance_words(lint: &ChanceLint) -> FindingWords {
             ),
             set_confidence,
         ),
+        ChanceLint::NoLimit { metric, missing } => {
+            let (what, fix) = missing_limit_words(missing);
+            FindingWords::new(format!("`{metric}` can never be decided with confidence: {what}"), fix)
+        }
         ChanceLint::LowConfidence { confidence } => FindingWords::new(
             format!(
                 "at {} confidence a version below a threshold passes it up to {} of the time",
