@@ -31,17 +31,25 @@ struct Tolerance {
     rel: f64,
 }
 
+/// The vectors of a family whose statistic is named.
+pub fn read(family: &str, statistics: &[&str]) -> Vec<Vector> {
+    let path = vectors::folder().join("golden").join(family).with_extension("json");
+    let family: Family = serde_json::from_value(vectors::read(&path)).unwrap();
+    assert_eq!(family.count, family.vectors.len());
+    let named: Vec<Vector> =
+        family.vectors.into_iter().filter(|v| statistics.contains(&v.statistic.as_str())).collect();
+    assert!(!named.is_empty(), "no vector of {statistics:?} in {}", path.display());
+    named
+}
+
 /// Runs `answer` on every vector of a family whose statistic is named, and reports all that differ.
 ///
 /// `answer` gives the whole answer as a JSON object; keys that are not expected are ignored.
 pub fn check(family: &str, statistics: &[&str], answer: impl Fn(&Vector) -> Value) {
-    let path = vectors::folder().join("golden").join(family).with_extension("json");
-    let family: Family = serde_json::from_value(vectors::read(&path)).unwrap();
-    assert_eq!(family.count, family.vectors.len());
     let mut wrong = Vec::new();
-    let mut checked = 0;
-    for vector in family.vectors.iter().filter(|v| statistics.contains(&v.statistic.as_str())) {
-        checked += 1;
+    let vectors = read(family, statistics);
+    let checked = vectors.len();
+    for vector in &vectors {
         let got = answer(vector);
         for (key, want) in &vector.expected {
             let got = got.get(key).unwrap_or(&Value::String("(no such key)".into())).clone();
@@ -50,7 +58,6 @@ pub fn check(family: &str, statistics: &[&str], answer: impl Fn(&Vector) -> Valu
             }
         }
     }
-    assert!(checked > 0, "no vector of {statistics:?} in {}", path.display());
     assert!(wrong.is_empty(), "{} of {checked} vectors:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -71,6 +78,11 @@ fn same(got: &Value, want: &Value, tolerance: &Tolerance) -> bool {
 }
 
 impl Vector {
+    /// A list of the known answer.
+    pub fn expected(&self, key: &str) -> &[Value] {
+        self.expected[key].as_array().unwrap_or_else(|| panic!("{}: {key} is no list", self.name))
+    }
+
     /// A number of the input or the parameters.
     pub fn number(&self, key: &str) -> f64 {
         self.field(key).as_f64().unwrap_or_else(|| panic!("{}: {key} is no number", self.name))

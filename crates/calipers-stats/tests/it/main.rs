@@ -15,5 +15,6 @@ mod golden_power;
 mod golden_primitives;
 mod golden_proportions;
 mod golden_quantiles;
+mod golden_sequential;
 mod golden_tests;
 mod golden_weighted;
