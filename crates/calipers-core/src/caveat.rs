@@ -239,6 +239,8 @@ pub enum Caveat {
     GateOfScores,
     /// The exact size of a gate was multiplied by the design effect of clusters, an approximation.
     GateOfClusters,
+    /// The design effect of scores was taken for that of the differences of two runs.
+    EffectOfScores,
     /// A judge agrees with people too little for its scores to stand for theirs.
     JudgeDisagrees {
         /// Kappa, or alpha where scores are not all 0 or 1.
@@ -339,6 +341,7 @@ impl Caveat {
             Self::DisagreementOfAttempts => "disagreement-of-attempts",
             Self::GateOfScores => "gate-of-scores",
             Self::GateOfClusters => "gate-of-clusters",
+            Self::EffectOfScores => "effect-of-scores",
             Self::JudgeDisagrees { .. } => "judge-disagrees",
             Self::PeopleDisagree { .. } => "people-disagree",
             Self::LabelsUnlikeOthers { .. } => "labels-unlike-others",

@@ -176,6 +176,10 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::GateOfClusters => {
             "the exact size of the gate was multiplied by the design effect, which is an approximation".into()
         }
+        Caveat::EffectOfScores => {
+            "differences of two runs are taken to go together in clusters as far as scores do, which may be too little or too much"
+                .into()
+        }
         Caveat::JudgeDisagrees { agreement, upper, needed } => {
             let [agreement, upper, needed] = [agreement, upper, needed].map(|x| decimals(*x, 2));
             format!(
@@ -247,6 +251,7 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::DisagreementOfAttempts => "plan with one attempt, or by the correlation",
         Caveat::GateOfScores => "plan with the rate at which samples pass",
         Caveat::GateOfClusters => "plan for a few more samples",
+        Caveat::EffectOfScores => "plan from two runs on the same samples, which show it",
         Caveat::JudgeDisagrees { .. } => {
             "improve the judge before its scores are used; rely on the corrected rate until then"
         }

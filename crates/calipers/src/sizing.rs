@@ -3,7 +3,7 @@
 use crate::compare::{count_missing, metrics_of, reducer_of};
 use crate::{LoadedRun, Needs, Selection, TOOL};
 pub use calipers_compare::sizing::*;
-use calipers_core::stats::power::{Costs, Variances};
+use calipers_core::stats::power::Costs;
 use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Caveat, Error, Metric, Registry, Unit};
 
@@ -76,7 +76,7 @@ pub fn plan(spread: Spread, wanted: &PlanQuestion) -> Result<PlanReport, Error> 
 
 /// A plan by a run, and by a second one on the same samples if there is one.
 ///
-/// Fails as [`Pilot::of_run`] and [`variance_of_differences`] do.
+/// Fails as [`Pilot::of_run`] and [`measure_differences`] do.
 pub fn plan_by_run(
     run: &LoadedRun,
     against: Option<&LoadedRun>,
@@ -98,13 +98,13 @@ pub fn plan_by_run(
     let cluster = options.cluster.as_deref();
     let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster };
     let pilot = Pilot::of_run(&run.samples, &measure)?;
-    let shown: Option<Variances> =
-        against.map(|against| variance_of_differences([&run.samples, &against.samples], &measure)).transpose()?;
+    let shown = against.map(|against| measure_differences([&run.samples, &against.samples], &measure)).transpose()?;
     let unit = if pilot.spread.is_share { Unit::Rate } else { options.registry.sense(&metric).0 };
     let asked = SizingQuestion {
         attempts: wanted.attempts.unwrap_or_else(|| (pilot.attempts.round() as u64).max(1)),
         clusters: pilot.clusters,
-        pairing: shown.map(Pairing::Measured).or(wanted.pairing),
+        difference_effect: shown.and_then(|shown| shown.design_effect),
+        pairing: shown.map(|shown| Pairing::Measured(shown.variances)).or(wanted.pairing),
         finished: wanted.samples.or(Some(pilot.samples)),
         ..question(pilot.spread, wanted)
     };
@@ -138,6 +138,7 @@ fn question(spread: Spread, wanted: &PlanQuestion) -> SizingQuestion {
         power: wanted.power,
         attempts: wanted.attempts.unwrap_or(1),
         clusters: None,
+        difference_effect: None,
         half_width: wanted.half_width,
         gate: wanted.gate,
         difference: wanted.difference,

@@ -94,6 +94,7 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::DisagreementOfAttempts,
         Caveat::GateOfScores,
         Caveat::GateOfClusters,
+        Caveat::EffectOfScores,
         Caveat::JudgeDisagrees { agreement: 0.3, upper: 0.5, needed: 0.6 },
         Caveat::PeopleDisagree { alpha: 0.3, upper: 0.5, needed: 0.6 },
         Caveat::LabelsUnlikeOthers { labelled: 0.9, others: 0.6, weighed: false },
@@ -170,6 +171,7 @@ fn kind(caveat: &Caveat) -> &'static str {
         | Caveat::DisagreementOfAttempts
         | Caveat::GateOfScores
         | Caveat::GateOfClusters
+        | Caveat::EffectOfScores
         | Caveat::JudgeDisagrees { .. }
         | Caveat::PeopleDisagree { .. }
         | Caveat::LabelsUnlikeOthers { .. }

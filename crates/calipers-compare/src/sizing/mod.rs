@@ -8,7 +8,7 @@ mod plan_report;
 mod spread;
 
 pub use plan_report::{PilotRun, PlanBasis, PlanReport};
-pub use spread::{Pilot, PilotMeasure, Spread, variance_of_differences};
+pub use spread::{Pilot, PilotDifferences, PilotMeasure, Spread, measure_differences};
 
 use calipers_core::{Caveat, Error};
 use calipers_stats::power::{
@@ -34,6 +34,8 @@ pub struct SizingQuestion {
     pub attempts: u64,
     /// Clusters of samples.
     pub clusters: Option<ClusterDesign>,
+    /// The design effect of the differences of two runs, where runs have shown it; else that of scores is taken for it.
+    pub difference_effect: Option<f64>,
     /// Half the width that an interval should have.
     pub half_width: Option<f64>,
     /// A threshold for a rate, and its side.
@@ -55,7 +57,7 @@ pub enum Pairing {
     Correlation(f64),
     /// The share of samples that one passes and the other fails.
     Disagreement(f64),
-    /// As two runs have shown it; see [`variance_of_differences`].
+    /// As two runs have shown it; see [`measure_differences`].
     Measured(Variances),
 }
 
@@ -201,6 +203,7 @@ const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
 ///     power: 0.8,
 ///     attempts: 1,
 ///     clusters: None,
+///     difference_effect: None,
 ///     half_width: Some(0.02),
 ///     gate: Some((0.95, Direction::AtLeast)),
 ///     difference: None,
@@ -275,6 +278,13 @@ impl<'a> Planner<'a> {
 
     fn design_effect(&self) -> f64 {
         self.question.clusters.map_or(1.0, |clusters| clusters.design_effect)
+    }
+
+    /// The design effect of the differences of two runs. Pairs take out what makes samples hard and leave what makes one run better
+    /// on some clusters, so it may be smaller or larger than that of scores.
+    fn difference_effect(&self) -> f64 {
+        let effect = self.question.difference_effect.filter(|_| self.question.clusters.is_some());
+        effect.unwrap_or_else(|| self.design_effect())
     }
 
     /// Half the width of an interval of so many samples.
@@ -364,10 +374,13 @@ impl<'a> Planner<'a> {
                 mcnemar_sample_size(disagreement(sd, delta), self.test, self.question.power)
             }
             None => paired_t_sample_size(effect, self.test, self.question.power),
-            Some(clusters) => clusters_needed(effect, clusters, self.test, self.question.power)
-                .map(|count| (count as f64 * clusters.size).ceil() as u64),
+            Some(ClusterDesign { size, .. }) => {
+                let clusters = ClusterDesign { size, design_effect: self.difference_effect() };
+                clusters_needed(effect, clusters, self.test, self.question.power)
+                    .map(|count| (count as f64 * size).ceil() as u64)
+            }
         };
-        let inflated = Effect { delta, sd: sd * self.design_effect().sqrt() };
+        let inflated = Effect { delta, sd: sd * self.difference_effect().sqrt() };
         let normal = sample_size_z(inflated, self.test, self.question.power).ok();
         Some(SampleNeed { samples: samples.map_err(Unplannable::Statistic), normal, method })
     }
@@ -442,14 +455,13 @@ impl<'a> Planner<'a> {
         let attempts = question.attempts;
         let sd = self.sd_of_differences(attempts, 0.0).ok();
         let apart = (2.0 * question.spread.variance(attempts)).sqrt();
-        let detectable = self.detectable(samples);
         let power = question.difference.and_then(|delta| {
             let sd = self.sd_of_differences(attempts, delta).ok()?;
             if self.is_decided_by_counts(attempts) {
                 return mcnemar_power(samples, disagreement(sd, delta), self.test).ok();
             }
             let units = self.units(samples)?;
-            let effect = Effect { delta, sd: self.sd_of_unit(sd) };
+            let effect = Effect { delta, sd: self.sd_of_unit(sd, self.difference_effect()) };
             paired_t_power(units, effect, self.test).ok()
         });
         let bound = perfect_bound((samples as f64 / self.design_effect()) as u64, 1.0 - question.level).ok();
@@ -460,9 +472,12 @@ impl<'a> Planner<'a> {
                 Some(sd) if self.is_decided_by_counts(attempts) => {
                     mcnemar_detectable(samples, sd * sd, self.test, question.power).ok()
                 }
-                sd => sd.zip(detectable).map(|(sd, size)| sd * size),
+                sd => sd.zip(self.detectable(samples, self.difference_effect())).map(|(sd, size)| sd * size),
             },
-            detectable_unpaired: detectable.filter(|_| apart > 0.0).map(|size| apart * size),
+            detectable_unpaired: self
+                .detectable(samples, self.design_effect())
+                .filter(|_| apart > 0.0)
+                .map(|size| apart * size),
             power,
             attainable_gate: bound.filter(|_| question.spread.is_share).map(|bound| match question.gate {
                 Some((_, Direction::AtMost)) => 1.0 - bound,
@@ -477,16 +492,16 @@ impl<'a> Planner<'a> {
         (units > 1).then_some(units)
     }
 
-    /// The standard deviation of a unit's mean difference.
-    fn sd_of_unit(&self, sd: f64) -> f64 {
+    /// The standard deviation of a unit's mean, with this design effect.
+    fn sd_of_unit(&self, sd: f64, design_effect: f64) -> f64 {
         let size = self.question.clusters.map_or(1.0, |clusters| clusters.size);
-        sd * (self.design_effect() / size).sqrt()
+        sd * (design_effect / size).sqrt()
     }
 
     /// The smallest difference that so many samples find, in standard deviations of what is averaged.
-    fn detectable(&self, samples: u64) -> Option<f64> {
+    fn detectable(&self, samples: u64, design_effect: f64) -> Option<f64> {
         let units = self.units(samples)?;
-        let of_unit = self.sd_of_unit(1.0);
+        let of_unit = self.sd_of_unit(1.0, design_effect);
         let variances = Variances { between: of_unit * of_unit, within_a: 0.0, within_b: 0.0 };
         let design = PairedDesign::new(variances, EpochDesign { a: 1, b: 1 }).ok()?;
         let normal = design.detectable(units, self.test, self.question.power).ok()?;
@@ -510,12 +525,17 @@ impl<'a> Planner<'a> {
         let question = self.question;
         let has_gate = question.gate.is_some();
         let by_disagreement = matches!(question.pairing, Some(Pairing::Disagreement(_)));
+        let assumes_effect = question.difference.is_some()
+            && question.pairing.is_some()
+            && question.clusters.is_some()
+            && question.difference_effect.is_none();
         let all = [
             (question.attempts > 1 && question.spread.within.is_none(), Caveat::UnknownAttempts),
             (question.difference.is_some() && question.pairing.is_none(), Caveat::UnknownPairing),
             (by_disagreement && question.attempts > 1, Caveat::DisagreementOfAttempts),
             (has_gate && !question.spread.is_share, Caveat::GateOfScores),
             (has_gate && question.clusters.is_some(), Caveat::GateOfClusters),
+            (assumes_effect, Caveat::EffectOfScores),
         ];
         all.into_iter().filter(|(applies, _)| *applies).map(|(_, caveat)| caveat).collect()
     }
@@ -554,6 +574,7 @@ mod tests {
             power: 0.8,
             attempts: 1,
             clusters: None,
+            difference_effect: None,
             half_width: None,
             gate: None,
             difference: None,
@@ -597,6 +618,10 @@ mod tests {
             ),
             (SizingQuestion { gate, ..question(scores) }, vec![Caveat::GateOfScores]),
             (SizingQuestion { gate, clusters, ..question(rate) }, vec![Caveat::GateOfClusters]),
+            (
+                SizingQuestion { difference: Some(0.05), pairing: disagreement, clusters, ..question(rate) },
+                vec![Caveat::EffectOfScores],
+            ),
         ] {
             assert_eq!(size(&question).unwrap().caveats, want, "{question:?}");
         }

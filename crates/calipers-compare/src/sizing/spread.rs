@@ -134,19 +134,30 @@ fn reject_pilot(why: Undefined) -> Error {
     Error::argument("a pilot needs scores of at least two samples", "plan from a run in which two samples have a score")
 }
 
-/// The variance of the differences of two runs on the same samples.
+/// What the differences of two runs on the same samples show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PilotDifferences {
+    /// How much they vary.
+    pub variances: Variances,
+    /// How much more they vary by clusters than they would if samples were independent, where a metadata key names clusters.
+    pub design_effect: Option<f64>,
+}
+
+/// How much the differences of two runs on the same samples vary, and how far those of one cluster go together.
 ///
 /// Fails if they share fewer than two samples that have a score in both.
-pub fn variance_of_differences(runs: [&Samples; 2], measure: &PilotMeasure<'_>) -> Result<Variances, Error> {
+pub fn measure_differences(runs: [&Samples; 2], measure: &PilotMeasure<'_>) -> Result<PilotDifferences, Error> {
     let [ours, theirs] =
         runs.map(|samples| collect_attempts(samples, measure).map(|values| units_by_id(samples, &values)));
     let (ours, theirs) = (ours?, theirs?);
     let mut differences = Moments::default();
+    let mut each = BTreeMap::new();
     let (mut a, mut b) = (AttemptNoise::default(), AttemptNoise::default());
     for (id, mine) in &ours {
         let Some(other) = theirs.get(id) else { continue };
         if let (Ok(x), Ok(y)) = (mine.mean(), other.mean()) {
             differences.add(x - y);
+            each.insert(id.clone(), x - y);
             a.add(mine);
             b.add(other);
         }
@@ -157,7 +168,14 @@ pub fn variance_of_differences(runs: [&Samples; 2], measure: &PilotMeasure<'_>) 
         .map_err(|_| Error::argument("the runs share fewer than two samples with a score", hint))?;
     let (within_a, within_b) = (a.variance(), b.variance());
     let between = (total - a.of_means() - b.of_means()).max(0.0);
-    Ok(Variances { between, within_a, within_b })
+    let clustered = |key: &str| {
+        let of_samples: Vec<(u32, f64)> =
+            (0..runs[0].len() as u32).filter_map(|sample| Some((sample, *each.get(&runs[0].id(sample))?))).collect();
+        measure_clusters(runs[0], key, &of_samples).map(|clusters| clusters.design_effect)
+    };
+    // Runs that differ nowhere have no design effect, and say nothing about one.
+    let design_effect = measure.cluster.filter(|_| total > 0.0).map(clustered).transpose()?;
+    Ok(PilotDifferences { variances: Variances { between, within_a, within_b }, design_effect })
 }
 
 /// How much attempts at one sample vary, over samples that have several.

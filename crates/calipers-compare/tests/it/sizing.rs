@@ -1,7 +1,7 @@
 //! Plans of runs: against the golden vectors, and small cases by hand.
 
 use calipers_compare::sizing::{
-    Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, Unplannable, size, variance_of_differences,
+    Pairing, Pilot, PilotMeasure, Sizing, SizingQuestion, Spread, Unplannable, measure_differences, size,
 };
 use calipers_core::stats::Undefined;
 use calipers_core::stats::power::{ClusterDesign, Costs, Variances};
@@ -17,6 +17,7 @@ fn question(spread: Spread) -> SizingQuestion {
         power: 0.8,
         attempts: 1,
         clusters: None,
+        difference_effect: None,
         half_width: None,
         gate: None,
         difference: None,
@@ -282,17 +283,44 @@ fn two_runs_show_the_variance_of_their_differences() {
     let (reducer, context, metric) = (mean_score(), Context::default(), mean());
     let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: None };
     let (a, b) = (run(&[vec![0.9], vec![0.4], vec![0.8]]), run(&[vec![0.7], vec![0.3], vec![0.7], vec![0.1]]));
-    let once = variance_of_differences([&a, &b], &measure).unwrap();
+    let once = measure_differences([&a, &b], &measure).unwrap().variances;
     // Differences of 0.2, 0.1 and 0.1.
     assert!((once.between - 1.0 / 300.0).abs() < 1e-12 && once.within_a == 0.0);
     let repeated = run(&[vec![0.8, 1.0], vec![0.3, 0.5], vec![0.7, 0.9]]);
-    let twice = variance_of_differences([&repeated, &b], &measure).unwrap();
+    let twice = measure_differences([&repeated, &b], &measure).unwrap().variances;
     assert!((twice.within_a - 0.02).abs() < 1e-12, "{twice:?}");
     assert_eq!(twice.between, 0.0);
     let mut elsewhere = Samples::new();
     elsewhere.push("x").score("score", 1.0);
-    let error = variance_of_differences([&a, &elsewhere], &measure).unwrap_err();
+    let error = measure_differences([&a, &elsewhere], &measure).unwrap_err();
     assert!(error.to_string().contains("the runs share fewer than two samples with a score"), "{error}");
+}
+
+#[test]
+fn differences_have_a_design_effect_of_their_own() {
+    let (reducer, context, metric) = (mean_score(), Context::default(), mean());
+    let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster: Some("document") };
+    // Documents of three samples. Scores differ by sample, and one run gains on every other document.
+    let score = |id: u32| vec![f64::from(id % 3)];
+    let gained = |id: u32| vec![f64::from(id % 3) + f64::from(id / 3 % 2) + 0.01 * f64::from(id % 2)];
+    let before: Vec<Vec<f64>> = (0..24).map(score).collect();
+    let after: Vec<Vec<f64>> = (0..24).map(gained).collect();
+    let of_scores = Pilot::of_run(&run(&before), &measure).unwrap().clusters.unwrap();
+    let of_differences = measure_differences([&run(&after), &run(&before)], &measure).unwrap().design_effect;
+    assert!(of_scores.design_effect == 1.0 && of_differences.is_some_and(|effect| effect > 2.5), "{of_differences:?}");
+    let asked = |difference_effect| {
+        let pairing = Some(Pairing::Correlation(0.5));
+        let question = SizingQuestion {
+            clusters: Some(of_scores),
+            difference_effect,
+            pairing,
+            difference: Some(0.1),
+            ..question(Spread::of_sd(0.5).unwrap())
+        };
+        *plan(&question).paired.unwrap().samples.as_ref().unwrap() as f64
+    };
+    let (assumed, shown) = (asked(None), asked(of_differences));
+    assert!((shown / assumed / of_differences.unwrap() - 1.0).abs() < 0.05, "{assumed} {shown}");
 }
 
 #[test]
