@@ -41,7 +41,8 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
             |key: &str| key.len() <= 40 && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' '));
         let key = entries.iter().map(|(key, _)| &**key).find(|key| is_plain(key)).unwrap_or("*");
         return Some(format!(
-            "measure its keys, as in `-m '{{\"{key}\": [accuracy(), stderr()]}}'`; `*` stands for all of them"
+            "measure its keys, as in `-m '{{\"{key}\": [accuracy(), stderr()]}}'`, where `*` stands for all of them; gate or compare one of them \
+             as `aggregate(\"{key}\", accuracy())`"
         ));
     }
     let ErrorKind::UnknownLabel(Value::Text(label)) = kind else { return kind.hint() };

@@ -12,7 +12,7 @@ pub mod sizing;
 
 pub use compare::{
     AttemptCounts, CategoryChange, ChangeScale, ChangeTest, ChangeVerdict, CompareDecision, CompareProvenance,
-    CompareQuestion, CompareReport, CompareSettings, ComparedRun, Discordance, EstimandAnswer, Flakiness, MarginAnswer,
-    MarginStanding, Matching, MetricComparison, MetricPlace, RankedRun, Ranking, RunComparison, RunOrigin,
-    SampleChange, SampleChanges, SamplePair, TestMethod, compare,
+    CompareQuestion, CompareReport, CompareSettings, ComparedRun, DENOMINATOR, Discordance, EstimandAnswer, Flakiness,
+    MarginAnswer, MarginStanding, Matching, MetricComparison, MetricPlace, RankedRun, Ranking, RunComparison,
+    RunOrigin, SampleChange, SampleChanges, SamplePair, TestMethod, compare,
 };

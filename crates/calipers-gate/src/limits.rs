@@ -7,7 +7,8 @@
 use crate::Unbounded;
 use crate::policy::{ALL_SCORES, Comparison, Limit, Policy, Rule};
 use calipers_core::{
-    AttemptValues, Context, Error, Metric, ReducedScale, Reducer, RunRows, Samples, Unit, ValueSource, unit_of_field,
+    AttemptValues, Context, Error, Evidence, Metric, ReducedScale, Reducer, RunRows, Samples, Unit, ValueSource,
+    unit_of_field,
 };
 
 /// An end of the range of values that a gate needs, and does not have.
@@ -180,6 +181,8 @@ pub(crate) struct RangeQuestion<'a, 's> {
     pub(crate) metric: &'a Metric,
     /// A run with its rows.
     pub(crate) run: Option<(&'a Samples, &'a RunRows<'s>)>,
+    /// What the metric rests on in that run.
+    pub(crate) evidence: Option<&'a Evidence>,
     pub(crate) reducer: &'a Reducer,
     pub(crate) context: &'a Context,
 }
@@ -210,11 +213,7 @@ impl RangeQuestion<'_, '_> {
             ValueSource::Scores => {
                 let only = self.run.and_then(|(samples, _)| samples.scorers().next().cloned());
                 let scorer = self.metric.scorer().or(only.as_deref());
-                let (kind, stated) = match self.reducer.scale() {
-                    ReducedScale::Same => (ValueKind::Grades, policy.limit_of_scorer(scorer)),
-                    ReducedScale::Shares => (ValueKind::Shares, None),
-                    ReducedScale::Unknown => (ValueKind::Grades, None),
-                };
+                let (kind, stated) = self.reduced(policy.limit_of_scorer(scorer));
                 let seen = match (self.run, scorer) {
                     (Some((samples, rows)), Some(scorer)) => {
                         SeenValues::new(&rows.score_values(scorer, self.context)?, samples)
@@ -223,10 +222,34 @@ impl RangeQuestion<'_, '_> {
                 };
                 ValueRange::new(scorer.unwrap_or(ALL_SCORES), kind, stated, &seen)
             }
+            ValueSource::ScoreKey(key) => {
+                let (kind, stated) = self.reduced(policy.limit_of_field(key));
+                ValueRange::new(key, kind, stated, &self.seen_of_samples())
+            }
             ValueSource::Unknown | ValueSource::Ratio(..) => {
-                ValueRange::new(self.metric.name(), ValueKind::Grades, None, &SeenValues::default())
+                ValueRange::new(self.metric.name(), ValueKind::Grades, None, &self.seen_of_samples())
             }
         })
+    }
+
+    /// What a limit of attempts' scores says of samples' scores.
+    fn reduced<'l>(&self, stated: Option<&'l Limit>) -> (ValueKind, Option<&'l Limit>) {
+        match self.reducer.scale() {
+            ReducedScale::Same => (ValueKind::Grades, stated),
+            ReducedScale::Shares => (ValueKind::Shares, None),
+            ReducedScale::Unknown => (ValueKind::Grades, None),
+        }
+    }
+
+    /// The values of samples, where those of attempts have no name.
+    fn seen_of_samples(&self) -> SeenValues {
+        match (self.run, self.evidence) {
+            (Some((run, _)), Some(Evidence::Mean { samples, values, .. })) => {
+                let values = samples.iter().copied().zip(values.iter().copied()).collect();
+                SeenValues::new(&AttemptValues { values, are_flags: false }, run)
+            }
+            _ => SeenValues::default(),
+        }
     }
 
     fn seen_in(&self, field: &str) -> Result<SeenValues, Error> {

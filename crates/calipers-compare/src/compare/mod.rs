@@ -34,6 +34,7 @@ use hashbrown::HashMap;
 use matching::RunMatch;
 pub(crate) use matching::metadata_text;
 use metric_change::{MetricChange, MetricPair, scale_of};
+pub use run_metric::DENOMINATOR;
 use run_metric::{ComparedMetric, RESOURCES, RunMetric, count_timeouts};
 use sampling::undefined;
 use verdicts::{MetricDraft, set_verdicts};

@@ -81,6 +81,9 @@ pub(super) fn no_shared_scorer<'r>(runs: impl IntoIterator<Item = &'r ComparedRu
     Incomparable::NoSharedScorer { scorers: runs.into_iter().map(scorers).collect() }
 }
 
+/// The detail of a figure that says what a share is one of.
+pub const DENOMINATOR: &str = "denominator";
+
 /// A metric of a run.
 pub(super) struct RunMetric {
     pub(super) figure: Figure,
@@ -101,8 +104,14 @@ impl RunMetric {
     ) -> Result<Self, Error> {
         let context = Context { attempts: question.reducer.clone(), ..question.context.clone() };
         let answer = metric.definition.answer_for(rows, &question.reducer, scorer, &context)?;
-        let figure = answer.figure().ok_or_else(|| not_one_number(metric))?.clone();
+        let mut figure = answer.figure().ok_or_else(|| not_one_number(metric))?.clone();
         let evidence = metric.definition.evidence_for(rows, &question.reducer, scorer, &context)?;
+        if let Some(Evidence::Ratio { denominators, limits, .. }) = &evidence
+            && limits.is_share()
+        {
+            // What it is a share of: predictions, or positives.
+            figure.details.push((DENOMINATOR, denominators.iter().sum()));
+        }
         let is_repeated = run.samples.attempts() > run.samples.len() && question.reducer.is_mean();
         let attempts = match evidence {
             Some(Evidence::Mean { .. }) if is_repeated => metric.definition.attempts_for(rows, scorer, &context)?,

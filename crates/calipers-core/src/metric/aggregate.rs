@@ -2,10 +2,11 @@
 
 use super::arguments::Arguments;
 use super::registry::Definition;
-use super::{Context, Measure, Metric, State, Tally};
+use super::{Context, Measure, Metric, State, Tally, ValueSource};
 use crate::Reason;
 use crate::data::scores::Values;
-use crate::{About, Answer, Error, ErrorKind, Family, Figure, Labels, Points, Undefined, Unit, Value};
+use crate::{About, Answer, Error, ErrorKind, Evidence, Family, Figure, Labels, Points, Undefined, Unit, Value};
+use std::collections::{BTreeSet, HashSet};
 
 const AGGREGATE: About = About {
     name: "aggregate",
@@ -87,6 +88,7 @@ pub(super) fn aggregate_labelled(
     let labelled = labels.is_some();
     let outer = Aggregate { key: key.clone(), metric: metric.clone(), on_missing, labels };
     let outer = metric.within("aggregate", outer).unlike_others_if(labelled);
+    let outer = outer.summing(ValueSource::ScoreKey(key.as_str().into()));
     let outer = outer.param("key", key).param("agg", metric.as_param());
     match on_missing {
         OnMissing::Error => outer,
@@ -120,6 +122,21 @@ impl Aggregate {
         }
     }
 
+    /// The rows that have the key, with its values.
+    fn pick_rows<'a>(&self, points: &Points<'a>, context: &Context) -> Result<Points<'a>, Error> {
+        let mut rows = Vec::with_capacity(points.len());
+        let mut picked = Vec::with_capacity(points.len());
+        for row in 0..points.len() {
+            let value = self.pick(&points.values().get(row), context).map_err(|error| points.at(row, error))?;
+            if let Some(value) = value {
+                rows.push(row as u32);
+                picked.push(value);
+            }
+        }
+        let picked: Values = picked.into_iter().collect();
+        Ok(points.gather(&rows).with_values(picked))
+    }
+
     fn converted(&self, value: &Value, context: &Context) -> Result<Value, ErrorKind> {
         match &self.labels {
             None => Ok(value.clone()),
@@ -140,19 +157,21 @@ impl Measure for Aggregate {
     }
 
     fn fold(&self, state: &mut Self::State, points: &Points<'_>, context: &Context) -> Result<(), Error> {
-        let mut rows = Vec::with_capacity(points.len());
-        let mut picked = Vec::with_capacity(points.len());
-        for row in 0..points.len() {
-            let value = self.pick(&points.values().get(row), context).map_err(|error| points.at(row, error))?;
-            if let Some(value) = value {
-                rows.push(row as u32);
-                picked.push(value);
-            }
+        let picked = self.pick_rows(points, context)?;
+        state.1 += picked.len() as u64;
+        state.2 += (points.len() - picked.len()) as u64;
+        state.0.fold_rows(&picked, context)
+    }
+
+    fn evidence(&self, points: &Points<'_>, context: &Context) -> Result<Option<Evidence>, Error> {
+        let picked = self.pick_rows(points, context)?;
+        let mut evidence = self.metric.evidence_of(&picked, context)?;
+        if let Some(Evidence::Mean { samples, missing, .. }) = &mut evidence {
+            let known: HashSet<u32> = samples.iter().chain(&*missing).copied().collect();
+            let left_out = points.sample_codes().iter().copied().filter(|sample| !known.contains(sample));
+            missing.extend(left_out.collect::<BTreeSet<u32>>());
         }
-        let picked: Values = picked.into_iter().collect();
-        state.1 += rows.len() as u64;
-        state.2 += (points.len() - rows.len()) as u64;
-        state.0.fold_rows(&points.gather(&rows).with_values(picked), context)
+        Ok(evidence)
     }
 
     fn merge(&self, state: &mut Self::State, other: Self::State) {

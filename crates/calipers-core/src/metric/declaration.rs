@@ -47,6 +47,8 @@ pub enum ValueSource {
     Unknown,
     /// Scores.
     Scores,
+    /// One key of scores that are maps.
+    ScoreKey(Arc<str>),
     /// A field of attempts.
     Field(Arc<str>),
     /// A field of grades, which lie between 0 and 1 unless someone says otherwise.

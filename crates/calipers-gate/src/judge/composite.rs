@@ -408,10 +408,15 @@ impl<'j, 'p> Formulas<'j, 'p> {
     }
 }
 
-/// The most gates, up to a number that no policy has, beside which something still fails, if it fails alone. What fails beside some,
-/// fails beside fewer.
+/// More gates than a policy has.
+const GATES_MAX: u32 = 1024;
+
+/// The most gates, up to [`GATES_MAX`], beside which something still fails that fails alone. What fails beside some, fails beside fewer.
 fn most_gates(fails_beside: impl Fn(u32) -> bool) -> u32 {
-    let (mut fails, mut too_many) = (1, 1025);
+    if fails_beside(GATES_MAX) {
+        return GATES_MAX;
+    }
+    let (mut fails, mut too_many) = (1, GATES_MAX);
     while too_many - fails > 1 {
         let middle = u32::midpoint(fails, too_many);
         if fails_beside(middle) { fails = middle } else { too_many = middle }
@@ -544,6 +549,13 @@ mod tests {
         assert_eq!(reason("a", "a"), part(Verdict::Fail, "a").reason);
         let (a, b) = (part(Verdict::Fail, "a").reason, part(Verdict::Fail, "b").reason);
         assert_eq!(reason("a", "b"), ConditionReason::Both(Box::new(a), Box::new(b)).into());
+    }
+
+    #[test]
+    fn the_most_gates_are_found() {
+        for most in [1, 2, 7, 40, 1023, 1024] {
+            assert_eq!(most_gates(|gates| gates <= most), most);
+        }
     }
 
     #[test]

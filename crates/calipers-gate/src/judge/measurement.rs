@@ -137,6 +137,7 @@ pub(super) fn measure(judge: &Judge<'_>, metric: &Metric, name: &str, span: &Spa
                 policy: judge.policy,
                 metric,
                 run: Some((judge.samples, &judge.rows)),
+                evidence: evidence.as_ref(),
                 reducer: &judge.reducer,
                 context: &judge.context,
             };

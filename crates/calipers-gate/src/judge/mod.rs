@@ -658,8 +658,8 @@ fn show_as_judged(figure: &mut Figure, asked: &ThresholdQuestion<'_>, confidence
         return;
     }
     figure.interval = asked.interval(confidence);
-    if let Some(Evidence::Ratio { denominators, limits: RatioLimits::Counts { success: 1.0 }, .. }) = asked.evidence {
-        // What it is a share of: predictions, or positives.
+    if let Some(Evidence::Ratio { denominators, limits: RatioLimits::Counts { .. }, .. }) = asked.evidence {
+        // What it is a share of: predictions, or positives; for F1 both, where a true positive is one of each.
         figure.n = denominators.iter().sum::<f64>() as u64;
     }
     // What was said about the interval that is replaced, and what equal and independent samples would show.

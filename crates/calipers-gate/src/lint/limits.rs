@@ -69,7 +69,7 @@ fn ranges(checker: &PolicyChecker<'_>, metric: &Metric, name: &str) -> Option<Va
     let rows = checker.draft.samples.map(RunRows::new);
     let run = checker.draft.samples.zip(rows.as_ref());
     let (policy, reducer, context) = (checker.policy, &checker.reducer, checker.context.as_ref()?);
-    RangeQuestion { policy, metric, run, reducer, context }.answer(unit).ok()
+    RangeQuestion { policy, metric, run, evidence: None, reducer, context }.answer(unit).ok()
 }
 
 /// Limits of something that no metric of the policy sums up.
@@ -93,7 +93,7 @@ fn is_used_by(name: &str, source: &ValueSource, metric: &Metric, scorers: &[&str
             name == ALL_SCORES
                 || metric.scorer().map_or(scorers.is_empty() || scorers.contains(&name), |own| own == name)
         }
-        ValueSource::Field(field) | ValueSource::Grades(field) => **field == *name,
+        ValueSource::Field(field) | ValueSource::Grades(field) | ValueSource::ScoreKey(field) => **field == *name,
         ValueSource::Ratio(a, b) => is_used_by(name, a, metric, scorers) || is_used_by(name, b, metric, scorers),
     }
 }

@@ -10,9 +10,10 @@ use crate::results::caveats::known_thing;
 use crate::screen::Screen;
 use crate::text::{abridge, clean, left, right, shorten, shorten_apart, wrap};
 use calipers_compare::{
-    ChangeVerdict, CompareReport, MetricComparison, Ranking, RunComparison, SampleChange, SampleChanges, SamplePair,
+    ChangeVerdict, CompareReport, DENOMINATOR, MetricComparison, Ranking, RunComparison, SampleChange, SampleChanges,
+    SamplePair,
 };
-use calipers_core::{SampleId, Verdict};
+use calipers_core::{Figure, SampleId, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 /// Lines of a list before the rest is counted.
@@ -205,6 +206,11 @@ impl Page<'_> {
             parts.extend((!fits && !words.p.is_empty()).then(|| words.p.clone()));
             parts.extend((!words.sides.is_empty()).then(|| words.sides.clone()));
             parts.push(format!("n {}", count(metric.change.n)));
+            let named =
+                |figure: &Figure| figure.details.iter().find(|(name, _)| *name == DENOMINATOR).map(|found| found.1);
+            if let Some((then, now)) = named(&metric.baseline).zip(named(&metric.candidate)) {
+                parts.push(format!("shares of {} and {}", count(then as u64), count(now as u64)));
+            }
             parts.extend(words.margin.clone());
             // Of several runs, the rest is in JSON.
             if self.report.comparisons.len() == 1 {

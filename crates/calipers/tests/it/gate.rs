@@ -293,7 +293,7 @@ fn a_formula_has_the_error_of_its_samples_taken_together() {
         sums += both;
         squares += both * both;
     }
-    let policy = r#"{"metrics": {"quality": "mean(\"quality_score\")"},
+    let policy = r#"{"metrics": {"quality": "mean(\"quality_score\")"}, "limits": {"quality_score": 1},
         "composite": {"final": "quality × 0.25 + accuracy × 0.75", "pass": "final ≥ 0.4"}}"#;
     let expression = |text: &str| match text {
         r#"mean("quality_score")"# => Ok(calipers::metric::mean_of("quality_score")),
