@@ -32,11 +32,11 @@ fn what_is_no_file_among_results_is_named_and_nothing_waits_for_it() {
     };
     let pipe = logs.join("pipe.jsonl");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    check("this is no file");
+    check("this is not a file");
     std::fs::remove_file(&pipe).unwrap();
     // A device through a link.
     symlink("/dev/zero", &pipe).unwrap();
-    check("this is no file");
+    check("this is not a file");
     std::fs::remove_file(&pipe).unwrap();
     // A packing that is not read must not go unread.
     folder.write("logs/bad.jsonl.xz", "\u{fd}7zXZ");

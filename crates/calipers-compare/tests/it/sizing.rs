@@ -271,7 +271,7 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     let mut confusions = Samples::new();
     confusions.push(1).field("predicted", true).field("actual", true);
     let error = Pilot::of_run(&confusions, &PilotMeasure { metric: &by_f1, ..measure }).unwrap_err();
-    assert!(error.to_string().starts_with("`f1` is no mean over samples"), "{error}");
+    assert!(error.to_string().starts_with("`f1` is not a mean over samples"), "{error}");
     let clustered = PilotMeasure { cluster: Some("document"), ..measure };
     let rows: Vec<Vec<f64>> = (0..12).map(|id| vec![f64::from(id / 3) + 0.01 * f64::from(id % 3)]).collect();
     let clusters = Pilot::of_run(&run(&rows), &clustered).unwrap().clusters.unwrap();
