@@ -38,7 +38,9 @@ fn first_line(report: &CompareReport) -> String {
 
 #[test]
 fn the_change_is_said_with_its_sign_its_unit_and_its_verdict() {
-    for (candidate, want) in [(20, "accuracy  -25 points"), (30, "accuracy  0 points"), (40, "accuracy  +25 points")] {
+    for (candidate, want) in
+        [(20, "accuracy  -25.0 points"), (30, "accuracy  0 points"), (40, "accuracy  +25.0 points")]
+    {
         let line = first_line(&report(&passing(candidate), &passing(30), None));
         assert!(line.starts_with(want), "{line}");
     }
@@ -80,6 +82,6 @@ fn json_keeps_what_text_rounds_and_follows_its_schema() {
     for margin in [None, Some(0.1)] {
         let document = compare_json(&report(&passing(23), &passing(30), margin));
         assert!(validator.is_valid(&document), "{document:#}");
-        assert_eq!(document["comparisons"][0]["metrics"][0]["change"]["value"], -7.0 / 40.0, "{document:#}");
+        assert_eq!(document["comparisons"][0]["metrics"][0]["change"]["estimate"], -7.0 / 40.0, "{document:#}");
     }
 }
