@@ -11,20 +11,7 @@ use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 
 fn question(spread: Spread) -> SizingQuestion {
-    SizingQuestion {
-        spread,
-        level: 0.95,
-        power: 0.8,
-        attempts: 1,
-        clusters: None,
-        difference_effect: None,
-        half_width: None,
-        gate: None,
-        difference: None,
-        pairing: None,
-        costs: None,
-        finished: None,
-    }
+    SizingQuestion::new(spread, 0.95, 0.8)
 }
 
 fn plan(question: &SizingQuestion) -> Sizing {

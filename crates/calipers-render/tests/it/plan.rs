@@ -6,19 +6,7 @@ use calipers_core::stats::threshold_test::Direction;
 use calipers_render::{Ink, Screen, plan_json, plan_schema, plan_text};
 
 fn report(ask: impl FnOnce(&mut SizingQuestion)) -> PlanReport {
-    let mut question = SizingQuestion {
-        spread: Spread::of_rate(0.8).unwrap(),
-        level: 0.95,
-        power: 0.8,
-        attempts: 1,
-        clusters: None,
-        half_width: None,
-        gate: None,
-        difference: None,
-        pairing: None,
-        costs: None,
-        finished: None,
-    };
+    let mut question = SizingQuestion::new(Spread::of_rate(0.8).unwrap(), 0.95, 0.8);
     ask(&mut question);
     let sizing = size(&question).unwrap();
     PlanReport { question, basis: PlanBasis::Assumed, unit: Unit::Rate, sizing, tool: "calipers".into() }
