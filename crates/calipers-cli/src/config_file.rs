@@ -114,7 +114,7 @@ impl ConfigFile {
         let name = printable(&path.to_string_lossy());
         let refuse = |what: String| Failure::new(what).hint(format!("correct the path, or set `{VARIABLE}=none`"));
         if !path.is_file() {
-            return Err(refuse(format!("`{name}` is no file")));
+            return Err(refuse(format!("`{name}` is not a file")));
         }
         let mut bytes = Vec::new();
         File::open(&path)

@@ -17,7 +17,7 @@ fn now() -> Date {
 pub(crate) fn parse(day: &str) -> Result<String, Failure> {
     let date: Result<Date, _> = day.trim().parse();
     date.map(|date| date.to_string())
-        .map_err(|_| Failure::new(format!("`--date {day}` is no day")).hint("write `--date 2026-11-16`"))
+        .map_err(|_| Failure::new(format!("`--date {day}` is not a date")).hint("write `--date 2026-11-16`"))
 }
 
 /// How many days ago a date was, if it is one.

@@ -20,7 +20,7 @@ pub(crate) struct SelectionFlags {
     #[arg(long, value_name = "LABEL=NUMBER")]
     pub(crate) label: Vec<String>,
 
-    /// The share of expected behaviours, or the score, from which an attempt has passed [default: 1]
+    /// The share of expected behaviours, or the score, at which an attempt passes [default: 1]
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     pub(crate) pass_threshold: Option<f64>,
 

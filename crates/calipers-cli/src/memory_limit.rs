@@ -28,7 +28,7 @@ pub(crate) struct MemorySize(Option<u64>);
 impl MemorySize {
     /// Reads a size such as `4GB`, `1.5GiB` or `500MB`, or `none`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let refuse = || format!("`{text}` is no size; write `4GB`, `500MB` or `none`");
+        let refuse = || format!("`{text}` is not a size; write `4GB`, `500MB` or `none`");
         if text == "none" {
             return Ok(Self(None));
         }

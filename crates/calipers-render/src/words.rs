@@ -53,9 +53,9 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         }
         Caveat::IgnoresClusters { key } => format!("ignores that samples with the same `{key}` go together"),
         Caveat::MeanOfErrors { stratified: Some(error) } => {
-            format!("a mean of standard errors; that of the mean of the groups is {}", decimals(*error, 4))
+            format!("a mean of standard errors; the standard error of the groups' mean is {}", decimals(*error, 4))
         }
-        Caveat::MeanOfErrors { stratified: None } => "a mean of standard errors is no standard error".into(),
+        Caveat::MeanOfErrors { stratified: None } => "a mean of standard errors is not a standard error".into(),
         Caveat::OutsideUnit { min, max } => format!("scores from {min} to {max} make no share"),
         Caveat::BootstrapDivisor { stderr } => {
             format!("a bootstrap divides by n; the standard error is {}", decimals(*stderr, 6))
@@ -126,7 +126,7 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         }
         Caveat::Gate(caveat) => gate_caveat(caveat).0,
         Caveat::Unmatched { candidate, candidate_samples, baseline, baseline_samples } => format!(
-            "samples that only one run has are in no change: {candidate_samples} of `{candidate}`, \
+            "samples that only one run has are left out of the changes: {candidate_samples} of `{candidate}`, \
              {baseline_samples} of `{baseline}`"
         ),
         Caveat::FewMatched { matched } => format!("the runs share fewer than half of their samples: {matched}"),
@@ -389,7 +389,7 @@ pub fn reason_sentence(reason: &Reason) -> String {
         Reason::NoScenario { category } => format!("no scenario has the category `{category}`"),
         Reason::NotRecorded(kind) => match **kind {
             ErrorKind::NoPassThreshold { .. } => {
-                format!("{kind}: write the score from which on a scenario has passed, as in `\"pass_threshold\": 4`")
+                format!("{kind}: write the score at which a scenario passes, as in `\"pass_threshold\": 4`")
             }
             _ => kind.to_string(),
         },
@@ -550,4 +550,111 @@ pub(crate) fn columns_sentence(columns: &[(String, String)]) -> String {
     let parts: Vec<String> =
         columns.iter().map(|(name, column)| format!("{} = {}", clean(name), clean(column))).collect();
     format!("columns: {}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_told_from_several() {
+        for (caveat, want) in [
+            (Caveat::Errored { attempts: 1 }, "one attempt ended in an error"),
+            (Caveat::Errored { attempts: 2 }, "2 attempts ended in an error"),
+            (Caveat::ModeTies { samples: 1 }, "one sample has no single commonest score"),
+            (Caveat::ModeTies { samples: 3 }, "3 samples have no single commonest score"),
+            (
+                Caveat::Missing { missing: 1, range: Some((0.1, 0.25)) },
+                "1 without a score: with it the mean lies between 0.100 and 0.250",
+            ),
+            (
+                Caveat::Missing { missing: 2, range: Some((0.1, 0.25)) },
+                "2 without a score: with them the mean lies between 0.100 and 0.250",
+            ),
+            (
+                Caveat::LimitsHit { run: None, kinds: vec![("token".into(), 1)] },
+                "1 attempt was stopped by a limit: token limit 1",
+            ),
+            (
+                Caveat::LimitsHit { run: Some("new".into()), kinds: vec![("token".into(), 1), ("time".into(), 2)] },
+                "`new`: 3 attempts were stopped by a limit: token limit 1, time limit 2",
+            ),
+            (
+                Caveat::CachedAnswers { run: None, attempts: 1, attempts_total: 4, answers: 1 },
+                "1 answer in 1 of 4 attempts was taken from a cache; they have no latency",
+            ),
+        ] {
+            assert_eq!(caveat_sentence(&caveat), want);
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_not_whole_says_what_is_there_and_how_it_ended() {
+        let run = |attempts: u64, never_ran: &[&str], ending| Caveat::Incomplete {
+            run: None,
+            samples: 16,
+            samples_expected: 40,
+            attempts,
+            attempts_expected: 40,
+            never_ran: never_ran.iter().map(|id| (*id).to_owned()).collect(),
+            ending,
+        };
+        for (caveat, want) in [
+            (
+                run(16, &[], RunEnding::Cancelled),
+                "16 of 40 samples: the evaluation was cancelled; those that never ran are missing",
+            ),
+            (
+                run(39, &["q7"], RunEnding::Broken),
+                "16 of 40 samples, 39 of 40 attempts: the evaluation ended in an error; the one that never ran is missing (q7)",
+            ),
+            (
+                run(40, &[], RunEnding::Finished),
+                "16 of 40 samples, 40 of 40 attempts: the log announces more than it holds",
+            ),
+        ] {
+            assert_eq!(caveat_sentence(&caveat), want);
+        }
+    }
+
+    #[test]
+    fn a_rule_about_missing_scores_says_when_it_replaces_the_policy() {
+        let counted = |rule, overrides_policy| {
+            caveat_sentence(&Caveat::MissingCounted { rule, attempts: 3, attempts_total: 80, overrides_policy })
+        };
+        assert_eq!(counted(MissingRule::Failed, false), "3 of 80 attempts without a score were counted as failed");
+        assert_eq!(
+            counted(MissingRule::Excluded, true),
+            "3 of 80 attempts without a score were left out, in place of what the policy says"
+        );
+    }
+
+    #[test]
+    fn numbers_that_differ_look_different() {
+        assert_eq!(different_numbers(0.5, 0.75), ("0.500".into(), "0.750".into()));
+        assert_eq!(different_numbers(0.123_41, 0.123_42), ("0.12341".into(), "0.12342".into()));
+        let nearly = different_numbers(0.1, 0.1 + 1e-15);
+        assert_ne!(nearly.0, nearly.1);
+    }
+
+    #[test]
+    fn a_recorded_threshold_is_written_as_a_call() {
+        let cause = |reducer: &str| recorded_next_step(&RecordedCause::Threshold { reducer: reducer.into() });
+        assert_eq!(cause("pass_at_2"), "name the reducer with its threshold, as in `pass_at(2, value=0.5)`");
+        assert_eq!(cause("mode"), "name the reducer with its threshold, as in `mode`");
+    }
+
+    #[test]
+    fn a_condition_that_nothing_meets_names_what_there_is() {
+        let condition = |known: &[&str], has_more| UnmetCondition {
+            key: "topic".into(),
+            wanted: "law".into(),
+            known: known.iter().map(|name| (*name).to_owned()).collect(),
+            has_more,
+        };
+        let sentence = |condition| reason_sentence(&Reason::NoMatch(vec![condition]));
+        assert_eq!(sentence(condition(&["a", "b"], false)), "no sample has `topic` = `law`; `topic` is a, b");
+        assert_eq!(sentence(condition(&["a"], true)), "no sample has `topic` = `law`; `topic` is a, …");
+        assert_eq!(sentence(condition(&[], false)), "no sample has `topic` = `law`; `topic` is not given");
+    }
 }

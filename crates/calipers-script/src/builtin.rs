@@ -283,7 +283,7 @@ pub(crate) fn as_reducer<'v>(
 
 fn counting_reducer(make: fn(u64) -> Reducer, k: u32, value: UnpackFloat) -> starlark::Result<ReducerObject> {
     if !value.0.is_finite() {
-        return Err(ArgumentError::new(format!("`value` is {}, which is no threshold", value.0)).into());
+        return Err(ArgumentError::new(format!("`value` is {}, which is not a threshold", value.0)).into());
     }
     Ok(ReducerObject(make(u64::from(k)).value(value.0)))
 }

@@ -29,7 +29,7 @@ pub struct GateOptions<'a> {
 
 /// Expressions need the feature `script` and a library; without one, a policy can only name metrics.
 fn no_expressions(expression: &str) -> Result<Metric, Error> {
-    Err(Error::custom(format!("`{expression}` is no metric by name, and expressions are not available here")))
+    Err(Error::custom(format!("`{expression}` is not the name of a metric, and expressions are not available here")))
 }
 
 fn parse_reducer(name: &str) -> Result<Reducer, Error> {

@@ -43,7 +43,7 @@ pub struct Selection {
     pub labels: Labels,
     /// Reducers of attempts in place of the recorded ones; an empty list turns reduction off.
     pub reducers: Option<Vec<Reducer>>,
-    /// The share of expected behaviours, or the score, from which an attempt has passed; 1 unless it is said.
+    /// The share of expected behaviours, or the score, at which an attempt passes; 1 unless it is said.
     pub pass_threshold: Option<f64>,
     /// How attempts without a score count, in place of what each question does with them.
     pub missing: Option<MissingRule>,

@@ -200,7 +200,7 @@ fn parse_gate(text: &str) -> Result<(f64, Direction), Failure> {
     let refuse = |what: String| Failure::new(what).hint(hint);
     let threshold = Threshold::read(text, &Span::nowhere());
     let rule = threshold.and_then(|threshold| threshold.rule_in(Unit::Rate, Some(Direction::AtLeast), "the rate"));
-    let rule = rule.map_err(|_| refuse(format!("`--gate {text}` is no threshold of a rate")))?;
+    let rule = rule.map_err(|_| refuse(format!("`--gate {text}` is not a threshold for a rate")))?;
     match rule.comparison {
         Comparison::AtLeast | Comparison::Above => Ok((rule.value, Direction::AtLeast)),
         Comparison::AtMost | Comparison::Below => Ok((rule.value, Direction::AtMost)),

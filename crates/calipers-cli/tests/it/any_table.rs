@@ -304,7 +304,7 @@ fn what_is_missing_or_unclear_is_an_error_that_says_what_to_type() {
          they have the same length\n",
     );
     for (columns, message) in [
-        ("scroe=ok", "`--columns`: `scroe` is no known name of a column"),
+        ("scroe=ok", "`--columns`: `scroe` is not a known column name"),
         ("id=a,id=b", "`--columns`: two columns are given for `id`: `a` and `b`"),
         ("score=", "`--columns`: in `score=`, there is no column name"),
         ("score=*_ok", "`--columns`: nothing says what the `*` in `score=*_ok` stands for"),

@@ -209,7 +209,7 @@ fn nothing_is_no_baseline() {
     assert_eq!(folder.names(), ["empty.csv", "policy.json", "results.jsonl", "unscored.jsonl"]);
     folder.refused(
         "baseline record results.jsonl --policy policy.json -o baseline.json --date 2026-02-30",
-        "error: `--date 2026-02-30` is no day\n  hint: write `--date 2026-11-16`\n",
+        "error: `--date 2026-02-30` is not a date\n  hint: write `--date 2026-11-16`\n",
     );
     let output = folder.run("baseline record results.jsonl --policy policy.json -o absent/baseline.json");
     assert_eq!(output.status.code(), Some(2), "{output:?}");

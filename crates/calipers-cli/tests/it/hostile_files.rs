@@ -32,11 +32,11 @@ fn what_is_no_file_among_results_is_named_and_nothing_waits_for_it() {
     };
     let pipe = logs.join("pipe.jsonl");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    check("this is no file");
+    check("this is not a file");
     std::fs::remove_file(&pipe).unwrap();
     // A device through a link.
     symlink("/dev/zero", &pipe).unwrap();
-    check("this is no file");
+    check("this is not a file");
     std::fs::remove_file(&pipe).unwrap();
     // A packing that is not read must not go unread.
     folder.write("logs/bad.jsonl.xz", "\u{fd}7zXZ");
@@ -77,7 +77,7 @@ fn a_policy_extends_only_policies_beside_it_and_below() {
     {
         wrong(&format!("\"{path}\""), "outside the folder of the policy");
     }
-    // What is no policy is an error, and is not quoted.
+    // What is not a policy is an error, and is not quoted.
     for (content, wanted) in [
         ("[]", "is a list, not a policy"),
         ("5", "is a number, not a policy"),
@@ -85,10 +85,10 @@ fn a_policy_extends_only_policies_beside_it_and_below() {
         ("\"text\"", "is a text, not a policy"),
         ("true", "not a policy"),
         ("", "is empty"),
-        (&format!("API_KEY={SECRET}\n"), "is no policy"),
-        (&format!("api_key: {SECRET}\nname: x\n"), "is no policy"),
-        (&format!("{{\"api_key\": \"{SECRET}\""), "is no policy"),
-        (&format!("A={SECRET}\0B={SECRET}\0"), "is no policy"),
+        (&format!("API_KEY={SECRET}\n"), "is not a policy"),
+        (&format!("api_key: {SECRET}\nname: x\n"), "is not a policy"),
+        (&format!("{{\"api_key\": \"{SECRET}\""), "is not a policy"),
+        (&format!("A={SECRET}\0B={SECRET}\0"), "is not a policy"),
     ] {
         folder.write("policies/inner/other", content);
         wrong("\"inner/other\"", wanted);

@@ -366,7 +366,7 @@ fn what_is_not_read_is_named_with_what_to_do() {
         (
             "summary.jsonl",
             b"{\"accuracy\": 0.9, \"total_count\": 10}\n{\"id\": \"a\", \"valid\": false}\n{\"id\": \"b\", \"valid\": false}\n",
-            "the first line is no record: the keys are accuracy, total_count",
+            "the first line is not a record: the keys are accuracy, total_count",
         ),
         ("words.csv", b"id,score\na,maybe\nb,1\n", "`--label 'maybe=0.5'`"),
     ] {

@@ -148,7 +148,7 @@ fn check(runs: &[ComparedRun<'_>], question: &CompareQuestion<'_>) -> Result<(),
         return Err(Error::argument("no metric is to be compared", "name one, such as `accuracy`"));
     }
     if let Some(margin) = question.margin.filter(|margin| !(*margin > 0.0 && margin.is_finite())) {
-        let message = format!("a margin of {margin} is no room for noise");
+        let message = format!("a margin of {margin} leaves no room for noise");
         return Err(Error::argument(message, "two points of a rate are written 0.02"));
     }
     runs.iter().try_for_each(|run| run.samples.check_repeats())

@@ -50,6 +50,27 @@ pub struct SizingQuestion {
     pub finished: Option<u64>,
 }
 
+impl SizingQuestion {
+    /// One attempt at each sample, and nothing asked yet.
+    #[must_use]
+    pub fn new(spread: Spread, level: f64, power: f64) -> Self {
+        Self {
+            spread,
+            level,
+            power,
+            attempts: 1,
+            clusters: None,
+            difference_effect: None,
+            half_width: None,
+            gate: None,
+            difference: None,
+            pairing: None,
+            costs: None,
+            finished: None,
+        }
+    }
+}
+
 /// What two runs on the same samples share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pairing {
@@ -198,18 +219,9 @@ const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
 /// use calipers_core::stats::threshold_test::Direction;
 ///
 /// let plan = size(&SizingQuestion {
-///     spread: Spread::of_rate(0.99)?,
-///     level: 0.95,
-///     power: 0.8,
-///     attempts: 1,
-///     clusters: None,
-///     difference_effect: None,
 ///     half_width: Some(0.02),
 ///     gate: Some((0.95, Direction::AtLeast)),
-///     difference: None,
-///     pairing: None,
-///     costs: None,
-///     finished: None,
+///     ..SizingQuestion::new(Spread::of_rate(0.99)?, 0.95, 0.8)
 /// })?;
 /// assert_eq!(plan.gate.expect("asked for").perfect, Ok(59));
 /// assert_eq!(plan.interval.expect("asked for").samples, Ok(150));
@@ -568,20 +580,7 @@ mod tests {
     use super::*;
 
     fn question(spread: Spread) -> SizingQuestion {
-        SizingQuestion {
-            spread,
-            level: 0.95,
-            power: 0.8,
-            attempts: 1,
-            clusters: None,
-            difference_effect: None,
-            half_width: None,
-            gate: None,
-            difference: None,
-            pairing: None,
-            costs: None,
-            finished: None,
-        }
+        SizingQuestion::new(spread, 0.95, 0.8)
     }
 
     #[test]

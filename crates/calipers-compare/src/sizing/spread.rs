@@ -99,7 +99,7 @@ pub struct PilotMeasure<'a> {
 impl Pilot {
     /// From a run.
     ///
-    /// Fails if the metric is no mean over samples, or no two samples have a score.
+    /// Fails if the metric is not a mean over samples, or no two samples have a score.
     pub fn of_run(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Self, Error> {
         let values = collect_attempts(samples, measure)?;
         let mut units = UnitMoments::default();
@@ -223,7 +223,7 @@ fn collect_attempts(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Vec
     match measure.metric.evidence_for(&rows, measure.reducer, None, &context)? {
         Some(Evidence::Mean { samples, values, .. }) => Ok(samples.into_iter().zip(values).collect()),
         _ => {
-            let message = format!("`{}` is no mean over samples", measure.metric.name());
+            let message = format!("`{}` is not a mean over samples", measure.metric.name());
             Err(Error::argument(message, "plan by one that is, such as `accuracy` or `pass_rate`"))
         }
     }

@@ -298,7 +298,7 @@ fn a_margin_separates_regressions_from_noise() {
     let huge = with(0.2);
     assert_eq!(huge.comparisons[0].metrics[0].margin.unwrap().standing, MarginStanding::Equivalent);
     let refused = Ask { margin: Some(-0.1), ..Ask::default() }.all(&[&candidate, &baseline]).unwrap_err();
-    assert!(refused.to_string().contains("a margin of -0.1 is no room"), "{refused}");
+    assert!(refused.to_string().contains("a margin of -0.1 leaves no room"), "{refused}");
 }
 
 #[test]

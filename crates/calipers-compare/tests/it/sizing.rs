@@ -11,20 +11,7 @@ use calipers_testing::vectors::{folder, read};
 use serde_json::Value as Json;
 
 fn question(spread: Spread) -> SizingQuestion {
-    SizingQuestion {
-        spread,
-        level: 0.95,
-        power: 0.8,
-        attempts: 1,
-        clusters: None,
-        difference_effect: None,
-        half_width: None,
-        gate: None,
-        difference: None,
-        pairing: None,
-        costs: None,
-        finished: None,
-    }
+    SizingQuestion::new(spread, 0.95, 0.8)
 }
 
 fn plan(question: &SizingQuestion) -> Sizing {
@@ -271,7 +258,7 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     let mut confusions = Samples::new();
     confusions.push(1).field("predicted", true).field("actual", true);
     let error = Pilot::of_run(&confusions, &PilotMeasure { metric: &by_f1, ..measure }).unwrap_err();
-    assert!(error.to_string().starts_with("`f1` is no mean over samples"), "{error}");
+    assert!(error.to_string().starts_with("`f1` is not a mean over samples"), "{error}");
     let clustered = PilotMeasure { cluster: Some("document"), ..measure };
     let rows: Vec<Vec<f64>> = (0..12).map(|id| vec![f64::from(id / 3) + 0.01 * f64::from(id % 3)]).collect();
     let clusters = Pilot::of_run(&run(&rows), &clustered).unwrap().clusters.unwrap();

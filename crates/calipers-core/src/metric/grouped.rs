@@ -15,7 +15,7 @@ const GROUPED: About = About {
     summary: "a metric for each group of samples, and for all",
     usage: "grouped(metric, group_key, all=\"samples\", all_label=\"all\", name_template=\"{group_name}\")",
     tells: "Where a mean hides a weak category.",
-    misleads: "Small groups: look at their n. The mean of the groups' standard errors is no standard error; a caveat \
+    misleads: "Small groups: look at their n. The mean of the groups' standard errors is not a standard error; a caveat \
                gives the right one.",
     formula: "The metric on the samples that share a value of the metadata key; for all, over all samples, or the \
               mean of the groups.",

@@ -88,7 +88,7 @@ pub struct Context {
     pub inspect: bool,
     /// How metrics over attempts, such as `pass_rate`, make one value of a sample's attempts.
     pub attempts: Reducer,
-    /// The share of expected behaviours, or the score, from which an attempt has passed, where a metric does not say so.
+    /// The share of expected behaviours, or the score, at which an attempt passes, where a metric does not say so.
     pub pass_threshold: Option<f64>,
 }
 

@@ -54,7 +54,7 @@ impl ReducerArguments {
         let whole = |digits: &str| {
             let is_plain = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
             let parsed = if is_plain { digits.parse().ok() } else { None };
-            parsed.ok_or_else(|| wrong(text, &format!("asks for `{digits}` attempts, which is no whole number")))
+            parsed.ok_or_else(|| wrong(text, &format!("asks for `{digits}` attempts, which is not a whole number")))
         };
         let has_k = k.is_some();
         // `pass_at_x` is no number of attempts, and as a whole an unknown name.
@@ -81,7 +81,7 @@ impl ReducerArguments {
 
 fn threshold(text: &str, given: &str) -> Result<f64, Error> {
     let finite = given.parse().ok().filter(|value: &f64| value.is_finite());
-    finite.ok_or_else(|| wrong(text, &format!("has the threshold `{given}`, which is no number")))
+    finite.ok_or_else(|| wrong(text, &format!("has the threshold `{given}`, which is not a number")))
 }
 
 /// The one that a name without a number of attempts stands for.
@@ -209,11 +209,11 @@ mod tests {
         for (spelling, what) in [
             ("mean(2)", "gives arguments to `mean`, which takes none"),
             ("pass_at(2", "has no closing `)`"),
-            ("pass_at(two)", "asks for `two` attempts, which is no whole number"),
+            ("pass_at(two)", "asks for `two` attempts, which is not a whole number"),
             ("pass_at(2, k=3)", "gives `k` twice"),
             ("pass_at(2, threshold=0.5)", "has no argument `threshold`"),
-            ("pass_at(2, value=high)", "has the threshold `high`, which is no number"),
-            ("pass_at(2, value=nan)", "has the threshold `nan`, which is no number"),
+            ("pass_at(2, value=high)", "has the threshold `high`, which is not a number"),
+            ("pass_at(2, value=nan)", "has the threshold `nan`, which is not a number"),
             ("pass_at(2, 0.5, 3)", "has too many arguments"),
         ] {
             let error = parse(spelling).expect_err("wrong").to_string();

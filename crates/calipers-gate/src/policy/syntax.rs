@@ -197,7 +197,7 @@ impl Source<'_> {
             _ => {
                 let hint = "a number may have %, ms, s or min behind it, and a product needs a sign: `0.3 × accuracy`";
                 let place = at + end..at + end + unit.len();
-                return Err(self.mistake(format!("{} is no unit", quoted(unit)), place).hint(hint));
+                return Err(self.mistake(format!("{} is not a unit", quoted(unit)), place).hint(hint));
             }
         };
         Ok(Word { kind: Kind::Number(value), range: at..at + end })
@@ -629,7 +629,7 @@ pass = final_score ≥ 0.85 AND safety_rate = 1.0";
         refused("a # b", "`#` means nothing in a formula", "#");
         refused("mni(a, b)", "formulas have no function `mni`", "mni");
         refused("clamp(a, 1)", "`clamp` is given 2 arguments", "clamp(a, 1)");
-        refused("0.3accuracy", "`accuracy` is no unit", "accuracy");
+        refused("0.3accuracy", "`accuracy` is not a unit", "accuracy");
         refused("1.2.3", "`1.2.3` is not a number", "1.2.3");
         refused("1e999", "`1e999` is not a number", "1e999");
         let deep = "(".repeat(10_000);

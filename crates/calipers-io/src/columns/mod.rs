@@ -115,7 +115,7 @@ impl fmt::Display for ColumnsError {
             Self::GivenTwice { name, columns: [first, second] } => {
                 write!(f, "two columns are given for `{name}`: `{first}` and `{second}`")
             }
-            Self::Misspelt { name, .. } => write!(f, "`{name}` is no known name of a column"),
+            Self::Misspelt { name, .. } => write!(f, "`{name}` is not a known column name"),
             Self::LoneStar { pair, is_in_path: true } => write!(f, "nothing says what the `*` in `{pair}` stands for"),
             Self::LoneStar { pair, is_in_path: false } => write!(f, "no column has the `*` that `{pair}` stands for"),
         }
@@ -509,7 +509,7 @@ mod tests {
             ),
             (
                 "scroe=a",
-                "`scroe` is no known name of a column",
+                "`scroe` is not a known column name",
                 "did you mean `score`? Metadata of that name is written `metadata.scroe`",
             ),
             (

@@ -434,7 +434,7 @@ impl TableSurvey {
             return error;
         }
         let keys: Vec<Arc<str>> = first.iter().map(|(key, _)| key.clone()).collect();
-        let what = format!("the first line is no record: {}", list_columns(&keys).replacen("columns", "keys", 1));
+        let what = format!("the first line is not a record: {}", list_columns(&keys).replacen("columns", "keys", 1));
         let hint = "if all samples are below it, pass on only these, as `tail -n +2` does";
         source.error(what).at_line(1).hint(hint)
     }

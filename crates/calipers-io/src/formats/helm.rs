@@ -113,7 +113,7 @@ fn read_summary(source: &Source, stats: &[Value]) -> Result<RecordedRun, ReadErr
     run.notes.push("the file records figures only; read per_instance_stats.json for scores".to_owned());
     if measurements > 0 {
         let statistics = pluralize(measurements, "statistic");
-        run.notes.push(format!("{statistics} about requests not read: they are no figures of quality"));
+        run.notes.push(format!("{statistics} about requests not read: they do not measure quality"));
     }
     add_spec_beside(source, &mut run);
     Ok(run)

@@ -218,7 +218,7 @@ pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Form
         Some(table) if is_said => Ok(table),
         Some(table) => any_table::check_known(source, table).map(|()| table),
         None if is_said => {
-            let what = "the content is no table, so its columns cannot be named";
+            let what = "the content is not a table, so its columns cannot be named";
             Err(source.error(what).hint("JSON, JSON Lines, CSV and Parquet are tables"))
         }
         None => {

@@ -459,7 +459,7 @@ impl<'v> RecordReading<'_, 'v> {
                     };
                     column.path.find(self.frames[at].value, &mut take).map_err(|PathSurprise(value)| {
                         let shown: String = printable(&value.to_string()).chars().take(40).collect();
-                        self.error(format!("`{}` goes through `{shown}`, which is no list", column.path))
+                        self.error(format!("`{}` goes through `{shown}`, which is not a list", column.path))
                             .hint("leave out `[]` if there is one value per record")
                     })?;
                 }

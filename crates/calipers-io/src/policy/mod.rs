@@ -115,7 +115,7 @@ impl Files {
             }
             Data::Map(_) => {
                 let hint = "a policy has at least one key of a policy, such as `thresholds`";
-                refuse(format!("`{}` is no policy: none of its keys is one of a policy", name.value), hint)
+                refuse(format!("`{}` is not a policy: none of its keys is one of a policy", name.value), hint)
             }
             _ => {
                 let hint = "a policy is a map, such as `{\"thresholds\": {…}}`";
@@ -128,7 +128,7 @@ impl Files {
 /// A mistake in a file that another one extends, at the place that names it. It says the line, and does not show it.
 fn about_base(mistake: Mistake, name: &Spanned<String>) -> Mistake {
     let message = match &mistake.span {
-        Some(span) => format!("`{}` is no policy: it cannot be read from line {} on", name.value, span.line()),
+        Some(span) => format!("`{}` is not a policy: it cannot be read from line {} on", name.value, span.line()),
         None => mistake.message,
     };
     let hint = "`extends` names a policy, from the folder of the file that says so";

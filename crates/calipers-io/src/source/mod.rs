@@ -448,7 +448,7 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ReadError>
 /// The error for a pipe or a device among files. If nothing writes to it, reading it never ends.
 fn no_file(path: &Path) -> ReadError {
     let name = path.display().to_string();
-    ReadError::new(name, "this is no file").hint("remove it, or name it by itself to read what is written to it")
+    ReadError::new(name, "this is not a file").hint("remove it, or name it by itself to read what is written to it")
 }
 
 fn is_hidden(path: &Path) -> bool {

@@ -224,7 +224,7 @@ fn instances(about: &EvaluationAbout, record: &Record, lost: &mut LossCounts) ->
             continue;
         };
         let Some(value) = number(&score.value) else {
-            lost.add("a score that is no number cannot be written", &record.id);
+            lost.add("a score that is not a number cannot be written", &record.id);
             continue;
         };
         if score.explanation.is_some() || score.metadata.is_some() {

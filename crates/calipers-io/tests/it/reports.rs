@@ -138,7 +138,7 @@ fn statistics_of_helm_have_no_error_and_count_their_instances() {
         "exact_match (test)/exact_match=0.3 n=10; exact_match (test, typos(prob=0.1))/exact_match=0.2; \
          exact_match (valid)/exact_match=1 n=2; quasi_exact_match (test)/quasi_exact_match=- n=10"
     );
-    assert_eq!(run.notes[1], "1 statistic about requests not read: they are no figures of quality");
+    assert_eq!(run.notes[1], "1 statistic about requests not read: they do not measure quality");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
     let beside = |value: f64| value_beside(reason.unit, value, reason.rule.value);
     let estimate = |value: f64| if value.is_infinite() { "longer than any limit".to_owned() } else { beside(value) };
     match &reason.finding {
-        ThresholdFinding::ScoresOutsideUnit => "scores outside 0 to 1 are no share".to_owned(),
+        ThresholdFinding::ScoresOutsideUnit => "scores outside 0 to 1 do not make a share".to_owned(),
         ThresholdFinding::Undefined(why) => format!("undefined: {}", undefined_sentence(why)),
         ThresholdFinding::Met { value } => format!("{} is {rule}", estimate(*value)),
         ThresholdFinding::MetUnlessUnscored { value, unscored } => {

@@ -106,7 +106,7 @@ fn traps_of_clusters() {
 fn traps_of_groups() {
     let rows = [(1.0, 1), (0.0, 1), (1.0, 2), (0.0, 2), (1.0, 3), (1.0, 3)];
     let by_doc = Grouped::new(stderr(), "doc").all(All::Groups);
-    let text = "a mean of standard errors; that of the mean of the groups is 0.2357";
+    let text = "a mean of standard errors; the standard error of the groups' mean is 0.2357";
     check(Plan::new().metrics([by_doc]), &clustered(&rows), "mean-of-errors", text);
 }
 

@@ -161,7 +161,7 @@ fn check_prices(arguments: &Eval, setup: &Setup) -> Result<(), Failure> {
 fn dollars(flag: &str, usd: f64) -> Result<f64, Failure> {
     match usd.is_finite() && usd > 0.0 {
         true => Ok(usd),
-        false => Err(Failure::new(format!("`{flag} {usd}` is no amount of money")).hint("give US dollars above 0")),
+        false => Err(Failure::new(format!("`{flag} {usd}` is not an amount of money")).hint("give US dollars above 0")),
     }
 }
 
@@ -308,7 +308,7 @@ fn bound(task: &mut Task, arguments: &Eval) -> Result<(), Failure> {
     let given = &arguments.bounds;
     let seconds = |seconds: f64| {
         Duration::try_from_secs_f64(seconds)
-            .map_err(|_| Failure::new(format!("`--time-limit {seconds}` is no number of seconds")))
+            .map_err(|_| Failure::new(format!("`--time-limit {seconds}` is not a number of seconds")))
     };
     let limits = AttemptLimits {
         time: given.time_limit.map(seconds).transpose()?,
@@ -368,7 +368,7 @@ fn price(given: &str) -> Result<(String, Price), Failure> {
     });
     parts.ok_or_else(|| {
         let hint = "write `--price openai/gpt-4o=2.5,10`: USD for a million tokens in and out";
-        Failure::new(format!("`--price {given}` is no price")).hint(hint)
+        Failure::new(format!("`--price {given}` is not a price")).hint(hint)
     })
 }
 
