@@ -73,6 +73,27 @@ pub fn page_html(report: &PageReport) -> String {
     page.into_string()
 }
 
+/// The verdict, the changes and the metrics of a report as a part of another page, such as a notebook. It has no script, and its
+/// style reaches nothing outside it.
+#[must_use]
+pub fn page_fragment(report: &PageReport) -> String {
+    // Rules that stand inside a rule are about what is inside its element, and `&` is that element.
+    let dark = "[data-jp-theme-light=\"false\"] &, .vscode-dark &";
+    let style = STYLE.replace(":root:not([data-theme=\"light\"])", "&").replace(":root[data-theme=\"dark\"]", dark);
+    let style = style.replace(":root {", "& {").replace("body {", "& {");
+    let fitting = ".hero .verdict { font-size: 24px; } .hero { padding: 12px 0; } section { padding: 14px 0; }
+        a.sample { color: inherit; text-decoration: none; pointer-events: none; }";
+    let style = format!(".calipers-report {{ {style} {fitting} }}");
+    let fragment = html! {
+        div.calipers-report {
+            style { (PreEscaped(style)) }
+            @if report.gate.is_some() || report.compare.is_some() { (first_screen(report)) }
+            (figures::metrics(report))
+        }
+    };
+    fragment.into_string()
+}
+
 /// What may happen on the page: the script and the style that are ours, and nothing else.
 fn content_policy() -> String {
     let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())));
