@@ -81,6 +81,8 @@ impl ClusterState {
                     kind => *kind = Some(Kind::Ratio { limits, attempts_max: attempts }),
                 }
             }
+            // The correction takes samples as independent, so a corrected figure has no clustered interval.
+            Evidence::Corrected { .. } => {}
             Evidence::Quantile { p, samples: rows, values, .. } => {
                 let places = self.places_of(samples, fields, &rows);
                 for (at, &place) in places.iter().enumerate() {
