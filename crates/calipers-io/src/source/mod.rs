@@ -110,7 +110,13 @@ impl Source {
     /// ```
     pub fn table(name: impl Into<String>, batches: impl IntoIterator<Item = RecordBatch>) -> Self {
         let table = Arc::new(MemoryTable::new(batches.into_iter().collect()));
-        Self { name: name.into(), origin: SourceOrigin::Table(table), counter: None, columns: Arc::default(), conditions: Arc::default() }
+        Self {
+            name: name.into(),
+            origin: SourceOrigin::Table(table),
+            counter: None,
+            columns: Arc::default(),
+            conditions: Arc::default(),
+        }
     }
 
     /// The table, if it is one in memory.
