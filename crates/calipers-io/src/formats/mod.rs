@@ -5,6 +5,7 @@ mod agentv;
 mod alpaca_eval;
 mod any_table;
 mod attempt_texts;
+mod bfcl;
 pub(crate) mod csv;
 mod deepeval;
 mod every_eval_ever;
@@ -28,6 +29,7 @@ mod pydantic_evals;
 mod record_tree;
 mod recorded_errors;
 mod recorded_run;
+mod summary_record;
 mod swe_bench;
 mod tau2;
 mod waza;
@@ -100,6 +102,7 @@ pub fn formats() -> Vec<&'static dyn Format> {
         &deepeval::DeepEval,
         &every_eval_ever::EveryEvalEver,
         &swe_bench::SweBench,
+        &bfcl::Bfcl,
         &lm_eval::LmEval,
         &openai_evals::OpenAiEvals,
         &pydantic_evals::PydanticEvals,
