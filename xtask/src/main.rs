@@ -17,6 +17,7 @@ mod site;
 mod suites;
 mod test;
 mod vectors;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ commands:
   calibrate [NAME]  simulate known truths and count how often the intervals and gates keep their promise
   bench [ARGS]      compare speed with peers on the same data
   fuzz [TARGET]     feed the readers damaged files
+  python [ARGS]     build, install and test the Python package
   platforms         type-check for macOS and Windows, where the targets are installed
   site              build the site from docs/, and check its links
 
@@ -45,13 +47,14 @@ struct Command {
     run: fn(&Path, &[String]) -> Result<(), Failure>,
 }
 
-const COMMANDS: [Command; 8] = [
+const COMMANDS: [Command; 9] = [
     Command { name: "test", help: test::HELP, run: test::run },
     Command { name: "checks", help: test::CHECKS_HELP, run: test::run_checks },
     Command { name: "vectors", help: vectors::HELP, run: vectors::run },
     Command { name: "calibrate", help: calibrate::HELP, run: calibrate::run },
     Command { name: "bench", help: bench::HELP, run: bench::run },
     Command { name: "fuzz", help: fuzz::HELP, run: fuzz::run },
+    Command { name: "python", help: wheel::HELP, run: wheel::run },
     Command { name: "platforms", help: platforms::HELP, run: platforms::run },
     Command { name: "site", help: site::HELP, run: site::run },
 ];

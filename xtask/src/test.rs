@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
 use crate::checks::{self, Repository};
-use crate::{Failure, dependencies, page, process, python, suites};
+use crate::{Failure, dependencies, page, process, python, suites, wheel};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -24,6 +24,7 @@ steps:
   tests         all tests but those of the documentation, with cargo-nextest where it is installed
   doc-tests     the examples in the documentation
   inspect       numbers and logs held against Inspect itself, in both directions; skipped without Python or network
+  python        the Python package: built, installed and tested; skipped without Python or network
   page          the page of `calipers report` in a headless Chromium; skipped without Chromium or Python
   dependencies  licences and sources of all dependencies by deny.toml, with cargo-deny where it is installed
   advisories    no dependency has a known vulnerability; skipped without cargo-deny or its database
@@ -45,8 +46,9 @@ usage: cargo xtask checks
 ";
 
 /// The version whose numbers ours are held against.
-const INSPECT: [&str; 3] = ["inspect_ai==0.3.285", "pandas", "pyarrow"];
-const INSPECT_VENV: &str = "target/inspect-venv";
+pub(crate) const INSPECT_PACKAGE: &str = "inspect_ai==0.3.285";
+const INSPECT: [&str; 3] = [INSPECT_PACKAGE, "pandas", "pyarrow"];
+pub(crate) const INSPECT_VENV: &str = "target/inspect-venv";
 /// Names the interpreter to the tests; without it they do nothing.
 const INSPECT_VARIABLE: &str = "CALIPERS_INSPECT_PYTHON";
 
@@ -89,6 +91,13 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
             gate.command("inspect", command.env(INSPECT_VARIABLE, root.join(environment.python)));
         }
         Err(missing) => gate.skip("inspect", &missing.cause),
+    }
+    match python::environment(root, INSPECT_VENV, &wheel::PACKAGES) {
+        // The tests have built the program that goes into the wheel.
+        Ok(environment) => {
+            gate.step("python", "the wheel, and its tests", || wheel::check(root, &environment, &[]));
+        }
+        Err(missing) => gate.skip("python", &missing.cause),
     }
     match page::command(root, &page::program("debug"), &[]) {
         // The tests have built the program.

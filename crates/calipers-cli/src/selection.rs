@@ -6,11 +6,10 @@ use crate::flags::{AttemptUnit, FormatFlag, MissingName, ScriptFlags, SelectionF
 use crate::report_files::identity;
 use crate::terminal::note;
 use calipers::data::{Labels, PassRule};
-use calipers::io::{Columns, ColumnsError, Source, choose};
+use calipers::io::{Columns, ColumnsError, Source};
 use calipers::plan::Seed;
-use calipers::{AttemptsFrom, Reducer, Selection};
+use calipers::{AttemptsFrom, Reducer, Selection, find_sources};
 use std::collections::HashSet;
-use std::path::Path;
 
 /// The choices that flags make, for files that are named with [`sources`] or [`distinct_sources`].
 pub(crate) fn resolve(
@@ -47,33 +46,12 @@ fn pass_threshold(threshold: Option<f64>) -> Result<Option<f64>, Failure> {
 /// The files that are named, and those of folders and patterns that hold results of some kind. What else a folder holds
 /// is named on standard error; a file there that is empty, damaged or may not be read is an error.
 pub(crate) fn sources(files: &[String], selection: &Selection) -> Result<Vec<Source>, Failure> {
-    let format = selection.format.as_deref();
-    let mut sources = Vec::new();
-    let mut failure = None;
-    for file in files {
-        let found = Source::resolve(file)?.into_iter().map(|source| source.with_columns(selection.columns.clone()));
-        let found: Vec<Source> = found.collect();
-        let is_search = found.len() > 1 || Path::new(file).is_dir();
-        let is_result = |source: &Source| choose(source, format).is_ok();
-        if !is_search || (format.is_none() && !found.iter().any(is_result)) {
-            sources.extend(found);
-            continue;
-        }
-        for source in found {
-            match choose(&source, format) {
-                Ok(_) => sources.push(source),
-                // A folder may hold other documents. What should be results and is not must not go unread.
-                Err(_) if format.is_none() && source.is_other_document() => {
-                    note(&format!("{} was left out: it holds no results in a known format", source.name));
-                }
-                Err(error) => {
-                    let error = Failure::from(error);
-                    failure = Some(failure.map_or_else(|| error.clone(), |first: Failure| first.and(error.clone())));
-                }
-            }
-        }
+    let found = find_sources(files, selection)?;
+    for name in &found.left_out {
+        note(&format!("{name} was left out: it holds no results in a known format"));
     }
-    failure.map_or(Ok(sources), Err)
+    let failure = found.errors.into_iter().map(Failure::from).reduce(Failure::and);
+    failure.map_or(Ok(found.sources), Err)
 }
 
 /// The same, each once: a file that is named twice, or in a folder that is named too, has no more attempts than it has.

@@ -37,7 +37,7 @@ pub use log::{
 };
 pub use policy::{
     BaselineDocument, LoadedPolicy, LookRecord, PolicyError, append_look, baseline_json, baseline_text, edit_policy,
-    fingerprint, is_outside, load_policy, read_baseline, read_document, read_looks, read_suite,
+    fingerprint, is_outside, load_policy, parse_policy, read_baseline, read_document, read_looks, read_suite,
 };
 pub use source::{JsonShape, Root, Shape, Source};
 pub use write::{Contents, OutputFile, WriteError, Writer, writer, writers};

@@ -8,7 +8,7 @@
 //! - [`judge_text`], [`judge_json`] and [`judge_markdown`]: how far a judge can be trusted.
 //! - [`raise_text`] and [`raise_json`]: higher thresholds for a policy.
 //! - [`metric_list_text`], [`metric_text`], [`metric_json`] and [`metric_reference_markdown`]: what metrics are.
-//! - [`page_html`]: a page in one file, for a browser.
+//! - [`page_html`]: a page in one file, for a browser; [`page_fragment`]: its first part, for a notebook.
 //! - [`GATE_FORMS`], [`COMPARE_FORMS`] and [`JUDGE_FORMS`]: these by name, for a program that lets its user choose.
 //! - [`findings_text`] and [`findings_json`]: what was found in a policy.
 //!
@@ -49,7 +49,7 @@ pub use metrics::{
 pub use notes::{RunNote, first_and_more, note_sentence};
 pub use numbers::number;
 pub use outcome_words::shortcoming_sentence;
-pub use page::page_html;
+pub use page::{page_fragment, page_html};
 pub use plan::{plan_json, plan_schema, plan_text};
 pub use policy::{
     Findings, RaiseReport, baseline_text, finding_fix, finding_message, findings_json, findings_schema, findings_text,

@@ -59,6 +59,8 @@ pub mod score;
 mod selection;
 #[cfg(feature = "files")]
 pub mod sizing;
+#[cfg(feature = "files")]
+mod sources;
 
 /// Runs judged by policies.
 #[cfg(not(feature = "files"))]
@@ -84,6 +86,8 @@ pub use needs::Needs;
 pub use run_error::{RunError, SetupError};
 #[cfg(feature = "files")]
 pub use selection::{AttemptsFrom, Selection};
+#[cfg(feature = "files")]
+pub use sources::{FoundSources, find_sources};
 
 /// Metrics, the figures they give and the caveats of these, and the registry that finds metrics by name.
 pub mod metric {

@@ -68,6 +68,19 @@ pub(super) fn read_parquet(
     survey.read(source, wanted, read)
 }
 
+/// Reads a table with columns of these names; nothing if none of them is an id.
+pub(super) fn read_named(
+    source: &Source,
+    names: Vec<Arc<str>>,
+    wanted: &Projection,
+    read: &TableReader<'_>,
+) -> Result<Option<Vec<RecordedRun<Shards>>>, ReadError> {
+    let survey = TableSurvey::of_names(names);
+    let columns = survey.complete(source, wanted)?;
+    let has_id = survey.has("id") || survey.has("sample_id") || columns.names(|role| *role == ColumnRole::Id);
+    if has_id || columns.records().is_some() { survey.read(source, wanted, read).map(Some) } else { Ok(None) }
+}
+
 /// What the columns of a Parquet table are, if it can be read as a stream: it holds one run, and none of its columns might
 /// tell several apart.
 pub(super) fn to_stream(
@@ -75,12 +88,16 @@ pub(super) fn to_stream(
     file: &SerializedFileReader<BoundedFile>,
     wanted: &Projection,
 ) -> Result<Option<ColumnRoles>, ReadError> {
-    let survey = TableSurvey::of_parquet(file);
-    let columns = survey.complete(source, wanted)?;
-    match survey.resolve(&columns) {
-        TableReading::Flat(roles) if !roles.has_runs() => Ok(Some(roles)),
-        _ => Ok(None),
-    }
+    TableSurvey::of_parquet(file).to_stream(source, wanted)
+}
+
+/// The same for a table with columns of these names.
+pub(super) fn names_to_stream(
+    source: &Source,
+    names: Vec<Arc<str>>,
+    wanted: &Projection,
+) -> Result<Option<ColumnRoles>, ReadError> {
+    TableSurvey::of_names(names).to_stream(source, wanted)
 }
 
 /// The format of a table, if this content is one.
@@ -117,7 +134,7 @@ pub fn explain_unmeasured(source: &Source) -> Option<ReadError> {
     let survey = match format.name() {
         "csv" => TableSurvey::of_csv(&CsvTable::of(source).ok()?),
         "native" => TableSurvey::of_json(source).ok()?,
-        "parquet" => read_catching_panic(source, "Parquet", || {
+        "parquet" | "arrow" => read_catching_panic(source, "Parquet", || {
             let file = parquet::open(source)?;
             Ok(TableSurvey::of_parquet(&file).with_rows_of_parquet(&file))
         })
@@ -194,7 +211,10 @@ impl TableSurvey {
 
     fn of_parquet(file: &SerializedFileReader<BoundedFile>) -> Self {
         let fields = file.metadata().file_metadata().schema().get_fields();
-        let columns = fields.iter().map(|field| field.name().into()).collect();
+        Self::of_names(fields.iter().map(|field| field.name().into()).collect())
+    }
+
+    fn of_names(columns: Vec<Arc<str>>) -> Self {
         let (records, documents, doubled) = (Vec::new(), Vec::new(), Vec::new());
         Self { columns, records, documents, is_whole: true, is_relaid: false, doubled, lacks_header: false }
     }
@@ -208,6 +228,13 @@ impl TableSurvey {
         let rows = RowIter::from_file(None, file).ok();
         let rows = rows.into_iter().flatten().take(SURVEYED).map_while(Result::ok);
         Self { records: rows.map(named).collect(), ..self }
+    }
+
+    fn to_stream(&self, source: &Source, wanted: &Projection) -> Result<Option<ColumnRoles>, ReadError> {
+        match self.resolve(&self.complete(source, wanted)?) {
+            TableReading::Flat(roles) if !roles.has_runs() => Ok(Some(roles)),
+            _ => Ok(None),
+        }
     }
 
     fn has(&self, name: &str) -> bool {

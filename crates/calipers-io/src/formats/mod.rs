@@ -4,6 +4,7 @@ mod adk;
 mod agentv;
 mod alpaca_eval;
 mod any_table;
+mod arrow_table;
 mod attempt_texts;
 pub(crate) mod csv;
 mod deepeval;
@@ -186,6 +187,18 @@ fn put_together(source: &Source, samples: Samples) -> Result<Samples, ReadError>
 /// Where something is said about the columns of a file, it is a table, whatever tool its content looks like; but where that
 /// is said [for tables only](crate::Columns::for_tables), the log of a tool stays one.
 pub fn choose(source: &Source, format: Option<&str>) -> Result<&'static dyn Format, ReadError> {
+    if let Some(table) = source.as_table() {
+        return match format {
+            None if table.rows() == 0 => {
+                Err(source.error("the table has no rows").hint("check what the table was made from"))
+            }
+            None => Ok(&arrow_table::ArrowTable),
+            Some(name) => {
+                let what = format!("a table in memory is not in the format `{name}`");
+                Err(source.error(what).hint("leave out the format"))
+            }
+        };
+    }
     let known = formats();
     let is_said = source.columns().is_about_content();
     if let Some(name) = format {

@@ -75,26 +75,43 @@ impl Format for Parquet {
                 let runs = lighteval::read_details(source, &file)?;
                 return Ok(runs.into_iter().map(|run| run.map_samples(Shards::from)).collect());
             }
-            any_table::read_parquet(source, &file, wanted, &|reading| {
-                let roles = match reading {
-                    TableReading::Flat(roles) => roles,
-                    TableReading::Tree(tree) => return tree.read_parquet(source, &file, wanted),
-                };
-                let parts: Mutex<BTreeMap<usize, Vec<RowsOfRun>>> = Mutex::default();
-                let keep = |part: usize, rows: RowsOfRun| {
-                    parts.lock().unwrap_or_else(PoisonError::into_inner).entry(part).or_default().push(rows);
-                    true
-                };
-                let read_rows = |source: &Source, each: &mut RecordConsumer<'_>| read_rows(source, roles, each);
-                if parquet_columns::read(source, roles, wanted, &keep).is_some() {
-                    let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
-                    let rows = parts.into_values().flatten().collect();
-                    return native::check_runs(source, rows, Vec::new(), roles, &read_rows);
-                }
-                native::collect_shards(source, roles, wanted, &read_rows)
-            })
+            let read = |reading: &TableReading| read_as(source, &file, reading, wanted);
+            any_table::read_parquet(source, &file, wanted, &read)
         })
     }
+}
+
+/// Reads a table of which is known what its columns are.
+pub(super) fn read_as(
+    source: &Source,
+    file: &SerializedFileReader<BoundedFile>,
+    reading: &TableReading,
+    wanted: &Projection,
+) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
+    let roles = match reading {
+        TableReading::Flat(roles) => roles,
+        TableReading::Tree(tree) => return tree.read_parquet(source, file, wanted),
+    };
+    let read_rows = |source: &Source, each: &mut RecordConsumer<'_>| read_rows(source, roles, each);
+    let read = |sink: &RowSink<'_>| parquet_columns::read(source, roles, wanted, sink);
+    match collect_parts(read) {
+        Some(rows) => native::check_runs(source, rows, Vec::new(), roles, &read_rows),
+        None => native::collect_shards(source, roles, wanted, &read_rows),
+    }
+}
+
+/// Receives the rows of a part of a table. Returning false stops the reading.
+pub(super) type RowSink<'s> = dyn Fn(usize, RowsOfRun) -> bool + Sync + 's;
+
+/// What a fast reader passes on, in the order of the table; nothing if it gives up.
+pub(super) fn collect_parts(read: impl FnOnce(&RowSink<'_>) -> Option<usize>) -> Option<Vec<RowsOfRun>> {
+    let parts: Mutex<BTreeMap<usize, Vec<RowsOfRun>>> = Mutex::default();
+    let keep = |part: usize, rows: RowsOfRun| {
+        parts.lock().unwrap_or_else(PoisonError::into_inner).entry(part).or_default().push(rows);
+        true
+    };
+    read(&keep)?;
+    Some(parts.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten().collect())
 }
 
 pub(crate) fn parquet_error(source: &Source, error: &ParquetError) -> ReadError {
@@ -179,7 +196,11 @@ const BATCH: usize = 2048;
 /// Metadata with more than this many bytes per row is long text: a transcript, not a category.
 const FACT_BYTES_MAX: i64 = 1024;
 
-fn read_rows(source: &Source, roles: &ColumnRoles, each: &mut RecordConsumer<'_>) -> Result<Vec<String>, ReadError> {
+pub(super) fn read_rows(
+    source: &Source,
+    roles: &ColumnRoles,
+    each: &mut RecordConsumer<'_>,
+) -> Result<Vec<String>, ReadError> {
     let file = open(source)?;
     let chosen = ColumnChoice::new(source, roles, file.metadata())?;
     let mut record = NativeRecord::default();

@@ -28,10 +28,10 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Fewer rows are not worth a thread.
-const ROWS_A_THREAD_MIN: usize = 100_000;
+pub(super) const ROWS_A_THREAD_MIN: usize = 100_000;
 /// Rows decoded and folded at once: few enough to stay in the cache, enough to amortise the dictionaries, which are
 /// scanned once per batch.
-const BATCH_MAX: usize = 1 << 18;
+pub(super) const BATCH_MAX: usize = 1 << 18;
 
 /// Passes on the samples of a table and returns its number of rows; `None` if it is not plain or reading was stopped.
 pub(super) fn read(
@@ -91,54 +91,16 @@ impl ParquetColumns {
         let table = stored.file_metadata().schema_descr();
         // Leaves and columns have the same places only if nothing is nested.
         let is_flat = table.num_columns() == table.root_schema().get_fields().len();
-        let mut columns = Vec::new();
-        let mut found = Vec::new();
-        for (place, field) in metadata.schema().fields().iter().enumerate() {
-            let Some(role) = roles.of(field.name()) else { continue };
-            let is_wanted = match &role {
-                ColumnRole::Fact(name)
-                | ColumnRole::Number(name)
-                | ColumnRole::Flag(name)
-                | ColumnRole::Label(name) => wanted.has(name),
-                ColumnRole::Behaviors(list) if wanted.has(list.name()) => return None,
-                ColumnRole::Behaviors(_) => false,
-                ColumnRole::Scores
-                | ColumnRole::Metadata
-                | ColumnRole::Fields
-                | ColumnRole::Field(_)
-                | ColumnRole::NullMetadata => return None,
-                ColumnRole::Id
-                | ColumnRole::SampleId
-                | ColumnRole::Epoch
-                | ColumnRole::Score(_)
-                | ColumnRole::Run(_)
-                | ColumnRole::Error => true,
-            };
-            if !is_wanted {
-                continue;
-            }
-            if !is_flat || !is_plain(field) || is_long_text(stored, &role, &[place]) {
-                return None;
-            }
-            found.push(match &role {
-                ColumnRole::Fact(name)
-                | ColumnRole::Number(name)
-                | ColumnRole::Flag(name)
-                | ColumnRole::Label(name)
-                | ColumnRole::Run(name) => name.to_string(),
-                _ => field.name().clone(),
-            });
-            let is_text = *field.data_type() == DataType::Utf8;
+        let chosen = choose_columns(metadata.schema().fields(), roles, wanted, |place, field, role| {
+            is_flat && is_plain(field) && !is_long_text(stored, role, &[place])
+        })?;
+        let columns = chosen.into_iter().map(|(place, role)| {
+            let is_text = *metadata.schema().field(place).data_type() == DataType::Utf8;
             let is_coded =
                 is_text && !matches!(role, ColumnRole::Id | ColumnRole::SampleId) && has_dictionary(stored, place);
-            columns.push(ParquetColumn { place, role, is_coded });
-        }
-        let is_named = |name: &str| found.iter().any(|found| found == name || *found == format!("metadata.{name}"));
-        // If a requested column is missing, the message lists those that exist.
-        let is_complete = wanted.missing(is_named).next().is_none();
-        let repeats = |role: &ColumnRole| columns.iter().filter(|column| column.role == *role).count() > 1;
-        let ids = columns.iter().filter(|column| matches!(column.role, ColumnRole::Id | ColumnRole::SampleId)).count();
-        (ids == 1 && is_complete && !columns.iter().any(|column| repeats(&column.role))).then_some(Self(columns))
+            ParquetColumn { place, role, is_coded }
+        });
+        Some(Self(columns.collect()))
     }
 
     /// The types to read the columns as: texts in dictionaries stay there.
@@ -207,10 +169,68 @@ impl ParquetColumns {
     }
 }
 
+/// The columns that are read, by their places; nothing if one of them is not readable as it is, or there is something unusual
+/// about them.
+pub(super) fn choose_columns(
+    fields: &Fields,
+    roles: &ColumnRoles,
+    wanted: &Projection,
+    is_readable: impl Fn(usize, &Field, &ColumnRole) -> bool,
+) -> Option<Vec<(usize, ColumnRole)>> {
+    let mut columns: Vec<(usize, ColumnRole)> = Vec::new();
+    let mut found = Vec::new();
+    for (place, field) in fields.iter().enumerate() {
+        let Some(role) = roles.of(field.name()) else { continue };
+        let is_wanted = match &role {
+            ColumnRole::Fact(name) | ColumnRole::Number(name) | ColumnRole::Flag(name) | ColumnRole::Label(name) => {
+                wanted.has(name)
+            }
+            ColumnRole::Behaviors(list) if wanted.has(list.name()) => return None,
+            ColumnRole::Behaviors(_) => false,
+            ColumnRole::Scores
+            | ColumnRole::Metadata
+            | ColumnRole::Fields
+            | ColumnRole::Field(_)
+            | ColumnRole::NullMetadata => return None,
+            ColumnRole::Id
+            | ColumnRole::SampleId
+            | ColumnRole::Epoch
+            | ColumnRole::Score(_)
+            | ColumnRole::Run(_)
+            | ColumnRole::Error => true,
+        };
+        if !is_wanted {
+            continue;
+        }
+        if !is_readable(place, field, &role) {
+            return None;
+        }
+        found.push(match &role {
+            ColumnRole::Fact(name)
+            | ColumnRole::Number(name)
+            | ColumnRole::Flag(name)
+            | ColumnRole::Label(name)
+            | ColumnRole::Run(name) => name.to_string(),
+            _ => field.name().clone(),
+        });
+        columns.push((place, role));
+    }
+    let is_named = |name: &str| found.iter().any(|found| found == name || *found == format!("metadata.{name}"));
+    // If a requested column is missing, the message lists those that exist.
+    let is_complete = wanted.missing(is_named).next().is_none();
+    let repeats = |role: &ColumnRole| columns.iter().filter(|(_, other)| other == role).count() > 1;
+    let ids = columns.iter().filter(|(_, role)| matches!(role, ColumnRole::Id | ColumnRole::SampleId)).count();
+    (ids == 1 && is_complete && !columns.iter().any(|(_, role)| repeats(role))).then_some(columns)
+}
+
 fn is_plain(field: &Field) -> bool {
     use DataType::{Boolean, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Utf8};
     let plain = [Boolean, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Float32, Float64, Utf8];
     plain.contains(field.data_type())
+}
+
+pub(super) fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 fn has_dictionary(metadata: &ParquetMetaData, place: usize) -> bool {
@@ -221,7 +241,7 @@ fn has_dictionary(metadata: &ParquetMetaData, place: usize) -> bool {
 }
 
 /// Where the values of a column go.
-enum ArrowSlot {
+pub(super) enum ArrowSlot {
     Numbers(Vec<i64>),
     Names(Table),
     Id,
@@ -236,7 +256,7 @@ enum ArrowSlot {
 }
 
 impl ArrowSlot {
-    fn new(role: &ColumnRole) -> Self {
+    pub(super) fn new(role: &ColumnRole) -> Self {
         let cells = Cells::default();
         match role {
             ColumnRole::Epoch => Self::Epoch(Vec::new()),
@@ -252,7 +272,7 @@ impl ArrowSlot {
     }
 
     /// Adds a batch; nothing if there is something unusual in it.
-    fn add(&mut self, array: &ArrayRef) -> Option<()> {
+    pub(super) fn add(&mut self, array: &ArrayRef) -> Option<()> {
         if let Self::Id = self {
             let is_text = array.as_string_view_opt().is_some();
             *self = if is_text { Self::Names(Table::default()) } else { Self::Numbers(Vec::new()) };
@@ -310,7 +330,7 @@ impl ArrowSlot {
             Self::Fact(_, cells) | Self::Label(_, cells) => add_cells(cells, array, |_| false),
             // An empty name is none, and a long text is an error; numbers have their own way to print.
             Self::Run(_, cells) => {
-                let is_text = array.as_dictionary_opt::<Int32Type>().is_some() || array.data_type() == &DataType::Utf8;
+                let is_text = array.as_dictionary_opt::<Int32Type>().is_some() || is_text(array.data_type());
                 let is_odd = |text: &str| text.trim().is_empty() || text.len() > 200;
                 is_text.then(|| add_cells(cells, array, is_odd)).flatten()
             }
@@ -370,8 +390,11 @@ fn text(array: &ArrayRef, row: usize) -> Option<&str> {
     if array.is_null(row) {
         return None;
     }
-    if let Some(texts) = array.as_string_opt::<i32>() {
-        return Some(texts.value(row));
+    match array.data_type() {
+        DataType::Utf8 => return Some(array.as_string_opt::<i32>()?.value(row)),
+        DataType::LargeUtf8 => return Some(array.as_string_opt::<i64>()?.value(row)),
+        DataType::Utf8View => return Some(array.as_string_view_opt()?.value(row)),
+        _ => {}
     }
     let coded = array.as_dictionary_opt::<Int32Type>()?;
     Some(coded.values().as_string_opt::<i32>()?.value(coded.keys().value(row) as usize))
@@ -393,15 +416,9 @@ fn add_cells(cells: &mut Cells, array: &ArrayRef, is_nested: impl Fn(&str) -> bo
         return Some(());
     }
     match array.data_type() {
-        DataType::Utf8 => {
-            for text in array.as_string_opt::<i32>()? {
-                match text {
-                    Some(text) if is_nested(text) => return None,
-                    Some(text) => cells.push_text(text),
-                    None => cells.pad(cells.len() + 1),
-                }
-            }
-        }
+        DataType::Utf8 => add_texts(cells, array.as_string_opt::<i32>()?.iter(), is_nested)?,
+        DataType::LargeUtf8 => add_texts(cells, array.as_string_opt::<i64>()?.iter(), is_nested)?,
+        DataType::Utf8View => add_texts(cells, array.as_string_view_opt()?.iter(), is_nested)?,
         DataType::Boolean => {
             for flag in array.as_boolean_opt()? {
                 match flag {
@@ -419,8 +436,23 @@ fn add_cells(cells: &mut Cells, array: &ArrayRef, is_nested: impl Fn(&str) -> bo
     Some(())
 }
 
+fn add_texts<'t>(
+    cells: &mut Cells,
+    texts: impl Iterator<Item = Option<&'t str>>,
+    is_nested: impl Fn(&str) -> bool,
+) -> Option<()> {
+    for text in texts {
+        match text {
+            Some(text) if is_nested(text) => return None,
+            Some(text) => cells.push_text(text),
+            None => cells.pad(cells.len() + 1),
+        }
+    }
+    Some(())
+}
+
 /// The rows of a batch, run by run. The slots are empty afterwards, but know the texts that they have seen.
-fn rows_of(slots: &mut [ArrowSlot]) -> Option<Vec<RowsOfRun>> {
+pub(super) fn rows_of(slots: &mut [ArrowSlot]) -> Option<Vec<RowsOfRun>> {
     let mut runs = None;
     let mut table = slots.iter_mut().find_map(|slot| match slot {
         ArrowSlot::Numbers(ids) => Some(Table::with_numbers(std::mem::take(ids))),

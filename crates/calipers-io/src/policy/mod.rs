@@ -49,6 +49,23 @@ const PRINTED: usize = 20;
 pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyError> {
     let mut files = Files::default();
     let first = files.read_first(path);
+    finish(first, files)
+}
+
+/// A policy that a program has in memory, as JSON, YAML or TOML under this name. What it extends is in the working folder or below.
+///
+/// ```
+/// let loaded = calipers_io::parse_policy("policy", br#"{"pass_criteria": {"overall": "80%"}}"#)?;
+/// assert_eq!(loaded.policy.gates.len(), 1);
+/// # Ok::<(), calipers_io::PolicyError>(())
+/// ```
+pub fn parse_policy(name: &str, bytes: &[u8]) -> Result<LoadedPolicy, PolicyError> {
+    let mut files = Files::default();
+    files.hash.update(bytes);
+    finish(read_document(name, bytes), files)
+}
+
+fn finish(first: Result<Item, Mistake>, mut files: Files) -> Result<LoadedPolicy, PolicyError> {
     let document = first.map_err(|mistake| vec![mistake]);
     let document = document.and_then(|item| item.extended(&mut |name| files.load_extended(name)));
     let policy = document.and_then(|document| Policy::parse(&document)).map_err(|mistakes| PolicyError { mistakes })?;

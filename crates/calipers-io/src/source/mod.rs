@@ -2,16 +2,19 @@
 
 mod expansion;
 mod foreign_file;
+mod memory_table;
 mod shape;
 mod text_encoding;
 
 pub(crate) use expansion::{ExpansionExcess, ExpansionLimit, expansion_limit};
 pub(crate) use foreign_file::foreign_file;
+pub(crate) use memory_table::MemoryTable;
 pub use shape::{JsonShape, Root, Shape};
 pub(crate) use text_encoding::decode_windows_1252;
 
 use crate::error::explain_io_error;
 use crate::{Columns, ReadError, Remedy};
+use arrow_array::RecordBatch;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -37,6 +40,8 @@ enum SourceOrigin {
     Path(PathBuf),
     /// Standard input and tests: read once, kept.
     Bytes(Arc<[u8]>),
+    /// A table of a program, such as a data frame.
+    Table(Arc<MemoryTable>),
 }
 
 /// How many bytes are read to recognise a format.
@@ -77,6 +82,34 @@ impl Source {
     /// Bytes that are already here, under this name.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
         Self { name: name.into(), origin: SourceOrigin::Bytes(bytes.into()), counter: None, columns: Arc::default() }
+    }
+
+    /// A table that a program has in memory, under this name: columns of Arrow arrays, in parts. What it holds is read as
+    /// from a file with the same columns.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    /// use calipers_io::{Source, read};
+    /// use std::sync::Arc;
+    ///
+    /// let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    /// let scores: ArrayRef = Arc::new(StringArray::from(vec!["C", "I"]));
+    /// let batch = RecordBatch::try_from_iter([("id", ids), ("score", scores)])?;
+    /// let runs = read(&Source::table("frame", [batch]), None)?;
+    /// assert_eq!(runs[0].samples.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn table(name: impl Into<String>, batches: impl IntoIterator<Item = RecordBatch>) -> Self {
+        let table = Arc::new(MemoryTable::new(batches.into_iter().collect()));
+        Self { name: name.into(), origin: SourceOrigin::Table(table), counter: None, columns: Arc::default() }
+    }
+
+    /// The table, if it is one in memory.
+    pub(crate) fn as_table(&self) -> Option<&MemoryTable> {
+        match &self.origin {
+            SourceOrigin::Table(table) => Some(table),
+            SourceOrigin::Path(_) | SourceOrigin::Bytes(_) => None,
+        }
     }
 
     /// Adds the bytes that are read to a counter, for progress displays. Bytes read twice count twice.
@@ -176,12 +209,15 @@ impl Source {
     pub fn as_path(&self) -> Option<&Path> {
         match &self.origin {
             SourceOrigin::Path(path) => Some(path),
-            SourceOrigin::Bytes(_) => None,
+            SourceOrigin::Bytes(_) | SourceOrigin::Table(_) => None,
         }
     }
 
     /// True when it contains only white space.
     pub fn is_blank(&self) -> Result<bool, ReadError> {
+        if let Some(table) = self.as_table() {
+            return Ok(table.rows() == 0);
+        }
         Ok(self.head()?.iter().all(u8::is_ascii_whitespace))
     }
 
@@ -225,6 +261,7 @@ impl Source {
                 Ok(self.count_reads(file))
             }
             SourceOrigin::Bytes(bytes) => Ok(self.count_reads(Cursor::new(bytes.clone()))),
+            SourceOrigin::Table(table) => Ok(self.count_reads(Cursor::new(table.to_parquet(self)?))),
         }
     }
 

@@ -7,6 +7,7 @@ mod archives;
 mod datasets;
 mod harnesses;
 mod inspect;
+mod memory_tables;
 mod policy;
 mod reports;
 mod run_log;

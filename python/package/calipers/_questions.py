@@ -1,0 +1,494 @@
+"""The questions: one function for each command of the command line, with its options as keyword arguments.
+
+Options that all of them have:
+
+- `scorer`: only this scorer, or these.
+- `where`: only samples whose metadata has these values, such as `{"category": "adversarial"}`.
+- `label`: the numbers that labels count as, such as `{"maybe": 0.5}`.
+- `pass_threshold`: the share of expected behaviours, or the score, from which an attempt has passed.
+- `missing`: how attempts without a score count: `"failed"` or `"excluded"`.
+- `seed`: the seed of everything random.
+- `format`: the name of the format of files, in place of the one that is detected.
+- `columns`: which columns are what, such as `{"id": "question", "score": "is_correct"}` or `"id=question,score=is_correct"`.
+- `run`: only this run of files that hold several, or these.
+- `attempts_from`: each of the `"files"`, or `"folders"`, is one attempt of the same run.
+- `level`: the level of intervals.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from . import _core
+from ._data import sources
+from ._errors import UsageError
+from ._metrics import metric_choices, reducer_choices
+from ._options import column_choices, selection, strings
+from ._results import Comparison, JudgeReport, Page, PlanReport, Records, Results, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal, Union
+
+    from ._data import Data
+    from ._metrics import Metrics, Reducers
+    from ._options import AttemptsFrom, Columns, Label, Missing, Strings, Where
+
+    #: The name of a file, or what a policy says.
+    PolicyLike = Union[str, os.PathLike[str], Mapping[str, Any]]
+
+
+def score(
+    data: Data,
+    *,
+    metric: Metrics = None,
+    reducer: Reducers = None,
+    compat: Literal["inspect"] | None = None,
+    reductions: bool = False,
+    level: float = 0.95,
+    scorer: Strings = None,
+    where: Where = None,
+    label: Label = None,
+    pass_threshold: float | None = None,
+    missing: Missing | None = None,
+    seed: int = 0,
+    format: str | None = None,
+    columns: Columns = None,
+    run: Strings = None,
+    attempts_from: AttemptsFrom | None = None,
+) -> Results:
+    """The metrics of results, with intervals, what is missing, and caveats.
+
+    `metric` takes names and expressions (`"accuracy"`, `'stderr(cluster="category")'`), functions of the scores, metrics of
+    `calipers.scorer`, or a dict of them by the keys of scores. Without it, a log is measured by the metrics that it records, and
+    other results by those that fit them.
+    """
+    choices = selection(
+        scorer=scorer,
+        where=where,
+        label=label,
+        pass_threshold=pass_threshold,
+        missing=missing,
+        seed=seed,
+        format=format,
+        columns=columns,
+        run=run,
+        attempts_from=attempts_from,
+        level=level,
+    )
+    report = _core.score(
+        sources(data), choices, metric_choices(metric), reducer_choices(reducer), compat, bool(reductions)
+    )
+    return Results(report)
+
+
+def gate(
+    data: Data,
+    policy: PolicyLike,
+    *,
+    baseline: str | os.PathLike[str] | None = None,
+    suite: str | os.PathLike[str] | None = None,
+    for_version: str | None = None,
+    cluster: Strings = None,
+    metric: Metrics = None,
+    reducer: Reducers = None,
+    level: float = 0.95,
+    scorer: Strings = None,
+    where: Where = None,
+    label: Label = None,
+    pass_threshold: float | None = None,
+    missing: Missing | None = None,
+    seed: int = 0,
+    format: str | None = None,
+    columns: Columns = None,
+    run: Strings = None,
+    attempts_from: AttemptsFrom | None = None,
+) -> Verdict:
+    """May this version ship? The verdict of a policy.
+
+    `policy` is the name of a file, or a dict with what such a file says. `metric` has functions that the policy may name.
+    """
+    choices = selection(
+        scorer=scorer,
+        where=where,
+        label=label,
+        pass_threshold=pass_threshold,
+        missing=missing,
+        seed=seed,
+        format=format,
+        columns=columns,
+        run=run,
+        attempts_from=attempts_from,
+        level=level,
+    )
+    judging = _judging(policy, baseline, suite, for_version, cluster, metric, reducer)
+    return Verdict(_core.gate(sources(data), choices, judging))
+
+
+def _judging(
+    policy: PolicyLike,
+    baseline: str | os.PathLike[str] | None,
+    suite: str | os.PathLike[str] | None,
+    for_version: str | None,
+    cluster: Strings,
+    metric: Metrics,
+    reducer: Reducers,
+) -> dict[str, Any]:
+    if isinstance(policy, (str, os.PathLike)):
+        chosen: Any = os.fspath(policy)
+    elif hasattr(policy, "items"):
+        chosen = ("policy", json.dumps(dict(policy), indent=2).encode())
+    else:
+        raise UsageError("a policy is a file or a dict", hint='write `{"thresholds": {"blocking": {"accuracy": ">= 0.8"}}}`')
+    return {
+        "policy": chosen,
+        "suite": None if suite is None else os.fspath(suite),
+        "baseline": None if baseline is None else os.fspath(baseline),
+        "baseline_age": None if baseline is None else _age_days(os.fspath(baseline)),
+        "for_version": for_version,
+        "cluster": strings(cluster),
+        "metric": metric_choices(metric),
+        "reducer": reducer_choices(reducer),
+    }
+
+
+def _age_days(path: str) -> float | None:
+    """How many days ago a baseline was recorded, if it says so."""
+    from datetime import date, datetime, timezone
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            recorded = json.load(file).get("date")
+        then = date.fromisoformat(str(recorded)[:10])
+    except (OSError, ValueError, AttributeError):
+        return None  # What is wrong with the file is said when it is read.
+    return float((datetime.now(timezone.utc).date() - then).days)
+
+
+def compare(
+    candidate: Data,
+    *baselines: Data,
+    by: str | None = None,
+    metric: Metrics = None,
+    reducer: Reducers = None,
+    margin: float | None = None,
+    cluster: str | None = None,
+    estimand: Literal["population", "suite"] = "population",
+    correction: Literal["holm", "bh"] = "holm",
+    level: float = 0.95,
+    scorer: Strings = None,
+    where: Where = None,
+    label: Label = None,
+    pass_threshold: float | None = None,
+    missing: Missing | None = None,
+    seed: int = 0,
+    format: str | None = None,
+    columns: Columns = None,
+    run: Strings = None,
+    attempts_from: AttemptsFrom | None = None,
+) -> Comparison:
+    """What changed between runs, and is it real? The first run is compared with every other one, sample by sample.
+
+    With one argument, the runs that it holds are compared; `by` names the column that tells them apart, such as `"model"`.
+    `margin` is the largest change that does not matter.
+    """
+    choices = selection(
+        scorer=scorer,
+        where=where,
+        label=label,
+        pass_threshold=pass_threshold,
+        missing=missing,
+        seed=seed,
+        format=format,
+        columns=columns,
+        run=run,
+        attempts_from=attempts_from,
+        level=level,
+    )
+    names = ["baseline"] if len(baselines) == 1 else [f"baseline {place + 1}" for place in range(len(baselines))]
+    report = _core.compare(
+        sources(candidate, "candidate" if baselines else "data"),
+        [sources(baseline, name) for name, baseline in zip(names, baselines)],
+        choices,
+        by,
+        metric_choices(metric),
+        reducer_choices(reducer),
+        margin,
+        cluster,
+        estimand,
+        correction,
+    )
+    return Comparison(report)
+
+
+def plan(
+    pilot: Data | None = None,
+    *,
+    rate: float | None = None,
+    sd: float | None = None,
+    within: float | None = None,
+    half_width: float | None = None,
+    gate: str | None = None,
+    difference: float | None = None,
+    power: float = 0.8,
+    correlation: float | None = None,
+    disagreement: float | None = None,
+    against: Data | None = None,
+    epochs: int | None = None,
+    cost_sample: float | None = None,
+    cost_attempt: float | None = None,
+    samples: int | None = None,
+    confidence: float = 0.95,
+    metric: Metrics = None,
+    cluster: str | None = None,
+    reducer: Reducers = None,
+    scorer: Strings = None,
+    where: Where = None,
+    label: Label = None,
+    pass_threshold: float | None = None,
+    missing: Missing | None = None,
+    seed: int = 0,
+    format: str | None = None,
+    columns: Columns = None,
+    run: Strings = None,
+    attempts_from: AttemptsFrom | None = None,
+) -> PlanReport:
+    """How many samples, before the money is spent: from a pilot run, or from an assumed `rate` or `sd`.
+
+    `half_width` asks for an interval of that width to each side, `gate` for a threshold such as `">= 0.95"`, and `difference` for a
+    difference between two runs that is to be seen with `power`.
+    """
+    choices = selection(
+        scorer=scorer,
+        where=where,
+        label=label,
+        pass_threshold=pass_threshold,
+        missing=missing,
+        seed=seed,
+        format=format,
+        columns=columns,
+        run=run,
+        attempts_from=attempts_from,
+        level=confidence,
+    )
+    _check_plan(pilot, rate, sd, within, correlation, disagreement, against, cost_sample, cost_attempt)
+    if pilot is None and (metric is not None or cluster is not None or reducer is not None):
+        raise UsageError("`metric`, `cluster` and `reducer` are about a pilot, and there is none", hint="pass a run")
+    asked = {
+        "rate": rate,
+        "sd": sd,
+        "within": within,
+        "half_width": half_width,
+        "gate": gate,
+        "difference": difference,
+        "power": power,
+        "correlation": correlation,
+        "disagreement": disagreement,
+        "epochs": epochs,
+        "cost_sample": cost_sample,
+        "cost_attempt": cost_attempt,
+        "samples": samples,
+        "cluster": cluster,
+        "metric": metric_choices(metric),
+        "reducer": reducer_choices(reducer),
+    }
+    report = _core.plan(
+        None if pilot is None else sources(pilot, "pilot"),
+        None if against is None else sources(against, "against"),
+        choices,
+        asked,
+    )
+    return PlanReport(report)
+
+
+def _check_plan(
+    pilot: Data | None,
+    rate: float | None,
+    sd: float | None,
+    within: float | None,
+    correlation: float | None,
+    disagreement: float | None,
+    against: Data | None,
+    cost_sample: float | None,
+    cost_attempt: float | None,
+) -> None:
+    """The options that exclude one another, as on the command line."""
+    if pilot is not None and (rate is not None or sd is not None or within is not None):
+        raise UsageError("a pilot shows what `rate`, `sd` and `within` would assume", hint="leave out one or the other")
+    if rate is not None and sd is not None:
+        raise UsageError("`rate` and `sd` are two assumptions about the same scores", hint="give one of them")
+    if correlation is not None and disagreement is not None:
+        raise UsageError("`correlation` and `disagreement` say the same thing in two ways", hint="give one of them")
+    if against is not None and pilot is None:
+        raise UsageError("`against` is a second run beside a pilot, and there is none", hint="pass the pilot first")
+    if against is not None and (correlation is not None or disagreement is not None):
+        raise UsageError("`against` shows what `correlation` and `disagreement` would assume", hint="give one of them")
+    if (cost_sample is None) != (cost_attempt is None):
+        raise UsageError("`cost_sample` and `cost_attempt` go together", hint="give both, in the same unit")
+
+
+def judge(
+    data: Data,
+    labels: Data,
+    *,
+    label_columns: Columns = None,
+    by: str | None = None,
+    level: float = 0.95,
+    scorer: Strings = None,
+    where: Where = None,
+    label: Label = None,
+    pass_threshold: float | None = None,
+    missing: Missing | None = None,
+    seed: int = 0,
+    format: str | None = None,
+    columns: Columns = None,
+    run: Strings = None,
+    attempts_from: AttemptsFrom | None = None,
+) -> JudgeReport:
+    """How far a judge agrees with people, and what its rate really is.
+
+    `labels` has what people say about a random choice of the samples: records with `id` and `label`.
+    """
+    choices = selection(
+        scorer=scorer,
+        where=where,
+        label=label,
+        pass_threshold=pass_threshold,
+        missing=missing,
+        seed=seed,
+        format=format,
+        columns=columns,
+        run=run,
+        attempts_from=attempts_from,
+        level=level,
+    )
+    report = _core.judge(sources(data), sources(labels, "labels"), choices, column_choices(label_columns), by)
+    return JudgeReport(report)
+
+
+def report(
+    data: Data,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    commit: str | None = None,
+    policy: PolicyLike | None = None,
+    baseline: str | os.PathLike[str] | None = None,
+    against: Data | None = None,
+    suite: str | os.PathLike[str] | None = None,
+    for_version: str | None = None,
+    metric: Metrics = None,
+    reducer: Reducers = None,
+    level: float = 0.95,
+    scorer: Strings = None,
+    where: Where = None,
+    label: Label = None,
+    pass_threshold: float | None = None,
+    missing: Missing | None = None,
+    seed: int = 0,
+    format: str | None = None,
+    columns: Columns = None,
+    run: Strings = None,
+    attempts_from: AttemptsFrom | None = None,
+) -> Page:
+    """A page in one file, with every sample; with a policy the verdict, and with `against` what changed.
+
+    With `output` it is also written to that file.
+    """
+    choices = selection(
+        scorer=scorer,
+        where=where,
+        label=label,
+        pass_threshold=pass_threshold,
+        missing=missing,
+        seed=seed,
+        format=format,
+        columns=columns,
+        run=run,
+        attempts_from=attempts_from,
+        level=level,
+    )
+    for name, value in (("baseline", baseline), ("suite", suite), ("for_version", for_version), ("metric", metric)):
+        if value is not None and policy is None:
+            raise UsageError(f"`{name}` needs `policy`", hint="name the policy, or leave it out")
+    if baseline is not None and against is not None:
+        raise UsageError("`baseline` and `against` are two runs to compare with", hint="give one of them")
+    judging = None
+    if policy is not None:
+        judging = _judging(policy, baseline, suite, for_version, None, metric, reducer)
+    html = _core.page(
+        sources(data),
+        choices,
+        judging,
+        None if against is None else sources(against, "against"),
+        reducer_choices(reducer),
+        title,
+        commit,
+    )
+    page = Page(html)
+    if output is not None:
+        page.save(output)
+    return page
+
+
+def read(
+    data: Data,
+    *,
+    scorer: Strings = None,
+    where: Where = None,
+    label: Label = None,
+    pass_threshold: float | None = None,
+    missing: Missing | None = None,
+    seed: int = 0,
+    format: str | None = None,
+    columns: Columns = None,
+    run: Strings = None,
+    attempts_from: AttemptsFrom | None = None,
+) -> Records:
+    """The attempts of results, as records: `read("log.eval").to_pandas()`."""
+    choices = selection(
+        scorer=scorer,
+        where=where,
+        label=label,
+        pass_threshold=pass_threshold,
+        missing=missing,
+        seed=seed,
+        format=format,
+        columns=columns,
+        run=run,
+        attempts_from=attempts_from,
+        level=0.95,
+    )
+    given = sources(data)
+    return Records(_core.read(given, choices), given)
+
+
+def convert(
+    data: Data,
+    output: str | os.PathLike[str],
+    *,
+    to: Literal["native", "csv", "parquet", "inspect", "every-eval-ever"] | None = None,
+    reducer: Reducers = None,
+    force: bool = False,
+    format: str | None = None,
+    columns: Columns = None,
+    run: Strings = None,
+) -> tuple[str, ...]:
+    """Writes a run in another form: .jsonl, .json, .csv, .parquet or .eval. Returns notes on what the form cannot hold."""
+    choices = selection(
+        scorer=None,
+        where=None,
+        label=None,
+        pass_threshold=None,
+        missing=None,
+        seed=0,
+        format=format,
+        columns=columns,
+        run=run,
+        attempts_from=None,
+        level=0.95,
+    )
+    notes = _core.convert(sources(data), choices, os.fspath(output), to, reducer_choices(reducer), bool(force))
+    return tuple(notes)

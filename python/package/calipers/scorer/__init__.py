@@ -1,0 +1,77 @@
+"""Scores, metrics and reducers as code that is written for Inspect uses them, without Inspect.
+
+The numbers are those of Inspect, its placeholders included: the error of one sample is 0 here. Passed to `calipers.score`, the
+same metrics give figures with intervals, and say what is undefined.
+"""
+
+from __future__ import annotations
+
+from .._core import SampleScore as SampleScore, Score as Score
+from .._metrics import metric as metric, score_reducer as score_reducer
+from ._metrics import (
+    Metric as Metric,
+    MetricProtocol as MetricProtocol,
+    accuracy as accuracy,
+    bootstrap_stderr as bootstrap_stderr,
+    ci as ci,
+    grouped as grouped,
+    mean as mean,
+    std as std,
+    stderr as stderr,
+    var as var,
+)
+from ._reducers import (
+    ScoreReducer as ScoreReducer,
+    at_least as at_least,
+    collect_score as collect_score,
+    majority_score as majority_score,
+    max_score as max_score,
+    mean_score as mean_score,
+    median_score as median_score,
+    mode_score as mode_score,
+    pass_at as pass_at,
+    pass_k as pass_k,
+)
+from ._values import (
+    CORRECT as CORRECT,
+    INCORRECT as INCORRECT,
+    NOANSWER as NOANSWER,
+    PARTIAL as PARTIAL,
+    Value as Value,
+    ValueToFloat as ValueToFloat,
+    value_to_float as value_to_float,
+)
+
+__all__ = [
+    "CORRECT",
+    "INCORRECT",
+    "Metric",
+    "MetricProtocol",
+    "NOANSWER",
+    "PARTIAL",
+    "SampleScore",
+    "Score",
+    "ScoreReducer",
+    "Value",
+    "ValueToFloat",
+    "accuracy",
+    "at_least",
+    "bootstrap_stderr",
+    "ci",
+    "collect_score",
+    "grouped",
+    "majority_score",
+    "max_score",
+    "mean",
+    "mean_score",
+    "median_score",
+    "metric",
+    "mode_score",
+    "pass_at",
+    "pass_k",
+    "score_reducer",
+    "std",
+    "stderr",
+    "value_to_float",
+    "var",
+]

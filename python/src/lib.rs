@@ -1,0 +1,42 @@
+//! Calipers for Python: the part in Rust. The package `calipers` around it, in `../calipers`, has the names that people use.
+//!
+//! Every question goes to the facade crate, as on the command line. Data in memory becomes a [`Source`](calipers::io::Source), so
+//! that a data frame and a file with the same columns give the same answer.
+
+mod calls;
+mod choices;
+mod data;
+mod failure;
+mod metrics;
+mod questions;
+mod records;
+mod reports;
+mod score_objects;
+mod scorer_metrics;
+mod values;
+
+use pyo3::prelude::*;
+
+/// The part of Calipers that is written in Rust.
+#[pymodule]
+mod _core {
+    use super::*;
+
+    #[pymodule_export]
+    use data::Source;
+    #[pymodule_export]
+    use questions::{compare, convert, gate, judge, page, plan, score};
+    #[pymodule_export]
+    use records::{Records, read};
+    #[pymodule_export]
+    use reports::Report;
+    #[pymodule_export]
+    use score_objects::{SampleScore, Score};
+    #[pymodule_export]
+    use scorer_metrics::{measure, metric_documentation, reduce, to_float};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,260 @@
+//! Metrics and reducers that Python names or writes.
+
+use crate::failure::Failure;
+use crate::score_objects::{SampleScore, Score};
+use crate::values::from_python;
+use calipers::data::{self, Labels, Value};
+use calipers::metric::{Answer, IntoAnswer, Tally, metric};
+use calipers::plan::MetricSpec;
+use calipers::reduce::score_reducer;
+use calipers::script::{Library, ScriptLimits};
+use calipers::{Error, Metric, Reducer, Registry};
+use indexmap::IndexMap;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A metric as the package hands it over.
+#[derive(FromPyObject)]
+pub(crate) enum MetricChoice {
+    /// An expression, such as `stderr(cluster="category")`.
+    Expression(String),
+    /// A Python function with its name.
+    Function(String, Py<PyAny>),
+    /// Metrics by the keys of scores that are dicts.
+    Keyed(Vec<(String, Vec<MetricChoice>)>),
+}
+
+/// A reducer as the package hands it over.
+#[derive(FromPyObject)]
+pub(crate) enum ReducerChoice {
+    /// A name, such as `pass_at_3`.
+    Name(String),
+    /// A Python function with its name.
+    Function(String, Py<PyAny>),
+}
+
+/// The first exception that Python code has raised.
+#[derive(Clone, Default)]
+pub(crate) struct Raised(Arc<Mutex<Option<(String, PyErr)>>>);
+
+impl Raised {
+    /// Keeps an exception, and says in the meantime that there is one.
+    fn keep(&self, what: String, error: PyErr) -> Error {
+        let in_words = Error::custom(format!("{what} failed: {error}"));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert((what, error));
+        in_words
+    }
+
+    /// The exception in place of what was said in the meantime.
+    pub(crate) fn explain(&self, py: Python<'_>, otherwise: PyErr) -> PyErr {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((what, cause)) = kept else { return otherwise };
+        // Ctrl-C within a metric is no fault of the metric.
+        if !cause.is_instance_of::<PyException>(py) {
+            return cause;
+        }
+        let made = py
+            .import("calipers._errors")
+            .and_then(|errors| errors.getattr("MetricError")?.call1((format!("{what} failed: {cause}"),)));
+        match made {
+            Ok(made) => {
+                let error = PyErr::from_value(made);
+                error.set_cause(py, Some(cause));
+                error
+            }
+            Err(error) => error,
+        }
+    }
+}
+
+/// What a Python metric gives.
+enum Given {
+    One(Option<f64>),
+    Named(Vec<(String, Option<f64>)>),
+    Listed(Vec<f64>),
+}
+
+impl IntoAnswer for Given {
+    fn into_answer(self, tally: Tally) -> Answer {
+        match self {
+            Self::One(number) => number.into_answer(tally),
+            Self::Listed(numbers) => numbers.into_answer(tally),
+            Self::Named(numbers) => {
+                let named = numbers.into_iter().map(|(name, number)| (name, number.into_answer(tally)));
+                Answer::Named(named.collect::<IndexMap<String, Answer>>())
+            }
+        }
+    }
+}
+
+impl Given {
+    fn of(object: &Bound<'_, PyAny>, labels: &Labels) -> Result<Self, String> {
+        let value = from_python(object).map_err(|error| error.to_string())?;
+        let number = |value: &Value| match value {
+            Value::Missing | Value::Null => Ok(None),
+            value => match labels.to_float(value) {
+                Some(number) if number.is_finite() => Ok(Some(number)),
+                Some(number) => Err(format!("it gave {number}, which is not finite")),
+                None => Err(format!("it gave `{value}`, which is no number")),
+            },
+        };
+        match &value {
+            Value::Map(entries) => {
+                let named = entries.iter().map(|(name, value)| Ok((name.to_string(), number(value)?)));
+                Ok(Self::Named(named.collect::<Result<_, String>>()?))
+            }
+            Value::List(items) => {
+                let numbers = items.iter().map(|item| {
+                    number(item)?
+                        .ok_or_else(|| "it gave a list with a gap; give a dict to name what is missing".to_owned())
+                });
+                Ok(Self::Listed(numbers.collect::<Result<_, String>>()?))
+            }
+            value => number(value).map(Self::One),
+        }
+    }
+}
+
+/// The metrics and reducers that names and functions stand for.
+pub(crate) struct Vocabulary {
+    labels: Labels,
+    library: OnceLock<Library>,
+    raised: Raised,
+}
+
+impl Vocabulary {
+    pub(crate) fn new(labels: Labels, raised: &Raised) -> Self {
+        Self { labels, library: OnceLock::new(), raised: raised.clone() }
+    }
+
+    fn library(&self) -> &Library {
+        let make = || Library::new(Registry::builtin(), self.labels.clone(), ScriptLimits::default());
+        self.library.get_or_init(make)
+    }
+
+    /// The metrics that were asked for, if any were.
+    pub(crate) fn metric_specs(&self, choices: Vec<MetricChoice>) -> Result<Option<Vec<MetricSpec>>, Failure> {
+        let mut specs = Vec::new();
+        for choice in choices {
+            match choice {
+                MetricChoice::Expression(text) => specs.extend(self.library().metrics(&text).map_err(Error::from)?),
+                MetricChoice::Function(name, function) => specs.push(self.function_metric(name, function).into()),
+                MetricChoice::Keyed(keys) => {
+                    let mut keyed = Vec::new();
+                    for (key, choices) in keys {
+                        keyed.push((key, self.metrics(choices)?.unwrap_or_default()));
+                    }
+                    specs.push(MetricSpec::Keyed(keyed));
+                }
+            }
+        }
+        Ok(if specs.is_empty() { None } else { Some(specs) })
+    }
+
+    /// The same where each is one metric.
+    pub(crate) fn metrics(&self, choices: Vec<MetricChoice>) -> Result<Option<Vec<Metric>>, Failure> {
+        let one = |spec: MetricSpec| match spec {
+            MetricSpec::One(metric) => Ok(metric),
+            MetricSpec::Keyed(_) => {
+                Err(Failure::usage("metrics by key are no one metric", "name a metric, such as `accuracy`"))
+            }
+        };
+        let specs = self.metric_specs(choices)?;
+        specs.map(|specs| specs.into_iter().map(one).collect::<Result<Vec<_>, _>>()).transpose()
+    }
+
+    /// The one metric of an expression.
+    pub(crate) fn metric(&self, text: &str) -> Result<Metric, Error> {
+        match &self.library().metrics(text)?[..] {
+            [MetricSpec::One(metric)] => Ok(metric.clone()),
+            _ => Err(Error::custom(format!("`{text}` is not one metric"))),
+        }
+    }
+
+    /// The reducers that were asked for, if any were; `none` is a name for none of them.
+    pub(crate) fn reducers(&self, choices: Vec<ReducerChoice>) -> Result<Option<Vec<Reducer>>, Failure> {
+        if choices.is_empty() {
+            return Ok(None);
+        }
+        let is_none = |choice: &ReducerChoice| matches!(choice, ReducerChoice::Name(name) if name == "none");
+        if choices.len() > 1 && choices.iter().any(is_none) {
+            return Err(Failure::usage(
+                "`none` goes with no other reducer",
+                "ask twice, with `reducer=\"none\"` and with the others",
+            ));
+        }
+        let named = choices.into_iter().filter(|choice| !is_none(choice));
+        let reducers = named.map(|choice| self.reducer(choice)).collect::<Result<Vec<_>, Failure>>()?;
+        match reducers.iter().find(|reducer| reducer.attempts_needed() == Some(0)) {
+            Some(empty) => {
+                let what = format!("`{}` asks for no attempt at all", empty.name());
+                Err(Failure::usage(what, "ask for at least one, as in `pass_at_1`"))
+            }
+            None => Ok(Some(reducers)),
+        }
+    }
+
+    /// The one reducer where samples are paired or judged, if it is named.
+    pub(crate) fn one_reducer(&self, choices: Vec<ReducerChoice>) -> Result<Option<Vec<Reducer>>, Failure> {
+        match self.reducers(choices)? {
+            Some(reducers) if reducers.is_empty() => {
+                Err(Failure::usage("attempts have to be reduced", "name a reducer, such as `mean`"))
+            }
+            Some(reducers) if reducers.len() > 1 => {
+                Err(Failure::usage("only one reducer can be used here", "name one of them"))
+            }
+            reducers => Ok(reducers),
+        }
+    }
+
+    fn reducer(&self, choice: ReducerChoice) -> Result<Reducer, Failure> {
+        let (name, function) = match choice {
+            ReducerChoice::Name(name) => return Ok(Reducer::parse(&name)?),
+            ReducerChoice::Function(name, function) => (name, function),
+        };
+        let (raised, what) = (self.raised.clone(), format!("the reducer `{name}`"));
+        Ok(score_reducer(name, move |scores| {
+            Python::attach(|py| reduce(py, &function, scores)).map_err(|error| raised.keep(what.clone(), error))
+        }))
+    }
+
+    fn function_metric(&self, name: String, function: Py<PyAny>) -> Metric {
+        let (raised, labels) = (self.raised.clone(), self.labels.clone());
+        let what = format!("the metric `{name}`");
+        metric(name, move |scores: &[data::SampleScore]| {
+            Python::attach(|py| {
+                let given = call(py, &function, scores).map_err(|error| raised.keep(what.clone(), error))?;
+                Given::of(given.bind(py), &labels).map_err(|why| Error::custom(format!("{what} failed: {why}")))
+            })
+        })
+    }
+}
+
+/// Calls a metric with the scores as Python objects.
+fn call(py: Python<'_>, function: &Py<PyAny>, scores: &[data::SampleScore]) -> PyResult<Py<PyAny>> {
+    let rows = scores.iter().map(|score| Py::new(py, SampleScore::of(py, score)?)).collect::<PyResult<Vec<_>>>()?;
+    function.call1(py, (PyList::new(py, rows)?,))
+}
+
+/// Calls a reducer with the scores of a sample.
+pub(crate) fn reduce(py: Python<'_>, function: &Py<PyAny>, scores: &[data::Score]) -> PyResult<data::Score> {
+    let rows = scores.iter().map(|score| Py::new(py, Score::of(score))).collect::<PyResult<Vec<_>>>()?;
+    let given = function.call1(py, (PyList::new(py, rows)?,))?;
+    let given = given.bind(py);
+    match given.cast::<Score>() {
+        Ok(score) => score.borrow().to_score(py),
+        Err(_) => Ok(data::Score::new(from_python(given)?)),
+    }
+}
+
+/// True if Python code would be called.
+pub(crate) fn calls_python(metrics: &[MetricChoice], reducers: &[ReducerChoice]) -> bool {
+    let is_function = |metric: &MetricChoice| match metric {
+        MetricChoice::Expression(_) => false,
+        MetricChoice::Function(..) => true,
+        MetricChoice::Keyed(keys) => keys.iter().any(|(_, metrics)| calls_python(metrics, &[])),
+    };
+    metrics.iter().any(is_function) || reducers.iter().any(|one| matches!(one, ReducerChoice::Function(..)))
+}

@@ -1,0 +1,499 @@
+//! The questions: one function for each command of the command line.
+
+use crate::calls::{compute, compute_here};
+use crate::choices::{Choices, ColumnChoice, columns, unknown};
+use crate::data::{Given, Source};
+use crate::failure::Failure;
+use crate::metrics::{MetricChoice, Raised, ReducerChoice, Vocabulary, calls_python};
+use crate::reports::{Content, Report};
+use calipers::compare::CompareOptions;
+use calipers::data::Labels;
+use calipers::gate::{GateOptions, GateReport, Provenance};
+use calipers::io::{LoadedPolicy, OutputFile, load_policy, parse_policy, read_baseline, read_suite, writer};
+use calipers::judge::{JudgeOptions, assess, load_labels};
+use calipers::metric::Unit;
+use calipers::plan::Report as ResultsReport;
+use calipers::policy::{Comparison, Span, Threshold};
+use calipers::render::page_html;
+use calipers::score::ScoreOptions;
+use calipers::sizing::{Pairing, PilotOptions, PlanQuestion, Spread};
+use calipers::stats::components::Estimand;
+use calipers::stats::multiplicity::Correction;
+use calipers::stats::power::Costs;
+use calipers::stats::threshold_test::Direction;
+use calipers::{LoadedFile, LoadedRun, Metric, Needs, Reducer, Registry, RunError, Selection, load};
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Runs work where it belongs: what calls Python stays in the thread of the caller.
+fn run<T: Send + 'static>(
+    py: Python<'_>,
+    is_python: bool,
+    raised: &Raised,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    let answer = if is_python { compute_here(py, work) } else { compute(py, work) };
+    answer.map_err(|error| raised.explain(py, error))
+}
+
+/// The selection that choices make.
+fn selection_of(py: Python<'_>, choices: Choices) -> PyResult<Selection> {
+    choices.selection().map_err(|failure| failure.into_exception(py))
+}
+
+/// The metrics of runs.
+#[pyfunction]
+pub(crate) fn score(
+    py: Python<'_>,
+    sources: Vec<PyRef<'_, Source>>,
+    choices: Choices,
+    metric: Vec<MetricChoice>,
+    reducer: Vec<ReducerChoice>,
+    compat: Option<String>,
+    reductions: bool,
+) -> PyResult<Report> {
+    let given = Given::new(&sources);
+    let selection = selection_of(py, choices)?;
+    let is_python = calls_python(&metric, &reducer);
+    let raised = Raised::default();
+    let vocabulary_raised = raised.clone();
+    run(py, is_python, &raised, move || {
+        let is_inspect = match compat.as_deref() {
+            None => false,
+            Some("inspect") => true,
+            Some(other) => return Err(unknown("compat", other, "\"inspect\"")),
+        };
+        let labels = selection.labels.clone();
+        let labels = if is_inspect { labels.unknown_as_zero() } else { labels };
+        let vocabulary = Vocabulary::new(labels, &vocabulary_raised);
+        let options = ScoreOptions {
+            metrics: vocabulary.metric_specs(metric)?,
+            inspect: is_inspect,
+            keep_reductions: reductions,
+            ..ScoreOptions::default()
+        };
+        let reducers = vocabulary.reducers(reducer)?;
+        let (sources, notes) = given.find(&selection)?;
+        let selection = Selection { sources, reducers, ..selection };
+        let mut report = ResultsReport::default();
+        let mut failures: Vec<Failure> = Vec::new();
+        for reports in calipers::score::score(&selection, &options) {
+            match reports {
+                Ok(reports) => report.runs.extend(reports),
+                Err(error) => failures.push(error.into()),
+            }
+        }
+        // One bad file is not passed over, whatever the others say.
+        if let Some(failure) = failures.into_iter().reduce(Failure::and) {
+            return Err(failure);
+        }
+        Ok(Report { content: Content::Results(Box::new(report)), notes })
+    })
+}
+
+/// A policy as the package hands it over: a path, or what it says.
+#[derive(FromPyObject)]
+pub(crate) enum PolicyChoice {
+    #[pyo3(transparent)]
+    Path(PathBuf),
+    Text(String, Vec<u8>),
+}
+
+impl PolicyChoice {
+    fn load(&self) -> Result<(LoadedPolicy, Provenance), Failure> {
+        let (loaded, name) = match self {
+            Self::Path(path) => (load_policy(path)?, path.display().to_string()),
+            Self::Text(name, bytes) => (parse_policy(name, bytes)?, name.clone()),
+        };
+        let provenance = Provenance { policy: name, policy_hash: loaded.hash.clone(), ..Provenance::default() };
+        Ok((loaded, provenance))
+    }
+}
+
+/// What a verdict depends on besides results.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct JudgingChoices {
+    policy: PolicyChoice,
+    suite: Option<String>,
+    baseline: Option<String>,
+    baseline_age: Option<f64>,
+    for_version: Option<String>,
+    cluster: Vec<String>,
+    metric: Vec<MetricChoice>,
+    reducer: Vec<ReducerChoice>,
+}
+
+impl JudgingChoices {
+    fn calls_python(&self) -> bool {
+        calls_python(&self.metric, &self.reducer)
+    }
+
+    fn judge(
+        self,
+        selection: Selection,
+        raised: &Raised,
+        load: impl FnOnce(&Selection, &Needs) -> Result<LoadedRun, Failure>,
+    ) -> Result<GateReport, Failure> {
+        let (loaded, provenance) = self.policy.load()?;
+        let vocabulary = Vocabulary::new(selection.labels.clone(), raised);
+        let reducers = vocabulary.one_reducer(self.reducer)?;
+        let known: HashMap<String, Metric> = vocabulary
+            .metrics(self.metric)?
+            .unwrap_or_default()
+            .into_iter()
+            .map(|metric| (metric.name().to_owned(), metric))
+            .collect();
+        let expression = |text: &str| match known.get(text) {
+            Some(metric) => Ok(metric.clone()),
+            None => vocabulary.metric(text),
+        };
+        let reducer = |name: &str| Reducer::parse(name);
+        let baseline = self.baseline.as_deref().map(read_baseline).transpose()?;
+        let options = GateOptions {
+            suite: self.suite.as_deref().map(read_suite).transpose()?,
+            baseline: baseline.map(|baseline| (baseline, self.baseline_age)),
+            version: self.for_version,
+            cluster: self.cluster,
+            provenance,
+            expression: &expression,
+            reducers: &reducer,
+            ..GateOptions::default()
+        };
+        let selection = Selection { reducers, ..selection };
+        let run = load(&selection, &options.needs(&selection, &loaded.policy))?;
+        Ok(calipers::gate::gate(&run, &loaded.policy, &selection, &options)?)
+    }
+}
+
+/// May this version ship?
+#[pyfunction]
+pub(crate) fn gate(
+    py: Python<'_>,
+    sources: Vec<PyRef<'_, Source>>,
+    choices: Choices,
+    judging: JudgingChoices,
+) -> PyResult<Report> {
+    let given = Given::new(&sources);
+    let selection = selection_of(py, choices)?;
+    let raised = Raised::default();
+    let kept = raised.clone();
+    run(py, judging.calls_python(), &raised, move || {
+        let (sources, mut notes) = given.find(&selection)?;
+        let selection = selection.with_sources(sources);
+        let report = judging.judge(selection, &kept, |selection, needs| {
+            let run = LoadedRun::load("", selection, needs)?;
+            notes.extend(run.notes.iter().cloned());
+            Ok(run)
+        })?;
+        Ok(Report { content: Content::Gate(Box::new(report)), notes })
+    })
+}
+
+/// What changed between runs, and is it real?
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "one for each option")]
+pub(crate) fn compare(
+    py: Python<'_>,
+    candidate: Vec<PyRef<'_, Source>>,
+    baselines: Vec<Vec<PyRef<'_, Source>>>,
+    choices: Choices,
+    by: Option<String>,
+    metric: Vec<MetricChoice>,
+    reducer: Vec<ReducerChoice>,
+    margin: Option<f64>,
+    cluster: Option<String>,
+    estimand: String,
+    correction: String,
+) -> PyResult<Report> {
+    let given: Vec<Given> =
+        std::iter::once(Given::new(&candidate)).chain(baselines.iter().map(|one| Given::new(one))).collect();
+    let mut selection = selection_of(py, choices)?;
+    let is_python = calls_python(&metric, &reducer);
+    let raised = Raised::default();
+    let kept = raised.clone();
+    run(py, is_python, &raised, move || {
+        if let Some(column) = &by {
+            let named = Arc::make_mut(&mut selection.columns);
+            named
+                .set("run", column)
+                .and_then(|()| named.check())
+                .map_err(|error| Failure::usage(format!("`by`: {error}"), error.hint()))?;
+        }
+        let vocabulary = Vocabulary::new(selection.labels.clone(), &kept);
+        let options = CompareOptions {
+            metrics: vocabulary.metrics(metric)?,
+            estimand: match &*estimand {
+                "population" => Estimand::Population,
+                "suite" => Estimand::FixedSuite,
+                other => return Err(unknown("estimand", other, "\"population\" or \"suite\"")),
+            },
+            cluster,
+            margin,
+            correction: match &*correction {
+                "holm" => Correction::Holm,
+                "bh" => Correction::BenjaminiHochberg,
+                other => return Err(unknown("correction", other, "\"holm\" or \"bh\"")),
+            },
+            ..CompareOptions::default()
+        };
+        let selection = Selection { reducers: vocabulary.one_reducer(reducer)?, ..selection };
+        let needs = options.needs(&selection);
+        let mut notes = Vec::new();
+        let mut runs: Vec<LoadedRun> = Vec::new();
+        if let [one] = &given[..] {
+            let (sources, found) = one.find(&selection)?;
+            notes.extend(found);
+            (runs, _) = LoadedRun::load_split(&selection.with_sources(sources), &needs)?;
+            let is_called = |run: &LoadedRun, name: &String| {
+                [Some(&run.name), run.model.as_ref(), run.task.as_ref()].contains(&Some(name))
+            };
+            let place = |run: &LoadedRun| selection.runs.iter().position(|name| is_called(run, name));
+            runs.sort_by_key(|run| place(run).unwrap_or(usize::MAX));
+            if runs.len() < 2 {
+                let what = format!("{} holds one run, and there is no other to compare it with", one.name());
+                let hint = "pass a second run, or say with `by=\"model\"` which column tells the runs apart";
+                return Err(Failure::usage(what, hint));
+            }
+        } else {
+            for one in &given {
+                let (sources, found) = one.find(&selection)?;
+                notes.extend(found);
+                runs.push(LoadedRun::load(&one.name(), &selection.with_sources(sources), &needs)?);
+            }
+        }
+        notes.extend(runs.iter().flat_map(|run| run.notes.iter().map(|note| format!("{}: {note}", run.name))));
+        let report = calipers::compare::compare(&runs, &selection, &options)?;
+        Ok(Report { content: Content::Compare(Box::new(report)), notes })
+    })
+}
+
+/// What a plan is asked.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PlanChoices {
+    rate: Option<f64>,
+    sd: Option<f64>,
+    within: Option<f64>,
+    half_width: Option<f64>,
+    gate: Option<String>,
+    difference: Option<f64>,
+    power: f64,
+    correlation: Option<f64>,
+    disagreement: Option<f64>,
+    epochs: Option<u64>,
+    cost_sample: Option<f64>,
+    cost_attempt: Option<f64>,
+    samples: Option<u64>,
+    cluster: Option<String>,
+    metric: Vec<MetricChoice>,
+    reducer: Vec<ReducerChoice>,
+}
+
+/// How many samples, before the money is spent.
+#[pyfunction]
+pub(crate) fn plan(
+    py: Python<'_>,
+    pilot: Option<Vec<PyRef<'_, Source>>>,
+    against: Option<Vec<PyRef<'_, Source>>>,
+    choices: Choices,
+    asked: PlanChoices,
+) -> PyResult<Report> {
+    let pilot = pilot.map(|sources| Given::new(&sources));
+    let against = against.map(|sources| Given::new(&sources));
+    let selection = selection_of(py, choices)?;
+    let is_python = calls_python(&asked.metric, &asked.reducer);
+    let raised = Raised::default();
+    let kept = raised.clone();
+    run(py, is_python, &raised, move || {
+        let question = asked.question(selection.level)?;
+        let Some(pilot) = pilot else {
+            let spread = match (asked.rate, asked.sd) {
+                (Some(rate), _) => Spread::of_rate(rate)?,
+                (None, Some(sd)) => Spread::of_sd(sd)?,
+                (None, None) => {
+                    let hint = "pass a run like the one to come, or assume `rate=0.8` or `sd=0.3`";
+                    return Err(Failure::usage("nothing says how much scores vary", hint));
+                }
+            };
+            let spread = asked.within.map_or(Ok(spread), |share| spread.with_within(share))?;
+            let report = calipers::sizing::plan(spread, &question)?;
+            return Ok(Report { content: Content::Plan(Box::new(report)), notes: Vec::new() });
+        };
+        let vocabulary = Vocabulary::new(selection.labels.clone(), &kept);
+        let options = PilotOptions {
+            metric: vocabulary.metrics(asked.metric)?.and_then(|metrics| metrics.into_iter().next()),
+            cluster: asked.cluster,
+            registry: Registry::builtin(),
+        };
+        let selection = Selection { reducers: vocabulary.one_reducer(asked.reducer)?, ..selection };
+        let needs = options.needs(&selection);
+        let mut notes = Vec::new();
+        let mut load = |given: &Given| -> Result<LoadedRun, Failure> {
+            let (sources, found) = given.find(&selection)?;
+            let run = LoadedRun::load(&given.name(), &selection.with_sources(sources), &needs)?;
+            notes.extend(found.into_iter().chain(run.notes.iter().cloned()));
+            Ok(run)
+        };
+        let pilot = load(&pilot)?;
+        let against = against.as_ref().map(&mut load).transpose()?;
+        let report = calipers::sizing::plan_by_run(&pilot, against.as_ref(), &selection, &options, &question)?;
+        Ok(Report { content: Content::Plan(Box::new(report)), notes })
+    })
+}
+
+impl PlanChoices {
+    fn question(&self, level: f64) -> Result<PlanQuestion, Failure> {
+        check(self.correlation, -1.0, "a correlation lies between -1 and 1")?;
+        check(self.disagreement, 0.0, "a share lies between 0 and 1 (15 % is written 0.15)")?;
+        let costs = self.cost_sample.zip(self.cost_attempt);
+        Ok(PlanQuestion {
+            level,
+            power: self.power,
+            attempts: self.epochs,
+            half_width: self.half_width,
+            gate: self.gate.as_deref().map(threshold).transpose()?,
+            difference: self.difference,
+            pairing: self.correlation.map(Pairing::Correlation).or(self.disagreement.map(Pairing::Disagreement)),
+            costs: costs.map(|(sample, attempt)| Costs { sample, attempt }),
+            samples: self.samples,
+        })
+    }
+}
+
+/// An error unless a number, if it is given, lies between this and 1.
+fn check(given: Option<f64>, low: f64, what: &str) -> Result<(), Failure> {
+    match given.filter(|x| !(low..=1.0).contains(x)) {
+        Some(x) => Err(Failure::usage(format!("{what}, and {x} does not"), "write it as a fraction")),
+        None => Ok(()),
+    }
+}
+
+/// A threshold of a rate, written as in a policy.
+fn threshold(text: &str) -> Result<(f64, Direction), Failure> {
+    let refuse = |what: String| Failure::usage(what, "write `gate=\">= 0.95\"` or `gate=\"<= 5%\"`");
+    let read = Threshold::read(text, &Span::nowhere());
+    let rule = read.and_then(|read| read.rule_in(Unit::Rate, Some(Direction::AtLeast), "the rate"));
+    let rule = rule.map_err(|_| refuse(format!("`gate={text:?}` is no threshold of a rate")))?;
+    match rule.comparison {
+        Comparison::AtLeast | Comparison::Above => Ok((rule.value, Direction::AtLeast)),
+        Comparison::AtMost | Comparison::Below => Ok((rule.value, Direction::AtMost)),
+        Comparison::Equal => Err(refuse(format!("`gate={text:?}` asks for equality, which no interval shows"))),
+    }
+}
+
+/// How far a judge agrees with people, and what its rate really is.
+#[pyfunction]
+pub(crate) fn judge(
+    py: Python<'_>,
+    sources: Vec<PyRef<'_, Source>>,
+    labels: Vec<PyRef<'_, Source>>,
+    choices: Choices,
+    label_columns: Vec<ColumnChoice>,
+    by: Option<String>,
+) -> PyResult<Report> {
+    let (given, labels) = (Given::new(&sources), Given::new(&labels));
+    let selection = selection_of(py, choices)?;
+    compute(py, move || {
+        let options = JudgeOptions { by };
+        let (sources, mut notes) = given.find(&selection)?;
+        let run = LoadedRun::load(&given.name(), &selection.with_sources(sources), &options.needs(&selection))?;
+        let of_labels = Selection { columns: columns("label_columns", &label_columns)?.into(), ..Selection::default() };
+        let (sources, found) = labels.find(&of_labels)?;
+        let labels = load_labels(&labels.name(), &of_labels.with_sources(sources))?;
+        notes.extend(found.into_iter().chain(run.notes.iter().cloned()).chain(labels.notes.iter().cloned()));
+        let report = assess(&run, &labels, &selection, &options)?;
+        Ok(Report { content: Content::Judge(Box::new(report)), notes })
+    })
+}
+
+/// A page in one file, with the verdict of a policy and a comparison if they are asked for.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "one for each option")]
+pub(crate) fn page(
+    py: Python<'_>,
+    sources: Vec<PyRef<'_, Source>>,
+    choices: Choices,
+    judging: Option<JudgingChoices>,
+    against: Option<Vec<PyRef<'_, Source>>>,
+    reducer: Vec<ReducerChoice>,
+    title: Option<String>,
+    commit: Option<String>,
+) -> PyResult<String> {
+    let given = Given::new(&sources);
+    let against = against.map(|sources| Given::new(&sources));
+    let selection = selection_of(py, choices)?;
+    let is_python = judging.as_ref().is_some_and(JudgingChoices::calls_python) || calls_python(&[], &reducer);
+    let raised = Raised::default();
+    let kept = raised.clone();
+    run(py, is_python, &raised, move || {
+        let (sources, _) = given.find(&selection)?;
+        let reducers = Vocabulary::new(Labels::default(), &kept).one_reducer(reducer)?;
+        let selection = Selection { sources, reducers, ..selection };
+        let files: Vec<LoadedFile> = load(&selection, &Needs::everything()).collect::<Result<_, RunError>>()?;
+        if files.iter().all(|file| file.runs.is_empty()) {
+            let hint = "rerun the evaluation that should have written it";
+            return Err(Failure::usage("there are no results to show", hint));
+        }
+        let comparison = against.map(|against| -> Result<_, Failure> {
+            let options = CompareOptions::default();
+            let candidate = LoadedRun::merge(&given.name(), files.iter().cloned())?;
+            let (sources, _) = against.find(&selection)?;
+            let baseline =
+                LoadedRun::load(&against.name(), &selection.with_sources(sources), &options.needs(&selection))?;
+            Ok(calipers::compare::compare(&[candidate, baseline], &selection, &options)?)
+        });
+        let gate = judging.map(|judging| {
+            judging.judge(selection.clone(), &kept, |_, _| Ok(LoadedRun::merge("", files.iter().cloned())?))
+        });
+        let mut page =
+            calipers::page::page(files.iter().cloned(), &selection, gate.transpose()?, comparison.transpose()?)?;
+        if let Some(title) = title {
+            page.title = title;
+        }
+        page.commit = commit;
+        Ok(page_html(&page))
+    })
+}
+
+/// Writes a run in another form, and returns notes on what was not read and what the form cannot hold.
+#[pyfunction]
+pub(crate) fn convert(
+    py: Python<'_>,
+    sources: Vec<PyRef<'_, Source>>,
+    choices: Choices,
+    output: PathBuf,
+    to: Option<String>,
+    reducer: Vec<ReducerChoice>,
+    force: bool,
+) -> PyResult<Vec<String>> {
+    let given = Given::new(&sources);
+    let selection = selection_of(py, choices)?;
+    let raised = Raised::default();
+    let kept = raised.clone();
+    run(py, calls_python(&[], &reducer), &raised, move || {
+        let reducers = Vocabulary::new(selection.labels.clone(), &kept).reducers(reducer)?;
+        let (sources, mut notes) = given.find(&selection)?;
+        let name = output.display().to_string();
+        let too_many = |count: usize, what: &str| {
+            Failure::usage(format!("{count} {what} do not fit into one file"), "convert them one at a time")
+        };
+        let [source] = &sources[..] else { return Err(too_many(sources.len(), "files")) };
+        // A wrong name fails before anything is read.
+        writer(to.as_deref(), &name)?;
+        let mut out = OutputFile::create(Path::new(&output), force)?;
+        let mut runs = calipers::io::read(source, selection.format.as_deref())?;
+        if !selection.runs.is_empty() {
+            runs.retain(|run| run.name.as_ref().is_some_and(|name| selection.runs.contains(name)));
+        }
+        let count = runs.len();
+        let (Some(run), 1) = (runs.pop(), count) else { return Err(too_many(count, "runs")) };
+        let is_json = name.to_lowercase().trim_end_matches(".gz").trim_end_matches(".zst").ends_with(".json");
+        let to = if to.is_none() && is_json && run.format == "inspect" { Some("inspect".to_owned()) } else { to };
+        notes.extend(calipers::convert::convert(source, run, writer(to.as_deref(), &name)?, reducers, &mut out)?);
+        out.finish()?;
+        Ok(notes)
+    })
+}

@@ -1,0 +1,98 @@
+//! `cargo xtask python`: the Python package, from its sources to its tests.
+
+use crate::python::Environment;
+use crate::{Failure, page, process, python};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub(crate) const HELP: &str = "\
+Builds the Python package as a wheel, installs it, and runs its tests (python/tests). It is a step of `cargo xtask test` too.
+
+The wheel is built quickly, not for speed: `pip install ./python` builds one as for a release. Everything it needs lives in a private
+environment, target/inspect-venv, which is made on first use with `python3` and the network.
+
+usage: cargo xtask python [ARGS]
+
+Arguments go to pytest: `cargo xtask python -k scorer`.
+";
+
+/// What building and testing needs. Inspect is there to be compared with.
+pub(crate) const PACKAGES: [&str; 8] =
+    [crate::test::INSPECT_PACKAGE, "maturin==1.16.0", "mypy", "numpy", "pandas", "polars", "pyarrow", "pytest"];
+const SOURCES: &str = "python";
+const WHEELS: &str = "target/wheels";
+/// An environment with nothing in it but the wheel.
+const BARE: &str = "target/python-bare-venv";
+
+pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
+    let environment = python::environment(root, crate::test::INSPECT_VENV, &PACKAGES)
+        .map_err(|missing| Failure::Failed(format!("{}: {}", missing.step, missing.cause)))?;
+    process::succeed(process::cargo(root).args(["build", "--workspace", "--bin", "calipers"]))
+        .map_err(Failure::Failed)?;
+    check(root, &environment, args).map_err(Failure::Failed)
+}
+
+/// Formats, builds, installs and tests the package. The program for it has been built.
+pub(crate) fn check(root: &Path, environment: &Environment, args: &[String]) -> Result<(), String> {
+    let manifest = format!("{SOURCES}/Cargo.toml");
+    process::succeed(process::cargo(root).args(["fmt", "--check", "--manifest-path", &manifest]))?;
+    let wheel = build(root, environment)?;
+    install_bare(root, environment, &wheel)?;
+    let mut install = pip(root, environment);
+    process::succeed(install.args(["install", "-q", "--force-reinstall", "--no-deps", "--no-index"]).arg(&wheel))?;
+    let mut tests = Command::new(root.join(&environment.python));
+    // Not in the folder of the sources: what is tested is what was installed.
+    tests.current_dir(root.join("target")).args(["-m", "pytest", "-c", "../python/pyproject.toml"]);
+    process::succeed(tests.arg("--rootdir").arg(root.join(SOURCES)).arg(root.join(SOURCES).join("tests")).args(args))
+}
+
+fn pip(root: &Path, environment: &Environment) -> Command {
+    let mut pip = Command::new(root.join(&environment.python));
+    pip.current_dir(root).args(["-m", "pip", "--disable-pip-version-check"]);
+    pip
+}
+
+/// The wheel, built anew.
+fn build(root: &Path, environment: &Environment) -> Result<PathBuf, String> {
+    let folder = root.join(WHEELS);
+    // Another wheel in the folder would be taken for the new one.
+    let _ = std::fs::remove_dir_all(&folder);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let mut wheel = pip(root, environment);
+    wheel.args(["wheel", "-q", "--no-deps", "--no-build-isolation", "-w", WHEELS, "./python"]);
+    wheel.env("CALIPERS_PROFILE", "dev").env("CALIPERS_PROGRAM", root.join(page::program("debug")));
+    // The environment of the build is that of the interpreter, wherever `maturin` would look for one.
+    let python = root.join(&environment.python);
+    wheel.env("CARGO_TARGET_DIR", target).env("PYO3_PYTHON", &python).env("PATH", with_folder_of(&python));
+    process::succeed(&mut wheel)?;
+    let built = std::fs::read_dir(&folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
+    built
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|end| end == "whl"))
+        .ok_or_else(|| "no wheel was built".into())
+}
+
+/// The search path with the folder of a program before the others.
+fn with_folder_of(program: &Path) -> std::ffi::OsString {
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let folders = program.parent().map(Path::to_path_buf).into_iter().chain(std::env::split_paths(&others));
+    std::env::join_paths(folders).unwrap_or(others)
+}
+
+/// Installs the wheel where nothing else is, and uses it: it needs nothing but Python.
+fn install_bare(root: &Path, environment: &Environment, wheel: &Path) -> Result<(), String> {
+    let mut venv = Command::new(root.join(&environment.python));
+    venv.current_dir(root).args(["-m", "venv", "--clear", "--without-pip", BARE]).stdout(Stdio::null());
+    process::succeed(&mut venv)?;
+    let folder = root.join(BARE).join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let python = folder.join(if cfg!(windows) { "python.exe" } else { "python" });
+    let mut install = pip(root, environment);
+    process::succeed(install.arg("--python").arg(&python).args(["install", "-q", "--no-index"]).arg(wheel))?;
+    const USE: &str = "\
+import calipers
+results = calipers.score([{'id': 1, 'score': 'C'}, {'id': 2, 'score': 'I'}])
+assert results['accuracy'].value == 0.5
+";
+    process::succeed(Command::new(&python).current_dir(&folder).args(["-c", USE]))?;
+    process::succeed(Command::new(folder.join("calipers")).arg("--version").stdout(Stdio::null()))
+}
