@@ -10,12 +10,35 @@ use std::time::Duration;
 
 /// How long a signal may wait.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// After so many signals, work that was asked to stop is left alone.
+const STOPS_MAX: usize = 3;
 
 /// Does work that calls no Python code. Other Python threads run meanwhile, and a signal such as Ctrl-C ends the wait; the work
 /// then comes to its end unseen.
 pub(crate) fn compute<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    wait_for(py, work, |_| false)
+}
+
+/// The same for work that can be asked to stop. It is then waited for, and its end is an interrupt.
+pub(crate) fn compute_until_stopped<T: Send + 'static>(
+    py: Python<'_>,
+    stop: impl Fn(),
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    wait_for(py, work, |requests| {
+        stop();
+        requests < STOPS_MAX
+    })
+}
+
+/// Waits for work in another thread. A signal ends the wait unless `goes_on` says, of the number of signals so far, to wait on.
+fn wait_for<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    goes_on: impl Fn(usize) -> bool,
 ) -> PyResult<T> {
     let (sender, receiver) = channel();
     let worker = std::thread::Builder::new().name("calipers".to_owned()).spawn(move || {
@@ -26,11 +49,24 @@ pub(crate) fn compute<T: Send + 'static>(
         return Err(Failure::bug(&format!("no thread could be started: {error}")).into_exception(py));
     }
     let receiver = Mutex::new(receiver);
+    let mut interrupt: Option<PyErr> = None;
+    let mut signals = 0;
     loop {
         let answer = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PATIENCE));
         match answer {
-            Ok(answer) => return answer.map_err(|failure| failure.into_exception(py)),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Ok(answer) => {
+                let answer = answer.map_err(|failure| failure.into_exception(py));
+                return interrupt.map_or(answer, Err);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(error) = py.check_signals() {
+                    signals += 1;
+                    if !goes_on(signals) {
+                        return Err(error);
+                    }
+                    interrupt = Some(error);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Failure::bug("a thread ended without an answer").into_exception(py));
             }

@@ -6,6 +6,7 @@
 mod calls;
 mod choices;
 mod data;
+mod evaluation;
 mod failure;
 mod metrics;
 mod questions;
@@ -24,6 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use data::Source;
+    #[pymodule_export]
+    use evaluation::run_task;
     #[pymodule_export]
     use questions::{compare, convert, gate, judge, page, plan, score};
     #[pymodule_export]

@@ -57,7 +57,7 @@ impl Report {
         let text = match &self.content {
             Content::Results(report) => results_text(report, screen),
             Content::Gate(report) => gate_text(report, screen),
-            Content::Compare(report) => compare_text(report, false, screen),
+            Content::Compare(report) => compare_text(report, screen),
             Content::Plan(report) => plan_text(report, screen, Ink::Unicode),
             Content::Judge(report) => judge_text(report, screen),
         };

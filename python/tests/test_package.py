@@ -83,3 +83,27 @@ def test_threads_run_while_the_library_computes(lines):
     thread.join()
     within = [tick for tick in ticks if start < tick < end]
     assert end - start < 0.05 or len(within) > 5, (end - start, len(within))
+
+
+def test_what_is_no_exception_is_passed_on():
+    # What a metric raises that is no exception at all, such as `SystemExit`, is passed on as it is.
+    import pytest
+
+    def leave(scores):
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        calipers.score([1.0, 0.0], metric=leave)
+    assert calipers.score([1.0, 0.0])["accuracy"].value == 0.5
+
+
+def test_many_threads_ask_at_once(records):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def average(scores):
+        return sum(score.as_float() for score in scores) / len(scores)
+
+    want = calipers.score(records, metric=[average, "accuracy"]).to_dict()
+    with ThreadPoolExecutor(8) as threads:
+        for result in threads.map(lambda _: calipers.score(records, metric=[average, "accuracy"]), range(24)):
+            assert result.to_dict() == want

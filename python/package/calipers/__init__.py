@@ -14,7 +14,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import scorer as scorer
+    from . import dataset as dataset, scorer as scorer, solver as solver
     from ._core import __version__ as __version__
     from ._errors import (
         CalipersError as CalipersError,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         report as report,
         score as score,
     )
+    from ._tasks import Epochs as Epochs, Evaluation as Evaluation, Task as Task, eval as eval, task as task
     from ._results import (
         Caveat as Caveat,
         Change as Change,
@@ -86,17 +87,19 @@ _PLACES = {
         "Results",
         "Verdict",
     ),
+    "_tasks": ("Epochs", "Evaluation", "Task", "eval", "task"),
 }
+_SUBMODULES = ("dataset", "scorer", "solver")
 _MODULES = {name: module for module, names in _PLACES.items() for name in names}
 
-__all__ = sorted([*_MODULES, "scorer"])
+__all__ = sorted([*_MODULES, *_SUBMODULES])
 
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name == "scorer":
-        return import_module(".scorer", __name__)
+    if name in _SUBMODULES:
+        return import_module("." + name, __name__)
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

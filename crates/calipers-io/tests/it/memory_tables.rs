@@ -3,7 +3,8 @@
 use arrow_array::builder::{StringDictionaryBuilder, StringViewBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch, StringArray, StructArray, UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch, StringArray, StructArray,
+    UInt64Array,
 };
 use arrow_schema::{DataType, Field};
 use calipers_core::{Record, Samples};
@@ -91,7 +92,7 @@ fn rows_in_parts_are_those_of_one_part() {
     let whole = Source::table("frame", [batch(0, rows)]);
     let parts = Source::table("frame", [batch(0, 10), batch(10, 200_000), batch(200_000, rows)]);
     assert_eq!(records(&whole), records(&parts));
-    let shards = read_shards(&whole, None, &Projection::only([])).unwrap();
+    let shards = read_shards(&whole, None, &Projection::only(Vec::<String>::new())).unwrap();
     assert_eq!(shards[0].samples.iter().map(Samples::len).sum::<usize>(), rows as usize);
 }
 

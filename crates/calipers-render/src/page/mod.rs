@@ -73,25 +73,17 @@ pub fn page_html(report: &PageReport) -> String {
     page.into_string()
 }
 
-/// The colours of a fragment where its surroundings say that they are dark.
-const DARK: &str =
-    "--paper: #14161a; --card: #1b1e23; --ink: #e8eaed; --quiet: #9aa3ae; --line: #31363d; --faint: #23272d;
-  --good: #5cc98d; --bad: #ff8f84; --open: #e3b454; --plain: #9dbcec; --link: #8ab8f5; --focus: #8ab8f5;
-  --good-soft: #163324; --bad-soft: #3d1d1a; --open-soft: #362a0f; --grid: #262a31;
-  --run-0: #8fb8f2; --run-1: #f0a45d; --run-2: #62c9ae; --run-3: #d79adb; --run-4: #aeb6c0; color-scheme: dark;";
-
 /// The verdict, the changes and the metrics of a report as a part of another page, such as a notebook. It has no script, and its
 /// style reaches nothing outside it.
 #[must_use]
 pub fn page_fragment(report: &PageReport) -> String {
-    // Rules that stand inside a rule are about what is inside its element.
-    let style = STYLE.replace(":root:not([data-theme=\"light\"])", "&").replace(":root[data-theme=\"dark\"]", "&.dark");
-    let style = style.replace(":root {", "& {").replace("body {", "& {");
-    let dark = ["[data-jp-theme-light=\"false\"]", ".vscode-dark", "[theme=dark]"];
-    let dark: Vec<String> = dark.iter().map(|around| format!("{around} .calipers-report")).collect();
+    // Rules that stand inside a rule are about what is inside its element, and `&` is that element.
+    let dark = "[data-jp-theme-light=\"false\"] &, .vscode-dark &";
+    let style = STYLE.replace(":root:not([data-theme=\"light\"])", "&").replace(":root[data-theme=\"dark\"]", dark);
+    let style = style.replace(":root {", "& {").replace("\nbody {", "\n& {");
     let fitting = ".hero .verdict { font-size: 24px; } .hero { padding: 12px 0; } section { padding: 14px 0; }
         a.sample { color: inherit; text-decoration: none; pointer-events: none; }";
-    let style = format!(".calipers-report {{ {style} {fitting} }} {} {{ {DARK} }}", dark.join(", "));
+    let style = format!(".calipers-report {{ {style} {fitting} }}");
     let fragment = html! {
         div.calipers-report {
             style { (PreEscaped(style)) }
