@@ -7,14 +7,14 @@ its time, and whether memory grows with what is said.
 import argparse
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
+
+from report_parts import machine, seconds, times
 
 SAMPLES = 10_000
 LATENCY_MS = 50
@@ -181,7 +181,7 @@ class Bench:
     def report(self):
         words = INTRODUCTION.format(samples=SAMPLES, latency=LATENCY_MS, connections=CONNECTIONS, ideal=ideal(),
                                     rounds=self.options.rounds, answer_kb=len(LONG_ANSWER) // 1000)
-        facts = "".join(f"- {name}: {value}\n" for name, value in machine(self.options.calipers))
+        facts = "".join(f"- {name}: {value}\n" for name, value in machine(self.options.calipers, "inspect_ai"))
         return f"{words}\nMeasured on {self.options.date} by `cargo xtask bench eval`:\n\n{facts}\n{self.markdown()}"
 
 
@@ -208,39 +208,6 @@ def measure(command):
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(json.dumps([wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, done.stdout]))
     sys.exit(done.returncode)
-
-
-def machine(calipers):
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    ours = subprocess.run([calipers, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
-    return [
-        ("processor", processor()),
-        ("cores", cores),
-        ("system", f"{platform.system().lower()} {platform.machine()}"),
-        ("calipers", ours),
-        ("python", platform.python_version()),
-        ("inspect_ai", version("inspect_ai")),
-    ]
-
-
-def processor():
-    """The processor's name, where the system tells it in a file."""
-    facts = Path("/proc/cpuinfo")
-    lines = facts.read_text().splitlines() if facts.exists() else []
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
-
-
-def significant(number):
-    return f"{number:.{0 if number >= 100 else 1 if number >= 10 else 2}f}"
-
-
-def seconds(time):
-    scaled, unit = (time, "s") if time >= 1 else (time * 1e3, "ms")
-    return f"{significant(scaled)} {unit}"
-
-
-def times(ratio):
-    return f"{significant(ratio)}×"
 
 
 def options():

@@ -10,14 +10,14 @@ import argparse
 import json
 import math
 import os
-import platform
 import subprocess
 import sys
 import textwrap
 import time
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
+
+from report_parts import machine, seconds, times
 
 HERE = Path(__file__).parent
 FULL = {"samples": 20_000, "json_rows": 1_000_000, "parquet_rows": 10_000_000}
@@ -273,7 +273,7 @@ class Bench:
         return "\n".join([line(rows[0]), f"|{'|'.join(rules)}|", *map(line, rows[1:])]) + "\n"
 
     def report(self):
-        facts = "\n".join(f"- {name}: {fact}" for name, fact in machine(self.options.calipers))
+        facts = "\n".join(f"- {name}: {fact}" for name, fact in machine(self.options.calipers, "inspect_ai", "polars", "duckdb"))
         when = f"Measured on {self.options.date} by `cargo xtask bench files`:"
         return f"{INTRODUCTION}\n{when}\n\n{facts}\n\n{self.sizes_in_words()}\n\n{self.markdown()}"
 
@@ -304,41 +304,8 @@ of JSON. The peers run in a process that is already there, so neither their star
 """
 
 
-def machine(calipers):
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    ours = subprocess.run([calipers, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
-    return [
-        ("processor", processor()),
-        ("cores", cores),
-        ("system", f"{platform.system().lower()} {platform.machine()}"),
-        ("calipers", ours),
-        ("python", platform.python_version()),
-        *((name, version(name)) for name in ("inspect_ai", "polars", "duckdb")),
-    ]
-
-
-def processor():
-    """The processor's name, where the system tells it in a file."""
-    facts = Path("/proc/cpuinfo")
-    lines = facts.read_text().splitlines() if facts.exists() else []
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
-
-
 def pad(cell, column, width):
     return cell.ljust(width) if column == 0 else cell.rjust(width)
-
-
-def significant(number):
-    return f"{number:.{0 if number >= 100 else 1 if number >= 10 else 2}f}"
-
-
-def seconds(time):
-    scaled, unit = (time, "s") if time >= 1 else (time * 1e3, "ms")
-    return f"{significant(scaled)} {unit}"
-
-
-def times(ratio):
-    return f"{significant(ratio)}×"
 
 
 def options():

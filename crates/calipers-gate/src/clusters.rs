@@ -237,7 +237,9 @@ mod tests {
         assert_eq!((level.field.as_str(), level.correlation), ("document", None));
         // A hundred that do rule it out.
         let mut large = Samples::new();
-        (0..2000i64).for_each(|id| drop(large.push(id).metadata("document", id / 20)));
+        for id in 0..2000i64 {
+            large.push(id).metadata("document", id / 20);
+        }
         let level: Vec<(u32, f64)> = (0..2000).map(|id| (id, f64::from(id % 2))).collect();
         assert_eq!(find_likely(&large, &level), None);
     }

@@ -9,8 +9,11 @@ pub struct Form<R> {
     /// Its names. The first is the one that help and hints use.
     pub names: &'static [&'static str],
     /// Writes a report in this form. Only text is laid out for a screen.
-    pub render: fn(&R, Screen) -> Result<String, Box<dyn Error>>,
+    pub render: Renderer<R>,
 }
+
+/// Writes a report as text of some kind.
+pub type Renderer<R> = fn(&R, Screen) -> Result<String, Box<dyn Error>>;
 
 impl<R> Form<R> {
     /// The form with this name.

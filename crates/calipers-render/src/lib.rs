@@ -36,7 +36,7 @@ mod words;
 pub use compare::{COMPARE_FORMS, COMPARE_MARKER, compare_json, compare_markdown, compare_schema, compare_text};
 pub use document::schema_text;
 pub use forest::{Ink, compare_plot, gate_plot, results_plot};
-pub use form::Form;
+pub use form::{Form, Renderer};
 pub use gate::{
     GATE_FORMS, GATE_MARKER, JunitError, gate_annotations, gate_decision, gate_json, gate_junit, gate_markdown,
     gate_reason, gate_rule, gate_schema, gate_text,

@@ -212,9 +212,7 @@ impl BoundedRatio {
     fn edge(&self, surplus: impl Fn(f64) -> f64, end: End) -> Option<f64> {
         // Logarithms of 0 and quotients of infinities would stop the search.
         let surplus = |t: f64| surplus(t).clamp(-1e3, 1e3);
-        if (if end == End::Low { self.least } else { self.most }).is_none() {
-            return None;
-        }
+        (if end == End::Low { self.least } else { self.most })?;
         let mut kept = self.estimate();
         let mut out = if end == End::Low { self.reach().0 } else { self.reach().1 };
         if out.is_infinite() {

@@ -43,7 +43,8 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     pages::prepare(root, &root.join(SOURCE)).map_err(|cause| failed("pages", cause))?;
 
     let mut build = process::cargo(root);
-    // The whole workspace, as in the tests: the program alone would have other features, and be compiled again.
+    // The whole workspace: the program alone would have other features. What only tests ask for is left out, so that a few
+    // dependencies are compiled again after a test run.
     step("build", build.args(["build", "--workspace", "--bin", "calipers", "--locked"]))?;
     let mut report = Command::new(root.join(page::program("debug")));
     report.current_dir(root).args(REPORT).arg("--output").arg(format!("{SOURCE}/{}", pages::REPORT));

@@ -4,6 +4,7 @@ use crate::Metric;
 
 /// A metric, or metrics for the keys of scores that are maps.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant)] // a plan has a handful, and most are of the large kind
 pub enum MetricSpec {
     /// A metric of the score.
     One(Metric),

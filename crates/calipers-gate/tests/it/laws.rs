@@ -82,8 +82,8 @@ fn judged(scenarios: &[Scenario], terms: &str) -> GateReport {
     let before = |id: usize| Scenario {
         id: None,
         document: 0,
-        is_adversarial: id % 2 == 0,
-        attempts: vec![if id % 4 == 0 { Attempt { grade: 1, is_right: false, ..middling } } else { middling }],
+        is_adversarial: id.is_multiple_of(2),
+        attempts: vec![if id.is_multiple_of(4) { Attempt { grade: 1, is_right: false, ..middling } } else { middling }],
     };
     let before: Vec<Scenario> = (0..30).map(before).collect();
     judged_against(&policy(&format!("{{{GATES}, {terms}}}")), &samples(scenarios), &samples(&before))

@@ -80,7 +80,7 @@ pub fn page_fragment(report: &PageReport) -> String {
     // Rules that stand inside a rule are about what is inside its element, and `&` is that element.
     let dark = "[data-jp-theme-light=\"false\"] &, .vscode-dark &";
     let style = STYLE.replace(":root:not([data-theme=\"light\"])", "&").replace(":root[data-theme=\"dark\"]", dark);
-    let style = style.replace(":root {", "& {").replace("body {", "& {");
+    let style = style.replace(":root {", "& {").replace("\nbody {", "\n& {");
     let fitting = ".hero .verdict { font-size: 24px; } .hero { padding: 12px 0; } section { padding: 14px 0; }
         a.sample { color: inherit; text-decoration: none; pointer-events: none; }";
     let style = format!(".calipers-report {{ {style} {fitting} }}");
