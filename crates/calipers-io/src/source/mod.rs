@@ -127,34 +127,6 @@ impl Source {
         }
     }
 
-    /// A table that a program has in memory, under this name: columns of Arrow arrays, in parts. What it holds is read as
-    /// from a file with the same columns.
-    ///
-    /// ```
-    /// use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-    /// use calipers_io::{Source, read};
-    /// use std::sync::Arc;
-    ///
-    /// let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
-    /// let scores: ArrayRef = Arc::new(StringArray::from(vec!["C", "I"]));
-    /// let batch = RecordBatch::try_from_iter([("id", ids), ("score", scores)])?;
-    /// let runs = read(&Source::table("frame", [batch]), None)?;
-    /// assert_eq!(runs[0].samples.len(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn table(name: impl Into<String>, batches: impl IntoIterator<Item = RecordBatch>) -> Self {
-        let table = Arc::new(MemoryTable::new(batches.into_iter().collect()));
-        Self { name: name.into(), origin: SourceOrigin::Table(table), counter: None, columns: Arc::default() }
-    }
-
-    /// The table, if it is one in memory.
-    pub(crate) fn as_table(&self) -> Option<&MemoryTable> {
-        match &self.origin {
-            SourceOrigin::Table(table) => Some(table),
-            SourceOrigin::Path(_) | SourceOrigin::Bytes(_) => None,
-        }
-    }
-
     /// Adds the bytes that are read to a counter, for progress displays. Bytes read twice count twice.
     #[must_use]
     pub fn with_counter(mut self, counter: Arc<AtomicU64>) -> Self {
