@@ -17,7 +17,7 @@ use crate::limits::LimitEnd;
 use crate::policy::{Comparison, Expression, Looks, OnMissingValues, Rule};
 use calipers_core::{Evidence, Scope, Unit};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
-use calipers_stats::{Confidence, Method};
+use calipers_stats::{Confidence, ExactSum, Method};
 use std::collections::HashMap;
 
 /// An end of an interval.
@@ -228,7 +228,11 @@ impl Formulas<'_, '_> {
             _ => {
                 let fills = asked.fills();
                 let rows = asked.rows(if side == Fill::Bad { fills.0 } else { fills.1 }, side).ok()?;
-                let sum = |of: fn(&Term) -> f64| rows.rows.iter().map(|row| of(&row.1)).sum::<f64>();
+                let sum = |of: fn(&Term) -> f64| {
+                    let mut sum = ExactSum::default();
+                    rows.rows.iter().for_each(|row| sum.add(of(&row.1)));
+                    sum.value()
+                };
                 let total = sum(|term| term.denominator);
                 let value =
                     if self.is_as_measured(known) { measured.value()? } else { sum(|term| term.numerator) / total };

@@ -20,7 +20,7 @@ fn answer(ask: impl FnOnce(&mut SizingQuestion)) -> String {
 
 #[test]
 fn each_question_has_its_sentence() {
-    assert_eq!(answer(|asked| asked.half_width = Some(0.02)), "±2 points at 95 % need 1,535 samples");
+    assert_eq!(answer(|asked| asked.half_width = Some(0.02)), "±2 points at 95 % need 1,564 samples");
     let gate = answer(|asked| asked.gate = Some((0.7, Direction::AtLeast)));
     assert!(gate.starts_with("a gate of ≥ 70 % with 95 % confidence can pass from 9 samples on"), "{gate}");
     let pair = answer(|asked| {
@@ -47,6 +47,6 @@ fn json_follows_its_schema_and_says_null_to_what_was_not_asked() {
     let validator = jsonschema::options().build(&schema).unwrap();
     let document = plan_json(&report(|asked| asked.half_width = Some(0.02)));
     assert!(validator.is_valid(&document), "{document:#}");
-    assert_eq!(document["interval"]["samples"], 1535, "{document:#}");
+    assert_eq!(document["interval"]["samples"], 1564, "{document:#}");
     assert!(document["gate"].is_null() && document["paired"].is_null(), "{document:#}");
 }
