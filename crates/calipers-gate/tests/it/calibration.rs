@@ -72,6 +72,7 @@ impl Counts {
 
     fn row(&self, family: &'static str, design: String) -> Row {
         let covered = (self.shown > 0).then(|| f64::from(self.covered) / f64::from(self.shown));
+        eprintln!("{family}: {design}: {:.4} of {}, {covered:?}", self.rate(), self.drawn);
         Row { family, design, replications: self.drawn, passed: self.rate(), covered }
     }
 }
@@ -123,16 +124,18 @@ fn own_share(draws: &mut Draws, mean: f64, correlation: f64) -> f64 {
 #[test]
 #[ignore = "slow: cargo xtask calibrate"]
 fn gates_keep_their_level() {
-    let mut rows = Vec::new();
-    shares(&mut rows);
-    grades(&mut rows);
-    ratios(&mut rows);
-    spending(&mut rows);
-    weights_and_formulas(&mut rows);
-    clusters(&mut rows);
-    baselines(&mut rows);
-    fails(&mut rows);
-    looks(&mut rows);
+    let families: [fn(&mut Vec<Row>); 10] =
+        [shares, grades, ratios, latencies, spending, weights_and_formulas, clusters, baselines, fails, looks];
+    // Side by side, with seeds that do not depend on one another.
+    let rows: Vec<Row> = std::thread::scope(|scope| {
+        let measure = |family: fn(&mut Vec<Row>)| {
+            let mut rows = Vec::new();
+            family(&mut rows);
+            rows
+        };
+        let running = families.map(|family| scope.spawn(move || measure(family)));
+        running.into_iter().flat_map(|family| family.join().unwrap()).collect()
+    });
     publish(&rows);
 }
 
@@ -247,7 +250,7 @@ fn ratios(rows: &mut Vec<Row>) {
     }
 }
 
-fn spending(rows: &mut Vec<Row>) {
+fn latencies(rows: &mut Vec<Row>) {
     // Latencies are lognormal, with a part that attempts of one sample share.
     for (n, k) in [(60, 1), (100, 1), (1000, 1), (60, 3), (100, 3), (60, 10)] {
         for (metric, p) in [("latency_p50", 0.5), ("latency_p95", 0.95)] {
@@ -267,6 +270,9 @@ fn spending(rows: &mut Vec<Row>) {
             Design { family: metric, name, metric, rule, terms: ONCE, truth, draw: &draw }.run(rows);
         }
     }
+}
+
+fn spending(rows: &mut Vec<Row>) {
     // Costs with the most that one attempt can have. The last two are mostly 1: hardly any run shows how much there can be.
     let costs: [CostLaw; 6] = [
         ("lognormal, σ = 1, at most 10", 10.0, 1.596_364_409_147_706, |d| d.normal().exp().min(10.0)),

@@ -5,7 +5,9 @@ mod calibration;
 mod laws;
 mod verdicts;
 
-use calipers_core::{Context, Error, Metric, Reducer, Registry, Samples, Value, mean_of, pass_rate};
+use calipers_core::{
+    Context, Error, Metric, OnMissing, Reducer, Registry, Samples, Value, aggregate, mean, mean_of, pass_rate,
+};
 use calipers_gate::policy::document::{Data, Item};
 use calipers_gate::policy::{Policy, Span, Spanned};
 use calipers_gate::{Baseline, Case, Fault, GateReport, GateResult, Provenance, judge, record};
@@ -47,6 +49,9 @@ fn with_case<T>(
             let average: Value = Value::from("micro");
             let arguments = Value::Map(vec![("average".into(), average)]);
             return registry.metric("behavior_coverage", &arguments);
+        }
+        if name == "aggregate(tone)" {
+            return Ok(aggregate("tone", mean(), OnMissing::Error));
         }
         if name == "pass_rate(happy_path)" {
             return pass_rate().only_where([("category", "happy_path")]);

@@ -231,3 +231,28 @@ fn a_value_beyond_its_limit_is_named() {
     let exceeded = Some(BeyondLimit { sample: "s7".into(), value: 3.0, limit: 2.0 });
     assert_eq!(missing_limit(&gate).unwrap().exceeded, exceeded);
 }
+
+#[test]
+fn one_key_of_map_scores_is_judged_as_scores_are() {
+    let judged_by = |metric: &str, rule: &str, terms: &str, is_map: bool| {
+        let mut samples = Samples::new();
+        for id in 0..60 {
+            let grade = f64::from(u8::from(id % 12 != 0));
+            let row = samples.push(id);
+            if is_map {
+                row.score("judge", [("tone", grade), ("facts", 0.0)])
+            } else {
+                row.score("judge", grade)
+            };
+        }
+        let text = format!(r#"{{"thresholds": {{"blocking": {{"{metric}": "{rule}"}}}}, "confidence": 0.95{terms}}}"#);
+        let gate = gate_on(&judged(&policy(&text), &samples), metric);
+        (gate.verdict, bound(&gate))
+    };
+    for (rule, limits) in [("at least 0.8", ""), ("at least 0.99", ""), ("at least 1.1", r#", "limits": {"NAME": 5}"#)]
+    {
+        let of = |metric: &str, name: &str, is_map| judged_by(metric, rule, &limits.replace("NAME", name), is_map);
+        assert_eq!(of("aggregate(tone)", "tone", true), of("mean", "judge", false), "{rule}");
+    }
+    assert_eq!(judged_by("aggregate(tone)", "at least 0.8", "", true).0, Verdict::Pass);
+}

@@ -313,7 +313,7 @@ fn chance_words(lint: &ChanceLint) -> FindingWords {
         ),
         ChanceLint::NoLimit { metric, missing } => {
             let (what, fix) = missing_limit_words(missing);
-            FindingWords::new(format!("`{metric}` can never be decided with confidence: {what}"), fix)
+            FindingWords::new(format!("`{metric}` can never pass with confidence: {what}"), fix)
         }
         ChanceLint::LowConfidence { confidence } => FindingWords::new(
             format!(
