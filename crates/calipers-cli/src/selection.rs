@@ -32,6 +32,7 @@ pub(crate) fn resolve(
         labels: labels(&flags.label)?,
         reducers: None,
         pass_threshold: pass_threshold(flags.pass_threshold)?,
+        cluster: Vec::new(),
         missing: flags.missing.map(MissingName::rule),
         level,
         seed: Seed(flags.seed),

@@ -52,6 +52,18 @@ pub enum Caveat {
         /// The metadata key of the clusters.
         key: String,
     },
+    /// The plan names clusters, and there is no interval of this figure that knows of them.
+    NoClusteredInterval {
+        /// The metadata keys of the clusters.
+        key: String,
+    },
+    /// Samples have no value of the keys by which others go together, and count as clusters by themselves.
+    SamplesAlone {
+        /// The metadata keys of the clusters.
+        key: String,
+        /// The number of such samples.
+        samples: u64,
+    },
     /// The mean of the groups' standard errors is not the standard error of their mean.
     MeanOfErrors {
         /// The standard error of the mean of the groups.
@@ -310,6 +322,8 @@ impl Caveat {
             Self::Missing { .. } => "missing",
             Self::PooledAttempts { .. } => "pooled-attempts",
             Self::IgnoresClusters { .. } => "ignores-clusters",
+            Self::NoClusteredInterval { .. } => "no-clustered-interval",
+            Self::SamplesAlone { .. } => "samples-alone",
             Self::MeanOfErrors { .. } => "mean-of-errors",
             Self::OutsideUnit { .. } => "outside-unit",
             Self::BootstrapDivisor { .. } => "bootstrap-divisor",

@@ -52,6 +52,13 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             format!("{attempts} attempts of {} are counted as independent", pluralize(samples, "sample"))
         }
         Caveat::IgnoresClusters { key } => format!("ignores that samples with the same `{key}` go together"),
+        Caveat::NoClusteredInterval { key } => {
+            format!("no interval of this figure knows that samples with the same `{key}` go together")
+        }
+        Caveat::SamplesAlone { key, samples } => match samples {
+            1 => format!("1 sample has no `{key}`, and counts as a cluster by itself"),
+            _ => format!("{samples} samples have no `{key}`, and count as clusters by themselves"),
+        },
         Caveat::MeanOfErrors { stratified: Some(error) } => {
             format!("a mean of standard errors; the standard error of the groups' mean is {}", decimals(*error, 4))
         }
@@ -216,6 +223,8 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::IgnoresClusters { key } => {
             return Some(format!("use `ci(cluster=\"{key}\")` or `stderr(cluster=\"{key}\")`"));
         }
+        Caveat::NoClusteredInterval { .. } => "look at a metric that is a mean, a ratio of sums or a quantile",
+        Caveat::SamplesAlone { .. } => "record with every sample where it comes from",
         Caveat::MeanOfErrors { stratified: Some(_) } => "report that error instead",
         Caveat::MeanOfErrors { stratified: None } => "give every group at least two samples",
         Caveat::OutsideUnit { .. } => "use `mean`, or map the scores to [0, 1]",

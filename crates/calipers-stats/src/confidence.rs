@@ -103,6 +103,8 @@ pub enum Method {
     T,
     /// Student's t after adding a little weight at both ends of [0, 1].
     AdjustedT,
+    /// Cluster-robust CR2 error and t with Satterthwaite's degrees of freedom after adding a little weight at both ends.
+    AdjustedClusterT,
     /// Cluster-robust CR1 error and t with one degree of freedom less than clusters.
     ClusterT,
     /// Cluster-robust CR2 error and t with Satterthwaite's degrees of freedom.
@@ -113,6 +115,8 @@ pub enum Method {
     ClusteredWilson,
     /// Clopper and Pearson's exact interval.
     ClopperPearson,
+    /// Blaker's exact interval.
+    Blaker,
     /// The posterior under Jeffreys' prior, Beta(½, ½).
     Jeffreys,
     /// The posterior under the uniform prior, Beta(1, 1).
@@ -164,11 +168,13 @@ impl Method {
         match self {
             Self::T => "t",
             Self::AdjustedT => "adjusted-t",
+            Self::AdjustedClusterT => "adjusted-cluster-t",
             Self::ClusterT => "cluster-t",
             Self::ClusterSatterthwaite => "cluster-satterthwaite",
             Self::Wilson => "wilson",
             Self::ClusteredWilson => "clustered-wilson",
             Self::ClopperPearson => "clopper-pearson",
+            Self::Blaker => "blaker",
             Self::Jeffreys => "jeffreys",
             Self::UniformBeta => "uniform-beta",
             Self::AgrestiCoull => "agresti-coull",

@@ -249,6 +249,11 @@ impl Confusion {
         Ok(f1_interval(self.share(Share::Jaccard)?.wilson(confidence)))
     }
 
+    /// Blaker's exact interval of F1, by the same road: to report.
+    pub fn f1_blaker(&self, confidence: Confidence) -> Result<Interval, Undefined> {
+        Ok(f1_interval(self.share(Share::Jaccard)?.blaker(confidence)))
+    }
+
     /// Clopper and Pearson's exact interval of F1, by the same road: for gates.
     pub fn f1_clopper_pearson(&self, confidence: Confidence) -> Result<Interval, Undefined> {
         Ok(f1_interval(self.share(Share::Jaccard)?.clopper_pearson(confidence)))

@@ -9,8 +9,10 @@
 //!   [`Seed`], one stream per replicate. Order, sharding and threads change nothing.
 //! - **The caller chooses.** Whatever changes an answer (level, seed, resamples) is an argument.
 
+pub mod adjusted_ratio;
 pub mod agreement;
 mod betting;
+mod blaker;
 pub mod bootstrap;
 pub mod bounded_ratio;
 mod caveat;

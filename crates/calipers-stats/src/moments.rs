@@ -208,16 +208,16 @@ impl Moments {
         t_interval(self.mean()?, self.stderr()?, (self.count - 1) as f64, confidence)
     }
 
-    /// The interval of the mean of scores in [0, 1]: Student's t after adding weight z²/4 at 0 and as much at 1.
+    /// The interval of the mean of scores in [0, 1]: Student's t after adding weight 0.3 z² at 0 and as much at 1.
     ///
     /// A t interval knows nothing of the scores it has not seen. Where one score in a hundred is 0 and the others
     /// are near 0.9, most samples of thirty hold no 0, look almost constant, and give a t interval that misses the
     /// mean three times out of four. The added weight, about one score at each end at 95 %, is what such samples
     /// leave open: it dominates where scores hardly vary and vanishes against n·s² elsewhere. It is Agresti and
-    /// Coull's (1998) idea, who add z²/2 to 0/1 scores, where half of it keeps the level for graded ones.
+    /// Coull's (1998) idea, who add z²/2 to 0/1 scores, where less keeps the level for graded ones.
     ///
-    /// By simulation a 95 % interval covers at least 93 % of the time for scores that are near an end, U-shaped,
-    /// nearly constant or rarely 0, from two scores on. For 0/1 scores prefer [`crate::proportion`].
+    /// A 95 % interval covers at least 93.9 % of the time for scores that are near an end, U-shaped, nearly constant or
+    /// rarely 0, from two scores on. For 0/1 scores prefer [`crate::proportion`].
     ///
     /// Undefined without values and when one lies outside [0, 1].
     ///
@@ -237,7 +237,41 @@ impl Moments {
         adjusted_t(self.count as f64, mean, self.squared_deviations()?, confidence)
     }
 
-    /// The interval of the mean of differences between scores in [0, 1], in the same way: weight z²/4 at −1 and at 1.
+    /// The interval of the mean of values whose range is not known: Student's t after adding as much weight beyond both ends
+    /// of what was seen, half as far again from the mean.
+    ///
+    /// Nothing limits such values, so a long tail may hide beyond the largest of them, and plain t covers 90 % of ten exponential
+    /// values. This covers 94 to 97 % of ten to a thousand of them, normal, uniform or exponential, and 95 % of ratings from 1 to 5; of
+    /// lognormal values with σ = 1 it covers 90 % at ten, 95 % at thirty and 97 % at a hundred. Undefined below ten values, where
+    /// that cannot be had, and for values that are all alike.
+    ///
+    /// ```
+    /// use calipers_stats::{Confidence, Moments};
+    ///
+    /// let ratings = Moments::from_slice(&[4.0, 5.0, 3.0, 4.0, 2.0, 5.0, 4.0, 4.0, 1.0, 5.0]);
+    /// let interval = ratings.open_interval(Confidence::two_sided(0.95)?)?;
+    /// assert!(interval.contains(3.0) && !interval.contains(2.0));
+    /// # Ok::<(), calipers_stats::Undefined>(())
+    /// ```
+    pub fn open_interval(&self, confidence: Confidence) -> Result<Interval, Undefined> {
+        let (mean, n) = (self.mean()?, self.count as f64);
+        if self.count < OPEN_NEEDS {
+            return Err(Undefined::TooFew { what: Quantity::Values, need: OPEN_NEEDS, have: self.count });
+        }
+        if self.is_constant() {
+            return Err(Undefined::NoSpread { what: Quantity::Values });
+        }
+        let weight = end_weight(confidence);
+        let ends = [self.min, self.max].map(|end| mean + BEYOND * (end - mean));
+        let total = n + 2.0 * weight;
+        let centre = (n * mean + weight * (ends[0] + ends[1])) / total;
+        let far: f64 = ends.iter().map(|end| weight * (end - centre).powi(2)).sum();
+        let squares = self.squared_deviations()? + n * (mean - centre).powi(2) + far;
+        let stderr = Undefined::check_finite((squares / (total - 1.0) / total).sqrt())?;
+        around(Method::AdjustedT, centre, stderr, total - 1.0, confidence)
+    }
+
+    /// The interval of the mean of differences between scores in [0, 1], in the same way: weight at −1 and at 1.
     ///
     /// For differences of 0/1 scores it covers where [`newcombe_paired`](crate::two_sample::newcombe_paired) falls to 91 %:
     /// where two runs nearly agree. Undefined without values and when one lies outside [−1, 1].
@@ -277,6 +311,12 @@ impl Moments {
     }
 }
 
+/// Below so many values of an unknown range, no interval of their mean holds its level for skewed ones.
+pub(crate) const OPEN_NEEDS: u64 = 10;
+
+/// How far beyond the mean the added weight lies, in distances of the values that were seen.
+const BEYOND: f64 = 1.5;
+
 /// Student's t for n scores in [0, 1] of this mean and sum of squared deviations, after adding weight z²/4 at both ends.
 pub(crate) fn adjusted_t(n: f64, mean: f64, squares: f64, confidence: Confidence) -> Result<Interval, Undefined> {
     let AdjustedMoments { centre, stderr, total } = AdjustedMoments::new(n, mean, squares, confidence);
@@ -285,7 +325,15 @@ pub(crate) fn adjusted_t(n: f64, mean: f64, squares: f64, confidence: Confidence
     Ok(Interval { lower: interval.lower.map(clip), upper: interval.upper.map(clip), ..interval })
 }
 
-/// A mean of scores in [0, 1] after adding weight z²/4 at both ends.
+/// The weight that is added at each end, in units: 0.3 z², which is 1.15 at 95 %.
+///
+/// Of all laws with two values, such as 0.7 and rarely 0, and 5 to 3000 scores, 95 % intervals cover at least 93.9 % with it, and
+/// 92.7 % with z²/4.
+pub(crate) fn end_weight(confidence: Confidence) -> f64 {
+    0.3 * normal_quantile(confidence.tail()).powi(2)
+}
+
+/// A mean of scores in [0, 1] after adding weight at both ends.
 pub(crate) struct AdjustedMoments {
     pub(crate) centre: f64,
     pub(crate) stderr: f64,
@@ -295,7 +343,7 @@ pub(crate) struct AdjustedMoments {
 
 impl AdjustedMoments {
     pub(crate) fn new(n: f64, mean: f64, squares: f64, confidence: Confidence) -> Self {
-        let weight = normal_quantile(confidence.tail()).powi(2) / 4.0;
+        let weight = end_weight(confidence);
         let total = n + 2.0 * weight;
         let centre = (n * mean + weight) / total;
         let ends = weight * (centre.powi(2) + (1.0 - centre).powi(2));
@@ -348,10 +396,10 @@ mod tests {
 
     #[test]
     fn the_interval_of_few_grades_is_that_of_t_with_weight_at_both_ends() {
-        // Two scores of 0.5 and weight w = z²/4 at 0 and at 1: the centre is 0.5 and Σ(x − 0.5)² = w/2.
+        // Two scores of 0.5 and weight w = 0.3 z² at 0 and at 1: the centre is 0.5 and Σ(x − 0.5)² = w/2.
         let confidence = Confidence::two_sided(0.95).unwrap();
         let interval = Moments::from_slice(&[0.5, 0.5]).unit_interval(Confidence::two_sided(0.5).unwrap()).unwrap();
-        let weight = normal_quantile(0.25).powi(2) / 4.0;
+        let weight = 0.3 * normal_quantile(0.25).powi(2);
         let total = 2.0 + 2.0 * weight;
         let reach = crate::special::t_quantile(0.75, total - 1.0) * (weight / 2.0 / (total - 1.0) / total).sqrt();
         assert!((interval.upper.unwrap() - 0.5 - reach).abs() < 1e-12);

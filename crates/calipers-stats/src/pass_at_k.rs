@@ -206,7 +206,7 @@ impl AttemptSuite {
         }
     }
 
-    /// The interval over problems: Wilson's where every problem has 0 or 1, as when k is all attempts; else
+    /// The interval over problems: Blaker's where every problem has 0 or 1, as when k is all attempts; else
     /// [t with a little weight at both ends](Moments::unit_interval). Undefined below two problems.
     ///
     /// Plain t undercovers where most problems are always or never solved: 65 % instead of 95 % for pass@2 of ten
@@ -215,7 +215,7 @@ impl AttemptSuite {
         self.stderr()?;
         if self.problems.is_binary() {
             let share = Proportion::new(self.problems.sum() as u64, self.problems.count())?;
-            return Ok(share.wilson(confidence));
+            return Ok(share.blaker(confidence));
         }
         self.problems.unit_interval(confidence)
     }

@@ -1,7 +1,7 @@
 //! Intervals for a share of successes.
 //!
-//! Which one? [`Proportion::wilson`] to report, [`Proportion::clopper_pearson`] to decide (it never covers less
-//! than its level), [`Proportion::jeffreys`] or [`Proportion::uniform_beta`] to speak of probabilities. Each
+//! Which one? [`Proportion::blaker`] to report, [`Proportion::clopper_pearson`] to decide (neither ever covers less
+//! than its level, and one side of the second is exact), [`Proportion::jeffreys`] or [`Proportion::uniform_beta`] to speak of probabilities. Each
 //! method notes its exact coverage, by enumeration, of a share of 0.9 with ten trials at a level of 95 %.
 
 use crate::special::{beta_quantile, beta_sf, normal_quantile};
@@ -69,9 +69,9 @@ impl Proportion {
         self.successes as f64 / self.trials as f64
     }
 
-    /// Wilson's score interval: the shares that a normal test would not reject. The default to report.
+    /// Wilson's score interval: the shares that a normal test would not reject.
     ///
-    /// Covers 0.930. Close to its level on average, not always above it, so not for gates: 25 of 25 against a
+    /// Covers 0.930. Close to its level on average, but 0.84 at worst, near 0 and 1. So not for gates: 25 of 25 against a
     /// threshold of 0.9 would pass with a true error of 7.2 % instead of 5 %. Wilson 1927; Brown, Cai and
     /// DasGupta 2001, eq. 4, without continuity correction.
     ///

@@ -301,7 +301,7 @@ impl ThresholdTest {
     }
 
     /// The same question about failures instead of successes.
-    fn mirrored(self) -> Self {
+    pub(crate) fn mirrored(self) -> Self {
         let direction = match self.direction {
             Direction::AtLeast => Direction::AtMost,
             Direction::AtMost => Direction::AtLeast,
@@ -601,7 +601,7 @@ impl Forecast {
 
 impl Proportion {
     /// Failures in the place of successes.
-    fn mirrored(self) -> Self {
+    pub(crate) fn mirrored(self) -> Self {
         Self::new(self.failures(), self.trials()).unwrap_or(self)
     }
 }

@@ -57,6 +57,7 @@ impl Needs {
     #[must_use]
     pub fn of_metrics(selection: &Selection, metrics: Option<&[MetricSpec]>, with_answers: bool) -> Self {
         let filter = selection.filter.iter().map(|(key, _)| key.as_str());
+        let filter = filter.chain(selection.cluster.iter().map(String::as_str));
         let Some(metrics) = metrics else {
             let columns = Projection::usual(filter, with_answers);
             let stand_ins: Vec<Metric> = default_metrics().collect();

@@ -328,7 +328,10 @@ fn plan(
     let mut plan = Plan::new().level(selection.level)?.seed(selection.seed).labels(selection.labels.clone());
     plan = plan.pass_threshold(selection.pass_threshold);
     if options.inspect {
+        // Inspect clusters where a metric says so, and nowhere else.
         plan = plan.inspect_compatible();
+    } else {
+        plan = plan.cluster(selection.cluster.iter().map(String::as_str));
     }
     if options.keep_reductions {
         plan = plan.keep_reductions();

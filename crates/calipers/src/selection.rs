@@ -45,6 +45,8 @@ pub struct Selection {
     pub reducers: Option<Vec<Reducer>>,
     /// The share of expected behaviours, or the score, at which an attempt passes; 1 unless it is said.
     pub pass_threshold: Option<f64>,
+    /// The metadata by whose values samples go together, for the intervals of scores and pages; none where they are independent.
+    pub cluster: Vec<String>,
     /// How attempts without a score count, in place of what each question does with them.
     pub missing: Option<MissingRule>,
     /// The level of intervals; tests have the error 1 − level.
@@ -77,6 +79,7 @@ impl Default for Selection {
             labels: Labels::default(),
             reducers: None,
             pass_threshold: None,
+            cluster: Vec::new(),
             missing: None,
             level: 0.95,
             seed: Seed(0),

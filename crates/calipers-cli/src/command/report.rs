@@ -58,6 +58,11 @@ pub(crate) struct Report {
     #[arg(long, value_name = "NAME")]
     reducer: Option<String>,
 
+    /// A field by whose values samples go together, such as the document of a question; in place of the policy's `cluster`
+    /// (repeatable, or separated by commas)
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    cluster: Vec<String>,
+
     #[command(flatten)]
     selection: SelectionFlags,
 
@@ -118,7 +123,8 @@ impl Report {
         let sources = selection::distinct_sources(&self.files, &selection)?;
         let expressions = Expressions::load(&self.scripts, selection.labels.clone())?;
         let reducer = self.reducer.as_deref().map(|name| expressions.reducer(name)).transpose()?;
-        let selection = Selection { sources, reducers: reducer.map(|one| vec![one]), ..selection };
+        let cluster = self.cluster.clone();
+        let selection = Selection { sources, reducers: reducer.map(|one| vec![one]), cluster, ..selection };
         let files = load_files(&selection, &Needs::everything())?;
         if files.iter().all(|file| file.runs.is_empty()) {
             let hint = "rerun the evaluation that should have written it";
@@ -158,7 +164,7 @@ impl Report {
         expressions: Expressions<'_>,
     ) -> Result<GateReport, Failure> {
         let judging = Judging {
-            cluster: &[],
+            cluster: &self.cluster,
             looks: None,
             policy,
             selection: selection.clone(),

@@ -39,6 +39,11 @@ pub(crate) struct Score {
     #[command(flatten)]
     level: LevelFlag,
 
+    /// A field by whose values samples go together, such as the document of a question: all intervals are then those of
+    /// clusters (repeatable, or separated by commas)
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    cluster: Vec<String>,
+
     /// Compute and print like another tool
     #[arg(long, value_enum, value_name = "TOOL")]
     compat: Option<Compat>,
@@ -161,6 +166,11 @@ impl Score {
     fn resolve(&self) -> Result<(Selection, ScoreOptions), Failure> {
         let selection = selection::resolve(&self.selection, &self.format, self.level.level, &self.scripts)?;
         let is_inspect = self.compat == Some(Compat::Inspect);
+        if is_inspect && !self.cluster.is_empty() {
+            let hint = "name the clusters where Inspect does, as in `--metric 'ci(cluster=\"document\")'`; `CALIPERS_CONFIG=none` \
+                        leaves `calipers.toml` out";
+            return Err(Failure::new("Inspect has no `--cluster` for all metrics").hint(hint));
+        }
         let labels = selection.labels.clone();
         let labels = if is_inspect { labels.unknown_as_zero() } else { labels };
         let expressions = Expressions::load(&self.scripts, labels)?;
@@ -172,6 +182,6 @@ impl Score {
         };
         let reducers = selection::reducers(&self.reducer, |name| Ok(expressions.reducer(name)?))?;
         let sources = selection::sources(&self.files, &selection)?;
-        Ok((Selection { sources, reducers, ..selection }, options))
+        Ok((Selection { sources, reducers, cluster: self.cluster.clone(), ..selection }, options))
     }
 }

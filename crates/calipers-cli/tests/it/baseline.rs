@@ -164,7 +164,7 @@ fn what_is_recorded_is_said_and_written_whole() {
   "files": ["results.jsonl"],
   "reducer": "mean",
   "metrics": {
-    "pass_rate": {"value": 0.6666666666667, "n": 3, "lower": 0.207659600802, "upper": 0.9385080552796}
+    "pass_rate": {"value": 0.6666666666667, "n": 3, "lower": 0.1353503621716, "upper": 0.9830475724916}
   },
   "scenarios": {
     "S-001": {"outcome": "passed", "passed": 1, "attempts": 1},
@@ -286,7 +286,7 @@ fn a_baseline_is_shown_with_its_metrics_and_scenarios() {
          from results.jsonl · attempts reduced by mean · policy HASH\n\
          \n             estimate  95 % interval  n\n\
          latency_p95    540 ms                 8\n\
-         pass_rate      53.3 %  [5.4, 99.4] %  5\n\
+         pass_rate      53.3 %  [7.2, 97.4] %  5\n\
          \n5 scenarios: 2 passed, 3 failed, 1 flaky\n"
     );
 }

@@ -55,6 +55,8 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::Missing { missing: 2, range: Some((0.4, 0.6)) },
         Caveat::PooledAttempts { attempts: 10, samples: 5 },
         Caveat::IgnoresClusters { key: "passage".into() },
+        Caveat::NoClusteredInterval { key: "passage".into() },
+        Caveat::SamplesAlone { key: "passage".into(), samples: 3 },
         Caveat::MeanOfErrors { stratified: Some(0.1) },
         Caveat::MeanOfErrors { stratified: None },
         Caveat::OutsideUnit { min: 1.0, max: 5.0 },
@@ -128,6 +130,8 @@ fn kind(caveat: &Caveat) -> &'static str {
         | Caveat::Missing { .. }
         | Caveat::PooledAttempts { .. }
         | Caveat::IgnoresClusters { .. }
+        | Caveat::NoClusteredInterval { .. }
+        | Caveat::SamplesAlone { .. }
         | Caveat::MeanOfErrors { .. }
         | Caveat::OutsideUnit { .. }
         | Caveat::BootstrapDivisor { .. }

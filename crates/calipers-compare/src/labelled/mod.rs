@@ -245,7 +245,7 @@ impl Assessment<'_> {
         let scores = Moments::from_slice(&means);
         let tally = Tally { n: scores.count(), missing: 0 };
         let interval = match scores.is_binary() {
-            true => Proportion::new(scores.sum() as u64, scores.count()).map(|share| share.wilson(self.confidence())),
+            true => Proportion::new(scores.sum() as u64, scores.count()).map(|share| share.blaker(self.confidence())),
             false => scores.unit_interval(self.confidence()).or_else(|_| scores.t_interval(self.confidence())),
         };
         Figure::statistic(scores.mean(), f64::NAN, tally, "mean").with_interval(interval.ok())

@@ -17,7 +17,7 @@ use calipers_stats::power::{
     mcnemar_power, mcnemar_sample_size, optimal_attempts, paired_t_power, paired_t_sample_size, sample_size_z,
     two_proportions_sample_size,
 };
-use calipers_stats::proportion::{perfect_bound, wilson_mean};
+use calipers_stats::proportion::{Proportion, perfect_bound};
 use calipers_stats::threshold_test::{Direction, ThresholdTest};
 use calipers_stats::{AllowedRange, Confidence, Quantity, Undefined, special};
 
@@ -119,8 +119,8 @@ pub struct SampleNeed {
 /// How a number of samples was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizingMethod {
-    /// Wilson's interval at the assumed rate.
-    Wilson,
+    /// Blaker's interval at the assumed rate.
+    Blaker,
     /// The t interval of a mean.
     MeanT,
     /// The noncentral t distribution of paired differences.
@@ -304,8 +304,13 @@ impl<'a> Planner<'a> {
         let worth = samples as f64 / self.design_effect();
         let spread = &self.question.spread;
         if let (true, 1, Some(rate)) = (spread.is_share, attempts, spread.mean) {
-            let interval = wilson_mean(rate, worth, self.confidence).ok()?;
-            return interval.width().map(|width| width / 2.0);
+            // Whole samples fall on either side of the rate, and the interval of either may be the wider one.
+            let trials = worth.max(1.0).floor();
+            let widths = [(rate * trials).floor(), (rate * trials).ceil()].map(|successes| {
+                let share = Proportion::new(successes as u64, trials as u64).ok()?;
+                share.blaker(self.confidence).width()
+            });
+            return Some(widths[0]?.max(widths[1]?) / 2.0);
         }
         let units = self.question.clusters.map_or(samples as f64, |clusters| samples as f64 / clusters.size);
         let df = units - 1.0;
@@ -315,11 +320,11 @@ impl<'a> Planner<'a> {
 
     fn interval(&self, half: f64, attempts: u64) -> SampleNeed {
         let is_enough = |samples| self.half_width(samples, attempts).is_some_and(|width| width <= half);
-        let is_wilson = self.question.spread.is_share && attempts == 1 && self.question.spread.mean.is_some();
+        let is_share = self.question.spread.is_share && attempts == 1 && self.question.spread.mean.is_some();
         SampleNeed {
             samples: find_smallest(is_enough).ok_or(Unplannable::NoNumberIsEnough),
             normal: None,
-            method: if is_wilson { SizingMethod::Wilson } else { SizingMethod::MeanT },
+            method: if is_share { SizingMethod::Blaker } else { SizingMethod::MeanT },
         }
     }
 

@@ -18,7 +18,7 @@ const BEHAVIOR_COVERAGE: About = About {
                behaviours, and then a violation does not show. Behaviours that no scenario expects are not in it.",
     formula: "observed_behaviors / expected_behaviors, a mean of scenario scores: 0 after any violation, 1 where \
               nothing is expected. With `average=\"micro\"`, all that were observed / all that were expected.",
-    interval: "As for `mean`; `micro`: t with the linearised error, attempts clustered by scenario.",
+    interval: "As for `mean`; `micro`: t over scenarios with a little weight at both ends.",
     example: "calipers score results.jsonl -m behavior_coverage -m 'behavior_coverage(average=\"micro\")'",
     unit: Unit::Rate,
     range: "0–100 %",

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::registry::Definition;
 use super::stderr::{Clusters, cluster_details};
-use super::interval::mean_interval;
+use super::interval::{clustered_mean, mean_interval};
 use super::{Context, Measure, Metric, Precision, Tally, two_sided};
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::bootstrap::{self, Bootstrap, BootstrapKind, ClusterMeanResampler, Resampling};
@@ -19,9 +19,10 @@ const CI: About = About {
     tells: "The range of means that fit the scores.",
     misleads: "With `method=\"t\"`, as Inspect computes it, the interval of scores that are 0 or 1 covers too rarely below a \
                few hundred samples and may leave 0 to 1.",
-    formula: "The interval that `accuracy` and `mean` have: Wilson for scores that are 0 or 1, otherwise x̄ ± t·s/√n, with a \
-              little weight at both ends for scores within 0 to 1. `method=\"t\"` is x̄ ± t·s/√n for all scores, \
-              `method=\"bootstrap\"` resamples, and `cluster` keeps samples that go together together.",
+    formula: "The interval that `accuracy` and `mean` have: Blaker's for scores that are 0 or 1, otherwise x̄ ± t·s/√n with a \
+              little weight at both ends. With `cluster`, CR2 and Satterthwaite's degrees of freedom, with weight at both ends too. \
+              `method=\"t\"` is x̄ ± t·s/√n, or with `cluster` CR1 and t of C − 1 degrees, as in Inspect; \
+              `method=\"bootstrap\"` resamples.",
     interval: "It is one.",
     example: "calipers score results.jsonl -m 'ci(level=0.9)'",
     unit: Unit::Plain,
@@ -106,12 +107,12 @@ fn make_interval(arguments: &Arguments<'_>) -> Result<Metric, Error> {
 /// use calipers_core::{ci, Plan, Samples};
 ///
 /// let mut samples = Samples::new();
-/// for (id, score) in [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)] {
-///     samples.push(id).score("rating", score);
+/// for (id, score) in [(1, 0.25), (2, 0.5), (3, 0.75), (4, 1.0)] {
+///     samples.push(id).score("judge", score);
 /// }
 /// let results = Plan::new().metrics([ci()]).measure(&samples)?;
-/// let lower = results.figure("rating", "lower").expect("asked for").value.clone().expect("defined");
-/// assert!((lower - 0.4457397432394812).abs() < 1e-12);
+/// let lower = results.figure("judge", "lower").expect("asked for").value.clone().expect("defined");
+/// assert!((0.2..0.25).contains(&lower));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 #[must_use]
@@ -227,14 +228,15 @@ impl From<Ci> for Metric {
             How::T => metric.param("method", "t"),
             How::Bootstrap { resamples } => metric.param("method", "bootstrap").param("num_samples", resamples as i64),
         };
-        if let Some(key) = ci.cluster {
-            metric = metric.keyed_by(&key).param("cluster", key);
+        match ci.cluster {
+            Some(key) => metric.keyed_by(&key).param("cluster", key),
+            None if ci.how == How::Auto => metric.of_mean(),
+            None => metric,
         }
-        metric
     }
 }
 
-/// From so many samples, and so many of the rarer outcome, a t interval of 0/1 scores is as good as Wilson's.
+/// From so many samples, and so many of the rarer outcome, a t interval of 0/1 scores is as good as another.
 const SHARE_BY_T: u64 = 300;
 const RARER_BY_T: f64 = 10.0;
 
@@ -321,11 +323,15 @@ impl Ci {
         let how = if self.how == How::Auto && context.inspect { How::T } else { self.how };
         if let Some(clusters) = &clusters {
             let estimate = clusters.estimate()?;
-            caveats.extend(estimate.caveats().into_iter().map(Caveat::from));
+            if how != How::Auto {
+                caveats.extend(estimate.caveats().into_iter().map(Caveat::from));
+            }
             details.extend(cluster_details(&estimate));
             match how {
-                How::Auto if moments.is_binary() => return wilson_clustered(&estimate, confidence),
-                How::Auto => return estimate.interval_cr1(confidence).map(|interval| within_range(interval, &moments)),
+                How::Auto => {
+                    let units: Vec<(f64, f64)> = clusters.sums.totals().map(|(sum, n)| (sum, n as f64)).collect();
+                    return clustered_mean(&units, &moments, confidence);
+                }
                 How::T => return estimate.interval_cr1(confidence),
                 How::Wilson => {
                     // Inspect counts every sample as independent there, which is far too sure.
@@ -341,14 +347,11 @@ impl Ci {
         }
         let n = moments.count();
         match how {
-            How::Auto => match mean_interval(&moments, confidence) {
-                (Some(interval), found) => {
-                    caveats.extend(found);
-                    Ok(interval)
-                }
-                // Scores that are all alike have no interval, and t says why.
-                (None, _) => moments.t_interval(confidence),
-            },
+            How::Auto => {
+                let (interval, found) = mean_interval(&moments, confidence);
+                caveats.extend(found.into_iter().filter(|_| interval.is_ok()));
+                interval
+            }
             How::T => {
                 if moments.is_binary() && (n < SHARE_BY_T || moments.sum().min(n as f64 - moments.sum()) < RARER_BY_T) {
                     caveats.push(Caveat::ShareByT { n });
@@ -378,15 +381,6 @@ impl Ci {
             }
         }
     }
-}
-
-/// An interval of a mean of scores within 0 to 1 does not leave that range.
-fn within_range(interval: Interval, moments: &Moments) -> Interval {
-    if !moments.is_unit() {
-        return interval;
-    }
-    let within = |bound: Option<f64>| bound.map(|bound| bound.clamp(0.0, 1.0));
-    Interval { lower: within(interval.lower), upper: within(interval.upper), ..interval }
 }
 
 /// Inspect refuses a clustered Wilson interval of one cluster; here it is undefined.

@@ -5,9 +5,12 @@ use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::column::Column;
 use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, RatioLimits, Unit, Value};
+use crate::metric::evidence::by_sample;
+use calipers_stats::adjusted_ratio::adjusted_ratio;
 use calipers_stats::confusion::{Confusion, Share};
 use calipers_stats::threshold_test::Direction;
-use calipers_stats::{Confidence, Interval, Undefined};
+use calipers_stats::{Confidence, Interval, Method, Undefined};
+use hashbrown::HashMap;
 
 const PRECISION: About = About {
     name: "precision",
@@ -16,7 +19,7 @@ const PRECISION: About = About {
     tells: "How far a \"yes\" can be trusted, from the fields `predicted` and `actual`.",
     misleads: "Alone: a filter that says yes once and is right has a precision of 100 %.",
     formula: "true_positives / (true_positives + false_positives), undefined without a positive prediction.",
-    interval: "Wilson on the positive predictions.",
+    interval: "Blaker on the positive predictions; with several attempts per sample, t over samples with weight at both ends.",
     example: "calipers score results.jsonl -m precision -m 'precision(positive=\"spam\")'",
     unit: Unit::Rate,
     range: "0–100 %",
@@ -37,7 +40,7 @@ const RECALL: About = About {
     tells: "How much a search misses, from the fields `predicted` and `actual`.",
     misleads: "Alone: saying yes to everything finds all.",
     formula: "true_positives / (true_positives + false_negatives), undefined without an actual positive.",
-    interval: "Wilson on the actual positives.",
+    interval: "Blaker on the actual positives; with several attempts per sample, t over samples with weight at both ends.",
     example: "calipers score results.jsonl -m recall",
     unit: Unit::Rate,
     range: "0–100 %",
@@ -58,7 +61,7 @@ const F1: About = About {
     tells: "One figure for both, from the fields `predicted` and `actual`.",
     misleads: "Averaged over batches, and when true negatives matter: see `mcc`.",
     formula: "2tp / (2tp + fp + fn).",
-    interval: "Wilson, through the share J = tp / (tp + fp + fn) of which F1 = 2J / (1 + J) is a function; it keeps \
+    interval: "Blaker, through the share J = tp / (tp + fp + fn) of which F1 = 2J / (1 + J) is a function; it keeps \
                its width at 0 and 1.",
     example: "calipers score results.jsonl -m f1",
     unit: Unit::Rate,
@@ -123,7 +126,7 @@ fn positive(arguments: &Arguments<'_>) -> Value {
 /// ```
 #[must_use]
 pub fn precision(positive: impl Into<Value>) -> Metric {
-    let bounds: Bounds = |c, confidence| Some(c.share(Share::Precision).ok()?.wilson(confidence));
+    let bounds: Bounds = |c, confidence| Some(c.share(Share::Precision).ok()?.blaker(confidence));
     share_of_counts("precision", positive, Confusion::precision, bounds, Some(|actual, predicted| (count(actual && predicted), count(predicted))), 1.0)
 }
 
@@ -144,7 +147,7 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 /// ```
 #[must_use]
 pub fn recall(positive: impl Into<Value>) -> Metric {
-    let bounds: Bounds = |c, confidence| Some(c.share(Share::Recall).ok()?.wilson(confidence));
+    let bounds: Bounds = |c, confidence| Some(c.share(Share::Recall).ok()?.blaker(confidence));
     share_of_counts("recall", positive, Confusion::recall, bounds, Some(|actual, predicted| (count(actual && predicted), count(actual))), 1.0)
 }
 
@@ -169,7 +172,7 @@ pub fn f1(positive: impl Into<Value>) -> Metric {
         let twice = 2.0 * count(actual && predicted);
         (twice, twice + count(actual != predicted))
     };
-    share_of_counts("f1", positive, Confusion::f1, |c, confidence| c.f1_wilson(confidence).ok(), Some(pair), 2.0)
+    share_of_counts("f1", positive, Confusion::f1, |c, confidence| c.f1_blaker(confidence).ok(), Some(pair), 2.0)
 }
 
 /// The correlation of prediction and truth (Matthews 1975): from the fields `predicted` and `actual`.
@@ -259,6 +262,8 @@ struct ConfusionState {
     rows: u64,
     missing: u64,
     samples: u64,
+    /// How many samples with several attempts, or with one, add so much to both sums.
+    pairs: HashMap<(u64, u64), u64>,
 }
 
 impl Measure for Counted {
@@ -269,7 +274,15 @@ impl Measure for Counted {
     }
 
     fn fold(&self, state: &mut ConfusionState, points: &Points<'_>, _: &Context) -> Result<(), Error> {
-        for row in self.rows(points) {
+        let rows = self.rows(points);
+        if let Some(pair) = self.pair {
+            for (_, attempts) in by_sample(points.sample_codes(), &rows) {
+                let pairs = attempts.iter().flatten().map(|&(actual, predicted)| pair(actual, predicted));
+                let sums = pairs.fold((0, 0), |sums, (y, x)| (sums.0 + y as u64, sums.1 + x as u64));
+                *state.pairs.entry(sums).or_default() += 1;
+            }
+        }
+        for row in rows {
             match row {
                 Some((actual, predicted)) => {
                     state.rows += 1;
@@ -287,16 +300,30 @@ impl Measure for Counted {
         state.rows += other.rows;
         state.missing += other.missing;
         state.samples += other.samples;
+        for (sums, samples) in other.pairs {
+            *state.pairs.entry(sums).or_default() += samples;
+        }
     }
 
     fn finish(&self, state: ConfusionState, _: Tally, context: &Context) -> Result<Answer, Error> {
         let tally = Tally { n: state.rows, missing: state.missing };
         let mut figure = Figure::statistic((self.statistic)(&state.counts), 0.0, tally, self.name);
+        let is_repeated = state.rows + state.missing > state.samples;
         if figure.value.is_ok() {
-            figure.interval = (self.bounds)(&state.counts, context.confidence);
+            figure.interval = match self.pair {
+                // Attempts of a sample go together, so samples are the units.
+                Some(_) if is_repeated => {
+                    let units = state.pairs.iter().flat_map(|(&(y, x), &samples)| {
+                        std::iter::repeat_n((y as f64, x as f64), samples as usize)
+                    });
+                    let units: Vec<(f64, f64)> = units.collect();
+                    adjusted_ratio(&units, (0.0, 1.0), Method::AdjustedT, context.confidence).ok()
+                }
+                _ => (self.bounds)(&state.counts, context.confidence),
+            };
         }
-        let attempts = state.rows + state.missing;
-        if attempts > state.samples {
+        if is_repeated && self.pair.is_none() {
+            let attempts = state.rows + state.missing;
             figure.caveats.push(Caveat::PooledAttempts { attempts, samples: state.samples });
         }
         figure.details = vec![

@@ -1,5 +1,6 @@
 //! What a figure rests on, sample by sample.
 
+use crate::{Context, Error, Points};
 use calipers_stats::ExactSum;
 
 /// What a figure rests on, sample by sample: for those who judge it, weigh it, or combine it with others.
@@ -132,6 +133,12 @@ impl Evidence {
             // One metric has one kind of evidence.
             _ => unreachable!("the evidence of a metric is of one kind"),
         }
+    }
+
+    /// The mean of the scores of these rows, all of which have one.
+    pub(crate) fn of_scores(points: &Points<'_>, context: &Context) -> Result<Self, Error> {
+        let values = points.floats(context)?.into_owned();
+        Ok(Self::Mean { samples: points.sample_codes().to_vec(), values, missing: Vec::new() })
     }
 
     /// A mean over samples of the means of their attempts. Attempts of one sample stand side by side.

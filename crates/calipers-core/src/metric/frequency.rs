@@ -15,7 +15,7 @@ const FREQUENCY: About = About {
     misleads: "Attempts of one sample are not independent, so the intervals are too narrow when samples repeat.",
     formula: "count / total; counts with `normalize=False`. Categories that are named come first, even if they never \
               occur.",
-    interval: "Wilson for each share; none for counts.",
+    interval: "Blaker for each share; none for counts.",
     example: "calipers score results.jsonl -m 'frequency([\"C\", \"I\"])'",
     unit: Unit::Rate,
     range: "0–100 %",
@@ -119,7 +119,7 @@ impl Measure for Frequency {
             }
             match Proportion::new(count, total) {
                 Ok(share) => Figure::new(count as f64 / total as f64, tally, "share")
-                    .with_interval(Some(share.wilson(context.confidence))),
+                    .with_interval(Some(share.blaker(context.confidence))),
                 Err(_) => Figure::from_result(Err(Undefined::new(Reason::NothingScored, 0.0)), tally, "share"),
             }
         };

@@ -296,6 +296,10 @@ impl Measure for ByGroup {
         if answers.contains_key(&self.0.all_label) {
             return Err(ErrorKind::GroupCollision { name: self.0.all_label.clone() }.into());
         }
+        let finished = |mut answers: IndexMap<String, Answer>, all: Answer| {
+            answers.insert(self.0.all_label.clone(), all);
+            Ok(Answer::Named(answers))
+        };
         let all = match state.all {
             _ if empty => {
                 Figure::from_result(Err(Undefined::new(Reason::NothingScored, f64::NAN)), tally, "none").into()
@@ -303,14 +307,19 @@ impl Measure for ByGroup {
             Some(all) => all.finish(context)?,
             None => {
                 let figure = self.0.mean_of_groups(&answers, tally);
-                let means = figure.value.is_ok() && moments.len() == answers.len();
+                let has_interval = figure.value.is_ok() && moments.len() == answers.len();
+                // Groups may share clusters, so their figures do not say how far their mean may be off.
+                if has_interval && !context.cluster.is_empty() {
+                    let key = context.cluster.join(", ");
+                    return finished(answers, figure.with_caveats([Caveat::NoClusteredInterval { key }]).into());
+                }
+                let means = has_interval;
                 let interval = if means { stratified(&moments, context.confidence) } else { None };
                 let few = interval.filter(|found| found.method != Method::Gaffke).and_then(|_| few_in_a_group(&moments));
                 figure.with_interval(interval).with_caveats(few).into()
             }
         };
-        answers.insert(self.0.all_label.clone(), all);
-        Ok(Answer::Named(answers))
+        finished(answers, all)
     }
 }
 

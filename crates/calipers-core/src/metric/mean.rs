@@ -17,7 +17,7 @@ const ACCURACY: About = About {
                many: look at what is missing.",
     formula: "correct_outputs / total_outputs: the mean of the scores over scored samples. In a run without scores, \
               of `correct`, or else of `passed`.",
-    interval: "Wilson for scores that are 0 or 1, else as for `mean`.",
+    interval: "Blaker for scores that are 0 or 1, else as for `mean`.",
     example: "calipers score results.jsonl -m accuracy",
     unit: Unit::Rate,
     range: "0–100 %",
@@ -38,8 +38,8 @@ const MEAN: About = About {
     tells: "The average score, in its own unit; `mean(\"quality_score\")` that of a field.",
     misleads: "With outliers, and for ratings whose steps are not equal.",
     formula: "Σx / n. Of a field, the attempts of a sample are averaged first.",
-    interval: "Wilson for values that are 0 or 1; t with a little weight at both ends for others between 0 and 1; \
-               else t.",
+    interval: "Blaker for values that are 0 or 1; t with a little weight at both ends for others between 0 and 1; \
+               else t with weight beyond what was seen, from ten values on.",
     example: "calipers score results.jsonl -m mean -m 'mean(\"quality_score\")'",
     unit: Unit::Plain,
     range: "that of the scores",

@@ -5,6 +5,7 @@
 
 mod about;
 mod arguments;
+mod clustered;
 mod custom;
 mod declaration;
 mod evidence;
@@ -58,17 +59,19 @@ metrics! {
 pub use about::{About, Family, Unit};
 pub use arguments::Arguments;
 pub use builtin::*;
+pub(crate) use clustered::is_in_a_cluster;
 pub use custom::{IntoAnswer, metric};
 pub use declaration::{MetricBasis, PolicyRole, Scope, ValueSource};
 pub use evidence::{Evidence, RatioLimits};
 pub use evidence_query::{AttemptValues, RunRows};
 pub use figure::{Answer, Figure};
-pub use interval::{mean_figure, perfect_score_of};
+pub use interval::{clustered_mean, mean_figure, perfect_score_of};
 pub use registry::{Registry, is_inspect_metric, metric_with_role, unit_of_field};
 pub use undefined::{Reason, Undefined, UndefinedOperation, UnmetCondition};
 
 use crate::{Error, ErrorKind, Labels, Points, Reducer, Value, mean_score};
 use calipers_stats::{Confidence, Seed};
+use clustered::{ClusterState, without_intervals};
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -90,6 +93,8 @@ pub struct Context {
     pub attempts: Reducer,
     /// The share of expected behaviours, or the score, at which an attempt passes, where a metric does not say so.
     pub pass_threshold: Option<f64>,
+    /// The metadata by whose values samples go together; none where samples are independent.
+    pub cluster: Vec<Arc<str>>,
 }
 
 impl Context {
@@ -122,6 +127,7 @@ impl Default for Context {
             inspect: false,
             attempts: mean_score(),
             pass_threshold: None,
+            cluster: Vec::new(),
         }
     }
 }
@@ -277,6 +283,10 @@ pub struct Metric {
     without_scores: Option<Arc<Metric>>,
     /// The metadata that it groups or clusters by; `None` when it may look at anything.
     keys: Option<Vec<Arc<str>>>,
+    /// True when it passes its rows on to another metric, which answers.
+    passes_on: bool,
+    /// True when it is an error or an interval of the mean of the scores that takes the clusters of the plan.
+    is_of_mean: bool,
     /// True when name and parameters do not tell it from every other metric, as with a function of the user's.
     unlike_others: bool,
     /// The unit of its values; `None` for that of its definition.
@@ -313,6 +323,8 @@ impl Metric {
             optional: Vec::new(),
             without_scores: None,
             keys: None,
+            passes_on: false,
+            is_of_mean: false,
             unlike_others: true,
             unit: Some(Unit::Plain),
             precision: Precision::NotStated,
@@ -337,6 +349,7 @@ impl Metric {
             keys: inner.keys,
             scorer: inner.scorer,
             unit: Some(self.unit()),
+            passes_on: true,
             ..Self::recorded(name, outer)
         };
         outer.view(self.view.of_outer()).unlike_others_if(self.unlike_others || self.labels.is_some())
@@ -344,6 +357,12 @@ impl Metric {
 
     pub(crate) fn stating(mut self, precision: Precision) -> Self {
         self.precision = precision;
+        self
+    }
+
+    /// Declares that it is an error or an interval of the mean of the scores, which the clusters of a plan change.
+    pub(crate) fn of_mean(mut self) -> Self {
+        self.is_of_mean = true;
         self
     }
 
@@ -583,6 +602,12 @@ impl Metric {
         Cow::Owned(Context { labels, ..context.clone() })
     }
 
+    /// The level of an interval that has one of its own.
+    fn own_confidence(&self) -> Option<Confidence> {
+        let (_, value) = self.params.iter().find(|(name, _)| self.is_of_mean && name == "level")?;
+        Confidence::two_sided(value.as_number()?).ok()
+    }
+
     pub(crate) fn cluster(&self) -> Option<String> {
         let (_, value) = self.params.iter().find(|(name, _)| *name == "cluster")?;
         Some(value.to_string())
@@ -591,7 +616,7 @@ impl Metric {
     /// A state that has seen nothing.
     #[must_use]
     pub fn start(&self) -> State {
-        State { tally: Tally::default(), metric: self.clone(), inner: self.measure.start() }
+        State { tally: Tally::default(), metric: self.clone(), inner: self.measure.start(), clusters: None }
     }
 
     /// The answer for these points. Rows without a value are left out and counted as missing.
@@ -618,6 +643,8 @@ pub struct State {
     tally: Tally,
     metric: Metric,
     inner: Box<dyn Any + Send>,
+    /// What the figure rests on by cluster, where the plan names clusters.
+    clusters: Option<Box<ClusterState>>,
 }
 
 /// Rows told apart by whether they have a value.
@@ -654,7 +681,23 @@ impl State {
         self.tally.n += points.len() as u64;
         let context = self.metric.own_context(context);
         let folded = self.metric.measure.fold(self.inner.as_mut(), points, &context);
+        let folded = folded.and_then(|()| self.fold_clusters(points, &context));
         folded.map_err(|error| error.at_metric_if_unnamed(&self.metric.name))
+    }
+
+    /// Adds up by cluster what the figure rests on, where the plan names clusters.
+    fn fold_clusters(&mut self, points: &Points<'_>, context: &Context) -> Result<(), Error> {
+        if context.cluster.is_empty() || self.metric.passes_on {
+            return Ok(());
+        }
+        let evidence = match self.metric.is_of_mean {
+            true => Some(Evidence::of_scores(points, context)?),
+            false => self.metric.measure.evidence(points, context)?,
+        };
+        if let Some(evidence) = evidence {
+            self.clusters.get_or_insert_default().fold(evidence, points.samples(), &context.cluster);
+        }
+        Ok(())
     }
 
     /// Counts rows that have no score.
@@ -680,12 +723,26 @@ impl State {
         self.tally.n += other.tally.n;
         self.tally.missing += other.tally.missing;
         self.metric.measure.merge(self.inner.as_mut(), other.inner);
+        match (&mut self.clusters, other.clusters) {
+            (Some(mine), Some(theirs)) => mine.merge(*theirs),
+            (mine @ None, theirs) => *mine = theirs,
+            (_, None) => {}
+        }
     }
 
     /// The answer.
     pub fn finish(self, context: &Context) -> Result<Answer, Error> {
         let finished = self.metric.measure.finish(self.inner, self.tally, context);
-        finished.map_err(|error| error.at_metric_if_unnamed(&self.metric.name))
+        let answer = finished.map_err(|error| error.at_metric_if_unnamed(&self.metric.name))?;
+        Ok(match self.clusters {
+            Some(clusters) => {
+                let confidence = self.metric.own_confidence().unwrap_or(context.confidence);
+                clusters.apply(answer, self.metric.precision, confidence)
+            }
+            // An error or an interval with its own clusters has its own key.
+            None if context.cluster.is_empty() || self.metric.passes_on || self.metric.cluster().is_some() => answer,
+            None => without_intervals(answer, &context.cluster),
+        })
     }
 }
 

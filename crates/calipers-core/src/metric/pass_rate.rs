@@ -19,7 +19,7 @@ const PASS_RATE: About = About {
               that passed. An attempt passed if its record says so (`passed`); else if there is no violation and \
               every expected behaviour was observed; else if the only score reaches 1. `pass_threshold` asks for a \
               smaller share, or a smaller score. An attempt that ended in an error has not passed.",
-    interval: "Wilson for one attempt per scenario, else as for `mean`.",
+    interval: "Blaker for one attempt per scenario, else as for `mean`.",
     example: "calipers score results.jsonl -m pass_rate",
     unit: Unit::Rate,
     range: "0–100 %",

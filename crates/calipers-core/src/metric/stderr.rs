@@ -65,6 +65,7 @@ pub fn stderr() -> Metric {
         figure.with_caveats(no_spread(moments))
     })
     .stating(Precision::StandardError)
+    .of_mean()
 }
 
 /// The standard error of the mean when samples with the same value of a metadata key go together.

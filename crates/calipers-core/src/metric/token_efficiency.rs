@@ -17,7 +17,8 @@ const TOKEN_EFFICIENCY: About = About {
                attempts' ratios, in which the cheapest attempt would count most.",
     formula: "quality_score / tokens_used, each summed over attempts that have both. Where there is no \
               `quality_score`, the score by behaviours, or else the only score. Undefined for zero tokens.",
-    interval: "t with the linearised error, attempts clustered by sample.",
+    interval: "Gaffke's test turned round, samples as units; an unseen one is taken to use at most 5 times the most \
+               tokens. None below six samples.",
     example: "calipers score results.jsonl -m token_efficiency",
     unit: Unit::Ratio,
     range: "≥ 0 quality per token",

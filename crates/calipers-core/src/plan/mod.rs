@@ -14,8 +14,10 @@ pub use results::{MetricResult, Reduction, Results, ScoreResult};
 pub use run_report::{RecordedResult, Report, RunReport, SampleCounts};
 pub(crate) use state_block::finish_one;
 
-use crate::metric::{State, two_sided};
-use crate::{Caveat, Context, Error, Labels, Metric, Reducer, Samples, Seed, View, accuracy, mean_score, stderr};
+use crate::metric::{State, is_in_a_cluster, two_sided};
+use crate::{
+    Caveat, Context, Error, ErrorKind, Labels, Metric, Reducer, Samples, Seed, View, accuracy, mean_score, stderr,
+};
 use figure_names::run_result;
 use indexmap::IndexMap;
 use score_state::ScoreState;
@@ -191,6 +193,29 @@ impl Plan {
         self
     }
 
+    /// The metadata by whose values samples go together: every interval is then that of clusters, or none. Samples that share a
+    /// value of any of several keys are one cluster; one that has none is a cluster by itself.
+    ///
+    /// ```
+    /// use calipers_core::{accuracy, Plan, Samples};
+    ///
+    /// let mut samples = Samples::new();
+    /// for id in 0..60 {
+    ///     samples.push(id).metadata("document", id % 3).score("match", "C");
+    /// }
+    /// let of = |plan: Plan| plan.metrics([accuracy()]).measure(&samples).map(|results| {
+    ///     results.figure("match", "accuracy").and_then(|figure| figure.interval).and_then(|interval| interval.lower)
+    /// });
+    /// assert!(of(Plan::new())? > Some(0.94));
+    /// assert!(of(Plan::new().cluster(["document"]))? < Some(0.37));
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cluster<K: Into<Arc<str>>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
+        self.context.cluster = keys.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// The score from which an attempt has passed, for metrics that do not say so themselves.
     #[must_use]
     pub fn pass_threshold(mut self, threshold: Option<f64>) -> Self {
@@ -255,6 +280,8 @@ impl Plan {
             looked_at: IndexMap::new(),
             fields: BTreeSet::new(),
             run_attempts: 0,
+            keys: BTreeSet::new(),
+            alone: 0,
         };
         for scorer in self.scorers.keys() {
             partial.scorers.insert(scorer.clone(), self.views(scorer));
@@ -359,12 +386,17 @@ pub struct Partial<'a> {
     fields: BTreeSet<Arc<str>>,
     /// Attempts that metrics over fields have seen.
     run_attempts: u64,
+    /// The metadata that some shard has, where the plan names clusters.
+    keys: BTreeSet<Arc<str>>,
+    /// Samples that are in no cluster of others, since they have no value of its keys.
+    alone: u64,
 }
 
 impl Partial<'_> {
     /// Folds in whole samples.
     pub fn fold(&mut self, samples: &Samples) -> Result<(), Error> {
         let plan = self.plan;
+        self.fold_clusters(samples)?;
         for scorer in samples.scorers() {
             let points = samples.points(scorer)?;
             plan.check_reduction(scorer, &points)?;
@@ -391,6 +423,19 @@ impl Partial<'_> {
         Ok(())
     }
 
+    /// What a shard says of the clusters that the plan names.
+    fn fold_clusters(&mut self, samples: &Samples) -> Result<(), Error> {
+        let keys = &self.plan.context.cluster;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        keys.iter().try_for_each(|key| samples.check_single(key))?;
+        self.keys.extend(samples.metadata_keys().cloned());
+        let is_alone = |sample: &u32| !is_in_a_cluster(samples, keys, *sample);
+        self.alone += (0..samples.len() as u32).filter(is_alone).count() as u64;
+        Ok(())
+    }
+
     /// Folds in what another part of the same plan has seen.
     pub fn merge(&mut self, other: Self) {
         for (scorer, theirs) in other.scorers {
@@ -411,6 +456,8 @@ impl Partial<'_> {
         self.errored += other.errored;
         self.fields.extend(other.fields);
         self.run_attempts += other.run_attempts;
+        self.keys.extend(other.keys);
+        self.alone += other.alone;
     }
 
     /// The results.
@@ -428,6 +475,10 @@ impl Partial<'_> {
             let scorers: Vec<&Arc<str>> = self.scorers.keys().collect();
             self.plan.all_metrics().try_for_each(|metric| metric.check_scorer(&scorers))?;
         }
+        if let Some(key) = context.cluster.iter().find(|key| self.attempts > 0 && !self.keys.contains(*key)) {
+            let known = self.keys.iter().map(ToString::to_string).collect();
+            return Err(ErrorKind::NoField { field: key.to_string(), known }.into());
+        }
         // What was asked for is shown or refused, never left out beside figures that are shown.
         if self.looked_at.is_empty() && !self.run.is_empty() && self.attempts > self.errored && !context.inspect {
             let known = self.fields.iter().collect();
@@ -444,8 +495,13 @@ impl Partial<'_> {
             caveats: Vec::new(),
             level: context.confidence.level(),
             seed: context.seed,
+            cluster: context.cluster.clone(),
             inspect: context.inspect,
         };
+        if self.alone > 0 {
+            let key = context.cluster.join(", ");
+            results.caveats.push(Caveat::SamplesAlone { key, samples: self.alone });
+        }
         if self.errored > 0 {
             results.caveats.push(Caveat::Errored { attempts: self.errored });
         }

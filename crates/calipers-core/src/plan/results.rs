@@ -22,6 +22,8 @@ pub struct Results {
     pub level: f64,
     /// The seed of what was random.
     pub seed: Seed,
+    /// The metadata by whose values samples go together; none where they are independent.
+    pub cluster: Vec<Arc<str>>,
     /// True when figures are to be shown as Inspect shows them, with its placeholders.
     pub inspect: bool,
 }

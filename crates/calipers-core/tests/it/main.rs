@@ -3,10 +3,12 @@
 
 mod bad_input;
 mod calibration;
+mod clusters;
 mod docs;
 mod inspect_edges;
 mod inspect_values;
 mod intervals;
 mod laws;
+mod shown_intervals;
 mod vectors_golden;
 mod vectors_inspect;

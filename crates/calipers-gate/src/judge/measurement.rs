@@ -3,17 +3,17 @@
 use super::{Fault, Judge};
 use crate::limits::{LimitEnd, RangeQuestion, ValueRanges};
 use crate::policy::{Estimand, Mistake, Span, Spanned};
-use calipers_core::metric::{mean_figure, perfect_score_of};
+use calipers_core::metric::{clustered_mean, mean_figure, perfect_score_of};
 use calipers_core::{
     Caveat, Error, ErrorKind, Evidence, Figure, Metric, MetricBasis, RatioLimits, Reason, Scope, Tally, Undefined,
     Unit, mean_score,
 };
+use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::cluster::estimate_clustered;
-use calipers_stats::proportion::wilson_mean;
 use calipers_stats::quantile::{SortedValues, clustered_interval};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::weighted::{WeightedMean, weighted_mean};
-use calipers_stats::{Confidence, Interval, Moments};
+use calipers_stats::{Confidence, ExactSum, Interval, Moments};
 use hashbrown::{HashMap, HashSet};
 use indexmap::IndexMap;
 use std::rc::Rc;
@@ -164,7 +164,7 @@ fn weighted_figure(values: &[f64], weights: &[f64], plain: &Figure, confidence: 
     let mut figure = Figure::statistic(value, f64::NAN, tally, "weighted mean");
     if let Ok(weighted) = &weighted {
         let moments = Moments::from_slice(values);
-        figure.interval = weighted_interval(weighted, &moments, confidence);
+        figure.interval = weighted_interval(weighted, (values, weights), &moments, confidence);
         // The intervals of shares hold for few samples too.
         if !moments.is_unit() {
             figure.caveats = weighted.caveats().into_iter().map(Caveat::from).collect();
@@ -185,12 +185,37 @@ pub(super) fn worth(weighted: &WeightedMean) -> u64 {
     (weighted.effective_n * (1.0 + 1e-12)).max(1.0).floor() as u64
 }
 
-/// The interval that the same values without weights would have, with as many samples as the weighted ones are worth.
-fn weighted_interval(weighted: &WeightedMean, moments: &Moments, confidence: Confidence) -> Option<Interval> {
-    if moments.is_binary() {
-        return wilson_mean(weighted.mean.estimate, weighted.effective_n, confidence).ok();
+/// The interval of a weighted mean. That of shares is the one by which gates decide: an effective number of samples would
+/// take heavy and light ones to pass alike.
+fn weighted_interval(
+    weighted: &WeightedMean,
+    (values, weights): (&[f64], &[f64]),
+    moments: &Moments,
+    confidence: Confidence,
+) -> Option<Interval> {
+    if moments.is_unit() {
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let terms = values.iter().zip(weights).map(|(x, w)| Term::new(x * w, *w));
+        let ratio = BoundedRatio::new(terms, Term::new(0.0, largest), Term::new(largest, largest));
+        return ratio.ok().map(|ratio| ratio.interval(confidence));
     }
-    if moments.is_unit() { weighted.unit_interval(confidence).ok() } else { weighted.mean.interval(confidence).ok() }
+    weighted.mean.interval(confidence).ok()
+}
+
+/// The interval of a weighted mean of samples that go together, or that there is none; nothing where they stand alone.
+fn clustered(judge: &Judge<'_>, samples: &[u32], values: &[f64], weights: &[f64]) -> Option<Option<Interval>> {
+    let clusters = judge.clusters.as_ref().filter(|_| !judge.context.cluster.is_empty())?;
+    let mut sums: IndexMap<u32, (ExactSum, ExactSum)> = IndexMap::new();
+    for (&sample, (x, w)) in samples.iter().zip(values.iter().zip(weights)) {
+        let (numerator, denominator) = sums.entry(clusters.of_samples[sample as usize]).or_default();
+        numerator.add(x * w);
+        denominator.add(*w);
+    }
+    if sums.len() == values.len() {
+        return None;
+    }
+    let units: Vec<(f64, f64)> = sums.values().map(|(y, m)| (y.value(), m.value())).collect();
+    Some(clustered_mean(&units, &Moments::from_slice(values), judge.context.confidence).ok())
 }
 
 impl Measurement {
@@ -202,6 +227,9 @@ impl Measurement {
             let weights: Vec<f64> = samples.iter().map(|&sample| weights[sample as usize]).collect();
             self.unweighted = self.figure.value.as_ref().ok().copied();
             self.figure = weighted_figure(values, &weights, &self.figure, judge.context.confidence);
+            if let Some(interval) = clustered(judge, samples, values, &weights) {
+                self.figure.interval = interval;
+            }
         }
         self
     }
@@ -245,6 +273,9 @@ impl Measurement {
             Tally { n: 0, missing: 0 } => undefined_figure(nothing),
             _ => mean_figure(&Moments::from_slice(&values), tally, true, &judge.context),
         };
+        if let Some(interval) = clustered(judge, &samples, &values, &vec![1.0; values.len()]) {
+            figure.interval = interval;
+        }
         // What leaves all without a value leaves some without one.
         if let (Tally { n: 0, missing: 1.. }, Err(why)) = (tally, &self.figure.value) {
             figure.value = Err(why.clone());

@@ -270,7 +270,10 @@ impl<'a> Judge<'a> {
         };
         let pass_threshold =
             case.context.pass_threshold.or_else(|| policy.pass_threshold_of(case.samples, &case.context));
-        let context = Context { attempts: reducer.clone(), ..case.context.clone() };
+        // The samples of a suite that is given are not drawn, together or not.
+        let drawn = policy.cluster.iter().filter(|_| policy.estimand == Estimand::QuestionsLikeThese);
+        let cluster = drawn.map(|field| Arc::from(field.value.as_str())).collect();
+        let context = Context { attempts: reducer.clone(), cluster, ..case.context.clone() };
         let pass_rule = pass_threshold.map_or_else(|| Ok(PassRule::default()), PassRule::new)?;
         case.samples.check_repeats()?;
         check_categories(policy, case.samples)?;

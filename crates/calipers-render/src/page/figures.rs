@@ -405,7 +405,9 @@ fn run_method(names: &[String], place: usize, run: &PageRun) -> Markup {
             (name(&about.source)) ", read as " (about.format)
             @if !about.columns.is_empty() { " (" (columns_sentence(&about.columns)) ")" }
             ". " (sentence(&basis_sentence(&run.pass_basis))) " Intervals at "
-            (percent(about.results.level)) ", seed " (about.results.seed.0) "."
+            (percent(about.results.level))
+            @if !about.results.cluster.is_empty() { ", clusters by " (about.results.cluster.join(", ")) }
+            ", seed " (about.results.seed.0) "."
         }
         @for note in &about.notes { p.quiet { "Note: " (sentence(note)) } }
         (method_table(&all, "figures of this run"))

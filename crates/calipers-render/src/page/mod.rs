@@ -292,8 +292,12 @@ fn sample_view() -> Markup {
 fn settings(report: &PageReport) -> Vec<String> {
     let mut parts = report.gate.as_ref().map(provenance).unwrap_or_default();
     if let Some(run) = report.runs.first().filter(|_| parts.is_empty()) {
-        parts.push(format!("intervals at {}", percent(run.report.results.level)));
-        parts.push(format!("seed {}", run.report.results.seed.0));
+        let results = &run.report.results;
+        parts.push(format!("intervals at {}", percent(results.level)));
+        if !results.cluster.is_empty() {
+            parts.push(format!("clusters by {}", results.cluster.join(", ")));
+        }
+        parts.push(format!("seed {}", results.seed.0));
     }
     if let Some(compare) = &report.compare {
         let settings = &compare.settings;

@@ -250,7 +250,7 @@ impl<'a> PlanWords<'a> {
 /// How a number of samples was found.
 pub(crate) fn sizing_method(method: SizingMethod) -> &'static str {
     match method {
-        SizingMethod::Wilson => "Wilson's interval at the assumed rate",
+        SizingMethod::Blaker => "Blaker's interval at the assumed rate",
         SizingMethod::MeanT => "t interval of the mean",
         SizingMethod::PairedNoncentralT => "noncentral t of paired differences",
         SizingMethod::McNemarExact => "McNemar's exact test of paired passes",

@@ -71,6 +71,9 @@ struct RunDocument {
     level: f64,
     /// The seed of everything random.
     seed: u64,
+    /// The metadata by whose values samples go together, where intervals are those of clusters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cluster: Vec<String>,
     /// The metrics of each scorer (or of each key of its scores), under each reducer.
     scores: Vec<ScoreDocument>,
     /// What to know about the run as a whole.
@@ -103,6 +106,7 @@ impl From<&RunReport> for RunDocument {
             },
             level: results.level,
             seed: results.seed.0,
+            cluster: results.cluster.iter().map(ToString::to_string).collect(),
             scores: results.scores.iter().map(|score| ScoreDocument::new(results, score)).collect(),
             caveats: caveat_documents(&results.caveats),
             notes: run.notes.clone(),

@@ -120,5 +120,11 @@ fn about(run: &RunReport) -> String {
 
 /// The header of the intervals: all runs of a report have the same level.
 pub(super) fn level_of(runs: &[RunReport]) -> String {
-    runs.first().map_or_else(String::new, |run| format!("{} interval", percent(run.results.level)))
+    runs.first().map_or_else(String::new, |run| {
+        let level = percent(run.results.level);
+        match &run.results.cluster[..] {
+            [] => format!("{level} interval"),
+            fields => format!("{level} interval by {}", fields.join(", ")),
+        }
+    })
 }

@@ -20,7 +20,7 @@ fn tally(n: u64, missing: u64) -> Tally {
 
 /// So many of so many, with an interval.
 pub(crate) fn rate(passed: u64, n: u64) -> Figure {
-    let interval = Proportion::new(passed, n).unwrap().wilson(Confidence::two_sided(0.95).unwrap());
+    let interval = Proportion::new(passed, n).unwrap().blaker(Confidence::two_sided(0.95).unwrap());
     Figure { interval: Some(interval), ..Figure::new(passed as f64 / n as f64, tally(n, 0), "mean") }
 }
 

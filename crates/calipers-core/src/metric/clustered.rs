@@ -1,0 +1,332 @@
+//! Figures of samples that go together: what they rest on, added up by cluster, and the intervals that follow.
+//!
+//! A plan that names clusters keeps one such state beside the state of each metric. It takes the metric's evidence shard by
+//! shard, so every metric that is a mean, a ratio of sums or a quantile has a clustered interval without knowing of
+//! clusters.
+
+use super::Precision;
+use super::interval::clustered_mean;
+use super::ratio::{UnitKind, ratio_interval};
+use crate::{Answer, Caveat, Evidence, Figure, RatioLimits, Reason, Samples, Undefined, Value};
+use calipers_stats::adjusted_ratio::cr2;
+use calipers_stats::quantile::clustered_interval;
+use calipers_stats::{Confidence, ExactSum, Interval, Moments, StatisticCaveat, Undefined as NoStatistic};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// The name of the method in results.
+const STDERR_METHOD: &str = "cluster-robust standard error, CR2";
+
+/// What a cluster adds to both sums.
+#[derive(Clone, Default)]
+struct ClusterTerm {
+    numerator: ExactSum,
+    denominator: ExactSum,
+    samples: u64,
+}
+
+impl ClusterTerm {
+    fn merge(&mut self, other: &Self) {
+        self.numerator.merge(&other.numerator);
+        self.denominator.merge(&other.denominator);
+        self.samples += other.samples;
+    }
+
+    fn pair(&self) -> (f64, f64) {
+        (self.numerator.value(), self.denominator.value())
+    }
+}
+
+/// The kind of evidence, and what only this kind keeps.
+enum Kind {
+    Mean(Box<Moments>),
+    Ratio { limits: RatioLimits, attempts_max: u32 },
+    Quantile { p: f64, values: Vec<(u32, f64)> },
+}
+
+/// What a figure rests on, by cluster.
+///
+/// A place is a value of one of the fields, or a sample that has none. Samples that share a value of any field are in one
+/// cluster, and so are samples that are connected through others: places that one sample has are joined.
+#[derive(Default)]
+pub(super) struct ClusterState {
+    places: HashMap<(usize, Value), u32>,
+    /// For each place another one of its cluster, or itself.
+    parents: Vec<u32>,
+    terms: Vec<ClusterTerm>,
+    kind: Option<Kind>,
+}
+
+impl ClusterState {
+    /// Folds in what a shard gives.
+    pub(super) fn fold(&mut self, evidence: Evidence, samples: &Samples, fields: &[Arc<str>]) {
+        match evidence {
+            Evidence::Mean { samples: rows, values, .. } => {
+                let places = self.places_of(samples, fields, &rows);
+                for (&place, &x) in places.iter().zip(&values) {
+                    self.add(place, x, 1.0);
+                }
+                match &mut self.kind {
+                    Some(Kind::Mean(all)) => all.merge(&Moments::from_slice(&values)),
+                    kind => *kind = Some(Kind::Mean(Box::new(Moments::from_slice(&values)))),
+                }
+            }
+            Evidence::Ratio { samples: rows, numerators, denominators, limits, attempts_max: attempts, .. } => {
+                let places = self.places_of(samples, fields, &rows);
+                for (&place, (&y, &x)) in places.iter().zip(numerators.iter().zip(&denominators)) {
+                    self.add(place, y, x);
+                }
+                match &mut self.kind {
+                    Some(Kind::Ratio { attempts_max, .. }) => *attempts_max = attempts.max(*attempts_max),
+                    kind => *kind = Some(Kind::Ratio { limits, attempts_max: attempts }),
+                }
+            }
+            Evidence::Quantile { p, samples: rows, values, .. } => {
+                let places = self.places_of(samples, fields, &rows);
+                for (at, &place) in places.iter().enumerate() {
+                    // Attempts of a sample stand side by side.
+                    let is_new = at == 0 || rows[at] != rows[at - 1];
+                    self.terms[place as usize].samples += u64::from(is_new);
+                }
+                let more = places.into_iter().zip(values);
+                match &mut self.kind {
+                    Some(Kind::Quantile { values, .. }) => values.extend(more),
+                    kind => *kind = Some(Kind::Quantile { p, values: more.collect() }),
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, place: u32, numerator: f64, denominator: f64) {
+        let term = &mut self.terms[place as usize];
+        term.numerator.add(numerator);
+        term.denominator.add(denominator);
+        term.samples += 1;
+    }
+
+    /// The place of each of these samples, which stand side by side where they repeat.
+    fn places_of(&mut self, samples: &Samples, fields: &[Arc<str>], rows: &[u32]) -> Vec<u32> {
+        let columns: Vec<_> = fields.iter().map(|field| samples.metadata_column(field)).collect();
+        // Values are hashed once per shard, codes once per sample.
+        let mut known: Vec<HashMap<u32, u32>> = vec![HashMap::new(); fields.len()];
+        let mut places: Vec<u32> = Vec::with_capacity(rows.len());
+        for (at, &sample) in rows.iter().enumerate() {
+            if at > 0 && rows[at - 1] == sample {
+                places.push(places[at - 1]);
+                continue;
+            }
+            let mut first = None;
+            for (field, column) in columns.iter().enumerate() {
+                let Some(column) = column else { continue };
+                let Some(&code) = column.codes.get(sample as usize) else { continue };
+                let Some(value) = column.dictionary().get(code as usize).filter(|value| names_a_cluster(value)) else {
+                    continue;
+                };
+                let place = match known[field].get(&code) {
+                    Some(&place) => place,
+                    None => {
+                        let place = self.place(field, value.canonical_number().unwrap_or_else(|| value.clone()));
+                        known[field].insert(code, place);
+                        place
+                    }
+                };
+                match first {
+                    None => first = Some(place),
+                    Some(first) => self.join(first, place),
+                }
+            }
+            let place = first.unwrap_or_else(|| self.new_place());
+            places.push(place);
+        }
+        places
+    }
+
+    fn place(&mut self, field: usize, value: Value) -> u32 {
+        let next = self.parents.len() as u32;
+        let place = *self.places.entry((field, value)).or_insert(next);
+        if place == next { self.new_place() } else { place }
+    }
+
+    fn new_place(&mut self) -> u32 {
+        let place = self.parents.len() as u32;
+        self.parents.push(place);
+        self.terms.push(ClusterTerm::default());
+        place
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
+
+    fn root(&mut self, place: u32) -> u32 {
+        let mut at = place;
+        while self.parents[at as usize] != at {
+            let above = self.parents[self.parents[at as usize] as usize];
+            self.parents[at as usize] = above;
+            at = above;
+        }
+        at
+    }
+
+    /// Folds in what another state has seen.
+    pub(super) fn merge(&mut self, mut other: Self) {
+        let mut map: Vec<Option<u32>> = vec![None; other.parents.len()];
+        for ((field, value), place) in std::mem::take(&mut other.places) {
+            map[place as usize] = Some(self.place(field, value));
+        }
+        let map: Vec<u32> = map.into_iter().map(|mine| mine.unwrap_or_else(|| self.new_place())).collect();
+        for place in 0..map.len() as u32 {
+            let root = other.root(place);
+            self.join(map[place as usize], map[root as usize]);
+            self.terms[map[place as usize] as usize].merge(&other.terms[place as usize]);
+        }
+        match (&mut self.kind, other.kind) {
+            (Some(Kind::Mean(all)), Some(Kind::Mean(more))) => all.merge(&more),
+            (Some(Kind::Ratio { attempts_max, .. }), Some(Kind::Ratio { attempts_max: more, .. })) => {
+                *attempts_max = more.max(*attempts_max);
+            }
+            (Some(Kind::Quantile { values, .. }), Some(Kind::Quantile { values: more, .. })) => {
+                values.extend(more.into_iter().map(|(place, x)| (map[place as usize], x)));
+            }
+            (mine @ None, Some(Kind::Quantile { p, values })) => {
+                let values = values.into_iter().map(|(place, x)| (map[place as usize], x)).collect();
+                *mine = Some(Kind::Quantile { p, values });
+            }
+            (mine @ None, theirs) => *mine = theirs,
+            // One metric has one kind of evidence.
+            _ => {}
+        }
+    }
+
+    /// The answer with what clusters make of its intervals and errors.
+    pub(super) fn apply(mut self, mut answer: Answer, precision: Precision, confidence: Confidence) -> Answer {
+        let mut clusters: HashMap<u32, ClusterTerm> = HashMap::new();
+        for place in 0..self.parents.len() as u32 {
+            let root = self.root(place);
+            clusters.entry(root).or_default().merge(&self.terms[place as usize]);
+        }
+        let units: Vec<(f64, f64)> = clusters.values().filter(|term| term.samples > 0).map(ClusterTerm::pair).collect();
+        let samples: u64 = self.terms.iter().map(|term| term.samples).sum();
+        let count = clusters.values().filter(|term| term.samples > 0).count() as u64;
+        // Samples that all stand alone are what the plain interval takes them for.
+        if count == samples || samples == 0 {
+            answer.for_each(&mut |figure| figure.details.push(("clusters", count as f64)));
+            return answer;
+        }
+        let samples_max = clusters.values().map(|term| term.samples).max().unwrap_or(1);
+        let interval = self.interval(&units, samples_max, confidence);
+        let about = ClusterAnswer { units: &units, count, interval, precision };
+        match &mut answer {
+            Answer::Named(ends) if precision == Precision::Interval => {
+                for (name, end) in ends {
+                    end.for_each(&mut |figure| about.set_bound(figure, name == "lower"));
+                }
+            }
+            _ => answer.for_each(&mut |figure| about.set_interval(figure)),
+        }
+        answer
+    }
+
+    fn interval(
+        &mut self,
+        units: &[(f64, f64)],
+        samples_max: u64,
+        confidence: Confidence,
+    ) -> Result<Interval, NoStatistic> {
+        match self.kind.take() {
+            None => Err(NoStatistic::Empty),
+            Some(Kind::Mean(all)) => clustered_mean(units, &all, confidence),
+            Some(Kind::Ratio { limits, attempts_max }) => {
+                let attempts = u64::from(attempts_max) * samples_max;
+                ratio_interval(units, limits, attempts, UnitKind::Clusters, confidence)
+            }
+            Some(Kind::Quantile { p, values }) => {
+                let codes: Vec<u32> = values.iter().map(|(place, _)| self.root(*place)).collect();
+                let values: Vec<f64> = values.into_iter().map(|(_, x)| x).collect();
+                clustered_interval(&values, &codes, p, confidence)
+            }
+        }
+    }
+}
+
+/// True when a value says which cluster a sample is in.
+fn names_a_cluster(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => !text.is_empty(),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => true,
+        _ => false,
+    }
+}
+
+/// True when one of these fields says which cluster a sample is in.
+pub(crate) fn is_in_a_cluster(samples: &Samples, fields: &[Arc<str>], sample: u32) -> bool {
+    fields.iter().filter_map(|field| samples.metadata_column(field)).any(|column| {
+        let value = column.codes.get(sample as usize).and_then(|&code| column.dictionary().get(code as usize));
+        value.is_some_and(names_a_cluster)
+    })
+}
+
+/// Without the intervals that know nothing of clusters, and with a caveat where there was one.
+pub(super) fn without_intervals(mut answer: Answer, fields: &[Arc<str>]) -> Answer {
+    answer.for_each(&mut |figure| {
+        if figure.interval.take().is_some() {
+            let key = fields.iter().map(|field| &**field).collect::<Vec<_>>().join(", ");
+            figure.caveats.push(Caveat::NoClusteredInterval { key });
+        }
+    });
+    answer
+}
+
+/// What clusters say of a figure.
+struct ClusterAnswer<'a> {
+    units: &'a [(f64, f64)],
+    count: u64,
+    interval: Result<Interval, NoStatistic>,
+    precision: Precision,
+}
+
+impl ClusterAnswer<'_> {
+    fn set_interval(&self, figure: &mut Figure) {
+        if figure.value.is_err() {
+            return;
+        }
+        if self.precision == Precision::StandardError {
+            *figure = Figure { method: STDERR_METHOD.into(), value: self.stderr(), ..figure.clone() };
+        } else {
+            figure.interval = self.interval.ok();
+        }
+        self.say(figure);
+    }
+
+    /// Of an interval that is a metric, one end.
+    fn set_bound(&self, figure: &mut Figure, is_lower: bool) {
+        let bound = self.interval.map(|interval| if is_lower { interval.lower } else { interval.upper });
+        figure.interval = self.interval.ok();
+        match bound {
+            Ok(Some(bound)) => {
+                figure.value = Ok(bound);
+                figure.method =
+                    self.interval.map_or_else(|_| figure.method.clone(), |interval| interval.method.name().into());
+            }
+            Ok(None) => {}
+            Err(why) => figure.value = Err(Undefined::new(Reason::Statistic(why), f64::NAN)),
+        }
+        self.say(figure);
+    }
+
+    fn stderr(&self) -> Result<f64, Undefined> {
+        cr2(self.units).map_err(|why| Undefined::new(Reason::Statistic(why), f64::NAN))
+    }
+
+    /// The number of clusters, and only what still holds of what was said of the plain interval.
+    fn say(&self, figure: &mut Figure) {
+        figure.details.push(("clusters", self.count as f64));
+        figure.caveats.retain(|caveat| {
+            !matches!(caveat, Caveat::PerfectScore { .. } | Caveat::Statistic(StatisticCaveat::SmallSample { .. }))
+        });
+        if self.interval.is_err() && self.precision != Precision::StandardError {
+            figure.caveats.push(StatisticCaveat::FewClusters { clusters: self.count }.into());
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! How often the intervals that a report shows cover the truth, in every kind of design, through a plan.
+//!
+//! `cargo xtask calibrate shown_intervals` runs it; with `BLESS=1` the table in `docs/concepts/calibration.md` is rewritten.
+
+use calipers_core::stats::special::normal_quantile;
+use calipers_core::{
+    Metric, Plan, Samples, accuracy, cost, latency_p50, mean, mean_of, pass_rate, precision, recall, token_efficiency,
+};
+use calipers_testing::simulation::Draws;
+use std::fmt::Write;
+
+/// What is counted of a design.
+struct Row {
+    figure: &'static str,
+    design: String,
+    replications: u32,
+    method: String,
+    covered: Option<f64>,
+}
+
+/// A metric of samples whose truth is known.
+struct Design<'d> {
+    figure: &'static str,
+    name: String,
+    plan: Plan,
+    truth: f64,
+    draw: &'d dyn Fn(&mut Draws) -> Samples,
+}
+
+impl Design<'_> {
+    fn run(&self, rows: &mut Vec<Row>) {
+        let seed = 1000 + rows.len() as u64;
+        let size = (self.draw)(&mut Draws::new(seed, normal_quantile)).attempts();
+        let replications = (600_000 / size.max(1)).clamp(400, 2000) as u32;
+        let mut draws = Draws::new(seed, normal_quantile);
+        let (mut shown, mut covered, mut method) = (0u32, 0u32, None);
+        for _ in 0..replications {
+            let results = self.plan.measure(&(self.draw)(&mut draws)).expect("the samples can be measured");
+            let figure = results.scores[0].metrics.values().next().expect("asked for").figure.clone();
+            if let Some(interval) = figure.interval {
+                shown += 1;
+                covered += u32::from(interval.contains(self.truth));
+                method = Some(interval.method.name());
+            }
+        }
+        rows.push(Row {
+            figure: self.figure,
+            design: self.name.clone(),
+            replications,
+            method: method.map_or_else(|| "not shown".to_owned(), |method| format!("`{method}`")),
+            covered: (shown > 0).then(|| f64::from(covered) / f64::from(shown)),
+        });
+    }
+}
+
+fn plan(metric: Metric) -> Plan {
+    Plan::new().metrics([metric])
+}
+
+fn scores(n: usize, mut score: impl FnMut() -> f64) -> Samples {
+    let mut samples = Samples::new();
+    for id in 0..n {
+        samples.push(id as i64).score("judge", score());
+    }
+    samples
+}
+
+/// A share of a sample or a cluster, such that draws with it are correlated.
+fn own_share(draws: &mut Draws, mean: f64, correlation: f64) -> f64 {
+    if correlation == 0.0 {
+        return mean;
+    }
+    let size = 1.0 / correlation - 1.0;
+    draws.beta(mean * size, (1.0 - mean) * size)
+}
+
+type Law = (&'static str, f64, fn(&mut Draws) -> f64);
+
+const GRADES: [Law; 9] = [
+    ("uniform", 0.5, |d| d.unit()),
+    ("Beta(9, 1)", 0.9, |d| d.beta(9.0, 1.0)),
+    ("Beta(0.9, 0.1)", 0.9, |d| d.beta(0.9, 0.1)),
+    ("five even grades", 0.5, |d| d.below(5) as f64 / 4.0),
+    ("0.7, one in 50 is 0", 0.686, |d| if d.unit() < 0.02 { 0.0 } else { 0.7 }),
+    ("0.9, one in 100 is 0", 0.891, |d| if d.unit() < 0.01 { 0.0 } else { 0.9 }),
+    ("0.3 or 0.9", 0.78, |d| if d.unit() < 0.2 { 0.3 } else { 0.9 }),
+    ("1, one in 20 is 0.5", 0.975, |d| if d.unit() < 0.05 { 0.5 } else { 1.0 }),
+    ("exponential, cut at 1", 0.245_421_090_277_816_44, |d| (d.exponential() / 4.0).min(1.0)),
+];
+
+const OPEN: [Law; 4] = [
+    ("normal", 0.0, Draws::normal),
+    ("ratings 1 to 5", 3.0, |d| 1.0 + d.below(5) as f64),
+    ("exponential", 1.0, Draws::exponential),
+    ("lognormal, σ = 0.5", 1.133_148_453_066_826_4, |d| (0.5 * d.normal()).exp()),
+];
+
+const COSTS: [Law; 5] = [
+    ("lognormal, σ = 1", 1.648_721_270_700_128_2, |d| d.normal().exp()),
+    ("lognormal, σ = 1.5", 3.080_216_848_918_031, |d| (1.5 * d.normal()).exp()),
+    ("exponential", 1.0, Draws::exponential),
+    ("Pareto 2.2", 2.2 / 1.2, |d| d.unit().max(1e-300).powf(-1.0 / 2.2)),
+    ("1, one in 20 is 10", 1.45, |d| if d.unit() < 0.05 { 10.0 } else { 1.0 }),
+];
+
+#[test]
+#[ignore = "slow: cargo xtask calibrate"]
+fn shown_intervals_cover() {
+    let mut rows = Vec::new();
+    independent(&mut rows);
+    repeated(&mut rows);
+    spending(&mut rows);
+    clusters(&mut rows);
+    publish(&rows);
+}
+
+fn independent(rows: &mut Vec<Row>) {
+    for n in [10, 30, 100, 1000] {
+        for truth in [0.5, 0.8, 0.9, 0.95, 0.99] {
+            let draw = |draws: &mut Draws| scores(n, || draws.coin(truth));
+            let name = format!("n = {n}, share {truth}");
+            Design { figure: "accuracy", name, plan: plan(accuracy()), truth, draw: &draw }.run(rows);
+        }
+        for (laws, figure) in [(&GRADES[..], "mean of grades"), (&OPEN[..], "mean, unknown range")] {
+            for (law, truth, one) in laws {
+                let draw = |draws: &mut Draws| scores(n, || one(draws));
+                let name = format!("{law}, n = {n}");
+                Design { figure, name, plan: plan(mean()), truth: *truth, draw: &draw }.run(rows);
+            }
+        }
+    }
+    let few = |draws: &mut Draws| scores(9, || draws.exponential());
+    let name = "exponential, n = 9".to_owned();
+    Design { figure: "mean, unknown range", name, plan: plan(mean()), truth: 1.0, draw: &few }.run(rows);
+}
+
+/// Several attempts per sample, alike with a correlation.
+fn repeated(rows: &mut Vec<Row>) {
+    for (n, k) in [(20, 10), (30, 5), (100, 3)] {
+        let passes = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for id in 0..n {
+                let share = own_share(draws, 0.9, 0.3);
+                (0..k).for_each(|_| {
+                    samples.push(id).field("passed", draws.coin(share) == 1.0);
+                });
+            }
+            samples
+        };
+        let name = format!("{n} × {k} attempts, correlation 0.3");
+        Design { figure: "pass_rate", name, plan: plan(pass_rate()), truth: 0.9, draw: &passes }.run(rows);
+        let predictions = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for id in 0..n {
+                let actual = draws.coin(0.5) == 1.0;
+                let share = own_share(draws, 0.85, 0.5);
+                for _ in 0..k {
+                    let is_right = draws.coin(share) == 1.0;
+                    samples.push(id).field("actual", actual).field("predicted", actual == is_right);
+                }
+            }
+            samples
+        };
+        for (figure, metric) in [("precision", precision(true)), ("recall", recall(true))] {
+            let name = format!("{n} × {k} attempts, correlation 0.5");
+            Design { figure, name, plan: plan(metric), truth: 0.85, draw: &predictions }.run(rows);
+        }
+    }
+}
+
+fn spending(rows: &mut Vec<Row>) {
+    for n in [10, 30, 100, 1000] {
+        for (law, truth, one) in COSTS {
+            let draw = |draws: &mut Draws| {
+                let mut samples = Samples::new();
+                (0..n).for_each(|id| {
+                    samples.push(i64::from(id)).field("cost_usd", one(draws));
+                });
+                samples
+            };
+            let name = format!("{law}, n = {n}");
+            Design { figure: "cost", name, plan: plan(cost()), truth, draw: &draw }.run(rows);
+        }
+        let draw = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for id in 0..n {
+                let row = samples.push(i64::from(id)).field("tokens_used", 1000.0 * draws.normal().exp());
+                row.field("quality_score", draws.coin(0.8));
+            }
+            samples
+        };
+        let (name, truth) = (format!("lognormal tokens, n = {n}"), 0.8 / (1000.0 * 0.5f64.exp()));
+        Design { figure: "token_efficiency", name, plan: plan(token_efficiency()), truth, draw: &draw }.run(rows);
+    }
+}
+
+fn clusters(rows: &mut Vec<Row>) {
+    let designs: [(&str, Vec<usize>); 4] = [
+        ("5 of 12", vec![12; 5]),
+        ("40, 5, 5, 5, 5", vec![40, 5, 5, 5, 5]),
+        ("10 geometric", (0..10).map(|i| (40.0 * 0.7f64.powi(i)).round() as usize).collect()),
+        ("40 of 1 to 20", (0..40).map(|i| i % 20 + 1).collect()),
+    ];
+    for (name, sizes) in &designs {
+        for correlation in [0.0, 0.1, 0.3] {
+            for truth in [0.5, 0.8, 0.95, 0.99] {
+                let draw = |draws: &mut Draws| {
+                    let mut samples = Samples::new();
+                    for (cluster, &size) in sizes.iter().enumerate() {
+                        let share = own_share(draws, truth, correlation);
+                        for _ in 0..size {
+                            let id = samples.len() as i64;
+                            samples.push(id).metadata("document", cluster as i64).score("judge", draws.coin(share));
+                        }
+                    }
+                    samples
+                };
+                let name = format!("{name}, correlation {correlation}, share {truth}");
+                let plan = plan(accuracy()).cluster(["document"]);
+                Design { figure: "accuracy in clusters", name, plan, truth, draw: &draw }.run(rows);
+            }
+        }
+        let normal = |draws: &mut Draws| {
+            let mut samples = Samples::new();
+            for (cluster, &size) in sizes.iter().enumerate() {
+                let own = 0.3f64.sqrt() * draws.normal();
+                for _ in 0..size {
+                    let (id, x) = (samples.len() as i64, own + 0.7f64.sqrt() * draws.normal());
+                    let row = samples.push(id).metadata("document", cluster as i64).score("judge", 10.0 + x);
+                    row.field("latency_ms", 1000.0 * x.exp()).field("grade", 1.0 / (1.0 + (-x).exp()));
+                }
+            }
+            samples
+        };
+        let of = |metric: Metric| plan(metric).cluster(["document"]);
+        for (figure, metric, truth) in [
+            ("mean in clusters", mean(), 10.0),
+            ("mean of grades in clusters", mean_of("grade"), 0.5),
+            ("median in clusters", latency_p50(), 1000.0),
+        ] {
+            let name = format!("{name}, correlation 0.3");
+            Design { figure, name, plan: of(metric), truth, draw: &normal }.run(rows);
+        }
+    }
+}
+
+fn publish(rows: &[Row]) {
+    let mut text = String::from("| figure | design | method | coverage |\n|--|--|--|--|\n");
+    let mut broken = Vec::new();
+    for row in rows {
+        let covered = row.covered.map_or_else(|| "–".to_owned(), |covered| format!("{covered:.3}"));
+        writeln!(text, "| {} | {} | {} | {covered} |", row.figure, row.design, row.method).unwrap();
+        // The promise, and four standard errors of the count.
+        let noise = 4.0 * (0.93f64 * 0.07 / f64::from(row.replications)).sqrt();
+        if row.covered.is_some_and(|covered| covered < 0.93 - noise) {
+            broken.push(format!("{}: {} {covered}", row.figure, row.design));
+        }
+    }
+    println!("{text}");
+    assert!(broken.is_empty(), "intervals that cover too rarely:\n{}", broken.join("\n"));
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/calibration.md");
+    let before = std::fs::read_to_string(page).unwrap();
+    let (begin, end) = ("<!-- intervals: written by cargo xtask calibrate -->\n", "<!-- intervals: end -->");
+    let (head, rest) = before.split_once(begin).expect("a place for the table");
+    let (old, tail) = rest.split_once(end).expect("an end of the table");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(page, format!("{head}{begin}{text}{end}{tail}")).unwrap();
+    } else if !old.is_empty() {
+        assert_eq!(old, text, "run with BLESS=1 to rewrite the table");
+    }
+}

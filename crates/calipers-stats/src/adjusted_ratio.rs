@@ -1,0 +1,151 @@
+//! A ratio of sums over units of unequal size, with weight at both ends: the interval for clusters and for shares of counts.
+//!
+//! A unit is what is independent, a cluster of samples or a sample with several attempts. It adds y to the numerators and its
+//! size m to the denominators. To the C units that there are we add w units of average size at the low end of what the
+//! ratio can be and as many at the high end, w = 0.3 z² (1.15 at 95 %), and then take the error CR2 and Satterthwaite's degrees of
+//! freedom (Bell and McCaffrey 2002) of all of them. With units of size 1 that is
+//! [t with a little weight at both ends](crate::Moments::unit_interval).
+//!
+//! CR2 alone knows only what it has seen: where nearly all pass, failures gather in a few clusters, and most draws hold
+//! none of them. In forty clusters of 1 to 20 samples, of which 95 % pass with an intra-class correlation of 0.3, a 95 % interval by
+//! CR2 covers 86 % of the time, Korn and Graubard's with an effective number of samples 92 %, this one 99 %; where all pass, CR2 has
+//! no width at all. `cargo xtask calibrate` counts it in all designs that the documentation lists.
+
+use crate::mean::around;
+use crate::moments::end_weight;
+use crate::sum::{ExactSum, sum_of};
+use crate::{Confidence, Interval, Method, Quantity, Undefined};
+
+/// The interval of Σy / Σm over units, each a numerator and a size, for a ratio between `low` and `high`.
+///
+/// The bounds do not leave `low` to `high` if no unit does. Units without size are no units. Undefined without units, and
+/// for numbers that are not finite.
+///
+/// ```
+/// use calipers_stats::{Confidence, Method, adjusted_ratio::adjusted_ratio};
+///
+/// // 57 of 60 passed, in twenty clusters of three.
+/// let clusters: Vec<(f64, f64)> = (0..20).map(|i| (if i < 3 { 2.0 } else { 3.0 }, 3.0)).collect();
+/// let interval = adjusted_ratio(&clusters, (0.0, 1.0), Method::AdjustedClusterT, Confidence::two_sided(0.95)?)?;
+/// assert!(interval.contains(0.95) && interval.lower.unwrap() > 0.75 && interval.upper == Some(1.0));
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn adjusted_ratio(
+    units: &[(f64, f64)],
+    (low, high): (f64, f64),
+    method: Method,
+    confidence: Confidence,
+) -> Result<Interval, Undefined> {
+    let units = || units.iter().copied().filter(|(_, m)| *m != 0.0);
+    let count = units().count() as f64;
+    if count == 0.0 {
+        return Err(Undefined::Empty);
+    }
+    for (y, m) in units() {
+        Undefined::check_finite(y)?;
+        Undefined::check_finite(m)?;
+    }
+    let (y_sum, m_sum) = (sum_of(units().map(|(y, _)| y)), sum_of(units().map(|(_, m)| m)));
+    if m_sum <= 0.0 {
+        return Err(Undefined::ZeroDenominator { what: Quantity::DenominatorTotal });
+    }
+    let weight = end_weight(confidence);
+    let size = m_sum / count;
+    let total = m_sum + 2.0 * weight * size;
+    let centre = (y_sum + weight * size * (low + high)) / total;
+    // Units with how many there are of each: the ends are no whole number of them.
+    let all = || {
+        let ends = [low, high].map(|end| (end * size, size, weight));
+        units().map(|(y, m)| (y, m, 1.0)).chain(ends)
+    };
+    let square = |(y, m, times): (f64, f64, f64)| times * (y - centre * m).powi(2) / (1.0 - m / total);
+    let stderr = sum_of(all().map(square)).sqrt() / total;
+    let sizes: Vec<(f64, f64)> = all().map(|(_, m, times)| (m / total, times)).collect();
+    let interval = around(method, centre, Undefined::check_finite(stderr)?, satterthwaite(&sizes), confidence)?;
+    let is_within = units().all(|(y, m)| (low * m..=high * m).contains(&y));
+    let clip = |bound: f64| if is_within { bound.clamp(low, high) } else { bound };
+    Ok(Interval { lower: interval.lower.map(clip), upper: interval.upper.map(clip), ..interval })
+}
+
+/// The standard error CR2 of Σy / Σm over units: √(Σ(y − Rm)²/(1 − h)) / Σm with h = m/Σm (Bell and McCaffrey 2002).
+///
+/// Undefined below two units, and where one has all of the size.
+pub fn cr2(units: &[(f64, f64)]) -> Result<f64, Undefined> {
+    let have = units.len() as u64;
+    if have < 2 {
+        return Err(Undefined::TooFew { what: Quantity::Clusters, need: 2, have });
+    }
+    let (y_sum, m_sum) = (sum_of(units.iter().map(|unit| unit.0)), sum_of(units.iter().map(|unit| unit.1)));
+    let ratio = y_sum / m_sum;
+    let square = |&(y, m): &(f64, f64)| (y - ratio * m).powi(2) / (1.0 - m / m_sum);
+    Undefined::check_finite(sum_of(units.iter().map(square)).sqrt() / m_sum)
+}
+
+/// Satterthwaite's degrees of freedom under working independence, from shares h of the total and how many units have each:
+/// 1/(Σh² + Σb(B − b)) with b = h²/(1 − h) and B = Σb, as in [`crate::cluster`].
+fn satterthwaite(sizes: &[(f64, f64)]) -> f64 {
+    let b = |h: f64| h * h / (1.0 - h);
+    let mut total = ExactSum::default();
+    sizes.iter().for_each(|(h, times)| total.add_product(b(*h), *times));
+    let total = total.value();
+    1.0 / sum_of(sizes.iter().map(|&(h, times)| times * (h * h + b(h) * (total - b(h)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Moments;
+    use proptest::prelude::*;
+
+    fn level() -> Confidence {
+        Confidence::two_sided(0.95).unwrap()
+    }
+
+    #[test]
+    fn all_that_pass_in_few_clusters_show_little() {
+        let of = |clusters: usize| {
+            adjusted_ratio(&vec![(20.0, 20.0); clusters], (0.0, 1.0), Method::AdjustedClusterT, level()).unwrap()
+        };
+        let (three, sixty) = (of(3), of(60));
+        assert!(three.lower.unwrap() < 0.37 && three.upper == Some(1.0), "{three:?}");
+        assert!(sixty.lower.unwrap() > 0.9 && sixty.lower.unwrap() < 0.96, "{sixty:?}");
+        let one = of(1);
+        assert_eq!((one.lower, one.upper), (Some(0.0), Some(1.0)));
+    }
+
+    #[test]
+    fn cr2_is_that_of_clusters() {
+        let (values, codes) = ([1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0], [0, 0, 1, 1, 2, 2, 2]);
+        let want = crate::cluster::estimate_clustered(&values, &codes).unwrap().cr2;
+        assert!((cr2(&[(2.0, 2.0), (1.0, 2.0), (1.0, 3.0)]).unwrap() - want).abs() < 1e-12);
+        assert!(cr2(&[(2.0, 2.0)]).is_err());
+    }
+
+    #[test]
+    fn what_is_no_ratio_says_why() {
+        let of = |units: &[(f64, f64)]| adjusted_ratio(units, (0.0, 1.0), Method::AdjustedT, level());
+        assert_eq!(of(&[]), Err(Undefined::Empty));
+        assert_eq!(of(&[(0.0, 0.0)]), Err(Undefined::Empty));
+        assert!(of(&[(f64::NAN, 1.0)]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn units_of_one_have_the_interval_of_grades(grades in prop::collection::vec(0.0..=1.0f64, 1..60), size in 0.1..50.0f64) {
+            let units: Vec<(f64, f64)> = grades.iter().map(|x| (x * size, size)).collect();
+            let ours = adjusted_ratio(&units, (0.0, 1.0), Method::AdjustedT, level()).unwrap();
+            let plain = Moments::from_slice(&grades).unit_interval(level()).unwrap();
+            prop_assert!((ours.lower.unwrap() - plain.lower.unwrap()).abs() < 1e-9, "{:?} {:?}", ours, plain);
+            prop_assert!((ours.upper.unwrap() - plain.upper.unwrap()).abs() < 1e-9, "{:?} {:?}", ours, plain);
+        }
+
+        #[test]
+        fn the_order_of_units_changes_no_bit(units in prop::collection::vec((0.0..=1.0f64, 1u32..40), 1..40), turn in 0usize..40) {
+            let units: Vec<(f64, f64)> = units.iter().map(|&(p, m)| (p * f64::from(m), f64::from(m))).collect();
+            let mut moved = units.clone();
+            moved.rotate_left(turn % units.len());
+            let of = |units: &[(f64, f64)]| adjusted_ratio(units, (0.0, 1.0), Method::AdjustedT, level());
+            prop_assert_eq!(of(&units), of(&moved));
+        }
+    }
+}
