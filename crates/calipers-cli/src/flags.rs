@@ -51,6 +51,19 @@ impl MissingName {
     }
 }
 
+/// What people said about some of the samples.
+#[derive(Args, Debug)]
+pub(crate) struct LabelFlags {
+    /// What people say about some of the samples, for `corrected`: records with `id` and `label`, in any format that results
+    /// are read in. Where runs are compared, once for each of them, in their order
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Vec<String>,
+
+    /// Which columns of the labels are what, such as `id=question,score=verdict` (repeatable)
+    #[arg(long, value_name = "NAME=COLUMN", requires = "labels")]
+    pub(crate) label_columns: Vec<String>,
+}
+
 /// Which scripts run, and for how long.
 #[derive(Args, Debug)]
 pub(crate) struct ScriptFlags {
@@ -149,6 +162,9 @@ pub(crate) struct JudgingFlags {
 
     #[command(flatten)]
     pub(crate) selection: SelectionFlags,
+
+    #[command(flatten)]
+    pub(crate) labels: LabelFlags,
 
     #[command(flatten)]
     pub(crate) scripts: ScriptFlags,

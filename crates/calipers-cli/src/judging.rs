@@ -4,6 +4,7 @@ use crate::date;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
 use crate::flags::JudgingFlags;
+use crate::human_labels::note_unused;
 use crate::looks_file::LooksFile;
 use crate::policy_file::PolicyFile;
 use crate::reading::{load_files, load_selected, print_notes};
@@ -32,12 +33,13 @@ impl<'a> Judging<'a> {
     pub(crate) fn resolve(flags: &'a JudgingFlags, level: f64) -> Result<Self, Failure> {
         flags.policy.load()?;
         let selection = selection::resolve(&flags.selection, &flags.format, level, &flags.scripts)?;
+        let human_labels = flags.labels.load_one(&selection)?;
         let sources = selection::distinct_sources(&flags.files, &selection)?;
         let expressions = Expressions::load(&flags.scripts, selection.labels.clone())?;
         let reducers = flags.reducer.as_deref().map(|name| expressions.reducer(name)).transpose()?;
         Ok(Self {
             policy: &flags.policy,
-            selection: Selection { sources, reducers: reducers.map(|one| vec![one]), ..selection },
+            selection: Selection { sources, human_labels, reducers: reducers.map(|one| vec![one]), ..selection },
             expressions,
             suite: flags.suite.suite.as_deref(),
             baseline: None,
@@ -76,6 +78,7 @@ impl<'a> Judging<'a> {
         };
         let run = load_selected("", &self.selection, &needs)?;
         print_notes(&run);
+        note_unused(self.selection.human_labels.as_deref())?;
         Ok(run)
     }
 
@@ -84,6 +87,7 @@ impl<'a> Judging<'a> {
         let files = load_files(&self.selection, &Needs::everything())?;
         let run = LoadedRun::merge("", files.clone())?;
         print_notes(&run);
+        note_unused(self.selection.human_labels.as_deref())?;
         Ok((files, run))
     }
 

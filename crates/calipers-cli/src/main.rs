@@ -8,6 +8,7 @@ mod expressions;
 mod failure;
 mod flag_hints;
 mod flags;
+mod human_labels;
 mod judging;
 mod looks_file;
 mod memory_limit;

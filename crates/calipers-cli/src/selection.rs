@@ -30,6 +30,7 @@ pub(crate) fn resolve(
         scorers: flags.scorer.clone(),
         filter: filter(&flags.filter)?,
         labels: labels(&flags.label)?,
+        human_labels: None,
         reducers: None,
         pass_threshold: pass_threshold(flags.pass_threshold)?,
         missing: flags.missing.map(MissingName::rule),

@@ -243,6 +243,10 @@ pub enum Caveat {
     EffectOfScores,
     /// A judge agrees with people too little for its scores to stand for theirs.
     JudgeDisagrees {
+        /// The run, where several are reported.
+        run: Option<String>,
+        /// The judge, where a run may have several.
+        scorer: Option<String>,
         /// Kappa, or alpha where scores are not all 0 or 1.
         agreement: f64,
         /// The upper bound of its interval.
@@ -301,6 +305,17 @@ pub enum RecordedCause {
 }
 
 impl Caveat {
+    /// The same of one of several runs, where a run is what it is about.
+    #[must_use]
+    pub fn in_run(self, name: &str) -> Self {
+        match self {
+            Self::JudgeDisagrees { scorer, agreement, upper, needed, .. } => {
+                Self::JudgeDisagrees { run: Some(name.to_owned()), scorer, agreement, upper, needed }
+            }
+            other => other,
+        }
+    }
+
     /// A short stable name, for machines and for documentation.
     #[must_use]
     pub fn id(&self) -> &'static str {

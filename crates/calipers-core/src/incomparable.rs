@@ -75,6 +75,13 @@ pub enum Incomparable {
     Statistic(calipers_stats::Undefined),
     /// Resampling failed.
     Resampling(calipers_stats::Undefined),
+    /// No sample that both runs have is labelled in one of them.
+    NoLabels {
+        /// The run without labels.
+        side: RunSide,
+    },
+    /// The error of a corrected mean does not allow for samples that go together.
+    CorrectedClusters,
     /// For a rerun of this suite only changes of means over samples are known.
     RerunOfMeansOnly,
     /// For a rerun of this suite attempts have to be averaged.

@@ -30,9 +30,9 @@ pub use lint::{
 };
 pub use raise::{KeptReason, NewThreshold, Raise, RaiseOptions, WritingObstacle, raise};
 pub use reason::{
-    BaselineDifference, BaselineReason, BlockingFailure, ConditionReason, ConfidenceBound, CoverageReason,
-    FormulaDoubt, GateReason, MoreSamples, PoorGrade, QuantileShare, SampleUnit, ScenarioReason, ScenarioShare,
-    ThresholdFinding, ThresholdReason, Unbounded,
+    BaselineDifference, BaselineReason, BlockingFailure, ConditionReason, ConfidenceBound, CorrectedLimit,
+    CoverageReason, FormulaDoubt, GateReason, MoreSamples, PoorGrade, QuantileShare, SampleUnit, ScenarioReason,
+    ScenarioShare, ThresholdFinding, ThresholdReason, Unbounded,
 };
 pub use report::{
     AttemptResult, BaselineResult, CategoryResult, ClusterCount, CompositeResult, ConfidenceTerms, Coverage, DecidedBy,

@@ -141,6 +141,8 @@ pub enum SampleUnit {
     Attempts,
     /// Clusters of samples that go together.
     Clusters,
+    /// Labels of people, for samples that have none yet.
+    Labels,
 }
 
 /// About how many more of something would decide a gate.
@@ -179,8 +181,23 @@ pub enum Unbounded {
     NoLimit(MissingLimit),
     /// A ratio whose numerators may be negative.
     NegativeNumerators,
+    /// A rate that is corrected by labels is bounded for independent samples that count alike, looked at once.
+    Corrected(CorrectedLimit),
     /// The data do not bound it.
     Open,
+}
+
+/// What a bound of a corrected rate does not allow for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CorrectedLimit {
+    /// Samples that go together.
+    Clusters,
+    /// Any number of looks.
+    Looks,
+    /// Samples that do not count alike.
+    Weights,
+    /// Scores or labels outside [0, 1]: nothing says how far off an unseen one may be.
+    Scale,
 }
 
 /// What was found out about a condition over formulas.

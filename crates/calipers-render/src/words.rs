@@ -180,10 +180,13 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             "differences of two runs are taken to go together in clusters as far as scores do, which may be too little or too much"
                 .into()
         }
-        Caveat::JudgeDisagrees { agreement, upper, needed } => {
+        Caveat::JudgeDisagrees { run, scorer, agreement, upper, needed } => {
             let [agreement, upper, needed] = [agreement, upper, needed].map(|x| decimals(*x, 2));
+            let run = run.as_ref().map(|run| format!("{run}: ")).unwrap_or_default();
+            let judge = scorer.as_ref().map(|scorer| format!(" `{scorer}`")).unwrap_or_default();
             format!(
-                "the judge agrees with people too little: {agreement}, at most {upper}, where {needed} is the least"
+                "{run}the judge{judge} agrees with people too little: {agreement}, at most {upper}, where {needed} is \
+                 the least"
             )
         }
         Caveat::PeopleDisagree { alpha, upper, needed } => {
@@ -252,9 +255,7 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::GateOfScores => "plan with the rate at which samples pass",
         Caveat::GateOfClusters => "plan for a few more samples",
         Caveat::EffectOfScores => "plan from two runs on the same samples, which show it",
-        Caveat::JudgeDisagrees { .. } => {
-            "improve the judge before its scores are used; rely on the corrected rate until then"
-        }
+        Caveat::JudgeDisagrees { .. } => "improve the judge before its scores are used; rely on `corrected` until then",
         Caveat::PeopleDisagree { .. } => "make the instructions for people clearer, and label again",
         Caveat::LabelsUnlikeOthers { .. } | Caveat::LabelsOfOtherMix { .. } => "choose the samples to label at random",
     };
@@ -367,6 +368,7 @@ pub fn reason_sentence(reason: &Reason) -> String {
         Reason::NoOutcome => "no record says whether it passed: neither `passed`, nor behaviours, nor a score".into(),
         Reason::NoBehaviors => "no record has behaviours: `expected_behaviors`, `must_not` or `violations`".into(),
         Reason::NoTokenCounts => "no score has `num_tokens` and `sum_log_probs` in its metadata".into(),
+        Reason::NoLabels { labels } => format!("no sample that the judge scored has a label in `{labels}`").into(),
         Reason::NoRatings => "no sample has a list of two or more ratings".into(),
         Reason::NoNumber => "the metric gives no number for these scores".into(),
         Reason::TooFewAttempts { reducer, need, have } => {

@@ -324,6 +324,40 @@ fn middle_rank(sorted: &[f64], x: f64) -> f64 {
     (below + upto) as f64 / 2.0
 }
 
+/// Krippendorff's alpha of two raters on an interval scale, and its interval by the delta method: for many units, of which
+/// resampling would take long.
+///
+/// Undefined below two units, and when all ratings are alike.
+///
+/// ```
+/// use calipers_stats::Confidence;
+/// use calipers_stats::agreement::{RatingScale, krippendorff_alpha, paired_alpha};
+///
+/// let pairs: Vec<(f64, f64)> = (0..40).map(|i| (f64::from(i % 7), f64::from(i % 7 + i % 3))).collect();
+/// let (alpha, interval) = paired_alpha(&pairs, Confidence::two_sided(0.95)?)?;
+/// let units: Vec<[f64; 2]> = pairs.iter().map(|(a, b)| [*a, *b]).collect();
+/// assert!((alpha - krippendorff_alpha(&units, RatingScale::Interval)?).abs() < 1e-12);
+/// assert!(interval.contains(alpha));
+/// # Ok::<(), calipers_stats::Undefined>(())
+/// ```
+pub fn paired_alpha(pairs: &[(f64, f64)], confidence: Confidence) -> Result<(f64, Interval), Undefined> {
+    let all = Moments::from_slice(&pairs.iter().flat_map(|(a, b)| [*a, *b]).collect::<Vec<f64>>());
+    let (mean, spread) = (all.mean()?, all.variance()?);
+    if spread <= 0.0 {
+        return Err(Undefined::NoSpread { what: Quantity::Ratings });
+    }
+    // 1 − A/(2B): A is the mean squared difference within units, B the variance of all ratings.
+    let within = Moments::from_slice(&pairs.iter().map(|(a, b)| (a - b).powi(2)).collect::<Vec<f64>>()).mean()?;
+    let alpha = 1.0 - within / (2.0 * spread);
+    let scale = all.count() as f64 / (all.count() as f64 - 1.0);
+    let moves = pairs.iter().map(|(a, b)| {
+        let own = scale * ((a - mean).powi(2) + (b - mean).powi(2)) / 2.0;
+        -((a - b).powi(2) - within) / (2.0 * spread) + within / (2.0 * spread.powi(2)) * (own - spread)
+    });
+    let stderr = (Moments::from_slice(&moves.collect::<Vec<f64>>()).variance()? / pairs.len() as f64).sqrt();
+    Ok((alpha, normal_interval(alpha, stderr, confidence)))
+}
+
 /// A resampler of Krippendorff's alpha over units, for its interval.
 ///
 /// Units are sorted, so that the order of arrival does not matter. A resample in

@@ -91,7 +91,8 @@ impl DoubleSample {
         Ok(Some(known + smallest(total - known, |more| width(known + more) <= wanted)))
     }
 
-    fn counts(&self) -> Result<RealCounts, Undefined> {
+    /// The counts, once a truth is known.
+    pub(crate) fn counts(&self) -> Result<RealCounts, Undefined> {
         let known = Proportion::new(self.known.true_positives + self.known.false_negatives, self.known_count())?;
         let stratum = |share: Share| self.known.share(share).ok().map(RealShare::from);
         let strata =
@@ -104,7 +105,7 @@ impl DoubleSample {
 }
 
 /// A share of counts that need not be whole.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct RealShare {
     successes: f64,
     trials: f64,
@@ -144,8 +145,8 @@ impl RealShare {
 }
 
 /// The counts as numbers, so that a plan may ask for others.
-#[derive(Clone, Copy)]
-struct RealCounts {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RealCounts {
     /// True positives among all whose truth is known.
     known: RealShare,
     /// True positives among the known ones of each stratum, and the share measured positive.
@@ -153,19 +154,30 @@ struct RealCounts {
 }
 
 impl RealCounts {
-    fn with_known(self, known: f64) -> Self {
+    /// As if so many truths were known, with the same shares.
+    pub(crate) fn with_known(self, known: f64) -> Self {
         let factor = known / self.known.trials;
         let strata =
             self.strata.map(|[positive, negative, size]| [positive.times(factor), negative.times(factor), size]);
         Self { known: self.known.times(factor), strata }
     }
 
-    fn estimate(self) -> f64 {
+    /// The part of a thing in the estimate, which is the mean of the parts of all `total` things.
+    pub(crate) fn influence(self, is_positive: bool, truth: Option<f64>, total: f64) -> f64 {
+        let (share, known, things) = match self.strata {
+            Some([positive, _, size]) if is_positive => (positive.estimate(), positive.trials, size.successes),
+            Some([_, negative, size]) => (negative.estimate(), negative.trials, size.trials - size.successes),
+            None => (self.known.estimate(), self.known.trials, total),
+        };
+        share + truth.map_or(0.0, |truth| things / known * (truth - share))
+    }
+
+    pub(crate) fn estimate(self) -> f64 {
         let Some([positive, negative, size]) = self.strata else { return self.known.estimate() };
         size.estimate() * positive.estimate() + (1.0 - size.estimate()) * negative.estimate()
     }
 
-    fn interval(self, confidence: Confidence) -> Interval {
+    pub(crate) fn interval(self, confidence: Confidence) -> Interval {
         let (estimate, tail) = (self.estimate(), confidence.tail());
         let Some([positive, negative, size]) = self.strata else {
             let (below, above) = self.known.exact_reaches(tail);

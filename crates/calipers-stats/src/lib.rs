@@ -18,6 +18,7 @@ pub mod cluster;
 pub mod components;
 mod confidence;
 pub mod confusion;
+pub mod corrected_mean;
 pub mod double_sampling;
 pub mod eprocess;
 pub mod exact;

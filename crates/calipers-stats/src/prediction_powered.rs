@@ -139,18 +139,36 @@ impl PredictionPowered {
         Ok((one.0.hypot(self.weight * two.0), one.1.hypot(self.weight * two.1)))
     }
 
+    /// The part of a thing in the estimate, which is the mean of the parts of all things.
+    pub(crate) fn influence(&self, prediction: f64, truth: Option<f64>) -> f64 {
+        let (n, others) = (self.truth.n, self.other.n);
+        let moved = match truth {
+            Some(truth) => {
+                let mean = self.truth.mean - self.weight * self.prediction.mean;
+                (truth - self.weight * prediction - mean) / n
+            }
+            None => self.weight * (prediction - self.other.mean) / others,
+        };
+        self.estimate() + (n + others) * moved
+    }
+
+    /// As if so many truths were known, of as many things in all.
+    pub(crate) fn with_truths(&self, known: f64) -> Self {
+        let total = self.truth.n + self.other.n;
+        let more = Self {
+            truth: Spread { n: known, ..self.truth },
+            other: Spread { n: (total - known).max(0.0), ..self.other },
+            ..*self
+        };
+        more.with_weight(more.best_weight())
+    }
+
     /// How many truths in all, drawn like those known, would make the interval `factor` times as wide; none where not
     /// even knowing all of them would.
     pub fn truths_for(&self, factor: f64, confidence: Confidence) -> Result<Option<u64>, Undefined> {
         let total = self.truth.n + self.other.n;
         let width = |known: f64| {
-            let more = Self {
-                truth: Spread { n: known, ..self.truth },
-                other: Spread { n: (total - known).max(0.0), ..self.other },
-                ..*self
-            };
-            let planned = more.with_weight(more.best_weight());
-            planned.reaches(confidence).map_or(f64::INFINITY, |(below, above)| below + above)
+            self.with_truths(known).reaches(confidence).map_or(f64::INFINITY, |(below, above)| below + above)
         };
         let wanted = width(self.truth.n) * factor;
         if width(total) > wanted {

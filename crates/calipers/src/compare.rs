@@ -6,7 +6,9 @@ use crate::{LoadedRun, Needs, Selection, TOOL, recorded_check};
 pub use calipers_compare::*;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
-use calipers_core::{Caveat, Context, Error, ErrorKind, Metric, PassRule, Reducer, Registry, Samples, accuracy};
+use calipers_core::{
+    Caveat, Context, Error, ErrorKind, Metric, PassRule, Reducer, Registry, Samples, accuracy, judge_caveats,
+};
 use calipers_io::{RecordedMetric, RecordedResults};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -99,6 +101,10 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
         let figures = comparison.into_iter().flat_map(|comparison| &comparison.metrics);
         let figures = figures.map(|one| (one.metric.as_str(), if place == 0 { &one.candidate } else { &one.baseline }));
         caveats.extend(recorded_check::caveats(run, figures, &used, selection));
+    }
+    for run in runs {
+        let judges = judge_caveats(&[&run.samples], &question.context).unwrap_or_default();
+        caveats.extend(judges.into_iter().map(|caveat| caveat.in_run(&run.name)));
     }
     report.caveats.splice(0..0, caveats);
     report.provenance = CompareProvenance {

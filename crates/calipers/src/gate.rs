@@ -1,9 +1,10 @@
 //! From results and a policy to a verdict, a baseline, or higher thresholds.
 
+use crate::judge::unless_said;
 use crate::needs::measured_name;
 use crate::run_reducer::{has_several_attempts, recorded_reducer};
 use crate::{LoadedRun, Needs, RunError, Selection, recorded_check};
-use calipers_core::{Caveat, Error, Metric, MissingRule, Reducer, Registry, Value};
+use calipers_core::{Caveat, Error, Metric, MissingRule, Reducer, Registry, Value, judge_caveats};
 use calipers_gate::policy::{Mistake, OnMissingValues, Policy, Span, Spanned};
 pub use calipers_gate::*;
 
@@ -115,6 +116,8 @@ fn judge_run(
     if policy.weights.by_category.is_empty() && policy.weights.by_capability.is_empty() {
         caveats.extend(recorded_check::caveats(run, figures, &report.provenance.reducer, selection));
     }
+    let judges = judge_caveats(&[&run.samples], &selection.context()?).unwrap_or_default();
+    caveats.extend(unless_said(judges, report.gates.iter().filter_map(|gate| gate.figure.as_ref())));
     report.caveats.splice(0..0, caveats);
     Ok(report)
 }

@@ -3,7 +3,7 @@
 use crate::compare::count_missing;
 use crate::{LoadedRun, Needs, RunError, Selection, TOOL};
 pub use calipers_compare::labelled::*;
-use calipers_core::Error;
+use calipers_core::{Caveat, Error, Figure};
 use std::sync::Arc;
 
 /// What a report about a judge depends on besides the run, its selection and the labels.
@@ -67,6 +67,41 @@ pub fn load_labels(name: &str, selection: &Selection) -> Result<LoadedRun, RunEr
         // A table that has nothing of ours but ids is no results to the readers.
         Err(_) => LABEL_COLUMNS.into_iter().filter_map(as_score).find(Result::is_ok).unwrap_or(plain),
     }
+}
+
+/// Reads labels as [`load_labels`] does, to be joined to the samples of every run that is loaded with a selection.
+///
+/// ```
+/// use calipers::io::Source;
+/// use calipers::judge::read_label_book;
+/// use calipers::score::{ScoreOptions, score};
+/// use calipers::Selection;
+/// use calipers::metric::{accuracy, corrected};
+/// use std::sync::Arc;
+///
+/// let scores: String = (0..90).map(|id| format!("{{\"id\": {id}, \"score\": {}}}\n", u8::from(id % 3 > 0))).collect();
+/// let labels: String = (0..30).map(|id| format!("{{\"id\": {id}, \"label\": {}}}\n", u8::from(id % 3 > 1))).collect();
+/// let run = Selection::of([Source::bytes("run.jsonl", scores.as_bytes())]);
+/// let book = read_label_book("labels.jsonl", &Selection::of([Source::bytes("labels.jsonl", labels.as_bytes())]))?;
+/// let selection = Selection { human_labels: Some(Arc::new(book)), ..run };
+/// let metric = corrected(accuracy(), "human_label")?.into();
+/// let options = ScoreOptions { metrics: Some(vec![metric]), ..ScoreOptions::default() };
+/// let reports = score(&selection, &options).next().expect("one file")?;
+/// let rate = reports[0].results.figure("score", "corrected").expect("asked for").value.clone();
+/// assert!((rate.expect("there are labels") - 1.0 / 3.0).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_label_book(name: &str, selection: &Selection) -> Result<LabelBook, RunError> {
+    let labels = load_labels(name, selection)?;
+    let book = LabelBook::new(&labels.samples, &selection.context()?);
+    book.map_err(RunError::in_source(name))
+}
+
+/// What is not said of a figure already.
+pub(crate) fn unless_said<'f>(caveats: Vec<Caveat>, mut figures: impl Iterator<Item = &'f Figure>) -> Vec<Caveat> {
+    let is_it = |caveat: &Caveat| matches!(caveat, Caveat::JudgeDisagrees { .. });
+    let is_said = figures.any(|figure| figure.caveats.iter().any(is_it));
+    if is_said { Vec::new() } else { caveats }
 }
 
 /// How far the judge of a run agrees with labels, and its rate corrected by them.

@@ -162,6 +162,9 @@ fn select(mut samples: Shards, selection: &Selection) -> Result<Shards, Error> {
     for (key, value) in &selection.filter {
         samples = samples.keep_where(key, value)?;
     }
+    if let Some(labels) = &selection.human_labels {
+        samples.iter_mut().try_for_each(|part| labels.join(part))?;
+    }
     Ok(samples)
 }
 

@@ -1,10 +1,12 @@
 //! From runs to their reports: the metrics that their files record, or those that are asked for.
 
+use crate::judge::unless_said;
 use crate::load::{has_scores, load, load_as, with_columns};
 use crate::{LoadedFile, Needs, RunError, Selection, pipeline, recorded_check};
 use calipers_core::{
     Average, Caveat, Completeness, Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry,
-    RunReport, SampleCounts, SampleId, Samples, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
+    RunReport, SampleCounts, SampleId, Samples, Shards, Value, accuracy, behavior_coverage, by_key, judge_caveats,
+    pass_rate,
 };
 use calipers_io::{Format, RecordedFigure, RecordedMetric, RecordedResults, RecordedRun, RecordedScorer, Source};
 use calipers_render::{RunNote, note_sentence};
@@ -118,6 +120,7 @@ fn score_stream(
     options: &ScoreOptions,
 ) -> Option<RunReport> {
     let is_choosy = !selection.scorers.is_empty() || !selection.filter.is_empty() || !selection.runs.is_empty();
+    let is_choosy = is_choosy || selection.human_labels.is_some();
     if !format.can_stream() || selection.missing.is_some() || is_choosy {
         return None;
     }
@@ -216,6 +219,7 @@ pub fn score_run(
         metrics if options.metrics.is_none() && !metrics.is_empty() => plan.metrics(metrics),
         _ => plan,
     };
+    let disagreements = judge_caveats(&samples.iter().collect::<Vec<_>>(), &selection.context()?).unwrap_or_default();
     let counts = samples.counts();
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut results = pipeline::measure(&plan, samples, threads.min(parts))?;
@@ -224,7 +228,9 @@ pub fn score_run(
     if counts.total == 0 && !figures.is_empty() {
         results.caveats.retain(|caveat| *caveat != Caveat::NoScores);
     }
-    results.caveats.splice(0..0, caveats);
+    let shown = results.scores.iter().flat_map(|score| score.metrics.values()).map(|metric| &metric.figure);
+    let disagreements = unless_said(disagreements, shown);
+    results.caveats.splice(0..0, caveats.into_iter().chain(disagreements));
     Ok(RunReport {
         source: run.source,
         format: run.format.to_owned(),

@@ -1,5 +1,6 @@
 //! What a command looks at, and the choices that every question about it shares.
 
+use calipers_compare::labelled::LabelBook;
 use calipers_core::{Context, Error, Labels, MissingRule, Reducer, Seed};
 use calipers_io::{Columns, Source};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct Selection {
     pub filter: Vec<(String, String)>,
     /// How labels become numbers.
     pub labels: Labels,
+    /// What people said about some of the samples: the field `human_label` of every run that is loaded.
+    pub human_labels: Option<Arc<LabelBook>>,
     /// Reducers of attempts in place of the recorded ones; an empty list turns reduction off.
     pub reducers: Option<Vec<Reducer>>,
     /// The share of expected behaviours, or the score, at which an attempt passes; 1 unless it is said.
@@ -75,6 +78,7 @@ impl Default for Selection {
             scorers: Vec::new(),
             filter: Vec::new(),
             labels: Labels::default(),
+            human_labels: None,
             reducers: None,
             pass_threshold: None,
             missing: None,

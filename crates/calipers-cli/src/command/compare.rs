@@ -3,7 +3,8 @@
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
-use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
+use crate::flags::{FormatFlag, LabelFlags, LevelFlag, ScriptFlags, SelectionFlags};
+use crate::human_labels::note_unused;
 use crate::reading::{load_files, load_run, print_notes};
 use crate::reading_progress::ReadingProgress;
 use crate::report_files::{OpenReports, ReportFiles, output_help};
@@ -68,6 +69,9 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     selection: SelectionFlags,
+
+    #[command(flatten)]
+    labels: LabelFlags,
 
     #[command(flatten)]
     level: LevelFlag,
@@ -189,17 +193,24 @@ impl Compare {
         let needs = options.needs(selection);
         let (mut runs, mut files) = (Vec::new(), Vec::new());
         if self.baseline.is_empty() {
+            if !self.labels.labels.is_empty() {
+                let hint = "name a file for each run, or record labels as the column `human_label`";
+                return Err(Failure::new("`--labels` does not say which run of a file it is of").hint(hint));
+            }
             return self.load_within(selection, &needs, has_page);
         }
+        let labels = self.labels.load(selection, names.len())?;
+        let of_run = |place: usize| Selection { human_labels: labels[place].clone(), ..selection.clone() };
         if has_page {
             let sources = selection::distinct_sources(std::slice::from_ref(&self.candidate), selection)?;
-            files = load_files(&selection.with_sources(sources), &Needs::everything())?;
+            files = load_files(&of_run(0).with_sources(sources), &Needs::everything())?;
             runs.push(LoadedRun::merge(&self.candidate, files.clone())?);
         }
         for name in &names[runs.len()..] {
-            runs.push(load_run(&[(*name).to_owned()], selection, &needs)?);
+            runs.push(load_run(&[(*name).to_owned()], &of_run(runs.len()), &needs)?);
         }
         runs.iter().for_each(print_notes);
+        labels.iter().try_for_each(|labels| note_unused(labels.as_deref()))?;
         let shared = shared_folder(&names);
         for run in &mut runs {
             run.name.drain(..shared);
@@ -234,6 +245,7 @@ impl Compare {
 
     fn open_outputs(&self) -> Result<OpenReports<CompareReport>, Failure> {
         let inputs = std::iter::once(&self.candidate).chain(&self.baseline).chain(&self.scripts.load);
+        let inputs = inputs.chain(&self.labels.labels);
         let files = ReportFiles {
             forms: COMPARE_FORMS,
             has_page: true,

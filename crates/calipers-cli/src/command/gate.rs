@@ -93,7 +93,7 @@ impl Gate {
     fn open_outputs(&self) -> Result<OpenReports<GateReport>, Failure> {
         let judging = &self.judging;
         let inputs = judging.files.iter().chain([judging.policy.path()]).chain(&self.baseline.baseline);
-        let inputs = inputs.chain(&judging.suite.suite).chain(&judging.scripts.load);
+        let inputs = inputs.chain(&judging.suite.suite).chain(&judging.scripts.load).chain(&judging.labels.labels);
         let files = ReportFiles {
             forms: GATE_FORMS,
             has_page: true,

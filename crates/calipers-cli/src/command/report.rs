@@ -3,7 +3,10 @@
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
-use crate::flags::{BaselineFlag, FormatFlag, LevelFlag, ScriptFlags, SelectionFlags, SuiteFlag, VersionFlag};
+use crate::flags::{
+    BaselineFlag, FormatFlag, LabelFlags, LevelFlag, ScriptFlags, SelectionFlags, SuiteFlag, VersionFlag,
+};
+use crate::human_labels::note_unused;
 use crate::judging::Judging;
 use crate::policy_file::PolicyFile;
 use crate::reading::{load_files, load_run, print_notes};
@@ -62,6 +65,9 @@ pub(crate) struct Report {
     selection: SelectionFlags,
 
     #[command(flatten)]
+    labels: LabelFlags,
+
+    #[command(flatten)]
     level: LevelFlag,
 
     #[command(flatten)]
@@ -95,7 +101,7 @@ impl Report {
     fn check(&self) -> Result<(), Failure> {
         let policy = self.policy.as_ref().map(PolicyFile::path);
         let read = self.files.iter().chain(policy).chain(&self.baseline.baseline).chain(&self.against);
-        let mut read = read.chain(&self.suite.suite).chain(&self.scripts.load);
+        let mut read = read.chain(&self.suite.suite).chain(&self.scripts.load).chain(&self.labels.labels);
         let written = report_files::identity(&self.output);
         if self.output != "-" && read.any(|file| report_files::identity(file) == written) {
             let what = format!("`--output {}` would replace what is read", self.output);
@@ -118,8 +124,11 @@ impl Report {
         let sources = selection::distinct_sources(&self.files, &selection)?;
         let expressions = Expressions::load(&self.scripts, selection.labels.clone())?;
         let reducer = self.reducer.as_deref().map(|name| expressions.reducer(name)).transpose()?;
+        let mut labels = self.labels.load(&selection, 1 + usize::from(self.against.is_some()))?;
         let selection = Selection { sources, reducers: reducer.map(|one| vec![one]), ..selection };
-        let files = load_files(&selection, &Needs::everything())?;
+        let labelled = Selection { human_labels: labels.remove(0), ..selection.clone() };
+        let files = load_files(&labelled, &Needs::everything())?;
+        note_unused(labelled.human_labels.as_deref())?;
         if files.iter().all(|file| file.runs.is_empty()) {
             let hint = "rerun the evaluation that should have written it";
             return Err(Failure::new("there are no results to show")
@@ -127,7 +136,10 @@ impl Report {
                 .hint(hint));
         }
         let comparison = match &self.against {
-            Some(against) => Some(self.compare(against, &files, &selection)?),
+            Some(against) => {
+                let selection = Selection { human_labels: labels.pop().flatten(), ..selection.clone() };
+                Some(self.compare(against, &files, &selection)?)
+            }
             None => None,
         };
         let gate = match &self.policy {
@@ -146,6 +158,7 @@ impl Report {
         let options = CompareOptions::default();
         let candidate = LoadedRun::merge(&self.files.join(", "), files.iter().cloned())?;
         let baseline = load_run(std::slice::from_ref(against), selection, &options.needs(selection))?;
+        note_unused(selection.human_labels.as_deref())?;
         let _limit = script_child::limit_memory();
         Ok(compare(&[candidate, baseline], selection, &options)?)
     }

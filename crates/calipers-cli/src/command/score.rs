@@ -3,7 +3,8 @@
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
 use crate::failure::Failure;
-use crate::flags::{FormatFlag, LevelFlag, ScriptFlags, SelectionFlags};
+use crate::flags::{FormatFlag, LabelFlags, LevelFlag, ScriptFlags, SelectionFlags};
+use crate::human_labels::note_unused;
 use crate::reading::with_progress;
 use crate::script_child::{self, limit_memory};
 use crate::selection;
@@ -35,6 +36,9 @@ pub(crate) struct Score {
 
     #[command(flatten)]
     selection: SelectionFlags,
+
+    #[command(flatten)]
+    labels: LabelFlags,
 
     #[command(flatten)]
     level: LevelFlag,
@@ -152,6 +156,13 @@ impl Score {
         } else {
             score(&selection, &options).for_each(add);
         }
+        if selection.human_labels.is_some() && report.runs.len() > 1 {
+            let what = format!("`--labels` is of one run, and there are {}", report.runs.len());
+            return Err(Failure::new(what).hint("score each run with the labels of its own answers"));
+        }
+        if !report.runs.is_empty() {
+            note_unused(selection.human_labels.as_deref())?;
+        }
         match failure {
             Some(failure) if report.runs.is_empty() => Err(failure),
             failure => Ok((report, failure)),
@@ -171,7 +182,8 @@ impl Score {
             ..ScoreOptions::default()
         };
         let reducers = selection::reducers(&self.reducer, |name| Ok(expressions.reducer(name)?))?;
+        let human_labels = self.labels.load_one(&selection)?;
         let sources = selection::sources(&self.files, &selection)?;
-        Ok((Selection { sources, reducers, ..selection }, options))
+        Ok((Selection { sources, human_labels, reducers, ..selection }, options))
     }
 }

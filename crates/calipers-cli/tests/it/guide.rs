@@ -117,7 +117,7 @@ fn every_command_of_the_guide_to_planning_prints_what_it_shows() {
 
 #[test]
 fn every_command_of_the_guide_to_judges_prints_what_it_shows() {
-    page_shows("docs/guides/judge.md", 2);
+    page_shows("docs/guides/judge.md", 3);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod completeness;
 mod config;
 mod conflicts;
 mod convert;
+mod corrected;
 mod documents;
 mod eval;
 mod eval_hostile;

@@ -95,7 +95,7 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::GateOfScores,
         Caveat::GateOfClusters,
         Caveat::EffectOfScores,
-        Caveat::JudgeDisagrees { agreement: 0.3, upper: 0.5, needed: 0.6 },
+        Caveat::JudgeDisagrees { run: None, scorer: Some("judge".into()), agreement: 0.3, upper: 0.5, needed: 0.6 },
         Caveat::PeopleDisagree { alpha: 0.3, upper: 0.5, needed: 0.6 },
         Caveat::LabelsUnlikeOthers { labelled: 0.9, others: 0.6, weighed: false },
         Caveat::LabelsUnlikeOthers { labelled: 0.9, others: 0.6, weighed: true },

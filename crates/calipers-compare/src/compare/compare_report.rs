@@ -277,6 +277,8 @@ pub enum TestMethod {
     BoundedMean,
     /// Samples resampled in pairs.
     PairedBootstrap,
+    /// The bounds of a difference of corrected means.
+    CorrectedDifference,
     /// No sample differs, so that there is nothing to test.
     NoDifference,
 }

@@ -3,7 +3,9 @@
 use super::compare_report::{CategoryChange, ChangeScale, EstimandAnswer, SamplePair, TestMethod};
 use super::matching::{MatchedSample, RunMatch};
 use super::run_metric::{ComparedMetric, RunMetric};
-use super::sample_values::{AttemptValues, SampleSums, SampleValue, SampleValues, WeightedValues};
+use super::sample_values::{
+    AttemptValues, LabelledValue, SampleLabels, SampleSums, SampleValue, SampleValues, WeightedValues,
+};
 use super::sampling::{
     ChangeEstimate, PairedValues, SamplingDistribution, estimate_by_influence, estimate_mean_difference,
     estimate_rerun, undefined,
@@ -12,6 +14,7 @@ use super::{CompareQuestion, method};
 use calipers_core::{Caveat, Evidence, Figure, Incomparable, RunSide, Tally, Unit};
 use calipers_stats::bootstrap::{Bootstrap, BootstrapKind, UnitResampler};
 use calipers_stats::components::{Estimand, UnitMoments};
+use calipers_stats::corrected_mean::{CorrectedDifference, CorrectedMean};
 use calipers_stats::paired::{Difference, paired_attempts};
 use calipers_stats::quantile::smallest_count;
 use calipers_stats::ratio::{ratio_influences, ratio_of_sums};
@@ -66,6 +69,9 @@ impl MetricPair<'_> {
                 &SampleValues::of(theirs, self.baseline),
             ),
             (Some(Evidence::Ratio { .. }), Some(Evidence::Ratio { .. })) => self.compare_ratios(scale),
+            (Some(ours @ Evidence::Corrected { .. }), Some(theirs @ Evidence::Corrected { .. })) => {
+                self.compare_corrected(scale, [ours, theirs])
+            }
             (Some(Evidence::Quantile { p, .. }), Some(Evidence::Quantile { .. })) => self.compare_quantiles(scale, *p),
             _ => MetricChange::nothing(scale, Incomparable::NotPairable { metric: self.metric.name.clone() }),
         }
@@ -266,6 +272,60 @@ impl MetricPair<'_> {
             });
             found.p = PairedValues { candidate, baseline, clusters }.sign_flip(seed).map(|p| (p, TestMethod::SignFlip));
         }
+        found
+    }
+
+    /// The difference of two corrected means. Each run is corrected by the labels of its own answers: a judge may favour one.
+    fn compare_corrected(&self, scale: ChangeScale, [ours, theirs]: [&Evidence; 2]) -> MetricChange {
+        let (ours, theirs) = (SampleLabels::of(ours), SampleLabels::of(theirs));
+        let pairs = self.joined.pairs.iter();
+        let known: Vec<(LabelledValue, LabelledValue)> =
+            pairs.filter_map(|pair| Some((ours.get(pair.candidate)?, theirs.get(pair.baseline)?))).collect();
+        let missing = (self.joined.pairs.len() - known.len()) as u64
+            + (self.joined.only_candidate.len() + self.joined.only_baseline.len()) as u64;
+        let found = self.require_population(self.estimate_corrected(scale, &known));
+        MetricChange::of(found, missing)
+    }
+
+    fn estimate_corrected(&self, scale: ChangeScale, known: &[(LabelledValue, LabelledValue)]) -> ChangeEstimate {
+        let n = known.len() as u64;
+        if known.is_empty() {
+            return ChangeEstimate::nothing(scale, 0, Incomparable::NoSharedValue { runs: 2 });
+        }
+        let correct = |side: RunSide, values: &[LabelledValue]| {
+            let others: Vec<f64> = values.iter().filter(|one| one.label.is_none()).map(|one| one.judged).collect();
+            let pairs: Vec<(f64, f64)> = values.iter().filter_map(|one| Some((one.label?, one.judged))).collect();
+            if pairs.is_empty() {
+                return Err(Incomparable::NoLabels { side });
+            }
+            CorrectedMean::new(&pairs, &others).map_err(|reason| Incomparable::Side { side, reason })
+        };
+        let (ours, theirs): (Vec<LabelledValue>, Vec<LabelledValue>) = known.iter().copied().unzip();
+        let means = (correct(RunSide::Candidate, &ours), correct(RunSide::Baseline, &theirs));
+        let (our_mean, their_mean) = match means {
+            (Ok(ours), Ok(theirs)) => (ours, theirs),
+            (Err(why), _) | (_, Err(why)) => return ChangeEstimate::nothing(scale, n, why),
+        };
+        let influences = |mean: &CorrectedMean, values: &[LabelledValue]| -> Vec<f64> {
+            values.iter().map(|one| mean.influence(one.judged, one.label)).collect()
+        };
+        let (candidate, baseline) = (influences(&our_mean, &ours), influences(&their_mean, &theirs));
+        let correlation = PairedValues { candidate, baseline, clusters: None }.correlation();
+        let difference =
+            CorrectedDifference { ours: our_mean, theirs: their_mean, correlation: correlation.unwrap_or(0.0) };
+        let sides = (our_mean.estimate(), their_mean.estimate());
+        let mut found = ChangeEstimate::with_estimate(scale, n, method::CORRECTED, sides, difference.estimate());
+        found.correlation = correlation;
+        found.details.push(("candidate_labels", our_mean.truths() as f64));
+        found.details.push(("baseline_labels", their_mean.truths() as f64));
+        if self.question.cluster.is_some() {
+            found.why = Some(Incomparable::CorrectedClusters);
+            return found;
+        }
+        found.interval = difference.interval(self.confidence()).ok();
+        let distribution = SamplingDistribution::Corrected(difference);
+        found.p = distribution.p().map(|p| (p, TestMethod::CorrectedDifference));
+        found.distribution = Some(distribution);
         found
     }
 

@@ -62,7 +62,7 @@ impl ComparedMetric {
             return Ok(Ok(None));
         }
         let mut shared = each[0].clone();
-        shared.retain(|scorer| each.iter().all(|scorers| scorers.contains(*scorer)));
+        shared.retain(|scorer| self.definition.is_for(scorer) && each.iter().all(|scorers| scorers.contains(*scorer)));
         match shared.len() {
             _ if rests_on_score && !shared.is_empty() => Ok(Ok(None)),
             1 => Ok(Ok(shared.first().map(|scorer| Arc::clone(scorer)))),

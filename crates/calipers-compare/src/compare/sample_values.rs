@@ -4,6 +4,7 @@ use super::matching::MatchedSample;
 use super::run_metric::RunMetric;
 use calipers_core::Evidence;
 use calipers_stats::Moments;
+use hashbrown::HashMap;
 
 /// What a metric knows of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +74,28 @@ impl SampleSums {
 
     pub(super) fn get(&self, place: u32) -> Option<(f64, f64)> {
         self.0.get(place as usize).copied().flatten()
+    }
+}
+
+/// What the judge said of a sample, and what people did.
+#[derive(Clone, Copy)]
+pub(super) struct LabelledValue {
+    pub(super) judged: f64,
+    pub(super) label: Option<f64>,
+}
+
+/// What the judge and people said of each sample of a run, by its place.
+pub(super) struct SampleLabels(HashMap<u32, LabelledValue>);
+
+impl SampleLabels {
+    pub(super) fn of(evidence: &Evidence) -> Self {
+        let Evidence::Corrected { samples, judged, labels, .. } = evidence else { return Self(HashMap::new()) };
+        let values = judged.iter().zip(labels).map(|(&judged, &label)| LabelledValue { judged, label });
+        Self(samples.iter().copied().zip(values).collect())
+    }
+
+    pub(super) fn get(&self, place: u32) -> Option<LabelledValue> {
+        self.0.get(&place).copied()
     }
 }
 

@@ -4,6 +4,7 @@ use super::compare_report::{ChangeScale, Discordance, TestMethod};
 use super::method;
 use calipers_core::{Caveat, Figure, Incomparable, Reason, Tally, Undefined};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
+use calipers_stats::corrected_mean::CorrectedDifference;
 use calipers_stats::exact::{mcnemar, sign_flip, sign_flip_clustered};
 use calipers_stats::paired::{Difference, PairedDifferences, pair, paired_clustered};
 use calipers_stats::power::{Test, mcnemar_detectable};
@@ -26,6 +27,8 @@ pub(super) enum SamplingDistribution {
     Replicates(Vec<f64>),
     /// Bounds of the mean of differences between −1 and 1. At 0, McNemar's exact test where they are −1, 0 and 1.
     Bounded(BoundedRatio),
+    /// Bounds of the difference of means that are corrected by labels.
+    Corrected(CorrectedDifference),
 }
 
 impl SamplingDistribution {
@@ -39,6 +42,7 @@ impl SamplingDistribution {
                 Some((reaching + 1) as f64 / (sorted.len() + 1) as f64)
             }
             Self::Bounded(ratio) => Some(ratio.p_below(null)),
+            Self::Corrected(difference) => Some(difference.p_below(null)),
         }
     }
 
@@ -52,6 +56,7 @@ impl SamplingDistribution {
                 Some((upto + 1) as f64 / (sorted.len() + 1) as f64)
             }
             Self::Bounded(ratio) => Some(ratio.p_above(null)),
+            Self::Corrected(difference) => Some(difference.p_above(null)),
         }
     }
 

@@ -71,11 +71,11 @@ pub(super) fn join(
         last = Some(record.id);
     }
     counts.unknown = ratings.list_unused();
-    let rated = samples.iter().flat_map(|sample| &sample.pairs).flat_map(|pair| &pair.ratings);
-    let is_binary = samples.iter().flat_map(|sample| &sample.judged).chain(rated).all(|&x| x == 0.0 || x == 1.0);
+    let is_voted = ratings.are_votes();
+    let is_binary = is_voted && samples.iter().flat_map(|sample| &sample.judged).all(|&x| x == 0.0 || x == 1.0);
     for sample in &mut samples {
         for pair in &mut sample.pairs {
-            pair.human = combine(&pair.ratings, is_binary);
+            pair.human = combine(&pair.ratings, is_voted);
         }
         let rated = sample.pairs.len();
         sample.pairs.retain(|pair| pair.human.is_some());
@@ -88,10 +88,10 @@ pub(super) fn join(
     Ok(JoinedLabels { samples, counts, is_binary })
 }
 
-/// What several ratings come to.
-fn combine(ratings: &[f64], is_binary: bool) -> Option<f64> {
+/// What several ratings come to: the majority of votes, of which there may be none, or else the mean.
+pub(super) fn combine(ratings: &[f64], is_voted: bool) -> Option<f64> {
     let mean = calipers_stats::Moments::from_slice(ratings).mean().ok()?;
-    match (is_binary, mean) {
+    match (is_voted, mean) {
         (false, mean) => Some(mean),
         (true, mean) if mean > 0.5 => Some(1.0),
         (true, mean) if mean < 0.5 => Some(0.0),
@@ -99,7 +99,7 @@ fn combine(ratings: &[f64], is_binary: bool) -> Option<f64> {
     }
 }
 
-fn several_attempts(id: &SampleId) -> Error {
+pub(super) fn several_attempts(id: &SampleId) -> Error {
     let message = format!("sample `{id}` has several attempts, and its label does not say which one it is about");
     Error::argument(message, "give the labels an `epoch`: the attempt, counted from 1")
 }
@@ -136,14 +136,14 @@ fn number(value: &Value, context: &Context) -> Result<f64, Error> {
 }
 
 /// The ratings of every labelled sample or attempt, until they are taken.
-struct Ratings {
-    by_place: BTreeMap<(SampleId, Option<u32>), RatingList>,
+pub(super) struct Ratings {
+    pub(super) by_place: BTreeMap<(SampleId, Option<u32>), RatingList>,
 }
 
 #[derive(Default)]
-struct RatingList {
+pub(super) struct RatingList {
     /// Who gave which.
-    given: Vec<(String, f64)>,
+    pub(super) given: Vec<(String, f64)>,
     is_used: bool,
 }
 
@@ -152,6 +152,11 @@ impl Ratings {
         let list = self.by_place.get_mut(&(id.clone(), epoch))?;
         list.is_used = true;
         Some(list.given.iter().map(|(_, rating)| *rating).collect())
+    }
+
+    /// True when all ratings are 0 or 1: what passed, by vote.
+    pub(super) fn are_votes(&self) -> bool {
+        self.by_place.values().flat_map(|list| &list.given).all(|(_, x)| *x == 0.0 || *x == 1.0)
     }
 
     fn was_used(&self, id: &SampleId) -> bool {
@@ -165,7 +170,7 @@ impl Ratings {
 }
 
 /// Every rating by its sample, and by its attempt where labels name attempts.
-fn ratings_of(labels: &Samples, context: &Context, counts: &mut LabelCounts) -> Result<Ratings, Error> {
+pub(super) fn ratings_of(labels: &Samples, context: &Context, counts: &mut LabelCounts) -> Result<Ratings, Error> {
     labels.check_repeats()?;
     let by_attempt = labels.gives_epochs();
     let has_scorers = labels.scorers().next().is_some();

@@ -5,10 +5,12 @@
 
 mod join;
 mod judge_report;
+mod label_book;
 
 use self::join::{JoinedLabels, JudgedSample, LabelledAttempt, join};
 pub use self::judge_report::{Halving, JudgeReport, JudgedGroup, LabelCounts, LabelPlace};
-use calipers_core::{Caveat, Confidence, Context, Error, Figure, Interval, Samples, Tally, Unit};
+pub use self::label_book::LabelBook;
+use calipers_core::{Caveat, Confidence, Context, Error, Figure, Interval, POOR_AGREEMENT, Samples, Tally, Unit};
 use calipers_stats::agreement::{
     RatingScale, alpha_resampler, binary_alpha, binary_alpha_interval, binary_kappa_interval, krippendorff_alpha,
 };
@@ -42,8 +44,6 @@ pub struct JudgeQuestion<'a> {
     pub tool: &'a str,
 }
 
-/// A kappa or alpha that lies below this for certain is a judge who disagrees with people too much.
-const POOR_AGREEMENT: f64 = 0.6;
 /// The error of the checks whether labelled samples are like the others.
 const UNLIKE_ERROR: f64 = 0.01;
 /// Units from which a bootstrap interval of alpha is shown.
@@ -267,11 +267,11 @@ impl Assessment<'_> {
     fn predict(&self) -> Result<PredictionPowered, NoStatistic> {
         let (labelled, others): (Vec<&JudgedSample>, Vec<&JudgedSample>) =
             self.samples.iter().partition(|sample| !sample.pairs.is_empty());
-        let of_pairs = |value: fn(&LabelledAttempt) -> Option<f64>| -> Vec<f64> {
-            labelled.iter().map(|sample| mean(&sample.pairs.iter().filter_map(value).collect::<Vec<f64>>())).collect()
-        };
-        let (human, judge) = (of_pairs(|pair| pair.human), of_pairs(|pair| Some(pair.judge)));
-        let others: Vec<f64> = others.iter().map(|sample| mean(&sample.judged)).collect();
+        let labels = |sample: &&JudgedSample| sample.pairs.iter().filter_map(|pair| pair.human).collect::<Vec<f64>>();
+        let human: Vec<f64> = labelled.iter().map(|sample| mean(&labels(sample))).collect();
+        let judged =
+            |samples: &[&JudgedSample]| samples.iter().map(|sample| mean(&sample.judged)).collect::<Vec<f64>>();
+        let (judge, others) = (judged(&labelled), judged(&others));
         PredictionPowered::new(&human, &judge, &others)
     }
 
@@ -332,7 +332,13 @@ impl Assessment<'_> {
         let agreement = group.kappa.as_ref().unwrap_or(&group.alpha);
         let upper = agreement.interval.and_then(|interval| interval.upper);
         if let (Ok(value), Some(upper)) = (&agreement.value, upper.filter(|upper| *upper < POOR_AGREEMENT)) {
-            caveats.push(Caveat::JudgeDisagrees { agreement: *value, upper, needed: POOR_AGREEMENT });
+            caveats.push(Caveat::JudgeDisagrees {
+                run: None,
+                scorer: None,
+                agreement: *value,
+                upper,
+                needed: POOR_AGREEMENT,
+            });
         }
         if let Some(prevalence) = group.table.and_then(|table| prevalence(&table)) {
             caveats.push(StatisticCaveat::ExtremePrevalence { prevalence }.into());

@@ -391,6 +391,31 @@ impl Samples {
         self.scores.insert(field, scores);
     }
 
+    /// Gives every attempt a field, from the name of its sample and its epoch; none leaves it without.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// samples.push("a").score("judge", 1.0);
+    /// samples.push("b").score("judge", 0.0);
+    /// samples.set_field("human_label", |id, _| Ok((*id == "a".into()).then_some(0.0)))?;
+    /// let labelled = samples.records().filter(|record| !record.fields.is_empty()).count();
+    /// assert_eq!(labelled, 1);
+    /// # Ok::<(), calipers_core::Error>(())
+    /// ```
+    pub fn set_field(
+        &mut self,
+        name: &str,
+        mut value: impl FnMut(&SampleId, u32) -> Result<Option<f64>, Error>,
+    ) -> Result<(), Error> {
+        let places = self.attempt_sample.iter().zip(&*self.attempt_epoch);
+        let values = places.map(|(&sample, &epoch)| Ok(value(&self.ids.get(sample), epoch)?.unwrap_or(f64::NAN)));
+        let values: Vec<f64> = values.collect::<Result<_, Error>>()?;
+        self.fields.insert(name.into(), Column::Floats(values));
+        Ok(())
+    }
+
     fn attempt_rows(&self) -> Vec<u32> {
         let mut rows: Vec<u32> = (0..self.attempt_sample.len() as u32).collect();
         let place = |&row: &u32| (self.attempt_sample[row as usize], self.attempt_epoch[row as usize]);
@@ -591,6 +616,9 @@ impl Samples {
     /// have it.
     pub(crate) fn field_values(&self, name: &str, rows: &[u32]) -> Column {
         if let Some(column) = self.fields.get(name) {
+            if column.len() >= self.attempt_sample.len() {
+                return column.gather(rows);
+            }
             let mut column = column.clone();
             column.pad(self.attempt_sample.len());
             return column.gather(rows);

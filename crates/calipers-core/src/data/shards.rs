@@ -64,6 +64,11 @@ impl Shards {
         }
     }
 
+    /// The parts, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Samples> {
+        self.0.iter_mut()
+    }
+
     /// The samples whose metadata has this value, as it prints. Fails when no sample has it.
     pub fn keep_where(&self, key: &str, value: &str) -> Result<Self, Error> {
         let (mut kept, mut refused) = (Vec::new(), None);

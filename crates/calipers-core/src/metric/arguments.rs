@@ -148,6 +148,11 @@ impl<'a> Arguments<'a> {
         Ok(Some(labels))
     }
 
+    /// True when a metric was given under this name.
+    pub(super) fn has_inner(&self, name: &str) -> bool {
+        self.inner.contains_key(name) || self.get(name).is_some()
+    }
+
     /// A metric given as a parameter, or a map of `name` and `params`.
     pub(super) fn inner(&self, name: &str) -> Result<Metric, Error> {
         self.known.borrow_mut().push(name.to_owned());

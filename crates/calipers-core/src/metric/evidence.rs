@@ -31,6 +31,17 @@ pub enum Evidence {
         /// The number of attempts of the sample that has most.
         attempts_max: u32,
     },
+    /// A mean of one value per sample that a judge gave, with labels of people for some.
+    Corrected {
+        /// The samples that the judge gave a value.
+        samples: Vec<u32>,
+        /// The value of each.
+        judged: Vec<f64>,
+        /// What people said of each; none where they said nothing.
+        labels: Vec<Option<f64>>,
+        /// The samples that the judge gave none.
+        missing: Vec<u32>,
+    },
     /// A quantile of values, of which a sample may have several.
     Quantile {
         /// The quantile.
@@ -93,8 +104,17 @@ impl RatioLimits {
 impl Evidence {
     /// True when a sample or an attempt has no value.
     pub fn has_missing(&self) -> bool {
-        let (Self::Mean { missing, .. } | Self::Ratio { missing, .. } | Self::Quantile { missing, .. }) = self;
-        !missing.is_empty()
+        !self.missing().is_empty()
+    }
+
+    /// The samples, or the samples of attempts, that have no value.
+    #[must_use]
+    pub fn missing(&self) -> &[u32] {
+        let (Self::Mean { missing, .. }
+        | Self::Ratio { missing, .. }
+        | Self::Corrected { missing, .. }
+        | Self::Quantile { missing, .. }) = self;
+        missing
     }
 
     /// Adds what another part of the attempts gave.
@@ -128,6 +148,15 @@ impl Evidence {
                 denominators.extend(more_denominators);
                 missing.extend(more_missing);
                 *attempts_max = (*attempts_max).max(more_attempts);
+            }
+            (
+                Self::Corrected { samples, judged, labels, missing },
+                Self::Corrected { samples: more, judged: more_judged, labels: more_labels, missing: more_missing },
+            ) => {
+                samples.extend(more);
+                judged.extend(more_judged);
+                labels.extend(more_labels);
+                missing.extend(more_missing);
             }
             // One metric has one kind of evidence.
             _ => unreachable!("the evidence of a metric is of one kind"),

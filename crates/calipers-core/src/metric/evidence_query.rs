@@ -209,7 +209,8 @@ impl Metric {
             return Ok((Cow::Borrowed(self), rows.attempts()));
         }
         let named = self.scorer.as_deref().or(scorer);
-        let scorer = match (named, &scorers[..]) {
+        let candidates: Vec<&Arc<str>> = scorers.iter().copied().filter(|scorer| self.is_for(scorer)).collect();
+        let scorer = match (named, &candidates[..]) {
             (Some(scorer), _) => scorer,
             (None, [only]) => only,
             (None, []) => {

@@ -83,9 +83,11 @@ impl Metric {
         Ok(self.param("scorer", &*scorer))
     }
 
-    /// True unless it is for another scorer.
-    pub(crate) fn is_for(&self, scorer: &str) -> bool {
+    /// True unless it is for another scorer, or compares others with this one.
+    #[must_use]
+    pub fn is_for(&self, scorer: &str) -> bool {
         self.scorer.as_ref().is_none_or(|only| **only == *scorer)
+            && self.reference.as_ref().is_none_or(|reference| **reference != *scorer)
     }
 
     /// An error unless its scorer is among those that there are.

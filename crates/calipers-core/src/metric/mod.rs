@@ -41,6 +41,7 @@ metrics! {
     bootstrap_stderr,
     ci,
     grouped,
+    corrected,
     aggregate,
     frequency,
     krippendorff,
@@ -141,9 +142,10 @@ pub enum View {
 }
 
 impl View {
-    /// The rows of a metric that passes its rows on to one with this view: as in Inspect, the outer one decides.
+    /// The rows of a metric that passes its rows on to one with this view: as in Inspect, the outer one decides, unless the
+    /// inner one cannot do with others.
     fn of_outer(self) -> Self {
-        if self == Self::Attempts { self } else { Self::Auto }
+        if matches!(self, Self::Attempts | Self::Reduced) { self } else { Self::Auto }
     }
 }
 
@@ -268,6 +270,8 @@ pub struct Metric {
     view: View,
     /// The only scorer that it is for, if it is not for all.
     scorer: Option<Arc<str>>,
+    /// The scorer that others are compared with, which it is not for.
+    reference: Option<Arc<str>>,
     labels: Option<Arc<Labels>>,
     /// The fields that it reads.
     fields: Vec<Arc<str>>,
@@ -308,6 +312,7 @@ impl Metric {
             params: Vec::new(),
             view: View::Auto,
             scorer: None,
+            reference: None,
             labels: None,
             fields: Vec::new(),
             optional: Vec::new(),
@@ -336,6 +341,7 @@ impl Metric {
             optional: inner.optional,
             keys: inner.keys,
             scorer: inner.scorer,
+            reference: inner.reference,
             unit: Some(self.unit()),
             ..Self::recorded(name, outer)
         };

@@ -2,7 +2,7 @@
 
 use super::arguments::{Arguments, Params};
 use super::{DEFINITIONS, Metric, PolicyRole};
-use crate::{About, Error, ErrorKind, Unit, Value};
+use crate::{About, Error, ErrorKind, Family, Unit, Value};
 use calipers_stats::threshold_test::Direction;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -82,6 +82,8 @@ fn sense_of(about: &About, metric: &Metric) -> (Unit, Option<Direction>) {
     let field = metric.params().iter().find(|(name, _)| *name == "field").map(|(_, field)| field);
     match field {
         Some(Value::Text(field)) => of_field(field),
+        // One that is made of another has its unit.
+        _ if about.family == Family::Compound => (metric.unit.unwrap_or(about.unit), about.direction),
         _ => (about.unit, about.direction),
     }
 }

@@ -49,6 +49,11 @@ pub enum Reason {
     },
     /// No sample meets the conditions of a filter.
     NoMatch(Vec<UnmetCondition>),
+    /// No sample that the judge scored has a label of people.
+    NoLabels {
+        /// The field, metadata or scorer that labels were looked for in.
+        labels: String,
+    },
     /// No record says whether its answer is correct.
     NoCorrectness,
     /// No record says whether it passed.

@@ -47,6 +47,10 @@ impl ScoreState {
             None => attempts.unique()?,
         };
         self.notes.take(attempts, &rows, self.reducer.as_ref(), context);
+        // What a metric reduces beside the scores is reduced as they are.
+        let own = self.reducer.as_ref().filter(|reducer| !reducer.is_mean());
+        let own = own.map(|reducer| Context { attempts: reducer.clone(), ..context.clone() });
+        let context = own.as_ref().unwrap_or(context);
         if keep && self.reducer.is_some() {
             let scores = (0..rows.len()).map(|row| (rows.sample_id(row), rows.scores().score(row)));
             self.reduced.extend(scores);

@@ -1,6 +1,7 @@
 //! Laws that every registered metric obeys: any order of arrival, any sharding, any number of threads, and rows
 //! delivered twice give the same bits.
 
+use calipers_core::stats::corrected_mean::CorrectedMean;
 use calipers_core::{
     Answer, Context, Evidence, Figure, Metric, Outcome, Plan, Reducer, Registry, Results, Samples, Seed, Value,
     accuracy, by_key, collect, grouped, mean_of, mean_score, metric, pass_rate, quantile,
@@ -62,6 +63,12 @@ fn push(samples: &mut Samples, row: &Row) {
         .field("expected_behaviors", names(&["cites", "refuses", "explains"][..(row.tokens % 4) as usize]))
         .field("observed_behaviors", names(&["refuses", "cites", "refuses"][..(row.tokens % 3) as usize]))
         .field("violations", names(&["leaks"][..usize::from(predicted && !actual)]));
+    // People have looked at some attempts of some samples.
+    let attempt = if row.id % 3 == 0 && row.epoch < 3 {
+        attempt.field("human_label", f64::from(u8::from(actual)))
+    } else {
+        attempt
+    };
     // Some records say whether they passed, the first among them; of others their behaviours do.
     let attempt =
         if row.tokens % 5 < 3 || (row.id, row.epoch) == (0, 1) { attempt.field("passed", passed) } else { attempt };
@@ -94,6 +101,7 @@ fn metrics() -> Vec<Metric> {
         let params = match name {
             // Of some samples, and of none.
             "accuracy" => vec![Value::Null, only("category", "c1".into()), only("category", "c9".into())],
+            "corrected" => vec![Value::Null, only("category", "c1".into()), Value::from([("labels", "actual")])],
             "pass_rate" => vec![
                 Value::Null,
                 only("document", 1.into()),
@@ -353,6 +361,12 @@ fn what_a_figure_rests_on_gives_that_figure() {
         let again = match evidence {
             Evidence::Mean { values, .. } => mean(&values),
             Evidence::Ratio { numerators, denominators, .. } => mean(&numerators) / mean(&denominators),
+            Evidence::Corrected { judged, labels, .. } => {
+                let (pairs, others): (Vec<_>, Vec<_>) = judged.iter().zip(&labels).partition(|(_, y)| y.is_some());
+                let pairs: Vec<(f64, f64)> = pairs.into_iter().map(|(h, y)| (y.expect("labelled"), *h)).collect();
+                let others: Vec<f64> = others.into_iter().map(|(h, _)| *h).collect();
+                CorrectedMean::new(&pairs, &others).expect("there are labels").estimate()
+            }
             Evidence::Quantile { p, mut values, .. } => {
                 values.sort_by(f64::total_cmp);
                 let at = p * (values.len() - 1) as f64;
@@ -369,6 +383,7 @@ fn what_a_figure_rests_on_gives_that_figure() {
         "pass_rate",
         "safety_rate",
         "behavior_coverage",
+        "corrected",
         "precision",
         "recall",
         "ratio",

@@ -3,15 +3,24 @@
 use crate::policy::Looks;
 use crate::{QuantileShare, SampleUnit};
 use calipers_stats::bounded_ratio::BoundedRatio;
+use calipers_stats::corrected_mean::CorrectedMean;
 use calipers_stats::threshold_test::{Direction, is_within};
 use calipers_stats::{Confidence, Interval, Method};
 
 /// Beyond this many further units, a number of them is no help.
 const MORE_MAX: f64 = 10_000.0;
 
-/// A ratio over units with the threshold that it is compared with.
+/// What is compared with a threshold.
+enum Quantity {
+    /// A ratio over units.
+    Ratio(BoundedRatio),
+    /// A judge's mean, corrected by labels.
+    Corrected(CorrectedMean),
+}
+
+/// A quantity with the threshold that it is compared with.
 pub(super) struct BoundTest {
-    ratio: BoundedRatio,
+    quantity: Quantity,
     pub(super) threshold: f64,
     /// True when large is good.
     pub(super) up: bool,
@@ -23,10 +32,24 @@ pub(super) struct BoundTest {
 
 impl BoundTest {
     pub(super) fn new(ratio: BoundedRatio, threshold: f64, up: bool, looks: Looks, unit: SampleUnit) -> Self {
-        Self { ratio, threshold, up, is_quantile: false, looks, unit }
+        Self { quantity: Quantity::Ratio(ratio), threshold, up, is_quantile: false, looks, unit }
+    }
+
+    /// The test of a corrected mean. More labels are what would decide it.
+    pub(super) fn of_corrected(mean: CorrectedMean, threshold: f64, up: bool) -> Self {
+        let quantity = Quantity::Corrected(mean);
+        Self { quantity, threshold, up, is_quantile: false, looks: Looks::Once, unit: SampleUnit::Labels }
     }
 
     /// How probable data this high, or this low, are on the threshold.
+    fn p(&self, is_above: bool) -> f64 {
+        match &self.quantity {
+            Quantity::Ratio(ratio) => self.p_value(ratio, is_above),
+            Quantity::Corrected(mean) => p_of_corrected(mean, self.threshold, is_above),
+        }
+    }
+
+    /// The same for this ratio.
     fn p_value(&self, ratio: &BoundedRatio, is_above: bool) -> f64 {
         let t = self.threshold;
         let p = match (self.looks, is_above) {
@@ -40,12 +63,12 @@ impl BoundTest {
 
     /// True when the data rule out the wrong side of the threshold, with errors of at most α.
     pub(super) fn passes(&self, alpha: f64) -> bool {
-        is_within(self.p_value(&self.ratio, self.up), alpha)
+        is_within(self.p(self.up), alpha)
     }
 
     /// How probable data this bad are on the threshold.
     pub(super) fn p_fail(&self) -> f64 {
-        self.p_value(&self.ratio, !self.up)
+        self.p(!self.up)
     }
 
     /// For a quantile, the share of attempts that it asks for.
@@ -56,14 +79,18 @@ impl BoundTest {
 
     /// The values that the data do not rule out, with the name of the method.
     pub(super) fn interval(&self, confidence: Confidence) -> Option<Interval> {
+        let ratio = match &self.quantity {
+            Quantity::Ratio(ratio) => ratio,
+            Quantity::Corrected(mean) => return mean.interval(confidence).ok(),
+        };
         let mut interval = match self.looks {
-            Looks::Once => self.ratio.interval(confidence),
-            Looks::Any => self.ratio.interval_at_any_time(confidence),
+            Looks::Once => ratio.interval(confidence),
+            Looks::Any => ratio.interval_at_any_time(confidence),
         };
         interval.method = match (self.looks, self.unit) {
             (Looks::Any, _) => interval.method,
             (_, SampleUnit::Clusters) => Method::GaffkeClustered,
-            _ if self.ratio.is_all_or_nothing() => Method::ClopperPearson,
+            _ if ratio.is_all_or_nothing() => Method::ClopperPearson,
             _ => interval.method,
         };
         (interval.lower.is_some() || interval.upper.is_some()).then_some(interval)
@@ -78,29 +105,42 @@ impl BoundTest {
 
     /// The number of units, and how many are needed, if even a perfect score could not pass.
     pub(super) fn cannot_pass(&self, alpha: f64) -> Option<(u64, u64)> {
-        let (low, high) = self.ratio.reach();
+        let Quantity::Ratio(ratio) = &self.quantity else { return None };
+        let (low, high) = ratio.reach();
         let best = if self.up { high } else { low };
-        if self.ratio.estimate() != best || self.passes(alpha) {
+        if ratio.estimate() != best || self.passes(alpha) {
             return None;
         }
-        let have = self.ratio.units();
-        let need = self.times_until(alpha, |p_pass, _| is_within(p_pass, alpha), f64::INFINITY)?;
+        let have = ratio.units();
+        let need = self.times_until(ratio, alpha, |p_pass, _| is_within(p_pass, alpha), f64::INFINITY)?;
         Some((have, need))
     }
 
     /// About how many more units would decide if things stayed as they are.
     pub(super) fn more(&self, alpha: f64) -> Option<u64> {
-        let units = self.ratio.units();
         let decides = |p_pass: f64, p_fail: f64| is_within(p_pass, alpha) || is_within(p_fail, alpha);
-        let needed = self.times_until(alpha, decides, MORE_MAX)?;
-        Some(needed.saturating_sub(units).max(1))
+        let (units, needed) = match &self.quantity {
+            Quantity::Ratio(ratio) => (ratio.units(), self.times_until(ratio, alpha, decides, MORE_MAX)?),
+            Quantity::Corrected(mean) => {
+                let p = |mean: &CorrectedMean, is_above| p_of_corrected(mean, self.threshold, is_above);
+                let needed = mean.truths_until(|mean| decides(p(mean, self.up), p(mean, !self.up)))?;
+                (mean.truths(), needed)
+            }
+        };
+        Some(needed.saturating_sub(units).max(1)).filter(|more| (*more as f64) <= MORE_MAX)
     }
 
     /// How many units like these would decide.
-    fn times_until(&self, alpha: f64, decides: impl Fn(f64, f64) -> bool, more_max: f64) -> Option<u64> {
-        let units = self.ratio.units() as f64;
+    fn times_until(
+        &self,
+        ratio: &BoundedRatio,
+        alpha: f64,
+        decides: impl Fn(f64, f64) -> bool,
+        more_max: f64,
+    ) -> Option<u64> {
+        let units = ratio.units() as f64;
         let decides = |count: f64| {
-            let ratio = self.ratio.repeated(count / units);
+            let ratio = ratio.repeated(count / units);
             decides(self.p_value(&ratio, self.up), self.p_value(&ratio, !self.up))
         };
         // Far from any threshold that a number of samples could show.
@@ -129,6 +169,13 @@ impl BoundTest {
 
     /// The units beside those that were not used: all samples of the run over the units.
     pub(super) fn units(&self) -> u64 {
-        self.ratio.units()
+        match &self.quantity {
+            Quantity::Ratio(ratio) => ratio.units(),
+            Quantity::Corrected(mean) => mean.truths(),
+        }
     }
+}
+
+fn p_of_corrected(mean: &CorrectedMean, threshold: f64, is_above: bool) -> f64 {
+    if is_above { mean.p_above(threshold) } else { mean.p_below(threshold) }
 }

@@ -5,9 +5,12 @@ use super::bound_test::BoundTest;
 use super::units::{TermLimits, UnitRows, Units, ends_of};
 use crate::limits::{LimitEnd, ValueRanges};
 use crate::policy::{Comparison, Looks, OnMissingValues, Rule};
-use crate::{ConfidenceBound, GateReason, MoreSamples, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded};
+use crate::{
+    ConfidenceBound, CorrectedLimit, GateReason, MoreSamples, SampleUnit, ThresholdFinding, ThresholdReason, Unbounded,
+};
 use calipers_core::{Evidence, Figure, Unit, Verdict};
 use calipers_stats::bounded_ratio::Term;
+use calipers_stats::corrected_mean::CorrectedMean;
 use calipers_stats::quantile::SortedValues;
 use calipers_stats::threshold_test::{Direction, is_within};
 use calipers_stats::weighted::weighted_mean;
@@ -136,8 +139,13 @@ impl ThresholdQuestion<'_> {
     }
 
     fn is_share(&self) -> bool {
-        let Some(Evidence::Mean { values, .. }) = self.evidence else { return true };
-        values.iter().all(|x| (0.0..=1.0).contains(x))
+        match self.evidence {
+            Some(Evidence::Mean { values, .. }) => values.iter().all(|x| (0.0..=1.0).contains(x)),
+            Some(Evidence::Corrected { judged, labels, .. }) => {
+                judged.iter().chain(labels.iter().flatten()).all(|x| (0.0..=1.0).contains(x))
+            }
+            _ => true,
+        }
     }
 
     fn is_timed_out(&self) -> bool {
@@ -148,7 +156,9 @@ impl ThresholdQuestion<'_> {
     pub(super) fn counts(&self) -> bool {
         let rule = self.rule;
         let none = rule.value == 0.0 && matches!(rule.comparison, Comparison::AtMost | Comparison::Equal);
-        self.unit == Unit::Rate && (rule.asks_for_all() || none)
+        // Of a corrected rate only some samples are known, and so it is never on counts alone.
+        let is_counted = !matches!(self.evidence, Some(Evidence::Corrected { .. }));
+        is_counted && self.unit == Unit::Rate && (rule.asks_for_all() || none)
     }
 
     fn by_estimate(&self, value: f64) -> Judgement {
@@ -207,6 +217,9 @@ impl ThresholdQuestion<'_> {
                 let (each_y, each_x) = limits.of_sample(*attempts_max, size)?[usize::from(!is_low)];
                 Some((y + each_y * more) / (x + each_x * more))
             }
+            Evidence::Corrected { missing, .. } if !missing.is_empty() => {
+                Some(self.correct(Some(end), None).ok()?.estimate())
+            }
             Evidence::Quantile { p, values, missing, .. } if !missing.is_empty() => {
                 let end = if is_low { f64::NEG_INFINITY } else { f64::INFINITY };
                 let all = values.iter().copied().chain(missing.iter().map(|_| end)).collect();
@@ -220,9 +233,7 @@ impl ThresholdQuestion<'_> {
 
     fn missing_samples(&self) -> u64 {
         match self.evidence {
-            Some(
-                Evidence::Mean { missing, .. } | Evidence::Ratio { missing, .. } | Evidence::Quantile { missing, .. },
-            ) => missing.len() as u64,
+            Some(evidence) => evidence.missing().len() as u64,
             None => self.figure.missing,
         }
     }
@@ -230,13 +241,18 @@ impl ThresholdQuestion<'_> {
     /// How many samples ended in an error, and the share if all of them had gone well: an error on the way is not a
     /// failure of the agent.
     pub(super) fn without_errors(&self) -> Option<(usize, f64)> {
-        let Some(Evidence::Mean { samples, values, missing }) = self.evidence else { return None };
         if self.unit != Unit::Rate
             || !matches!(self.rule.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal)
         {
             return None;
         }
         let is_errored = |sample: u32| self.errored.get(sample as usize).copied().unwrap_or(false);
+        if let Some(Evidence::Corrected { samples, missing, .. }) = self.evidence {
+            let errored = samples.iter().chain(missing).filter(|&&sample| is_errored(sample)).count();
+            let best = self.correct(None, Some(1.0)).ok()?.estimate();
+            return (errored > 0).then_some((errored, best));
+        }
+        let Some(Evidence::Mean { samples, values, missing }) = self.evidence else { return None };
         let seen = samples.iter().zip(values).map(|(&sample, &x)| (sample, if is_errored(sample) { 1.0 } else { x }));
         let unseen = missing.iter().filter(|&&sample| is_errored(sample)).map(|&sample| (sample, 1.0));
         let all: Vec<(u32, f64)> = seen.chain(unseen).collect();
@@ -246,6 +262,58 @@ impl ThresholdQuestion<'_> {
             all.iter().map(|pair| self.weights.map_or(1.0, |weights| weights[pair.0 as usize])).collect();
         let best = weighted_mean(&values, &weights, None).ok()?.mean.estimate;
         (errored > 0).then_some((errored, best))
+    }
+
+    /// The corrected mean, with samples that the judge did not score taken for a value if there is one, and samples that
+    /// ended in an error for another.
+    fn correct(&self, missing_as: Option<f64>, errored_as: Option<f64>) -> Result<CorrectedMean, Unbounded> {
+        let Some(Evidence::Corrected { samples, judged, labels, missing }) = self.evidence else {
+            return Err(Unbounded::NoValues);
+        };
+        let is_errored = |sample: u32| self.errored.get(sample as usize).copied().unwrap_or(false);
+        let (mut pairs, mut others, mut filled) = (Vec::new(), Vec::new(), 0);
+        for ((&sample, &judged), label) in samples.iter().zip(judged).zip(labels) {
+            match label {
+                _ if errored_as.is_some() && is_errored(sample) => filled += 1,
+                Some(label) => pairs.push((*label, judged)),
+                None => others.push(judged),
+            }
+        }
+        let mean = CorrectedMean::new(&pairs, &others).map_err(Unbounded::Statistic)?;
+        // What broke counts as the better of both, as a gate fails only where not even that would help.
+        let unseen =
+            missing.iter().filter(|&&sample| missing_as.is_some() || (errored_as.is_some() && is_errored(sample)));
+        filled += unseen.count() as u64;
+        match errored_as.or(missing_as) {
+            Some(value) if filled > 0 && self.is_share() => Ok(mean.with_unmeasured(filled, value)),
+            Some(_) if filled > 0 => Err(Unbounded::UnscoredWithoutLimit { samples: filled }),
+            _ => Ok(mean),
+        }
+    }
+
+    /// The test of a corrected mean: of independent samples that count alike, looked at once.
+    fn test_corrected(&self, fill: Fill, side: Fill) -> Result<BoundTest, Unbounded> {
+        match (self.units, self.looks) {
+            (Units::Attempts, _) => return Err(Unbounded::NotByAttempt),
+            (Units::Clusters(_), _) => return Err(Unbounded::Corrected(CorrectedLimit::Clusters)),
+            (Units::Samples, Looks::Any) => return Err(Unbounded::Corrected(CorrectedLimit::Looks)),
+            (Units::Samples, Looks::Once) => {}
+        }
+        if self.weights.is_some_and(|weights| weights.windows(2).any(|pair| pair[0] != pair[1])) {
+            return Err(Unbounded::Corrected(CorrectedLimit::Weights));
+        }
+        if !self.is_share() {
+            return Err(Unbounded::Corrected(CorrectedLimit::Scale));
+        }
+        let up = self.wants_more();
+        let missing_as = match fill {
+            Fill::LeftOut => None,
+            Fill::Bad => Some(f64::from(u8::from(!up))),
+            Fill::Good => Some(f64::from(u8::from(up))),
+        };
+        // What broke on the way is no failure of the agent's.
+        let errored_as = (side == Fill::Good && up && self.unit == Unit::Rate).then_some(1.0);
+        Ok(BoundTest::of_corrected(self.correct(missing_as, errored_as)?, self.rule.value, up))
     }
 
     fn weight(&self, sample: u32) -> f64 {
@@ -427,6 +495,9 @@ impl ThresholdQuestion<'_> {
 
     /// The test, with missing values taken for the worst or the best, and errors for successes before a fail.
     fn test(&self, fill: Fill, side: Fill) -> Result<BoundTest, Unbounded> {
+        if let Some(Evidence::Corrected { .. }) = self.evidence {
+            return self.test_corrected(fill, side);
+        }
         let of = self.rows(fill, side)?.ratio(self.units)?;
         let unit = match self.units {
             Units::Samples => SampleUnit::Samples,
@@ -449,7 +520,8 @@ impl ThresholdQuestion<'_> {
     pub(super) fn rows(&self, fill: Fill, side: Fill) -> Result<UnitRows, Unbounded> {
         let up = self.wants_more();
         let evidence = match (self.units, self.evidence) {
-            (_, None) => return Err(Unbounded::Method(self.figure.method.clone())),
+            // It is no ratio of sums over units.
+            (_, None | Some(Evidence::Corrected { .. })) => return Err(Unbounded::Method(self.figure.method.clone())),
             (Units::Attempts, Some(_)) => self.by_attempt.ok_or(Unbounded::NotByAttempt)?,
             (_, Some(evidence)) => evidence,
         };
@@ -484,6 +556,7 @@ impl ThresholdQuestion<'_> {
                 };
                 UnitRows::of_ratio(evidence, self.ranges, self.rule_of_ends(), is_good)
             }
+            Evidence::Corrected { .. } => Err(Unbounded::Method(self.figure.method.clone())),
             Evidence::Quantile { samples, values, missing, .. } => {
                 let is_open = matches!(self.rule.comparison, Comparison::Below | Comparison::AtLeast);
                 let within = |x: f64| if is_open { x < self.rule.value } else { x <= self.rule.value };

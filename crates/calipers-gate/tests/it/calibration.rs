@@ -133,7 +133,40 @@ fn gates_keep_their_level() {
     baselines(&mut rows);
     fails(&mut rows);
     looks(&mut rows);
-    publish(&rows);
+    publish("gates", &rows);
+}
+
+/// Gates on a rate that a judge measures and labels of people correct, by how often the judge is right.
+#[test]
+#[ignore = "slow: cargo xtask calibrate"]
+fn gates_on_judges_with_labels_keep_their_level() {
+    let mut rows = Vec::new();
+    for (sensitivity, specificity) in [(0.7, 0.7), (0.7, 0.99), (0.85, 0.9), (0.95, 0.7), (0.95, 0.99)] {
+        for (labels, n) in [(50, 100), (50, 500), (200, 500), (500, 1000)] {
+            for truth in [0.5, 0.8, 0.95] {
+                corrected_rate(&mut rows, [sensitivity, specificity], (labels, n), truth);
+            }
+        }
+    }
+    publish("judges", &rows);
+}
+
+fn corrected_rate(rows: &mut Vec<Row>, [sensitivity, specificity]: [f64; 2], (labels, n): (i64, i64), truth: f64) {
+    let draw = |draws: &mut Draws| {
+        let mut samples = Samples::new();
+        for id in 0..n {
+            let is_good = draws.unit() < truth;
+            let judged = draws.coin(if is_good { sensitivity } else { 1.0 - specificity });
+            let attempt = samples.push(id).score("judge", judged);
+            if id < labels {
+                attempt.field("human_label", f64::from(u8::from(is_good)));
+            }
+        }
+        samples
+    };
+    let name = format!("{labels} labels of {n}, sensitivity {sensitivity}, specificity {specificity}, rate {truth}");
+    let rule = format!("at least {}%", truth * 100.0);
+    Design { family: "corrected", name, metric: "corrected", rule, terms: ONCE, truth, draw: &draw }.run(rows);
 }
 
 fn shares(rows: &mut Vec<Row>) {
@@ -567,7 +600,7 @@ fn looks(rows: &mut Vec<Row>) {
 }
 
 /// Prints the table, rewrites or checks the one in the documentation, and fails if a promise does not hold.
-fn publish(rows: &[Row]) {
+fn publish(table: &str, rows: &[Row]) {
     let mut text = String::from("| gate | design | false pass | coverage of 95 % intervals |\n|--|--|--|--|\n");
     let mut broken = Vec::new();
     for row in rows {
@@ -586,9 +619,10 @@ fn publish(rows: &[Row]) {
     assert!(broken.is_empty(), "promises that do not hold:\n{}", broken.join("\n"));
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/calibration.md");
     let before = std::fs::read_to_string(page).unwrap();
-    let (begin, end) = ("<!-- gates: written by cargo xtask calibrate -->\n", "<!-- gates: end -->");
-    let (head, rest) = before.split_once(begin).expect("a place for the table");
-    let (old, tail) = rest.split_once(end).expect("an end of the table");
+    let begin = format!("<!-- {table}: written by cargo xtask calibrate -->\n");
+    let end = format!("<!-- {table}: end -->");
+    let (head, rest) = before.split_once(&begin).expect("a place for the table");
+    let (old, tail) = rest.split_once(&end).expect("an end of the table");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(page, format!("{head}{begin}{text}{end}{tail}")).unwrap();
     } else if !old.is_empty() {

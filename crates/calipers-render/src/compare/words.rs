@@ -136,6 +136,13 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
         Incomparable::Side { side: RunSide::Baseline, reason } => {
             format!("in the baseline, {}", statistic_reason_sentence(reason))
         }
+        Incomparable::NoLabels { side } => {
+            let run = if *side == RunSide::Candidate { "candidate" } else { "baseline" };
+            format!("no sample of both runs has a label in the {run}; a run is corrected by labels of its own answers")
+        }
+        Incomparable::CorrectedClusters => {
+            "the error of a corrected rate does not allow for samples that go together".to_owned()
+        }
         Incomparable::NotPairable { metric } => {
             format!("`{metric}` is not a mean, a ratio of sums or a quantile over samples, so samples cannot be paired")
         }
@@ -170,6 +177,7 @@ pub(crate) fn test_method(method: TestMethod) -> &'static str {
         TestMethod::SignFlip => "sign-flip permutation test",
         TestMethod::BoundedMean => "Gaffke's test of differences within their bounds",
         TestMethod::PairedBootstrap => "paired bootstrap",
+        TestMethod::CorrectedDifference => "bounds of both corrected rates, joined",
         TestMethod::NoDifference => "no sample differs",
     }
 }

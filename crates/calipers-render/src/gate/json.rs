@@ -284,6 +284,10 @@ struct GateResultDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     more_attempts: Option<u64>,
+    /// The same in labels of people, where a rate is corrected by them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    more_labels: Option<u64>,
 }
 
 impl From<&GateResult> for GateResultDocument {
@@ -324,6 +328,7 @@ impl From<&GateResult> for GateResultDocument {
             more_samples: more(SampleUnit::Samples),
             more_clusters: more(SampleUnit::Clusters),
             more_attempts: more(SampleUnit::Attempts),
+            more_labels: more(SampleUnit::Labels),
         }
     }
 }

@@ -8,9 +8,9 @@ use calipers_core::stats::threshold_test::Direction;
 use calipers_core::{Unit, pluralize, unit_of_field};
 use calipers_gate::policy::Comparison;
 use calipers_gate::{
-    BaselineDifference, BaselineReason, ConditionReason, ConfidenceBound, CoverageReason, DecidedBy, FormulaDoubt,
-    GateKind, GateReason, GateReport, LimitEnd, MissingLimit, PoorGrade, QuantileShare, SampleUnit, ScenarioReason,
-    ScenarioShare, ThresholdFinding, ThresholdReason, Unbounded,
+    BaselineDifference, BaselineReason, ConditionReason, ConfidenceBound, CorrectedLimit, CoverageReason, DecidedBy,
+    FormulaDoubt, GateKind, GateReason, GateReport, LimitEnd, MissingLimit, PoorGrade, QuantileShare, SampleUnit,
+    ScenarioReason, ScenarioShare, ThresholdFinding, ThresholdReason, Unbounded,
 };
 
 /// Names before the rest is counted.
@@ -85,6 +85,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
                 SampleUnit::Samples => pluralize(have, "sample"),
                 SampleUnit::Attempts => pluralize(have, "attempt"),
                 SampleUnit::Clusters => pluralize(have, "cluster"),
+                SampleUnit::Labels => pluralize(have, "label"),
             };
             match quantile {
                 Some(quantile) => {
@@ -177,6 +178,15 @@ pub(crate) fn unbounded_sentence(why: &Unbounded) -> String {
             format!("{what}; {fix}")
         }
         Unbounded::NegativeNumerators => "a ratio whose numerators may be negative has no bound".to_owned(),
+        Unbounded::Corrected(limit) => {
+            let (limit, remedy) = match limit {
+                CorrectedLimit::Clusters => ("samples that go together", "ask for it in a policy without `cluster`"),
+                CorrectedLimit::Looks => ("any number of looks", "ask for it in a policy that looks once"),
+                CorrectedLimit::Weights => ("weights of samples", "ask for it in a policy without them"),
+                CorrectedLimit::Scale => ("scores outside 0 to 1", "map scores and labels to [0, 1]"),
+            };
+            format!("the bound of a corrected mean does not allow for {limit}; {remedy}")
+        }
         Unbounded::Open => "the data do not bound it".to_owned(),
     }
 }

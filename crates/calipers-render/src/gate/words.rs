@@ -73,6 +73,7 @@ fn more_samples(gate: &GateResult) -> Option<String> {
             SampleUnit::Samples => pluralize(more.count, "more sample"),
             SampleUnit::Attempts => pluralize(more.count, "more attempt"),
             SampleUnit::Clusters => pluralize(more.count, "more cluster"),
+            SampleUnit::Labels => pluralize(more.count, "more label"),
         };
         match more.looks {
             Looks::Once => format!("about {units} would decide, if the number is chosen before looking again"),
