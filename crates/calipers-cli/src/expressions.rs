@@ -6,8 +6,9 @@ use crate::script_child;
 use calipers::data::Labels;
 use calipers::plan::MetricSpec;
 use calipers::script::{Library, ScriptError, ScriptLimits};
-use calipers::{Error, Metric, Reducer, Registry};
+use calipers::{Error, LoadedNames, Metric, Reducer, Registry};
 use std::cell::OnceCell;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The metrics and reducers that expressions and loaded files stand for. The library of names is made only if one is asked
@@ -15,7 +16,7 @@ use std::time::Duration;
 pub(crate) struct Expressions<'a> {
     scripts: &'a ScriptFlags,
     labels: Labels,
-    library: OnceCell<Result<Library, ScriptError>>,
+    library: OnceCell<Result<Arc<Library>, ScriptError>>,
 }
 
 impl<'a> Expressions<'a> {
@@ -28,8 +29,8 @@ impl<'a> Expressions<'a> {
         Ok(expressions)
     }
 
-    fn library(&self) -> Result<&Library, Error> {
-        let made = self.library.get_or_init(|| library(self.scripts, self.labels.clone()));
+    fn library(&self) -> Result<&Arc<Library>, Error> {
+        let made = self.library.get_or_init(|| library(self.scripts, self.labels.clone()).map(Arc::new));
         made.as_ref().map_err(|error| error.clone().into())
     }
 
@@ -61,6 +62,18 @@ impl<'a> Expressions<'a> {
             [MetricSpec::One(metric)] => Ok(metric.clone()),
             _ => Err(Error::custom(format!("`{text}` is not one metric"))),
         }
+    }
+
+    /// What logs that record metrics and reducers by name may find in the loaded files.
+    pub(crate) fn loaded_names(&self) -> Result<LoadedNames, Error> {
+        if self.scripts.load.is_empty() {
+            return Ok(LoadedNames::default());
+        }
+        let (metrics, reducers) = (self.library()?.clone(), self.library()?.clone());
+        Ok(LoadedNames::new(
+            move |name, params| Some(metrics.own_metric(name, params)?.map_err(Into::into)),
+            move |name| Ok(reducers.reducer(name)?),
+        ))
     }
 
     /// The reducer of a name.

@@ -60,6 +60,10 @@ pub(crate) fn of_file(hint: Option<&str>, remedy: Option<Remedy>, proposal: Opti
             let columns = quote_argument(proposal.unwrap_or("id=COLUMN,score=COLUMN"));
             return hint.map(|hint| format!("{hint} with `--columns {columns}`"));
         }
+        Some(Remedy::ChooseRows) => {
+            let condition = quote_argument(proposal.unwrap_or("KEY=VALUE"));
+            return hint.map(|hint| format!("{hint} with `--where {condition}`"));
+        }
         Some(Remedy::NameFormat) => "--format",
         Some(Remedy::NameForm) => "--to",
         Some(Remedy::WriteRecords) => "--to native",

@@ -35,6 +35,8 @@ pub enum Remedy {
     AllowMemory,
     /// Say which columns are what; the error [proposes](ReadError::proposal) it.
     NameColumns,
+    /// Choose rows by a condition; the error [proposes](ReadError::proposal) one.
+    ChooseRows,
 }
 
 /// Where in a file.
@@ -138,6 +140,13 @@ impl ReadError {
     pub(crate) fn with_proposal(mut self, columns: String) -> Self {
         self.proposal = Some(columns.into());
         self.with_remedy(Remedy::NameColumns)
+    }
+
+    /// With a condition by which rows could be chosen, such as `metric=acc`.
+    #[must_use]
+    pub(crate) fn with_condition(mut self, condition: String) -> Self {
+        self.proposal = Some(condition.into());
+        self.with_remedy(Remedy::ChooseRows)
     }
 
     /// What could be said about the columns, such as `id=question,score=judged`.

@@ -12,6 +12,8 @@ pub enum RunNote<'a> {
     RepeatedAttempts(usize),
     /// A log names a reducer that we do not have.
     UnknownReducer(&'a str),
+    /// A loaded file has a function of the name of a log's metric, which makes no metric, and why.
+    BrokenMetric(&'a str, &'a dyn Display),
     /// A log lists no metrics for a scorer.
     ScorerWithoutMetrics(&'a str),
     /// A log is written for other reducers, which its transcripts do not survive.
@@ -44,6 +46,7 @@ pub fn note_sentence(note: RunNote<'_>) -> String {
         RunNote::UnknownReducer(name) => {
             format!("the log's reducer `{name}` is not known here; its results are left out")
         }
+        RunNote::BrokenMetric(name, why) => format!("the loaded file does not make the log's metric `{name}`: {why}"),
         RunNote::ScorerWithoutMetrics(name) => {
             format!("scorer `{name}` lists no metrics in the log, so it has no figures")
         }

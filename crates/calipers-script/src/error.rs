@@ -75,7 +75,7 @@ impl ScriptError {
         let place = error.span().map(|span| Box::new(place(span, said.focus.as_deref())));
         let hint = said.hint.or_else(|| match error.kind() {
             ErrorKind::Parser(_) => error.span().and_then(lacking),
-            _ => None,
+            _ => error.span().filter(|_| said.message.starts_with("there is no `")).and_then(unquoted),
         });
         Self { message: shorten(&said.message), place, hint }
     }
@@ -290,6 +290,19 @@ fn lower_case(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|c| c.to_lowercase().collect::<String>()).unwrap_or_default();
     (first + characters.as_str()).trim_end_matches('.').to_owned()
+}
+
+/// A name after `=` that nothing has is mostly a text without its quotes: `stderr(cluster=category)`.
+fn unquoted(span: &FileSpan) -> Option<String> {
+    let resolved = span.resolve_span();
+    let line: Vec<char> = span.file.source_line(resolved.begin.line).chars().collect();
+    let before: String = line.get(..resolved.begin.column)?.iter().collect();
+    let name: String = line.get(resolved.begin.column..resolved.end.column)?.iter().collect();
+    let parameter = before.trim_end().strip_suffix('=')?.trim_end();
+    let parameter = parameter.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+    // Outside brackets it is an assignment.
+    let is_argument = before.contains('(') && !parameter.is_empty();
+    is_argument.then(|| format!("a text is put in quotes: `{parameter}=\"{name}\"`"))
 }
 
 /// Python features that Starlark lacks, and what to write instead.

@@ -327,6 +327,25 @@ impl Library {
         on_large_stack(|| library.expression(text, |value, _| Ok(from_starlark(value)))).ok().flatten()
     }
 
+    /// The metric that a function of a loaded file makes from these parameters, a map or nothing; none if no file has it.
+    #[must_use]
+    pub fn own_metric(&self, name: &str, params: &calipers_core::Value) -> Option<Result<Metric, ScriptError>> {
+        self.loaded.iter().any(|module| matches!(module.get_option(name), Ok(Some(_)))).then(|| {
+            let call = match params {
+                calipers_core::Value::Map(entries) if !entries.is_empty() => {
+                    let pairs: Vec<String> =
+                        entries.iter().map(|(key, value)| format!("{key}={}", written(value))).collect();
+                    format!("{name}({})", pairs.join(", "))
+                }
+                _ => name.to_owned(),
+            };
+            match &self.metrics(&call)?[..] {
+                [MetricSpec::One(metric)] => Ok(metric.clone()),
+                _ => Err(ScriptError::new(format!("`{name}` is not one metric"))),
+            }
+        })
+    }
+
     /// The reducer of a name or a call: a built-in one, or one of a loaded file.
     pub fn reducer(&self, expression: &str) -> Result<Reducer, ScriptError> {
         let name = name_of(expression);
@@ -354,6 +373,23 @@ impl Library {
         }
         let read = || self.expression(expression, |value, eval| as_reducer(value, Some(name), eval));
         on_large_stack(read).map_err(|error| error.in_expression(expression))
+    }
+}
+
+/// A value as an expression writes it.
+fn written(value: &calipers_core::Value) -> String {
+    use calipers_core::Value;
+    match value {
+        Value::Null | Value::Missing => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Text(text) => format!("{text:?}"),
+        Value::List(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Value::Map(entries) => {
+            let pairs = entries.iter().map(|(key, value)| format!("{key:?}: {}", written(value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        number => number.to_string(),
     }
 }
 

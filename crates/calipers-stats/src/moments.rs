@@ -271,7 +271,14 @@ impl Moments {
         }
         let sum = self.sum.wide();
         let about_zero = self.squares.wide();
-        let centred = about_zero.minus(sum.times(sum).over(self.count as f64)).value();
+        let about_mean = |squares: Wide, sum: Wide| squares.minus(sum.times(sum).over(self.count as f64)).value();
+        let mut centred = about_mean(about_zero, sum);
+        if !centred.is_finite() {
+            // On the way, numbers are larger than at the end. Powers of two change no digit.
+            const SHRINK: f64 = 1.0 / ((1_u128 << 100) as f64);
+            let shrink = |wide: Wide, by: f64| Wide { high: wide.high * by, low: wide.low * by };
+            centred = about_mean(shrink(about_zero, SHRINK * SHRINK), shrink(sum, SHRINK)) / SHRINK / SHRINK;
+        }
         // Finite values whose squares are not: IEEE arithmetic ends at infinity.
         if centred.is_finite() { Ok(centred.max(0.0)) } else { Err(Undefined::NotFinite { value: f64::INFINITY }) }
     }
@@ -315,6 +322,17 @@ mod tests {
         let offset: Vec<f64> = plain.iter().map(|x| x + 1e9).collect();
         let (a, b) = (Moments::from_slice(&plain), Moments::from_slice(&offset));
         assert!((a.variance().unwrap() / b.variance().unwrap() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn large_values_keep_their_spread_as_long_as_it_is_a_number() {
+        let plain = Moments::from_slice(&[1.0, 3.0, 2.0, 5.0]);
+        for scale in [1e140, 1e148, 1e150, 1e153] {
+            let large = Moments::from_slice(&[1.0, 3.0, 2.0, 5.0].map(|x| x * scale));
+            let ratio = large.std().unwrap() / scale / plain.std().unwrap();
+            assert!((ratio - 1.0).abs() < 1e-12, "{scale}: {ratio}");
+        }
+        assert!(Moments::from_slice(&[1e160, 3e160]).std().is_err(), "its square is no number");
     }
 
     #[test]

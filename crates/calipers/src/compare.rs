@@ -218,7 +218,8 @@ fn recorded_metrics(
     let named = recorded.scorers.iter().filter(|known| *known.name == **scorer).flat_map(|known| &known.metrics);
     let known = named.filter_map(|metric| match metric {
         RecordedMetric::Named { name, params } => registry.metric(name, params).ok(),
-        RecordedMetric::Custom(_) | RecordedMetric::Keyed(_) => None,
+        // A metric of the user's code is made of all samples at once, so it is not compared sample by sample.
+        RecordedMetric::Custom { .. } | RecordedMetric::Keyed(_) => None,
     });
     let is_of_samples = |metric: &Metric| {
         let evidence = metric.evidence(samples, reducer, Some(scorer), context);

@@ -75,7 +75,7 @@ fn lost_with_log(run: &RecordedRun) -> Vec<String> {
     let mut metrics: Vec<String> = Vec::new();
     for metric in run.recorded.scorers.iter().flat_map(|scorer| &scorer.metrics) {
         let name = match metric {
-            RecordedMetric::Named { name, .. } | RecordedMetric::Custom(name) => name.clone(),
+            RecordedMetric::Named { name, .. } | RecordedMetric::Custom { name, .. } => name.clone(),
             RecordedMetric::Keyed(_) => continue,
         };
         if !matches!(name.as_str(), "accuracy" | "stderr") && !metrics.contains(&name) {

@@ -44,6 +44,7 @@ mod joined_runs;
 pub mod judge;
 #[cfg(feature = "files")]
 mod load;
+mod loaded_names;
 #[cfg(feature = "files")]
 mod needs;
 #[cfg(feature = "files")]
@@ -80,6 +81,7 @@ pub use calipers_core::{data, reduce, task};
 pub use calipers_gate::policy;
 #[cfg(feature = "files")]
 pub use load::{LoadedFile, LoadedRun, load};
+pub use loaded_names::LoadedNames;
 #[cfg(feature = "files")]
 pub use needs::Needs;
 #[cfg(feature = "files")]

@@ -75,7 +75,7 @@ fn load_file(source: &Source, selection: &Selection, needs: &Needs) -> Result<Lo
 
 /// A source that knows what the selection says about its columns.
 pub(crate) fn with_columns(source: &Source, selection: &Selection) -> Source {
-    let source = source.clone();
+    let source = source.clone().with_conditions(selection.filter.iter().map(|(key, _)| key.clone()));
     if selection.columns.is_empty() { source } else { source.with_columns(selection.columns.clone()) }
 }
 

@@ -1,6 +1,7 @@
 //! The line itself: shards are folded on any thread, states are merged, and one finish makes the results.
 
-use calipers_core::{Error, Partial, Plan, Results, Samples};
+use calipers_core::{Error, Partial, Plan, Results, SampleId, Samples, Shards};
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
@@ -29,6 +30,43 @@ pub fn measure<I>(plan: &Plan, shards: I, threads: NonZeroUsize) -> Result<Resul
 where
     I: IntoIterator<Item = Samples, IntoIter: Send>,
 {
+    measure_with(plan, shards, &NeverRan::default(), threads)
+}
+
+/// The attempts of a run that should have run and did not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NeverRan {
+    /// The samples of which no attempt ran.
+    pub(crate) samples: Samples,
+    /// All attempts that did not run, also of samples that have others.
+    pub(crate) attempts: Samples,
+}
+
+impl NeverRan {
+    /// Those of a run that these shards are what was read of.
+    pub(crate) fn of(attempts: &[(SampleId, u32)], shards: &Shards) -> Self {
+        let mut never_ran = Self::default();
+        if attempts.is_empty() {
+            return never_ran;
+        }
+        let read: HashSet<String> = shards.iter().flat_map(Samples::ids).map(|id| id.to_string()).collect();
+        never_ran.attempts.add_never_ran(attempts);
+        let is_other = |(id, _): &&(SampleId, u32)| !read.contains(&id.to_string());
+        never_ran.samples.add_never_ran(&attempts.iter().filter(is_other).cloned().collect::<Vec<_>>());
+        never_ran
+    }
+}
+
+/// The same with attempts that never ran, which are missing.
+pub(crate) fn measure_with<I>(
+    plan: &Plan,
+    shards: I,
+    never_ran: &NeverRan,
+    threads: NonZeroUsize,
+) -> Result<Results, Error>
+where
+    I: IntoIterator<Item = Samples, IntoIter: Send>,
+{
     let shards = Mutex::new(Some(shards.into_iter().enumerate()));
     let mut parts = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.get()).map(|_| scope.spawn(|| fold_shards(plan, &shards))).collect();
@@ -43,6 +81,7 @@ where
     for (_, part) in parts {
         whole.merge(part?);
     }
+    whole.fold_never_ran(&never_ran.samples, &never_ran.attempts)?;
     whole.finish()
 }
 

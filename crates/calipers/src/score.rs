@@ -1,7 +1,8 @@
 //! From runs to their reports: the metrics that their files record, or those that are asked for.
 
 use crate::load::{has_scores, load, load_as, with_columns};
-use crate::{LoadedFile, Needs, RunError, Selection, pipeline, recorded_check};
+use crate::pipeline::NeverRan;
+use crate::{LoadedFile, LoadedNames, Needs, RunError, Selection, pipeline, recorded_check};
 use calipers_core::{
     Average, Caveat, Completeness, Error, Metric, MetricSpec, Partial, Plan, RecordedResult, Reducer, Registry,
     RunReport, SampleCounts, SampleId, Samples, Shards, Value, accuracy, behavior_coverage, by_key, pass_rate,
@@ -24,11 +25,14 @@ pub struct ScoreOptions {
     pub keep_reductions: bool,
     /// The metrics that names stand for.
     pub registry: Registry,
+    /// The metrics and reducers of loaded files.
+    pub loaded: LoadedNames,
 }
 
 impl Default for ScoreOptions {
     fn default() -> Self {
-        Self { metrics: None, inspect: false, keep_reductions: false, registry: Registry::builtin() }
+        let (registry, loaded) = (Registry::builtin(), LoadedNames::default());
+        Self { metrics: None, inspect: false, keep_reductions: false, registry, loaded }
     }
 }
 
@@ -36,6 +40,10 @@ impl ScoreOptions {
     /// The columns that are read for these metrics.
     #[must_use]
     pub fn needs(&self, selection: &Selection) -> Needs {
+        // A metric of a log that a loaded file defines may look at anything.
+        if self.metrics.is_none() && !self.loaded.is_empty() {
+            return Needs { allows_empty_files: false, ..Needs::everything() };
+        }
         Needs::of_metrics(selection, self.metrics.as_deref(), self.keep_reductions)
     }
 }
@@ -104,6 +112,8 @@ fn is_about_scores(caveat: &Caveat) -> bool {
 struct FoldedPart<'p> {
     partial: Partial<'p>,
     samples: SampleCounts,
+    /// The scorers that all of it has.
+    scorers: BTreeSet<Arc<str>>,
     first: SampleId,
     last: SampleId,
 }
@@ -131,10 +141,18 @@ fn score_stream(
         }
         let Some((first, last)) = samples.id_range() else { return false };
         let taken = lock().remove(&part);
+        let scorers: BTreeSet<Arc<str>> = samples.scorers().cloned().collect();
         let mut folded = match taken {
-            Some(folded) if folded.last < first => folded,
+            // A scorer that only some parts know of would not count the samples of the others as missing.
+            Some(folded) if folded.last < first && folded.scorers == scorers => folded,
             Some(_) => return false,
-            None => FoldedPart { partial: plan.start(), samples: SampleCounts::default(), first, last: last.clone() },
+            None => FoldedPart {
+                partial: plan.start(),
+                samples: SampleCounts::default(),
+                scorers,
+                first,
+                last: last.clone(),
+            },
         };
         // What records without scores are asked is decided when all are there.
         let is_undecided = samples.scorers().next().is_none()
@@ -154,7 +172,7 @@ fn score_stream(
     let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner).into_values();
     let mut whole = parts.next()?;
     for part in parts {
-        if part.first <= whole.last {
+        if part.first <= whole.last || part.scorers != whole.scorers {
             return None;
         }
         whole.partial.merge(part.partial);
@@ -197,7 +215,7 @@ pub fn score_run(
     selection: &Selection,
     options: &ScoreOptions,
 ) -> Result<RunReport, Error> {
-    let (mut samples, caveats) = count_missing(run.samples.into(), run.completeness, selection);
+    let (mut samples, never_ran, caveats) = count_missing(run.samples.into(), run.completeness, selection);
     if options.metrics.as_deref().is_some_and(|metrics| lacks_scores(metrics, &samples)) {
         samples.score_by_fields(&SCORING_FIELDS);
     }
@@ -216,9 +234,10 @@ pub fn score_run(
         metrics if options.metrics.is_none() && !metrics.is_empty() => plan.metrics(metrics),
         _ => plan,
     };
+    let plan = plan.run_scorers(samples.iter().flat_map(Samples::scorers));
     let counts = samples.counts();
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let mut results = pipeline::measure(&plan, samples, threads.min(parts))?;
+    let mut results = pipeline::measure_with(&plan, samples, &never_ran, threads.min(parts))?;
     recorded_check::check_results(&mut results, &in_log, selection);
     // A file of figures has them in place of scores.
     if counts.total == 0 && !figures.is_empty() {
@@ -254,16 +273,24 @@ fn lacks_scores(metrics: &[MetricSpec], samples: &Shards) -> bool {
 }
 
 /// The samples with what is missing counted as the selection says, and what to know about them.
-fn count_missing(samples: Shards, completeness: Option<Completeness>, selection: &Selection) -> (Shards, Vec<Caveat>) {
+fn count_missing(
+    samples: Shards,
+    completeness: Option<Completeness>,
+    selection: &Selection,
+) -> (Shards, NeverRan, Vec<Caveat>) {
     let mut caveats: Vec<Caveat> = completeness.iter().filter_map(|one| one.caveat(None)).collect();
     caveats.extend(limits_caveat(&samples));
     caveats.extend(cached_caveat(&samples));
-    let Some(rule) = selection.missing else { return (samples, caveats) };
+    let never_ran = completeness.as_ref().map_or(&[][..], |one| &one.never_ran);
+    let Some(rule) = selection.missing else {
+        let never_ran = NeverRan::of(never_ran, &samples);
+        return (samples, never_ran, caveats);
+    };
     let mut whole = samples.into_whole();
-    whole.add_never_ran(completeness.as_ref().map_or(&[], |one| &one.never_ran));
+    whole.add_never_ran(never_ran);
     let ruled = whole.with_missing(rule);
     caveats.extend(ruled.caveat(false));
-    (Shards::from(ruled.samples), caveats)
+    (Shards::from(ruled.samples), NeverRan::default(), caveats)
 }
 
 fn limits_caveat(samples: &Shards) -> Option<Caveat> {
@@ -337,7 +364,9 @@ fn plan(
         plan = plan.reducers(reducers.clone());
     } else {
         let mut unknown = Vec::new();
-        if let Some(reducers) = recorded_reducers(recorded.reducers.as_deref(), &Reducer::parse, &mut unknown) {
+        if let Some(reducers) =
+            recorded_reducers(recorded.reducers.as_deref(), &|name| options.loaded.reducer(name), &mut unknown)
+        {
             plan = plan.reducers(reducers);
         }
         let note = |name: &String| note_sentence(RunNote::UnknownReducer(name));
@@ -353,12 +382,15 @@ fn plan(
             notes.push(note_sentence(RunNote::ScorerWithoutMetrics(&scorer.name)));
         }
         let specs: Vec<MetricSpec> =
-            scorer.metrics.iter().filter_map(|metric| spec(metric, &registry, &mut unknown)).collect();
+            scorer.metrics.iter().filter_map(|metric| spec(metric, &registry, &options.loaded, &mut unknown)).collect();
         // A scorer whose metrics are all custom has no others.
         if !specs.is_empty() || !scorer.metrics.is_empty() {
             plan = plan.scorer(scorer.name.as_str(), specs);
         }
     }
+    let broken = unknown.iter().filter_map(|metric| Some((&metric.name, metric.error.as_ref()?)));
+    notes.extend(broken.map(|(name, error)| note_sentence(RunNote::BrokenMetric(name, error))));
+    let unknown: Vec<&str> = unknown.iter().map(|metric| metric.name.as_str()).collect();
     let figures = recorded.figures.iter().filter(|figure| unknown.iter().any(|name| figure.metric.starts_with(name)));
     Ok((plan, figures.map(|figure| recorded_result(figure, None)).collect()))
 }
@@ -396,22 +428,39 @@ pub(crate) fn recorded_reducers(
     (names.is_empty() || !known.is_empty()).then_some(known)
 }
 
+/// A metric of a log that cannot be computed here.
+struct UnknownMetric {
+    name: String,
+    /// What is wrong with the function of this name in a loaded file.
+    error: Option<Error>,
+}
+
 /// The metric that a log names; what is not known here is remembered.
-fn spec(recorded: &RecordedMetric, registry: &Registry, unknown: &mut Vec<String>) -> Option<MetricSpec> {
+fn spec(
+    recorded: &RecordedMetric,
+    registry: &Registry,
+    loaded: &LoadedNames,
+    unknown: &mut Vec<UnknownMetric>,
+) -> Option<MetricSpec> {
     let mut one = |recorded: &RecordedMetric| -> Option<Metric> {
         match recorded {
             RecordedMetric::Named { name, params } => {
-                registry.metric(name, params).map_err(|_| unknown.push(name.clone())).ok()
+                let forget = |_| unknown.push(UnknownMetric { name: name.clone(), error: None });
+                registry.metric(name, params).map_err(forget).ok()
             }
-            RecordedMetric::Custom(name) => {
-                unknown.push(name.clone());
-                None
-            }
+            RecordedMetric::Custom { name, params } => match loaded.metric(name, params) {
+                Some(Ok(metric)) => Some(metric),
+                found => {
+                    let error = found.and_then(Result::err);
+                    unknown.push(UnknownMetric { name: name.clone(), error });
+                    None
+                }
+            },
             RecordedMetric::Keyed(_) => None,
         }
     };
     match recorded {
-        RecordedMetric::Named { .. } | RecordedMetric::Custom(_) => one(recorded).map(MetricSpec::from),
+        RecordedMetric::Named { .. } | RecordedMetric::Custom { .. } => one(recorded).map(MetricSpec::from),
         RecordedMetric::Keyed(keys) => {
             let known: Vec<(String, Vec<Metric>)> = keys
                 .iter()

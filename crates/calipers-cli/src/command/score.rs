@@ -168,6 +168,7 @@ impl Score {
             metrics: expressions.metric_specs(&self.metric)?,
             inspect: is_inspect,
             keep_reductions: self.reductions,
+            loaded: expressions.loaded_names()?,
             ..ScoreOptions::default()
         };
         let reducers = selection::reducers(&self.reducer, |name| Ok(expressions.reducer(name)?))?;

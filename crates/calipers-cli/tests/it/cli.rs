@@ -43,7 +43,7 @@ fn json_has_a_schema_and_no_placeholders() {
     let scores = run["scores"].as_array().unwrap();
     assert_eq!(scores.len(), 1);
     assert_eq!(scores[0]["metrics"]["accuracy"]["n"], 2);
-    assert_eq!(scores[0]["metrics"]["accuracy"]["missing"], 1);
+    assert_eq!(scores[0]["metrics"]["accuracy"]["missing"], 2, "null, and broken");
     assert_eq!(run["reductions"][0]["samples"].as_array().unwrap().len(), 3);
     assert_eq!(json["caveats"], serde_json::json!([]));
 }

@@ -351,3 +351,77 @@ fn nothing_is_not_shown_as_something() {
     }
     assert!(!folder.has("page.html"));
 }
+
+/// Every figure in a document with its n and what it is missing.
+fn counts(value: &Value, found: &mut Vec<(u64, u64)>) {
+    if let (Some(n), Some(missing), true) =
+        (value["n"].as_u64(), value["missing"].as_u64(), value.get("method").is_some())
+    {
+        found.push((n, missing));
+    }
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| counts(item, found)),
+        Value::Object(entries) => entries.values().for_each(|entry| counts(entry, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn samples_that_broke_are_missing_to_every_figure() {
+    // Two scorers, of which one did not look at `c`; `d` and `e` broke.
+    let lines = [
+        r#"{"id": "a", "category": "x", "scores": {"one": 1, "two": 0}}"#,
+        r#"{"id": "b", "category": "x", "scores": {"one": 0, "two": 1}}"#,
+        r#"{"id": "c", "category": "y", "scores": {"one": 1}}"#,
+        r#"{"id": "d", "category": "y", "error": "boom"}"#,
+        r#"{"id": "e", "category": "z", "error": "boom"}"#,
+    ];
+    let folder = Scratch::with("run.jsonl", lines.join("\n"));
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 20}}}"#);
+    let json = |arguments: &[&str]| -> Value {
+        let output = run(&folder, arguments);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)))
+    };
+    for arguments in [
+        &["score", "run.jsonl", "--json"][..],
+        &["score", "run.jsonl", "--json", "--reducer", "mode", "--reducer", "max"],
+        &["score", "run.jsonl", "--json", "--reducer", "none"],
+        &["score", "run.jsonl", "--json", "-m", "accuracy", "-m", "std", "-m", "ci()"],
+        &["compare", "run.jsonl", "run.jsonl", "--json", "--scorer", "one"],
+        &["gate", "run.jsonl", "--policy", "policy.json", "--scorer", "one", "--output", "json=-"],
+    ] {
+        let mut found = Vec::new();
+        counts(&json(arguments), &mut found);
+        found.retain(|(n, missing)| n + missing > 2); // the parts of the gate's table of categories
+        assert!(!found.is_empty() && found.iter().all(|(n, missing)| n + missing == 5), "{arguments:?}: {found:?}");
+    }
+    // Of groups, those of each; a group in which nothing was scored has a line too.
+    let grouped = json(&["score", "run.jsonl", "--json", "--scorer", "one", "-m", "grouped(accuracy(), \"category\")"]);
+    let figure = |name: &str| {
+        let figure = &grouped["runs"][0]["scores"][0]["metrics"][name];
+        (figure["n"].as_u64(), figure["missing"].as_u64())
+    };
+    let shown = ["x", "y", "z", "all"].map(figure);
+    assert_eq!(shown, [(Some(2), Some(0)), (Some(1), Some(1)), (Some(0), Some(1)), (Some(3), Some(2))]);
+}
+
+#[test]
+fn samples_that_never_ran_are_missing_to_scores() {
+    let folder = Scratch::with("killed.json", log("started", 40, "", &samples(5, 16)));
+    let output = run(&folder, &["score", "killed.json", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let accuracy = &report["runs"][0]["scores"][0]["metrics"]["accuracy"];
+    assert_eq!((accuracy["n"].as_u64(), accuracy["missing"].as_u64()), (Some(16), Some(24)), "{accuracy}");
+    assert_eq!(report["runs"][0]["samples"]["total"].as_u64(), Some(16), "what was read");
+}
+
+#[test]
+fn a_policy_that_names_a_scorer_for_each_gate_needs_no_other_choice() {
+    let line = |id: u32| format!(r#"{{"id": {id}, "category": "{}", "scores": {{"one": 1, "two": 0}}}}"#, id % 2);
+    let folder = Scratch::with("run.jsonl", (0..10).map(|id| line(id) + "\n").collect::<String>());
+    for weights in ["", r#", "weights": {"by_category": {"0": 2, "1": 1}}"#] {
+        let policy = format!(r#"{{"thresholds": {{"blocking": {{"accuracy(scorer=\"one\")": 90}}}}{weights}}}"#);
+        folder.write("policy.json", policy);
+        ends_with(&run(&folder, &["gate", "run.jsonl", "--policy", "policy.json"]), 0);
+    }
+}

@@ -323,3 +323,50 @@ fn b25_a_gate_names_every_misspelt_metric() {
         assert!(flat_output(&output).contains(&format!("there is no metric `{name}`")), "{}", flat_output(&output));
     }
 }
+
+/// A log that records a metric and a reducer of its own code, with what it computed.
+fn own_code() -> Scratch {
+    let sample = |id: u32, epoch: u32| {
+        let value = f64::from(id) / 10.0;
+        json!({"id": id, "epoch": epoch, "input": "q", "target": "a", "scores": {"judge": {"value": value}}})
+    };
+    let samples: Vec<Json> = (1..=9).flat_map(|id| [sample(id, 1), sample(id, 2)]).collect();
+    let metric = json!({"name": "house/pass_rate", "options": {"threshold": 0.7}});
+    let log = json!({
+        "version": 2, "status": "success",
+        "eval": {"created": "2026-01-01T00:00:00+00:00", "task": "sums", "dataset": {}, "model": "m/x",
+            "config": {"epochs": 2, "epochs_reducer": ["worst"]},
+            "scorers": [{"name": "judge", "options": {}, "metadata": {}, "metrics": [metric]}]},
+        "results": {"total_samples": 18, "completed_samples": 18, "scores": [{"name": "judge", "scorer": "judge", "reducer": "worst",
+            "params": {}, "metrics": {"pass_rate": {"name": "pass_rate", "value": 1.0 / 3.0, "params": {}}}}]},
+        "samples": samples,
+    });
+    let folder = Scratch::with("log.json", log.to_string());
+    folder.write(
+        "house.star",
+        "def pass_rate(threshold = 0.5):\n    def metric(scores):\n        passed = [s for s in scores if s.score.as_float() >= threshold]\n        \
+         return len(passed) / len(scores)\n    return metric\n\n\
+         def worst(scores):\n    return min([score.as_float() for score in scores])\n",
+    );
+    folder
+}
+
+#[test]
+fn b21_a_loaded_file_revives_the_metric_and_the_reducer_of_a_log() {
+    let folder = own_code();
+    let recorded = json(&folder, &["score", "log.json"]);
+    assert_eq!(value(&recorded, "pass_rate"), None, "without the code, the recorded figure is shown");
+    let revived = json(&folder, &["score", "log.json", "--load", "house.star"]);
+    // With its parameter of 0.7: three of nine. By default it would be five of nine.
+    assert!(near(value(&revived, "pass_rate"), 1.0 / 3.0), "{revived}");
+    assert_eq!(revived["runs"][0]["scores"][0]["reducer"], "worst");
+    assert!(
+        !flat_output(&run(&folder, &["score", "log.json", "--load", "house.star"]))
+            .contains("recorded, not recomputed")
+    );
+    // Code that cannot take the parameters is named, and the recorded figure stays.
+    folder.write("other.star", "def pass_rate(scores):\n    return 1.0\n");
+    let said = flat_output(&run(&folder, &["score", "log.json", "--load", "other.star"]));
+    assert!(said.contains("the loaded file does not make the log's metric `pass_rate`"), "{said}");
+    assert!(said.contains("recorded, not recomputed"), "{said}");
+}

@@ -42,4 +42,5 @@ mod scripts;
 mod seed;
 mod shapes;
 mod shown;
+mod strangers;
 mod support_agent;

@@ -102,6 +102,11 @@ fn mistakes_are_underlined() {
          ^^^^^^\n  hint: did you mean `cluster`?\n",
     );
     refused(
+        &score(&["-m", "stderr(cluster=category)"]),
+        "error: there is no `category`\n  in the expression\n    stderr(cluster=category)\n                   \
+         ^^^^^^^^\n  hint: a text is put in quotes: `cluster=\"category\"`\n",
+    );
+    refused(
         &score(&["--load", "examples/agent/metrics.star", "--reducer", "mean_scor"]),
         "error: there is no reducer `mean_scor`\n  hint: did you mean `mean_score`?\n",
     );

@@ -320,7 +320,7 @@ fn a_folder_with_a_file_per_sample_is_one_run_if_it_is_said() {
     }
     assert_eq!(score(&folder, "results", &["--columns", "id=@stem,run=@folder"]), Ok(vec![(0.7, 10)]));
     let error = score(&folder, "results/m/q1.json", &[]).expect_err("nothing names the sample");
-    assert_eq!(proposal(&error), "id=@stem,score=correct");
+    assert_eq!(proposal(&error), "id=@stem,score=correct,run=@folder");
     assert_eq!(
         score(&folder, "tasks/*/result.txt", &["--columns", "id=@folder,score=@value,run=@path.1"]),
         Ok(vec![(0.7, 10)])
@@ -359,7 +359,9 @@ fn what_is_not_read_is_named_with_what_to_do() {
         ("r.xlsx", b"PK\x03\x04", "save its sheet as CSV"),
         ("r.feather", b"ARROW1\0\0", "write the table as Parquet"),
         ("r.pkl", b"\x80\x04\x95", "write its records as JSON Lines"),
-        ("plain.csv", b"q1,1\nq2,0\nq3,1\n", "put a line with names above it, such as `id,score`"),
+        ("plain.csv", b"q1,1\nq2,0\nq3,1\n", "`--columns 'id=column 1,score=column 2'`"),
+        ("r.yaml", b"- id: a\n  score: 1\n", "yq -o=json . r.yaml > results.json"),
+        ("r.html", b"<table><tr><td>a</td></tr></table>", "save its table as CSV"),
         ("doubled.csv", b"id,score,score\nq1,1,0\n", "`--columns score=score`"),
         (
             "summary.jsonl",

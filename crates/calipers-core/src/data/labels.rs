@@ -141,8 +141,10 @@ impl Labels {
     }
 }
 
-const SUCCESSES: [&str; 7] = ["pass", "passed", "correct", "success", "succeeded", "resolved", "solved"];
-const FAILURES: [&str; 7] = ["fail", "failed", "incorrect", "failure", "wrong", "unresolved", "unsolved"];
+const SUCCESSES: [&str; 12] =
+    ["pass", "passed", "correct", "success", "succeeded", "resolved", "solved", "✓", "✔", "✅", "☑", "✔️"];
+const FAILURES: [&str; 12] =
+    ["fail", "failed", "incorrect", "failure", "wrong", "unresolved", "unsolved", "✗", "✘", "❌", "✖", "✖️"];
 
 /// The words for an outcome that mean one thing.
 fn outcome(text: &str) -> Option<f64> {

@@ -6,6 +6,7 @@ use crate::reduce::AttemptGroups;
 use crate::{Context, Error, ErrorKind, Labels, Metadata, Outcome, Reducer, SampleId, SampleScore, Samples, Value};
 use calipers_stats::Moments;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 /// One scorer's scores with the samples they belong to: a shard of what a metric measures.
@@ -64,6 +65,9 @@ impl RowSelection<'_> {
     }
 }
 
+/// Why a sample has no score by a scorer that scored others.
+const NOT_LOOKED_AT: &str = "the scorer did not look at it";
+
 impl Samples {
     /// The scores of a scorer, one row per attempt.
     pub fn points(&self, scorer: &str) -> Result<Points<'_>, Error> {
@@ -76,6 +80,12 @@ impl Samples {
 }
 
 impl Samples {
+    /// No rows, of a scorer that has not scored any of these samples.
+    pub(crate) fn no_points(&self, scorer: &Arc<str>) -> Points<'_> {
+        let rows = PointRows::Reduced(Arc::default());
+        Points { samples: self, scorer: scorer.clone(), rows, is_by_attempt: true }
+    }
+
     /// Every attempt, scored or not, for metrics over fields.
     pub fn attempt_points(&self) -> Points<'_> {
         let rows = PointRows::Reduced(Arc::new(self.all_attempts()));
@@ -219,7 +229,26 @@ impl<'a> Points<'a> {
         for (attempt, (&sample, &epoch)) in samples.iter().zip(epochs).enumerate() {
             if !std::mem::replace(&mut has_row[sample as usize], true) {
                 let row = ScoreRow { sample, epoch, attempt: attempt as u32 };
-                scores.push(row, Outcome::unscored("the scorer did not look at it"));
+                scores.push(row, Outcome::unscored(NOT_LOOKED_AT));
+            }
+        }
+        self.with_scores(scores)
+    }
+
+    /// The same rows, and one without a value for each attempt that has none.
+    pub(crate) fn with_absent_attempts(&self) -> Points<'a> {
+        if self.len() >= self.samples.attempts() {
+            return self.clone();
+        }
+        let known: HashSet<(u32, u32)> = {
+            let scores = self.scores();
+            scores.sample.iter().copied().zip(scores.epoch.iter().copied()).collect()
+        };
+        let attempts = self.samples.all_attempts();
+        let mut scores = self.scores().clone();
+        for ((&sample, &epoch), &attempt) in attempts.sample.iter().zip(&*attempts.epoch).zip(&*attempts.attempt) {
+            if !known.contains(&(sample, epoch)) {
+                scores.push(ScoreRow { sample, epoch, attempt }, Outcome::unscored(NOT_LOOKED_AT));
             }
         }
         self.with_scores(scores)
@@ -459,6 +488,23 @@ impl<'a> Points<'a> {
         let codes = self.metadata_codes(key, column, |row| self.no_key(key, row, missing()).at_metric(metric))?;
         let Some(column) = column else { return Ok(RowKeys::default()) };
         Ok(RowKeys::new(codes, column, |value| Value::from(value.to_string())))
+    }
+
+    /// The rows whose samples have this metadata key.
+    pub(crate) fn with_key(&self, key: &str) -> Points<'a> {
+        let gaps = |codes: Vec<u32>| -> Vec<u32> {
+            codes.iter().zip(0..).filter(|(code, _)| **code != ABSENT).map(|(_, row)| row).collect()
+        };
+        let codes: Vec<u32> = match (self.samples.own_codes(key), self.samples.metadata_column(key)) {
+            (Some(own), _) => self.scores().attempt.iter().map(|&at| own.by_attempt[at as usize]).collect(),
+            (None, Some(column)) => {
+                let code = |&sample: &u32| column.codes.get(sample as usize).copied().unwrap_or(ABSENT);
+                self.scores().sample.iter().map(code).collect()
+            }
+            (None, None) => vec![ABSENT; self.len()],
+        };
+        let rows = gaps(codes);
+        if rows.len() == self.len() { self.clone() } else { self.gather(&rows) }
     }
 
     /// The error for a row without a key: a key that no sample has is probably misspelt, so the error lists the known ones.

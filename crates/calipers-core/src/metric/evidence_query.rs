@@ -94,6 +94,13 @@ impl Metric {
         context: &Context,
     ) -> Result<Answer, Error> {
         let (metric, points) = self.asked_of(rows, reducer, scorer, context)?;
+        // As in a plan: what has no row is missing.
+        let points = match metric.view {
+            _ if context.inspect => points,
+            View::Attempts => points,
+            View::Unreduced => points.with_absent_attempts(),
+            _ => points.with_absent_samples(),
+        };
         let mut state = metric.start();
         state.fold(&points, context)?;
         finish_one(state, context)

@@ -225,6 +225,9 @@ impl From<Grouped> for Metric {
 /// The states of the groups, in the order of their first sample.
 struct Groups {
     groups: IndexMap<String, State>,
+    /// What the groups lack. It is kept apart, so that groups come in the order of their first score, however the samples
+    /// are cut into shards.
+    missing: IndexMap<String, State>,
     all: Option<State>,
 }
 
@@ -235,7 +238,8 @@ impl Measure for ByGroup {
     type State = Groups;
 
     fn start(&self) -> Groups {
-        Groups { groups: IndexMap::new(), all: (self.0.all == All::Samples).then(|| self.0.metric.start()) }
+        let (groups, missing) = (IndexMap::new(), IndexMap::new());
+        Groups { groups, missing, all: (self.0.all == All::Samples).then(|| self.0.metric.start()) }
     }
 
     fn fold(&self, state: &mut Groups, points: &Points<'_>, context: &Context) -> Result<(), Error> {
@@ -256,23 +260,32 @@ impl Measure for ByGroup {
             all.fold_missing(points)?;
         }
         // A sample that has neither a score nor a group belongs to no group.
-        let Ok(keys) = points.groups(&self.0.key, "grouped") else { return Ok(()) };
+        let points = points.with_key(&self.0.key);
+        if points.is_empty() {
+            return Ok(());
+        }
+        let keys = points.groups(&self.0.key, "grouped")?;
         for (name, shard) in keys.names.iter().zip(points.split(&keys.codes, keys.names.len())) {
-            state.groups.entry(name.to_string()).or_insert_with(|| self.0.metric.start()).fold_missing(&shard)?;
+            state.missing.entry(name.to_string()).or_insert_with(|| self.0.metric.start()).fold_missing(&shard)?;
         }
         Ok(())
     }
 
     fn merge(&self, state: &mut Groups, other: Groups) {
-        for (name, theirs) in other.groups {
-            state.groups.entry(name).or_insert_with(|| self.0.metric.start()).merge(theirs);
+        for (mine, theirs) in [(&mut state.groups, other.groups), (&mut state.missing, other.missing)] {
+            for (name, theirs) in theirs {
+                mine.entry(name).or_insert_with(|| self.0.metric.start()).merge(theirs);
+            }
         }
         if let (Some(mine), Some(theirs)) = (&mut state.all, other.all) {
             mine.merge(theirs);
         }
     }
 
-    fn finish(&self, state: Groups, tally: Tally, context: &Context) -> Result<Answer, Error> {
+    fn finish(&self, mut state: Groups, tally: Tally, context: &Context) -> Result<Answer, Error> {
+        for (name, missing) in state.missing {
+            state.groups.entry(name).or_insert_with(|| self.0.metric.start()).merge(missing);
+        }
         let mut answers: IndexMap<String, Answer> = IndexMap::new();
         let mut moments: IndexMap<String, Moments> = IndexMap::new();
         // Inspect knows nothing of groups in which no sample has a score.

@@ -49,6 +49,8 @@ pub struct Plan {
     scorers: IndexMap<Arc<str>, Vec<MetricSpec>>,
     metrics: Option<Vec<MetricSpec>>,
     reducers: Option<Vec<Reducer>>,
+    /// Scorers that some shard has scores of, besides those that are declared.
+    run_scorers: Vec<Arc<str>>,
     context: Context,
     keep_reductions: bool,
 }
@@ -154,6 +156,15 @@ impl Plan {
     #[must_use]
     pub fn metrics<M: Into<MetricSpec>>(mut self, metrics: impl IntoIterator<Item = M>) -> Self {
         self.metrics = Some(metrics.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The scorers of the whole run. A shard that has no score by one of them counts its samples as missing to it; a
+    /// scorer that is neither named here nor declared is known only to the shards that have its scores.
+    #[must_use]
+    pub fn run_scorers<'a>(mut self, names: impl IntoIterator<Item = &'a Arc<str>>) -> Self {
+        let mut known = BTreeSet::new();
+        self.run_scorers = names.into_iter().filter(|name| known.insert(*name)).cloned().collect();
         self
     }
 
@@ -269,6 +280,12 @@ impl Plan {
         if for_all { specs } else { keep(&specs, |metric| metric.is_for(scorer)) }
     }
 
+    /// The scorers that the run is known to have before its shards are seen.
+    fn known_scorers(&self) -> impl Iterator<Item = &Arc<str>> {
+        let declared = self.scorers.keys();
+        declared.chain(self.run_scorers.iter().filter(|name| !self.scorers.contains_key(*name)))
+    }
+
     fn all_metrics(&self) -> impl Iterator<Item = &Metric> {
         let lists: Vec<&Vec<MetricSpec>> =
             self.metrics.as_ref().map_or_else(|| self.scorers.values().collect(), |metrics| vec![metrics]);
@@ -374,6 +391,14 @@ impl Partial<'_> {
                 view.fold(&points, plan.keep_reductions, &plan.context)?;
             }
         }
+        // Inspect counts no sample that its scorers did not look at.
+        if !plan.context.inspect && !samples.is_empty() {
+            for scorer in plan.known_scorers().filter(|scorer| samples.scores(scorer).is_none()) {
+                let views = self.scorers.entry(scorer.clone()).or_insert_with(|| plan.views(scorer));
+                let none = samples.no_points(scorer);
+                views.iter_mut().try_for_each(|view| view.fold(&none, false, &plan.context))?;
+            }
+        }
         let counts = samples.counts();
         self.ran += counts.total - counts.errored;
         self.attempts += samples.attempts() as u64;
@@ -387,6 +412,19 @@ impl Partial<'_> {
             self.run_attempts += points.len() as u64;
             let mut states = self.run.iter_mut().chain(stand_ins);
             states.try_for_each(|state| state.fold_rows(&points, &plan.context))?;
+        }
+        Ok(())
+    }
+
+    /// Counts attempts that never ran as missing, to every scorer of the run. `other_samples` are those of which no attempt
+    /// ran, `attempts` all that did not.
+    pub fn fold_never_ran(&mut self, other_samples: &Samples, attempts: &Samples) -> Result<(), Error> {
+        let plan = self.plan;
+        for (scorer, views) in &mut self.scorers {
+            for view in views {
+                let samples = if view.is_reduced() { other_samples } else { attempts };
+                view.fold(&samples.no_points(scorer), false, &plan.context)?;
+            }
         }
         Ok(())
     }

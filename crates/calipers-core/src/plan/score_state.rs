@@ -41,6 +41,11 @@ impl ScoreState {
         Self { scorer, reducer, label, simple, keyed, reduced: Vec::new(), notes: AttemptNotes::default() }
     }
 
+    /// True when a row is a sample, false when it is an attempt.
+    pub(super) fn is_reduced(&self) -> bool {
+        self.reducer.is_some()
+    }
+
     pub(super) fn fold(&mut self, attempts: &Points<'_>, keep: bool, context: &Context) -> Result<(), Error> {
         let rows = match &self.reducer {
             Some(reducer) => attempts.reduce(reducer, context)?,
@@ -51,6 +56,12 @@ impl ScoreState {
             let scores = (0..rows.len()).map(|row| (rows.sample_id(row), rows.scores().score(row)));
             self.reduced.extend(scores);
         }
+        // Inspect counts no sample that its scorers did not look at.
+        let rows = match &self.reducer {
+            _ if context.inspect => rows,
+            Some(_) => rows.with_absent_samples(),
+            None => rows.with_absent_attempts(),
+        };
         if let Some(block) = &mut self.simple {
             block.fold(&Split::new(&rows), context)?;
         }

@@ -26,8 +26,8 @@ use crate::{
 };
 use calipers_core::metric::RunRows;
 use calipers_core::{
-    Caveat, Context, Error, ErrorKind, Evidence, Figure, GateCaveat, Metric, PassRule, RatioLimits, Reducer, Registry,
-    Samples, Scenarios, Unit, Value, Verdict, mean_score,
+    Caveat, Context, Error, ErrorKind, Evidence, Figure, GateCaveat, Metric, PassRule, RatioLimits, Reason, Reducer,
+    Registry, Samples, Scenarios, Tally, Undefined, Unit, Value, Verdict, mean_score,
 };
 use calipers_stats::Confidence;
 use calipers_stats::multiplicity::{Correction, adjust};
@@ -576,8 +576,19 @@ impl<'a> Judge<'a> {
             _ => None,
         });
         let gate_of: HashMap<&str, usize> = gates_of.collect();
+        // With several scorers nothing says which of them passes a scenario, and the gates name their own. The table of
+        // categories beside them is then without rates, which is no reason to refuse the policy.
+        let is_unclear = gate_of.is_empty() && self.samples.scorers().count() > 1;
+        let is_unclear = is_unclear && metrics.get(self, &pass_rate).is_err();
+        let unclear = || {
+            let reason = Undefined::new(Reason::NoOutcome, f64::NAN);
+            Figure::from_result(Err(reason), Tally { n: 0, missing: 0 }, "none")
+        };
         let result = |category: &Arc<str>| {
-            let figure = metrics.in_category(self, &pass_rate, category)?.figure.clone();
+            let figure = match is_unclear {
+                true => unclear(),
+                false => metrics.in_category(self, &pass_rate, category)?.figure.clone(),
+            };
             let weight = weight_of.get(&**category).copied().or((!weights.is_empty()).then_some(1.0));
             Ok(CategoryResult { weight, category: category.clone(), figure, gate: gate_of.get(&**category).copied() })
         };

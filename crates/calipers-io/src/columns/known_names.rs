@@ -69,6 +69,41 @@ pub(crate) const ATTEMPTS: [&str; 9] =
 pub(crate) const RUNS: [&str; 8] =
     ["model", "model_name", "model_id", "agent", "agent_name", "system", "system_name", "llm"];
 
+/// What a score of a long table is a score by: one row per sample and metric.
+pub(crate) const SCORERS: [&str; 10] = [
+    "metric",
+    "metric_name",
+    "scorer",
+    "scorer_name",
+    "evaluator",
+    "evaluator_name",
+    "score_name",
+    "criterion",
+    "criteria",
+    "measure",
+];
+
+/// What the scores of a trace or of an example belong to, in tables of scores that have ids of their own.
+pub(crate) const SCORED: [&str; 4] = ["trace_id", "example_id", "reference_example_id", "span_id"];
+
+/// Names of records that sum up the others.
+pub(crate) const SUMMARIES: [&str; 14] = [
+    "total",
+    "totals",
+    "average",
+    "avg",
+    "mean",
+    "overall",
+    "sum",
+    "summary",
+    "grandtotal",
+    "macroavg",
+    "microavg",
+    "weightedavg",
+    "overallaverage",
+    "all",
+];
+
 /// The columns of ours that say how an attempt went.
 const MEASURES: [&str; 12] = [
     "score",

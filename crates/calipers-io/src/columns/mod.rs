@@ -317,6 +317,13 @@ impl Columns {
         more
     }
 
+    /// The same without what names the run.
+    pub(crate) fn without_run(&self) -> Self {
+        let mut less = self.clone();
+        less.pairs.retain(|pair| !pair.target.is_run());
+        less
+    }
+
     /// True when something is said about what this asks for.
     pub(crate) fn names(&self, is_it: impl Fn(&ColumnRole) -> bool) -> bool {
         self.pairs.iter().any(|pair| match &pair.target {

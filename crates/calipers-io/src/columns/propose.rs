@@ -120,7 +120,10 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         && first.rank.1 < 2
     {
         let alike: Vec<&ScoreLeaf> = scores.iter().filter(|other| other.rank == first.rank).take(6).collect();
-        if let Some(pattern) = shared_end(&alike) {
+        if let Some(pattern) = numbered(&alike) {
+            proposals.push(with(vec![("score".to_owned(), pattern), ("epoch".to_owned(), "*".to_owned())]));
+        }
+        if let Some(pattern) = shared_end(&alike).or_else(|| shared_but_one(&alike)) {
             proposals.push(with(vec![("score".to_owned(), pattern), ("run".to_owned(), "*".to_owned())]));
         }
         let pairs = alike.iter().map(|leaf| (format!("score.{}", leaf.name), leaf.path.clone()));
@@ -159,6 +162,53 @@ fn shared_end(leaves: &[&ScoreLeaf]) -> Option<String> {
     })
 }
 
+/// The pattern of paths that differ in one key, as in `results.small.correct` and `results.large.correct`.
+fn shared_but_one(leaves: &[&ScoreLeaf]) -> Option<String> {
+    let parts: Vec<Vec<&str>> = leaves.iter().map(|leaf| leaf.path.split('.').collect()).collect();
+    let first = parts.first().filter(|first| first.len() > 1)?;
+    if parts.iter().any(|path| path.len() != first.len()) || leaves.iter().any(|leaf| leaf.path.contains('"')) {
+        return None;
+    }
+    let differ: Vec<usize> =
+        (0..first.len()).filter(|place| parts.iter().any(|path| path[*place] != first[*place])).collect();
+    let [place] = differ[..] else { return None };
+    let is_list = parts.iter().any(|path| path[place].contains('['));
+    (!is_list).then(|| {
+        let mut pattern: Vec<&str> = first.clone();
+        pattern[place] = "*";
+        pattern.join(".")
+    })
+}
+
+/// What columns that hold the attempts of a sample are called, before their number.
+const ATTEMPT_WORDS: [&str; 13] = [
+    "run",
+    "trial",
+    "attempt",
+    "seed",
+    "epoch",
+    "try",
+    "rep",
+    "repeat",
+    "repetition",
+    "iteration",
+    "iter",
+    "sample",
+    "r",
+];
+
+/// The pattern of columns that are numbered attempts, as in `run_1` and `run_2`.
+fn numbered(leaves: &[&ScoreLeaf]) -> Option<String> {
+    let start = |leaf: &&ScoreLeaf| {
+        let start = leaf.path.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = start.len() < leaf.path.len() && !start.contains(['.', '"', '[', '*']);
+        is_numbered.then(|| start.to_owned())
+    };
+    let starts: HashSet<Option<String>> = leaves.iter().map(start).collect();
+    let only = starts.iter().next().filter(|_| starts.len() == 1)?.as_ref()?;
+    ATTEMPT_WORDS.contains(&plain(only).as_str()).then(|| format!("{only}*"))
+}
+
 fn is_score_name(name: &str) -> bool {
     matches!(name, "score" | "value" | "scores" | "passed" | "correct") || name.starts_with("score.")
 }
@@ -185,13 +235,14 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
     }
     let below = |key: &str| if path.is_empty() { quote(key) } else { format!("{path}.{}", quote(key)) };
     let root = || if path.is_empty() { ".".to_owned() } else { path.to_owned() };
-    let mut add = |path: String, records: Vec<&'v Value>, has_keys: bool, run: Option<String>, size: usize| {
-        sets.push(RecordSet { path: Some(path), records, has_keys, run, size, lists: 1 });
+    let mut add = |path: String, records: Vec<&'v Value>, has_keys: bool, of: (Option<String>, usize), size: usize| {
+        let (run, lists) = of;
+        sets.push(RecordSet { path: Some(path), records, has_keys, run, size, lists });
     };
     match value {
         Value::List(items) if items.iter().all(is_map) && !items.is_empty() && !path.is_empty() => {
             let run = run.map(str::to_owned);
-            add(root(), items.iter().take(RECORDS_MAX).collect(), false, run, items.len());
+            add(root(), items.iter().take(RECORDS_MAX).collect(), false, (run, 1), items.len());
             search_items(items, path, depth, sets);
         }
         Value::Map(entries) if !entries.is_empty() => {
@@ -203,15 +254,24 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
                 if values().all(is_map_of_shares) && !names_measures && is_longer {
                     let inner = || values().flat_map(entries_of).map(|(_, value)| value);
                     let star = if path.is_empty() { "*.*".to_owned() } else { format!("{path}.*.*") };
-                    add(star, inner().take(RECORDS_MAX).collect(), true, Some("^@key".to_owned()), inner().count());
+                    add(
+                        star,
+                        inner().take(RECORDS_MAX).collect(),
+                        true,
+                        (Some("^@key".to_owned()), 1),
+                        inner().count(),
+                    );
                 } else if share_keys(entries) {
-                    add(root(), first(), true, None, entries.len());
+                    add(root(), first(), true, (None, 1), entries.len());
                 }
             }
             if entries.len() > 1 && values().all(is_list_of_maps) {
                 let inner = || values().flat_map(items_of);
                 let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
-                add(star, inner().take(RECORDS_MAX).collect(), true, None, inner().count());
+                // The same names below several keys are the same samples: the keys are runs.
+                let run = name_the_same(&values().collect::<Vec<_>>()).then(|| "@key".to_owned());
+                let lists = if run.is_some() { entries.len() } else { 1 };
+                add(star, inner().take(RECORDS_MAX).collect(), true, (run, lists), inner().count());
             }
             let is_outcome = |(key, value): &(std::sync::Arc<str>, Value)| {
                 let is_texts =
@@ -221,10 +281,10 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
             if entries.len() > 1 && entries.iter().all(is_outcome) {
                 let inner = || values().flat_map(items_of);
                 let star = if path.is_empty() { "*[]".to_owned() } else { format!("{path}.*[]") };
-                add(star, inner().take(RECORDS_MAX).collect(), true, None, inner().count());
+                add(star, inner().take(RECORDS_MAX).collect(), true, (None, 1), inner().count());
             }
             if entries.len() > 2 && values().all(is_share) || entries.len() > 1 && values().all(is_list_of_shares) {
-                add(root(), first(), true, None, entries.len());
+                add(root(), first(), true, (None, 1), entries.len());
             }
             let run = RUNS.iter().find(|name| value.get(name).is_some_and(Value::is_scalar));
             let run = run.map(|name| format!("^{}", quote(name)));
@@ -235,6 +295,27 @@ fn search<'v>(value: &'v Value, path: &str, run: Option<&str>, depth: usize, set
         }
         _ => {}
     }
+}
+
+/// True when a key names each record of a list, and the records of two lists alike.
+fn name_the_same(lists: &[&Value]) -> bool {
+    let first = lists.first().map_or(&[][..], |list| items_of(list)).first().map_or(&[][..], entries_of);
+    first.iter().take(LEAVES_MAX).any(|(key, _)| {
+        let is_name = |value: &&Value| matches!(value, Value::Text(_) | Value::Int(_));
+        let mut known: HashSet<String> = HashSet::new();
+        let mut is_shared = false;
+        let is_named = lists.iter().all(|list| {
+            let items = items_of(list);
+            let names: HashSet<String> =
+                items.iter().filter_map(|item| item.get(key)).filter(is_name).map(ToString::to_string).collect();
+            is_shared |= names.iter().any(|name| known.contains(name));
+            let is_unique = names.len() == items.len();
+            known.extend(names);
+            is_unique
+        });
+        // A list of one record says nothing about what names records.
+        is_named && is_shared && lists.iter().any(|list| items_of(list).len() > 1)
+    })
 }
 
 /// Lists of records in the maps of a list: `runs[].results`.
@@ -432,6 +513,14 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
         let rank = match () {
             () if is_known && is_unique => 0,
             () if is_known && distinct.len() > 1 => 1,
+            // Turns of a conversation or rows of a document share the id of what they belong to.
+            () if !is_unique
+                && last_name(path).to_lowercase().ends_with("_id")
+                && distinct.len() > 1
+                && !set.has_keys =>
+            {
+                6
+            }
             () if set.has_keys || !is_unique => continue,
             () if last_name(path).to_lowercase().ends_with("id") => 2,
             () if set.size == 1 => continue,
@@ -497,6 +586,28 @@ const SOUNDS: [&str; 30] = [
     "eval",
 ];
 
+/// Names of columns that count what others are a part of.
+const TOTALS: [&str; 9] = ["total", "n", "count", "num", "totalcount", "nsamples", "numsamples", "size", "ntotal"];
+
+/// True for counts beside a column with their totals: such a row is a summary of samples, and no sample.
+fn is_count_of_total(leaf: &RecordLeaf<'_>, leaves: &IndexMap<String, RecordLeaf<'_>>) -> bool {
+    let count = |value: &Value| match value {
+        Value::Text(text) => number(text),
+        other => other.as_number(),
+    };
+    let is_part = |total: &RecordLeaf<'_>| {
+        let pairs = || leaf.values.iter().zip(&total.values).map(|(part, total)| (count(part), count(total)));
+        let is_within = |(part, total): (Option<f64>, Option<f64>)| match (part, total) {
+            (Some(part), Some(total)) => part.fract() == 0.0 && total.fract() == 0.0 && (0.0..=total).contains(&part),
+            _ => false,
+        };
+        leaf.values.len() == total.values.len() && pairs().all(is_within) && pairs().any(|(part, _)| part > Some(1.0))
+    };
+    leaves.iter().any(|(path, other)| {
+        TOTALS.contains(&plain(last_name(path)).as_str()) && !std::ptr::eq(leaf, other) && is_part(other)
+    })
+}
+
 /// The leaves that look like scores, the best first.
 fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<ScoreLeaf> {
     let mut found = Vec::new();
@@ -516,6 +627,9 @@ fn scores(leaves: &IndexMap<String, RecordLeaf<'_>>, id: Option<&str>) -> Vec<Sc
         let distinct: HashSet<String> = some().map(ToString::to_string).take(12).collect();
         let by_value = match () {
             () if distinct.is_empty() || Some(path.as_str()) == id => continue,
+            // A status that is always the same says that the program ran.
+            () if plain_name == "status" && distinct.len() == 1 && leaves.len() > 2 => continue,
+            () if is_count_of_total(leaf, leaves) => continue,
             () if leaf.values.iter().all(|value| is_share(value)) => 0,
             () if by_name < 2 && leaf.values.iter().all(|value| is_number(value)) => 1,
             // A few words are labels that can be given numbers.

@@ -7,7 +7,7 @@ use super::csv::CsvTable;
 use super::native::ColumnRole;
 use super::parquet::BoundedFile;
 use super::record_tree::{self, RecordTree};
-use super::{Format, csv, json_layouts, native, parquet};
+use super::{Format, csv, json_layouts, native, parquet, summary_record};
 use crate::catch_panic::read_catching_panic;
 use crate::columns::{ColumnRoles, ColumnTarget, PathStart, PseudoColumn, known_names, propose, quote};
 use crate::error::printable;
@@ -172,6 +172,8 @@ pub(super) struct TableSurvey {
     doubled: Vec<Arc<str>>,
     /// True when the first line of a table seems to hold no names.
     lacks_header: bool,
+    /// The line that seems to hold them instead.
+    later_header: Option<u64>,
 }
 
 impl TableSurvey {
@@ -194,7 +196,16 @@ impl TableSurvey {
         };
         let columns = columns_of(records.iter());
         let doubled = Vec::new();
-        Ok(Self { columns, records, documents, is_whole: false, is_relaid, doubled, lacks_header: false })
+        Ok(Self {
+            columns,
+            records,
+            documents,
+            is_whole: false,
+            is_relaid,
+            doubled,
+            lacks_header: false,
+            later_header: None,
+        })
     }
 
     fn of_csv(table: &CsvTable<'_>) -> Self {
@@ -206,7 +217,9 @@ impl TableSurvey {
         let records = table.first_rows(SURVEYED).into_iter().map(named).collect();
         let doubled = table.doubled.clone();
         let lacks_header = table.lacks_header();
-        Self { columns, records, documents: Vec::new(), is_whole: true, is_relaid: false, doubled, lacks_header }
+        let later_header = table.later_header();
+        let documents = Vec::new();
+        Self { columns, records, documents, is_whole: true, is_relaid: false, doubled, lacks_header, later_header }
     }
 
     fn of_parquet(file: &SerializedFileReader<BoundedFile>) -> Self {
@@ -216,7 +229,16 @@ impl TableSurvey {
 
     fn of_names(columns: Vec<Arc<str>>) -> Self {
         let (records, documents, doubled) = (Vec::new(), Vec::new(), Vec::new());
-        Self { columns, records, documents, is_whole: true, is_relaid: false, doubled, lacks_header: false }
+        Self {
+            columns,
+            records,
+            documents,
+            is_whole: true,
+            is_relaid: false,
+            doubled,
+            lacks_header: false,
+            later_header: None,
+        }
     }
 
     /// The same, with some rows: only messages need them.
@@ -249,6 +271,7 @@ impl TableSurvey {
         }
         let mut columns = said.clone();
         let has_own_id = self.has("id") || self.has("sample_id");
+        self.check_scores_of_others(source)?;
         let is_free = |name: &&Arc<str>| !said.pairs().iter().any(|pair| pair.path.uses(name));
         let find = |names: &[&str]| -> Vec<&Arc<str>> {
             known_names::find(&self.columns, names).into_iter().filter(is_free).collect()
@@ -267,7 +290,11 @@ impl TableSurvey {
         if has_id && !is_measured {
             // A condition on a column needs it as metadata.
             let unasked = |found: Vec<&Arc<str>>| -> Vec<_> {
-                found.into_iter().filter(|name| !wanted.asks_for(name)).cloned().collect::<Vec<Arc<str>>>()
+                found
+                    .into_iter()
+                    .filter(|name| !wanted.asks_for(name) && !source.is_condition(name))
+                    .cloned()
+                    .collect::<Vec<Arc<str>>>()
             };
             let found = unasked(find(&known_names::SCORES));
             match &found[..] {
@@ -317,6 +344,15 @@ impl TableSurvey {
     ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let columns = self.complete(source, wanted)?;
         let first = read(&self.resolve(&columns)).map_err(|error| self.explain_header(source, error));
+        let first = match first {
+            Ok(mut runs) => {
+                for run in &mut runs {
+                    summary_record::check(source, run)?;
+                }
+                Ok(runs)
+            }
+            Err(error) => Err(error),
+        };
         let is_free = |name: &&Arc<str>| !source.columns().pairs().iter().any(|pair| pair.path.uses(name));
         let mut tell_apart: Vec<&Arc<str>> = known_names::find(&self.columns, &known_names::RUNS);
         tell_apart.retain(is_free);
@@ -326,10 +362,24 @@ impl TableSurvey {
             // Two models may have different scores for the same attempt.
             Err(_) => true,
         };
+        // Of a table with a row per sample and metric, the metrics are runs; with models beside them, one has to be chosen.
+        let mut metrics: Vec<&Arc<str>> = known_names::find(&self.columns, &known_names::SCORERS);
+        metrics.retain(|name| is_free(name) && !wanted.asks_for(name) && !source.is_condition(name));
+        if may_hold_several
+            && let [metric] = metrics[..]
+            && let Ok(split) = read(&self.resolve(&columns.without_run().with_column("run", metric)))
+            && share_samples(&split)
+        {
+            if tell_apart.is_empty() && columns.run_pair().is_none() {
+                return Ok(split);
+            }
+            return Err(self.mixed_metrics(source, metric, &split));
+        }
         if tell_apart.is_empty() || !may_hold_several {
-            return first;
+            return first.map(|runs| self.note_models(runs, &tell_apart, source));
         }
         let mut splits = Vec::new();
+        let unsplit = tell_apart.clone();
         for name in tell_apart {
             let split = match read(&self.resolve(&columns.with_column("run", name))) {
                 Ok(split) => split,
@@ -341,7 +391,7 @@ impl TableSurvey {
             }
         }
         match &splits[..] {
-            [] => first,
+            [] => first.map(|runs| self.note_models(runs, &unsplit, source)),
             [_] => Ok(splits.remove(0).1),
             [(a, _), (b, _), ..] => {
                 let what = format!("both `{a}` and `{b}` tell attempts of the same sample apart");
@@ -350,6 +400,52 @@ impl TableSurvey {
                 Err(source.error(what).hint(hint).with_proposal(written))
             }
         }
+    }
+
+    /// Says of a run that it is that of several models, where no sample tells them apart.
+    fn note_models(
+        &self,
+        mut runs: Vec<RecordedRun<Shards>>,
+        names: &[&Arc<str>],
+        source: &Source,
+    ) -> Vec<RecordedRun<Shards>> {
+        if let [run] = &mut runs[..] {
+            for name in names.iter().filter(|name| !source.is_condition(name)) {
+                let values =
+                    self.records.iter().filter_map(|record| record.get(name)).filter(|value| value.is_scalar());
+                let values: HashSet<String> = values.map(ToString::to_string).filter(|text| !text.is_empty()).collect();
+                if values.len() > 1 {
+                    let name = printable(name);
+                    run.notes.push(format!("`{name}` has several values, whose samples differ: all are one run here"));
+                }
+            }
+        }
+        runs
+    }
+
+    /// The error for a table of runs whose rows are scores by several metrics.
+    fn mixed_metrics(&self, source: &Source, metric: &Arc<str>, split: &[RecordedRun<Shards>]) -> ReadError {
+        let names: Vec<String> = split.iter().filter_map(|run| run.name.clone()).take(8).collect();
+        let what = format!("`{}` tells attempts of the same sample apart: {}", printable(metric), names.join(", "));
+        let condition = format!("{metric}={}", names.first().map_or("NAME", String::as_str));
+        source.error(what).hint("keep the rows of one of them").with_condition(condition)
+    }
+
+    /// An error for a table of scores whose `id` is that of the score: the sample has its name in another column.
+    fn check_scores_of_others(&self, source: &Source) -> Result<(), ReadError> {
+        let said = source.columns();
+        let is_told = said.names(|role| *role == ColumnRole::Id) || said.records().is_some();
+        if is_told || !self.has("id") || !self.has("value") || !self.has("name") || self.has("score") {
+            return Ok(());
+        }
+        let Some(owner) = known_names::find(&self.columns, &known_names::SCORED).first().copied() else {
+            return Ok(());
+        };
+        let what = format!("each row is a score with an id of its own, of the sample in `{}`", printable(owner));
+        let columns =
+            said.with_column("id", owner).with_column("score", &"value".into()).with_column("run", &"name".into());
+        let hint = format!("{}; say which is what", list_columns(&self.columns));
+        Err(source.error(what).hint(hint).with_proposal(columns.written()))
     }
 
     /// What is wrong with a first line that has no key of the lines after it: it is a header or a summary. What it says must
@@ -397,7 +493,13 @@ impl TableSurvey {
         }
         if self.lacks_header && said.is_empty() {
             let what = format!("the first line holds no names: {}", list_columns(&self.columns));
-            return source.error(what).at_line(1).hint("put a line with names above it, such as `id,score`");
+            let error = source.error(what).at_line(1);
+            return match self.by_place(source) {
+                Some(columns) => {
+                    error.hint("put a line with names above it, or say which is what").with_proposal(columns)
+                }
+                None => error.hint("put a line with names above it, such as `id,score`"),
+            };
         }
         let documents: Vec<Value> = if self.documents.is_empty() {
             self.records.iter().cloned().map(propose::unfold_cells).collect()
@@ -409,22 +511,71 @@ impl TableSurvey {
             let source = source.clone().with_columns((*columns).clone().for_trial());
             read_proposed(&source).is_ok_and(|runs| runs.iter().any(has_measure))
         };
-        let best = proposals.iter().find(works);
+        let best = proposals.iter().find(works).map(|best| self.with_folder(source, best));
+        let best = best.as_ref();
+        if best.is_none()
+            && let Some(line) = self.later_header
+        {
+            let what = format!("line {line} seems to hold the names of the columns, and not the first one");
+            let hint = format!("pass on what is from there on, as `tail -n +{line}` does");
+            return source.error(what).at_line(line).hint(hint);
+        }
         let shown = best.or(proposals.first());
         let records = shown.and_then(Columns::records).filter(|_| !self.documents.is_empty());
         let columns = match records {
             Some(path) => columns_of(record_tree::first_records(&self.documents, path, SURVEYED).iter()),
             None => self.columns.clone(),
         };
-        let written = match best {
-            Some(best) => best.written(),
-            None => {
-                let id = ["id", "sample_id"].into_iter().find(|name| self.has(name));
-                format!("id={},score=COLUMN", id.unwrap_or("COLUMN"))
+        let listed = list_columns(&columns);
+        match best {
+            Some(best) => {
+                let hint = format!("{listed}; if it is a table of results, say which is what");
+                source.error(what).hint(hint).with_proposal(best.written())
             }
+            None => {
+                let id = ["id", "sample_id"].into_iter().find(|name| self.has(name)).unwrap_or("COLUMN");
+                let hint = format!(
+                    "{listed}; none of them looks like the score of a sample, which is a number, true or false, or a word \
+                     such as pass; if one is, say which is what"
+                );
+                source.error(what).hint(hint).with_proposal(format!("id={id},score=COLUMN"))
+            }
+        }
+    }
+
+    /// A proposal for a file that is one sample: the files of a folder are a run.
+    fn with_folder(&self, source: &Source, columns: &Columns) -> Columns {
+        let is_stem = |pair: &crate::columns::ColumnPair| {
+            pair.name == "id" && pair.path.start == PathStart::Pseudo(PseudoColumn::Stem)
         };
-        let hint = format!("{}; if it is a table of results, say which is what", list_columns(&columns));
-        source.error(what).hint(hint).with_proposal(written)
+        let mut more = columns.clone();
+        let is_one_of_several = columns.pairs().iter().any(is_stem) && columns.run_pair().is_none();
+        if is_one_of_several
+            && part_of_path(source, PseudoColumn::Folder).is_some()
+            && more.set("run", "@folder").is_ok()
+        {
+            return more;
+        }
+        columns.clone()
+    }
+
+    /// What could be said about a table without a header, whose columns are known by their places.
+    fn by_place(&self, source: &Source) -> Option<String> {
+        let first = self.columns.iter().map(|name| Value::from(&**name)).collect();
+        let rows = self.records.iter().map(|record| match record {
+            Value::Map(entries) => entries.iter().map(|(_, value)| value.clone()).collect(),
+            _ => Vec::new(),
+        });
+        let named = |row: Vec<Value>| {
+            let cells = row.into_iter().enumerate();
+            Value::Map(cells.map(|(place, value)| (Arc::from(csv::name_of_place(place)), value)).collect())
+        };
+        let documents: Vec<Value> = std::iter::once(first).chain(rows).map(named).collect();
+        let works = |columns: &&Columns| {
+            let source = source.clone().with_columns((*columns).clone().for_trial());
+            read_proposed(&source).is_ok_and(|runs| runs.iter().any(has_measure))
+        };
+        propose::propose(&documents, source.columns()).iter().find(works).map(Columns::written)
     }
 
     /// How a table with these columns is read.

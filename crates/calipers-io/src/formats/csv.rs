@@ -4,6 +4,7 @@ use super::Format;
 use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer};
 use crate::columns::ColumnRoles;
+use crate::columns::known_names::{IDS, find};
 use crate::source::decode_windows_1252;
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Shards, Value, parse_number, pluralize};
@@ -113,6 +114,8 @@ pub(super) struct CsvTable<'s> {
     /// The names that several columns have.
     pub(super) doubled: Vec<Arc<str>>,
     notes: Vec<String>,
+    /// False when the first line is a row, and the columns are known by their places.
+    has_header: bool,
     /// A number that was written as spreadsheets do.
     converted: Cell<Option<f64>>,
     /// How many scores are marked as not available.
@@ -132,6 +135,9 @@ impl<'s> CsvTable<'s> {
         }
         let preamble = bytes.len() - without_preamble(&bytes).len();
         bytes.drain(..preamble);
+        if let Some(table) = from_markdown(&bytes) {
+            bytes = table;
+        }
         let is_native = source.columns().is_empty();
         let by_id = delimiter_of_id(&bytes);
         let by_rows = || delimiter_of_rows(&bytes[..bytes.len().min(HEAD)]);
@@ -143,11 +149,44 @@ impl<'s> CsvTable<'s> {
             delimiter,
             doubled: Vec::new(),
             notes,
+            has_header: true,
             converted: Cell::new(None),
             unavailable: Cell::new(0),
         };
+        table.name_places();
         table.name_columns();
         Ok(table)
+    }
+
+    /// Takes the first line for a row if it seems to hold values, and columns are said by their places.
+    fn name_places(&mut self) {
+        let places: Vec<String> = (0..self.names.len()).map(name_of_place).collect();
+        let said = self.source.columns();
+        let is_said = |name: &String| said.pairs().iter().any(|pair| pair.path.uses(name));
+        let is_named = self.names.iter().any(|name| said.pairs().iter().any(|pair| pair.path.uses(name)));
+        if self.lacks_header() && !is_named && places.iter().any(is_said) {
+            self.has_header = false;
+            self.names = places.into_iter().map(Into::into).collect();
+        }
+    }
+
+    /// The line of a later row that seems to hold the names: below a title, or below a line that names groups of columns.
+    pub(super) fn later_header(&self) -> Option<u64> {
+        let known = [&["id", "sample_id"][..], &IDS].concat();
+        let mut row = ::csv::ByteRecord::new();
+        let mut reader = builder(self.delimiter).from_reader(&self.bytes[..]);
+        for _ in 0..10 {
+            if !reader.read_byte_record(&mut row).ok()? {
+                return None;
+            }
+            let names: Vec<Arc<str>> =
+                row.iter().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned().into()).collect();
+            let line = row.position().map_or(0, ::csv::Position::line);
+            if line > 1 && !find(&names, &known).is_empty() {
+                return Some(line);
+            }
+        }
+        None
     }
 
     /// Gives names to columns without one if something is said about them, and tells columns of the same name apart.
@@ -158,7 +197,7 @@ impl<'s> CsvTable<'s> {
         let taken: HashSet<Arc<str>> = self.names.iter().cloned().collect();
         for (place, name) in self.names.iter_mut().enumerate() {
             if name.is_empty() {
-                let by_place = format!("column {}", place + 1);
+                let by_place = name_of_place(place);
                 if is_said(&by_place) && !taken.contains(by_place.as_str()) {
                     *name = by_place.into();
                 } else {
@@ -183,11 +222,15 @@ impl<'s> CsvTable<'s> {
         self.doubled = doubled;
     }
 
-    /// True when the first line seems to hold values and no names: a number is no name.
+    /// True when the first line seems to hold values and no names: a number is no name. A line without a name for its first column
+    /// is the header of an index.
     pub(super) fn lacks_header(&self) -> bool {
-        self.names
-            .iter()
-            .any(|name| parse_number(name).is_some() || matches!(&**name, "True" | "False" | "true" | "false"))
+        let has_index = self.names.first().is_some_and(|name| name.is_empty());
+        !has_index
+            && self
+                .names
+                .iter()
+                .any(|name| parse_number(name).is_some() || matches!(&**name, "True" | "False" | "true" | "false"))
     }
 
     /// The names of the columns that have one.
@@ -199,7 +242,7 @@ impl<'s> CsvTable<'s> {
     pub(super) fn first_rows(&self, rows: usize) -> Vec<Vec<String>> {
         let text = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();
         let mut reader = builder(self.delimiter).from_reader(&self.bytes[..]);
-        let read = reader.byte_records().skip(1).take(rows).map_while(Result::ok);
+        let read = reader.byte_records().skip(usize::from(self.has_header)).take(rows).map_while(Result::ok);
         read.map(|row| row.iter().map(text).collect()).collect()
     }
 
@@ -212,8 +255,10 @@ impl<'s> CsvTable<'s> {
         let mut reader = builder(self.delimiter).from_reader(bytes);
         let mut row = ::csv::ByteRecord::new();
         let broken = |error: ::csv::Error| source.error(format!("not valid CSV: {error}"));
-        reader.read_byte_record(&mut row).map_err(broken)?;
-        let width = row.len();
+        let width = self.names.len();
+        if self.has_header {
+            reader.read_byte_record(&mut row).map_err(broken)?;
+        }
         while reader.read_byte_record(&mut row).map_err(broken)? {
             let (line, start) = row.position().map_or((0, 0), |position| (position.line(), position.byte() as usize));
             // Spreadsheets keep rows that were cleared.
@@ -298,6 +343,41 @@ pub(super) fn is_table(head: &[u8]) -> bool {
     delimiter_of_id(head).or_else(|| delimiter_of_rows(head)).is_some()
 }
 
+/// What a column without a name is called.
+pub(super) fn name_of_place(place: usize) -> String {
+    format!("column {}", place + 1)
+}
+
+/// A table of Markdown, `| id | score |` above a line of dashes, as CSV with bars: the outer bars are left out, and the line of
+/// dashes is empty. Line numbers stay.
+fn from_markdown(bytes: &[u8]) -> Option<Vec<u8>> {
+    let first = bytes.trim_ascii_start();
+    if !first.starts_with(b"|") {
+        return None;
+    }
+    let text = std::str::from_utf8(bytes).ok()?;
+    let is_rule = |line: &str| {
+        let line = line.trim();
+        line.starts_with('|') && line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
+    };
+    let mut rows = text.lines().filter(|line| !line.trim().is_empty());
+    let (_, rule) = (rows.next()?, rows.next()?);
+    if !is_rule(rule) {
+        return None;
+    }
+    let mut table = String::with_capacity(text.len());
+    for line in text.lines() {
+        let row = line.trim();
+        if row.starts_with('|') && !is_rule(row) {
+            let row = row.strip_prefix('|').unwrap_or(row);
+            let cells = row.strip_suffix('|').unwrap_or(row).split('|').map(str::trim);
+            table.push_str(&cells.collect::<Vec<_>>().join("|"));
+        }
+        table.push('\n');
+    }
+    Some(table.into_bytes())
+}
+
 pub(crate) fn builder(delimiter: u8) -> ::csv::ReaderBuilder {
     let mut builder = ::csv::ReaderBuilder::new();
     builder.has_headers(false).flexible(true).delimiter(delimiter);
@@ -372,7 +452,7 @@ pub(crate) fn cell(role: &ColumnRole, text: &str) -> Value {
 
 /// True for what R, pandas and spreadsheets write where there is no value.
 fn is_not_available(text: &str) -> bool {
-    matches!(text.trim(), "NA" | "N/A" | "n/a" | "#N/A" | "<NA>")
+    matches!(text.trim(), "NA" | "N/A" | "n/a" | "#N/A" | "<NA>" | "-" | "–" | "—")
 }
 
 /// A number as spreadsheets write it: with a decimal comma, or as a percentage. A comma that may separate thousands is one

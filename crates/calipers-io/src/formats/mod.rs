@@ -6,6 +6,7 @@ mod alpaca_eval;
 mod any_table;
 mod arrow_table;
 mod attempt_texts;
+mod bfcl;
 pub(crate) mod csv;
 mod deepeval;
 mod every_eval_ever;
@@ -29,6 +30,7 @@ mod pydantic_evals;
 mod record_tree;
 mod recorded_errors;
 mod recorded_run;
+mod summary_record;
 mod swe_bench;
 mod tau2;
 mod waza;
@@ -101,6 +103,7 @@ pub fn formats() -> Vec<&'static dyn Format> {
         &deepeval::DeepEval,
         &every_eval_ever::EveryEvalEver,
         &swe_bench::SweBench,
+        &bfcl::Bfcl,
         &lm_eval::LmEval,
         &openai_evals::OpenAiEvals,
         &pydantic_evals::PydanticEvals,

@@ -873,7 +873,12 @@ fn plain(id: SampleId) -> Value {
 /// The error for a value of the wrong type.
 fn wrong(name: &str, value: &Value, want: &str) -> String {
     let shown: String = printable(&value.to_string()).chars().take(60).collect();
-    format!("`{}` is `{shown}` (a {}), not {want}", printable(name), value.kind())
+    format!(
+        "`{}` is `{shown}` ({} {}), not {want}",
+        printable(name),
+        if matches!(value, Value::Int(_)) { "an" } else { "a" },
+        value.kind()
+    )
 }
 
 /// Text that holds a JSON list or map counts as that list or map: tables have no other way to write one.

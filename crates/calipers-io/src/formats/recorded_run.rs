@@ -81,8 +81,13 @@ pub enum RecordedMetric {
         /// The parameters.
         params: Value,
     },
-    /// A metric from custom code, by its name. Ours of the same name may differ.
-    Custom(String),
+    /// A metric from custom code. Ours of the same name may differ.
+    Custom {
+        /// The name, without the package it comes from.
+        name: String,
+        /// The parameters (a map, or null).
+        params: Value,
+    },
     /// Metrics by key or pattern. One without keys says that there is a list, which may be empty or hold one map.
     Keyed(Vec<(String, Vec<RecordedMetric>)>),
 }

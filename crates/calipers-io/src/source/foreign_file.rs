@@ -35,10 +35,33 @@ pub(crate) fn foreign_file(shape: &Shape) -> Option<ForeignFile> {
         )
     } else if head.starts_with(&[0x80]) && matches!(head.get(1), Some(2..=5)) {
         ("a Python pickle, which runs code when it is opened", "write its records as JSON Lines".to_owned())
+    } else if let Some(found) = other_text(&name, head) {
+        found
     } else {
         return None;
     };
     Some(ForeignFile { what, hint })
+}
+
+/// Texts that hold tables in a language that is not read.
+fn other_text(name: &str, head: &[u8]) -> Option<(&'static str, String)> {
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let starts = |start: &[u8]| head.trim_ascii_start().to_ascii_lowercase().starts_with(start);
+    let is_json = matches!(head.trim_ascii_start().first(), Some(b'{' | b'['));
+    let file = if name.is_empty() { "FILE" } else { name };
+    if ends(&[".yaml", ".yml"]) && !is_json {
+        return Some(("YAML", format!("write it as JSON: `yq -o=json . {file} > results.json`")));
+    }
+    if ends(&[".toml"]) && !starts(b"{") {
+        return Some(("TOML", format!("write it as JSON: `yq -p=toml -o=json . {file} > results.json`")));
+    }
+    if ends(&[".html", ".htm"]) || starts(b"<!doctype html") || starts(b"<html") || starts(b"<table") {
+        return Some(("a web page", "save its table as CSV".to_owned()));
+    }
+    if ends(&[".tex"]) || starts(b"\\begin{") {
+        return Some(("LaTeX", "save its table as CSV".to_owned()));
+    }
+    None
 }
 
 fn is_sheet(name: &str) -> bool {
@@ -61,6 +84,12 @@ mod tests {
             (b"ARROW1\0\0", "r.feather", Some("an Arrow file")),
             (b"\x93NUMPY", "r.npy", Some("an array of numbers without names")),
             (b"\x80\x04\x95", "r.pkl", Some("a Python pickle, which runs code when it is opened")),
+            (b"- id: a\n  score: 1\n", "r.yaml", Some("YAML")),
+            (b"[[results]]\nid = 1", "r.toml", Some("TOML")),
+            (b"title = 'x'\n[[results]]\nid = 1", "r.toml", Some("TOML")),
+            (b"{\"id\": 1, \"score\": 1}", "r.yml", None),
+            (b"<!DOCTYPE html><table>", "r", Some("a web page")),
+            (b"\\begin{tabular}", "r.txt", Some("LaTeX")),
             (b"id,score", "r.csv", None),
             (b"", "", None),
             (b"\x93", "", None),

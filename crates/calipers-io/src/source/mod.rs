@@ -33,6 +33,8 @@ pub struct Source {
     counter: Option<Arc<AtomicU64>>,
     /// Which of its columns are what, as far as that is said.
     columns: Arc<Columns>,
+    /// Columns that the user chooses rows by.
+    conditions: Arc<[String]>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,12 +78,19 @@ impl Source {
             origin: SourceOrigin::Path(path),
             counter: None,
             columns: Arc::default(),
+            conditions: Arc::default(),
         }
     }
 
     /// Bytes that are already here, under this name.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self { name: name.into(), origin: SourceOrigin::Bytes(bytes.into()), counter: None, columns: Arc::default() }
+        Self {
+            name: name.into(),
+            origin: SourceOrigin::Bytes(bytes.into()),
+            counter: None,
+            columns: Arc::default(),
+            conditions: Arc::default(),
+        }
     }
 
     /// A table that a program has in memory, under this name: columns of Arrow arrays, in parts. What it holds is read as
@@ -124,6 +133,18 @@ impl Source {
     pub fn with_columns(mut self, columns: impl Into<Arc<Columns>>) -> Self {
         self.columns = columns.into();
         self
+    }
+
+    /// Says by which columns rows are chosen: what is chosen by is metadata, and tells no runs apart.
+    #[must_use]
+    pub fn with_conditions(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.conditions = names.into_iter().collect();
+        self
+    }
+
+    /// True when rows are chosen by this column.
+    pub(crate) fn is_condition(&self, name: &str) -> bool {
+        self.conditions.iter().any(|condition| condition == name)
     }
 
     /// What is said about its columns.

@@ -687,6 +687,7 @@ const FIXTURES: &[(&str, &str)] = &[
     ("swe_bench/report.json", "swe-bench"),
     ("swe_bench/older/report.json", "swe-bench"),
     ("swe_bench/instances.json", "swe-bench"),
+    ("bfcl/BFCL_v3_simple_score.json", "bfcl"),
     ("alpaca_eval/annotations.json", "alpaca-eval"),
     ("every_eval_ever/aggregate.json", "every-eval-ever"),
     ("every_eval_ever/instances_samples.jsonl", "every-eval-ever"),

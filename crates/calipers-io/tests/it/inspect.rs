@@ -40,7 +40,7 @@ fn specs(recorded: &[RecordedMetric]) -> Vec<MetricSpec> {
     };
     let spec = |metric: &RecordedMetric| match metric {
         RecordedMetric::Named { .. } => MetricSpec::One(made(metric)),
-        RecordedMetric::Custom(name) => panic!("`{name}` is not a custom metric"),
+        RecordedMetric::Custom { name, .. } => panic!("`{name}` is not a custom metric"),
         RecordedMetric::Keyed(keys) => {
             let keys = keys.iter().map(|(key, metrics)| (key.clone(), metrics.iter().map(made).collect()));
             MetricSpec::Keyed(keys.collect())

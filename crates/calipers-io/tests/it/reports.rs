@@ -70,6 +70,20 @@ fn a_report_that_does_not_say_how_many_were_tried_is_refused() {
 }
 
 #[test]
+fn a_score_file_of_bfcl_has_its_figure_and_no_samples() {
+    let run = run("bfcl/BFCL_v3_simple_score.json");
+    assert_eq!((run.format, run.model.as_deref(), run.task.as_deref()), ("bfcl", Some("acme-1"), Some("simple")));
+    assert_eq!(figures(&run), "valid/accuracy=0.7 n=10");
+    assert_eq!((run.samples.len(), run.notes.len()), (0, 1));
+    // What the lines and the counts say differently is said.
+    let cut =
+        "{\"accuracy\": 0.8, \"correct_count\": 7, \"total_count\": 10}\n{\"id\": \"simple_1\", \"valid\": false}\n";
+    let notes = read(&Source::bytes("BFCL_v3_simple_score.json", cut.as_bytes()), None).unwrap().remove(0).notes;
+    assert_eq!(notes[1], "the accuracy of the first line is not its 7 of 10");
+    assert_eq!(notes[2], "1 failure listed, and 3 counted: the file may be cut off");
+}
+
+#[test]
 fn preferences_are_wins_and_what_is_none_is_unscored() {
     let runs = runs("alpaca_eval/annotations.json");
     assert_eq!(runs.len(), 2);

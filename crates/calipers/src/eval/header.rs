@@ -110,7 +110,7 @@ fn scorers(task: &Task) -> Vec<LogScorer> {
     let known: Vec<&str> = registry.names().collect();
     let recorded = |metric: &Metric| match !metric.is_own() && known.contains(&metric.name()) {
         true => RecordedMetric::Named { name: metric.name().to_owned(), params: params(metric) },
-        false => RecordedMetric::Custom(metric.name().to_owned()),
+        false => RecordedMetric::Custom { name: metric.name().to_owned(), params: params(metric) },
     };
     let spec = |spec: &MetricSpec| match spec {
         MetricSpec::One(metric) => recorded(metric),

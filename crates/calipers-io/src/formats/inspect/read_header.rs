@@ -407,7 +407,7 @@ fn find_metric(name: &str, params: &Value) -> RecordedMetric {
     if is_inspect_metric(short) {
         RecordedMetric::Named { name: short.to_owned(), params: plain(params) }
     } else {
-        RecordedMetric::Custom(strip_package(name).to_owned())
+        RecordedMetric::Custom { name: strip_package(name).to_owned(), params: plain(params) }
     }
 }
 

@@ -35,7 +35,7 @@ fn put_keyed(out: &mut Vec<u8>, keys: &[(String, Vec<RecordedMetric>)]) {
 fn is_known(metric: &RecordedMetric) -> bool {
     match metric {
         RecordedMetric::Named { name, params } => is_inspects(name, params),
-        RecordedMetric::Custom(_) => false,
+        RecordedMetric::Custom { .. } => false,
         RecordedMetric::Keyed(keys) => !keys.is_empty(),
     }
 }
