@@ -3,13 +3,14 @@
 use crate::failure::Failure;
 use calipers::Verdict;
 use calipers::gate::{GateReport, Mode};
-use calipers::io::{LookRecord, append_look, fingerprint, read_looks};
+use calipers::io::{LookRecord, LooksLock, fingerprint, read_looks};
 use calipers::policy::Looks;
 use jiff::Timestamp;
 
 /// A file of looks, and the place of this one in it.
 pub(crate) struct LooksFile<'a> {
-    path: &'a str,
+    /// Held until the look is remembered.
+    lock: LooksLock<'a>,
     record: LookRecord,
     is_new: bool,
 }
@@ -34,6 +35,7 @@ impl<'a> LooksFile<'a> {
             look: 1,
             verdict: String::new(),
         };
+        let lock = LooksLock::take(path)?;
         let known = read_looks(path)?;
         let mut looks = known.into_iter().filter(|look| look.suite == record.suite && look.policy == record.policy);
         let mut count = 0;
@@ -42,7 +44,7 @@ impl<'a> LooksFile<'a> {
             look.results == record.results
         });
         let look = same.as_ref().map_or(count + 1, |same| same.look);
-        Ok(Self { path, record: LookRecord { look, ..record }, is_new: same.is_none() })
+        Ok(Self { lock, record: LookRecord { look, ..record }, is_new: same.is_none() })
     }
 
     /// Which look it is; none if the policy allows any number of them.
@@ -51,9 +53,9 @@ impl<'a> LooksFile<'a> {
     }
 
     /// Remembers the look with its verdict, unless it is remembered already.
-    pub(crate) fn remember(self, verdict: Verdict) -> Result<(), Failure> {
+    pub(crate) fn remember(mut self, verdict: Verdict) -> Result<(), Failure> {
         if self.is_new {
-            append_look(self.path, &LookRecord { verdict: verdict.name().to_owned(), ..self.record })?;
+            self.lock.append(&LookRecord { verdict: verdict.name().to_owned(), ..self.record })?;
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ pub use log::{
     LogStatus, LogStep, LoggedAttempt, LoggedAttempts, ResumedLog, log_id, log_name, read_attempts, timestamp,
 };
 pub use policy::{
-    BaselineDocument, LoadedPolicy, LookRecord, PolicyError, append_look, baseline_json, baseline_text, edit_policy,
+    BaselineDocument, LoadedPolicy, LookRecord, LooksLock, PolicyError, baseline_json, baseline_text, edit_policy,
     fingerprint, is_outside, load_policy, parse_policy, read_baseline, read_document, read_looks, read_suite,
 };
 pub use source::{JsonShape, Root, Shape, Source};

@@ -6,7 +6,7 @@ use calipers_testing::{Scratch, text};
 use serde_json::Value;
 use std::fs;
 use std::ops::Deref;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 const RESULTS: &str = r#"{"id": "SEC-001", "category": "adversarial", "passed": true, "latency_ms": 900}
 {"id": "SEC-002", "category": "adversarial", "passed": true, "latency_ms": 1100}
@@ -461,6 +461,31 @@ fn samples_of_one_document_are_not_independent() {
     assert_eq!(code_of(records(60), clustered, &[]), Some(0));
     // A field that no sample has is a mistake, not sixty clusters.
     assert_eq!(code_of(records(3), policy, &["--cluster", "documents"]), Some(2));
+}
+
+#[test]
+fn gates_at_the_same_time_are_different_looks() {
+    let folder = Folder::new();
+    folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": "90%"}}, "confidence": "95%"}"#);
+    let mut gates = Vec::new();
+    for n in 10..16 {
+        let records: String = (0..n).map(|id| format!("{{\"id\": {id}, \"score\": 1}}\n")).collect();
+        folder.write(&format!("{n}.jsonl"), &records);
+        let mut command = crate::program::calipers().command();
+        command.current_dir(&folder.0).args([
+            "gate",
+            &format!("{n}.jsonl"),
+            "-p",
+            "policy.json",
+            "--looks",
+            "looks.jsonl",
+        ]);
+        gates.push(command.stdout(Stdio::null()).spawn().unwrap());
+    }
+    gates.iter_mut().for_each(|gate| assert_eq!(gate.wait().unwrap().code(), Some(3)));
+    let looks = folder.read("looks.jsonl");
+    let look = |line: &str| serde_json::from_str::<Value>(line).unwrap()["look"].as_u64().unwrap();
+    assert_eq!(looks.lines().map(look).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
 }
 
 #[test]

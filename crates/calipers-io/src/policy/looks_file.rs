@@ -3,6 +3,7 @@
 use crate::{ReadError, Source};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -60,10 +61,30 @@ pub fn read_looks(path: &str) -> Result<Vec<LookRecord>, ReadError> {
     lines.map(one).collect()
 }
 
-/// Adds a look to a file, as one write.
-pub fn append_look(path: &str, look: &LookRecord) -> Result<(), ReadError> {
-    let fail = |error: std::io::Error| ReadError::new(path, format!("the look cannot be remembered: {error}"));
-    let line = serde_json::to_string(look).map_err(|error| fail(error.into()))? + "\n";
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(fail)?;
-    file.write_all(line.as_bytes()).map_err(fail)
+/// A file of looks that no other process counts in meanwhile: two gates at once would both be the same look, and each would
+/// spend what is there for one.
+#[derive(Debug)]
+pub struct LooksLock<'a> {
+    path: &'a str,
+    file: File,
+}
+
+impl<'a> LooksLock<'a> {
+    /// Waits until no other process holds the file. One that does not exist is created.
+    pub fn take(path: &'a str) -> Result<Self, ReadError> {
+        let fail = |error: std::io::Error| no_memory(path, &error);
+        let file = File::options().append(true).create(true).open(path).map_err(fail)?;
+        file.lock().map_err(fail)?;
+        Ok(Self { path, file })
+    }
+
+    /// Adds a look, as one write.
+    pub fn append(&mut self, look: &LookRecord) -> Result<(), ReadError> {
+        let line = serde_json::to_string(look).map_err(|error| no_memory(self.path, &error.into()))? + "\n";
+        self.file.write_all(line.as_bytes()).map_err(|error| no_memory(self.path, &error))
+    }
+}
+
+fn no_memory(path: &str, error: &std::io::Error) -> ReadError {
+    ReadError::new(path, format!("the look cannot be remembered: {error}"))
 }

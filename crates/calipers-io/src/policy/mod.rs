@@ -9,7 +9,7 @@ mod suite_file;
 
 pub use baseline_file::{BaselineDocument, baseline_json, baseline_text, read_baseline};
 pub use edit_thresholds::edit_policy;
-pub use looks_file::{LookRecord, append_look, fingerprint, read_looks};
+pub use looks_file::{LookRecord, LooksLock, fingerprint, read_looks};
 pub use parse_document::read_document;
 pub use suite_file::read_suite;
 
