@@ -75,7 +75,7 @@ impl ScriptError {
         let place = error.span().map(|span| Box::new(place(span, said.focus.as_deref())));
         let hint = said.hint.or_else(|| match error.kind() {
             ErrorKind::Parser(_) => error.span().and_then(lacking),
-            _ => error.span().filter(|_| said.message.starts_with("there is no `")).and_then(unquoted),
+            _ => error.span().filter(|_| said.message.starts_with("there is no `")).and_then(suggest_quotes),
         });
         Self { message: shorten(&said.message), place, hint }
     }
@@ -293,7 +293,7 @@ fn lower_case(text: &str) -> String {
 }
 
 /// A name after `=` that nothing has is mostly a text without its quotes: `stderr(cluster=category)`.
-fn unquoted(span: &FileSpan) -> Option<String> {
+fn suggest_quotes(span: &FileSpan) -> Option<String> {
     let resolved = span.resolve_span();
     let line: Vec<char> = span.file.source_line(resolved.begin.line).chars().collect();
     let before: String = line.get(..resolved.begin.column)?.iter().collect();

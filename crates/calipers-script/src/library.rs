@@ -334,7 +334,7 @@ impl Library {
             let call = match params {
                 calipers_core::Value::Map(entries) if !entries.is_empty() => {
                     let pairs: Vec<String> =
-                        entries.iter().map(|(key, value)| format!("{key}={}", written(value))).collect();
+                        entries.iter().map(|(key, value)| format!("{key}={}", to_expression(value))).collect();
                     format!("{name}({})", pairs.join(", "))
                 }
                 _ => name.to_owned(),
@@ -377,16 +377,16 @@ impl Library {
 }
 
 /// A value as an expression writes it.
-fn written(value: &calipers_core::Value) -> String {
+fn to_expression(value: &calipers_core::Value) -> String {
     use calipers_core::Value;
     match value {
         Value::Null | Value::Missing => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
         Value::Text(text) => format!("{text:?}"),
-        Value::List(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Value::List(items) => format!("[{}]", items.iter().map(to_expression).collect::<Vec<_>>().join(", ")),
         Value::Map(entries) => {
-            let pairs = entries.iter().map(|(key, value)| format!("{key:?}: {}", written(value)));
+            let pairs = entries.iter().map(|(key, value)| format!("{key:?}: {}", to_expression(value)));
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
         }
         number => number.to_string(),

@@ -72,7 +72,7 @@ fn at_once(name: &'static str, content: impl ToString, want: &[(f64, u64)]) -> S
     Shape { name, content: content.to_string(), advice: None, want: want.to_vec() }
 }
 
-fn advised(name: &'static str, content: impl ToString, advice: &'static str, want: &[(f64, u64)]) -> Shape {
+fn with_advice(name: &'static str, content: impl ToString, advice: &'static str, want: &[(f64, u64)]) -> Shape {
     Shape { name, content: content.to_string(), advice: Some(advice), want: want.to_vec() }
 }
 
@@ -116,7 +116,7 @@ fn exports_of_platforms() {
             rows("id,input,output,scores.Factuality,scores.ExactMatch", |id, right| format!("b{id},q,a,{right},1")),
             SEVEN,
         ),
-        advised(
+        with_advice(
             "langsmith.csv",
             rows("id,inputs,outputs,status,error,latency,feedback_correctness_avg", |id, right| {
                 format!(r#"r{id},"{{""q"": ""a, b""}}","{{""a"": ""c""}}",success,,1.2,{right}.0"#)
@@ -124,7 +124,7 @@ fn exports_of_platforms() {
             "id=id,score=feedback_correctness_avg",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "langsmith.jsonl",
             records(|id, right| {
                 json!({"id": format!("run{id}"), "name": "target", "inputs": {"q": "why?"}, "outputs": {"a": "so"},
@@ -133,7 +133,7 @@ fn exports_of_platforms() {
             "id=id,score=feedback_stats.correctness.avg",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "langfuse.csv",
             rows("id,timestamp,traceId,name,value,dataType,source", |id, right| {
                 format!(
@@ -144,20 +144,20 @@ fn exports_of_platforms() {
             "id=traceId,score=value,run=name",
             &[(0.7, 10), (2.0, 10)],
         ),
-        advised(
+        with_advice(
             "wandb.table.json",
             json!({"columns": ["question", "answer", "prediction", "correct"], "data": list(|id, right| json!([format!("q{id}"), "a", "b", is(right)]))}),
             "id=question,score=correct",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "mlflow.json",
             json!({"columns": ["inputs", "outputs", "exact_match/v1/score", "latency"],
                 "data": list(|id, right| json!([format!("q{id}"), "a", right, 0.2]))}),
             "id=inputs,score=exact_match/v1/score",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "output_items.jsonl",
             records(|id, right| {
                 json!({"object": "eval.run.output_item", "id": format!("item_{id}"), "run_id": "r1", "status": word(right, ["fail", "pass"]),
@@ -166,7 +166,7 @@ fn exports_of_platforms() {
             "id=id,score=results[].passed",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "ragas.csv",
             rows("user_input,retrieved_contexts,response,context_precision,faithfulness", |id, right| {
                 format!("q{id},\"['a', 'b']\",x,{right}.0,0.5")
@@ -174,7 +174,7 @@ fn exports_of_platforms() {
             "id=user_input,score.context_precision=context_precision,score.faithfulness=faithfulness",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "trulens.csv",
             rows("record_id,app_id,input,Answer Relevance,cost", |id, right| format!("r{id},app1,q,{right}.0,0.01")),
             "id=record_id,score=Answer Relevance",
@@ -201,7 +201,7 @@ fn outputs_of_benchmarks() {
             records(|id, right| json!({"question_id": format!("h{id}"), "task": "math", "model": "m1", "score": right, "turn": 1})),
             SEVEN,
         ),
-        advised(
+        with_advice(
             "livecodebench.json",
             list(|id, right| json!({"question_id": format!("q{id}"), "output_list": ["a", "b"], "graded_list": [is(right), is(right)]})),
             "id=question_id,score=graded_list[]",
@@ -224,13 +224,13 @@ fn outputs_of_benchmarks() {
             map(|id, right| (format!("a__b-{id}"), json!({"patch_is_None": false, "patch_exists": true, "patch_successfully_applied": true, "resolved": is(right)}))),
             SEVEN,
         ),
-        advised(
+        with_advice(
             "eval_results.json",
             json!({"eval": map(|id, right| (format!("HumanEval/{id}"), json!([{"task_id": format!("HumanEval/{id}"), "base_status": "pass", "plus_status": status(right)}])))}),
             "records=eval.*[],id=task_id,score=*_status,run=*",
             &[(1.0, 10), (0.7, 10)],
         ),
-        advised(
+        with_advice(
             "bigcodebench.json",
             json!({"eval": map(|id, right| (format!("B/{id}"), json!([{"task_id": format!("B/{id}"), "status": status(right)}])))}),
             "records=eval.*[],id=task_id,score=status",
@@ -246,52 +246,52 @@ fn outputs_of_benchmarks() {
             records(|id, right| json!({"task_id": format!("t{id}"), "Level": 1 + id % 3, "is_correct": is(right)})),
             SEVEN,
         ),
-        advised(
+        with_advice(
             "agentbench.jsonl",
             records(|id, right| json!({"index": id, "error": null, "output": {"status": "completed", "result": {"success": is(right)}}})),
             "id=index,score=output.result.success",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "spider.jsonl",
             records(|id, right| json!({"question_id": id, "db_id": "c", "hardness": "easy", "exec_acc": right})),
             "id=question_id,score=exec_acc",
             SEVEN,
         ),
-        advised("bird.json", list(|id, right| json!({"sql_idx": id, "res": right})), "id=sql_idx,score=res", SEVEN),
-        advised(
+        with_advice("bird.json", list(|id, right| json!({"sql_idx": id, "res": right})), "id=sql_idx,score=res", SEVEN),
+        with_advice(
             "vlmevalkit.csv",
             rows("index,question,answer,prediction,hit,category", |id, right| format!("{id},q,A,B,{right},c")),
             "id=index,score=hit",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "opencompass.json",
             json!({"accuracy": 70.0, "details": map(|id, right| (id.to_string(), json!({"pred": "A", "correct": is(right)})))}),
             "records=details,score=correct",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "pytest.json",
             json!({"summary": {"passed": 7, "total": 10}, "tests": list(|id, right| json!({"nodeid": format!("t.py::t{id}"), "lineno": id,
                 "outcome": word(right, ["failed", "passed"]), "call": {"duration": 0.2, "outcome": word(right, ["failed", "passed"])}}))}),
             "records=tests,id=nodeid,score=outcome",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "ctrf.json",
             json!({"results": {"tool": {"name": "jest"}, "tests": list(|id, right| json!({"name": format!("t{id}"), "status": word(right, ["failed", "passed"])}))}}),
             "records=results.tests,id=name,score=status",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "jest.json",
             json!({"numTotalTests": 10, "testResults": [{"name": "/a.test.js", "assertionResults":
                 list(|id, right| json!({"fullName": format!("a {id}"), "status": word(right, ["failed", "passed"])}))}]}),
             "records=testResults[].assertionResults,id=fullName,score=status",
             SEVEN,
         ),
-        advised(
+        with_advice(
             "harmbench.jsonl",
             records(|id, right| json!({"behavior_id": format!("b{id}"), "attack_success": is(right)})),
             "id=behavior_id,score=attack_success",
@@ -310,23 +310,23 @@ fn layouts_of_tables() {
             json!({"columns": ["question_id", "is_correct"], "index": list(|id, _| json!(id)), "data": list(|id, right| json!([format!("q{id}"), is(right)]))}),
             SEVEN,
         ),
-        advised(
+        with_advice(
             "table.json",
             json!({"schema": {"fields": []}, "data": list(|id, right| json!({"index": id, "question_id": format!("q{id}"), "is_correct": is(right)}))}),
             "records=data,id=question_id,score=is_correct",
             SEVEN,
         ),
-        advised("series.json", map(|id, right| (format!("q{id}"), json!(is(right)))), "records=.", SEVEN),
-        advised("flags.json", list(|_, right| json!(is(right))), "id=@line", SEVEN),
-        advised("numbers.txt", RIGHT.map(|right| right.to_string()).join("\n"), "id=@line", SEVEN),
+        with_advice("series.json", map(|id, right| (format!("q{id}"), json!(is(right)))), "records=.", SEVEN),
+        with_advice("flags.json", list(|_, right| json!(is(right))), "id=@line", SEVEN),
+        with_advice("numbers.txt", RIGHT.map(|right| right.to_string()).join("\n"), "id=@line", SEVEN),
         // The same samples below two models are two runs, and no attempts of one.
-        advised(
+        with_advice(
             "models.json",
             json!({"small": by_model(false), "large": by_model(true)}),
             "records=*[],id=id,run=@key,score=correct",
             &[(0.7, 10), (0.3, 10)],
         ),
-        advised(
+        with_advice(
             "nested.jsonl",
             records(
                 |id, right| json!({"id": format!("q{id}"), "results": {"small": {"correct": is(right)}, "large": {"correct": !is(right)}}}),
@@ -334,13 +334,13 @@ fn layouts_of_tables() {
             "id=id,score=results.*.correct,run=*",
             &[(0.7, 10), (0.3, 10)],
         ),
-        advised(
+        with_advice(
             "wide.csv",
             rows("id,run_1,run_2,run_3", |id, right| format!("q{id},{right},{right},1")),
             "id=id,score=run_*,epoch=*",
             &[(0.8, 10)],
         ),
-        advised(
+        with_advice(
             "turns.jsonl",
             (0..2)
                 .map(|turn| {
@@ -356,7 +356,7 @@ fn layouts_of_tables() {
             rows("id,metric,value", |id, right| format!("q{id},acc,{right}\nq{id},f1,0.5")),
             &[(0.7, 10), (0.5, 10)],
         ),
-        advised(
+        with_advice(
             "long_models.csv",
             rows("id,model,metric,value", |id, right| {
                 format!("q{id},a,acc,{right}\nq{id},a,f1,0.5\nq{id},b,acc,1\nq{id},b,f1,0.25")
@@ -364,13 +364,13 @@ fn layouts_of_tables() {
             "metric=acc",
             &[(0.7, 10), (1.0, 10)],
         ),
-        advised(
+        with_advice(
             "bare.csv",
             rows("q,1", |id, right| format!("q{id},{right}")),
             "id=column 1,score=column 2",
             &[(0.727273, 11)],
         ),
-        advised(
+        with_advice(
             "bare.tsv",
             rows("q\t1", |id, right| format!("q{id}\t{right}")),
             "id=column 1,score=column 2",

@@ -120,7 +120,7 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         && first.rank.1 < 2
     {
         let alike: Vec<&ScoreLeaf> = scores.iter().filter(|other| other.rank == first.rank).take(6).collect();
-        if let Some(pattern) = numbered(&alike) {
+        if let Some(pattern) = attempt_pattern(&alike) {
             proposals.push(with(vec![("score".to_owned(), pattern), ("epoch".to_owned(), "*".to_owned())]));
         }
         if let Some(pattern) = shared_end(&alike).or_else(|| shared_but_one(&alike)) {
@@ -198,7 +198,7 @@ const ATTEMPT_WORDS: [&str; 13] = [
 ];
 
 /// The pattern of columns that are numbered attempts, as in `run_1` and `run_2`.
-fn numbered(leaves: &[&ScoreLeaf]) -> Option<String> {
+fn attempt_pattern(leaves: &[&ScoreLeaf]) -> Option<String> {
     let start = |leaf: &&ScoreLeaf| {
         let start = leaf.path.trim_end_matches(|c: char| c.is_ascii_digit());
         let is_numbered = start.len() < leaf.path.len() && !start.contains(['.', '"', '[', '*']);
