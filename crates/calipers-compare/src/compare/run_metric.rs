@@ -2,7 +2,7 @@
 
 use super::{CompareQuestion, ComparedRun};
 use calipers_core::metric::RunRows;
-use calipers_core::{Context, Error, Evidence, Figure, Incomparable, Metric, Registry, Unit, View};
+use calipers_core::{Context, Error, Evidence, Family, Figure, Incomparable, Metric, Registry, Unit, View};
 use calipers_core::{FIELDS, several_scorers};
 use calipers_stats::threshold_test::Direction;
 use std::collections::BTreeSet;
@@ -28,6 +28,8 @@ impl ComparedMetric {
         let about = registry.about(metric.name());
         let (unit, direction) = match (resource, about) {
             (Some((_, unit)), _) => (*unit, Some(Direction::AtMost)),
+            // One that is made of another has its unit.
+            (None, Some(about)) if about.family == Family::Compound => (metric.unit(), about.direction),
             (None, Some(about)) => (about.unit, about.direction),
             (None, None) => (Unit::Plain, None),
         };
