@@ -81,6 +81,7 @@ impl Choices {
             labels,
             reducers: None,
             pass_threshold: pass_threshold.transpose().map_err(|error: calipers::Error| Failure::from(error))?,
+            cluster: Vec::new(),
             missing,
             level: self.level,
             seed: Seed(self.seed),
