@@ -39,8 +39,6 @@ type MetricBounds<'e> = (&'e str, (f64, f64));
 /// What units say of a metric in a formula: the metric moves by `scale` · (numerator − centre · denominator) with each.
 struct Movement {
     rows: UnitRows,
-    /// What an unseen unit could add, at worst and at best.
-    unseen: (Term, Term),
     /// True when the policy's suite, and no outcome, decides which samples it is about.
     is_by_design: bool,
     /// The value of the metric, with missing ones filled in.
@@ -184,7 +182,8 @@ impl Formulas<'_, '_> {
                 };
                 kinds.extend(each.into_iter().filter_map(known));
             } else {
-                let (low, high) = reach(movement.unseen.0, movement.unseen.1);
+                let unseen = movement.rows.unseen(units);
+                let (low, high) = unseen.least.zip(unseen.most).map(|(worst, best)| reach(worst, best))?;
                 least += low;
                 most += high;
             }
@@ -243,10 +242,9 @@ impl Formulas<'_, '_> {
         // Beyond its budget, a metric moves a formula no more.
         let is_flat = known.budget.is_some() && !(share > 0.0 && share < 1.0);
         let is_number = share.is_finite() && centre.is_finite() && scale.is_finite();
-        let unseen = rows.unseen(self.judge.units());
-        let unseen = unseen.least.zip(unseen.most).filter(|_| is_number && !is_flat)?;
         let is_by_design = measured.scope != Scope::Unknown;
-        Some(Movement { rows, unseen, is_by_design, value: share, centre, scale: scale / budget })
+        let is_bounded = is_number && !is_flat && rows.limits.has_ends();
+        is_bounded.then_some(Movement { rows, is_by_design, value: share, centre, scale: scale / budget })
     }
 
     /// A metric of a formula beside a threshold.

@@ -175,14 +175,22 @@ impl UnitRows {
         let keys = units.keys(self.rows.iter().map(|row| row.0));
         let mut sizes: Vec<(UnitKey, f64)> =
             keys.into_iter().zip(self.rows.iter().map(|row| row.1.denominator)).collect();
-        // In one order, so that the order of arrival changes no bit.
-        sizes.sort_by(|(a, x), (b, y)| a.cmp(b).then(x.total_cmp(y)));
+        // In one order, so that the order of arrival changes no bit: whole numbers have one sum.
+        if !sizes.is_sorted_by_key(|row| row.0) || sizes.iter().any(|row| row.1.fract() != 0.0) {
+            sizes.sort_by(|(a, x), (b, y)| a.cmp(b).then(x.total_cmp(y)));
+        }
         let one = |rows: &[(UnitKey, f64)]| (rows[0].0, self.limits.of_size(rows.iter().map(|row| row.1).sum(), 1.0));
         Some(sizes.chunk_by(|a, b| a.0 == b.0).map(one).collect())
     }
 }
 
 impl TermLimits {
+    /// True when there is a limit to the worst and to the best that a unit could add.
+    pub(super) fn has_ends(self) -> bool {
+        let UnseenUnit { least, most } = self.of_size(1.0, 1.0);
+        least.is_some() && most.is_some()
+    }
+
     fn unseen(self, terms: &[Term], units: Units<'_>) -> UnseenUnit {
         self.of_size(terms.iter().map(|term| term.denominator).fold(0.0, f64::max), units.samples_max())
     }
