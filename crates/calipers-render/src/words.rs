@@ -377,7 +377,7 @@ pub fn reason_sentence(reason: &Reason) -> String {
         Reason::NoOutcome => "no record says whether it passed: neither `passed`, nor behaviours, nor a score".into(),
         Reason::NoBehaviors => "no record has behaviours: `expected_behaviors`, `must_not` or `violations`".into(),
         Reason::NoTokenCounts => "no score has `num_tokens` and `sum_log_probs` in its metadata".into(),
-        Reason::NoLabels { labels } => format!("no sample that the judge scored has a label in `{labels}`").into(),
+        Reason::NoLabels { labels } => format!("no sample that the judge scored has a label in `{labels}`"),
         Reason::NoRatings => "no sample has a list of two or more ratings".into(),
         Reason::NoNumber => "the metric gives no number for these scores".into(),
         Reason::TooFewAttempts { reducer, need, have } => {

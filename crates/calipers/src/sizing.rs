@@ -66,7 +66,7 @@ impl PilotOptions {
 ///     samples: None,
 /// };
 /// let report = plan(Spread::of_rate(0.8)?, &question)?;
-/// assert_eq!(report.sizing.interval.expect("asked for").samples, Ok(1535));
+/// assert_eq!(report.sizing.interval.expect("asked for").samples, Ok(1564));
 /// # Ok::<(), calipers::Error>(())
 /// ```
 pub fn plan(spread: Spread, wanted: &PlanQuestion) -> Result<PlanReport, Error> {

@@ -134,7 +134,7 @@ fn runs_are_compared_by_labels_of_each() {
     let folder = example();
     // The judge favours the new run: it passes as much as before, and people pass less.
     write_records(&folder, "new.jsonl", (0..200).map(|n| json!({"id": n, "score": judge(n)})));
-    let harsh = |n: usize| u8::from(judge(n) == 1 && n % 3 == 0);
+    let harsh = |n: usize| u8::from(judge(n) == 1 && n.is_multiple_of(3));
     write_records(&folder, "new-labels.jsonl", (0..80).map(|n| json!({"id": n, "label": harsh(n)})));
     let labels = ["--labels", "new-labels.jsonl", "--labels", "labels.jsonl"];
     let found =
@@ -227,7 +227,7 @@ fn grades_are_corrected_in_their_own_unit() {
     let folder = Folder::new();
     let grade = |n: usize| 1 + n % 5;
     write_records(&folder, "run.jsonl", (0..300).map(|n| json!({"id": n, "score": grade(n)})));
-    let kind = |n: usize| if n % 5 == 0 { 1 } else { grade(n) - 1 };
+    let kind = |n: usize| if n.is_multiple_of(5) { 1 } else { grade(n) - 1 };
     write_records(&folder, "labels.jsonl", (0..100).map(|n| json!({"id": n, "label": kind(n)})));
     let metric = ["score", "--json", "-m", "corrected(mean())"];
     let found = folder.json(&[&metric[..], &["run.jsonl", "--labels", "labels.jsonl"]].concat());

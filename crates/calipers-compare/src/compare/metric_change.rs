@@ -323,7 +323,7 @@ impl MetricPair<'_> {
             return found;
         }
         found.interval = difference.interval(self.confidence()).ok();
-        let distribution = SamplingDistribution::Corrected(difference);
+        let distribution = SamplingDistribution::Corrected(Box::new(difference));
         found.p = distribution.p().map(|p| (p, TestMethod::CorrectedDifference));
         found.distribution = Some(distribution);
         found

@@ -28,7 +28,7 @@ pub(super) enum SamplingDistribution {
     /// Bounds of the mean of differences between −1 and 1. At 0, McNemar's exact test where they are −1, 0 and 1.
     Bounded(BoundedRatio),
     /// Bounds of the difference of means that are corrected by labels.
-    Corrected(CorrectedDifference),
+    Corrected(Box<CorrectedDifference>),
 }
 
 impl SamplingDistribution {

@@ -132,7 +132,9 @@ mod tests {
 
     fn joined(book: &LabelBook) -> Vec<Option<f64>> {
         let mut samples = Samples::new();
-        ["a", "b", "c"].into_iter().for_each(|id| drop(samples.push(id).score("judge", 1.0)));
+        for id in ["a", "b", "c"] {
+            samples.push(id).score("judge", 1.0);
+        }
         book.join(&mut samples).expect("one attempt each");
         let label = |record: calipers_core::Record| {
             record.fields.iter().find(|(name, _)| **name == *HUMAN_LABEL).and_then(|(_, value)| value.as_number())

@@ -1,9 +1,9 @@
 //! `ci` and `ci_wilson`.
 
 use super::arguments::Arguments;
+use super::interval::{clustered_mean, mean_interval};
 use super::registry::Definition;
 use super::stderr::{Clusters, cluster_details};
-use super::interval::{clustered_mean, mean_interval};
 use super::{Context, Measure, Metric, Precision, Tally, two_sided};
 use crate::{About, Answer, Caveat, Error, ErrorKind, Family, Figure, Points, Reason, Undefined, Unit};
 use calipers_stats::bootstrap::{self, Bootstrap, BootstrapKind, ClusterMeanResampler, Resampling};
@@ -163,7 +163,9 @@ enum How {
     Auto,
     T,
     Wilson,
-    Bootstrap { resamples: u64 },
+    Bootstrap {
+        resamples: u64,
+    },
 }
 
 impl Ci {

@@ -4,8 +4,8 @@ use super::arguments::Arguments;
 use super::registry::Definition;
 use super::{Context, Measure, Metric, Tally, View};
 use crate::data::column::Column;
-use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, RatioLimits, Unit, Value};
 use crate::metric::evidence::by_sample;
+use crate::{About, Answer, Caveat, Error, Evidence, Family, Figure, Points, RatioLimits, Unit, Value};
 use calipers_stats::adjusted_ratio::adjusted_ratio;
 use calipers_stats::confusion::{Confusion, Share};
 use calipers_stats::threshold_test::Direction;
@@ -127,7 +127,14 @@ fn positive(arguments: &Arguments<'_>) -> Value {
 #[must_use]
 pub fn precision(positive: impl Into<Value>) -> Metric {
     let bounds: Bounds = |c, confidence| Some(c.share(Share::Precision).ok()?.blaker(confidence));
-    share_of_counts("precision", positive, Confusion::precision, bounds, Some(|actual, predicted| (count(actual && predicted), count(predicted))), 1.0)
+    share_of_counts(
+        "precision",
+        positive,
+        Confusion::precision,
+        bounds,
+        Some(|actual, predicted| (count(actual && predicted), count(predicted))),
+        1.0,
+    )
 }
 
 /// Of the actual positives, how many were found: from the fields `predicted` and `actual`.
@@ -148,7 +155,14 @@ pub fn precision(positive: impl Into<Value>) -> Metric {
 #[must_use]
 pub fn recall(positive: impl Into<Value>) -> Metric {
     let bounds: Bounds = |c, confidence| Some(c.share(Share::Recall).ok()?.blaker(confidence));
-    share_of_counts("recall", positive, Confusion::recall, bounds, Some(|actual, predicted| (count(actual && predicted), count(actual))), 1.0)
+    share_of_counts(
+        "recall",
+        positive,
+        Confusion::recall,
+        bounds,
+        Some(|actual, predicted| (count(actual && predicted), count(actual))),
+        1.0,
+    )
 }
 
 /// The harmonic mean of precision and recall: from the fields `predicted` and `actual`.
@@ -313,9 +327,10 @@ impl Measure for Counted {
             figure.interval = match self.pair {
                 // Attempts of a sample go together, so samples are the units.
                 Some(_) if is_repeated => {
-                    let units = state.pairs.iter().flat_map(|(&(y, x), &samples)| {
-                        std::iter::repeat_n((y as f64, x as f64), samples as usize)
-                    });
+                    let units = state
+                        .pairs
+                        .iter()
+                        .flat_map(|(&(y, x), &samples)| std::iter::repeat_n((y as f64, x as f64), samples as usize));
                     let units: Vec<(f64, f64)> = units.collect();
                     adjusted_ratio(&units, (0.0, 1.0), Method::AdjustedT, context.confidence).ok()
                 }

@@ -328,7 +328,8 @@ impl Measure for ByGroup {
                 }
                 let means = has_interval;
                 let interval = if means { stratified(&moments, context.confidence) } else { None };
-                let few = interval.filter(|found| found.method != Method::Gaffke).and_then(|_| few_in_a_group(&moments));
+                let few =
+                    interval.filter(|found| found.method != Method::Gaffke).and_then(|_| few_in_a_group(&moments));
                 figure.with_interval(interval).with_caveats(few).into()
             }
         };

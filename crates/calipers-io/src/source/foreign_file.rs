@@ -35,10 +35,8 @@ pub(crate) fn foreign_file(shape: &Shape) -> Option<ForeignFile> {
         )
     } else if head.starts_with(&[0x80]) && matches!(head.get(1), Some(2..=5)) {
         ("a Python pickle, which runs code when it is opened", "write its records as JSON Lines".to_owned())
-    } else if let Some(found) = other_text(&name, head) {
-        found
     } else {
-        return None;
+        other_text(&name, head)?
     };
     Some(ForeignFile { what, hint })
 }

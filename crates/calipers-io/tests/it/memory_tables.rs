@@ -58,7 +58,8 @@ fn texts_of_every_kind_are_read_like_a_file() {
         values.iter().for_each(|value| builder.append_value(value));
         Arc::new(builder.finish())
     };
-    let kinds: [&dyn Fn([&str; 4]) -> ArrayRef; 4] = [&texts, &view, &large, &coded];
+    type Encoding<'a> = &'a dyn Fn([&str; 4]) -> ArrayRef;
+    let kinds: [Encoding<'_>; 4] = [&texts, &view, &large, &coded];
     for of_ids in kinds {
         for of_facts in kinds {
             let source =
