@@ -8,21 +8,14 @@ import time
 import calipers
 
 
-def test_importing_takes_less_than_20_ms_and_nothing_but_the_standard_library():
-    # CPU time in a fresh process, the best of several: other programs may be running.
+def test_importing_takes_nothing_but_the_standard_library():
     code = (
-        "import sys, time; start = time.process_time(); import calipers; calipers.__version__; "
-        "print(time.process_time() - start); "
+        "import sys; import calipers; calipers.__version__; "
         "others = {name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names) - {'calipers', '__main__'}; "
         "print(sorted(name for name in others if not name.startswith(('_', 'sitecustomize', 'distutils'))))"
     )
-    times = []
-    for _ in range(7):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        seconds, others = done.stdout.splitlines()
-        times.append(float(seconds))
-        assert others == "[]", others
-    assert min(times) < 0.020, times
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]", done.stdout
 
 
 def test_the_wheel_has_no_dependencies():

@@ -1,4 +1,10 @@
-"""Inspect's page on scoring metrics runs with Calipers: only the imports name another package."""
+"""Inspect's page on scoring metrics runs with Calipers: only the imports name another package.
+
+The page is not ours, so it is not here: `CALIPERS_INSPECT_PAGE` names a file with its text, as it is copied from a browser.
+"""
+
+import os
+import pathlib
 
 import pytest
 
@@ -29,8 +35,11 @@ def names():
 
 
 @pytest.fixture(scope="module")
-def code(root):
-    page = (root / "python/tests/pages/scoring-metrics.txt").read_text(encoding="utf-8")
+def code():
+    file = os.environ.get("CALIPERS_INSPECT_PAGE")
+    if not file:
+        pytest.skip("CALIPERS_INSPECT_PAGE does not name a copy of Inspect's page on scoring metrics")
+    page = pathlib.Path(file).read_text(encoding="utf-8")
     rewritten = [block.replace("inspect_ai", "calipers") for block in blocks(page)]
     # Three dots stand for the arguments of the task before.
     rest = "dataset=dataset,\n        solver=[system_message(SYSTEM_MESSAGE), multiple_choice()],\n        scorer=choice(),"

@@ -13,7 +13,8 @@ environment, target/inspect-venv, which is made on first use with `python3` and 
 
 usage: cargo xtask python [ARGS]
 
-Arguments go to pytest: `cargo xtask python -k scorer`.
+Arguments go to pytest: `cargo xtask python -k scorer`. If CALIPERS_INSPECT_PAGE names a copy of Inspect's page on scoring metrics (its text,
+from a browser), every block of code on it runs with Calipers in place of Inspect.
 ";
 
 /// What building and testing needs. Inspect is there to be compared with.
@@ -52,7 +53,7 @@ fn pip(root: &Path, environment: &Environment) -> Command {
     pip
 }
 
-/// The wheel, built anew.
+/// Builds the wheel.
 fn build(root: &Path, environment: &Environment) -> Result<PathBuf, String> {
     let folder = root.join(WHEELS);
     // Another wheel in the folder would be taken for the new one.

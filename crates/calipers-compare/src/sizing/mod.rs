@@ -224,7 +224,7 @@ const ATTEMPTS: [u64; 6] = [1, 2, 3, 5, 8, 10];
 ///     ..SizingQuestion::new(Spread::of_rate(0.99)?, 0.95, 0.8)
 /// })?;
 /// assert_eq!(plan.gate.expect("asked for").perfect, Ok(59));
-/// assert_eq!(plan.interval.expect("asked for").samples, Ok(150));
+/// assert_eq!(plan.interval.expect("asked for").samples, Ok(168));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 pub fn size(question: &SizingQuestion) -> Result<Sizing, Error> {
