@@ -82,6 +82,7 @@ impl Choices {
             reducers: None,
             pass_threshold: pass_threshold.transpose().map_err(|error: calipers::Error| Failure::from(error))?,
             cluster: Vec::new(),
+            human_labels: None,
             missing,
             level: self.level,
             seed: Seed(self.seed),

@@ -208,6 +208,10 @@ fn hint_with(hint: Option<&str>, remedy: Option<Remedy>, proposal: Option<&str>)
     let argument = match remedy {
         None | Some(Remedy::AllowMemory) => return hint.map(str::to_owned),
         Some(Remedy::NameColumns) => format!("columns={:?}", proposal.unwrap_or("id=COLUMN,score=COLUMN")),
+        Some(Remedy::ChooseRows) => {
+            let (key, value) = proposal.and_then(|one| one.split_once('=')).unwrap_or(("KEY", "VALUE"));
+            format!("where={{{key:?}: {value:?}}}")
+        }
         Some(Remedy::NameFormat) => "format=".to_owned(),
         Some(Remedy::NameForm) => "to=".to_owned(),
         Some(Remedy::WriteRecords) => "to=\"native\"".to_owned(),

@@ -42,7 +42,7 @@ impl LabelFlags {
 /// Says which labels belong to no sample that was read. An error if none does.
 pub(crate) fn note_unused(labels: Option<&LabelBook>) -> Result<(), Failure> {
     let Some(labels) = labels else { return Ok(()) };
-    let unused = labels.unused();
+    let unused = labels.list_unused();
     let Some(first) = unused.first() else { return Ok(()) };
     if unused.len() == labels.len() {
         let what = format!("no label belongs to a sample of the results; {} is not among them", place(first));

@@ -75,14 +75,13 @@ pub(crate) fn of_command(arguments: &ArgMatches) -> Option<MemorySize> {
     let given = leaf.try_get_one::<MemorySize>(FLAG).ok()?;
     let limit = given.copied().unwrap_or_else(MemorySize::usual);
     // A limit that the process was started with holds too.
-    let inherited = inherited();
-    Some(MemorySize(limit.0.into_iter().chain(inherited).min()))
+    Some(MemorySize(limit.0.into_iter().chain(read_inherited()).min()))
 }
 
 /// True unless it is certain that a command does with little memory.
 pub(crate) fn is_needed(arguments: &ArgMatches, words: &[OsString]) -> bool {
     let is_given = leaf(arguments).try_get_one::<MemorySize>(FLAG).is_ok_and(|given| given.is_some());
-    is_given || inherited().is_some() || !are_small(words)
+    is_given || read_inherited().is_some() || !are_small(words)
 }
 
 /// The matches of the last subcommand.
@@ -137,14 +136,14 @@ pub(crate) fn apply(_: MemorySize) {
 
 /// The limit that the process was started with.
 #[cfg(unix)]
-fn inherited() -> Option<u64> {
+fn read_inherited() -> Option<u64> {
     use rlimit::{INFINITY, Resource};
     let limits = [Resource::AS, Resource::DATA].into_iter().filter_map(|limit| limit.get_soft().ok());
     limits.filter(|&bytes| bytes != INFINITY).min()
 }
 
 #[cfg(not(unix))]
-fn inherited() -> Option<u64> {
+fn read_inherited() -> Option<u64> {
     None
 }
 

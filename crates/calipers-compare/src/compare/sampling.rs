@@ -223,7 +223,7 @@ impl PairedValues {
 
     /// The differences as terms of a mean that no sample can move by more than 1: one per pair or, of pairs that go
     /// together, one per cluster.
-    fn bounded(&self) -> Option<BoundedRatio> {
+    fn bounded_ratio(&self) -> Option<BoundedRatio> {
         let differences = self.differences();
         let terms: Vec<Term> = match &self.clusters {
             None => differences.iter().map(|&difference| Term::new(difference, 1.0)).collect(),
@@ -312,7 +312,7 @@ fn means(values: &PairedValues) -> Option<(f64, f64)> {
 fn estimate_identical(mut found: ChangeEstimate, values: &PairedValues, confidence: Confidence) -> ChangeEstimate {
     found.p = Some((1.0, TestMethod::NoDifference));
     found.caveats.push(Statistic::NoSpread { n: found.n }.into());
-    if let Some(ratio) = values.is_unit().then(|| values.bounded()).flatten() {
+    if let Some(ratio) = values.is_unit().then(|| values.bounded_ratio()).flatten() {
         // How many samples would have to change, for none to show here?
         found.interval = Some(ratio.interval(confidence));
         found.distribution = Some(SamplingDistribution::Bounded(ratio));
@@ -357,7 +357,7 @@ fn estimate_spread(
 
 /// One test for the p-value, the interval and every margin.
 fn decide_by_bounds(found: &mut ChangeEstimate, values: &PairedValues, confidence: Confidence) {
-    let Some(ratio) = values.bounded() else { return };
+    let Some(ratio) = values.bounded_ratio() else { return };
     found.interval = Some(ratio.interval(confidence));
     let distribution = SamplingDistribution::Bounded(ratio);
     found.p = match found.discordance {

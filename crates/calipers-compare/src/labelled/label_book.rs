@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// let book = LabelBook::new(&labels, &Context::default())?;
 /// book.join(&mut run)?;
 /// // There is no sample 40.
-/// assert_eq!((book.len(), book.unused().len()), (21, 1));
+/// assert_eq!((book.len(), book.list_unused().len()), (21, 1));
 /// let answer = corrected(accuracy(), "human_label")?.answer(&run, &mean_score(), None, &Context::default())?;
 /// assert_eq!(answer.figure().expect("one number").value, Ok(0.5));
 /// # Ok::<(), calipers_core::Error>(())
@@ -79,7 +79,7 @@ impl LabelBook {
 
     /// How many of them have no label because people are evenly split.
     #[must_use]
-    pub fn tied(&self) -> u64 {
+    pub fn count_ties(&self) -> u64 {
         self.tied
     }
 
@@ -108,7 +108,7 @@ impl LabelBook {
 
     /// Labels of samples, or attempts, that no run had to which they were joined; in the order of their names.
     #[must_use]
-    pub fn unused(&self) -> Vec<LabelPlace> {
+    pub fn list_unused(&self) -> Vec<LabelPlace> {
         let entries = self.places.iter().flat_map(|(id, entries)| entries.iter().map(move |entry| (id, entry)));
         let unused = entries.filter(|(_, entry)| !entry.is_used.load(Ordering::Relaxed));
         let mut unused: Vec<LabelPlace> =
@@ -146,7 +146,7 @@ mod tests {
     fn votes_are_counted_and_grades_averaged() {
         let votes = book(&[("a", "x", 1.0), ("a", "y", 0.0), ("a", "z", 1.0), ("b", "x", 1.0), ("b", "y", 0.0)]);
         let votes = votes.expect("no contradiction");
-        assert_eq!((joined(&votes), votes.tied()), (vec![Some(1.0), None, None], 1));
+        assert_eq!((joined(&votes), votes.count_ties()), (vec![Some(1.0), None, None], 1));
         let grades = book(&[("a", "x", 4.0), ("a", "y", 3.0), ("b", "x", 0.0)]).expect("no contradiction");
         assert_eq!(joined(&grades), [Some(3.5), Some(0.0), None]);
     }
@@ -171,7 +171,7 @@ mod tests {
         labels.push_epoch("a", 2).score("label", 1.0);
         let book = LabelBook::new(&labels, &Context::default()).expect("a label");
         book.join(&mut samples).expect("it says so");
-        assert!(book.unused().is_empty());
+        assert!(book.list_unused().is_empty());
         assert!(book.join(&mut samples).expect_err("twice").to_string().contains("already"));
     }
 }
