@@ -112,7 +112,7 @@ fn make_interval(arguments: &Arguments<'_>) -> Result<Metric, Error> {
 /// }
 /// let results = Plan::new().metrics([ci()]).measure(&samples)?;
 /// let lower = results.figure("judge", "lower").expect("asked for").value.clone().expect("defined");
-/// assert!((0.2..0.25).contains(&lower));
+/// assert!((0.16..0.17).contains(&lower));
 /// # Ok::<(), calipers_core::Error>(())
 /// ```
 #[must_use]
