@@ -4,7 +4,7 @@
 
 use crate::gate::caveat_words::gate_caveat;
 use crate::gate::words::first_of;
-use crate::numbers::{count, decimals};
+use crate::numbers::{count, decimals, number};
 use crate::text::clean;
 use calipers_core::stats::{AllowedRange, Goal, Quantity, StatisticCaveat, Undefined as NoStatistic};
 use calipers_core::{
@@ -63,7 +63,9 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             format!("a mean of standard errors; the standard error of the groups' mean is {}", decimals(*error, 4))
         }
         Caveat::MeanOfErrors { stratified: None } => "a mean of standard errors is not a standard error".into(),
-        Caveat::OutsideUnit { min, max } => format!("scores from {min} to {max} make no share"),
+        Caveat::OutsideUnit { min, max } => {
+            format!("scores from {} to {} make no share", number(*min), number(*max))
+        }
         Caveat::BootstrapDivisor { stderr } => {
             format!("a bootstrap divides by n; the standard error is {}", decimals(*stderr, 6))
         }

@@ -9,7 +9,7 @@ use crate::source::decode_windows_1252;
 use crate::{FilePlace, Projection, ReadError, RecordedRun, Shape, Source};
 use calipers_core::{Shards, Value, parse_number, pluralize};
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ pub(super) struct CsvTable<'s> {
     /// False when the first line is a row, and the columns are known by their places.
     has_header: bool,
     /// A number that was written as spreadsheets do.
-    converted: Cell<Option<f64>>,
+    converted: OnceCell<(String, f64)>,
     /// How many scores are marked as not available.
     unavailable: Cell<u64>,
 }
@@ -150,7 +150,7 @@ impl<'s> CsvTable<'s> {
             doubled: Vec::new(),
             notes,
             has_header: true,
-            converted: Cell::new(None),
+            converted: OnceCell::new(),
             unavailable: Cell::new(0),
         };
         table.name_places();
@@ -288,8 +288,8 @@ impl<'s> CsvTable<'s> {
             let scores = pluralize(self.unavailable.get(), "score");
             notes.push(format!("{scores} marked as not available"));
         }
-        if let Some(number) = self.converted.get() {
-            notes.push(format!("decimal commas and per cent signs were read, as in {number}"));
+        if let Some((text, number)) = self.converted.get() {
+            notes.push(format!("decimal commas and per cent signs were read: `{text}` is {number}"));
         }
         Ok(notes)
     }
@@ -304,7 +304,7 @@ impl<'s> CsvTable<'s> {
             Value::Text(text) if matches!(role, ColumnRole::Score(_) | ColumnRole::Number(_)) => {
                 match spreadsheet_number(&text, self.delimiter) {
                     Some(number) => {
-                        self.converted.set(Some(number));
+                        let _ = self.converted.get_or_init(|| (text.to_string(), number));
                         Value::from(number)
                     }
                     None => Value::Text(text),

@@ -7,7 +7,7 @@ use super::text::{level_of, number};
 use crate::screen::Screen;
 use crate::text::{clean, join_names, left, right, shorten, wrap};
 use crate::words::columns_sentence;
-use calipers_core::{Report, RunReport, pluralize};
+use calipers_core::{Family, Registry, Report, RunReport, pluralize};
 use indexmap::IndexMap;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -113,9 +113,12 @@ struct CompactTable {
     level: String,
 }
 
-/// The errors of other figures, which intervals show already.
+/// True for the errors of other figures, which intervals show already: metrics of that family, and figures that other
+/// programs recorded under such a name.
 fn is_error(name: &str) -> bool {
-    matches!(name, "stderr" | "std" | "var") || name.ends_with("_stderr") || name.starts_with("stderr(")
+    let metric = name.split('(').next().unwrap_or(name);
+    let about = Registry::builtin().about(metric);
+    about.map_or_else(|| name.ends_with("_stderr"), |about| about.family == Family::Error)
 }
 
 /// The names of lines, with their numbers, and without what all of them begin with.
