@@ -20,7 +20,7 @@ from test_inspect import CASES, random_scores, random_value, same  # noqa: E402
 
 SampleScore, Score = theirs.SampleScore, theirs.Score
 # What Inspect warns about in its own parts is not ours to fix.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 @pytest.fixture(autouse=True)

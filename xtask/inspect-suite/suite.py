@@ -1,9 +1,9 @@
 """Runs the tests of Inspect with our metrics and reducers in place of its own, and holds the outcomes against those without us.
 
-    python suite.py SOURCES REPORTS [--whole]
+    python suite.py SOURCES REPORTS [TESTS…]
 
-SOURCES is an unpacked source distribution of Inspect, REPORTS a folder for outcomes. Without `--whole` only `tests/scorer` runs. Ends with 1 if
-a test that calls our code fails, if any test fails that passes without us, or if too few tests call our code or notice wrong numbers.
+SOURCES is an unpacked source distribution of Inspect, REPORTS a folder for outcomes. Without TESTS, which pytest understands, `tests/scorer` runs. Ends
+with 1 if a test fails that passes without us, or if too few tests call our code or notice wrong numbers.
 """
 
 import json
@@ -15,11 +15,12 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+SCORERS = "tests/scorer/"
 #: How many tests of `tests/scorer` must call our code, and how many tests must notice an error of 0.01.
 REACH_MIN = 141
 NOTICE_MIN = 60
 #: Seconds that one test may take.
-PATIENCE = 120
+PATIENCE = 60
 
 
 def run(mode, sources, reports, tests):
@@ -55,33 +56,29 @@ def count(outcomes, outcome):
     return sum(one == outcome for one in outcomes.values())
 
 
-def main(sources, reports, *options):
+def main(sources, reports, *tests):
     sources, reports = pathlib.Path(sources).resolve(), pathlib.Path(reports).resolve()
     reports.mkdir(parents=True, exist_ok=True)
-    scorers = "tests/scorer/"
-    tests = ["tests"] if "--whole" in options else [scorers]
-    plain, _ = run("plain", sources, reports, tests)
-    ours, reached = run("ours", sources, reports, tests)
+    ours, reached = run("ours", sources, reports, list(tests) or [SCORERS])
     problems = []
 
-    of_scorers = {test for test in reached if test.startswith(scorers)}
-    broken = sorted(test for test in reached if ours[test] == "failed")
-    shared = [test for test in broken if plain.get(test) == "failed"]
-    worse = sorted(test for test, outcome in plain.items() if outcome == "passed" and ours.get(test) != "passed")
-    print(f"tests that call our code: {len(reached)}, of which {len(of_scorers)} in {scorers} ({count(plain, 'passed')} pass without us)")
-    print(f"of these: {sum(ours[test] == 'passed' for test in reached)} pass, {len(broken)} fail "
-          f"({len(shared)} of them without us too)")
-    print(f"tests that pass without us only: {len(worse)}")
+    # Tests fail for many reasons, such as a network that is not there: only those that pass without us are our fault.
+    failed = sorted(test for test, outcome in ours.items() if outcome == "failed")
+    plain = run("plain", sources, reports, failed)[0] if failed else {}
+    worse = [test for test in failed if plain.get(test) != "failed"]
+    of_scorers = sorted(test for test in reached if test.startswith(SCORERS))
+    print(f"tests that call our code: {len(reached)}, of which {len(of_scorers)} in {SCORERS}")
+    print(f"of these: {sum(ours[test] == 'passed' for test in reached)} pass, {sum(ours[test] == 'failed' for test in reached)} fail")
+    print(f"tests that fail: {len(failed)}, of which {len(failed) - len(worse)} fail without us too")
+    problems += [f"{test} fails with us, and is {plain.get(test, 'not run')} without us" for test in worse]
     if len(of_scorers) < REACH_MIN:
-        problems.append(f"only {len(of_scorers)} tests of {scorers} call our code; at least {REACH_MIN} should")
-    problems += [f"{test} fails with our code" for test in broken if test not in shared]
-    problems += [f"{test} passes without us, and is {ours.get(test, 'not run')} with us" for test in worse if test not in broken]
+        problems.append(f"only {len(of_scorers)} tests of {SCORERS} call our code; at least {REACH_MIN} should")
 
-    wrong, _ = run("wrong", sources, reports, sorted(reached - set(broken)))
-    noticed = sorted(test for test in reached if ours[test] == "passed" and wrong.get(test) == "failed")
-    print(f"tests that notice an error of 0.01 in every number: {len(noticed)}")
-    if len(noticed) < NOTICE_MIN:
-        problems.append(f"only {len(noticed)} tests notice an error of 0.01; at least {NOTICE_MIN} should")
+    wrong, _ = run("wrong", sources, reports, sorted(test for test in reached if ours[test] == "passed"))
+    noticed = sum(ours[test] == "passed" and wrong.get(test) == "failed" for test in reached)
+    print(f"tests that notice an error of 0.01 in every number: {noticed}")
+    if noticed < NOTICE_MIN:
+        problems.append(f"only {noticed} tests notice an error of 0.01; at least {NOTICE_MIN} should")
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) const HELP: &str = "\
-Runs the tests of Inspect three times: as they are, with the metrics and reducers of `calipers.inspect` in place of Inspect's own in
-every module, and with an error of 0.01 in each of our numbers. Every test that calls our code must pass, none may pass without
-us only, at least 141 tests of Inspect's tests/scorer must call our code, and at least 60 must notice the error.
+Runs tests of Inspect with the metrics and reducers of `calipers.inspect` in place of Inspect's own in every module. Tests that fail run again
+without us, and must fail there too. At least 141 tests of Inspect's tests/scorer must call our code. Those that call it run once more with an error
+of 0.01 in each of our numbers, which at least 60 must notice.
 
 The tests come with the source distribution of Inspect 0.3.251, the last that has them, from PyPI. It is kept in target/inspect-suite, with
 an environment of its own: the first run needs `python3` and the network, and ends with a reason where there is neither. Tests that need an account, a
 container or a package that is not installed skip themselves.
 
-usage: cargo xtask inspect-suite [whole]
+usage: cargo xtask inspect-suite [TESTS]
 
-Without `whole`, only tests/scorer runs: a few minutes. All tests take about an hour on two cores.
+Without TESTS, tests/scorer runs: a few minutes. `tests/scorer tests/log` names folders of Inspect's, and `tests` all of them, which take an hour or more.
 ";
 
 /// The last version whose source distribution has its tests.
@@ -45,11 +45,11 @@ const PACKAGES: [&str; 18] = [
 ];
 
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
-    let options: &[&str] = match args {
-        [] => &[],
-        [whole] if whole == "whole" => &["--whole"],
-        [other, ..] => return Err(Failure::Usage(format!("`inspect-suite` takes `whole`, but got `{other}`"))),
-    };
+    if let Some(other) = args.iter().find(|arg| !arg.starts_with("tests")) {
+        return Err(Failure::Usage(format!(
+            "`inspect-suite` takes folders and files of Inspect's tests, but got `{other}`"
+        )));
+    }
     let environment = python::environment(root, &format!("{FOLDER}/venv"), &PACKAGES)
         .map_err(|missing| Failure::Failed(format!("{}: {}", missing.step, missing.cause)))?;
     eprint!("{}", environment.versions);
@@ -57,7 +57,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     let wheel = wheel::build_all(root, &environment).map_err(Failure::Failed)?;
     wheel::install(root, &environment, &wheel).map_err(Failure::Failed)?;
     let mut suite = Command::new(root.join(&environment.python));
-    suite.current_dir(root).arg(SCRIPT).arg(sources).arg(format!("{FOLDER}/reports")).args(options);
+    suite.current_dir(root).arg(SCRIPT).arg(sources).arg(format!("{FOLDER}/reports")).args(args);
     process::succeed(&mut suite).map_err(Failure::Failed)
 }
 

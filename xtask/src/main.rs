@@ -133,7 +133,7 @@ mod tests {
             "vectors --all",
             "fuzz nothing",
             "site docs",
-            "inspect-suite everything",
+            "inspect-suite whole",
             "platforms linux",
         ] {
             let args: Vec<String> = line.split_whitespace().map(String::from).collect();
