@@ -14,6 +14,7 @@ mod records;
 mod reports;
 mod score_objects;
 mod scorer_metrics;
+mod value_metrics;
 mod values;
 
 use pyo3::prelude::*;
@@ -37,6 +38,8 @@ mod _core {
     use score_objects::{SampleScore, Score};
     #[pymodule_export]
     use scorer_metrics::{measure, metric_documentation, reduce, to_float};
+    #[pymodule_export]
+    use value_metrics::measure_values;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

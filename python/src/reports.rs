@@ -105,7 +105,7 @@ impl Report {
             Content::Plan(_) | Content::Judge(_) => {
                 let text = self.text(Screen::WIDTH, false, false);
                 let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-                format!("<pre>{}</pre>", defuse_markup(&text))
+                format!("<pre style=\"overflow-x: auto\">{}</pre>", defuse_markup(&text))
             }
         }
     }

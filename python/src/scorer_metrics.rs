@@ -121,8 +121,8 @@ pub(crate) fn measure<'py>(
     }
     // A metric that is called directly has no pipeline before it that leaves out what is not scored.
     let has_gap = floats.iter().any(|float| float.is_nan());
-    if let Some(infinite) = floats.iter().find(|float| float.is_infinite()) {
-        return Err(PyValueError::new_err(format!("a score is {infinite}, which no mean can hold")));
+    if floats.iter().any(|float| float.is_infinite()) && name != "ci_wilson" {
+        return measure_infinite(py, name, &floats);
     }
     let figures = if floats.is_empty() {
         Vec::new()
@@ -166,6 +166,21 @@ pub(crate) fn measure<'py>(
             }
             Ok(named.into_any())
         }
+    }
+}
+
+/// What the rules of floating point say about scores that are not all finite, as in Inspect: they have a mean, if only an infinite one,
+/// and no spread.
+fn measure_infinite<'py>(py: Python<'py>, name: &str, floats: &[f64]) -> PyResult<Bound<'py, PyAny>> {
+    match name {
+        "accuracy" | "mean" => (floats.iter().sum::<f64>() / floats.len() as f64).into_bound_py_any(py),
+        "ci" => {
+            let bounds = PyDict::new(py);
+            bounds.set_item("lower", f64::NAN)?;
+            bounds.set_item("upper", f64::NAN)?;
+            Ok(bounds.into_any())
+        }
+        _ => f64::NAN.into_bound_py_any(py),
     }
 }
 

@@ -33,10 +33,11 @@ def test_the_stubs_say_what_the_package_has():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_package_passes_strict_type_checks():
+def test_the_package_passes_strict_type_checks(root):
     # What is checked is what was installed, as a user has it.
     command = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", "/dev/null"]
-    command += ["--ignore-missing-imports", "--follow-imports=skip", "-p", "calipers"]
+    command += ["--ignore-missing-imports", "--follow-imports=skip", "--config-file", str(root / "python" / "pyproject.toml")]
+    command += ["-p", "calipers"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -8,6 +8,7 @@ mod calibrate;
 mod checks;
 mod dependencies;
 mod fuzz;
+mod inspect_suite;
 mod markdown;
 mod page;
 mod platforms;
@@ -34,6 +35,7 @@ commands:
   calibrate [NAME]  simulate known truths and count how often the intervals and gates keep their promise
   bench [ARGS]      compare speed with peers on the same data
   fuzz [TARGET]     feed the readers damaged files
+  inspect-suite     run Inspect's own tests with our metrics and reducers in place of its own
   python [ARGS]     build, install and test the Python package
   platforms         type-check for macOS and Windows, where the targets are installed
   site              build the site from docs/, and check its links
@@ -47,13 +49,14 @@ struct Command {
     run: fn(&Path, &[String]) -> Result<(), Failure>,
 }
 
-const COMMANDS: [Command; 9] = [
+const COMMANDS: [Command; 10] = [
     Command { name: "test", help: test::HELP, run: test::run },
     Command { name: "checks", help: test::CHECKS_HELP, run: test::run_checks },
     Command { name: "vectors", help: vectors::HELP, run: vectors::run },
     Command { name: "calibrate", help: calibrate::HELP, run: calibrate::run },
     Command { name: "bench", help: bench::HELP, run: bench::run },
     Command { name: "fuzz", help: fuzz::HELP, run: fuzz::run },
+    Command { name: "inspect-suite", help: inspect_suite::HELP, run: inspect_suite::run },
     Command { name: "python", help: wheel::HELP, run: wheel::run },
     Command { name: "platforms", help: platforms::HELP, run: platforms::run },
     Command { name: "site", help: site::HELP, run: site::run },
@@ -130,6 +133,7 @@ mod tests {
             "vectors --all",
             "fuzz nothing",
             "site docs",
+            "inspect-suite whole",
             "platforms linux",
         ] {
             let args: Vec<String> = line.split_whitespace().map(String::from).collect();

@@ -58,7 +58,7 @@ from importlib.metadata import version
 print('python', platform.python_version())
 for package in sys.argv[1:]:
     name, _, wanted = package.partition('==')
-    found = version(name)
+    found = version(name.partition('[')[0])
     if wanted and found != wanted:
         sys.exit(f'{name} is {found}')
     print(name, found)

@@ -18,8 +18,21 @@ from a browser), every block of code on it runs with Calipers in place of Inspec
 ";
 
 /// What building and testing needs. Inspect is there to be compared with.
-pub(crate) const PACKAGES: [&str; 8] =
-    [crate::test::INSPECT_PACKAGE, "maturin==1.16.0", "mypy", "numpy", "pandas", "polars", "pyarrow", "pytest"];
+pub(crate) const PACKAGES: [&str; 13] = [
+    crate::test::INSPECT_PACKAGE,
+    "maturin==1.16.0",
+    "mypy",
+    "nbclient",
+    "nbformat",
+    "ipykernel",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pytest",
+    "pytest-rerunfailures",
+    "pytest-xdist",
+];
 const SOURCES: &str = "python";
 const WHEELS: &str = "target/wheels";
 /// An environment with nothing in it but the wheel.
@@ -33,21 +46,32 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     check(root, &environment, args).map_err(Failure::Failed)
 }
 
+/// Builds the wheel, with the program for it.
+pub(crate) fn build_all(root: &Path, environment: &Environment) -> Result<PathBuf, String> {
+    process::succeed(process::cargo(root).args(["build", "--workspace", "--bin", "calipers"]))?;
+    build(root, environment)
+}
+
+/// Installs a wheel into an environment that has its dependencies, in place of an earlier one.
+pub(crate) fn install(root: &Path, environment: &Environment, wheel: &Path) -> Result<(), String> {
+    let mut install = pip(root, environment);
+    process::succeed(install.args(["install", "-q", "--force-reinstall", "--no-deps", "--no-index"]).arg(wheel))
+}
+
 /// Formats, builds, installs and tests the package. The program for it has been built.
 pub(crate) fn check(root: &Path, environment: &Environment, args: &[String]) -> Result<(), String> {
     let manifest = format!("{SOURCES}/Cargo.toml");
     process::succeed(process::cargo(root).args(["fmt", "--check", "--manifest-path", &manifest]))?;
     let wheel = build(root, environment)?;
     install_bare(root, environment, &wheel)?;
-    let mut install = pip(root, environment);
-    process::succeed(install.args(["install", "-q", "--force-reinstall", "--no-deps", "--no-index"]).arg(&wheel))?;
+    install(root, environment, &wheel)?;
     let mut tests = Command::new(root.join(&environment.python));
     // Not in the folder of the sources: what is tested is what was installed.
     tests.current_dir(root.join("target")).args(["-m", "pytest", "-c", "../python/pyproject.toml"]);
     process::succeed(tests.arg("--rootdir").arg(root.join(SOURCES)).arg(root.join(SOURCES).join("tests")).args(args))
 }
 
-fn pip(root: &Path, environment: &Environment) -> Command {
+pub(crate) fn pip(root: &Path, environment: &Environment) -> Command {
     let mut pip = Command::new(root.join(&environment.python));
     pip.current_dir(root).args(["-m", "pip", "--disable-pip-version-check"]);
     pip

@@ -90,6 +90,8 @@ _PLACES = {
     "_tasks": ("Epochs", "Evaluation", "Task", "eval", "task"),
 }
 _SUBMODULES = ("dataset", "scorer", "solver")
+# Needs Inspect, and is therefore not among the names that are listed.
+_OPTIONAL = ("inspect",)
 _MODULES = {name: module for module, names in _PLACES.items() for name in names}
 
 __all__ = sorted([*_MODULES, *_SUBMODULES])
@@ -98,7 +100,7 @@ __all__ = sorted([*_MODULES, *_SUBMODULES])
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _SUBMODULES:
+    if name in _SUBMODULES or name in _OPTIONAL:
         return import_module("." + name, __name__)
     module = _MODULES.get(name)
     if module is None:

@@ -25,6 +25,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");
+const FRAGMENT_STYLE: &str = include_str!("fragment.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// A report as a page.
@@ -79,11 +80,13 @@ pub fn page_html(report: &PageReport) -> String {
 pub fn page_fragment(report: &PageReport) -> String {
     // Rules that stand inside a rule are about what is inside its element, and `&` is that element.
     let dark = "[data-jp-theme-light=\"false\"] &, .vscode-dark &";
+    // A light notebook stays light where everything else is dark.
+    let colors =
+        STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}')).map_or("", |(colors, _)| colors);
+    let light = format!("[data-jp-theme-light=\"true\"] &, .vscode-light & {{ {colors} }}");
     let style = STYLE.replace(":root:not([data-theme=\"light\"])", "&").replace(":root[data-theme=\"dark\"]", dark);
     let style = style.replace(":root {", "& {").replace("\nbody {", "\n& {");
-    let fitting = ".hero .verdict { font-size: 24px; } .hero { padding: 12px 0; } section { padding: 14px 0; }
-        a.sample { color: inherit; text-decoration: none; pointer-events: none; }";
-    let style = format!(".calipers-report {{ {style} {fitting} }}");
+    let style = format!(".calipers-report {{ {style} {light} {FRAGMENT_STYLE} }}");
     let fragment = html! {
         div.calipers-report {
             style { (PreEscaped(style)) }

@@ -1,0 +1,88 @@
+"""Runs the tests of Inspect with our metrics and reducers in place of its own, and holds the outcomes against those without us.
+
+    python suite.py SOURCES REPORTS [TESTS…]
+
+SOURCES is an unpacked source distribution of Inspect, REPORTS a folder for outcomes. Without TESTS, which pytest understands, `tests/scorer` runs. Ends
+with 1 if a test fails that passes without us, or if too few tests call our code or notice wrong numbers.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCORERS = "tests/scorer/"
+#: How many tests of `tests/scorer` must call our code, and how many tests must notice an error of 0.01.
+REACH_MIN = 141
+NOTICE_MIN = 60
+#: Seconds that one test may take.
+PATIENCE = 60
+
+
+def run(mode, sources, reports, tests):
+    """Runs tests, and returns how each ended and which called our code."""
+    report = reports / mode
+    shutil.rmtree(report, ignore_errors=True)
+    # Keys of providers are not for tests; neither is the network, as far as tests can be told.
+    environment = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_TOKEN"))}
+    environment |= {"CALIPERS_SUITE_MODE": mode, "CALIPERS_SUITE_REPORT": str(report), "PYTHONPATH": str(HERE)}
+    command = [sys.executable, "-m", "pytest", "-p", "calipers_suite", "-q", "--no-header", "--tb=line", "-o", "addopts="]
+    command += ["-o", "log_level=ERROR", "-n", str(os.cpu_count() or 2), "--dist", "loadfile", "--timeout", str(PATIENCE)]
+    command += ["--max-worker-restart", "20", "-p", "no:cacheprovider", "-p", "no:calipers"]
+    start = time.monotonic()
+    with open(reports / f"{mode}.log", "w") as log:
+        # Names of tests are many: they are read from a file.
+        listed = reports / f"{mode}.tests"
+        listed.write_text("\n".join(tests) + "\n")
+        done = subprocess.run([*command, f"@{listed}"], cwd=sources, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    outcomes, calls = {}, {}
+    for file in sorted(report.glob("*.json")) if report.exists() else []:
+        part = json.loads(file.read_text())
+        outcomes |= part["outcomes"]
+        calls |= part["calls"]
+    if done.returncode not in (0, 1) or not outcomes:
+        tail = "\n".join((reports / f"{mode}.log").read_text(errors="replace").splitlines()[-15:])
+        sys.exit(f"error: pytest ended with {done.returncode} ({mode})\n{tail}")
+    print(f"{mode}: {count(outcomes, 'passed')} passed, {count(outcomes, 'failed')} failed, {count(outcomes, 'skipped')} skipped "
+          f"in {time.monotonic() - start:.0f} s", file=sys.stderr)
+    return outcomes, {test for test in calls if test in outcomes}
+
+
+def count(outcomes, outcome):
+    return sum(one == outcome for one in outcomes.values())
+
+
+def main(sources, reports, *tests):
+    sources, reports = pathlib.Path(sources).resolve(), pathlib.Path(reports).resolve()
+    reports.mkdir(parents=True, exist_ok=True)
+    ours, reached = run("ours", sources, reports, list(tests) or [SCORERS])
+    problems = []
+
+    # Tests fail for many reasons, such as a network that is not there: only those that pass without us are our fault.
+    failed = sorted(test for test, outcome in ours.items() if outcome == "failed")
+    plain = run("plain", sources, reports, failed)[0] if failed else {}
+    worse = [test for test in failed if plain.get(test) != "failed"]
+    of_scorers = sorted(test for test in reached if test.startswith(SCORERS))
+    print(f"tests that call our code: {len(reached)}, of which {len(of_scorers)} in {SCORERS}")
+    print(f"of these: {sum(ours[test] == 'passed' for test in reached)} pass, {sum(ours[test] == 'failed' for test in reached)} fail")
+    print(f"tests that fail: {len(failed)}, of which {len(failed) - len(worse)} fail without us too")
+    problems += [f"{test} fails with us, and is {plain.get(test, 'not run')} without us" for test in worse]
+    if len(of_scorers) < REACH_MIN:
+        problems.append(f"only {len(of_scorers)} tests of {SCORERS} call our code; at least {REACH_MIN} should")
+
+    wrong, _ = run("wrong", sources, reports, sorted(test for test in reached if ours[test] == "passed"))
+    noticed = sum(ours[test] == "passed" and wrong.get(test) == "failed" for test in reached)
+    print(f"tests that notice an error of 0.01 in every number: {noticed}")
+    if noticed < NOTICE_MIN:
+        problems.append(f"only {noticed} tests notice an error of 0.01; at least {NOTICE_MIN} should")
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
