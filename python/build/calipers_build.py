@@ -52,7 +52,9 @@ def _place_program():
 
 def _prepare():
     _place_program()
-    os.environ["MATURIN_PEP517_ARGS"] = f"--profile {_profile()}"
+    # Builds for tests share their compiled dependencies with the tests of the main workspace.
+    features = " --features shared" if _profile() == "dev" else ""
+    os.environ["MATURIN_PEP517_ARGS"] = f"--profile {_profile()}{features}"
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

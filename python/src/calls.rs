@@ -79,6 +79,11 @@ pub(crate) fn compute_here<T: Send>(py: Python<'_>, work: impl FnOnce() -> Resul
     py.detach(|| catch(work)).map_err(|failure| failure.into_exception(py))
 }
 
+/// Does quick work that holds Python. A panic in it, too, is an exception of ours.
+pub(crate) fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch(|| work().map_err(Failure::from)).map_err(|failure| failure.into_exception(py))
+}
+
 fn catch<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Failure::bug(&words(&*panic))))
 }
@@ -86,4 +91,11 @@ fn catch<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "something panicked".to_owned())
+}
+
+/// Panics, to show what becomes of a panic. Only builds for tests have it.
+#[cfg(feature = "shared")]
+#[pyfunction]
+pub(crate) fn panic_on_purpose(py: Python<'_>) -> PyResult<()> {
+    compute(py, || panic!("on purpose"))
 }

@@ -22,6 +22,16 @@ pub(crate) struct Choices {
     run: Vec<String>,
     attempts_from: Option<String>,
     level: f64,
+    cluster: Vec<String>,
+    load: Vec<String>,
+    script_time: u64,
+}
+
+/// Which scripts run, and for how long.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ScriptChoices {
+    pub(crate) load: Vec<String>,
+    pub(crate) seconds: u64,
 }
 
 /// What is said about columns: `id=question`, or a name and a column.
@@ -47,6 +57,11 @@ pub(crate) fn columns(argument: &str, given: &[ColumnChoice]) -> Result<Columns,
 }
 
 impl Choices {
+    /// The scripts.
+    pub(crate) fn scripts(&self) -> ScriptChoices {
+        ScriptChoices { load: self.load.clone(), seconds: self.script_time }
+    }
+
     /// The selection, without its sources.
     pub(crate) fn selection(self) -> Result<Selection, Failure> {
         let attempts_from = match self.attempts_from.as_deref() {
@@ -81,12 +96,12 @@ impl Choices {
             labels,
             reducers: None,
             pass_threshold: pass_threshold.transpose().map_err(|error: calipers::Error| Failure::from(error))?,
-            cluster: Vec::new(),
+            cluster: self.cluster,
             human_labels: None,
             missing,
             level: self.level,
             seed: Seed(self.seed),
-            scripts: Vec::new(),
+            scripts: self.load,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Results that Python hands over: names of files, bytes, and columns in memory.
 
+use crate::calls::guard;
 use crate::failure::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -46,6 +47,31 @@ impl Source {
     /// A table or a column of scores that exports an Arrow stream.
     #[staticmethod]
     fn arrow(name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        guard(data.py(), || Self::from_stream(name, data))
+    }
+
+    /// Columns by name, each a list or an array of numpy. Nothing if a column holds values of several kinds, or nested ones.
+    #[staticmethod]
+    fn columns(name: String, columns: &Bound<'_, PyDict>) -> PyResult<Option<Self>> {
+        guard(columns.py(), || Self::from_columns(name, columns))
+    }
+
+    /// What messages call it.
+    #[getter]
+    fn name(&self) -> &str {
+        match &self.origin {
+            Origin::Name(name) => name,
+            Origin::Here(source) => &source.name,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Source {:?}>", self.name())
+    }
+}
+
+impl Source {
+    fn from_stream(name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let capsule = data.call_method0(intern!(data.py(), "__arrow_c_stream__"))?;
         let (chunks, field) = PyChunkedArray::from_arrow_pycapsule(capsule.cast::<PyCapsule>()?)?.into_inner();
         let batches = match field.data_type() {
@@ -62,9 +88,7 @@ impl Source {
         Ok(Self { origin: Origin::Here(io::Source::table(name, batches)) })
     }
 
-    /// Columns by name, each a list or an array of numpy. Nothing if a column holds values of several kinds, or nested ones.
-    #[staticmethod]
-    fn columns(name: String, columns: &Bound<'_, PyDict>) -> PyResult<Option<Self>> {
+    fn from_columns(name: String, columns: &Bound<'_, PyDict>) -> PyResult<Option<Self>> {
         let mut fields: Vec<(String, ArrayRef)> = Vec::new();
         for (name, column) in columns {
             let Some(array) = array(&column)? else { return Ok(None) };
@@ -84,19 +108,6 @@ impl Source {
             RecordBatch::try_from_iter_with_nullable(fields.into_iter().map(|(name, array)| (name, array, true)))
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Some(Self { origin: Origin::Here(io::Source::table(name, [batch])) }))
-    }
-
-    /// What messages call it.
-    #[getter]
-    fn name(&self) -> &str {
-        match &self.origin {
-            Origin::Name(name) => name,
-            Origin::Here(source) => &source.name,
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Source {:?}>", self.name())
     }
 }
 

@@ -5,6 +5,7 @@ use calipers::error::{Error, ErrorKind};
 use calipers::io::{PolicyError, ReadError, Remedy, WriteError};
 use calipers::policy::{Mistake, PolicyRemedy};
 use calipers::{RunError, SetupError};
+use calipers_cli::Fault;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -50,6 +51,21 @@ impl Failure {
                 Self::Found { class, problems }
             }
             (first, _) => first,
+        }
+    }
+
+    /// The same for the command line.
+    pub(crate) fn to_fault(self, py: Python<'_>) -> Fault {
+        let error = self.into_exception(py);
+        let value = error.value(py);
+        let text = |name: &str| value.getattr(name).ok().and_then(|text| text.extract::<String>().ok());
+        match text("what") {
+            Some(what) => Fault { what, place: text("place"), hint: text("hint") },
+            None => {
+                // The way that led there is worth more than its last step.
+                error.print(py);
+                Fault { what: error.to_string(), place: None, hint: None }
+            }
         }
     }
 
@@ -160,6 +176,12 @@ impl From<RunError> for Failure {
                 problems: vec![Problem { what: error.to_string(), place: None, hint: None }],
             },
         }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(Fault { what, place, hint }: Fault) -> Self {
+        Self::Found { class: DATA, problems: vec![Problem { what, place, hint }] }
     }
 }
 

@@ -3,12 +3,16 @@
 //! Every question goes to the facade crate, as on the command line. Data in memory becomes a [`Source`](calipers::io::Source), so
 //! that a data frame and a file with the same columns give the same answer.
 
+mod attempt_state;
 mod calls;
 mod choices;
 mod data;
 mod evaluation;
+mod event_loop;
 mod failure;
+mod human_labels;
 mod metrics;
+mod python_code;
 mod questions;
 mod records;
 mod reports;
@@ -24,10 +28,17 @@ use pyo3::prelude::*;
 mod _core {
     use super::*;
 
+    #[cfg(feature = "shared")]
+    #[pymodule_export]
+    use calls::panic_on_purpose;
     #[pymodule_export]
     use data::Source;
     #[pymodule_export]
-    use evaluation::run_task;
+    use evaluation::{run_command, run_task};
+    #[pymodule_export]
+    use event_loop::{AttemptLink, Calls};
+    #[pymodule_export]
+    use python_code::score_alone;
     #[pymodule_export]
     use questions::{compare, convert, gate, judge, page, plan, score};
     #[pymodule_export]

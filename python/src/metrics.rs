@@ -1,5 +1,6 @@
 //! Metrics and reducers that Python names or writes.
 
+use crate::choices::ScriptChoices;
 use crate::failure::Failure;
 use crate::score_objects::{SampleScore, Score};
 use crate::values::from_python;
@@ -7,13 +8,17 @@ use calipers::data::{self, Labels, Value};
 use calipers::metric::{Answer, IntoAnswer, Tally, metric};
 use calipers::plan::MetricSpec;
 use calipers::reduce::score_reducer;
-use calipers::script::{Library, ScriptLimits};
-use calipers::{Error, Metric, Reducer, Registry};
+use calipers::script::{Library, ScriptError, ScriptLimits};
+use calipers::{Error, LoadedNames, Metric, Reducer, Registry};
 use indexmap::IndexMap;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// How long scripts may run if nothing else is said.
+const SCRIPT_SECONDS: u64 = 60;
 
 /// A metric as the package hands it over.
 #[derive(FromPyObject)]
@@ -35,21 +40,58 @@ pub(crate) enum ReducerChoice {
     Function(String, Py<PyAny>),
 }
 
-/// The first exception that Python code has raised.
+/// The first exception that Python code has raised. One that is no error, such as Ctrl-C, comes before all others and ends the call.
 #[derive(Clone, Default)]
-pub(crate) struct Raised(Arc<Mutex<Option<(String, PyErr)>>>);
+pub(crate) struct Raised(Arc<Mutex<RaisedState>>);
+
+#[derive(Default)]
+struct RaisedState {
+    first: Option<(String, PyErr)>,
+    has_interrupt: bool,
+}
 
 impl Raised {
+    fn state(&self) -> MutexGuard<'_, RaisedState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Keeps an exception, and says in the meantime that there is one.
-    fn keep(&self, what: String, error: PyErr) -> Error {
+    pub(crate) fn keep(&self, py: Python<'_>, what: String, error: PyErr) -> Error {
         let in_words = Error::custom(format!("{what} failed: {error}"));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert((what, error));
+        let is_interrupt = !error.is_instance_of::<PyException>(py);
+        let mut state = self.state();
+        if state.first.is_none() || (is_interrupt && !state.has_interrupt) {
+            state.first = Some((what, error));
+            state.has_interrupt = is_interrupt;
+        }
         in_words
+    }
+
+    /// Calls Python code, unless an interrupt has come before.
+    pub(crate) fn call<T>(&self, what: &str, code: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, Error> {
+        if self.state().has_interrupt {
+            return Err(Error::custom(format!("{what} is not called after an interrupt")));
+        }
+        Python::attach(|py| code(py).map_err(|error| self.keep(py, what.to_owned(), error)))
+    }
+
+    /// The first exception, if there was one.
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.state().first.take().map(|(_, error)| error)
+    }
+
+    /// An answer, unless there was an interrupt: whatever the library made of it, the call has ended.
+    pub(crate) fn settle<T>(&self, py: Python<'_>, answer: PyResult<T>) -> PyResult<T> {
+        match answer {
+            Ok(_) if self.state().has_interrupt => self.take().map_or(answer, Err),
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(self.explain(py, error)),
+        }
     }
 
     /// The exception in place of what was said in the meantime.
     pub(crate) fn explain(&self, py: Python<'_>, otherwise: PyErr) -> PyErr {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let kept = self.state().first.take();
         let Some((what, cause)) = kept else { return otherwise };
         // Ctrl-C within a metric is no fault of the metric.
         if !cause.is_instance_of::<PyException>(py) {
@@ -120,18 +162,52 @@ impl Given {
 /// The metrics and reducers that names and functions stand for.
 pub(crate) struct Vocabulary {
     labels: Labels,
-    library: OnceLock<Library>,
+    scripts: ScriptChoices,
+    library: OnceLock<Result<Arc<Library>, ScriptError>>,
     raised: Raised,
 }
 
 impl Vocabulary {
+    /// Without scripts.
     pub(crate) fn new(labels: Labels, raised: &Raised) -> Self {
-        Self { labels, library: OnceLock::new(), raised: raised.clone() }
+        let scripts = ScriptChoices { seconds: SCRIPT_SECONDS, ..ScriptChoices::default() };
+        Self { labels, scripts, library: OnceLock::new(), raised: raised.clone() }
     }
 
-    fn library(&self) -> &Library {
-        let make = || Library::new(Registry::builtin(), self.labels.clone(), ScriptLimits::default());
-        self.library.get_or_init(make)
+    /// With the names of the files that are loaded. One that is wrong is wrong whether it is used or not.
+    pub(crate) fn load(labels: Labels, scripts: ScriptChoices, raised: &Raised) -> Result<Self, Failure> {
+        let vocabulary = Self { scripts, ..Self::new(labels, raised) };
+        if !vocabulary.scripts.load.is_empty() {
+            vocabulary.library()?;
+        }
+        Ok(vocabulary)
+    }
+
+    fn library(&self) -> Result<&Arc<Library>, Error> {
+        let make = || {
+            let limits = ScriptLimits { time: Duration::from_secs(self.scripts.seconds), ..ScriptLimits::default() };
+            let mut library = Library::new(Registry::builtin(), self.labels.clone(), limits);
+            self.scripts.load.iter().try_for_each(|file| library.load_file(file))?;
+            Ok(Arc::new(library))
+        };
+        self.library.get_or_init(make).as_ref().map_err(|error| error.clone().into())
+    }
+
+    /// What logs that record metrics and reducers by name may find in the loaded files.
+    pub(crate) fn loaded_names(&self) -> Result<LoadedNames, Error> {
+        if self.scripts.load.is_empty() {
+            return Ok(LoadedNames::default());
+        }
+        let (metrics, reducers) = (self.library()?.clone(), self.library()?.clone());
+        Ok(LoadedNames::new(
+            move |name, params| Some(metrics.own_metric(name, params)?.map_err(Into::into)),
+            move |name| Ok(reducers.reducer(name)?),
+        ))
+    }
+
+    /// The reducer of a name.
+    pub(crate) fn named_reducer(&self, name: &str) -> Result<Reducer, Error> {
+        if self.scripts.load.is_empty() { Reducer::parse(name) } else { Ok(self.library()?.reducer(name)?) }
     }
 
     /// The metrics that were asked for, if any were.
@@ -139,7 +215,7 @@ impl Vocabulary {
         let mut specs = Vec::new();
         for choice in choices {
             match choice {
-                MetricChoice::Expression(text) => specs.extend(self.library().metrics(&text).map_err(Error::from)?),
+                MetricChoice::Expression(text) => specs.extend(self.library()?.metrics(&text).map_err(Error::from)?),
                 MetricChoice::Function(name, function) => specs.push(self.function_metric(name, function).into()),
                 MetricChoice::Keyed(keys) => {
                     let mut keyed = Vec::new();
@@ -167,7 +243,7 @@ impl Vocabulary {
 
     /// The one metric of an expression.
     pub(crate) fn metric(&self, text: &str) -> Result<Metric, Error> {
-        match &self.library().metrics(text)?[..] {
+        match &self.library()?.metrics(text)?[..] {
             [MetricSpec::One(metric)] => Ok(metric.clone()),
             _ => Err(Error::custom(format!("`{text}` is not one metric"))),
         }
@@ -211,23 +287,22 @@ impl Vocabulary {
 
     fn reducer(&self, choice: ReducerChoice) -> Result<Reducer, Failure> {
         let (name, function) = match choice {
-            ReducerChoice::Name(name) => return Ok(Reducer::parse(&name)?),
+            ReducerChoice::Name(name) => return Ok(self.named_reducer(&name)?),
             ReducerChoice::Function(name, function) => (name, function),
         };
         let (raised, what) = (self.raised.clone(), format!("the reducer `{name}`"));
-        Ok(score_reducer(name, move |scores| {
-            Python::attach(|py| reduce(py, &function, scores)).map_err(|error| raised.keep(what.clone(), error))
-        }))
+        Ok(score_reducer(name, move |scores| raised.call(&what, |py| reduce(py, &function, scores))))
     }
 
     fn function_metric(&self, name: String, function: Py<PyAny>) -> Metric {
         let (raised, labels) = (self.raised.clone(), self.labels.clone());
         let what = format!("the metric `{name}`");
         metric(name, move |scores: &[data::SampleScore]| {
-            Python::attach(|py| {
-                let given = call(py, &function, scores).map_err(|error| raised.keep(what.clone(), error))?;
-                Given::of(given.bind(py), &labels).map_err(|why| Error::custom(format!("{what} failed: {why}")))
-            })
+            let given = raised.call(&what, |py| {
+                let given = call(py, &function, scores)?;
+                Ok(Given::of(given.bind(py), &labels))
+            })?;
+            given.map_err(|why| Error::custom(format!("{what} failed: {why}")))
         })
     }
 }

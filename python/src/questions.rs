@@ -1,13 +1,13 @@
 //! The questions: one function for each command of the command line.
 
 use crate::calls::{compute, compute_here};
-use crate::choices::{Choices, ColumnChoice, columns, unknown};
+use crate::choices::{Choices, ColumnChoice, ScriptChoices, columns, unknown};
 use crate::data::{Given, Source};
 use crate::failure::Failure;
+use crate::human_labels::{LabelChoice, LabelSource, note_unused, read_labels};
 use crate::metrics::{MetricChoice, Raised, ReducerChoice, Vocabulary, calls_python};
 use crate::reports::{Content, Report};
 use calipers::compare::CompareOptions;
-use calipers::data::Labels;
 use calipers::gate::{GateOptions, GateReport, Provenance};
 use calipers::io::{LoadedPolicy, OutputFile, load_policy, parse_policy, read_baseline, read_suite, writer};
 use calipers::judge::{JudgeOptions, assess, load_labels};
@@ -21,7 +21,9 @@ use calipers::stats::components::Estimand;
 use calipers::stats::multiplicity::Correction;
 use calipers::stats::power::Costs;
 use calipers::stats::threshold_test::Direction;
-use calipers::{LoadedFile, LoadedRun, Metric, Needs, Reducer, Registry, RunError, Selection, load};
+use calipers::text::pluralize;
+use calipers::{LoadedFile, LoadedRun, Metric, Needs, Registry, RunError, Selection, load};
+use calipers_cli::judge_with_looks;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -35,12 +37,14 @@ fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
     let answer = if is_python { compute_here(py, work) } else { compute(py, work) };
-    answer.map_err(|error| raised.explain(py, error))
+    raised.settle(py, answer)
 }
 
-/// The selection that choices make.
-fn selection_of(py: Python<'_>, choices: Choices) -> PyResult<Selection> {
-    choices.selection().map_err(|failure| failure.into_exception(py))
+/// The selection that choices make, and the scripts that they name.
+fn selection_of(py: Python<'_>, choices: Choices) -> PyResult<(Selection, ScriptChoices)> {
+    let scripts = choices.scripts();
+    let selection = choices.selection().map_err(|failure| failure.into_exception(py))?;
+    Ok((selection, scripts))
 }
 
 /// The metrics of runs.
@@ -53,9 +57,11 @@ pub(crate) fn score(
     reducer: Vec<ReducerChoice>,
     compat: Option<String>,
     reductions: bool,
+    labels: Option<LabelChoice<'_>>,
 ) -> PyResult<Report> {
     let given = Given::new(&sources);
-    let selection = selection_of(py, choices)?;
+    let labels_given = labels.map(LabelSource::new);
+    let (selection, scripts) = selection_of(py, choices)?;
     let is_python = calls_python(&metric, &reducer);
     let raised = Raised::default();
     let vocabulary_raised = raised.clone();
@@ -65,18 +71,24 @@ pub(crate) fn score(
             Some("inspect") => true,
             Some(other) => return Err(unknown("compat", other, "\"inspect\"")),
         };
+        if is_inspect && !selection.cluster.is_empty() {
+            let hint = "name the clusters where Inspect does, as in `metric='ci(cluster=\"document\")'`";
+            return Err(Failure::usage("Inspect has no `cluster` for all metrics", hint));
+        }
         let labels = selection.labels.clone();
         let labels = if is_inspect { labels.unknown_as_zero() } else { labels };
-        let vocabulary = Vocabulary::new(labels, &vocabulary_raised);
+        let vocabulary = Vocabulary::load(labels, scripts, &vocabulary_raised)?;
         let options = ScoreOptions {
             metrics: vocabulary.metric_specs(metric)?,
             inspect: is_inspect,
             keep_reductions: reductions,
+            loaded: vocabulary.loaded_names()?,
             ..ScoreOptions::default()
         };
         let reducers = vocabulary.reducers(reducer)?;
-        let (sources, notes) = given.find(&selection)?;
-        let selection = Selection { sources, reducers, ..selection };
+        let human_labels = read_labels(labels_given.as_ref(), &selection)?;
+        let (sources, mut notes) = given.find(&selection)?;
+        let selection = Selection { sources, reducers, human_labels, ..selection };
         let mut report = ResultsReport::default();
         let mut failures: Vec<Failure> = Vec::new();
         for reports in calipers::score::score(&selection, &options) {
@@ -89,6 +101,11 @@ pub(crate) fn score(
         if let Some(failure) = failures.into_iter().reduce(Failure::and) {
             return Err(failure);
         }
+        if selection.human_labels.is_some() && report.runs.len() > 1 {
+            let what = format!("`labels` are of one run, and there are {}", report.runs.len());
+            return Err(Failure::usage(what, "score each run with the labels of its own answers"));
+        }
+        note_unused(selection.human_labels.as_deref(), &mut notes)?;
         Ok(Report { content: Content::Results(Box::new(report)), notes })
     })
 }
@@ -121,7 +138,7 @@ pub(crate) struct JudgingChoices {
     baseline: Option<String>,
     baseline_age: Option<f64>,
     for_version: Option<String>,
-    cluster: Vec<String>,
+    looks: Option<String>,
     metric: Vec<MetricChoice>,
     reducer: Vec<ReducerChoice>,
 }
@@ -134,11 +151,12 @@ impl JudgingChoices {
     fn judge(
         self,
         selection: Selection,
+        scripts: ScriptChoices,
         raised: &Raised,
         load: impl FnOnce(&Selection, &Needs) -> Result<LoadedRun, Failure>,
     ) -> Result<GateReport, Failure> {
         let (loaded, provenance) = self.policy.load()?;
-        let vocabulary = Vocabulary::new(selection.labels.clone(), raised);
+        let vocabulary = Vocabulary::load(selection.labels.clone(), scripts, raised)?;
         let reducers = vocabulary.one_reducer(self.reducer)?;
         let known: HashMap<String, Metric> = vocabulary
             .metrics(self.metric)?
@@ -150,13 +168,13 @@ impl JudgingChoices {
             Some(metric) => Ok(metric.clone()),
             None => vocabulary.metric(text),
         };
-        let reducer = |name: &str| Reducer::parse(name);
+        let reducer = |name: &str| vocabulary.named_reducer(name);
         let baseline = self.baseline.as_deref().map(read_baseline).transpose()?;
         let options = GateOptions {
             suite: self.suite.as_deref().map(read_suite).transpose()?,
             baseline: baseline.map(|baseline| (baseline, self.baseline_age)),
             version: self.for_version,
-            cluster: self.cluster,
+            cluster: selection.cluster.clone(),
             provenance,
             expression: &expression,
             reducers: &reducer,
@@ -164,7 +182,14 @@ impl JudgingChoices {
         };
         let selection = Selection { reducers, ..selection };
         let run = load(&selection, &options.needs(&selection, &loaded.policy))?;
-        Ok(calipers::gate::gate(&run, &loaded.policy, &selection, &options)?)
+        let Some(looks) = &self.looks else {
+            return Ok(calipers::gate::gate(&run, &loaded.policy, &selection, &options)?);
+        };
+        if loaded.policy.confidence.is_none() {
+            let hint = "add `\"confidence\": \"95%\"` to the policy, or leave `looks` out";
+            return Err(Failure::usage("`looks` counts looks at a confidence, and the policy has none", hint));
+        }
+        Ok(judge_with_looks(looks, &run, &loaded.policy, &selection, &options)?)
     }
 }
 
@@ -175,17 +200,21 @@ pub(crate) fn gate(
     sources: Vec<PyRef<'_, Source>>,
     choices: Choices,
     judging: JudgingChoices,
+    labels: Option<LabelChoice<'_>>,
 ) -> PyResult<Report> {
     let given = Given::new(&sources);
-    let selection = selection_of(py, choices)?;
+    let labels = labels.map(LabelSource::new);
+    let (selection, scripts) = selection_of(py, choices)?;
     let raised = Raised::default();
     let kept = raised.clone();
     run(py, judging.calls_python(), &raised, move || {
         let (sources, mut notes) = given.find(&selection)?;
-        let selection = selection.with_sources(sources);
-        let report = judging.judge(selection, &kept, |selection, needs| {
+        let human_labels = read_labels(labels.as_ref(), &selection)?;
+        let selection = Selection { sources, human_labels, ..selection };
+        let report = judging.judge(selection, scripts, &kept, |selection, needs| {
             let run = LoadedRun::load("", selection, needs)?;
             notes.extend(run.notes.iter().cloned());
+            note_unused(selection.human_labels.as_deref(), &mut notes)?;
             Ok(run)
         })?;
         Ok(Report { content: Content::Gate(Box::new(report)), notes })
@@ -207,10 +236,12 @@ pub(crate) fn compare(
     cluster: Option<String>,
     estimand: String,
     correction: String,
+    labels: Vec<LabelChoice<'_>>,
 ) -> PyResult<Report> {
+    let labels: Vec<LabelSource> = labels.into_iter().map(LabelSource::new).collect();
     let given: Vec<Given> =
         std::iter::once(Given::new(&candidate)).chain(baselines.iter().map(|one| Given::new(one))).collect();
-    let mut selection = selection_of(py, choices)?;
+    let (mut selection, scripts) = selection_of(py, choices)?;
     let is_python = calls_python(&metric, &reducer);
     let raised = Raised::default();
     let kept = raised.clone();
@@ -222,7 +253,7 @@ pub(crate) fn compare(
                 .and_then(|()| named.check())
                 .map_err(|error| Failure::usage(format!("`by`: {error}"), error.hint()))?;
         }
-        let vocabulary = Vocabulary::new(selection.labels.clone(), &kept);
+        let vocabulary = Vocabulary::load(selection.labels.clone(), scripts, &kept)?;
         let options = CompareOptions {
             metrics: vocabulary.metrics(metric)?,
             estimand: match &*estimand {
@@ -243,6 +274,15 @@ pub(crate) fn compare(
         let needs = options.needs(&selection);
         let mut notes = Vec::new();
         let mut runs: Vec<LoadedRun> = Vec::new();
+        if !labels.is_empty() && given.len() == 1 {
+            let hint = "pass each run by itself, or record labels as the column `human_label`";
+            return Err(Failure::usage("`labels` do not say which run they are of", hint));
+        }
+        if !labels.is_empty() && labels.len() != given.len() {
+            let what =
+                format!("`labels` has {} for {}", pluralize(labels.len(), "entry"), pluralize(given.len(), "run"));
+            return Err(Failure::usage(what, "give one for each run, in their order"));
+        }
         if let [one] = &given[..] {
             let (sources, found) = one.find(&selection)?;
             notes.extend(found);
@@ -258,10 +298,13 @@ pub(crate) fn compare(
                 return Err(Failure::usage(what, hint));
             }
         } else {
-            for one in &given {
+            for (place, one) in given.iter().enumerate() {
                 let (sources, found) = one.find(&selection)?;
                 notes.extend(found);
-                runs.push(LoadedRun::load(&one.name(), &selection.with_sources(sources), &needs)?);
+                let human_labels = read_labels(labels.get(place), &selection)?;
+                let selection = Selection { sources, human_labels, ..selection.clone() };
+                runs.push(LoadedRun::load(&one.name(), &selection, &needs)?);
+                note_unused(selection.human_labels.as_deref(), &mut notes)?;
             }
         }
         notes.extend(runs.iter().flat_map(|run| run.notes.iter().map(|note| format!("{}: {note}", run.name))));
@@ -303,7 +346,7 @@ pub(crate) fn plan(
 ) -> PyResult<Report> {
     let pilot = pilot.map(|sources| Given::new(&sources));
     let against = against.map(|sources| Given::new(&sources));
-    let selection = selection_of(py, choices)?;
+    let (selection, scripts) = selection_of(py, choices)?;
     let is_python = calls_python(&asked.metric, &asked.reducer);
     let raised = Raised::default();
     let kept = raised.clone();
@@ -322,7 +365,7 @@ pub(crate) fn plan(
             let report = calipers::sizing::plan(spread, &question)?;
             return Ok(Report { content: Content::Plan(Box::new(report)), notes: Vec::new() });
         };
-        let vocabulary = Vocabulary::new(selection.labels.clone(), &kept);
+        let vocabulary = Vocabulary::load(selection.labels.clone(), scripts, &kept)?;
         let options = PilotOptions {
             metric: vocabulary.metrics(asked.metric)?.and_then(|metrics| metrics.into_iter().next()),
             cluster: asked.cluster,
@@ -395,7 +438,7 @@ pub(crate) fn judge(
     by: Option<String>,
 ) -> PyResult<Report> {
     let (given, labels) = (Given::new(&sources), Given::new(&labels));
-    let selection = selection_of(py, choices)?;
+    let (selection, _) = selection_of(py, choices)?;
     compute(py, move || {
         let options = JudgeOptions { by };
         let (sources, mut notes) = given.find(&selection)?;
@@ -421,18 +464,29 @@ pub(crate) fn page(
     reducer: Vec<ReducerChoice>,
     title: Option<String>,
     commit: Option<String>,
+    labels: Vec<LabelChoice<'_>>,
 ) -> PyResult<String> {
     let given = Given::new(&sources);
     let against = against.map(|sources| Given::new(&sources));
-    let selection = selection_of(py, choices)?;
+    let labels: Vec<LabelSource> = labels.into_iter().map(LabelSource::new).collect();
+    let (selection, scripts) = selection_of(py, choices)?;
     let is_python = judging.as_ref().is_some_and(JudgingChoices::calls_python) || calls_python(&[], &reducer);
     let raised = Raised::default();
     let kept = raised.clone();
     run(py, is_python, &raised, move || {
         let (sources, _) = given.find(&selection)?;
-        let reducers = Vocabulary::new(Labels::default(), &kept).one_reducer(reducer)?;
+        let reducers = Vocabulary::load(selection.labels.clone(), scripts.clone(), &kept)?.one_reducer(reducer)?;
         let selection = Selection { sources, reducers, ..selection };
-        let files: Vec<LoadedFile> = load(&selection, &Needs::everything()).collect::<Result<_, RunError>>()?;
+        let wanted = 1 + usize::from(against.is_some());
+        if !labels.is_empty() && labels.len() != wanted {
+            let what = format!("`labels` has {} for {}", pluralize(labels.len(), "entry"), pluralize(wanted, "run"));
+            return Err(Failure::usage(what, "give one for each run: that of the page, and that of `against`"));
+        }
+        let mut unused = Vec::new();
+        let human_labels = read_labels(labels.first(), &selection)?;
+        let labelled = Selection { human_labels, ..selection.clone() };
+        let files: Vec<LoadedFile> = load(&labelled, &Needs::everything()).collect::<Result<_, RunError>>()?;
+        note_unused(labelled.human_labels.as_deref(), &mut unused)?;
         if files.iter().all(|file| file.runs.is_empty()) {
             let hint = "rerun the evaluation that should have written it";
             return Err(Failure::usage("there are no results to show", hint));
@@ -441,12 +495,13 @@ pub(crate) fn page(
             let options = CompareOptions::default();
             let candidate = LoadedRun::merge(&given.name(), files.iter().cloned())?;
             let (sources, _) = against.find(&selection)?;
-            let baseline =
-                LoadedRun::load(&against.name(), &selection.with_sources(sources), &options.needs(&selection))?;
+            let human_labels = read_labels(labels.get(1), &selection)?;
+            let other = Selection { sources, human_labels, ..selection.clone() };
+            let baseline = LoadedRun::load(&against.name(), &other, &options.needs(&selection))?;
             Ok(calipers::compare::compare(&[candidate, baseline], &selection, &options)?)
         });
         let gate = judging.map(|judging| {
-            judging.judge(selection.clone(), &kept, |_, _| Ok(LoadedRun::merge("", files.iter().cloned())?))
+            judging.judge(selection.clone(), scripts, &kept, |_, _| Ok(LoadedRun::merge("", files.iter().cloned())?))
         });
         let mut page =
             calipers::page::page(files.iter().cloned(), &selection, gate.transpose()?, comparison.transpose()?)?;
@@ -470,7 +525,7 @@ pub(crate) fn convert(
     force: bool,
 ) -> PyResult<Vec<String>> {
     let given = Given::new(&sources);
-    let selection = selection_of(py, choices)?;
+    let (selection, _) = selection_of(py, choices)?;
     let raised = Raised::default();
     let kept = raised.clone();
     run(py, calls_python(&[], &reducer), &raised, move || {

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: our speed beside that of the tools people use today.
 
 use crate::python::Environment;
-use crate::{Failure, page, process, python};
+use crate::{Failure, page, process, python, wheel};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,14 +15,15 @@ usage: cargo xtask bench [ARGS]
        cargo xtask bench gate
        cargo xtask bench page
        cargo xtask bench eval [ARGS]
+       cargo xtask bench python [ARGS]
 
 The first compares metrics and reducers on objects in memory with Inspect AI and numpy. The second compares whole
 commands on files with Inspect AI, polars and DuckDB; it makes the files on first use, below target/bench-data, which
 takes some minutes and 400 MB, and it needs Linux or macOS. `columns` reads tables of a million rows with other names than
 ours beside the same tables with ours. The next measures the time that a verdict takes beyond
 reading, and needs no peers. `page` compares two runs of 20,000 samples with five attempts each, writes a page of
-one of them, and opens it in a headless Chromium. The last runs whole evaluations, here and in Inspect AI, on a mock model and on a local server that
-takes its time.
+one of them, and opens it in a headless Chromium. `eval` runs whole evaluations, here and in Inspect AI, on a mock model and on a local server that
+takes its time. The last builds the Python package as for a release, installs it beside Inspect AI and polars, and compares them in one process.
 
 The Python peers live in a private environment, target/bench-venv, which is made on first use and needs `python3` and
 the network. Its versions are printed and kept in target/bench-venv/versions.txt; delete the folder to renew it.
@@ -31,7 +32,7 @@ The reports in bench/reports are written with `--write FILE --date DATE`; each s
 ";
 
 /// The peers by the names that both `pip` and the metadata of Python use.
-const PEERS: [&str; 5] = ["inspect_ai", "numpy", "openai", "polars", "duckdb"];
+const PEERS: [&str; 7] = ["inspect_ai", "numpy", "openai", "polars", "pyarrow", "duckdb", "maturin"];
 
 const VENV: &str = "target/bench-venv";
 const DATA: &str = "target/bench-data";
@@ -57,6 +58,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     match args {
         [first, args @ ..] if first == "files" => script(root, &environment, "files.py", without_dashes(args)),
         [first, args @ ..] if first == "columns" => script(root, &environment, "columns.py", without_dashes(args)),
+        [first, args @ ..] if first == "python" => package(root, &environment, without_dashes(args)),
         [first, args @ ..] if first == "eval" => script(root, &environment, "evals.py", without_dashes(args)),
         args => memory(root, &environment, without_dashes(args)),
     }
@@ -84,6 +86,15 @@ fn script(root: &Path, environment: &Environment, name: &str, args: &[String]) -
     command.arg("--calipers").arg(target.join("release/calipers"));
     command.arg("--bench").arg(target.join("release/bench"));
     step("bench", command.args(["--data", DATA]).args(args))
+}
+
+/// The Python package: it is built, installed beside its peers, and a script runs.
+fn package(root: &Path, environment: &Environment, args: &[String]) -> Result<(), Failure> {
+    wheel::install_release(root, environment).map_err(|cause| failed("wheel", &cause))?;
+    let python = root.join(&environment.python);
+    let mut command = Command::new(&python);
+    command.current_dir(root).arg("bench/peers/python.py").arg("--calipers").arg(python.with_file_name("calipers"));
+    step("bench", command.args(args))
 }
 
 fn step(name: &str, command: &mut Command) -> Result<(), Failure> {

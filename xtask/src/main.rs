@@ -14,6 +14,7 @@ mod page;
 mod platforms;
 mod process;
 mod python;
+mod shared_build;
 mod site;
 mod suites;
 mod test;

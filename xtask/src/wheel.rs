@@ -1,7 +1,7 @@
 //! `cargo xtask python`: the Python package, from its sources to its tests.
 
 use crate::python::Environment;
-use crate::{Failure, page, process, python};
+use crate::{Failure, page, process, python, shared_build};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -34,6 +34,7 @@ pub(crate) const PACKAGES: [&str; 13] = [
     "pytest-xdist",
 ];
 const SOURCES: &str = "python";
+const MANIFEST: &str = "python/Cargo.toml";
 const WHEELS: &str = "target/wheels";
 /// An environment with nothing in it but the wheel.
 const BARE: &str = "target/python-bare-venv";
@@ -41,15 +42,18 @@ const BARE: &str = "target/python-bare-venv";
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), Failure> {
     let environment = python::environment(root, crate::test::INSPECT_VENV, &PACKAGES)
         .map_err(|missing| Failure::Failed(format!("{}: {}", missing.step, missing.cause)))?;
-    process::succeed(process::cargo(root).args(["build", "--workspace", "--bin", "calipers"]))
-        .map_err(Failure::Failed)?;
-    check(root, &environment, args).map_err(Failure::Failed)
+    build_program(root).and_then(|()| check(root, &environment, args)).map_err(Failure::Failed)
 }
 
 /// Builds the wheel, with the program for it.
 pub(crate) fn build_all(root: &Path, environment: &Environment) -> Result<PathBuf, String> {
-    process::succeed(process::cargo(root).args(["build", "--workspace", "--bin", "calipers"]))?;
-    build(root, environment)
+    build_program(root)?;
+    build(root, environment, Some(page::program("debug")))
+}
+
+fn build_program(root: &Path) -> Result<(), String> {
+    // With an example, the dependencies have the features that tests have: otherwise much would be compiled again for them.
+    process::succeed(process::cargo(root).args(["build", "--workspace", "--bin", "calipers", "--example", "tour"]))
 }
 
 /// Installs a wheel into an environment that has its dependencies, in place of an earlier one.
@@ -58,11 +62,15 @@ pub(crate) fn install(root: &Path, environment: &Environment, wheel: &Path) -> R
     process::succeed(install.args(["install", "-q", "--force-reinstall", "--no-deps", "--no-index"]).arg(wheel))
 }
 
-/// Formats, builds, installs and tests the package. The program for it has been built.
+/// Formats, lints, builds, installs and tests the package. The program for it has been built.
 pub(crate) fn check(root: &Path, environment: &Environment, args: &[String]) -> Result<(), String> {
-    let manifest = format!("{SOURCES}/Cargo.toml");
-    process::succeed(process::cargo(root).args(["fmt", "--check", "--manifest-path", &manifest]))?;
-    let wheel = build(root, environment)?;
+    process::succeed(process::cargo(root).args(["fmt", "--check", "--manifest-path", MANIFEST]))?;
+    shared_build::check(root, MANIFEST)?;
+    let mut lints = process::cargo(root);
+    lints.args(["clippy", "--quiet", "--locked", "--manifest-path", MANIFEST, "--features", "shared"]);
+    lints.env("CARGO_TARGET_DIR", target_folder(root)).env("PYO3_PYTHON", root.join(&environment.python));
+    process::succeed(lints.args(["--", "-D", "warnings"]))?;
+    let wheel = build(root, environment, Some(page::program("debug")))?;
     install_bare(root, environment, &wheel)?;
     install(root, environment, &wheel)?;
     let mut tests = Command::new(root.join(&environment.python));
@@ -77,24 +85,35 @@ pub(crate) fn pip(root: &Path, environment: &Environment) -> Command {
     pip
 }
 
-/// Builds the wheel.
-fn build(root: &Path, environment: &Environment) -> Result<PathBuf, String> {
+/// Builds the wheel as for a release, and installs it.
+pub(crate) fn install_release(root: &Path, environment: &Environment) -> Result<(), String> {
+    install(root, environment, &build(root, environment, None)?)
+}
+
+/// Builds the wheel: around a program that is there already, quickly, or as for a release.
+fn build(root: &Path, environment: &Environment, program: Option<PathBuf>) -> Result<PathBuf, String> {
     let folder = root.join(WHEELS);
     // Another wheel in the folder would be taken for the new one.
     let _ = std::fs::remove_dir_all(&folder);
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let mut wheel = pip(root, environment);
     wheel.args(["wheel", "-q", "--no-deps", "--no-build-isolation", "-w", WHEELS, "./python"]);
-    wheel.env("CALIPERS_PROFILE", "dev").env("CALIPERS_PROGRAM", root.join(page::program("debug")));
+    if let Some(program) = program {
+        wheel.env("CALIPERS_PROFILE", "dev").env("CALIPERS_PROGRAM", root.join(program));
+    }
     // The environment of the build is that of the interpreter, wherever `maturin` would look for one.
     let python = root.join(&environment.python);
-    wheel.env("CARGO_TARGET_DIR", target).env("PYO3_PYTHON", &python).env("PATH", with_folder_of(&python));
+    wheel.env("CARGO_TARGET_DIR", target_folder(root)).env("PYO3_PYTHON", &python).env("PATH", with_folder_of(&python));
     process::succeed(&mut wheel)?;
     let built = std::fs::read_dir(&folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
     built
         .into_iter()
         .find(|path| path.extension().is_some_and(|end| end == "whl"))
         .ok_or_else(|| "no wheel was built".into())
+}
+
+/// Where cargo puts what it compiles, for both workspaces.
+fn target_folder(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
 /// The search path with the folder of a program before the others.

@@ -39,6 +39,26 @@ enum Place {
     LineOnly(Excerpt),
 }
 
+/// Why something did not finish, in three parts: for programs that call this one as a library.
+#[derive(Clone, Debug, Default)]
+pub struct Fault {
+    /// What is wrong.
+    pub what: String,
+    /// Where.
+    pub place: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        let Failure::Input(problems) = failure else { return Self::default() };
+        let Some(first) = problems.into_iter().next() else { return Self::default() };
+        let places: Vec<String> = first.places.iter().map(|place| place.lines().trim().to_owned()).collect();
+        Self { what: first.what, place: Some(places.join("\n  ")).filter(|place| !place.is_empty()), hint: first.hint }
+    }
+}
+
 /// As many problems are printed as a person corrects at once.
 const PROBLEMS_MAX: usize = 20;
 
@@ -109,15 +129,22 @@ impl Problem {
     }
 }
 
+impl Place {
+    /// The lines that are printed below what is wrong.
+    fn lines(&self) -> String {
+        match self {
+            Self::Words(words) => format!("\n  {}", brief(&one_line(words))),
+            Self::Line(excerpt) => excerpt.to_string(),
+            Self::LineOnly(excerpt) => excerpt.lines(),
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&in_lines(&self.what))?;
         for place in &self.places {
-            match place {
-                Place::Words(words) => write!(f, "\n  {}", brief(&one_line(words)))?,
-                Place::Line(excerpt) => write!(f, "{excerpt}")?,
-                Place::LineOnly(excerpt) => f.write_str(&excerpt.lines())?,
-            }
+            f.write_str(&place.lines())?;
         }
         match &self.hint {
             Some(hint) => write!(f, "\n  hint: {}", in_lines(hint)),

@@ -5,7 +5,7 @@ use crate::expressions::Expressions;
 use crate::failure::Failure;
 use crate::flags::JudgingFlags;
 use crate::human_labels::note_unused;
-use crate::looks_file::LooksFile;
+use crate::looks_file::judge_counted;
 use crate::policy_file::PolicyFile;
 use crate::reading::{load_files, load_selected, print_notes};
 use crate::script_child::limit_memory;
@@ -100,15 +100,10 @@ impl<'a> Judging<'a> {
     ) -> Result<GateReport, Failure> {
         let _limit = limit_memory();
         let (policy, selection) = (&policy.policy, &self.selection);
-        let report = gate::gate(run, policy, selection, options)?;
-        let Some(path) = self.looks else { return Ok(report) };
-        let looks = LooksFile::find(path, &report)?;
-        let report = match looks.number(&report) {
-            Some(look) => gate::gate_at_look(run, policy, selection, options, look)?,
-            None => report,
-        };
-        looks.remember(report.verdict)?;
-        Ok(report)
+        match self.looks {
+            Some(path) => judge_counted(path, run, policy, selection, options),
+            None => Ok(gate::gate(run, policy, selection, options)?),
+        }
     }
 }
 

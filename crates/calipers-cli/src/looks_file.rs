@@ -1,14 +1,43 @@
 //! Looks at the results of a suite, counted in a file: each one spends a part of the confidence.
 
-use crate::failure::Failure;
-use calipers::Verdict;
-use calipers::gate::{GateReport, Mode};
+use crate::failure::{Failure, Fault};
+use calipers::gate::{GateOptions, GateReport, Mode, gate, gate_at_look};
 use calipers::io::{LookRecord, LooksLock, fingerprint, read_looks};
-use calipers::policy::Looks;
+use calipers::policy::{Looks, Policy};
+use calipers::{LoadedRun, Selection, Verdict};
 use jiff::Timestamp;
 
+/// Judges a run where looks at its suite are counted in a file, and remembers this one there.
+pub fn judge_with_looks(
+    path: &str,
+    run: &LoadedRun,
+    policy: &Policy,
+    selection: &Selection,
+    options: &GateOptions<'_>,
+) -> Result<GateReport, Fault> {
+    Ok(judge_counted(path, run, policy, selection, options)?)
+}
+
+/// The same for a command.
+pub(crate) fn judge_counted(
+    path: &str,
+    run: &LoadedRun,
+    policy: &Policy,
+    selection: &Selection,
+    options: &GateOptions<'_>,
+) -> Result<GateReport, Failure> {
+    let report = gate(run, policy, selection, options)?;
+    let looks = LooksFile::find(path, &report)?;
+    let report = match looks.number(&report) {
+        Some(look) => gate_at_look(run, policy, selection, options, look)?,
+        None => report,
+    };
+    looks.remember(report.verdict)?;
+    Ok(report)
+}
+
 /// A file of looks, and the place of this one in it.
-pub(crate) struct LooksFile<'a> {
+struct LooksFile<'a> {
     /// Held until the look is remembered.
     lock: LooksLock<'a>,
     record: LookRecord,
@@ -17,7 +46,7 @@ pub(crate) struct LooksFile<'a> {
 
 impl<'a> LooksFile<'a> {
     /// The place of a report in a file of looks: that of the same results, or one after the looks before.
-    pub(crate) fn find(path: &'a str, report: &GateReport) -> Result<Self, Failure> {
+    fn find(path: &'a str, report: &GateReport) -> Result<Self, Failure> {
         if report.mode == Mode::Point {
             let failure = Failure::new("`--looks` counts looks at a confidence, and the policy has none");
             return Err(failure.hint("add `\"confidence\": \"95%\"` to the policy, or leave `--looks` out"));
@@ -48,12 +77,12 @@ impl<'a> LooksFile<'a> {
     }
 
     /// Which look it is; none if the policy allows any number of them.
-    pub(crate) fn number(&self, report: &GateReport) -> Option<u64> {
+    fn number(&self, report: &GateReport) -> Option<u64> {
         (report.terms.looks == Looks::Once).then_some(self.record.look)
     }
 
     /// Remembers the look with its verdict, unless it is remembered already.
-    pub(crate) fn remember(mut self, verdict: Verdict) -> Result<(), Failure> {
+    fn remember(mut self, verdict: Verdict) -> Result<(), Failure> {
         if self.is_new {
             self.lock.append(&LookRecord { verdict: verdict.name().to_owned(), ..self.record })?;
         }

@@ -12,7 +12,8 @@ use calipers::Registry;
 use calipers::run::{InterruptForwarder, is_forwarded_interrupt};
 use calipers::script::{ScriptWatchdog, is_about_memory};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// Marks the child, and says what it is for.
@@ -32,6 +33,8 @@ pub(crate) struct ChildPurpose {
     pub(crate) scripts: bool,
     /// What it may use, if it reads files.
     pub(crate) memory: Option<MemorySize>,
+    /// The interpreter that runs it in place of this program, and what that gets before our arguments.
+    pub(crate) python: Option<(PathBuf, [&'static str; 2])>,
 }
 
 /// What scripts may add to the memory that is used already.
@@ -95,12 +98,16 @@ fn is_harmless(expression: &str, metrics: &[&str]) -> bool {
 
 /// Does the work in a child, and says what happened to it. A child that draws needs the terminal to itself: then its last
 /// words are seen, too. None if no child can be started, and nothing but a limit is lost without one.
-pub(crate) fn run_in_child(purpose: &ChildPurpose) -> Option<ExitCode> {
+pub(crate) fn run_in_child(purpose: &ChildPurpose) -> Option<u8> {
     let draws = purpose.forwarder.is_some() || !purpose.scripts;
-    let started = std::env::current_exe().and_then(|program| {
+    let program = match &purpose.python {
+        Some((python, first)) => Ok((python.clone(), &first[..])),
+        None => std::env::current_exe().map(|program| (program, &[][..])),
+    };
+    let started = program.and_then(|(program, first)| {
         let arguments = std::env::args_os().skip(1);
         let mut child = Command::new(program);
-        child.args(arguments).env(MARK, if purpose.scripts { FOR_SCRIPTS } else { FOR_MEMORY });
+        child.args(first).args(arguments).env(MARK, if purpose.scripts { FOR_SCRIPTS } else { FOR_MEMORY });
         if !(draws && io::stderr().is_terminal()) {
             child.stderr(Stdio::piped());
         }
@@ -160,9 +167,9 @@ fn forward_messages(child: &mut Child) -> io::Result<Option<bool>> {
     Ok(Some(in_scripts))
 }
 
-fn exit_code(status: ExitStatus, purpose: &ChildPurpose, in_scripts: bool) -> ExitCode {
+fn exit_code(status: ExitStatus, purpose: &ChildPurpose, in_scripts: bool) -> u8 {
     match status.code().map(u8::try_from) {
-        Some(Ok(code)) => ExitCode::from(code),
+        Some(Ok(code)) => code,
         _ if was_killed(status) => {
             let hint = if purpose.forwarder.is_some() {
                 "it was ended from outside, or the system had no memory left; a run goes on with the \
@@ -172,6 +179,10 @@ fn exit_code(status: ExitStatus, purpose: &ChildPurpose, in_scripts: bool) -> Ex
                  files at once"
             };
             exit::code(Err(Failure::new("the process that does the work was killed").hint(hint)))
+        }
+        _ if purpose.python.is_some() => {
+            let hint = "the log keeps what was done: a run goes on with the same command and `--resume LOG`";
+            exit::code(Err(Failure::new(format!("Python ended early: {status}")).hint(hint)))
         }
         _ if !in_scripts && purpose.memory.is_some() => {
             let limit = purpose.memory.map(|memory| memory.to_string()).unwrap_or_default();

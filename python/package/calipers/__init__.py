@@ -14,15 +14,17 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import dataset as dataset, scorer as scorer, solver as solver
+    from . import dataset as dataset, model as model, scorer as scorer, solver as solver
     from ._core import __version__ as __version__
     from ._errors import (
         CalipersError as CalipersError,
         DataError as DataError,
+        EvaluationError as EvaluationError,
         GateFailed as GateFailed,
         GateUndecided as GateUndecided,
         InternalError as InternalError,
         MetricError as MetricError,
+        ModelError as ModelError,
         PolicyError as PolicyError,
         RegressionError as RegressionError,
         UsageError as UsageError,
@@ -62,10 +64,12 @@ _PLACES = {
     "_errors": (
         "CalipersError",
         "DataError",
+        "EvaluationError",
         "GateFailed",
         "GateUndecided",
         "InternalError",
         "MetricError",
+        "ModelError",
         "PolicyError",
         "RegressionError",
         "UsageError",
@@ -89,7 +93,7 @@ _PLACES = {
     ),
     "_tasks": ("Epochs", "Evaluation", "Task", "eval", "task"),
 }
-_SUBMODULES = ("dataset", "scorer", "solver")
+_SUBMODULES = ("dataset", "model", "scorer", "solver")
 # Needs Inspect, and is therefore not among the names that are listed.
 _OPTIONAL = ("inspect",)
 _MODULES = {name: module for module, names in _PLACES.items() for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from . import _core
-from ._errors import DataError, UsageError
+from ._errors import CalipersError, DataError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 
 def sources(data: Data, name: str = "data") -> list[_core.Source]:
     """Results in the form that the library takes. `name` is what messages call what has no name."""
-    from ._results import Records
+    from ._results import Records, Results
 
     if isinstance(data, _core.Source):
         return [data]
     if isinstance(data, Records):
         return list(data._sources)
+    if isinstance(data, Results) and hasattr(data, "log"):
+        return [_core.Source.path(data.log)]  # A run is what its log holds.
     if isinstance(data, (str, os.PathLike)):
         return [_core.Source.path(os.fspath(data))]
     if isinstance(data, bytes):
@@ -121,14 +123,30 @@ def _columns(columns: dict[str, Any], name: str) -> _core.Source:
     return _records([dict(zip(columns, row)) for row in zip(*lists)], name)
 
 
-def _stream(data: ArrowStream, name: str) -> _core.Source:
+def _stream(data: Any, name: str) -> _core.Source:
     try:
-        return _core.Source.arrow(name, data)
+        return _core.Source.arrow(name, _without_nulls(data) if _is_from(data, "polars") else data)
     except ImportError:
         # pandas exports its frames with the help of pyarrow, which may not be there.
         if _is_from(data, "pandas"):
             return _pandas(data, name)
         raise
+    except CalipersError:
+        raise
+    except Exception as error:
+        # It comes from the table or its library: what it says is all that is known.
+        what = f"the Arrow stream of a `{type(data).__name__}` cannot be read: {str(error).splitlines()[0] if str(error) else error!r}"
+        raise DataError(what, place=f"in {name}", hint="check the table, or pass its columns as a dict of lists") from error
+
+
+def _without_nulls(data: Any) -> Any:
+    """A frame of polars whose columns without any value are text: polars exports them in a form that others do not read."""
+    import polars
+
+    if isinstance(data, polars.Series):
+        return data.cast(polars.String) if data.dtype == polars.Null else data
+    empty = [column for column, kind in data.schema.items() if kind == polars.Null]
+    return data.with_columns(polars.col(empty).cast(polars.String)) if empty else data
 
 
 def _pandas(data: Any, name: str) -> _core.Source:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from ._results import Comparison, Verdict
+    from ._tasks import Evaluation
 
     Problem = tuple[str, Optional[str], Optional[str]]
 
@@ -56,6 +57,20 @@ class UsageError(CalipersError, ValueError):
 
 class MetricError(CalipersError):
     """A metric or a reducer in Python has raised an exception, which is the cause of this one."""
+
+
+class ModelError(CalipersError):
+    """A model did not answer."""
+
+
+class EvaluationError(CalipersError):
+    """A run did not come to its end. `evaluation` has the metrics of what was done; an exception of Python code is the cause."""
+
+    evaluation: Evaluation
+
+    def __init__(self, what: str, evaluation: Evaluation, *, hint: str) -> None:
+        super().__init__(what, place=f"log: {evaluation.log}", hint=hint)
+        self.evaluation = evaluation
 
 
 class InternalError(CalipersError, RuntimeError):

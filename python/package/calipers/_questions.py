@@ -1,7 +1,8 @@
 """The questions: one function for each command of the command line, with its options as keyword arguments.
 
-Options that all of them have:
+Options that most of them have:
 
+- `level`: the level of intervals.
 - `scorer`: only this scorer, or these.
 - `where`: only samples whose metadata has these values, such as `{"category": "adversarial"}`.
 - `label`: the numbers that labels count as, such as `{"maybe": 0.5}`.
@@ -12,7 +13,9 @@ Options that all of them have:
 - `columns`: which columns are what, such as `{"id": "question", "score": "is_correct"}` or `"id=question,score=is_correct"`.
 - `run`: only this run of files that hold several, or these.
 - `attempts_from`: each of the `"files"`, or `"folders"`, is one attempt of the same run.
-- `level`: the level of intervals.
+- `cluster`: the field, or fields, by whose values samples go together: all intervals are then those of clusters.
+- `labels`: what people say about some of the samples, for `corrected`; `label_columns` says which of its columns are what.
+- `load`: a file in Starlark that defines metrics and reducers, or several; `script_time` is how many seconds scripts may run in all.
 """
 
 from __future__ import annotations
@@ -24,22 +27,33 @@ from . import _core
 from ._data import sources
 from ._errors import UsageError
 from ._metrics import metric_choices, reducer_choices
-from ._options import column_choices, selection, strings
+from ._options import column_choices, selection, with_options
 from ._results import Comparison, JudgeReport, Page, PlanReport, Records, Results, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any, Literal, Union
+
+    from typing_extensions import Unpack
 
     from ._data import Data
     from ._metrics import Metrics, Reducers
-    from ._options import AttemptsFrom, Columns, Label, Missing, Strings, Where
+    from ._options import (
+        Columns,
+        MeasureOptions,
+        QuestionOptions,
+        ReadOptions,
+        ScriptOptions,
+        SelectionOptions,
+        Strings,
+    )
 
     #: The name of a file, or what a policy says.
     PolicyLike = Union[str, os.PathLike[str], Mapping[str, Any]]
 
 
+@with_options("question")
 def score(
     data: Data,
     *,
@@ -47,17 +61,10 @@ def score(
     reducer: Reducers = None,
     compat: Literal["inspect"] | None = None,
     reductions: bool = False,
-    level: float = 0.95,
-    scorer: Strings = None,
-    where: Where = None,
-    label: Label = None,
-    pass_threshold: float | None = None,
-    missing: Missing | None = None,
-    seed: int = 0,
-    format: str | None = None,
-    columns: Columns = None,
-    run: Strings = None,
-    attempts_from: AttemptsFrom | None = None,
+    cluster: Strings = None,
+    labels: Data | None = None,
+    label_columns: Columns = None,
+    **options: Unpack[QuestionOptions],
 ) -> Results:
     """The metrics of results, with intervals, what is missing, and caveats.
 
@@ -65,25 +72,20 @@ def score(
     `calipers.scorer`, or a dict of them by the keys of scores. Without it, a log is measured by the metrics that it records, and
     other results by those that fit them.
     """
-    choices = selection(
-        scorer=scorer,
-        where=where,
-        label=label,
-        pass_threshold=pass_threshold,
-        missing=missing,
-        seed=seed,
-        format=format,
-        columns=columns,
-        run=run,
-        attempts_from=attempts_from,
-        level=level,
-    )
+    choices = selection("score", "question", options, cluster)
     report = _core.score(
-        sources(data), choices, metric_choices(metric), reducer_choices(reducer), compat, bool(reductions)
+        sources(data),
+        choices,
+        metric_choices(metric),
+        reducer_choices(reducer),
+        compat,
+        bool(reductions),
+        _labels(labels, label_columns),
     )
     return Results(report)
 
 
+@with_options("question")
 def gate(
     data: Data,
     policy: PolicyLike,
@@ -91,40 +93,41 @@ def gate(
     baseline: str | os.PathLike[str] | None = None,
     suite: str | os.PathLike[str] | None = None,
     for_version: str | None = None,
+    looks: str | os.PathLike[str] | None = None,
     cluster: Strings = None,
+    labels: Data | None = None,
+    label_columns: Columns = None,
     metric: Metrics = None,
     reducer: Reducers = None,
-    level: float = 0.95,
-    scorer: Strings = None,
-    where: Where = None,
-    label: Label = None,
-    pass_threshold: float | None = None,
-    missing: Missing | None = None,
-    seed: int = 0,
-    format: str | None = None,
-    columns: Columns = None,
-    run: Strings = None,
-    attempts_from: AttemptsFrom | None = None,
+    **options: Unpack[QuestionOptions],
 ) -> Verdict:
     """May this version ship? The verdict of a policy.
 
-    `policy` is the name of a file, or a dict with what such a file says. `metric` has functions that the policy may name.
+    `policy` is the name of a file, or a dict with what such a file says. `metric` has functions that the policy may name. `looks` is
+    a file that remembers earlier looks at the suite: with each one, the confidence of the policy is spent a little more.
     """
-    choices = selection(
-        scorer=scorer,
-        where=where,
-        label=label,
-        pass_threshold=pass_threshold,
-        missing=missing,
-        seed=seed,
-        format=format,
-        columns=columns,
-        run=run,
-        attempts_from=attempts_from,
-        level=level,
-    )
-    judging = _judging(policy, baseline, suite, for_version, cluster, metric, reducer)
-    return Verdict(_core.gate(sources(data), choices, judging))
+    choices = selection("gate", "question", options, cluster)
+    judging = _judging(policy, baseline, suite, for_version, looks, metric, reducer)
+    return Verdict(_core.gate(sources(data), choices, judging, _labels(labels, label_columns)))
+
+
+def _labels(labels: Data | None, columns: Columns) -> Any:
+    """Labels of people in the form that the library takes."""
+    if labels is None:
+        if columns is not None:
+            raise UsageError("`label_columns` is about `labels`, and there are none", hint="pass the labels, or leave it out")
+        return None
+    return sources(labels, "labels"), column_choices(columns)
+
+
+def _all_labels(labels: Sequence[Data] | Data | None, columns: Columns, runs: int) -> list[Any]:
+    """The labels of each of several runs; for one run they need no list."""
+    if labels is None or runs == 1:
+        made = _labels(labels, columns)
+        return [] if made is None else [made]
+    if not isinstance(labels, (list, tuple)):
+        raise UsageError("`labels` is a list here, with the labels of each run", hint="labels are about the answers of one run")
+    return [_labels(one, columns) for one in labels]
 
 
 def _judging(
@@ -132,7 +135,7 @@ def _judging(
     baseline: str | os.PathLike[str] | None,
     suite: str | os.PathLike[str] | None,
     for_version: str | None,
-    cluster: Strings,
+    looks: str | os.PathLike[str] | None,
     metric: Metrics,
     reducer: Reducers,
 ) -> dict[str, Any]:
@@ -148,7 +151,7 @@ def _judging(
         "baseline": None if baseline is None else os.fspath(baseline),
         "baseline_age": None if baseline is None else _age_days(os.fspath(baseline)),
         "for_version": for_version,
-        "cluster": strings(cluster),
+        "looks": None if looks is None else os.fspath(looks),
         "metric": metric_choices(metric),
         "reducer": reducer_choices(reducer),
     }
@@ -167,6 +170,7 @@ def _age_days(path: str) -> float | None:
     return float((datetime.now(timezone.utc).date() - then).days)
 
 
+@with_options("question")
 def compare(
     candidate: Data,
     *baselines: Data,
@@ -177,36 +181,16 @@ def compare(
     cluster: str | None = None,
     estimand: Literal["population", "suite"] = "population",
     correction: Literal["holm", "bh"] = "holm",
-    level: float = 0.95,
-    scorer: Strings = None,
-    where: Where = None,
-    label: Label = None,
-    pass_threshold: float | None = None,
-    missing: Missing | None = None,
-    seed: int = 0,
-    format: str | None = None,
-    columns: Columns = None,
-    run: Strings = None,
-    attempts_from: AttemptsFrom | None = None,
+    labels: Sequence[Data] | None = None,
+    label_columns: Columns = None,
+    **options: Unpack[QuestionOptions],
 ) -> Comparison:
     """What changed between runs, and is it real? The first run is compared with every other one, sample by sample.
 
     With one argument, the runs that it holds are compared; `by` names the column that tells them apart, such as `"model"`.
     `margin` is the largest change that does not matter.
     """
-    choices = selection(
-        scorer=scorer,
-        where=where,
-        label=label,
-        pass_threshold=pass_threshold,
-        missing=missing,
-        seed=seed,
-        format=format,
-        columns=columns,
-        run=run,
-        attempts_from=attempts_from,
-        level=level,
-    )
+    choices = selection("compare", "question", options)
     names = ["baseline"] if len(baselines) == 1 else [f"baseline {place + 1}" for place in range(len(baselines))]
     report = _core.compare(
         sources(candidate, "candidate" if baselines else "data"),
@@ -219,10 +203,12 @@ def compare(
         cluster,
         estimand,
         correction,
+        _all_labels(labels, label_columns, 1 + len(baselines)),
     )
     return Comparison(report)
 
 
+@with_options("scripts")
 def plan(
     pilot: Data | None = None,
     *,
@@ -244,35 +230,14 @@ def plan(
     metric: Metrics = None,
     cluster: str | None = None,
     reducer: Reducers = None,
-    scorer: Strings = None,
-    where: Where = None,
-    label: Label = None,
-    pass_threshold: float | None = None,
-    missing: Missing | None = None,
-    seed: int = 0,
-    format: str | None = None,
-    columns: Columns = None,
-    run: Strings = None,
-    attempts_from: AttemptsFrom | None = None,
+    **options: Unpack[ScriptOptions],
 ) -> PlanReport:
     """How many samples, before the money is spent: from a pilot run, or from an assumed `rate` or `sd`.
 
     `half_width` asks for an interval of that width to each side, `gate` for a threshold such as `">= 0.95"`, and `difference` for a
     difference between two runs that is to be seen with `power`.
     """
-    choices = selection(
-        scorer=scorer,
-        where=where,
-        label=label,
-        pass_threshold=pass_threshold,
-        missing=missing,
-        seed=seed,
-        format=format,
-        columns=columns,
-        run=run,
-        attempts_from=attempts_from,
-        level=confidence,
-    )
+    choices = {**selection("plan", "scripts", options), "level": float(confidence)}
     _check_plan(pilot, rate, sd, within, correlation, disagreement, against, cost_sample, cost_attempt)
     if pilot is None and (metric is not None or cluster is not None or reducer is not None):
         raise UsageError("`metric`, `cluster` and `reducer` are about a pilot, and there is none", hint="pass a run")
@@ -329,45 +294,25 @@ def _check_plan(
         raise UsageError("`cost_sample` and `cost_attempt` go together", hint="give both, in the same unit")
 
 
+@with_options("measure")
 def judge(
     data: Data,
     labels: Data,
     *,
     label_columns: Columns = None,
     by: str | None = None,
-    level: float = 0.95,
-    scorer: Strings = None,
-    where: Where = None,
-    label: Label = None,
-    pass_threshold: float | None = None,
-    missing: Missing | None = None,
-    seed: int = 0,
-    format: str | None = None,
-    columns: Columns = None,
-    run: Strings = None,
-    attempts_from: AttemptsFrom | None = None,
+    **options: Unpack[MeasureOptions],
 ) -> JudgeReport:
     """How far a judge agrees with people, and what its rate really is.
 
     `labels` has what people say about a random choice of the samples: records with `id` and `label`.
     """
-    choices = selection(
-        scorer=scorer,
-        where=where,
-        label=label,
-        pass_threshold=pass_threshold,
-        missing=missing,
-        seed=seed,
-        format=format,
-        columns=columns,
-        run=run,
-        attempts_from=attempts_from,
-        level=level,
-    )
+    choices = selection("judge", "measure", options)
     report = _core.judge(sources(data), sources(labels, "labels"), choices, column_choices(label_columns), by)
     return JudgeReport(report)
 
 
+@with_options("question")
 def report(
     data: Data,
     output: str | os.PathLike[str] | None = None,
@@ -379,37 +324,18 @@ def report(
     against: Data | None = None,
     suite: str | os.PathLike[str] | None = None,
     for_version: str | None = None,
+    cluster: Strings = None,
+    labels: Sequence[Data] | Data | None = None,
+    label_columns: Columns = None,
     metric: Metrics = None,
     reducer: Reducers = None,
-    level: float = 0.95,
-    scorer: Strings = None,
-    where: Where = None,
-    label: Label = None,
-    pass_threshold: float | None = None,
-    missing: Missing | None = None,
-    seed: int = 0,
-    format: str | None = None,
-    columns: Columns = None,
-    run: Strings = None,
-    attempts_from: AttemptsFrom | None = None,
+    **options: Unpack[QuestionOptions],
 ) -> Page:
     """A page in one file, with every sample; with a policy the verdict, and with `against` what changed.
 
     With `output` it is also written to that file.
     """
-    choices = selection(
-        scorer=scorer,
-        where=where,
-        label=label,
-        pass_threshold=pass_threshold,
-        missing=missing,
-        seed=seed,
-        format=format,
-        columns=columns,
-        run=run,
-        attempts_from=attempts_from,
-        level=level,
-    )
+    choices = selection("report", "question", options, cluster)
     for name, value in (("baseline", baseline), ("suite", suite), ("for_version", for_version), ("metric", metric)):
         if value is not None and policy is None:
             raise UsageError(f"`{name}` needs `policy`", hint="name the policy, or leave it out")
@@ -426,6 +352,7 @@ def report(
         reducer_choices(reducer),
         title,
         commit,
+        _all_labels(labels, label_columns, 1 if against is None else 2),
     )
     page = Page(html)
     if output is not None:
@@ -433,38 +360,18 @@ def report(
     return page
 
 
+@with_options("selection")
 def read(
     data: Data,
-    *,
-    scorer: Strings = None,
-    where: Where = None,
-    label: Label = None,
-    pass_threshold: float | None = None,
-    missing: Missing | None = None,
-    seed: int = 0,
-    format: str | None = None,
-    columns: Columns = None,
-    run: Strings = None,
-    attempts_from: AttemptsFrom | None = None,
+    **options: Unpack[SelectionOptions],
 ) -> Records:
     """The attempts of results, as records: `read("log.eval").to_pandas()`."""
-    choices = selection(
-        scorer=scorer,
-        where=where,
-        label=label,
-        pass_threshold=pass_threshold,
-        missing=missing,
-        seed=seed,
-        format=format,
-        columns=columns,
-        run=run,
-        attempts_from=attempts_from,
-        level=0.95,
-    )
+    choices = selection("read", "selection", options)
     given = sources(data)
     return Records(_core.read(given, choices), given)
 
 
+@with_options("read")
 def convert(
     data: Data,
     output: str | os.PathLike[str],
@@ -472,23 +379,9 @@ def convert(
     to: Literal["native", "csv", "parquet", "inspect", "every-eval-ever"] | None = None,
     reducer: Reducers = None,
     force: bool = False,
-    format: str | None = None,
-    columns: Columns = None,
-    run: Strings = None,
+    **options: Unpack[ReadOptions],
 ) -> tuple[str, ...]:
     """Writes a run in another form: .jsonl, .json, .csv, .parquet or .eval. Returns notes on what the form cannot hold."""
-    choices = selection(
-        scorer=None,
-        where=None,
-        label=None,
-        pass_threshold=None,
-        missing=None,
-        seed=0,
-        format=format,
-        columns=columns,
-        run=run,
-        attempts_from=None,
-        level=0.95,
-    )
+    choices = selection("convert", "read", options)
     notes = _core.convert(sources(data), choices, os.fspath(output), to, reducer_choices(reducer), bool(force))
     return tuple(notes)

@@ -33,13 +33,17 @@ from ._reducers import (
     pass_k as pass_k,
 )
 from ._scorers import (
+    AnswerPattern as AnswerPattern,
     Scorer as Scorer,
     Target as Target,
     answer as answer,
     choice as choice,
     exact as exact,
+    f1 as f1,
     includes as includes,
     match as match,
+    model_graded_fact as model_graded_fact,
+    model_graded_qa as model_graded_qa,
     pattern as pattern,
     scorer as scorer,
 )
@@ -54,6 +58,7 @@ from ._values import (
 )
 
 __all__ = [
+    "AnswerPattern",
     "CORRECT",
     "INCORRECT",
     "Metric",
@@ -75,6 +80,7 @@ __all__ = [
     "ci",
     "collect_score",
     "exact",
+    "f1",
     "grouped",
     "includes",
     "majority_score",
@@ -85,6 +91,8 @@ __all__ = [
     "median_score",
     "metric",
     "mode_score",
+    "model_graded_fact",
+    "model_graded_qa",
     "pass_at",
     "pass_k",
     "pattern",

@@ -2,6 +2,7 @@
 
 use crate::policy_file::PolicyFile;
 use clap::Args;
+use std::ffi::OsString;
 
 /// What a log says of its run, so that it cannot be said again where the log is trusted.
 const OF_THE_LOG: [&str; 41] = [
@@ -54,7 +55,7 @@ const OF_THE_LOG: [&str; 41] = [
 /// failed by the policy, 2 invalid usage or an interrupted run, 3 undecided by the policy.
 #[derive(Args, Debug)]
 pub(crate) struct Eval {
-    /// A task file (`gpqa.star`, or `gpqa.star@name` if it has several tasks), or a file of scenarios
+    /// A task file (`gpqa.star`, or `gpqa.star@name` if it has several tasks), the same in Python (`gpqa.py`), or a file of scenarios
     #[arg(value_name = "TASK", required_unless_present_any = ["resume", "replay"])]
     pub(crate) task: Option<String>,
 
@@ -176,6 +177,10 @@ pub(crate) struct Eval {
 
     #[command(flatten)]
     pub(crate) bounds: Bounds,
+
+    /// The words that were typed, where they are not those of this process.
+    #[arg(skip)]
+    pub(crate) typed: Option<Vec<OsString>>,
 }
 
 /// How models answer.

@@ -2,11 +2,14 @@
 
 mod flags;
 mod progress_line;
+mod python_file;
 mod recorded_run;
 mod setup;
 mod signals;
 
 pub(crate) use flags::Eval;
+pub use progress_line::ProgressLine;
+pub use python_file::PythonFile;
 
 use crate::exit::Outcome;
 use crate::expressions::Expressions;
@@ -25,7 +28,7 @@ use calipers::render::{gate_json, gate_text, results_json, results_text};
 use calipers::run::{RunStatus, adopt_orphans, end_orphans};
 use calipers::text::{brief, one_line};
 use calipers::{LoadedRun, Selection, eval, gate};
-use progress_line::ProgressLine;
+use python_file::PythonLoader;
 use recorded_run::RecordedRun;
 use setup::PreparedRun;
 use std::time::Duration;
@@ -43,8 +46,8 @@ impl Eval {
         is_file || has_expressions || self.gate.as_ref().is_some_and(|policy| policy.scripts_with(&self.load))
     }
 
-    /// Runs, prints the metrics, and returns the verdict of the policy if there is one.
-    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+    /// Runs, prints the metrics, and returns the verdict of the policy if there is one. `python` loads tasks in Python.
+    pub(crate) fn run(self, python: Option<&PythonLoader<'_>>) -> Result<Outcome, Failure> {
         let (begun, resumed) = match self.resume.as_deref() {
             Some(path) => self.resume(path).map(|(begun, log)| (begun, Some(log)))?,
             None => (None, None),
@@ -53,7 +56,7 @@ impl Eval {
         let flags = begun.as_deref().unwrap_or(&self);
         let shown = ShownAs { json: self.json, typed: &self };
         let Some(policy) = &flags.gate else {
-            let prepared = setup::prepare(flags)?;
+            let prepared = setup::prepare(flags, python)?;
             let runs_programs = prepared.runs_programs();
             let done = evaluate(flags, prepared, resumed, &shown, &mut |_| None)?;
             allow_closed_pipe(shown.print_results(&done))?;
@@ -66,7 +69,7 @@ impl Eval {
             let mut stopper = EarlyStopper::new(policy.policy.confidence);
             let policy = &if flags.stop_when_decided { policy_with_looks(policy) } else { policy.clone() };
             let judge = EvalJudge { judging: &judging, policy, options };
-            let mut prepared = setup::prepare(flags)?;
+            let mut prepared = setup::prepare(flags, python)?;
             // Custom metrics of a policy may read what scorers said.
             prepared.setup.keep_texts = !policy.policy.metrics.is_empty();
             let runs_programs = prepared.runs_programs();
@@ -232,8 +235,8 @@ fn evaluate(
         signals::stop_at_once(&stop);
         std::thread::sleep(GRACE);
     });
-    // One that runs programs can do whatever they can, and they need what they need.
-    let _limit = if runs_programs { None } else { script_child::limit_memory_by(BUDGET) };
+    // One that runs programs can do whatever they can, and they need what they need; the same goes for code in Python.
+    let _limit = if runs_programs || flags.is_python() { None } else { script_child::limit_memory_by(BUDGET) };
     if runs_programs {
         adopt_orphans();
     }

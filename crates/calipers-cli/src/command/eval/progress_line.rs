@@ -14,15 +14,17 @@ const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
 /// Where lines pile up in a file, one in a while is enough.
 const BETWEEN_LINES: Duration = Duration::from_secs(15);
 
-/// A line that goes away when it is dropped.
-pub(crate) struct ProgressLine {
+/// A line on standard error that says how far a run has come, and goes away when it is dropped.
+#[derive(Debug)]
+pub struct ProgressLine {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl ProgressLine {
     /// Shows how far a task has come.
-    pub(crate) fn start(task: &str, progress: Arc<Progress>) -> Self {
+    #[must_use]
+    pub fn start(task: &str, progress: Arc<Progress>) -> Self {
         let (stop, stopped) = channel::<()>();
         let goes_on = move |wait| stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
         let task = one_line(task);

@@ -55,7 +55,8 @@ fn typed_arguments(flags: &Eval) -> Vec<String> {
             None => argument,
         }
     };
-    std::env::args_os().skip(1).map(|argument| hide(argument.to_string_lossy().into_owned())).collect()
+    let words = flags.typed.clone().unwrap_or_else(|| std::env::args_os().collect());
+    words.iter().skip(1).map(|word| hide(word.to_string_lossy().into_owned())).collect()
 }
 
 /// The values that must not get into a log: addresses with a password or a key, and programs with values for their environment.

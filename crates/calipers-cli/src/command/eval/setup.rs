@@ -1,5 +1,6 @@
 //! From arguments to a task that can be run.
 
+use super::python_file::{PythonFile, PythonLoader};
 use super::{Eval, recorded_run};
 use crate::failure::Failure;
 use crate::flag_hints::quote_argument;
@@ -42,9 +43,9 @@ pub(super) fn file_of(task: &str) -> (&str, Option<&str>) {
     }
 }
 
-pub(super) fn prepare(arguments: &Eval) -> Result<PreparedRun, Failure> {
+pub(super) fn prepare(arguments: &Eval, python: Option<&PythonLoader<'_>>) -> Result<PreparedRun, Failure> {
     let answers = arguments.replay.as_deref().map(replay).transpose()?;
-    let (mut task, library, base) = task(arguments, answers.as_ref())?;
+    let (mut task, library, base) = task(arguments, answers.as_ref(), python)?;
     let watch = library.watch();
     change(&mut task, arguments, &library, answers.is_some())?;
     check_programs(&task, arguments)?;
@@ -178,7 +179,11 @@ fn program_hint(flag: &str, expression: &str) -> Option<String> {
 }
 
 /// The task, the names that expressions may use, and the folder that paths start from.
-fn task(arguments: &Eval, answers: Option<&LogAnswers>) -> Result<(Task, Library, PathBuf), Failure> {
+fn task(
+    arguments: &Eval,
+    answers: Option<&LogAnswers>,
+    python: Option<&PythonLoader<'_>>,
+) -> Result<(Task, Library, PathBuf), Failure> {
     let time = Duration::from_secs(arguments.script_time.max(1));
     let limits = ScriptLimits { time, time_per_call: time, ..ScriptLimits::default() };
     let _limit = script_child::limit_memory();
@@ -195,9 +200,15 @@ fn task(arguments: &Eval, answers: Option<&LogAnswers>) -> Result<(Task, Library
         let task = file.task(choose_task(&file, path, name)?, &parameters(arguments)?)?;
         return Ok((task, file.library().clone(), file.folder().to_owned()));
     }
-    let is_other = [".csv", ".eval", ".parquet", ".py"].iter().any(|ending| path.ends_with(ending));
+    if path.ends_with(".py") {
+        let file =
+            PythonFile { path: path.to_owned(), task: name.map(str::to_owned), parameters: parameters(arguments)? };
+        let task = file.load(python)?;
+        return Ok((task, Library::for_tasks(Vocabulary::builtin(), limits), PathBuf::new()));
+    }
+    let is_other = [".csv", ".eval", ".parquet"].iter().any(|ending| path.ends_with(ending));
     if is_other || Path::new(path).is_dir() {
-        let hint = "a task is a file that ends in `.star` (https://calipers-eval.github.io/calipers/tasks.html); data without one are scenarios, in JSON or YAML";
+        let hint = "a task is a file that ends in `.star` (https://calipers-eval.github.io/calipers/tasks.html) or `.py`; data without one are scenarios, in JSON or YAML";
         return Err(Failure::new(format!("{path} is neither a task file nor a file of scenarios")).hint(hint));
     }
     let library = Library::for_tasks(Vocabulary::builtin(), limits);
@@ -232,9 +243,8 @@ fn parameters(arguments: &Eval) -> Result<Vec<(String, Value)>, Failure> {
         Some((name, value)) => Ok((name.to_owned(), literal(value))),
         None => Err(Failure::new(format!("`-T {given}` has no `=`")).hint("write `-T name=value`")),
     };
-    if arguments.task.as_deref().is_none_or(|task| !file_of(task).0.ends_with(".star"))
-        && !arguments.parameter.is_empty()
-    {
+    let is_code = |task: &str| [".star", ".py"].iter().any(|ending| file_of(task).0.ends_with(ending));
+    if !arguments.task.as_deref().is_some_and(is_code) && !arguments.parameter.is_empty() {
         return Err(Failure::new("`-T` sets parameters of a task file, and none is given"));
     }
     arguments.parameter.iter().map(one).collect()
