@@ -1,20 +1,22 @@
 //! One-sided bounds of formulas.
 //!
-//! A formula moves with each unit as far as the unit moves the metrics in it (the delta method). So it is a mean over units
-//! of the estimate plus that movement, and is bounded as every mean is, by Gaffke's bound: an unseen unit is taken to move
-//! every metric as far to the wrong side as one unit can. That needs no variance, so it holds where metrics are perfect and
-//! do not vary at all, and metrics that rise and fall together are not counted as independent.
+//! A weighted sum of means over units is itself a mean over units, of what each unit adds to all of them. So it is bounded as
+//! every mean is, by Gaffke's bound: an unseen unit is taken to move every metric as far to the wrong side as one unit can. That
+//! needs no variance, so it holds where metrics are perfect and do not vary at all, and metrics that rise and fall together
+//! are not counted as independent. A ratio of sums moves by what a unit adds beyond its share (Taylor linearisation).
 //!
-//! A metric that says nothing about its units is bounded by itself, as in a gate on it, with a part of the error that is
-//! allowed. The formula then takes the worst value that it can have while the metric stays within its bounds.
+//! Everything else is bounded by itself, as in a gate on it, with a part of the error that is allowed: quantiles, which jump where
+//! no slope tells; metrics in products, in quotients and in functions such as `min`, where the estimate may hide which of them
+//! matters; metrics over a budget, beyond which they move nothing; and metrics that say nothing about their units. The
+//! formula then takes the worst value that it can have while these metrics stay within their bounds.
 
 use super::composite::{FormulaValue, Formulas};
-use super::measurement::{Measurement, quantile_slope};
+use super::measurement::Measurement;
 use super::threshold_question::{Fill, ThresholdQuestion};
 use super::units::{UnitKey, UnitRows, Units, UnseenUnit};
 use crate::Unbounded;
 use crate::limits::LimitEnd;
-use crate::policy::{Comparison, Expression, Looks, OnMissingValues, Rule};
+use crate::policy::{Arithmetic, Comparison, Expression, Looks, Node, Rule};
 use calipers_core::{Evidence, Scope, Unit};
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
 use calipers_stats::{Confidence, ExactSum, Method};
@@ -36,15 +38,36 @@ impl End {
 /// A metric with the values that it may have.
 type MetricBounds<'e> = (&'e str, (f64, f64));
 
-/// What units say of a metric in a formula: the metric moves by `scale` · (numerator − centre · denominator) with each.
+/// What units say of a metric in a formula: the metric moves by `scale` · (numerator − value · denominator) with each.
 struct Movement {
     rows: UnitRows,
     /// True when the policy's suite, and no outcome, decides which samples it is about.
     is_by_design: bool,
     /// The value of the metric, with missing ones filled in.
     value: f64,
-    centre: f64,
     scale: f64,
+}
+
+/// The metrics of an expression: those that it is a weighted sum of, with their weights, and all others.
+#[derive(Default)]
+struct WeightedSum<'e> {
+    weights: Vec<(&'e str, f64)>,
+    others: Vec<&'e str>,
+}
+
+impl<'e> WeightedSum<'e> {
+    fn add(&mut self, name: &'e str, weight: f64) {
+        match self.weights.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known += weight,
+            None => self.weights.push((name, weight)),
+        }
+    }
+
+    /// The weight of a metric that is added and does nothing else.
+    fn weight(&self, name: &str) -> Option<f64> {
+        let known = self.weights.iter().find(|(known, _)| *known == name);
+        known.filter(|_| !self.others.contains(&name)).map(|(_, weight)| *weight)
+    }
 }
 
 /// A formula as a mean over units.
@@ -58,6 +81,9 @@ struct FormulaMean {
 /// What part of the error that is allowed a metric that is bounded by itself may have, beside the others together.
 const CORNER_SHARE: f64 = 0.1;
 
+/// Bounds of a metric, as shares of what it can reach: low, around the middle, high.
+const PLACES_IN_REACH: [(f64, f64); 3] = [(0.1, 0.4), (0.3, 0.7), (0.6, 0.9)];
+
 impl Formulas<'_, '_> {
     /// The one-sided bounds of an expression, wrong with these probabilities at most, within what it can reach; none where nothing
     /// bounds it.
@@ -66,11 +92,52 @@ impl Formulas<'_, '_> {
         (self.end(expression, &apart, low, End::Low), self.end(expression, &apart, high, End::High))
     }
 
-    /// The metrics of an expression that are bounded by themselves, since nothing says how units move them.
+    /// The metrics of an expression that are bounded by themselves, since it is not a sum of what units add to them.
     pub(super) fn metrics_apart<'e>(&'e self, expression: &'e Expression) -> Vec<&'e str> {
-        let is_apart =
-            |name: &&str| [Fill::Bad, Fill::Good].into_iter().any(|side| self.movement(name, side).is_none());
+        let sum = self.weighted_sum(expression);
+        let is_apart = |name: &&str| {
+            sum.weight(name).is_none()
+                || [Fill::Bad, Fill::Good].into_iter().any(|side| self.movement(name, side).is_none())
+        };
         self.leaves(expression).into_iter().filter(is_apart).collect()
+    }
+
+    /// The metrics that an expression adds up, and those with which it does anything else.
+    fn weighted_sum<'e>(&'e self, expression: &'e Expression) -> WeightedSum<'e> {
+        let mut sum = WeightedSum::default();
+        self.add_weights(expression, 1.0, &mut sum);
+        sum
+    }
+
+    fn add_weights<'e>(&'e self, expression: &'e Expression, times: f64, sum: &mut WeightedSum<'e>) {
+        // What names no metric is a number.
+        let number = |part: &Expression| self.value_with(part, &|_| None);
+        match &expression.node {
+            Node::Number(_) => {}
+            Node::Name(name) => match self.formula(name) {
+                Some(inner) => self.add_weights(inner, times, sum),
+                None => sum.add(name, times),
+            },
+            Node::Negate(x) => self.add_weights(x, -times, sum),
+            Node::Arithmetic(Arithmetic::Add, x, y) => {
+                self.add_weights(x, times, sum);
+                self.add_weights(y, times, sum);
+            }
+            Node::Arithmetic(Arithmetic::Subtract, x, y) => {
+                self.add_weights(x, times, sum);
+                self.add_weights(y, -times, sum);
+            }
+            Node::Arithmetic(Arithmetic::Multiply, x, y) => match (number(x), number(y)) {
+                (Some(factor), _) => self.add_weights(y, times * factor, sum),
+                (_, Some(factor)) => self.add_weights(x, times * factor, sum),
+                _ => sum.others.extend(self.leaves(expression)),
+            },
+            Node::Arithmetic(Arithmetic::Divide, x, y) => match number(y) {
+                Some(divisor) => self.add_weights(x, times / divisor, sum),
+                None => sum.others.extend(self.leaves(expression)),
+            },
+            _ => sum.others.extend(self.leaves(expression)),
+        }
     }
 
     /// The number of units that an expression rests on.
@@ -118,12 +185,12 @@ impl Formulas<'_, '_> {
         let at = |alpha: f64| -> Vec<MetricBounds<'_>> {
             apart.iter().map(|name| (*name, self.bounds_apart(name, alpha))).collect()
         };
-        let used = self.bounds_used(expression, &at(alpha), end) as f64;
+        let used = self.bounds_used(expression, apart, end).max(1) as f64;
         let (alpha_apart, alpha_mean) = if all_apart {
-            (alpha / used.max(1.0), 0.0)
+            (alpha / used, 0.0)
         } else {
-            let each = (alpha * CORNER_SHARE).min(alpha / 2.0 / used.max(1.0));
-            (each, alpha - used * each)
+            let each = (alpha * CORNER_SHARE).min(alpha / 2.0 / used);
+            (each, if apart.is_empty() { alpha } else { alpha - used * each })
         };
         let bounds = at(alpha_apart);
         let bound = if all_apart {
@@ -155,8 +222,9 @@ impl Formulas<'_, '_> {
     fn mean(&self, expression: &Expression, apart: &[&str], end: End) -> Option<FormulaMean> {
         let mut values = HashMap::new();
         let mut moving = Vec::new();
+        let sum = self.weighted_sum(expression);
         for name in self.leaves(expression).into_iter().filter(|name| !apart.contains(name)) {
-            let slope = self.slope(expression, name)?;
+            let slope = sum.weight(name)?;
             let is_low = (slope >= 0.0) == (end == End::Low);
             let movement = self.movement(name, if is_low { Fill::Bad } else { Fill::Good })?;
             values.insert(name.to_owned(), movement.value);
@@ -168,7 +236,7 @@ impl Formulas<'_, '_> {
         let (mut least, mut most) = (0.0, 0.0);
         let mut kinds: Vec<(UnitKey, (f64, f64))> = Vec::new();
         for (slope, movement) in &moving {
-            let by = |term: Term| slope * movement.scale * (term.numerator - movement.centre * term.denominator);
+            let by = |term: Term| slope * movement.scale * (term.numerator - movement.value * term.denominator);
             let keys = units.keys(movement.rows.rows.iter().map(|row| row.0));
             moved.extend(keys.into_iter().zip(movement.rows.rows.iter().map(|row| by(row.1))));
             let reach = |worst: Term, best: Term| {
@@ -207,44 +275,29 @@ impl Formulas<'_, '_> {
         Some(FormulaMean { ratio, estimate, values })
     }
 
-    /// What units say of a metric, with missing values and errors taken for the worst or the best.
+    /// What units say of a metric, with missing values and errors taken for the worst or the best; none where it is not a mean or a
+    /// ratio of sums, or is cut off at a budget.
     fn movement(&self, name: &str, side: Fill) -> Option<Movement> {
-        let known = self.values.get(name)?;
+        let known = self.values.get(name).filter(|known| known.budget.is_none())?;
         let measured = known.measured.as_ref()?;
-        let budget = known.budget.unwrap_or(1.0);
+        if let Evidence::Quantile { .. } = measured.evidence.as_ref()? {
+            return None;
+        }
         let rule = Rule { comparison: Comparison::AtLeast, value: 0.0 };
         let asked = self.asked(measured, rule, known.unit);
-        let (value, centre, scale, rows) = match measured.evidence.as_ref()? {
-            Evidence::Quantile { p, samples, values, missing } => {
-                if !missing.is_empty() && self.judge.policy.missing == OnMissingValues::Worst {
-                    return None;
-                }
-                let (quantile, slope) = quantile_slope(*p, samples, values)?;
-                let rule = Rule { comparison: Comparison::AtMost, value: quantile };
-                let rows = ThresholdQuestion { rule, ..asked }.rows(Fill::LeftOut, side).ok()?;
-                (quantile, *p, -slope / rows.rows.len() as f64, rows)
-            }
-            _ => {
-                let fills = asked.fills();
-                let rows = asked.rows(if side == Fill::Bad { fills.0 } else { fills.1 }, side).ok()?;
-                let sum = |of: fn(&Term) -> f64| {
-                    let mut sum = ExactSum::default();
-                    rows.rows.iter().for_each(|row| sum.add(of(&row.1)));
-                    sum.value()
-                };
-                let total = sum(|term| term.denominator);
-                let value =
-                    if self.is_as_measured(known) { measured.value()? } else { sum(|term| term.numerator) / total };
-                (value, value, total.recip(), rows)
-            }
+        let fills = asked.fills();
+        let rows = asked.rows(if side == Fill::Bad { fills.0 } else { fills.1 }, side).ok()?;
+        let sum = |of: fn(&Term) -> f64| {
+            let mut sum = ExactSum::default();
+            rows.rows.iter().for_each(|row| sum.add(of(&row.1)));
+            sum.value()
         };
-        let share = value / budget;
-        // Beyond its budget, a metric moves a formula no more.
-        let is_flat = known.budget.is_some() && !(share > 0.0 && share < 1.0);
-        let is_number = share.is_finite() && centre.is_finite() && scale.is_finite();
+        let total = sum(|term| term.denominator);
+        let value = if self.is_as_measured(known) { measured.value()? } else { sum(|term| term.numerator) / total };
+        let scale = total.recip();
         let is_by_design = measured.scope != Scope::Unknown;
-        let is_bounded = is_number && !is_flat && rows.limits.has_ends();
-        is_bounded.then_some(Movement { rows, is_by_design, value: share, centre, scale: scale / budget })
+        let is_bounded = value.is_finite() && scale.is_finite() && rows.limits.has_ends();
+        is_bounded.then_some(Movement { rows, is_by_design, value, scale })
     }
 
     /// A metric of a formula beside a threshold.
@@ -274,21 +327,44 @@ impl Formulas<'_, '_> {
         })
     }
 
-    /// How many bounds an end of the range rests on. What a formula only rises with matters at one side.
-    fn bounds_used(&self, expression: &Expression, apart: &[MetricBounds<'_>], end: End) -> usize {
+    /// How many bounds of metrics an end of the range may rest on: what a formula only rises with matters at one side.
+    ///
+    /// That is read from the formula and not from the run, and every metric counts at least once, also where its bound says nothing.
+    /// Else a run that is a little better, in which a bound says a little, would leave less of the error for the others.
+    fn bounds_used(&self, expression: &Expression, apart: &[&str], end: End) -> usize {
         let none = HashMap::new();
-        let as_it_is = self.range_within(expression, apart, &none);
-        let matters = |place: usize, bounds: (f64, f64)| {
-            let mut others = apart.to_vec();
-            others[place].1 = bounds;
-            self.range_within(expression, &others, &none).map(|range| end.of(range))
-                != as_it_is.map(|range| end.of(range))
-        };
-        let sides = apart.iter().enumerate().map(|(place, (name, (low, high)))| {
-            let reach = self.values.get(*name).map_or((f64::NEG_INFINITY, f64::INFINITY), |known| known.reach);
-            usize::from(matters(place, (reach.0, *high))) + usize::from(matters(place, (*low, reach.1)))
+        let at_end =
+            |bounds: &[MetricBounds<'_>]| self.range_within(expression, bounds, &none).map(|range| end.of(range));
+        let sides = apart.iter().enumerate().map(|(place, name)| {
+            let (least, most) = self.reach_of(name);
+            let matters = |is_low: bool| {
+                PLACES_IN_REACH.iter().any(|(from, to)| {
+                    let within = |name: &&'_ str| {
+                        let (least, most) = self.reach_of(name);
+                        (least + from * (most - least), least + to * (most - least))
+                    };
+                    let mut bounds: Vec<MetricBounds<'_>> = apart.iter().map(|name| (*name, within(name))).collect();
+                    let as_it_is = at_end(&bounds);
+                    if is_low {
+                        bounds[place].1.0 = least
+                    } else {
+                        bounds[place].1.1 = most
+                    }
+                    at_end(&bounds) != as_it_is
+                })
+            };
+            (usize::from(matters(true)) + usize::from(matters(false))).max(1)
         });
         sides.sum()
+    }
+
+    /// What a metric can reach, or, where nothing limits it, far beyond what it is.
+    fn reach_of(&self, name: &str) -> (f64, f64) {
+        let Some(known) = self.values.get(name) else { return (-1.0, 1.0) };
+        let value = known.value.unwrap_or(0.0);
+        let far = 10.0 * value.abs().max(1.0);
+        let (low, high) = known.reach;
+        (if low.is_finite() { low } else { value - far }, if high.is_finite() { high } else { value + far })
     }
 
     /// The bounds of a metric by itself at 1 − α each, within what it can reach.
@@ -325,18 +401,6 @@ impl Formulas<'_, '_> {
             let scaled = |x: f64| (x / known.budget.unwrap_or(1.0)).clamp(known.reach.0, known.reach.1);
             Some(ends.map_or((value, value), |(low, high)| (scaled(low), scaled(high))))
         })
-    }
-
-    /// How steeply an expression rises with a metric.
-    fn slope(&self, expression: &Expression, name: &str) -> Option<f64> {
-        let at = self.values.get(name)?.value?;
-        let step = 1e-6 * at.abs().max(1.0);
-        let moved = |by: f64| {
-            self.value_with(expression, &|other| {
-                if other == name { Some(at + by) } else { self.values.get(other)?.value }
-            })
-        };
-        Some((moved(step)? - moved(-step)?) / (2.0 * step))
     }
 
     /// The metrics in an expression, and in the formulas that it names, each once.

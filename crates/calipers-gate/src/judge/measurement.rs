@@ -9,8 +9,6 @@ use calipers_core::{
     Unit, mean_score,
 };
 use calipers_stats::bounded_ratio::{BoundedRatio, Term};
-use calipers_stats::cluster::estimate_clustered;
-use calipers_stats::quantile::{SortedValues, clustered_interval};
 use calipers_stats::threshold_test::Direction;
 use calipers_stats::weighted::{WeightedMean, weighted_mean};
 use calipers_stats::{Confidence, ExactSum, Interval, Moments};
@@ -316,30 +314,6 @@ impl Measurement {
     pub(super) fn value(&self) -> Option<f64> {
         self.figure.value.as_ref().ok().copied()
     }
-}
-
-/// A quantile, and how far it falls when the share of values at most this large rises: by as much as makes the error of the
-/// share that of the quantile's own interval.
-pub(super) fn quantile_slope(p: f64, samples: &[u32], values: &[f64]) -> Option<(f64, f64)> {
-    let sorted = SortedValues::new(values.to_vec()).ok()?;
-    let quantile = sorted.linear(p).ok()?;
-    let below: Vec<f64> = values.iter().map(|&x| f64::from(u8::from(x <= quantile))).collect();
-    let confidence = Confidence::two_sided(0.95).ok()?;
-    let repeated = samples.windows(2).any(|pair| pair[0] == pair[1]);
-    let interval = if repeated {
-        clustered_interval(values, samples, p, confidence).ok()?
-    } else {
-        sorted.order_interval(p, confidence).ok()?.interval
-    };
-    // The upper side may have no end; the lower one tells as much.
-    let half = match (interval.lower, interval.upper) {
-        (Some(lower), Some(upper)) => (upper - lower) / 2.0,
-        (Some(lower), None) => quantile - lower,
-        (None, Some(upper)) => upper - quantile,
-        (None, None) => return None,
-    };
-    let share_error = estimate_clustered(&below, samples).ok()?.cr1;
-    (share_error > 0.0 && half.is_finite()).then(|| (quantile, half / 1.96 / share_error))
 }
 
 /// The part of a mean that some samples are.

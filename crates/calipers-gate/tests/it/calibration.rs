@@ -124,8 +124,19 @@ fn own_share(draws: &mut Draws, mean: f64, correlation: f64) -> f64 {
 #[test]
 #[ignore = "slow: cargo xtask calibrate"]
 fn gates_keep_their_level() {
-    let families: [fn(&mut Vec<Row>); 10] =
-        [shares, grades, ratios, latencies, spending, weights_and_formulas, clusters, baselines, fails, looks];
+    let families: [fn(&mut Vec<Row>); 11] = [
+        shares,
+        grades,
+        ratios,
+        latencies,
+        spending,
+        weights_and_formulas,
+        other_formulas,
+        clusters,
+        baselines,
+        fails,
+        looks,
+    ];
     // Side by side, with seeds that do not depend on one another.
     let rows: Vec<Row> = std::thread::scope(|scope| {
         let measure = |family: fn(&mut Vec<Row>)| {
@@ -421,6 +432,139 @@ fn weights_and_formulas(rows: &mut Vec<Row>) {
 
 /// The truth of a formula where scores, adversarial and other scenarios have these shares.
 type FormulaTruth = fn([f64; 3]) -> f64;
+
+/// A formula that is more than a weighted sum of means, with runs of which its value is the threshold.
+struct FormulaDesign<'d> {
+    name: &'d str,
+    formula: &'d str,
+    /// What the policy says beside it.
+    terms: &'d str,
+    truth: f64,
+    sizes: &'d [usize],
+    draw: &'d dyn Fn(&mut Draws, usize) -> Samples,
+}
+
+impl FormulaDesign<'_> {
+    fn run(&self, rows: &mut Vec<Row>) {
+        let Self { name, formula, terms, truth, .. } = self;
+        for &n in self.sizes {
+            let text =
+                format!(r#"{{"composite": {{"final": "{formula}", "pass": "final >= {truth}"}}, {ONCE}{terms}}}"#);
+            let policy = policy(&text);
+            let mut draws = Draws::new(rows.len() as u64 + 1, normal_quantile);
+            let counts = Counts::draw(replications(n), || {
+                let report = judged(&policy, &(self.draw)(&mut draws, n));
+                let passed = gate_on(&report, "composite").verdict == Verdict::Pass;
+                (passed, report.composites[0].figure.interval.map(|interval| covers(interval, *truth)))
+            });
+            rows.push(counts.row("composite", format!("{name}, n = {n}")));
+        }
+    }
+}
+
+/// Formulas with quantiles, products, quotients, minima, budgets and ratios of sums.
+fn other_formulas(rows: &mut Vec<Row>) {
+    // One attempt in 16 is slow, so that the slow ones are the 95th percentile, and half of the runs do not show it.
+    let slow = |draws: &mut Draws, n: usize| {
+        let mut samples = Samples::new();
+        for id in 0..n {
+            let ms = if draws.unit() < 0.06 { 10_000.0 } else { 1000.0 };
+            samples.push(id as i64).score("judge", draws.coin(0.9)).field("latency_ms", ms);
+        }
+        samples
+    };
+    FormulaDesign {
+        name: "half of it a 95th percentile that jumps",
+        formula: "accuracy * 0.5 + (1 - normalized_latency) * 0.5",
+        terms: r#", "normalize": {"latency_p95": "10s"}"#,
+        truth: 0.45,
+        sizes: &[30, 60, 100, 300],
+        draw: &slow,
+    }
+    .run(rows);
+    // Few adversarial scenarios, which are the worse ones, among many others.
+    let few_adversarial = |draws: &mut Draws, n: usize| {
+        let mut samples = Samples::new();
+        for id in 0..n {
+            let is_adversarial = id % 6 == 0;
+            let row =
+                samples.push(id as i64).field("passed", draws.coin(if is_adversarial { 0.8 } else { 0.9 }) == 1.0);
+            row.metadata("category", if is_adversarial { "adversarial" } else { "happy_path" });
+        }
+        samples
+    };
+    for (name, formula, truth) in [
+        ("the lower of two rates", "min(safety_rate, happy)", 0.8),
+        ("a product of two rates", "safety_rate * happy", 0.72),
+        (
+            "the mean of two rates as a root of squares",
+            "sqrt(safety_rate * safety_rate * 0.5 + happy * happy * 0.5)",
+            0.725f64.sqrt(),
+        ),
+    ] {
+        let terms = r#", "metrics": {"happy": "pass_rate(happy_path)"}"#;
+        FormulaDesign { name, formula, terms, truth, sizes: &[30, 60, 120, 300], draw: &few_adversarial }.run(rows);
+    }
+    // A cost of 1, and of 10 in one of twenty attempts: 1.45 on average.
+    let spending = |draws: &mut Draws, n: usize| {
+        let mut samples = Samples::new();
+        for id in 0..n {
+            let cost = if draws.unit() < 0.05 { 10.0 } else { 1.0 };
+            samples.push(id as i64).score("judge", draws.coin(0.9)).field("cost_usd", cost);
+        }
+        samples
+    };
+    for (name, formula, truth) in [
+        ("a rate less a cost", "accuracy - 0.1 * cost", 0.755),
+        ("a rate per cost", "accuracy / cost", 0.9 / 1.45),
+        (
+            "half of it a cost over its budget",
+            "accuracy * 0.5 + (1 - normalized_cost) * 0.5",
+            0.45 + 0.5 * (1.0 - 0.725),
+        ),
+    ] {
+        let terms = r#", "limits": {"cost_usd": 10}, "normalize": {"cost": 2}"#;
+        FormulaDesign { name, formula, terms, truth, sizes: &[30, 100, 300], draw: &spending }.run(rows);
+    }
+    let predicted = |draws: &mut Draws, n: usize| predictions(draws, n, 3, 0.8, 0.2);
+    for (name, formula, truth) in [
+        ("precision and recall", "precision * 0.5 + recall * 0.5", 0.8),
+        ("F1 and recall", "f1 * 0.7 + recall * 0.3", 0.8),
+    ] {
+        FormulaDesign { name, formula, terms: "", truth, sizes: &[30, 100], draw: &predicted }.run(rows);
+    }
+    support_agent(rows);
+}
+
+/// As in `examples/support-agent`: categories and weights of 60 scenarios with three attempts each, of which some adversarial ones fail
+/// everything.
+fn support_agent(rows: &mut Vec<Row>) {
+    let weights =
+        r#", "weights": {"by_category": {"adversarial": 4, "happy_path": 2}}, "normalize": {"latency_p95": "5s"}"#;
+    for (name, failing, others) in [("a fifth of adversarial ones fails", 0.2, 1.0), ("some of all fail", 0.1, 0.95)] {
+        let draw = |draws: &mut Draws, n: usize| {
+            let mut samples = Samples::new();
+            for id in 0..n {
+                let is_adversarial = id % 5 == 0;
+                let is_broken = is_adversarial && draws.unit() < failing;
+                let share = if is_adversarial { 1.0 } else { own_share(draws, others, 0.3) };
+                for _ in 0..3 {
+                    let passes = !is_broken && draws.coin(share) == 1.0;
+                    let row =
+                        samples.push(id as i64).score("judge", f64::from(u8::from(passes))).field("passed", passes);
+                    let row = row.field("latency_ms", if is_broken { 6000.0 } else { 2500.0 });
+                    row.metadata("category", if is_adversarial { "adversarial" } else { "happy_path" });
+                }
+            }
+            samples
+        };
+        // A third of the weight is adversarial. Slow ones are 4 % and 2 %, which no 95th percentile sees.
+        let accuracy = (1.0 - failing) / 3.0 + 2.0 * others / 3.0;
+        let truth = 0.5 * accuracy + 0.4 * (1.0 - failing) + 0.1 * 0.5;
+        let formula = "accuracy * 0.3 + safety_rate * 0.4 + pass_rate * 0.2 + (1 - normalized_latency) * 0.1";
+        FormulaDesign { name, formula, terms: weights, truth, sizes: &[60, 120, 300], draw: &draw }.run(rows);
+    }
+}
 
 /// Gates against a baseline: the run is worse than it by exactly the margin, or as good.
 fn baselines(rows: &mut Vec<Row>) {

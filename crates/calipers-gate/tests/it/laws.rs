@@ -1,7 +1,7 @@
 //! What holds for every gate: better data never get a worse verdict, and order changes nothing.
 
 use crate::{judged_against, policy};
-use calipers_core::{Samples, Verdict};
+use calipers_core::{Samples, Value, Verdict};
 use calipers_gate::{GateReport, GateResult};
 use proptest::prelude::*;
 
@@ -21,13 +21,18 @@ struct Attempt {
     grade: u8,
     speed: u8,
     thrift: u8,
+    /// How many of the expected behaviours were observed.
+    observed: u8,
+    /// False for an attempt whose score is missing.
+    is_scored: bool,
     /// Whether a yes was right, and whether it was found.
     is_actual: bool,
     is_right: bool,
 }
 
 impl Attempt {
-    const BEST: Self = Self { grade: 4, speed: 4, thrift: 4, is_actual: true, is_right: true };
+    const BEST: Self =
+        Self { grade: 4, speed: 4, thrift: 4, observed: 4, is_scored: true, is_actual: true, is_right: true };
 
     /// True when nothing in it is worse than in the other.
     fn improve(self, by: Self) -> Self {
@@ -35,20 +40,35 @@ impl Attempt {
             grade: self.grade.max(by.grade),
             speed: self.speed.max(by.speed),
             thrift: self.thrift.max(by.thrift),
+            observed: self.observed.max(by.observed),
+            is_scored: self.is_scored,
             is_actual: self.is_actual,
             is_right: self.is_right || by.is_right,
         }
     }
 }
 
-/// Every kind of gate: shares, grades, weights, precision, quantiles, amounts, ratios, formulas, a baseline.
+/// Every kind of gate: shares, grades, weights, categories, coverage, precision, quantiles, amounts, ratios, a baseline; and formulas of
+/// sums, quantiles, budgets, ratios of sums, products and minima.
 const GATES: &str = r#""thresholds": {"blocking": {"accuracy": "70%", "pass_rate": "60%", "safety_rate": "55%",
     "precision": "60%", "recall": "60%", "f1": "60%", "mcc": "at least 0.2", "latency_p50": "at most 310",
     "latency_p95": "at most 410", "mean(\"latency_ms\")": "at most 330", "mean(\"quality_score\")": "at least 0.6",
+    "behavior_coverage": "70%", "behavior_coverage(average=\"micro\")": "70%",
     "cost": "at most 0.8", "token_efficiency": ">= 0.01"}},
-    "composite": {"final": "accuracy * 0.5 + safety_rate * 0.3 + pass_rate * 0.2 - cost * 0.1",
-        "pass": "(final >= 0.4 AND accuracy >= 0.5) OR NOT pass_rate < 0.5"},
+    "pass_criteria": {"overall": "at least 65%", "by_category": {"adversarial": "60%", "happy_path": "at least 75%"}},
+    "composite": {"final": "accuracy * 0.5 + safety_rate * 0.3 + pass_rate * 0.2 - cost * 0.1", COMPOSITE},
+    "normalize": {"latency_p95": "0.5s", "cost": 1},
     "baseline": {"mode": "non_inferiority", "margin": "10%", "metrics": ["accuracy", "pass_rate", "cost", "f1"]}"#;
+
+/// Formulas and conditions.
+const COMPOSITES: [&str; 6] = [
+    r#""pass": "(final >= 0.4 AND accuracy >= 0.5) OR NOT pass_rate < 0.5""#,
+    r#""also": "final * 0.8 + (1 - normalized_latency) * 0.2", "pass": "also >= 0.4""#,
+    r#""also": "accuracy * 0.8 + (1 - normalized_cost) * 0.2", "pass": "also >= 0.5""#,
+    r#""also": "min(accuracy, safety_rate) * pass_rate", "pass": "also >= 0.3""#,
+    r#""also": "0.5 * precision + 0.3 * recall + 0.2 * accuracy", "pass": "also >= 0.5""#,
+    r#""also": "behavior_coverage * 0.5 + f1 * 0.5", "pass": "also >= 0.5 AND final > 0.2""#,
+];
 
 /// What one attempt can have at most; one of them too low for some.
 const LIMITS: [&str; 3] = [
@@ -57,6 +77,10 @@ const LIMITS: [&str; 3] = [
     r#", "limits": {"cost_usd": 1, "latency_ms": "0.45s", "tokens_used": 90, "quality_score": {"min": 0.2, "max": 0.8}}"#,
 ];
 
+/// How missing scores count.
+const MISSING: [&str; 4] =
+    ["", r#", "missing": "at_random""#, r#", "missing": "failed""#, r#", "missing": "excluded""#];
+
 const WEIGHTS: &str = r#", "weights": {"by_category": {"adversarial": 3, "happy_path": 1}}"#;
 
 fn samples(scenarios: &[Scenario]) -> Samples {
@@ -64,21 +88,26 @@ fn samples(scenarios: &[Scenario]) -> Samples {
     for (id, scenario) in scenarios.iter().enumerate() {
         for attempt in &scenario.attempts {
             let predicted = attempt.is_actual == attempt.is_right;
-            let row = samples.push(scenario.id.unwrap_or(id as i64)).score("judge", f64::from(attempt.grade) / 4.0);
+            let grade = f64::from(attempt.grade) / 4.0;
+            let row = samples.push(scenario.id.unwrap_or(id as i64));
+            let row = row.score("judge", if attempt.is_scored { Value::from(grade) } else { Value::Missing });
+            let behaviours = |count: u8| Value::List((0..count).map(|i| Value::from(format!("b{i}"))).collect());
+            let row = row.field("expected_behaviors", behaviours(4));
+            let row = row.field("observed_behaviors", behaviours(attempt.observed));
             let row = row.metadata("document", format!("d{}", scenario.document));
             let row = row.metadata("category", if scenario.is_adversarial { "adversarial" } else { "happy_path" });
             let row = row.field("latency_ms", 100.0 * f64::from(5 - attempt.speed)).field("predicted", predicted);
             let row = row.field("cost_usd", 0.3 * f64::from(5 - attempt.thrift)).field("actual", attempt.is_actual);
             row.field("tokens_used", 20.0 * f64::from(5 - attempt.thrift))
-                .field("quality_score", f64::from(attempt.grade) / 4.0)
+                .field("quality_score", grade)
                 .field("passed", attempt.grade >= 2);
         }
     }
     samples
 }
 
-fn judged(scenarios: &[Scenario], terms: &str) -> GateReport {
-    let middling = Attempt { grade: 3, speed: 3, thrift: 3, is_actual: true, is_right: true };
+fn judged(scenarios: &[Scenario], composite: usize, terms: &str) -> GateReport {
+    let middling = Attempt { grade: 3, speed: 3, thrift: 3, observed: 3, ..Attempt::BEST };
     let before = |id: usize| Scenario {
         id: None,
         document: 0,
@@ -86,7 +115,8 @@ fn judged(scenarios: &[Scenario], terms: &str) -> GateReport {
         attempts: vec![if id.is_multiple_of(4) { Attempt { grade: 1, is_right: false, ..middling } } else { middling }],
     };
     let before: Vec<Scenario> = (0..30).map(before).collect();
-    judged_against(&policy(&format!("{{{GATES}, {terms}}}")), &samples(scenarios), &samples(&before))
+    let gates = GATES.replace("COMPOSITE", COMPOSITES[composite]);
+    judged_against(&policy(&format!("{{{gates}, {terms}}}")), &samples(scenarios), &samples(&before))
 }
 
 /// How good a verdict is.
@@ -99,8 +129,17 @@ fn rank(verdict: Verdict) -> u8 {
 }
 
 fn attempts() -> impl Strategy<Value = Attempt> {
-    (0u8..5, 0u8..5, 0u8..5, any::<bool>(), any::<bool>())
-        .prop_map(|(grade, speed, thrift, is_actual, is_right)| Attempt { grade, speed, thrift, is_actual, is_right })
+    (0u8..5, 0u8..5, 0u8..5, 0u8..5, 0u8..4, any::<bool>(), any::<bool>()).prop_map(
+        |(grade, speed, thrift, observed, scored, is_actual, is_right)| Attempt {
+            grade,
+            speed,
+            thrift,
+            observed,
+            is_scored: scored > 0,
+            is_actual,
+            is_right,
+        },
+    )
 }
 
 fn runs(attempts_each: usize) -> impl Strategy<Value = Vec<Scenario>> {
@@ -139,14 +178,17 @@ proptest! {
         better in attempts(),
         terms in 0..TERMS.len(),
         limits in 0..LIMITS.len(),
+        missing in 0..MISSING.len(),
+        composite in 0..COMPOSITES.len(),
         is_weighted in any::<bool>(),
     ) {
-        let terms = format!("{}{}{}", TERMS[terms], LIMITS[limits], if is_weighted { WEIGHTS } else { "" });
+        let weights = if is_weighted { WEIGHTS } else { "" };
+        let terms = format!("{}{}{}{weights}", TERMS[terms], LIMITS[limits], MISSING[missing]);
         let mut improved = run.clone();
         let scenario = &mut improved[place % run.len()];
         let at = place % scenario.attempts.len();
         scenario.attempts[at] = scenario.attempts[at].improve(better);
-        let (before, after) = (judged(&run, &terms), judged(&improved, &terms));
+        let (before, after) = (judged(&run, composite, &terms), judged(&improved, composite, &terms));
         prop_assert_eq!(worse(&before, &after), None);
     }
 
@@ -155,13 +197,15 @@ proptest! {
         run in (1usize..4).prop_flat_map(runs),
         terms in 0..TERMS.len(),
         limits in 0..LIMITS.len(),
+        missing in 0..MISSING.len(),
+        composite in 0..COMPOSITES.len(),
     ) {
-        let terms = format!("{}{}", TERMS[terms], LIMITS[limits]);
+        let terms = format!("{}{}{}", TERMS[terms], LIMITS[limits], MISSING[missing]);
         let attempts = vec![Attempt::BEST; run[0].attempts.len()];
         let mut longer = run.clone();
         // A document that no other sample is about.
         longer.push(Scenario { id: None, document: 200, is_adversarial: true, attempts });
-        let (before, after) = (judged(&run, &terms), judged(&longer, &terms));
+        let (before, after) = (judged(&run, composite, &terms), judged(&longer, composite, &terms));
         prop_assert_eq!(worse(&before, &after), None);
     }
 
@@ -171,14 +215,17 @@ proptest! {
         turn in 1usize..30,
         terms in 0..TERMS.len(),
         limits in 0..LIMITS.len(),
+        missing in 0..MISSING.len(),
+        composite in 0..COMPOSITES.len(),
         is_weighted in any::<bool>(),
     ) {
-        let terms = format!("{}{}{}", TERMS[terms], LIMITS[limits], if is_weighted { WEIGHTS } else { "" });
+        let weights = if is_weighted { WEIGHTS } else { "" };
+        let terms = format!("{}{}{}{weights}", TERMS[terms], LIMITS[limits], MISSING[missing]);
         let mut turned = run.clone();
         turned.iter_mut().zip(0..).for_each(|(scenario, id)| scenario.id = Some(id));
         turned.rotate_left(turn % run.len());
         turned.reverse();
-        let (before, after) = (judged(&run, &terms), judged(&turned, &terms));
+        let (before, after) = (judged(&run, composite, &terms), judged(&turned, composite, &terms));
         for (old, new) in before.gates.iter().zip(&after.gates) {
             prop_assert_eq!(old.verdict, new.verdict, "{}", old.metric);
             let bounds = |gate: &GateResult| {
