@@ -35,7 +35,7 @@ Dataset = Sequence[Sample]
 class Task:
     """What an evaluation asks, how it is answered, and how answers are scored.
 
-    Without a solver the model is asked. `metrics` are in place of those of the scorers.
+    Without a solver, the model is asked. `metrics` replace those of the scorers.
     """
 
     def __init__(
