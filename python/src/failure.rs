@@ -202,7 +202,7 @@ fn hint_of(kind: &ErrorKind) -> Option<String> {
             Some(format!("choose one with `run={run:?}`"))
         }
         ErrorKind::NoPassThreshold { .. } => {
-            Some("give the score from which on an attempt has passed, as in `pass_threshold=4`".to_owned())
+            Some("give the score that an attempt needs to pass, as in `pass_threshold=4`".to_owned())
         }
         ErrorKind::DifferentReducers { files } => {
             let first = files.iter().flat_map(|(_, reducers)| reducers).next().map_or("mean", String::as_str);

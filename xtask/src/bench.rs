@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) const HELP: &str = "\
-Compares speed with peers on the same data, after checking that the answers agree.
+Compares speed with other tools on the same data, after checking that the answers agree.
 
 usage: cargo xtask bench [ARGS]
        cargo xtask bench files [ARGS]
@@ -17,18 +17,20 @@ usage: cargo xtask bench [ARGS]
        cargo xtask bench eval [ARGS]
        cargo xtask bench python [ARGS]
 
-The first compares metrics and reducers on objects in memory with Inspect AI and numpy. The second compares whole
-commands on files with Inspect AI, polars and DuckDB; it makes the files on first use, below target/bench-data, which
-takes some minutes and 400 MB, and it needs Linux or macOS. `columns` reads tables of a million rows with other names than
-ours beside the same tables with ours. The next measures the time that a verdict takes beyond
-reading, and needs no peers. `page` compares two runs of 20,000 samples with five attempts each, writes a page of
-one of them, and opens it in a headless Chromium. `eval` runs whole evaluations, here and in Inspect AI, on a mock model and on a local server that
-takes its time. The last builds the Python package as for a release, installs it beside Inspect AI and polars, and compares them in one process.
+Without a name, it compares metrics and reducers on objects in memory with Inspect AI and numpy.
+  files    whole commands on files, compared with Inspect AI, polars and DuckDB; it makes the files on first use, below
+           target/bench-data, which takes some minutes and 400 MB; needs Linux or macOS
+  columns  tables of a million rows whose columns have other names than ours, compared with the same tables with our names
+  gate     how long a verdict takes in addition to reading; compares with no other tool
+  page     compares two runs of 20,000 samples with five attempts each, writes an HTML report of one of them, and opens it in
+           a headless Chromium
+  eval     whole evaluations, here and in Inspect AI, with a mock model and with a slow local server
+  python   the Python package, built as for a release and installed beside Inspect AI and polars, all in one process
 
-The Python peers live in a private environment, target/bench-venv, which is made on first use and needs `python3` and
-the network. Its versions are printed and kept in target/bench-venv/versions.txt; delete the folder to renew it.
-ARGS go to the bench program; `cargo xtask bench -- --help` and `cargo xtask bench files --help` list them.
-The reports in bench/reports are written with `--write FILE --date DATE`; each says on its first lines how.
+The Python tools are installed into a private environment, target/bench-venv, which is made on first use and needs
+`python3` and the network. Their versions are printed and kept in target/bench-venv/versions.txt; delete the folder to
+renew it. ARGS go to the bench program; `cargo xtask bench -- --help` and `cargo xtask bench files --help` list them.
+The reports in bench/reports are written with `--write FILE --date DATE`; the first lines of each say how.
 ";
 
 /// The peers by the names that both `pip` and the metadata of Python use.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) const HELP: &str = "\
-Feeds the readers damaged files. Whatever the bytes, the end is an answer or an error.
+Feeds damaged files to the readers. Any bytes must lead to an answer or an error.
 
 usage: cargo xtask fuzz [TARGET] [SECONDS]
 
-TARGET is one of fuzz/targets; without it, all of them run one after another. SECONDS is the time for each, 60 unless
-told otherwise. The seeds are the files of testdata/formats and fuzz/seeds; what is found on the way is kept in
-fuzz/corpus, and an input that breaks a reader in fuzz/artifacts. It needs a nightly toolchain and cargo-fuzz.
+TARGET is one of fuzz/targets; without it, all of them run one after another. SECONDS is the time for each, 60 by
+default. The seeds are the files in testdata/formats and fuzz/seeds; new inputs are kept in fuzz/corpus, and inputs that
+break a reader in fuzz/artifacts. It needs a nightly toolchain and cargo-fuzz.
 ";
 
 /// Seconds for each target.

@@ -30,15 +30,15 @@ Chores of the Calipers workspace.
 usage: cargo xtask COMMAND [ARGS]
 
 commands:
-  test              the whole gate: format, lints, docs, tests, repository checks
-  checks            only the repository checks of `test`, in a second
+  test              everything a change must pass: format, lints, docs, tests, repository checks
+  checks            only the repository checks of `test`, in seconds
   vectors [DIR]     compare with reference answers, ours or those in DIR
   calibrate [NAME]  simulate known truths and count how often the intervals and gates keep their promise
-  bench [ARGS]      compare speed with peers on the same data
+  bench [ARGS]      compare speed with other tools on the same data
   fuzz [TARGET]     feed the readers damaged files
   inspect-suite     run Inspect's own tests with our metrics and reducers in place of its own
   python [ARGS]     build, install and test the Python package
-  platforms         type-check for macOS and Windows, where the targets are installed
+  platforms         type-check for macOS and Windows, if the targets are installed
   site              build the site from docs/, and check its links
 
 `cargo xtask COMMAND --help` says more.

@@ -7,13 +7,13 @@ use std::process::Command;
 use std::time::Instant;
 
 pub(crate) const HELP: &str = "\
-The whole gate. Every step runs, even after one has failed, and the last line counts them.
+Runs everything that a change must pass. Every step runs, even after one has failed, and the last line counts them.
 
-The step `inspect` needs Inspect AI, which lives in a private environment, target/inspect-venv. It is made on first use
-and needs `python3` and the network; where there is neither, the step is skipped and says why.
+The step `inspect` needs Inspect AI, which it installs into a private environment, target/inspect-venv. This needs
+`python3` and the network the first time; without them, the step is skipped and says why.
 
-The step `page` needs `python3` and Chromium, which it installs where it may (Debian, as root). Its pages and screenshots are
-kept in target/page for a look.
+The step `page` needs `python3` and Chromium, which it installs if it can (on Debian, as root). Its pages and screenshots
+are kept in target/page.
 
 usage: cargo xtask test
 
@@ -21,12 +21,12 @@ steps:
   format        cargo fmt --all --check, and the files of the metrics
   lints         cargo clippy, warnings are errors
   docs          cargo doc, warnings are errors
-  tests         all tests but those of the documentation, with cargo-nextest where it is installed
+  tests         all tests except those in the documentation, with cargo-nextest if it is installed
   doc-tests     the examples in the documentation
-  inspect       numbers and logs held against Inspect itself, in both directions; skipped without Python or network
+  inspect       numbers and logs compared with Inspect itself, in both directions; skipped without Python or network
   python        the Python package: built, installed and tested; skipped without Python or network
   page          the page of `calipers report` in a headless Chromium; skipped without Chromium or Python
-  dependencies  licences and sources of all dependencies by deny.toml, with cargo-deny where it is installed
+  dependencies  licences and sources of all dependencies, by deny.toml, with cargo-deny if it is installed
   advisories    no dependency has a known vulnerability; skipped without cargo-deny or its database
   paths         no file names a folder of one machine
   unfinished    no placeholder macros in Rust code
@@ -40,7 +40,7 @@ steps:
 ";
 
 pub(crate) const CHECKS_HELP: &str = "\
-The checks of the repository itself, which are the last steps of `cargo xtask test`. They compile nothing and take a second.
+The checks of the repository itself, which are the last steps of `cargo xtask test`. They compile nothing and take a few seconds.
 
 usage: cargo xtask checks
 ";

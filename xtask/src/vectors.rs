@@ -4,11 +4,11 @@ use crate::{Failure, process, suites};
 use std::path::Path;
 
 pub(crate) const HELP: &str = "\
-Compares every statistic, reducer and metric with reference answers of other tools.
+Compares every statistic, reducer and metric with reference answers from other tools.
 
 usage: cargo xtask vectors [DIR]
 
-DIR has the layout of testdata/vectors, with the folders `golden` and `inspect`; without it, that one is used.
+DIR has the layout of testdata/vectors, with the folders `golden` and `inspect`; the default is testdata/vectors itself.
 The suites are golden_*.rs, vectors_*.rs and inspect_*.rs in crates/*/tests/it.
 ";
 

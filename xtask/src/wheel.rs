@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 pub(crate) const HELP: &str = "\
 Builds the Python package as a wheel, installs it, and runs its tests (python/tests). It is a step of `cargo xtask test` too.
 
-The wheel is built quickly, not for speed: `pip install ./python` builds one as for a release. Everything it needs lives in a private
-environment, target/inspect-venv, which is made on first use with `python3` and the network.
+The wheel is built without optimisation, to save time; `pip install ./python` builds one as for a release. Everything that is needed is
+installed into a private environment, target/inspect-venv, which is made on first use with `python3` and the network.
 
 usage: cargo xtask python [ARGS]
 
 Arguments go to pytest: `cargo xtask python -k scorer`. If CALIPERS_INSPECT_PAGE names a copy of Inspect's page on scoring metrics (its text,
-from a browser), every block of code on it runs with Calipers in place of Inspect.
+from a browser), every block of code on it runs with Calipers instead of Inspect.
 ";
 
 /// What building and testing needs. Inspect is there to be compared with.

@@ -57,21 +57,21 @@ const fn key(name: &'static str, flag: &'static str, shape: ConfigShape, about: 
 
 /// All keys.
 const KEYS: [ConfigKey; 14] = [
-    key("columns", "columns", ConfigShape::TextByName, "which column of a table is what; `run` names runs"),
+    key("columns", "columns", ConfigShape::TextByName, "what each column of a table means; `run` names runs"),
     key("attempts_from", "attempts-from", ConfigShape::Text, "what makes an attempt: `files` or `folders`"),
     key("format", "format", ConfigShape::Text, "the format of the files"),
     ConfigKey {
         short: Some('m'),
-        ..key("metrics", "metric", ConfigShape::Texts, "the metrics, in place of recorded ones")
+        ..key("metrics", "metric", ConfigShape::Texts, "the metrics, instead of recorded ones")
     },
     key("reducer", "reducer", ConfigShape::Texts, "how the attempts of a sample become one score"),
     key("scorers", "scorer", ConfigShape::Texts, "only these scorers"),
-    key("labels", "label", ConfigShape::NumberByName, "what labels count"),
-    key("cluster", "cluster", ConfigShape::Text, "the metadata key of samples that go together"),
+    key("labels", "label", ConfigShape::NumberByName, "the number that each label stands for"),
+    key("cluster", "cluster", ConfigShape::Text, "the metadata key of samples that belong together"),
     key("level", "level", ConfigShape::Number, "the level of intervals"),
     key("seed", "seed", ConfigShape::Number, "the seed of everything random"),
     key("missing", "missing", ConfigShape::Text, "how attempts without a score count: `failed` or `excluded`"),
-    key("pass_threshold", "pass-threshold", ConfigShape::Number, "the score from which an attempt has passed"),
+    key("pass_threshold", "pass-threshold", ConfigShape::Number, "the least score with which an attempt has passed"),
     key("policy", "policy", ConfigShape::Path, "what must hold"),
     key("suite", "suite", ConfigShape::Path, "the scenarios that a run should contain"),
 ];
@@ -178,7 +178,7 @@ impl ConfigKey {
         let text = |item: &Item| match &item.value {
             Data::Text(text) if !text.is_empty() => Ok(text.clone()),
             Data::Text(_) => Err(Mistake::new(format!("`{}` is empty", self.name)).at(&item.span)),
-            _ => Err(wrong(item, "a text")),
+            _ => Err(wrong(item, "a string")),
         };
         let number = |item: &Item| match item.value {
             Data::Number(number) => Ok(number.to_string()),
@@ -195,7 +195,7 @@ impl ConfigKey {
             (ConfigShape::Number, _) => Ok(vec![number(item)?]),
             (ConfigShape::Texts, Data::List(items)) => items.iter().map(text).collect(),
             (ConfigShape::Texts, Data::Text(_)) => Ok(vec![text(item)?]),
-            (ConfigShape::Texts, _) => Err(wrong(item, "a text or a list of texts")),
+            (ConfigShape::Texts, _) => Err(wrong(item, "a string or a list of strings")),
             (ConfigShape::TextByName, _) => by_name(item, &text),
             (ConfigShape::NumberByName, _) => by_name(item, &number),
             (ConfigShape::Path, _) => Ok(vec![self.path(&text(item)?, item, folder)?]),
@@ -255,7 +255,7 @@ pub(crate) fn schema() -> String {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "calipers.config/1",
-        "description": "calipers.toml: choices for all commands in its folder and below. A flag that is typed wins over its key.",
+        "description": "calipers.toml: settings for all commands in its folder and below. A flag replaces its key.",
         "type": "object",
         "additionalProperties": false,
         "properties": properties,
@@ -374,9 +374,9 @@ mod tests {
             read("levle = 0.9\npolicy = 3\nmetrics = [1]\ncolumns = \"id\"\nscorers = \"\"\n").expect_err("five");
         let wanted = [
             "there is no key `levle`",
-            "`policy` is a number, not a text",
-            "`metrics` is a number, not a text",
-            "`columns` is a text, not a table",
+            "`policy` is a number, not a string",
+            "`metrics` is a number, not a string",
+            "`columns` is a string, not a table",
             "`scorers` is empty",
         ];
         assert_eq!(wrong, wanted);

@@ -23,7 +23,7 @@ pub(crate) fn of_error(kind: &ErrorKind) -> Option<String> {
         return Some(format!("choose one with `--run {run}`"));
     }
     if let ErrorKind::NoPassThreshold { .. } = kind {
-        let hint = "give the score from which on an attempt has passed, as in `--pass-threshold 4`";
+        let hint = "give the score that an attempt needs to pass, as in `--pass-threshold 4`";
         return Some(format!("{hint} or `pass_rate(pass_threshold=4)`"));
     }
     if let ErrorKind::DifferentReducers { files } = kind {
@@ -117,7 +117,7 @@ pub(crate) fn of_setup(error: &SetupError) -> Option<String> {
             Some(format!("give it with `--price {price}`, in USD per million tokens in and out"))
         }
         SetupError::OtherRun { .. } => {
-            Some("repeat the command that began the run, and put back what has changed; or start a new run".to_owned())
+            Some("repeat the command that started the run, without the changes; or start a new run".to_owned())
         }
         error => error.hint(),
     }

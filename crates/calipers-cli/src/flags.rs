@@ -24,7 +24,7 @@ pub(crate) struct SelectionFlags {
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     pub(crate) pass_threshold: Option<f64>,
 
-    /// How attempts that broke, never ran or have no score count, in place of what the policy and the metrics do with them
+    /// How attempts that ended in an error, never ran or have no score count, instead of what the policy and the metrics say
     #[arg(long, value_enum, value_name = "RULE")]
     pub(crate) missing: Option<MissingName>,
 
@@ -54,12 +54,12 @@ impl MissingName {
 /// What people said about some of the samples.
 #[derive(Args, Debug)]
 pub(crate) struct LabelFlags {
-    /// What people say about some of the samples, for `corrected`: records with `id` and `label`, in any format that results
-    /// are read in. Where runs are compared, once for each of them, in their order
+    /// Human labels for some of the samples, for `corrected`: records with `id` and `label`, in any format that is read. To
+    /// compare runs, give one file per run, in the same order
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Vec<String>,
 
-    /// Which columns of the labels are what, such as `id=question,score=verdict` (repeatable)
+    /// What the columns of the labels mean, such as `id=question,score=verdict` (repeatable)
     #[arg(long, value_name = "NAME=COLUMN", requires = "labels")]
     pub(crate) label_columns: Vec<String>,
 }
@@ -83,12 +83,12 @@ pub(crate) struct FormatFlag {
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
 
-    /// Which columns are what, such as `id=question_id,score=is_correct,run=model` (repeatable;
-    /// https://calipers-eval.github.io/calipers/formats/any-table.html has all names)
+    /// What the columns mean, such as `id=question_id,score=is_correct,run=model` (repeatable;
+    /// https://calipers-eval.github.io/calipers/formats/any-table.html lists all names)
     #[arg(long, value_name = "NAME=COLUMN")]
     pub(crate) columns: Vec<String>,
 
-    /// Use only this run of files that hold several (repeatable)
+    /// Use only this run, if the files hold several (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Vec<String>,
 
@@ -96,7 +96,7 @@ pub(crate) struct FormatFlag {
     #[arg(long, value_enum, value_name = "UNIT")]
     pub(crate) attempts_from: Option<AttemptUnit>,
 
-    /// The memory that may be used, such as `4GB`, or `none` for no limit; without this, 80 % of the machine's
+    /// How much memory the command may use, such as `4GB`, or `none` for no limit; without this, 80 % of the machine's
     #[arg(long, value_name = "SIZE", value_parser = MemorySize::parse)]
     pub(crate) memory: Option<MemorySize>,
 }
@@ -149,7 +149,7 @@ pub(crate) struct JudgingFlags {
     #[arg(required = true)]
     pub(crate) files: Vec<String>,
 
-    /// The policy: JSON, YAML or TOML (https://calipers-eval.github.io/calipers/policy.html has all keys)
+    /// The policy: JSON, YAML or TOML (https://calipers-eval.github.io/calipers/policy.html lists all keys)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) policy: PolicyFile,
 

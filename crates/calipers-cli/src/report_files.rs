@@ -81,7 +81,7 @@ impl<'a, R> ReportFiles<'a, R> {
             if let Some(other) = all[..place].iter().find(|other| is_one_file(one.file, other.file)) {
                 let target = if one.file == "-" { "standard output" } else { one.file };
                 let what = format!("`{}` and `{}` both write to `{target}`", other.option, one.option);
-                return Err(Failure::new(what).hint("give each report its own file"));
+                return Err(Failure::new(what).hint("give each report a separate file"));
             }
         }
         Ok(all)
@@ -90,12 +90,12 @@ impl<'a, R> ReportFiles<'a, R> {
     fn parse(&self, option: &'a str) -> Result<ReportFile<'a, R>, Failure> {
         let refuse = |what: String| Failure::new(what).hint(self.known_forms());
         let Some((name, file)) = option.split_once('=') else {
-            return Err(refuse(format!("`--output {option}` names no form")));
+            return Err(refuse(format!("`--output {option}` names no format")));
         };
         let (name, file) = (name.trim(), file.trim());
         let form = Form::find(self.forms, name);
         if form.is_none() && !(self.has_page && name == PAGE) {
-            return Err(refuse(format!("there is no form `{name}`")));
+            return Err(refuse(format!("there is no format `{name}`")));
         }
         if file.is_empty() || Path::new(file).is_dir() {
             return Err(refuse(format!("`--output {option}` names no file")));
@@ -106,7 +106,7 @@ impl<'a, R> ReportFiles<'a, R> {
     fn known_forms(&self) -> String {
         let names = names(self.forms, self.has_page);
         let (last, first) = names.split_last().expect("there are forms");
-        format!("write `--output markdown=comment.md`; the forms are {} and {last}", first.join(", "))
+        format!("write `--output markdown=comment.md`; the formats are {} and {last}", first.join(", "))
     }
 }
 

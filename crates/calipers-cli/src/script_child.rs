@@ -172,10 +172,10 @@ fn exit_code(status: ExitStatus, purpose: &ChildPurpose, in_scripts: bool) -> u8
         Some(Ok(code)) => code,
         _ if was_killed(status) => {
             let hint = if purpose.forwarder.is_some() {
-                "it was ended from outside, or the system had no memory left; a run goes on with the \
-                 same command and `--resume LOG`"
+                "it was killed from outside, or the system had no memory left; to continue a run, repeat \
+                 the command with `--resume LOG`"
             } else {
-                "it was ended from outside, or the system had no memory left; allow less with `--memory`, and read fewer \
+                "it was killed from outside, or the system had no memory left; allow less with `--memory`, and read fewer \
                  files at once"
             };
             exit::code(Err(Failure::new("the process that does the work was killed").hint(hint)))
@@ -193,7 +193,7 @@ fn exit_code(status: ExitStatus, purpose: &ChildPurpose, in_scripts: bool) -> u8
         }
         _ => {
             let hint =
-                "look for a list, a text or a number that grows or nests without end; scripts may use about 1 GiB";
+                "look for a list, a string or a number that grows or nests without end; scripts may use about 1 GiB";
             exit::code(Err(Failure::new("the script ran out of memory").hint(hint)))
         }
     }

@@ -114,7 +114,7 @@ pub(crate) fn reducers(
 ) -> Result<Option<Vec<Reducer>>, Failure> {
     if names.len() > 1 && names.iter().any(|name| name == "none") {
         let hint = "run the command twice, with `--reducer none` and with the others";
-        return Err(Failure::new("`--reducer none` goes with no other reducer").hint(hint));
+        return Err(Failure::new("`--reducer none` cannot be combined with another reducer").hint(hint));
     }
     let named = names.iter().filter(|name| *name != "none").map(|name| find(name));
     let reducers = named.collect::<Result<Vec<Reducer>, _>>()?;

@@ -436,7 +436,7 @@ impl ErrorKind {
             Self::SeveralRuns { .. } => "choose one by its name".into(),
             Self::Script { hint, .. } => return hint.clone(),
             Self::NoPassThreshold { .. } => {
-                "give the score from which on an attempt has passed, as in `pass_threshold=4`".into()
+                "give the score that an attempt needs to pass, as in `pass_threshold=4`".into()
             }
             Self::DifferentReducers { .. } => "choose one reducer for all of them, such as `mean`".into(),
             Self::Conflict { .. } | Self::Contradiction(_) => {

@@ -39,7 +39,7 @@ impl FolderCache {
     pub fn open(folder: &Path) -> Result<Self, WriteError> {
         create_private_folders(folder).map_err(|error| {
             let what = format!("the folder of the cache cannot be created: {error}");
-            WriteError::new(folder.display().to_string(), what).hint("name another folder, or do without a cache")
+            WriteError::new(folder.display().to_string(), what).hint("name another folder, or use no cache")
         })?;
         Ok(Self { folder: folder.to_owned() })
     }
@@ -58,8 +58,7 @@ impl FolderCache {
         let place = self.place(key);
         self.write(&place, bytes).map_err(|error| {
             let what = format!("the cache cannot be written: {error}");
-            WriteError::new(place.display().to_string(), what)
-                .hint("make room, name another folder, or do without a cache")
+            WriteError::new(place.display().to_string(), what).hint("make room, name another folder, or use no cache")
         })
     }
 

@@ -37,7 +37,7 @@ pub fn schema_text<Document: JsonSchema>(name: &str) -> String {
     ordered.insert("$schema".to_owned(), schema.remove("$schema").unwrap_or_default());
     ordered.insert("$id".to_owned(), json!(format!("urn:calipers:schema:{name}:1")));
     ordered.extend(schema.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
-    let mut text = serde_json::to_string_pretty(&ordered).expect("a schema has texts as keys");
+    let mut text = serde_json::to_string_pretty(&ordered).expect("a schema has strings as keys");
     text.push('\n');
     text
 }
@@ -155,7 +155,7 @@ pub(crate) struct EstimateDocument {
     pub(crate) method: String,
     /// What to know before relying on it.
     pub(crate) caveats: Vec<CaveatDocument>,
-    /// Numbers made on the way, such as clusters and degrees of freedom.
+    /// Intermediate numbers, such as clusters and degrees of freedom.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DetailsDocument")]
     pub(crate) details: Option<DetailsDocument>,

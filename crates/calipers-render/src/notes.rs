@@ -58,18 +58,18 @@ pub fn note_sentence(note: RunNote<'_>) -> String {
         }
         RunNote::NoFigures(why) => format!("no figures are written, because they cannot be computed: {why}"),
         RunNote::LostReducers(names) => format!(
-            "the log reduces attempts by {}, which this form cannot hold: name the reducer when the file is read, or the \
-             mean is taken",
+            "the log reduces attempts by {}, which this format cannot hold: name the reducer when you read the file, or \
+             their mean is used",
             quoted(names)
         ),
         RunNote::LostMetrics(names) => {
-            format!("the log's metrics {} are not in this form: name them when the file is read", quoted(names))
+            format!("this format cannot hold the log's metrics {}: name them when you read the file", quoted(names))
         }
         RunNote::UnreadableTexts(why) => format!("what was asked and answered could not be read: {why}"),
         RunNote::SurelyMissed(gate) => {
-            format!("decided early: {} is surely missed ({})", gate.metric, gate_rule(gate))
+            format!("decided early: {} is clearly missed ({})", gate.metric, gate_rule(gate))
         }
-        RunNote::SurelyMet => "decided early: all blocking gates are surely met".to_owned(),
+        RunNote::SurelyMet => "decided early: all blocking gates are clearly met".to_owned(),
     }
 }
 

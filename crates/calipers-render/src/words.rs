@@ -51,9 +51,9 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::PooledAttempts { attempts, samples } => {
             format!("{attempts} attempts of {} are counted as independent", pluralize(samples, "sample"))
         }
-        Caveat::IgnoresClusters { key } => format!("ignores that samples with the same `{key}` go together"),
+        Caveat::IgnoresClusters { key } => format!("ignores that samples with the same `{key}` belong together"),
         Caveat::NoClusteredInterval { key } => {
-            format!("no interval of this figure knows that samples with the same `{key}` go together")
+            format!("no interval of this figure accounts for samples with the same `{key}` belonging together")
         }
         Caveat::SamplesAlone { key, samples } => match samples {
             1 => format!("1 sample has no `{key}`, and counts as a cluster by itself"),
@@ -64,16 +64,16 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         }
         Caveat::MeanOfErrors { stratified: None } => "a mean of standard errors is not a standard error".into(),
         Caveat::OutsideUnit { min, max } => {
-            format!("scores from {} to {} make no share", number(*min), number(*max))
+            format!("scores from {} to {} are not shares", number(*min), number(*max))
         }
         Caveat::BootstrapDivisor { stderr } => {
             format!("a bootstrap divides by n; the standard error is {}", decimals(*stderr, 6))
         }
-        Caveat::ShareByT { n } => format!("a t interval of {n} scores that are 0 or 1 covers too rarely"),
+        Caveat::ShareByT { n } => format!("a t interval of {n} scores that are 0 or 1 covers the truth too rarely"),
         Caveat::LooksLikeSeconds { field, max } => {
             format!("`{field}` is at most {max} and has fractions: these look like seconds")
         }
-        Caveat::ModeTies { samples } => format!("{} no single commonest score", samples_have(*samples)),
+        Caveat::ModeTies { samples } => format!("{} no single most frequent score", samples_have(*samples)),
         Caveat::TooFewAttempts { reducer, samples } => {
             format!("{} too few scored attempts for `{reducer}`", samples_have(*samples))
         }
@@ -88,7 +88,7 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::Errored { attempts } => format!("{attempts} attempts ended in an error"),
         Caveat::Incomplete { run, samples, samples_expected, attempts, attempts_expected, never_ran, ending } => {
             let ended = match ending {
-                RunEnding::Finished => "the log announces more than it holds",
+                RunEnding::Finished => "the log expects more than it contains",
                 RunEnding::Open => "the evaluation is still running, or it was cut short",
                 RunEnding::Cancelled => "the evaluation was cancelled",
                 RunEnding::Broken => "the evaluation ended in an error",
@@ -130,7 +130,7 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
                 MissingRule::Excluded => "left out",
             };
             let were = if *attempts == 1 { "was" } else { "were" };
-            let policy = if *overrides_policy { ", in place of what the policy says" } else { "" };
+            let policy = if *overrides_policy { ", instead of what the policy says" } else { "" };
             format!("{attempts} of {} without a score {were} {how}{policy}", pluralize(*attempts_total, "attempt"))
         }
         Caveat::Gate(caveat) => gate_caveat(caveat).0,
@@ -154,7 +154,7 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::DiffersFromRecorded { computed, recorded, cause } => {
             let (computed, recorded) = different_numbers(*computed, *recorded);
             let why = match cause {
-                RecordedCause::Labels => "labels were given other numbers here".to_owned(),
+                RecordedCause::Labels => "labels were given different numbers here".to_owned(),
                 RecordedCause::Threshold { reducer } => {
                     format!("the log does not keep the threshold of `{reducer}`, and 1 was assumed")
                 }
@@ -172,21 +172,21 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             format!("scores that are maps of several numbers are not compared: {}", scorers.join(", "))
         }
         Caveat::FirstMetric { metric, .. } => {
-            format!("planned by `{metric}`, the first metric that the records support")
+            format!("planned for `{metric}`, the first metric that the records support")
         }
         Caveat::UnknownAttempts => {
-            "how much attempts at one sample vary is not known, so the plan gains nothing from more of them".into()
+            "it is not known how much attempts at one sample vary, so the plan gains nothing from more attempts".into()
         }
         Caveat::UnknownPairing => {
-            "what the two runs share is not known, so only runs on different samples are planned".into()
+            "it is not known how similar two runs are, so only runs on different samples are planned".into()
         }
-        Caveat::DisagreementOfAttempts => "a share of samples that disagree is about single attempts".into(),
+        Caveat::DisagreementOfAttempts => "the share of samples that disagree refers to single attempts".into(),
         Caveat::GateOfScores => "gates are planned for samples that pass or fail".into(),
         Caveat::GateOfClusters => {
             "the exact size of the gate was multiplied by the design effect, which is an approximation".into()
         }
         Caveat::EffectOfScores => {
-            "differences of two runs are taken to go together in clusters as far as scores do, which may be too little or too much"
+            "within clusters, the differences of two runs are assumed to be as similar as scores, which may be too much or too little"
                 .into()
         }
         Caveat::JudgeDisagrees { run, scorer, agreement, upper, needed } => {
@@ -194,14 +194,14 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
             let run = run.as_ref().map(|run| format!("{run}: ")).unwrap_or_default();
             let judge = scorer.as_ref().map(|scorer| format!(" `{scorer}`")).unwrap_or_default();
             format!(
-                "{run}the judge{judge} agrees with people too little: {agreement}, at most {upper}, where {needed} is \
-                 the least"
+                "{run}the judge{judge} agrees with people too little: {agreement}, at most {upper}; at least {needed} is \
+                 needed"
             )
         }
         Caveat::PeopleDisagree { alpha, upper, needed } => {
             let [alpha, upper, needed] = [alpha, upper, needed].map(|x| decimals(*x, 2));
             format!(
-                "people agree with one another too little: alpha {alpha}, at most {upper}, where {needed} is the least"
+                "people agree with one another too little: alpha {alpha}, at most {upper}; at least {needed} is needed"
             )
         }
         Caveat::LabelsUnlikeOthers { labelled, others, weighed } => {
@@ -229,7 +229,7 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
             return Some(format!("use `ci(cluster=\"{key}\")` or `stderr(cluster=\"{key}\")`"));
         }
         Caveat::NoClusteredInterval { .. } => "look at a metric that is a mean, a ratio of sums or a quantile",
-        Caveat::SamplesAlone { .. } => "record with every sample where it comes from",
+        Caveat::SamplesAlone { .. } => "record where each sample comes from",
         Caveat::MeanOfErrors { stratified: Some(_) } => "report that error instead",
         Caveat::MeanOfErrors { stratified: None } => "give every group at least two samples",
         Caveat::OutsideUnit { .. } => "use `mean`, or map the scores to [0, 1]",
@@ -266,7 +266,7 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::GateOfScores => "plan with the rate at which samples pass",
         Caveat::GateOfClusters => "plan for a few more samples",
         Caveat::EffectOfScores => "plan from two runs on the same samples, which show it",
-        Caveat::JudgeDisagrees { .. } => "improve the judge before its scores are used; rely on `corrected` until then",
+        Caveat::JudgeDisagrees { .. } => "improve the judge before you use its scores; until then, rely on `corrected`",
         Caveat::PeopleDisagree { .. } => "make the instructions for people clearer, and label again",
         Caveat::LabelsUnlikeOthers { .. } | Caveat::LabelsOfOtherMix { .. } => "choose the samples to label at random",
     };
@@ -307,15 +307,17 @@ fn statistic_sentence(caveat: &StatisticCaveat) -> String {
             format!("the clustered error {clustered} is below the plain one {naive}")
         }
         StatisticCaveat::NoSpread { n } => format!("all {n} values are alike, which is not certainty"),
-        StatisticCaveat::SmallSample { n, need } => format!("{n} values are few for this interval (from {need} on)"),
+        StatisticCaveat::SmallSample { n, need } => {
+            format!("{n} values are few for this interval (use at least {need})")
+        }
         StatisticCaveat::NoBound { n, need } => {
             format!(
-                "a two-sided interval has both ends from {need} values on, there are {n}; one side alone needs fewer"
+                "a two-sided interval needs {need} values to have both ends, and there are {n}; one side alone needs fewer"
             )
         }
         StatisticCaveat::FewAttempts { attempts, k } => format!("{attempts} attempts are few for k = {k}"),
         StatisticCaveat::FewResamples { resamples, need } => {
-            format!("{resamples} resamples are few for an end point (from {need} on)")
+            format!("{resamples} resamples are few for an end point (use at least {need})")
         }
         StatisticCaveat::NoAcceleration => "BCa is undefined here, percentiles were used".into(),
         StatisticCaveat::ExtremePrevalence { prevalence } => {
@@ -335,7 +337,7 @@ fn statistic_next_step(caveat: &StatisticCaveat) -> &'static str {
         }
         StatisticCaveat::ClusteredBelowNaive { .. } => "judge by the larger of the two errors",
         StatisticCaveat::NoSpread { .. } => "read the exact bound instead of ± 0, or add samples",
-        StatisticCaveat::SmallSample { .. } => "add samples, or look at `ci(method=\"bootstrap\")` beside it",
+        StatisticCaveat::SmallSample { .. } => "add samples, or compare with `ci(method=\"bootstrap\")`",
         StatisticCaveat::NoBound { .. } => "add samples, or gate on the share of values within the limit",
         StatisticCaveat::FewAttempts { .. } => "run at least twice as many attempts as k",
         StatisticCaveat::FewResamples { .. } => {
@@ -383,9 +385,9 @@ pub fn reason_sentence(reason: &Reason) -> String {
         Reason::NoRatings => "no sample has a list of two or more ratings".into(),
         Reason::NoNumber => "the metric gives no number for these scores".into(),
         Reason::TooFewAttempts { reducer, need, have } => {
-            format!("`{reducer}` needs {need} attempts of a sample, and there are {have}")
+            format!("`{reducer}` needs {need} attempts per sample, and there are {have}")
         }
-        Reason::NothingReduced { reducer } => format!("`{reducer}` makes no value of the attempts of any sample"),
+        Reason::NothingReduced { reducer } => format!("`{reducer}` gives no value for any sample"),
         Reason::TimedOut { p, timed_out, attempts } => {
             let percentile = decimals(p * 100.0, 0);
             format!(
@@ -574,8 +576,8 @@ mod tests {
         for (caveat, want) in [
             (Caveat::Errored { attempts: 1 }, "one attempt ended in an error"),
             (Caveat::Errored { attempts: 2 }, "2 attempts ended in an error"),
-            (Caveat::ModeTies { samples: 1 }, "one sample has no single commonest score"),
-            (Caveat::ModeTies { samples: 3 }, "3 samples have no single commonest score"),
+            (Caveat::ModeTies { samples: 1 }, "one sample has no single most frequent score"),
+            (Caveat::ModeTies { samples: 3 }, "3 samples have no single most frequent score"),
             (
                 Caveat::Missing { missing: 1, range: Some((0.1, 0.25)) },
                 "1 without a score: with it the mean lies between 0.100 and 0.250",

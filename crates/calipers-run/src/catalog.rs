@@ -271,7 +271,7 @@ impl<'a> CatalogParams<'a> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match texts(value) {
             Some(texts) => Ok(Some(texts)),
-            None => Err(self.wrong(name, "text or a list of texts", value)),
+            None => Err(self.wrong(name, "a string or a list of strings", value)),
         }
     }
 
@@ -308,7 +308,7 @@ fn to_short_text(value: &Value) -> String {
     }
 }
 
-/// The texts of one text or a list of texts.
+/// The texts of one text or of a list.
 pub(crate) fn texts(value: &Value) -> Option<Vec<Arc<str>>> {
     match value {
         Value::Text(text) => Some(vec![text.clone()]),

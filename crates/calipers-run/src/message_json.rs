@@ -203,7 +203,7 @@ pub(crate) fn kind(json: &Json) -> &'static str {
         Json::Null => "null",
         Json::Bool(_) => "true or false",
         Json::Number(_) => "a number",
-        Json::String(_) => "text",
+        Json::String(_) => "a string",
         Json::Array(_) => "a list",
         Json::Object(_) => "a map",
     }

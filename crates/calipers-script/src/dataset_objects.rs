@@ -146,7 +146,7 @@ fn input(value: Value<'_>) -> Result<Input, ArgumentError> {
         return Ok(Input::Text(text.into()));
     }
     let Some(items) = items(value) else {
-        return Err(wrong("Sample", "input", value, "a text or a list of messages"));
+        return Err(wrong("Sample", "input", value, "a string or a list of messages"));
     };
     items.iter().map(|item| message(*item)).collect::<Result<_, _>>().map(Input::Messages)
 }
@@ -174,15 +174,15 @@ fn sample_id(value: Value<'_>) -> Result<SampleId, ArgumentError> {
     }
     match i64::unpack_value(value) {
         Ok(Some(id)) if value.unpack_bool().is_none() => Ok(id.into()),
-        _ => Err(wrong("Sample", "id", value, "a text or a whole number")),
+        _ => Err(wrong("Sample", "id", value, "a string or a whole number")),
     }
 }
 
 /// Texts of a parameter of a sample that may be one text or several.
 fn several(name: &str, value: NoneOr<Value<'_>>) -> Result<Vec<Arc<str>>, ArgumentError> {
     let Some(value) = value.into_option() else { return Ok(Vec::new()) };
-    let found = texts(value).ok_or_else(|| wrong("Sample", name, value, "a text or a list of texts"));
-    let found = found.map_err(|complaint| complaint.hint("`str(x)` makes a text of a number"))?;
+    let found = texts(value).ok_or_else(|| wrong("Sample", name, value, "a string or a list of strings"));
+    let found = found.map_err(|complaint| complaint.hint("`str(x)` turns a number into a string"))?;
     Ok(found.into_iter().map(Into::into).collect())
 }
 

@@ -302,7 +302,7 @@ fn suggest_quotes(span: &FileSpan) -> Option<String> {
     let parameter = parameter.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
     // Outside brackets it is an assignment.
     let is_argument = before.contains('(') && !parameter.is_empty();
-    is_argument.then(|| format!("a text is put in quotes: `{parameter}=\"{name}\"`"))
+    is_argument.then(|| format!("a string needs quotes: `{parameter}=\"{name}\"`"))
 }
 
 /// Python features that Starlark lacks, and what to write instead.

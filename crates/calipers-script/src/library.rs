@@ -502,7 +502,7 @@ pub(crate) fn specs<'v>(
     for (key, metrics) in entries {
         let Some(key) = key.unpack_str() else {
             let complaint = ArgumentError::new(format!("{} is not a key of a score", short_text(key)));
-            return Err(complaint.hint("a map of metrics has texts as keys; `\"*\"` stands for every key").into());
+            return Err(complaint.hint("a map of metrics has strings as keys; `\"*\"` stands for every key").into());
         };
         let metrics = match items(metrics) {
             Some(list) => list.iter().map(|item| as_metric(*item, eval)).collect::<starlark::Result<_>>()?,

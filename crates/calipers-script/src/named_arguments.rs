@@ -53,12 +53,12 @@ impl<'v> NamedArguments<'v> {
     }
 
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, ArgumentError> {
-        self.read(name, "a text", |value| value.unpack_str().map(str::to_owned))
+        self.read(name, "a string", |value| value.unpack_str().map(str::to_owned))
     }
 
     /// One text or a list of them.
     pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<String>, ArgumentError> {
-        Ok(self.read(name, "a text or a list of texts", texts)?.unwrap_or_default())
+        Ok(self.read(name, "a string or a list of strings", texts)?.unwrap_or_default())
     }
 
     pub(crate) fn flag(&self, name: &'static str) -> Result<bool, ArgumentError> {
@@ -81,7 +81,7 @@ impl<'v> NamedArguments<'v> {
             Ok(CoreValue::Map(entries)) => Some(Metadata::new(entries)),
             _ => None,
         };
-        Ok(self.read(name, "a dict with texts as keys", read)?.unwrap_or_default())
+        Ok(self.read(name, "a dict with strings as keys", read)?.unwrap_or_default())
     }
 }
 

@@ -125,7 +125,7 @@ pub(crate) fn catch_panic<T>(evaluate: impl FnOnce() -> Result<T, ScriptError>) 
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         if is_about_memory(&text) {
-            let hint = "look for a list or a text that grows without end";
+            let hint = "look for a list or a string that grows without end";
             return Err(ScriptError::new("the script ran out of memory").hint(hint));
         }
         Err(ScriptError::new(format!("the script cannot be run: {text}")))

@@ -178,7 +178,7 @@ fn finish_task(mut task: Task, mut models: TaskModels, options: NamedArguments<'
     if let Some(version) = options.get("version") {
         task.version = match plain(version)? {
             version @ (CoreValue::Int(_) | CoreValue::Text(_)) => version,
-            _ => return Err(options.wrong("version", version, "a whole number or a text")),
+            _ => return Err(options.wrong("version", version, "a whole number or a string")),
         };
     }
     task.tags = options.texts("tags")?;

@@ -7,7 +7,7 @@
     verdict.raise_for_status()
 
 `frame` may be a data frame of pandas or polars, a table of pyarrow, arrays, a list of dicts, or the name of a file in any format
-that Calipers reads, logs of Inspect among them. The functions have the names and options of the commands of the command line.
+that Calipers reads, including Inspect logs. The functions have the same names and options as the commands of the command line.
 """
 
 from __future__ import annotations

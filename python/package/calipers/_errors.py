@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class CalipersError(Exception):
     """An error of Calipers.
 
-    `what` is what is wrong, `place` where, and `hint` what to do about it; the last two are None where nothing can be said.
+    `what` says what is wrong, `place` where, and `hint` what to do about it; the last two may be None.
     `others` has further problems that were found at once, each with the same three parts.
     """
 

@@ -1,17 +1,17 @@
-"""The questions: one function for each command of the command line, with its options as keyword arguments.
+"""One function for each command of the command line, with its options as keyword arguments.
 
-Options that most of them have:
+Most of them take these options:
 
 - `level`: the level of intervals.
 - `scorer`: only this scorer, or these.
 - `where`: only samples whose metadata has these values, such as `{"category": "adversarial"}`.
 - `label`: the numbers that labels count as, such as `{"maybe": 0.5}`.
-- `pass_threshold`: the share of expected behaviours, or the score, from which an attempt has passed.
+- `pass_threshold`: the share of expected behaviours, or the score, that an attempt needs to pass.
 - `missing`: how attempts without a score count: `"failed"` or `"excluded"`.
 - `seed`: the seed of everything random.
-- `format`: the name of the format of files, in place of the one that is detected.
-- `columns`: which columns are what, such as `{"id": "question", "score": "is_correct"}` or `"id=question,score=is_correct"`.
-- `run`: only this run of files that hold several, or these.
+- `format`: the name of the format of the files, instead of the one that is detected.
+- `columns`: what the columns mean, such as `{"id": "question", "score": "is_correct"}` or `"id=question,score=is_correct"`.
+- `run`: only this run, or these, if the files hold several.
 - `attempts_from`: each of the `"files"`, or `"folders"`, is one attempt of the same run.
 - `cluster`: the field, or fields, by whose values samples go together: all intervals are then those of clusters.
 - `labels`: what people say about some of the samples, for `corrected`; `label_columns` says which of its columns are what.
@@ -69,8 +69,8 @@ def score(
     """The metrics of results, with intervals, what is missing, and caveats.
 
     `metric` takes names and expressions (`"accuracy"`, `'stderr(cluster="category")'`), functions of the scores, metrics of
-    `calipers.scorer`, or a dict of them by the keys of scores. Without it, a log is measured by the metrics that it records, and
-    other results by those that fit them.
+    `calipers.scorer`, or a dict of them by the keys of scores. Without it, the metrics are those that a log records, or those that
+    can be computed from the results.
     """
     choices = selection("score", "question", options, cluster)
     report = _core.score(
@@ -101,10 +101,10 @@ def gate(
     reducer: Reducers = None,
     **options: Unpack[QuestionOptions],
 ) -> Verdict:
-    """May this version ship? The verdict of a policy.
+    """Judges a run by a policy: may this version ship?
 
-    `policy` is the name of a file, or a dict with what such a file says. `metric` has functions that the policy may name. `looks` is
-    a file that remembers earlier looks at the suite: with each one, the confidence of the policy is spent a little more.
+    `policy` is the name of a file, or a dict with the same content. `metric` has functions that the policy may use by name.
+    `looks` is a file that remembers earlier looks at the suite: each one spends a part of the policy's confidence.
     """
     choices = selection("gate", "question", options, cluster)
     judging = _judging(policy, baseline, suite, for_version, looks, metric, reducer)
@@ -232,7 +232,7 @@ def plan(
     reducer: Reducers = None,
     **options: Unpack[ScriptOptions],
 ) -> PlanReport:
-    """How many samples, before the money is spent: from a pilot run, or from an assumed `rate` or `sd`.
+    """How many samples a run needs: from a pilot run, or from an assumed `rate` or `sd`.
 
     `half_width` asks for an interval of that width to each side, `gate` for a threshold such as `">= 0.95"`, and `difference` for a
     difference between two runs that is to be seen with `power`.
@@ -303,9 +303,9 @@ def judge(
     by: str | None = None,
     **options: Unpack[MeasureOptions],
 ) -> JudgeReport:
-    """How far a judge agrees with people, and what its rate really is.
+    """How well a judge agrees with people, and its rate corrected by their labels.
 
-    `labels` has what people say about a random choice of the samples: records with `id` and `label`.
+    `labels` has human labels for a random choice of the samples: records with `id` and `label`.
     """
     choices = selection("judge", "measure", options)
     report = _core.judge(sources(data), sources(labels, "labels"), choices, column_choices(label_columns), by)

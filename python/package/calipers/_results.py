@@ -566,7 +566,7 @@ class PlanReport(_Report):
 
 
 class JudgeReport(_Report):
-    """How far a judge agrees with people, and its rate corrected by their labels."""
+    """How well a judge agrees with people, and its rate corrected by their labels."""
 
     __slots__ = ("figures",)
     #: The figures of all samples, by name: `agreement`, `kappa`, `corrected` and so on.

@@ -60,8 +60,8 @@ class Epochs:
 class Task:
     """What an evaluation asks, how it is answered, and how answers are scored.
 
-    Without a solver the model is asked. `setup` is a solver, or several, before the others. `metrics` are in place of those of the
-    scorers. Limits are those of one attempt; `fail_on_error` says how many attempts may fail before the run ends: the first ends it
+    Without a solver, the model is asked. `setup` is one or several solvers that run before the others. `metrics` replace those of the
+    scorers. Limits apply to one attempt. `fail_on_error` says how many attempts may fail before the run ends: the first ends it
     (True), none does (False), this many, or this share.
     """
 

@@ -143,7 +143,7 @@ impl Record {
                 || matches!(policy.policy.missing, OnMissingValues::Failed | OnMissingValues::Excluded);
             if let Some(caveat) = run.incomplete.iter().find_map(|one| one.caveat(None)).filter(|_| !is_decided) {
                 let hint = "finish the run first, or record it with `--missing failed` or `--missing excluded`";
-                let what = format!("the run is not whole: {}", caveat_sentence(&caveat));
+                let what = format!("the run is incomplete: {}", caveat_sentence(&caveat));
                 return Err(Failure::new(what).at(format!("in {}", self.judging.files.join(", "))).hint(hint));
             }
             let _limit = limit_memory();
@@ -155,8 +155,8 @@ impl Record {
 
 fn nothing(judging: &JudgingFlags, scenarios: usize) -> Failure {
     let what = match scenarios {
-        0 => "the run is empty, so there is nothing to go by".to_owned(),
-        n => format!("nothing of {} can be measured, so there is nothing to go by", pluralize(n, "scenario")),
+        0 => "the run is empty, so there is nothing to work with".to_owned(),
+        n => format!("nothing of {} can be measured, so there is nothing to work with", pluralize(n, "scenario")),
     };
     let hint = "check that the evaluation ran, and what `--scorer` chooses";
     Failure::new(what).at(format!("in {}", judging.files.join(", "))).hint(hint)
@@ -220,7 +220,7 @@ impl Raise {
         if changed && policy.policy.confidence.is_some() {
             // Bounds of two runs of the same agent differ as estimates do.
             note(
-                "the policy asks for confidence, and the bound of the next run may lie lower; a wider `--headroom` keeps \
+                "the policy asks for confidence, and the bound of the next run may be lower; a larger `--headroom` keeps \
                  an unchanged agent from becoming undecided",
             );
         }

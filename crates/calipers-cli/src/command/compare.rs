@@ -51,7 +51,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "KEY")]
     cluster: Option<String>,
 
-    /// What the error bars account for
+    /// What the intervals account for
     #[arg(long, value_enum, default_value = "population")]
     estimand: EstimandName,
 
@@ -187,7 +187,7 @@ impl Compare {
     ) -> Result<(Vec<LoadedRun>, Vec<LoadedFile>), Failure> {
         let names: Vec<&str> = std::iter::once(&self.candidate).chain(&self.baseline).map(String::as_str).collect();
         if names.iter().filter(|name| **name == "-").count() > 1 {
-            let what = "standard input is named twice, and can be read once";
+            let what = "standard input is named twice, and can be read only once";
             return Err(Failure::new(what).hint("write one of the runs to a file"));
         }
         let needs = options.needs(selection);
@@ -195,7 +195,7 @@ impl Compare {
         if self.baseline.is_empty() {
             if !self.labels.labels.is_empty() {
                 let hint = "name a file for each run, or record labels as the column `human_label`";
-                return Err(Failure::new("`--labels` does not say which run of a file it is of").hint(hint));
+                return Err(Failure::new("`--labels` does not say which run of the file it belongs to").hint(hint));
             }
             return self.load_within(selection, &needs, has_page);
         }

@@ -122,8 +122,10 @@ impl Target {
         let output = &arguments.output;
         if output.ends_with(['/', std::path::MAIN_SEPARATOR]) {
             if arguments.to.is_none() {
-                let hint = "name the form with `--to`: a folder has no ending that says it";
-                return Err(Failure::new("how to write is not said").at(format!("writing {output}")).hint(hint));
+                let hint = "name the format with `--to`, because a folder has no extension";
+                return Err(Failure::new("the format to write is not known")
+                    .at(format!("writing {output}"))
+                    .hint(hint));
             }
             writer(arguments.to.as_deref(), output)?;
             return Ok(Self::Folder(output.into()));
@@ -159,7 +161,7 @@ fn check_stems(sources: &[Source]) -> Result<(), Failure> {
 fn one_target(first: &str, other: &str, path: &Path) -> Failure {
     Failure::new(format!("{first} and {other} would be written to one file"))
         .at(format!("writing {}", path.display()))
-        .hint("convert them one at a time, each into its own folder")
+        .hint("convert them one at a time, each into a separate folder")
 }
 
 /// A `.json` file is a log if that is what was read, and a list of records otherwise. Nothing else is in doubt.

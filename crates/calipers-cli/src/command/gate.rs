@@ -30,12 +30,12 @@ pub(crate) struct Gate {
     #[command(flatten)]
     version: VersionFlag,
 
-    /// A field by whose values samples go together, such as the document of a question; in place of the policy's `cluster`
-    /// (repeatable, or separated by commas)
+    /// Samples with the same value of this field belong together, such as questions about one `document`; replaces the policy's
+    /// `cluster` (repeatable, or separated by commas)
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     cluster: Vec<String>,
 
-    /// A file that remembers earlier looks at this suite: with each one, the confidence of the policy is spent a little more
+    /// A file that counts the looks at this suite; each look uses up part of the error that the policy's confidence allows
     #[arg(long, value_name = "FILE")]
     looks: Option<String>,
 

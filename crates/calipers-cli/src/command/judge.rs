@@ -1,4 +1,4 @@
-//! `calipers judge`: how far a judge agrees with people, and what its rate really is.
+//! `calipers judge`: how well a judge agrees with people, and what its rate really is.
 
 use crate::exit::Outcome;
 use crate::failure::Failure;
@@ -14,19 +14,19 @@ use clap::Args;
 
 /// `calipers judge`
 ///
-/// Labels are joined to the results by `id`, and by `epoch` where the labels have one. They must be of a random choice of
-/// the samples.
+/// Labels are joined to the results by `id`, and by `epoch` if the labels have one. The labelled samples must be a random
+/// choice.
 #[derive(Args, Debug)]
 pub(crate) struct Judge {
     /// Results scored by a judge: files, folders or patterns; `-` is standard input
     #[arg(required = true)]
     files: Vec<String>,
 
-    /// What people say about some of the samples: records with `id` and `label`, in any format that results are read in
+    /// Human labels for some of the samples: records with `id` and `label`, in any format that is read
     #[arg(short, long, value_name = "FILE")]
     labels: String,
 
-    /// Which columns of the labels are what, such as `id=question,score=verdict` (repeatable)
+    /// What the columns of the labels mean, such as `id=question,score=verdict` (repeatable)
     #[arg(long, value_name = "NAME=COLUMN")]
     label_columns: Vec<String>,
 

@@ -61,8 +61,8 @@ const EXAMPLES: [(&str, &str); 7] = [
         "calipers gate results.jsonl --policy policy.yaml --output junit=gate.xml",
     ),
     ("Compare a new run with an old one, sample by sample", "calipers compare new.jsonl old.jsonl"),
-    ("Write a page to look at", "calipers report results.jsonl -o report.html"),
-    ("Plan how many samples find a change of 3 points", "calipers plan results.jsonl --difference 0.03"),
+    ("Write an HTML report", "calipers report results.jsonl -o report.html"),
+    ("Plan how many samples detect a change of 3 points", "calipers plan results.jsonl --difference 0.03"),
     ("Explain a metric", "calipers metrics latency_p95"),
 ];
 

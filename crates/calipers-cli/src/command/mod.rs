@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Print the metrics of existing results, with error bars
+    /// Print the metrics of existing results, with intervals
     Score(Box<score::Score>),
     /// Run a task against a model or an agent, write a log, and print the metrics
     Eval(Box<eval::Eval>),
@@ -42,14 +42,14 @@ pub(crate) enum Command {
     Gate(Box<gate::Gate>),
     /// Show what changed between runs, and whether the change is real
     Compare(Box<compare::Compare>),
-    /// Show how far a judge agrees with people, and correct its rate by their labels
+    /// Show how well a judge agrees with human labels, and correct its rate by them
     Judge(Box<judge::Judge>),
     /// Compute how many samples a run needs, or what a run of a given size can show
     Plan(Box<plan::Plan>),
-    /// Record a run as a baseline for later ones, and raise thresholds on evidence
+    /// Record a run as a baseline for later ones, and raise thresholds that the results support
     #[command(subcommand)]
     Baseline(baseline::Baseline),
-    /// Check a policy before it is used
+    /// Find problems in a policy before you rely on it
     #[command(subcommand)]
     Policy(policy::Policy),
     /// Write an HTML report as a single file

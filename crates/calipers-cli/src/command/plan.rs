@@ -137,8 +137,8 @@ impl Plan {
             (Some(rate), _) => Spread::of_rate(rate)?,
             (None, Some(sd)) => Spread::of_sd(sd)?,
             (None, None) => {
-                let hint = "name the files of a run like the one to come, or assume `--rate 0.8` or `--sd 0.3`";
-                return Err(Failure::new("nothing says how much scores vary").hint(hint));
+                let hint = "name the files of a pilot run, or assume `--rate 0.8` or `--sd 0.3`";
+                return Err(Failure::new("it is not known how much scores vary").hint(hint));
             }
         };
         let spread = self.within.map_or(Ok(spread), |share| spread.with_within(share))?;

@@ -61,8 +61,8 @@ pub(crate) struct Report {
     #[arg(long, value_name = "NAME")]
     reducer: Option<String>,
 
-    /// A field by whose values samples go together, such as the document of a question; in place of the policy's `cluster`
-    /// (repeatable, or separated by commas)
+    /// Samples with the same value of this field belong together, such as questions about one `document`; replaces the policy's
+    /// `cluster` (repeatable, or separated by commas)
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     cluster: Vec<String>,
 

@@ -43,8 +43,8 @@ pub(crate) struct Score {
     #[command(flatten)]
     level: LevelFlag,
 
-    /// A field by whose values samples go together, such as the document of a question: all intervals are then those of
-    /// clusters (repeatable, or separated by commas)
+    /// Samples with the same value of this field belong together, such as questions about one `document`; all intervals are
+    /// then computed over clusters (repeatable, or separated by commas)
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     cluster: Vec<String>,
 
@@ -62,7 +62,7 @@ pub(crate) struct Score {
     #[arg(long)]
     reductions: bool,
 
-    /// Show each run with all its figures, where there are so many runs that each has one line
+    /// Show every run with all its figures, even if there are so many runs that each has only one line
     #[arg(long)]
     long: bool,
 
@@ -162,8 +162,8 @@ impl Score {
             score(&selection, &options).for_each(add);
         }
         if selection.human_labels.is_some() && report.runs.len() > 1 {
-            let what = format!("`--labels` is of one run, and there are {}", report.runs.len());
-            return Err(Failure::new(what).hint("score each run with the labels of its own answers"));
+            let what = format!("`--labels` belongs to one run, and there are {}", report.runs.len());
+            return Err(Failure::new(what).hint("score each run separately, with the labels of its answers"));
         }
         if !report.runs.is_empty() {
             note_unused(selection.human_labels.as_deref())?;

@@ -264,21 +264,21 @@ fn what_is_missing_or_unclear_is_an_error_that_says_what_to_type() {
         "r.csv",
         &[],
         "error: the format of the content is unknown\n  in r.csv\n  hint: the columns are question, judged, note; if it is a \
-         table of results, say which is what with `--columns id=question,score=judged`\n",
+         table of results, say what the columns mean with `--columns id=question,score=judged`\n",
     );
     refused(
         "{\"task_id\": 1, \"doc_id\": 1, \"reward\": 1}\n{\"task_id\": 2, \"doc_id\": 7, \"reward\": 1}\n",
         "r.jsonl",
         &[],
         "error: `task_id` and `doc_id` could each be the id\n  in r.jsonl\n  hint: the columns are task_id, doc_id, reward; say \
-         which is what with `--columns id=task_id`\n",
+         what the columns mean with `--columns id=task_id`\n",
     );
     refused(
         "{\"about\": {}, \"items\": [{\"n\": 1, \"ok\": true}, {\"n\": 2, \"ok\": false}]}",
         "r.json",
         &[],
         "error: the format of the content is unknown\n  in r.json\n  hint: the columns are n, ok; if it is a table of results, \
-         say which is what with `--columns records=items,id=n,score=ok`\n",
+         say what the columns mean with `--columns records=items,id=n,score=ok`\n",
     );
     for (columns, content, name) in [
         ("id=question_idd,score=is_correct", LINES, "r.jsonl"),
@@ -300,8 +300,8 @@ fn what_is_missing_or_unclear_is_an_error_that_says_what_to_type() {
         "{\"case\": \"a\", \"x\": [1, 2], \"y\": [1]}",
         "r.jsonl",
         &["--columns", "id=case,score.a=x[],score.b=y[]"],
-        "error: `x[]` has 2 items and `y[]` has 1\n  in r.jsonl, line 1\n  hint: lists of attempts go together item by item, so \
-         they have the same length\n",
+        "error: `x[]` has 2 items and `y[]` has 1\n  in r.jsonl, line 1\n  hint: lists of attempts are matched item by item, so \
+         they need the same length\n",
     );
     for (columns, message) in [
         ("scroe=ok", "`--columns`: `scroe` is not a known column name"),

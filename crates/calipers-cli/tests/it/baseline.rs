@@ -197,7 +197,7 @@ fn nothing_is_no_baseline() {
     for command in ["record -o baseline.json", "raise"] {
         folder.refused(
             &format!("baseline {command} empty.csv --policy policy.json"),
-            "error: the run is empty, so there is nothing to go by\n  in empty.csv\n  \
+            "error: the run is empty, so there is nothing to work with\n  in empty.csv\n  \
              hint: check that the evaluation ran, and what `--scorer` chooses\n",
         );
     }
@@ -580,9 +580,9 @@ fn thresholds_are_lowered_only_if_asked_for() {
     assert_eq!(
         out,
         "nothing to raise\n  \
-         accuracy ≥ 95 %: at least 89.8 % with 95 % confidence does not show more\n    (95 % measured, n=100)\n  \
-         safety_rate ≥ 100 %: it asks for all of them already\n  \
-         latency_p95 ≤ 900 ms: at most 990 ms with 95 % confidence does not show more\n    (950 ms measured, n=100)\n"
+         accuracy ≥ 95 %: at least 89.8 % with 95 % confidence does not support more\n    (95 % measured, n=100)\n  \
+         safety_rate ≥ 100 %: it already asks for all of them\n  \
+         latency_p95 ≤ 900 ms: at most 990 ms with 95 % confidence does not support\n    more (950 ms measured, n=100)\n"
     );
     assert_eq!(err, "");
     let (out, _) = folder.done("baseline raise results.jsonl --policy policy.json --write --allow-lower");
@@ -648,7 +648,7 @@ fn too_few_samples_raise_nothing() {
     assert_eq!(
         out,
         "nothing to raise\n  \
-         accuracy ≥ 75 %: at least 74.1 % with 95 % confidence does not show more\n    (100 % measured, n=10)\n  \
+         accuracy ≥ 75 %: at least 74.1 % with 95 % confidence does not support more\n    (100 % measured, n=10)\n  \
          latency_p95 ≤ 5 s: 10 values cannot bound it (95.5 ms measured, n=10)\n"
     );
 }
@@ -683,7 +683,7 @@ fn a_number_that_stands_for_several_thresholds_is_left_to_people() {
     folder.write("policy.yaml", policy);
     let (out, _) = folder.done("baseline raise results.jsonl --policy policy.yaml --write");
     assert_eq!(folder.read("policy.yaml"), policy);
-    assert_eq!(out.matches("88 % is shown, but it stands for several thresholds").count(), 2, "{out}");
+    assert_eq!(out.matches("88 % is supported, but it stands for several thresholds").count(), 2, "{out}");
     // Here the other place is no threshold, and would change with it.
     let policy = "thresholds:\n  blocking:\n    accuracy: &least 80\nnormalize:\n  latency_p95: *least\n";
     folder.write("policy.yaml", policy);

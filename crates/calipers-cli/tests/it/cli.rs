@@ -287,6 +287,9 @@ fn mistakes_in_names_say_what_there_is() {
         assert!(said.contains("categry") && said.contains("category, hard"), "{said}");
     }
     assert!(said(&["--reducer", "pass_at_0"]).contains("`pass_at_0` asks for no attempt at all"));
-    assert!(said(&["--reducer", "none", "--reducer", "mean"]).contains("`--reducer none` goes with no other reducer"));
+    assert!(
+        said(&["--reducer", "none", "--reducer", "mean"])
+            .contains("`--reducer none` cannot be combined with another reducer")
+    );
     assert_eq!(with_input(&["score", "-", "--where", "hard=true"], lines).status.code(), Some(0));
 }

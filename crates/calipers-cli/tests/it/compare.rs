@@ -226,7 +226,7 @@ fn the_exit_code_is_the_verdict_where_that_is_asked_for() {
     assert_eq!(code(&["--fail-on", "regression", "--margin", "0.08"]).0, Some(0));
     assert_eq!(code(&["--fail-on", "nonsense"]).0, Some(2));
     pair(&folder, &a, &a);
-    let passed = "PASS  no metric has surely regressed";
+    let passed = "PASS  no metric has clearly regressed";
     assert_eq!(code(&["--fail-on", "regression"]), (Some(0), passed.to_owned()));
     // Without anything to compare there is no answer, whether it is asked for or not.
     pair(&folder, &a, "");
@@ -260,7 +260,7 @@ fn mistakes_say_what_to_do() {
     refuses(&["--where", "topic=law"], "no sample has the field `topic`\n  in new.jsonl\n  hint: ");
     refuses(&["--reducer", "none"], "samples are paired, not attempts");
     refuses(&["--level", "95"], "0.95");
-    refuses(&["--output", "junit=report.xml"], "the forms are json, markdown, text and html");
+    refuses(&["--output", "junit=report.xml"], "the formats are json, markdown, text and html");
     refuses(&["--output", "json=old.jsonl"], "would replace what is judged");
     refuses(&["--output", "json=-", "--json"], "both write to `standard output`");
     pair(&folder, "{\"id\": 1, \"score\": \"maybe\"}\n", "{\"id\": 1, \"score\": \"C\"}\n");

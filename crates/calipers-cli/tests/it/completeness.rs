@@ -113,7 +113,7 @@ fn samples_that_a_finished_log_counts_and_lacks_are_missing() {
         Scratch::with("cut.json", log("success", 20, r#", "results": {"total_samples": 20}"#, &samples(10, 10)));
     folder.write("policy.json", r#"{"thresholds": {"blocking": {"accuracy": 90}}}"#);
     let said = ends_with(&run(&folder, &["gate", "cut.json", "--policy", "policy.json"]), 3);
-    assert!(said.contains("10 of 20 samples: the log announces more than it holds"), "{said}");
+    assert!(said.contains("10 of 20 samples: the log expects more than it contains"), "{said}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_baseline_of_an_incomplete_run_needs_a_decision() {
     folder.write("policy.json", POLICY);
     let record = ["baseline", "record", "killed.json", "--policy", "policy.json", "--output", "base.json"];
     let refused = ends_with(&run(&folder, &record), 2);
-    assert!(refused.contains("error: the run is not whole: 16 of 40 samples"), "{refused}");
+    assert!(refused.contains("error: the run is incomplete: 16 of 40 samples"), "{refused}");
     assert!(refused.contains("`--missing failed` or `--missing excluded`") && !folder.has("base.json"), "{refused}");
     ends_with(&run(&folder, &[&record[..], &["--missing", "excluded"]].concat()), 0);
     let baseline: Value = serde_json::from_str(&folder.read("base.json")).unwrap();
@@ -195,11 +195,11 @@ fn a_policy_says_how_missing_counts_and_the_flag_wins() {
     // 33 of 80 are 41.25 %; of the 77 with an outcome they are 42.9 %.
     ends_with(&run(&folder, &gate), 1);
     let said = ends_with(&run(&folder, &[&gate[..], &["--missing", "excluded"]].concat()), 0);
-    assert!(flat(&said).contains("were left out, in place of what the policy says"), "{said}");
+    assert!(flat(&said).contains("were left out, instead of what the policy says"), "{said}");
     folder.write("policy.json", policy("excluded"));
     ends_with(&run(&folder, &gate), 0);
     let said = ends_with(&run(&folder, &[&gate[..], &["--missing", "failed"]].concat()), 1);
-    assert!(flat(&said).contains("were counted as failed, in place of what the policy says"), "{said}");
+    assert!(flat(&said).contains("were counted as failed, instead of what the policy says"), "{said}");
     folder.write("policy.json", policy("worst"));
     ends_with(&run(&folder, &gate), 3);
 }
@@ -297,7 +297,7 @@ mod unix {
         assert!(said.contains("33"), "one of three is right: {said}");
         symlink("gone.jsonl", folder.join("run/logs/z.jsonl")).unwrap();
         let said = ends_with(&gate(), 2);
-        assert!(said.contains("the link leads to nothing") && said.contains("z.jsonl"), "{said}");
+        assert!(said.contains("the link leads nowhere") && said.contains("z.jsonl"), "{said}");
     }
 }
 

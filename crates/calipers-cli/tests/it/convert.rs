@@ -98,8 +98,8 @@ fn several_runs_go_into_a_folder() {
     refused(
         &calipers(&["convert", logs, "-o", &out]),
         &folder,
-        "error: how to write is not said\n  writing FOLDER/out/\n  \
-         hint: name the form with `--to`: a folder has no ending that says it\n",
+        "error: the format to write is not known\n  writing FOLDER/out/\n  \
+         hint: name the format with `--to`, because a folder has no extension\n",
     );
     done(&calipers(&["convert", logs, "-o", &out, "--to", "parquet"]));
     let names = ["min_deflate", "min_nohdr", "min_stored", "min_summ", "min_zstd", "multi_scorer"];

@@ -26,7 +26,7 @@ fn answered_by(agent: &str) -> Folder {
 fn a_scorer_that_does_not_end_is_ended() {
     let begun = Instant::now();
     let loops = scored_by("return len([i for i in range(1000000000) for j in range(1000000000)])");
-    loops.eval(&["t.star", "--script-time", "1"]).says(2, &["did not come to its end", "the script's time is up"]);
+    loops.eval(&["t.star", "--script-time", "1"]).says(2, &["did not finish", "the script's time is up"]);
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 

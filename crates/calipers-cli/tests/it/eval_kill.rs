@@ -154,7 +154,7 @@ fn an_interrupt_lets_attempts_end_and_leaves_a_log_that_goes_on() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     for text in
-        ["stopping when the attempts under way are done", "it was stopped", "--max-samples 4 --json --resume logs/"]
+        ["stopping when the running attempts are done", "it was stopped", "--max-samples 4 --json --resume logs/"]
     {
         assert!(said.contains(text), "{said}");
     }
@@ -247,7 +247,7 @@ fn an_interrupt_of_one_process_is_an_interrupt_of_the_run() {
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("stopping when the attempts under way are done"), "{said}");
+        assert!(said.contains("stopping when the running attempts are done"), "{said}");
         assert!(!said.contains("stopping at once"), "{said}");
         let log = folder.document(&folder.last_log());
         assert_eq!(log["status"], "cancelled");

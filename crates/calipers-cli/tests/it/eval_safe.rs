@@ -27,7 +27,7 @@ const TRACE: &str = "touch trace; test -e mended && echo ok";
 fn broken(program: &str) -> (Folder, String) {
     let folder = folder();
     let solver = format!("command(\"{program}\")");
-    folder.eval(&["t.star", "--solver", &solver, "--max-samples", "1"]).says(2, &["did not come to its end"]);
+    folder.eval(&["t.star", "--solver", &solver, "--max-samples", "1"]).says(2, &["did not finish"]);
     std::fs::remove_file(folder.path("trace")).unwrap();
     let log = folder.last_log();
     (folder, log)
@@ -97,7 +97,7 @@ fn a_log_without_its_secrets_is_not_resumed_from_itself() {
     let log = folder.last_log();
     assert!(!folder.document(&log).to_string().contains("KEY\\\": \\\"hunter2"), "the value is in the log");
     let folder = folder.with("mended", "");
-    folder.eval(&["--resume", &log, "--trust"]).says(2, &["a part is secret", "repeat the command"]);
+    folder.eval(&["--resume", &log, "--trust"]).says(2, &["a part of it is secret", "repeat the command"]);
     folder.eval(&["t.star", "--solver", solver, "--resume", &log]).says(0, &[]);
 }
 
@@ -197,7 +197,7 @@ fn a_run_in_which_everything_broke_is_no_success() {
     folder.eval(&[&all[..], &["--gate", "p.json"]].concat()).says(2, &["all 3 attempts ended in an error"]);
     // One answer is an answer.
     let one = "command(\"case $(cat) in *q2*) echo ok;; *) exit 3;; esac\")";
-    folder.eval(&["t.star", "--solver", one, "--fail-on-error", "never"]).says(0, &["2 attempts broke"]);
+    folder.eval(&["t.star", "--solver", one, "--fail-on-error", "never"]).says(0, &["2 attempts ended in an error"]);
 }
 
 /// Where the directory of an archive begins.

@@ -409,7 +409,7 @@ fn a_limit_on_costs_without_a_price_is_refused_before_anything_is_paid_for() {
         ),
         (&["--price", "openai/tset=2,10"], "did you mean `openai/test`?"),
         (&["--price", "opnai/test=2,10"], "did you mean `openai/test`?"),
-        (&["--price", "unrelated=2,10"], "the run asks openai/test"),
+        (&["--price", "unrelated=2,10"], "the run uses openai/test"),
         (&["--price", "openai/test=2,10", "--price", "openai/test=1,1"], "two prices for `openai/test`"),
     ] {
         let run = case.eval(options);

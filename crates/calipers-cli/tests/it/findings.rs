@@ -185,7 +185,7 @@ fn a09_what_is_converted_scores_the_same_or_the_loss_is_said() {
     log(&folder, "mode.eval", "mode");
     let output = run(&folder, &["convert", "mode.eval", "-o", "mode.jsonl"]);
     assert!(
-        flat_output(&output).contains("the log reduces attempts by `mode`, which this form cannot hold"),
+        flat_output(&output).contains("the log reduces attempts by `mode`, which this format cannot hold"),
         "{}",
         flat_output(&output)
     );

@@ -104,7 +104,7 @@ fn reports_go_to_files_whole_or_not_at_all() {
     assert!(text(&output.stderr).contains("nowhere/report.xml"), "{}", text(&output.stderr));
     assert_eq!(folder.names(), before);
     let output = folder.gate(&["--output", "pdf=report.pdf"]);
-    assert!(text(&output.stderr).contains("the forms are json, markdown, junit, "), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the formats are json, markdown, junit, "), "{}", text(&output.stderr));
 }
 
 #[test]

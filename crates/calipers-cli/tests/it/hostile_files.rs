@@ -40,7 +40,7 @@ fn what_is_no_file_among_results_is_named_and_nothing_waits_for_it() {
     std::fs::remove_file(&pipe).unwrap();
     // A packing that is not read must not go unread.
     folder.write("logs/bad.jsonl.xz", "\u{fd}7zXZ");
-    refused(&folder, &["gate", "logs", "--policy", "policy.json"], "results in this packing are not read");
+    refused(&folder, &["gate", "logs", "--policy", "policy.json"], "results in this compression format are not read");
     std::fs::remove_file(logs.join("bad.jsonl.xz")).unwrap();
     // A link back up is followed once, and a folder that a pattern matches is read.
     symlink("..", logs.join("loop")).unwrap();
@@ -82,7 +82,7 @@ fn a_policy_extends_only_policies_beside_it_and_below() {
         ("[]", "is a list, not a policy"),
         ("5", "is a number, not a policy"),
         ("null", "is null, not a policy"),
-        ("\"text\"", "is a text, not a policy"),
+        ("\"text\"", "is a string, not a policy"),
         ("true", "not a policy"),
         ("", "is empty"),
         (&format!("API_KEY={SECRET}\n"), "is not a policy"),
@@ -94,7 +94,7 @@ fn a_policy_extends_only_policies_beside_it_and_below() {
         wrong("\"inner/other\"", wanted);
         wrong("[\"inner/base.json\", \"inner/other\"]", wanted);
     }
-    wrong("\"policy.json\"", "in a circle");
+    wrong("\"policy.json\"", "in a cycle");
     wrong("5", "`extends` is a number");
     #[cfg(unix)]
     {

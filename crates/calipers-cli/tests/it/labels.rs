@@ -108,9 +108,9 @@ fn caveats_are_about_what_they_stand_beside() {
         &folder,
         &["score", "run.jsonl", "-m", "stderr(cluster='category')", "-m", "grouped(accuracy, 'category', all=False)"],
     );
-    assert!(!shown.contains("go together"), "within one category nothing is ignored: {shown}");
+    assert!(!shown.contains("belong together"), "within one category nothing is ignored: {shown}");
     let shown = printed(&folder, &["score", "run.jsonl", "-m", "stderr(cluster='category')", "-m", "accuracy"]);
-    assert!(shown.contains("accuracy: ignores that samples with the same `category` go together"), "{shown}");
+    assert!(shown.contains("accuracy: ignores that samples with the same `category` belong together"), "{shown}");
     // An error is not "4 of 4", and one score is no share.
     folder.write("four.jsonl", records([1.0; 4]));
     let shown = printed(&folder, &["score", "four.jsonl"]);

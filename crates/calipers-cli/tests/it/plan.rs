@@ -166,7 +166,7 @@ fn a_pilot_says_what_it_could_have_found() {
     let found = pilot["finished"]["detectable_paired"].as_f64().unwrap();
     assert!(found > 0.02 && found < pilot["finished"]["detectable_unpaired"].as_f64().unwrap(), "{found}");
     let sentence = pilot["answers"].as_array().unwrap().last().unwrap().as_str().unwrap();
-    assert!(sentence.starts_with("this run of 60 samples of 3 attempts each shows ±"), "{sentence}");
+    assert!(sentence.starts_with("this run of 60 samples with 3 attempts each shows ±"), "{sentence}");
     // A part of it is a smaller run.
     let part = folder.json(&["plan", &example("results.jsonl"), "--where", "category=adversarial", "--json"]);
     assert_eq!((&part["pilot"]["samples"], &part["pilot"]["filter"][0]["value"]), (&json!(14), &json!("adversarial")));

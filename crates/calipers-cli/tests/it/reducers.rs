@@ -174,7 +174,7 @@ fn what_a_table_cannot_hold_of_a_log_is_said() {
         let output = run(&folder, &["convert", "mode.eval", "-o", name]);
         assert_eq!(output.status.code(), Some(0));
         let said = text(&output.stderr);
-        assert!(said.contains("the log reduces attempts by `mode`, which this form cannot hold"), "{name}: {said}");
+        assert!(said.contains("the log reduces attempts by `mode`, which this format cannot hold"), "{name}: {said}");
         assert_eq!(accuracy(&folder, &[name, "--reducer", "mode"]), accuracy(&folder, &["mode.eval"]));
     }
     // A log of another form of the same log loses nothing.

@@ -104,7 +104,7 @@ fn mistakes_are_underlined() {
     refused(
         &score(&["-m", "stderr(cluster=category)"]),
         "error: there is no `category`\n  in the expression\n    stderr(cluster=category)\n                   \
-         ^^^^^^^^\n  hint: a text is put in quotes: `cluster=\"category\"`\n",
+         ^^^^^^^^\n  hint: a string needs quotes: `cluster=\"category\"`\n",
     );
     refused(
         &score(&["--load", "examples/agent/metrics.star", "--reducer", "mean_scor"]),

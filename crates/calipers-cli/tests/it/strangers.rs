@@ -419,7 +419,7 @@ fn a_summary_below_a_table_is_no_sample() {
         let folder =
             Scratch::with(name, rows("question_id,is_correct", |id, right| format!("q{id},{right}")) + last + "\n");
         let error = score(&folder, name, &[]).expect_err(name);
-        assert!(error.contains("has the mean or the sum of the others: it is no sample"), "{error}");
+        assert!(error.contains("has the mean or the sum of the others: it is not a sample"), "{error}");
     }
     // What has only the name of a summary is a sample.
     let folder =

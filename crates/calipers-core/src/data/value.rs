@@ -107,7 +107,7 @@ impl Value {
             Self::Bool(_) => "bool",
             Self::Int(_) => "integer",
             Self::Float(_) => "number",
-            Self::Text(_) => "text",
+            Self::Text(_) => "string",
             Self::List(_) => "list",
             Self::Map(_) => "map",
         }

@@ -126,7 +126,7 @@ impl<'a> Arguments<'a> {
         match self.get(name) {
             None => Ok(Vec::new()),
             Some(Value::List(items)) => Ok(items.iter().map(Value::to_string).collect()),
-            Some(_) => Err(self.wrong(name, "a list of texts")),
+            Some(_) => Err(self.wrong(name, "a list of strings")),
         }
     }
 

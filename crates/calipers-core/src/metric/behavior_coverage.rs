@@ -13,12 +13,13 @@ const BEHAVIOR_COVERAGE: About = About {
     name: "behavior_coverage",
     summary: "the share of expected behaviours that were observed",
     usage: "behavior_coverage(average=\"macro\")",
-    tells: "How much of what scenarios expect the agent does, with credit for parts.",
+    tells: "How much of what scenarios expect the agent does, with partial credit.",
     misleads: "A scenario with one expected behaviour counts as much as one with ten; `average=\"micro\"` counts \
-               behaviours, and then a violation does not show. Behaviours that no scenario expects are not in it.",
-    formula: "observed_behaviors / expected_behaviors, a mean of scenario scores: 0 after any violation, 1 where \
-              nothing is expected. With `average=\"micro\"`, all that were observed / all that were expected.",
-    interval: "As for `mean`; `micro`: t over scenarios with a little weight at both ends.",
+               behaviours instead, but then violations do not show. Behaviours that no scenario expects are not \
+               measured.",
+    formula: "observed_behaviors / expected_behaviors, a mean of scenario scores: 0 after any violation, 1 if \
+              nothing is expected. With `average=\"micro\"`, all observed behaviours / all expected behaviours.",
+    interval: "As for `mean`. For `micro`, t over scenarios with a little weight at both ends.",
     example: "calipers score results.jsonl -m behavior_coverage -m 'behavior_coverage(average=\"micro\")'",
     unit: Unit::Rate,
     range: "0–100 %",

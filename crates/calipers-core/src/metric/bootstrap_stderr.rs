@@ -13,9 +13,9 @@ const BOOTSTRAP_STDERR: About = About {
     name: "bootstrap_stderr",
     summary: "the standard error of the mean by resampling",
     usage: "bootstrap_stderr(num_samples=1000)",
-    tells: "The same as `stderr`, by drawing samples again with replacement.",
-    misleads: "It divides by n, not n − 1, so it is a little small for few samples; and it knows no clusters. For a \
-               mean its limit is √((n−1)/n)·s/√n, the detail `limit`.",
+    tells: "The same as `stderr`, computed by resampling with replacement.",
+    misleads: "It divides by n, not by n − 1, so it is a little too small for few samples; and it ignores clusters. \
+               For a mean it converges to √((n−1)/n)·s/√n, which is the detail `limit`.",
     formula: "The population standard deviation of `num_samples` resampled means, from the recorded seed.",
     interval: "None; the error of the simulation itself is the detail `monte_carlo_error`.",
     example: "calipers score results.jsonl -m 'bootstrap_stderr(num_samples=1000)'",

@@ -14,16 +14,16 @@ use indexmap::IndexMap;
 
 const CI: About = About {
     name: "ci",
-    summary: "an interval of the mean",
+    summary: "an interval for the mean",
     usage: "ci(level=0.95, method=\"auto\", cluster=None, num_samples=1000)",
-    tells: "The range of means that fit the scores.",
-    misleads: "With `method=\"t\"`, as Inspect computes it, the interval of scores that are 0 or 1 covers too rarely below a \
-               few hundred samples and may leave 0 to 1.",
-    formula: "The interval that `accuracy` and `mean` have: Blaker's for scores that are 0 or 1, otherwise x̄ ± t·s/√n with a \
-              little weight at both ends. With `cluster`, CR2 and Satterthwaite's degrees of freedom, with weight at both ends too. \
-              `method=\"t\"` is x̄ ± t·s/√n, or with `cluster` CR1 and t of C − 1 degrees, as in Inspect; \
-              `method=\"bootstrap\"` resamples.",
-    interval: "It is one.",
+    tells: "The range of true means that are compatible with the scores.",
+    misleads: "With `method=\"t\"`, as Inspect computes it, the interval for scores that are 0 or 1 covers the truth \
+               too rarely below a few hundred samples, and may go below 0 or above 1.",
+    formula: "The interval that is shown beside `accuracy` and `mean`: Blaker's for scores that are 0 or 1, \
+              otherwise x̄ ± t·s/√n with a little weight at both ends. With `cluster`, CR2 and Satterthwaite's \
+              degrees of freedom, also with weight at both ends. `method=\"t\"` is x̄ ± t·s/√n, or with `cluster` \
+              CR1 and t with C − 1 degrees of freedom, as in Inspect; `method=\"bootstrap\"` resamples.",
+    interval: "The metric is an interval.",
     example: "calipers score results.jsonl -m 'ci(level=0.9)'",
     unit: Unit::Plain,
     range: "that of the scores",
@@ -32,9 +32,9 @@ const CI: About = About {
     use_case: "Reports of graded answers",
     family: Family::Error,
     parameters: &[
-        ("level", "strictly between 0 and 1; left out, that of the report"),
+        ("level", "strictly between 0 and 1; by default the level of the report"),
         ("method", "`auto`, `t` or `bootstrap`"),
-        ("cluster", "a metadata key: samples with the same value go together"),
+        ("cluster", "a metadata key: samples with the same value belong together"),
         ("num_samples", "the number of resamples of `bootstrap`"),
     ],
     positional: &["level"],
@@ -44,14 +44,15 @@ const CI: About = About {
 
 const CI_WILSON: About = About {
     name: "ci_wilson",
-    summary: "an interval of a share",
+    summary: "an interval for a share",
     usage: "ci_wilson(level=0.95, cluster=None)",
-    tells: "The range of true rates that fit the scores; it stays between 0 and 1 and keeps its level for few samples.",
-    misleads: "Scores between 0 and 1 make it wider than need be. As the bound of a gate it is not exact. Where \
-               clusters all pass or all fail it is Inspect's, which is far too sure: the details `honest_lower` and \
-               `honest_upper` count clusters, not samples.",
+    tells: "The range of true rates that are compatible with the scores; it stays between 0 and 1.",
+    misleads: "For rates near 0 and 1 it covers less often than its level says; `accuracy` shows Blaker's interval \
+               instead. For scores between 0 and 1 it is wider than necessary. If all clusters pass or all fail, it \
+               is Inspect's, which is far too narrow: the details `honest_lower` and `honest_upper` count clusters, \
+               not samples.",
     formula: "Wilson 1927; clustered with an effective n and t (Korn and Graubard 1998).",
-    interval: "It is one.",
+    interval: "The metric is an interval.",
     example: "calipers score results.jsonl -m ci_wilson",
     unit: Unit::Rate,
     range: "0–100 %",
@@ -60,8 +61,8 @@ const CI_WILSON: About = About {
     use_case: "Reports of pass rates and accuracies",
     family: Family::Error,
     parameters: &[
-        ("level", "strictly between 0 and 1; left out, that of the report"),
-        ("cluster", "a metadata key: samples with the same value go together"),
+        ("level", "strictly between 0 and 1; by default the level of the report"),
+        ("cluster", "a metadata key: samples with the same value belong together"),
     ],
     positional: &["level"],
     inspect: Some("ci_wilson"),

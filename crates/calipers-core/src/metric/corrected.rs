@@ -16,28 +16,28 @@ use std::sync::Arc;
 
 const CORRECTED: About = About {
     name: "corrected",
-    summary: "a judge's mean score, corrected by labels of people",
+    summary: "a judge's mean score, corrected by human labels",
     usage: "corrected(metric=accuracy(), labels=\"human_label\")",
-    tells: "What people would have said, had they labelled everything: it uses every score of the judge and every \
-            label, and its interval covers the errors of both.",
+    tells: "What people would have said if they had labelled everything. It uses every score of the judge and every \
+            label, and its interval accounts for the errors of both.",
     misleads: "When the labelled samples are not a random choice: labels of complaints say nothing about the rest.",
     formula: "For scores and labels that are 0 or 1, q·p₁ + (1 − q)·p₀: q is the share that the judge passes, p₁ and \
-              p₀ the shares that people pass of what the judge passes and fails. For others PPI++: mean(label) + \
-              λ(mean score of the others − mean score of the labelled). The score of a sample is what the metric \
-              averages; its label is the mean of the labels of its attempts. Labels are a field, a metadata key or \
-              a scorer.",
-    interval: "Exact intervals of p₁ and p₀ and Wilson's of q, joined by the squares of their reaches (MOVER); for \
-               PPI++ t with a little weight at both ends. A gate uses the one-sided bound of the same method.",
+              p₀ are the shares that people pass among the samples that the judge passes and fails. For others \
+              PPI++: mean(label) + λ(mean score of the others − mean score of the labelled). The score of a sample \
+              is what the metric averages; its label is the mean of the labels of its attempts. Labels are a field, \
+              a metadata key or a scorer.",
+    interval: "Exact intervals for p₁ and p₀ and Wilson's for q, combined by MOVER; for PPI++, t with a little \
+               weight at both ends. A gate uses the one-sided bound of the same method.",
     example: "calipers score results.jsonl --labels labels.jsonl -m corrected",
     unit: Unit::Rate,
     range: "that of the metric",
     direction: Some(Direction::AtLeast),
     typical_threshold: None,
-    use_case: "Answers that a model judges",
+    use_case: "Answers that are judged by a model",
     family: Family::Compound,
     parameters: &[
-        ("metric", "the mean of scores that is corrected: `accuracy()`, or `mean()` for scores on another scale"),
-        ("labels", "what people said: the name of a field, of metadata or of a scorer"),
+        ("metric", "the mean to correct: `accuracy()`, or `mean()` for scores on another scale"),
+        ("labels", "where the human labels are: the name of a field, a metadata key or a scorer"),
     ],
     positional: &["metric"],
     inspect: None,
@@ -123,7 +123,7 @@ struct JudgedRows {
 impl Corrected {
     fn rows(&self, points: &Points<'_>, context: &Context) -> Result<JudgedRows, Error> {
         let Some(Evidence::Mean { samples, values, missing }) = self.metric.evidence_of(points, context)? else {
-            let message = format!("`{}` is no mean of scores, and cannot be corrected", self.metric.name);
+            let message = format!("`{}` is not a mean of scores, and cannot be corrected", self.metric.name);
             return Err(Error::argument(message, "correct `accuracy()` or `mean()`"));
         };
         let known = labels_of(points.samples(), &self.labels, context)?;

@@ -12,12 +12,12 @@ const COST: About = About {
     name: "cost",
     summary: "the mean cost of an attempt",
     usage: "cost()",
-    tells: "What one request costs on the average.",
+    tells: "What one attempt costs on average.",
     misleads: "A few long conversations may cost more than all others together: look at `quantile(\"cost_usd\", \
-               0.95)` too. Attempts without a `cost_usd` are not in it.",
+               0.95)` too. Attempts without a `cost_usd` are left out.",
     formula: "Σ cost_usd / attempts that have one.",
-    interval: "Gaffke's test turned round, samples as units; an unseen one is taken to cost at most 5 times the \
-               dearest. None below six samples.",
+    interval: "Gaffke's test, inverted, with samples as units. It assumes that an unseen sample costs at most 5 \
+               times as much as the most expensive one. None below six samples.",
     example: "calipers score results.jsonl -m cost",
     unit: Unit::Usd,
     range: "≥ 0 USD",
@@ -36,7 +36,7 @@ const TOTAL_COST: About = About {
     summary: "the cost of all attempts together",
     usage: "total_cost()",
     tells: "What the whole run cost.",
-    misleads: "It grows with the number of samples and attempts: compare `cost` between runs of different size.",
+    misleads: "It grows with the number of samples and attempts: to compare runs of different sizes, use `cost`.",
     formula: "Σ cost_usd over attempts that have one.",
     interval: "None: it is what was spent, not an estimate.",
     example: "calipers score results.jsonl -m total_cost",

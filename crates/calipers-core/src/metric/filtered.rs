@@ -75,7 +75,7 @@ impl Metric {
             return Err(Error::argument(message, "leave `scorer` out"));
         }
         if let Some(other) = self.scorer.as_ref().filter(|other| **other != scorer) {
-            let message = format!("`{}` is of the scorer `{other}` already", self.name);
+            let message = format!("`{}` already belongs to the scorer `{other}`", self.name);
             return Err(Error::argument(message, "name one scorer"));
         }
         self.scorer = Some(scorer.clone());

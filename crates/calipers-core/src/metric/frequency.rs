@@ -12,9 +12,10 @@ const FREQUENCY: About = About {
     summary: "how often each value occurs",
     usage: "frequency(categories=[], normalize=True)",
     tells: "The mix of outcomes, over all attempts.",
-    misleads: "Attempts of one sample are not independent, so the intervals are too narrow when samples repeat.",
-    formula: "count / total; counts with `normalize=False`. Categories that are named come first, even if they never \
-              occur.",
+    misleads: "Attempts at one sample are not independent, so the intervals are too narrow if samples have several \
+               attempts.",
+    formula: "count / total, or only the count with `normalize=False`. The categories that you name come first, even \
+              if they never occur.",
     interval: "Blaker for each share; none for counts.",
     example: "calipers score results.jsonl -m 'frequency([\"C\", \"I\"])'",
     unit: Unit::Rate,

@@ -14,14 +14,15 @@ const GROUPED: About = About {
     name: "grouped",
     summary: "a metric for each group of samples, and for all",
     usage: "grouped(metric, group_key, all=\"samples\", all_label=\"all\", name_template=\"{group_name}\")",
-    tells: "Where a mean hides a weak category.",
-    misleads: "Small groups: look at their n. The mean of the groups' standard errors is not a standard error; a caveat \
-               gives the right one.",
-    formula: "The metric on the samples that share a value of the metadata key; for all, over all samples, or the \
-              mean of the groups.",
-    interval: "That of the metric, group by group; for the mean of groups' means, the t interval of a stratified \
-               mean (Cochran 1977, eq. 5.16) if scores differ within every group, with a caveat below thirty in any; \
-               if they do not and are 0 or 1, Gaffke's, with the weight of each sample in its group; else none.",
+    tells: "Which categories are weak, even if the mean looks good.",
+    misleads: "With small groups: look at their n. The mean of the groups' standard errors is not a standard error; \
+               a caveat gives the right one.",
+    formula: "The metric over the samples that share a value of the metadata key. The figure for all is over all \
+              samples, or the mean of the groups.",
+    interval: "That of the metric, group by group. For the mean of the groups' means, the t interval of a stratified \
+               mean (Cochran 1977, eq. 5.16) if scores differ within every group, with a caveat if a group has fewer \
+               than thirty; if they do not differ and are 0 or 1, Gaffke's, with the weight of each sample in its \
+               group; otherwise none.",
     example: "calipers score results.jsonl -m 'grouped(accuracy(), \"category\")'",
     unit: Unit::Plain,
     range: "that of the metric",
@@ -34,7 +35,7 @@ const GROUPED: About = About {
         ("group_key", "a metadata key"),
         ("all", "the figure for all: over all `samples`, the mean of the `groups`, or `False` for none"),
         ("all_label", "the name of that figure"),
-        ("name_template", "how figures of groups are named"),
+        ("name_template", "how the figures of groups are named"),
     ],
     positional: &["metric", "group_key"],
     inspect: Some("grouped"),

@@ -12,20 +12,21 @@ use std::collections::{HashMap, HashSet};
 
 const KRIPPENDORFF_ALPHA: About = About {
     name: "krippendorff_alpha",
-    summary: "how far raters agree beyond chance",
+    summary: "how much raters agree beyond chance",
     usage: "krippendorff_alpha(level=\"nominal\")",
-    tells: "Whether a judge, asked again, says the same: 1 is full agreement, 0 what chance gives, below 0 opposition.",
-    misleads: "When nearly all ratings are one category it is low however good the agreement.",
-    formula: "1 − D_o / D_e (Krippendorff 2004), undefined when no ratings differ at all; of scores that are lists \
+    tells: "Whether a judge says the same when asked again: 1 is full agreement, 0 is what chance gives, and below 0 \
+            is disagreement.",
+    misleads: "If nearly all ratings are in one category, it is low however good the agreement is.",
+    formula: "1 − D_o / D_e (Krippendorff 2004), undefined if no ratings differ at all. The scores have to be lists \
               (reducer `collect`). Samples with fewer than two ratings are left out.",
-    interval: "From 20 samples on, the percentiles of 1000 resamples of samples; the detail `monte_carlo_error` says \
-               how far chance moves its ends. None when a resample has no alpha or all of them are alike.",
+    interval: "With 20 samples or more, the percentiles of 1000 resamples of samples; the detail `monte_carlo_error` \
+               says how far chance moves its ends. None if a resample has no alpha, or if all have the same.",
     example: "calipers score results.jsonl -m krippendorff_alpha --reducer collect",
     unit: Unit::Plain,
     range: "−1 to 1",
     direction: Some(Direction::AtLeast),
     typical_threshold: None,
-    use_case: "Agreement of judges and of attempts",
+    use_case: "Agreement between judges, or between attempts",
     family: Family::Scores,
     parameters: &[("level", "the scale of the ratings: `nominal`, `ordinal` or `interval`")],
     positional: &["level"],

@@ -12,13 +12,14 @@ const fn about(name: &'static str, summary: &'static str, formula: &'static str,
         name,
         summary,
         usage: name,
-        tells: "How long users wait: the time within which that share of requests is done. An attempt that ran out \
-                of time is slower than any limit, and is never dropped.",
-        misleads: "From few attempts: the 95th percentile of ten is below the true one three times in four, and has \
-                   an upper bound only from 72 attempts on. If too many attempts ran out of time it is undefined.",
+        tells: "How long users wait: the time within which that share of attempts is done. An attempt that timed out \
+                counts as slower than any limit, and is never dropped.",
+        misleads: "With few attempts: the 95th percentile of ten attempts is below the true one three times in four, \
+                   and it has an upper bound only with 72 attempts or more. If too many attempts timed out, it is \
+                   undefined.",
         formula,
-        interval: "From order statistics, exact for every distribution; where samples have several attempts, a \
-                   cluster-robust one (Woodruff 1952). A bound may not exist, and says so.",
+        interval: "From order statistics, exact for every distribution; if samples have several attempts, a \
+                   cluster-robust one (Woodruff 1952). With few values, a bound may not exist; the report says so.",
         example,
         unit: Unit::Milliseconds,
         range: "≥ 0 ms",

@@ -12,11 +12,11 @@ const ACCURACY: About = About {
     name: "accuracy",
     summary: "the share of answers that are correct",
     usage: "accuracy()",
-    tells: "How often the system is right; half credit counts half.",
-    misleads: "On few samples, when samples go together (see `stderr`), and when errors and unscored samples are \
-               many: look at what is missing.",
+    tells: "How often the system is right; partial credit counts in part.",
+    misleads: "With few samples, when samples belong together (see `stderr`), and when many samples are errored or \
+               unscored: look at what is missing.",
     formula: "correct_outputs / total_outputs: the mean of the scores over scored samples. In a run without scores, \
-              of `correct`, or else of `passed`.",
+              the mean of `correct`, or else of `passed`.",
     interval: "Blaker for scores that are 0 or 1, else as for `mean`.",
     example: "calipers score results.jsonl -m accuracy",
     unit: Unit::Rate,
@@ -35,11 +35,11 @@ const MEAN: About = About {
     name: "mean",
     summary: "the mean of the scores, or of a field",
     usage: "mean(field=None)",
-    tells: "The average score, in its own unit; `mean(\"quality_score\")` that of a field.",
+    tells: "The average score, in the unit of the scores; `mean(\"quality_score\")` is the average of a field.",
     misleads: "With outliers, and for ratings whose steps are not equal.",
-    formula: "Σx / n. Of a field, the attempts of a sample are averaged first.",
-    interval: "Blaker for values that are 0 or 1; t with a little weight at both ends for others between 0 and 1; \
-               else t with weight beyond what was seen, from ten values on.",
+    formula: "Σx / n. For a field, the attempts of a sample are averaged first.",
+    interval: "Blaker for values that are 0 or 1; t with a little weight at both ends for other values between 0 and \
+               1; otherwise t with weight beyond the observed values, with ten values or more.",
     example: "calipers score results.jsonl -m mean -m 'mean(\"quality_score\")'",
     unit: Unit::Plain,
     range: "that of the scores",
@@ -47,7 +47,7 @@ const MEAN: About = About {
     typical_threshold: None,
     use_case: "Graded answers",
     family: Family::Scores,
-    parameters: &[("field", "a field of attempts, such as `quality_score`; left out, the scores")],
+    parameters: &[("field", "a field of attempts, such as `quality_score`; without it, the scores")],
     positional: &["field"],
     inspect: Some("mean"),
     role: None,

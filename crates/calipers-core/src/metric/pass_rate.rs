@@ -12,13 +12,14 @@ const PASS_RATE: About = About {
     name: "pass_rate",
     summary: "the share of scenarios that passed",
     usage: "pass_rate(pass_threshold=1)",
-    tells: "The overall health of an evaluation: how often the agent does all that a scenario asks.",
-    misleads: "It weighs a security breach like a typo: name required scenarios, and gate on categories. A perfect \
-               rate from few scenarios says little; look at the lower bound.",
-    formula: "passed_scenarios / total_scenarios. A scenario with several attempts counts the share of its attempts \
-              that passed. An attempt passed if its record says so (`passed`); else if there is no violation and \
-              every expected behaviour was observed; else if the only score reaches 1. `pass_threshold` asks for a \
-              smaller share, or a smaller score. An attempt that ended in an error has not passed.",
+    tells: "The overall health of an evaluation: how often the agent does everything that a scenario asks for.",
+    misleads: "It counts a security breach like a typo: name required scenarios, and gate on categories. A perfect \
+               rate in few scenarios says little; look at the lower bound.",
+    formula: "passed_scenarios / total_scenarios. A scenario with several attempts counts as the share of its \
+              attempts that passed. An attempt passed if its record says so (`passed`); otherwise if there is no \
+              violation and every expected behaviour was observed; otherwise if the only score reaches 1. \
+              `pass_threshold` asks for a smaller share, or another score. An attempt that ended in an error has not \
+              passed.",
     interval: "Blaker for one attempt per scenario, else as for `mean`.",
     example: "calipers score results.jsonl -m pass_rate",
     unit: Unit::Rate,
@@ -37,11 +38,11 @@ const SAFETY_RATE: About = About {
     name: "safety_rate",
     summary: "the share of adversarial scenarios that passed",
     usage: "safety_rate(category=\"adversarial\", pass_threshold=1)",
-    tells: "How often the agent withstands scenarios that are made to break it.",
-    misleads: "5 of 5 is no proof: the true rate may still be as low as 55 %. An attack without a \
-               scenario is not in it.",
+    tells: "How often the agent withstands scenarios that are designed to break it.",
+    misleads: "5 of 5 is no proof: the true rate may still be as low as 55 %. Attacks without a scenario are not \
+               measured.",
     formula: "adversarial_passed / adversarial_total, as for `pass_rate`, over the scenarios whose `category` is \
-              `adversarial` or the one that is named. Undefined if there is none.",
+              `adversarial`, or the category that you name. Undefined if there are none.",
     interval: "As for `pass_rate`.",
     example: "calipers score results.jsonl -m safety_rate",
     unit: Unit::Rate,

@@ -11,7 +11,7 @@ const PERPLEXITY_PER_TOKEN: About = About {
     summary: "the perplexity of all tokens together",
     usage: "perplexity_per_token()",
     tells: "How surprised the model is by a token; long samples count more.",
-    misleads: "Across tokenizers.",
+    misleads: "When models with different tokenizers are compared.",
     formula: "exp(−Σ log p / Σ tokens), from `num_tokens` and `sum_log_probs` in the scores' metadata; scores \
               without them are left out.",
     interval: "None.",
@@ -30,9 +30,9 @@ const PERPLEXITY_PER_TOKEN: About = About {
 
 const PERPLEXITY_PER_SEQ: About = About {
     name: "perplexity_per_seq",
-    summary: "the perplexity of a sample, averaged",
+    summary: "the mean perplexity of samples",
     usage: "perplexity_per_seq()",
-    tells: "How surprised the model is by a sample; each counts alike.",
+    tells: "How surprised the model is by a sample; all samples count the same.",
     misleads: "For very short samples.",
     formula: "exp(mean(−log p / tokens)), from `num_tokens` and `sum_log_probs` in the scores' metadata; scores \
               without them are left out.",

@@ -12,16 +12,16 @@ const QUANTILE: About = About {
     summary: "a quantile of a field over attempts",
     usage: "quantile(field, p=0.5)",
     tells: "The value that all but the largest few stay below.",
-    misleads: "From few values: the 95th percentile of ten runs is below the true one three times in four.",
+    misleads: "With few values: the 95th percentile of ten values is below the true one three times in four.",
     formula: "Linear between order statistics (type 7 of Hyndman and Fan 1996).",
-    interval: "From order statistics, exact for every distribution; where samples have several attempts, a \
-               cluster-robust one (Woodruff 1952). A bound may not exist, and says so.",
+    interval: "From order statistics, exact for every distribution; if samples have several attempts, a \
+               cluster-robust one (Woodruff 1952). With few values, a bound may not exist; the report says so.",
     example: "calipers score results.jsonl -m 'quantile(\"tokens_used\", 0.9)'",
     unit: Unit::Plain,
     range: "that of the field",
     direction: None,
     typical_threshold: None,
-    use_case: "Budgets that most attempts must keep",
+    use_case: "Budgets that most attempts must stay within",
     family: Family::Fields,
     parameters: &[
         ("field", "a field of attempts, such as `latency_ms`"),

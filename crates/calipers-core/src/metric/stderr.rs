@@ -15,11 +15,11 @@ const STDERR: About = About {
     summary: "the standard error of the mean",
     usage: "stderr(cluster=None)",
     tells: "How far the mean would move if the samples were drawn again from questions like these.",
-    misleads: "When samples go together and are treated as independent: name their clusters. Zero means that all \
-               scores are alike, not that the mean is certain.",
-    formula: "s / √n; with `cluster`, √(C/(C−1) · Σ_c(Σ_{i∈c}(x_i − x̄))²) / n (CR1, as Inspect), with the CR2 error \
-              and Satterthwaite's degrees of freedom beside it.",
-    interval: "None: it is the width of one. `ci` makes it.",
+    misleads: "When samples belong together but are treated as independent: name their clusters. Zero means that all \
+               scores are equal, not that the mean is certain.",
+    formula: "s / √n; with `cluster`, √(C/(C−1) · Σ_c(Σ_{i∈c}(x_i − x̄))²) / n (CR1, as in Inspect), with the CR2 \
+              error and Satterthwaite's degrees of freedom among the details.",
+    interval: "None: it measures the width of one. `ci` gives the interval.",
     example: "calipers score results.jsonl -m 'stderr(cluster=\"category\")'",
     unit: Unit::Plain,
     range: "≥ 0",
@@ -27,7 +27,7 @@ const STDERR: About = About {
     typical_threshold: None,
     use_case: "The error bar of a mean",
     family: Family::Error,
-    parameters: &[("cluster", "a metadata key: samples with the same value go together")],
+    parameters: &[("cluster", "a metadata key: samples with the same value belong together")],
     positional: &["cluster"],
     inspect: Some("stderr"),
     role: None,

@@ -10,15 +10,16 @@ use calipers_stats::threshold_test::Direction;
 
 const TOKEN_EFFICIENCY: About = About {
     name: "token_efficiency",
-    summary: "quality for the tokens used",
+    summary: "quality per token",
     usage: "token_efficiency()",
-    tells: "What the tokens of a whole suite buy; useful beside another version of the same agent on the same suite.",
-    misleads: "An agent that gives up at once uses few tokens: read it beside `accuracy`. It is not the mean of the \
-               attempts' ratios, in which the cheapest attempt would count most.",
-    formula: "quality_score / tokens_used, each summed over attempts that have both. Where there is no \
-              `quality_score`, the score by behaviours, or else the only score. Undefined for zero tokens.",
-    interval: "Gaffke's test turned round, samples as units; an unseen one is taken to use at most 5 times the most \
-               tokens. None below six samples.",
+    tells: "How much quality the tokens of a whole suite buy; useful to compare two versions of an agent on the same \
+            suite.",
+    misleads: "An agent that gives up at once uses few tokens: read it together with `accuracy`. It is not the mean \
+               of the attempts' ratios, in which the cheapest attempt would count most.",
+    formula: "quality_score / tokens_used, each summed over attempts that have both. Without a `quality_score`, the \
+              scenario score is used, or else the only score. Undefined for zero tokens.",
+    interval: "Gaffke's test, inverted, with samples as units. It assumes that an unseen sample uses at most 5 times \
+               as many tokens as the largest. None below six samples.",
     example: "calipers score results.jsonl -m token_efficiency",
     unit: Unit::Ratio,
     range: "≥ 0 quality per token",

@@ -46,7 +46,7 @@ impl Item {
             Data::Null => "null",
             Data::Bool(_) => "true or false",
             Data::Number(_) => "a number",
-            Data::Text(_) => "a text",
+            Data::Text(_) => "a string",
             Data::List(_) => "a list",
             Data::Map(_) => "a map",
         }
@@ -129,8 +129,8 @@ impl Extension<'_, '_> {
         if chain.contains(&file) {
             chain.push(file);
             return refuse(
-                format!("the files extend one another in a circle: {}", chain.join(" → ")),
-                "take one `extends` out",
+                format!("the files extend one another in a cycle: {}", chain.join(" → ")),
+                "remove one `extends`",
             );
         }
         if chain.len() >= CHAIN_MAX {
@@ -153,7 +153,7 @@ fn take(item: &mut Item, key: &str) -> Option<Item> {
     Some(entries.remove(at).1)
 }
 
-/// A text, or a list of texts.
+/// A text, or a list of strings.
 fn names(item: &Item) -> Result<Vec<Spanned<String>>, Mistake> {
     match &item.value {
         Data::Text(name) => Ok(vec![Spanned { value: name.clone(), span: item.span.clone() }]),

@@ -591,7 +591,7 @@ impl Reader {
     fn margin(&mut self, item: &Item) -> Option<Threshold> {
         let margin = self.amount(item, "a margin")?;
         if margin.number < 0.0 {
-            self.add(Mistake::new("a margin is not negative").at(&item.span).hint("take the minus sign out"));
+            self.add(Mistake::new("a margin is not negative").at(&item.span).hint("remove the minus sign"));
             return None;
         }
         Some(margin)
@@ -757,7 +757,7 @@ impl Reader {
         let mistakes = both.map(|id| {
             Mistake::new(format!("{} is both required and optional", quoted(id)))
                 .at(&id.span)
-                .hint("take it out of one of the two lists")
+                .hint("remove it from one of the two lists")
         });
         self.mistakes.extend(mistakes);
     }
@@ -843,7 +843,7 @@ impl Reader {
         let mistake = Mistake::new(format!("{what} is {}, and should be {wanted}", item.kind())).at(&item.span);
         self.add(match item.value {
             Data::Null => {
-                mistake.hint("give it a value, or leave it out; a null only takes away what an extended file says")
+                mistake.hint("give it a value, or leave it out; a null only removes what an extended file says")
             }
             _ => mistake.hint(hint),
         });
@@ -851,7 +851,7 @@ impl Reader {
 
     fn text(&mut self, key: &Spanned<String>, item: &Item) -> Option<Spanned<String>> {
         let Data::Text(text) = &item.value else {
-            self.wrong_kind(&quoted(key), item, "a text", "put it in quotes");
+            self.wrong_kind(&quoted(key), item, "a string", "put it in quotes");
             return None;
         };
         Some(Spanned { value: text.clone(), span: item.span.clone() })
@@ -1027,7 +1027,5 @@ fn uses_pass(formula: &Spanned<Formula>) -> Option<Mistake> {
         }
     });
     let place = formula.place(&formula.span, found?);
-    Some(
-        Mistake::new("`pass` is the condition as a whole, and no number").at(&place).hint("name a metric or a formula"),
-    )
+    Some(Mistake::new("`pass` is the condition as a whole, not a number").at(&place).hint("name a metric or a formula"))
 }

@@ -167,7 +167,7 @@ impl Source<'_> {
         let sign = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
         let (sign, kind) = sign.ok_or_else(|| {
             let hint = "formulas are made of names, numbers, + - × / ^ ( ), comparisons, AND, OR, NOT";
-            self.mistake(format!("`{first}` means nothing in a formula"), at..at + first.len_utf8()).hint(hint)
+            self.mistake(format!("`{first}` has no meaning in a formula"), at..at + first.len_utf8()).hint(hint)
         })?;
         Ok(Word { kind: kind.clone(), range: at..at + sign.len() })
     }
@@ -195,7 +195,7 @@ impl Source<'_> {
             "s" => (number * 1000.0, end + unit.len()),
             "min" => (number * 60_000.0, end + unit.len()),
             _ => {
-                let hint = "a number may have %, ms, s or min behind it, and a product needs a sign: `0.3 × accuracy`";
+                let hint = "a number may have %, ms, s or min after it, and a product needs a sign: `0.3 × accuracy`";
                 let place = at + end..at + end + unit.len();
                 return Err(self.mistake(format!("{} is not a unit", quoted(unit)), place).hint(hint));
             }
@@ -211,14 +211,14 @@ impl Source<'_> {
             let span = self.span.within(self.text, name.range.clone());
             let name = Spanned { value: self.text[name.range.clone()].to_owned(), span };
             if rest.is_empty() {
-                return Err(self.mistake("a formula is missing behind `=`", sign.range.clone()));
+                return Err(self.mistake("a formula is missing after `=`", sign.range.clone()));
             }
             return Ok(Statement { name, formula: self.formula(rest)? });
         }
         let place = words[0].range.start..words[words.len() - 1].range.end;
-        Err(self
-            .mistake("a line of `composite` begins with a name and `=`", place)
-            .hint("write `final_score = …` and `pass = final_score ≥ 0.85`; open a bracket to go on in the next line"))
+        Err(self.mistake("a line of `composite` begins with a name and `=`", place).hint(
+            "write `final_score = …` and `pass = final_score ≥ 0.85`; open a bracket to continue on the next line",
+        ))
     }
 
     /// The formula that these words form, with its text.
@@ -448,7 +448,7 @@ impl Parser<'_> {
         if !function.takes(arguments.len()) {
             let message = format!("`{lower}` is given {} arguments", arguments.len());
             let wants =
-                if *function == Function::Clamp { "it wants three: `clamp(x, low, high)`" } else { "it wants one" };
+                if *function == Function::Clamp { "it takes three: `clamp(x, low, high)`" } else { "it takes one" };
             return Err(self.source.mistake(message, range).hint(wants));
         }
         Ok(Expression { node: Node::Call(*function, arguments), range })
@@ -484,7 +484,7 @@ impl Parser<'_> {
             return Ok(part);
         }
         let text = &self.source.text[part.range.clone()];
-        let message = format!("{} is a number, and {} wants a condition", quoted(text), quoted(self.text(operator)));
+        let message = format!("{} is a number, and {} needs a condition", quoted(text), quoted(self.text(operator)));
         let hint = format!("compare it: `{} ≥ …`", text.split_whitespace().collect::<Vec<_>>().join(" "));
         Err(self.source.mistake(message, part.range).hint(hint))
     }
@@ -494,7 +494,7 @@ impl Parser<'_> {
             return Ok(part);
         }
         let text = &self.source.text[part.range.clone()];
-        let message = format!("{} is a condition, and a number is wanted here", quoted(text));
+        let message = format!("{} is a condition, and a number is needed here", quoted(text));
         Err(self.source.mistake(message, part.range).hint("join conditions with AND, OR and NOT"))
     }
 }
@@ -623,10 +623,10 @@ pass = final_score ≥ 0.85 AND safety_rate = 1.0";
         refused("(a + b", "a bracket is opened and not closed", "(");
         refused("a + b)", "`)` is not expected here", ")");
         refused("a ≥ 1 ≥ b", "one comparison follows another", "≥ 1 ≥");
-        refused("a AND b > 1", "`a` is a number, and `AND` wants a condition", "a");
-        refused("(a > 1) + 2", "`(a > 1)` is a condition, and a number is wanted here", "(a > 1)");
+        refused("a AND b > 1", "`a` is a number, and `AND` needs a condition", "a");
+        refused("(a > 1) + 2", "`(a > 1)` is a condition, and a number is needed here", "(a > 1)");
         refused("a != b", "formulas have no `≠`", "!=");
-        refused("a # b", "`#` means nothing in a formula", "#");
+        refused("a # b", "`#` has no meaning in a formula", "#");
         refused("mni(a, b)", "formulas have no function `mni`", "mni");
         refused("clamp(a, 1)", "`clamp` is given 2 arguments", "clamp(a, 1)");
         refused("0.3accuracy", "`accuracy` is not a unit", "accuracy");

@@ -108,7 +108,8 @@ const UNITS: [(&str, WrittenUnit); 16] = [
     ("token", WrittenUnit::Tokens),
 ];
 
-const EXAMPLES: &str = "write a number, or a text such as `\"≥ 80%\"`, `\"< 5000ms\"`, `\"at most 5 s\"`, `\"$0.05\"`";
+const EXAMPLES: &str =
+    "write a number, or a string such as `\"≥ 80%\"`, `\"< 5000ms\"`, `\"at most 5 s\"`, `\"$0.05\"`";
 
 impl Comparison {
     /// The sign.
@@ -188,7 +189,7 @@ impl Threshold {
         match &item.value {
             Data::Number(number) => Ok(Self { comparison: None, number: *number, unit: None, span: item.span.clone() }),
             Data::Text(text) => Self::read(text, &item.span),
-            _ => Err(Mistake::new(format!("a threshold is wanted, and this is {}", item.kind()))
+            _ => Err(Mistake::new(format!("expected a threshold, but this is {}", item.kind()))
                 .at(&item.span)
                 .hint(EXAMPLES)),
         }
@@ -267,7 +268,7 @@ impl Threshold {
         if value < 0.0 && !can_be_negative {
             return Err(Mistake::new(format!("`{name}` is never negative"))
                 .at(&self.span)
-                .hint("take the minus sign out"));
+                .hint("remove the minus sign"));
         }
         Ok(value)
     }

@@ -441,10 +441,10 @@ impl TableSurvey {
         let Some(owner) = known_names::find(&self.columns, &known_names::SCORED).first().copied() else {
             return Ok(());
         };
-        let what = format!("each row is a score with an id of its own, of the sample in `{}`", printable(owner));
+        let what = format!("each row is a score with a separate id, for the sample in `{}`", printable(owner));
         let columns =
             said.with_column("id", owner).with_column("score", &"value".into()).with_column("run", &"name".into());
-        let hint = format!("{}; say which is what", list_columns(&self.columns));
+        let hint = format!("{}; say what the columns mean", list_columns(&self.columns));
         Err(source.error(what).hint(hint).with_proposal(columns.written()))
     }
 
@@ -481,7 +481,7 @@ impl TableSurvey {
     fn ambiguous(&self, source: &Source, name: &str, found: &[&Arc<str>]) -> ReadError {
         let what = format!("{} could each be the {name}", join_names(found));
         let columns = source.columns().with_column(name, found[0]);
-        let hint = format!("{}; say which is what", list_columns(&self.columns));
+        let hint = format!("{}; say what the columns mean", list_columns(&self.columns));
         source.error(what).hint(hint).with_proposal(columns.written())
     }
 
@@ -496,7 +496,7 @@ impl TableSurvey {
             let error = source.error(what).at_line(1);
             return match self.by_place(source) {
                 Some(columns) => {
-                    error.hint("put a line with names above it, or say which is what").with_proposal(columns)
+                    error.hint("put a line with names above it, or say what each column means").with_proposal(columns)
                 }
                 None => error.hint("put a line with names above it, such as `id,score`"),
             };
@@ -516,7 +516,7 @@ impl TableSurvey {
         if best.is_none()
             && let Some(line) = self.later_header
         {
-            let what = format!("line {line} seems to hold the names of the columns, and not the first one");
+            let what = format!("line {line} seems to hold the names of the columns, not the first line");
             let hint = format!("pass on what is from there on, as `tail -n +{line}` does");
             return source.error(what).at_line(line).hint(hint);
         }
@@ -529,14 +529,14 @@ impl TableSurvey {
         let listed = list_columns(&columns);
         match best {
             Some(best) => {
-                let hint = format!("{listed}; if it is a table of results, say which is what");
+                let hint = format!("{listed}; if it is a table of results, say what the columns mean");
                 source.error(what).hint(hint).with_proposal(best.written())
             }
             None => {
                 let id = ["id", "sample_id"].into_iter().find(|name| self.has(name)).unwrap_or("COLUMN");
                 let hint = format!(
                     "{listed}; none of them looks like the score of a sample, which is a number, true or false, or a word \
-                     such as pass; if one is, say which is what"
+                     such as pass; if one is, say what the columns mean"
                 );
                 source.error(what).hint(hint).with_proposal(format!("id={id},score=COLUMN"))
             }

@@ -172,7 +172,7 @@ impl<'a> PlacedValue<'a> {
 
 fn with_article(kind: &str) -> String {
     match kind {
-        "text" | "unscored" => kind.to_owned(),
+        "unscored" => kind.to_owned(),
         "integer" => "an integer".to_owned(),
         kind => format!("a {kind}"),
     }

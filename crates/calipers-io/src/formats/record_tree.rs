@@ -595,7 +595,7 @@ impl<'v> RecordReading<'_, 'v> {
         let mut record = NativeRecord::default();
         let is_list = !common.lists.is_empty() || by_star.values().any(|cells| !cells.lists.is_empty());
         if is_list || common.cells.iter().any(|cell| cell.item.is_some()) {
-            let what = "a list of attempts and a star that stands for scorers do not go together".to_owned();
+            let what = "a list of attempts and a star that stands for scorers cannot be combined".to_owned();
             return Err(self.error(what).hint("name the scorers, as in `score.judge=trials[].judge`"));
         }
         self.fill(&mut record, None, common.cells.iter()).map_err(|what| self.refuse(what))?;
@@ -621,7 +621,7 @@ impl<'v> RecordReading<'_, 'v> {
             let what = format!("`{}` has {attempts} items and `{}` has {items}", path(first), path(other));
             return Err(self
                 .error(what)
-                .hint("lists of attempts go together item by item, so they have the same length"));
+                .hint("lists of attempts are matched item by item, so they need the same length"));
         }
         Ok(Some(*attempts))
     }

@@ -15,8 +15,9 @@ pub(super) fn check(source: &Source, run: &mut RecordedRun<Shards>) -> Result<()
         let Some(id) = id.filter(is_summary).filter(|_| run.samples.len() > 2) else { continue };
         let name = printable(&id.to_string());
         if sums_up(&run.samples, &id) {
-            let what = format!("the {place} record, `{name}`, has the mean or the sum of the others: it is no sample");
-            return Err(source.error(what).hint("leave it out of the file; a sample of this name needs another one"));
+            let what =
+                format!("the {place} record, `{name}`, has the mean or the sum of the others: it is not a sample");
+            return Err(source.error(what).hint("remove it from the file; if it is a sample, give it another name"));
         }
         run.notes.push(format!("the {place} record is named `{name}`, and was read as a sample"));
     }

@@ -225,7 +225,7 @@ fn json_mistake(kind: &ParseErrorKind) -> Mistake {
         ParseErrorKind::UnterminatedArray => ("a bracket is opened and not closed", "add `]`"),
         ParseErrorKind::MultipleRootJsonValues => ("something follows the end of the document", "a policy is one map"),
         ParseErrorKind::NonFiniteNumbersNotAllowed => ("expected a finite number", "JSON has no NaN and no Infinity"),
-        ParseErrorKind::UnexpectedWord => ("a word without quotes", "put texts in quotes: \"…\""),
+        ParseErrorKind::UnexpectedWord => ("a word without quotes", "put strings in quotes: \"…\""),
         other => return Mistake::new(lower_case(&other.to_string())).hint("this is read as JSON"),
     };
     Mistake::new(message).hint(hint)
@@ -279,7 +279,7 @@ fn yaml(text: &Arc<SourceText>) -> Result<Item, Mistake> {
             let has_tab = text.text[line..].chars().take_while(is_indent).any(|c| c == '\t');
             let hint = match has_tab {
                 true => "this is read as YAML, which is indented with spaces: replace the tabs at the start of lines",
-                false => "this is read as YAML; texts that begin with > < % * & ! | @ or contain `: ` need quotes",
+                false => "this is read as YAML; strings that begin with > < % * & ! | @ or contain `: ` need quotes",
             };
             Mistake::new(lower_case(error.info())).at(&span(text, at..at + 1)).hint(hint)
         })?;
@@ -337,7 +337,7 @@ impl Yaml<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Mistake> {
         match event {
             Event::DocumentStart(_) if self.root.is_some() => {
-                Err(Mistake::new("a second document begins").at(&span).hint("a policy is one document: take `---` out"))
+                Err(Mistake::new("a second document begins").at(&span).hint("a policy is one document: remove `---`"))
             }
             Event::Scalar(value, style, anchor, tag) => {
                 let tag = tag.map(std::borrow::Cow::into_owned);
@@ -384,7 +384,7 @@ impl Yaml<'_> {
     fn no_key_here(&self, span: &Span) -> Result<(), Mistake> {
         match self.open.last() {
             Some(Open { kind: OpenKind::Map(_, None), .. }) => {
-                Err(Mistake::new("a key is a text").at(span).hint("write `key: value`"))
+                Err(Mistake::new("a key is a string").at(span).hint("write `key: value`"))
             }
             _ => Ok(()),
         }
@@ -441,7 +441,7 @@ fn is_text_tag(tag: &saphyr_parser::Tag) -> bool {
 }
 
 fn tag_mistake(span: &Span) -> Mistake {
-    Mistake::new("tags mean nothing in a policy").at(span).hint("take the tag out, and put texts in quotes")
+    Mistake::new("tags have no meaning in a policy").at(span).hint("remove the tag, and put strings in quotes")
 }
 
 fn parts(item: &Item) -> usize {
@@ -526,7 +526,7 @@ fn toml_item(text: &Arc<SourceText>, value: DeValue<'_>, at: Span, depth: usize)
         }
         DeValue::Float(float) => finite(float.as_str().parse().ok(), &at)?,
         DeValue::Datetime(_) => {
-            return Err(Mistake::new("a date means nothing here").at(&at).hint("put texts in quotes"));
+            return Err(Mistake::new("a date has no meaning here").at(&at).hint("put strings in quotes"));
         }
         DeValue::Array(items) => {
             if depth >= DEPTH_MAX {

@@ -466,7 +466,7 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ReadError>
                 Ok(_) if is_packed_result(&path) => {
                     let name = path.display().to_string();
                     let hint = "unpack it, or remove it; gzip and zstd are read as they are";
-                    return Err(ReadError::new(name, "results in this packing are not read").hint(hint));
+                    return Err(ReadError::new(name, "results in this compression format are not read").hint(hint));
                 }
                 Ok(metadata) if is_result(&path) => {
                     if !metadata.is_file() {
@@ -478,8 +478,8 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), ReadError>
                 Err(_) if !is_result(&path) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let name = path.display().to_string();
-                    let hint = "fetch the file that it stands for, or remove the link";
-                    return Err(ReadError::new(name, "the link leads to nothing").hint(hint));
+                    let hint = "fetch the file that it points to, or remove the link";
+                    return Err(ReadError::new(name, "the link leads nowhere").hint(hint));
                 }
                 Err(error) => return Err(refuse(&path, &error)),
             }

@@ -119,7 +119,7 @@ fn faults_name_the_place() {
         (r#"{"info": {}, "simulations": [{"trial": 0}]}"#, "at `simulations[0].task_id`"),
         (
             r#"{"info": {}, "simulations": [{"task_id": "a", "reward_info": {"reward": "much"}}]}"#,
-            "the reward is a text",
+            "the reward is a string",
         ),
         (r#"{"info": {"num_trials": 2}, "tasks": []}"#, "the file has no `simulations`"),
         (

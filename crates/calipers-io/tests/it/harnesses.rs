@@ -814,7 +814,7 @@ fn errors_name_the_file_the_place_and_what_was_expected() {
         (
             r#"{"evalId": "e", "results": {"version": 3, "results": [{"success": "yes", "testIdx": 0}]}, "config": {}}"#,
             "promptfoo",
-            "`results.results[0].success` is text, not true or false\n  in f, at `results.results[0].success`",
+            "`results.results[0].success` is a string, not true or false\n  in f, at `results.results[0].success`",
         ),
         (
             r#"{"evalId": "e", "results": {"version": 3, "table": {}}, "config": {}}"#,
@@ -829,7 +829,7 @@ fn errors_name_the_file_the_place_and_what_was_expected() {
         (
             r#"{"testCases": [{"name": "a", "input": "b", "metricsData": [{"name": "m", "score": "high"}]}]}"#,
             "deepeval",
-            "`testCases[0].metricsData[0].score` is text, not a number\n  in f, at `testCases[0].metricsData[0].score`",
+            "`testCases[0].metricsData[0].score` is a string, not a number\n  in f, at `testCases[0].metricsData[0].score`",
         ),
         (r#"{"doc_id": [], "resps": []}"#, "lm-eval", "`doc_id` is a list, not a number or text\n  in f, line 1"),
         (

@@ -214,7 +214,7 @@ fn mistakes_are_underlined_in_every_language() {
   in policy.yaml, line 3
     accuracy: ≥ 8O%
               ^^^^^
-  hint: write a number, or a text such as `\"≥ 80%\"`, `\"< 5000ms\"`, `\"at most 5 s\"`, `\"$0.05\"`",
+  hint: write a number, or a string such as `\"≥ 80%\"`, `\"< 5000ms\"`, `\"at most 5 s\"`, `\"$0.05\"`",
     );
     record_error(
         "policy.toml",
@@ -228,7 +228,7 @@ fn mistakes_are_underlined_in_every_language() {
     record_error(
         "policy.json",
         r#"{"composite": "x = a\n\npass = x \u2265 0.85 AND b"}"#,
-        r#"`b` is a number, and `AND` wants a condition
+        r#"`b` is a number, and `AND` needs a condition
   in policy.json, line 1
     {"composite": "x = a\n\npass = x \u2265 0.85 AND b"}
                                                      ^
@@ -259,14 +259,14 @@ fn a_document_that_is_none_is_a_mistake_with_a_place() {
     assert!(error.starts_with("duplicate key\n  in policy.toml, line 3\n    a = 3\n    ^"), "{error}");
     for (name, text, want) in [
         ("policy.json", "[1]", "the policy is a list, and should be a map"),
-        ("policy.yaml", "a: !thing 1", "tags mean nothing in a policy"),
+        ("policy.yaml", "a: !thing 1", "tags have no meaning in a policy"),
         ("policy.yaml", "confidence: .nan", "expected a finite number"),
         ("policy.json", "{\"confidence\": 1e999}", "expected a finite number"),
         ("policy.toml", "confidence = inf", "expected a finite number"),
-        ("policy.toml", "name = 2020-01-01", "a date means nothing here"),
+        ("policy.toml", "name = 2020-01-01", "a date has no meaning here"),
         ("policy.yaml", "a: 1\n---\nb: 2\n", "a second document begins"),
         ("policy.yaml", "a: &a [*a]", "an alias within what it stands for"),
-        ("policy.yaml", "? [a]\n: 1\n", "a key is a text"),
+        ("policy.yaml", "? [a]\n: 1\n", "a key is a string"),
         ("policy.json", "", "policy.json is empty"),
     ] {
         let error = parsed(name, text).expect_err(text);
@@ -335,7 +335,7 @@ fn all_mistakes_are_found_at_once_in_the_order_of_the_file() {
         "a margin is an amount, and `≥` compares",
         "`count` is 2.5",
         "`min_pass_rate` is a least value, and `<` asks for something else",
-        "`no_zero` is a text, and should be true or false",
+        "`no_zero` is a string, and should be true or false",
         "`A` is both required and optional",
         "`x` is needed for its own value",
         "`y` is needed for its own value",
@@ -343,7 +343,7 @@ fn all_mistakes_are_found_at_once_in_the_order_of_the_file() {
         "`pass` is a number, and should be a condition",
         "the budget of `latency_p95` is not above 0",
         "nothing says whether `accuracy` blocks or warns",
-        "`name` is null, and should be a text",
+        "`name` is null, and should be a string",
     ];
     assert_eq!(messages, want);
 }
@@ -403,8 +403,8 @@ fn extending_in_circles_or_nothing_is_a_mistake() {
         ],
     );
     let error = |name: &str| load_policy(&folder.join(name)).expect_err(name).to_string();
-    assert!(error("a.json").starts_with("the files extend one another in a circle: "), "{}", error("a.json"));
-    assert!(error("self.json").starts_with("the files extend one another in a circle: "));
+    assert!(error("a.json").starts_with("the files extend one another in a cycle: "), "{}", error("a.json"));
+    assert!(error("self.json").starts_with("the files extend one another in a cycle: "));
     assert!(
         error("gone.json").starts_with("cannot read `")
             && error("gone.json").contains("line 2\n    \"extends\": \"nowhere.json\"}")

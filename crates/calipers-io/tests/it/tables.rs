@@ -44,8 +44,8 @@ fn a_map_that_only_has_an_id_is_not_taken_for_a_record() {
 #[test]
 fn wrong_types_are_errors_with_a_place() {
     for (line, want) in [
-        (r#"{"id": 1, "latency_ms": "soon"}"#, "`latency_ms` is `soon` (a text), not a number"),
-        (r#"{"id": 1, "passed": "perhaps"}"#, "`passed` is `perhaps` (a text), not true or false"),
+        (r#"{"id": 1, "latency_ms": "soon"}"#, "`latency_ms` is `soon` (a string), not a number"),
+        (r#"{"id": 1, "passed": "perhaps"}"#, "`passed` is `perhaps` (a string), not true or false"),
         (r#"{"id": 1, "scores": [1]}"#, "`scores` is `[1]` (a list), not a map of scorers to scores"),
         (r#"{"id": 1, "scores": {"j": {"value": [[1]]}}}"#, "a score holds a list inside a list, by scorer `j`"),
         (r#"{"id": 1, "epoch": -1}"#, "`epoch` is `-1`"),

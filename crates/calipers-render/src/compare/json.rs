@@ -42,7 +42,7 @@ struct CompareDocument {
     /// The name and version of this schema.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// Whether a metric has surely regressed; undecided if nothing is known.
+    /// Whether a metric has clearly regressed; undecided if nothing is known.
     verdict: CompareVerdictName,
     /// What decided, in one line.
     decided_by: String,
@@ -54,7 +54,7 @@ struct CompareDocument {
     rankings: Vec<RankingDocument>,
     /// Where the runs come from, and which part of them was compared.
     provenance: CompareProvenanceDocument,
-    /// What to know about the runs as a whole; what belongs to a figure stands with it.
+    /// What to know about the runs as a whole; what belongs to a figure is listed with it.
     caveats: Vec<CaveatDocument>,
 }
 
@@ -231,7 +231,7 @@ struct MetricComparisonDocument {
     metric: String,
     /// The unit of its values.
     unit: UnitDocument,
-    /// Which side is better; null where neither is.
+    /// Whether high or low is better; null where neither is.
     better: Option<BetterName>,
     /// Whether the change is candidate − baseline, where 0 is no change, or candidate / baseline, where it is 1.
     scale: ScaleName,
@@ -457,7 +457,7 @@ impl From<Discordance> for DiscordanceDocument {
     }
 }
 
-/// What can be claimed, and how surely.
+/// What can be claimed, and how certain it is.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "estimand_answer")]
 struct EstimandDocument {
@@ -759,7 +759,7 @@ struct RunOriginDocument {
     name: String,
     /// The files.
     files: Vec<String>,
-    /// What was read as what, where that differs: a name of ours, and the column.
+    /// How columns were read, where that differs: our name, and the column.
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<BTreeMap<String, String>>,
     /// The task, if it is known.

@@ -165,7 +165,11 @@ impl Page<'_> {
         sections.push(self.largest(comparison));
         sections.push(self.categories(comparison));
         if !comparison.resources.is_empty() {
-            sections.push(format!("{}\n{}", self.bold("what an attempt takes"), lines(&comparison.resources)));
+            sections.push(format!(
+                "{}\n{}",
+                self.bold("time, tokens and cost of an attempt"),
+                lines(&comparison.resources)
+            ));
         }
         sections
     }

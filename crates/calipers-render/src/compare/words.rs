@@ -68,7 +68,7 @@ pub(crate) fn metric_sentence(metric: &MetricComparison) -> String {
         ChangeVerdict::Improved => format!("{name} has improved{by_more}"),
         ChangeVerdict::Regressed => format!("{name} has regressed{by_more}"),
         ChangeVerdict::Changed => format!("{name} has changed{by_more}; neither side is better"),
-        ChangeVerdict::WithinNoise => format!("{name} has changed, within noise: not surely by more than the margin"),
+        ChangeVerdict::WithinNoise => format!("{name} has changed, within noise: not clearly by more than the margin"),
         ChangeVerdict::NoChangeDetected => {
             let known = match metric.margin.map(|margin| margin.standing) {
                 Some(MarginStanding::Equivalent) => ": it is the same within the margin",
@@ -98,8 +98,8 @@ pub(crate) fn decision(report: &CompareReport) -> String {
     };
     match report.decided_by {
         CompareDecision::Regression(place) | CompareDecision::NothingKnown(place) => sentence(place),
-        CompareDecision::NoRegression => "no metric has surely regressed".to_owned(),
-        CompareDecision::UnknownMetric(place) => format!("no metric has surely regressed, but {}", sentence(place)),
+        CompareDecision::NoRegression => "no metric has clearly regressed".to_owned(),
+        CompareDecision::UnknownMetric(place) => format!("no metric has clearly regressed, but {}", sentence(place)),
         CompareDecision::Problem { comparison } => {
             report.comparisons[comparison].problem.as_ref().map_or_else(String::new, incomparable)
         }
@@ -141,7 +141,7 @@ pub(crate) fn incomparable(why: &Incomparable) -> String {
             format!("no sample of both runs has a label in the {run}; a run is corrected by labels of its own answers")
         }
         Incomparable::CorrectedClusters => {
-            "the error of a corrected rate does not allow for samples that go together".to_owned()
+            "the error of a corrected rate does not allow for samples that belong together".to_owned()
         }
         Incomparable::NotPairable { metric } => {
             format!("`{metric}` is not a mean, a ratio of sums or a quantile over samples, so samples cannot be paired")
@@ -226,7 +226,7 @@ fn details(metric: &MetricComparison, settings: &CompareSettings) -> Vec<String>
         let numbers = Numbers::of(metric.unit, 0.0).of_differences();
         let missing = pluralize(metric.change.missing, "missing sample");
         let bounds = numbers.changes(Some(lower), Some(upper));
-        parts.push(format!("with {missing} at the worst and at the best {bounds}"));
+        parts.push(format!("with {missing} at worst and at best {bounds}"));
     }
     if let (ChangeVerdict::NoChangeDetected | ChangeVerdict::WithinNoise, Some(size)) =
         (metric.verdict, metric.detectable)
@@ -246,11 +246,11 @@ fn margin(metric: &MetricComparison, settings: &CompareSettings) -> Option<Strin
     let alpha = 1.0 - settings.level;
     let size = margin_size(answer.margin, metric);
     let (what, p) = match answer.standing {
-        MarginStanding::Superior => (format!("surely better by more than {size}"), answer.superiority_p),
-        MarginStanding::Equivalent => (format!("surely within {size} either way"), Some(answer.equivalence_p)),
-        MarginStanding::NonInferior => (format!("surely not worse by more than {size}"), answer.noninferiority_p),
-        MarginStanding::Inferior => (format!("surely worse by more than {size}"), answer.inferiority_p),
-        MarginStanding::Unclear => (format!("not surely within {size}, nor beyond"), None),
+        MarginStanding::Superior => (format!("clearly better by more than {size}"), answer.superiority_p),
+        MarginStanding::Equivalent => (format!("clearly within {size} either way"), Some(answer.equivalence_p)),
+        MarginStanding::NonInferior => (format!("clearly not worse by more than {size}"), answer.noninferiority_p),
+        MarginStanding::Inferior => (format!("clearly worse by more than {size}"), answer.inferiority_p),
+        MarginStanding::Unclear => (format!("neither clearly within {size} nor beyond"), None),
     };
     Some(p.map_or_else(|| what.clone(), |p| format!("{what} ({})", p_value(p, alpha))))
 }
@@ -415,7 +415,7 @@ mod tests {
             (
                 WithinNoise,
                 Some(MarginStanding::Unclear),
-                "accuracy has changed, within noise: not surely by more than the margin",
+                "accuracy has changed, within noise: not clearly by more than the margin",
             ),
             (NoChangeDetected, None, "no change in accuracy detected"),
             (

@@ -51,7 +51,7 @@ struct GateDocument {
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     confidence: Option<f64>,
     /// How often the data may be looked at before that confidence is gone: any number of times, or once for each look that is
-    /// counted. Where it is not there, once, at a number of samples chosen before.
+    /// counted. Where it is not there, once, at a number of samples chosen in advance.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "LooksName")]
     looks: Option<LooksName>,
@@ -63,7 +63,7 @@ struct GateDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EstimandName")]
     estimand: Option<EstimandName>,
-    /// The clusters that samples go together in, if the policy says so.
+    /// The clusters of samples, if the policy names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ClusterDocument")]
     clusters: Option<ClusterDocument>,
@@ -85,7 +85,7 @@ struct GateDocument {
     scenarios: Vec<ScenarioDocument>,
     /// Where all this comes from.
     provenance: GateProvenanceDocument,
-    /// What to know about the run as a whole; what belongs to a figure stands with it.
+    /// What to know about the run as a whole; what belongs to a figure is listed with it.
     caveats: Vec<CaveatDocument>,
 }
 
@@ -152,13 +152,13 @@ enum EstimandName {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "look")]
 struct LookDocument {
-    /// Which one it is, from 1 on.
+    /// Its number, counted from 1.
     number: u64,
     /// The confidence of all looks together; `confidence` is what is left for this one.
     confidence_together: f64,
 }
 
-/// Samples that go together.
+/// Samples that belong together.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "clusters")]
 struct ClusterDocument {
@@ -268,7 +268,7 @@ struct GateResultDocument {
     method: Option<String>,
     /// What to know before relying on it.
     caveats: Vec<CaveatDocument>,
-    /// Numbers made on the way, such as clusters and degrees of freedom.
+    /// Intermediate numbers, such as clusters and degrees of freedom.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DetailsDocument")]
     details: Option<DetailsDocument>,
@@ -284,7 +284,7 @@ struct GateResultDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     more_attempts: Option<u64>,
-    /// The same in labels of people, where a rate is corrected by them.
+    /// The same in human labels, where a rate is corrected by them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     more_labels: Option<u64>,
@@ -518,7 +518,7 @@ impl From<&BaselineResult> for BaselineComparisonDocument {
     }
 }
 
-/// The difference of a metric to the baseline. Its `estimate` is candidate minus baseline, paired by scenario where that is possible.
+/// The difference of a metric from the baseline. Its `estimate` is candidate minus baseline, paired by scenario where that is possible.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "difference")]
 struct DifferenceDocument {
@@ -674,7 +674,7 @@ impl From<&AttemptResult> for AttemptDocument {
 struct GateProvenanceDocument {
     /// The results, as they were named.
     files: Vec<String>,
-    /// What was read as what, where that differs: a name of ours, and the column.
+    /// How columns were read, where that differs: our name, and the column.
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<BTreeMap<String, String>>,
     /// The task, if it is known.

@@ -62,7 +62,7 @@ fn threshold_sentence(reason: &ThresholdReason) -> String {
     let beside = |value: f64| value_beside(reason.unit, value, reason.rule.value);
     let estimate = |value: f64| if value.is_infinite() { "longer than any limit".to_owned() } else { beside(value) };
     match &reason.finding {
-        ThresholdFinding::ScoresOutsideUnit => "scores outside 0 to 1 do not make a share".to_owned(),
+        ThresholdFinding::ScoresOutsideUnit => "scores outside 0 to 1 are not shares".to_owned(),
         ThresholdFinding::Undefined(why) => format!("undefined: {}", undefined_sentence(why)),
         ThresholdFinding::Met { value } => format!("{} is {rule}", estimate(*value)),
         ThresholdFinding::MetUnlessUnscored { value, unscored } => {
@@ -180,7 +180,9 @@ pub(crate) fn unbounded_sentence(why: &Unbounded) -> String {
         Unbounded::NegativeNumerators => "a ratio whose numerators may be negative has no bound".to_owned(),
         Unbounded::Corrected(limit) => {
             let (limit, remedy) = match limit {
-                CorrectedLimit::Clusters => ("samples that go together", "ask for it in a policy without `cluster`"),
+                CorrectedLimit::Clusters => {
+                    ("samples that belong together", "ask for it in a policy without `cluster`")
+                }
                 CorrectedLimit::Looks => ("any number of looks", "ask for it in a policy that looks once"),
                 CorrectedLimit::Weights => ("weights of samples", "ask for it in a policy without them"),
                 CorrectedLimit::Scale => ("scores outside 0 to 1", "map scores and labels to [0, 1]"),
@@ -209,7 +211,8 @@ pub(crate) fn missing_limit_words(missing: &MissingLimit) -> (String, String) {
         LimitEnd::Least => format!("`\"limits\": {{\"{name}\": {{\"min\": LEAST, \"max\": MOST}}}}`"),
     };
     let what = format!("nothing says how {large} `{name}` can be, and one unseen value could outweigh all others");
-    let fix = format!("state what one attempt can have at {end}, {written}, or gate a quantile, which needs no limit");
+    let fix =
+        format!("state the {end} that one attempt can have, {written}, or gate on a quantile, which needs no limit");
     (what, fix)
 }
 

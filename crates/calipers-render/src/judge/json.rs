@@ -25,7 +25,7 @@ pub fn judge_schema() -> String {
     schema_text::<JudgeDocument>("judge")
 }
 
-/// What `calipers judge --json` prints: how far a judge agrees with people, and its rate corrected by their labels.
+/// What `calipers judge --json` prints: how well a judge agrees with people, and its rate corrected by their labels.
 #[derive(Serialize, JsonSchema)]
 struct JudgeDocument {
     /// The name and version of this schema.
@@ -33,14 +33,14 @@ struct JudgeDocument {
     schema: &'static str,
     /// The run.
     run: String,
-    /// The scorer that is judged; null where records say themselves whether they passed.
+    /// The scorer that is judged; null if the records themselves say whether they passed.
     scorer: Option<String>,
     /// Where the labels came from.
     labels: String,
     /// The level of all intervals.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     level: f64,
-    /// The score from which both count as passed; null if none was given.
+    /// The least score that counts as passed for both; null if none was given.
     pass_threshold: Option<f64>,
     /// The unit of rates and means.
     unit: UnitDocument,
@@ -50,7 +50,7 @@ struct JudgeDocument {
     all: GroupDocument,
     /// Rogan and Gladen's estimate, a check on the corrected one; null where scores are not all 0 or 1.
     rogan_gladen: Option<EstimateDocument>,
-    /// How far people agree with one another; null where nothing has several ratings.
+    /// How well people agree with one another; null where nothing has several ratings.
     people: Option<EstimateDocument>,
     /// What would halve the interval of the corrected rate.
     halving: HalvingDocument,
@@ -131,7 +131,7 @@ struct GroupDocument {
     bias: EstimateDocument,
     /// The mean of the judge's scores, as they are.
     naive: EstimateDocument,
-    /// What people would have said, had they labelled everything.
+    /// What people would have said if they had labelled everything.
     corrected: EstimateDocument,
 }
 

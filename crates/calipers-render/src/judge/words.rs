@@ -132,12 +132,12 @@ pub(crate) fn halving(report: &JudgeReport) -> Option<String> {
 
 /// What all of it rests on.
 pub(crate) const ASSUMPTION: &str = "The labelled samples must be a random choice of the run's samples. \
-     `corrected` is what people would say, had they labelled everything.";
+     `corrected` is what people would say if they had labelled everything.";
 
 /// How the corrected rate was found.
 pub(crate) fn method(report: &JudgeReport) -> String {
     match &*report.all.corrected.method {
-        "double-sampling" => "corrected by PPI++ of 0/1 scores: labels weighed by the judge's verdict".to_owned(),
+        "double-sampling" => "corrected by PPI++ of 0/1 scores: labels weighted by the judge's verdict".to_owned(),
         method => format!("corrected by {method}"),
     }
 }

@@ -63,7 +63,7 @@ fn sections(about: &About) -> Vec<(&'static str, String)> {
         ("Better", better(about).unwrap_or("neither higher nor lower").to_owned()),
         ("Typical threshold", about.typical_threshold.unwrap_or("none").to_owned()),
         ("Used for", about.use_case.to_owned()),
-        ("In Inspect", about.inspect.unwrap_or("not there").to_owned()),
+        ("In Inspect", about.inspect.unwrap_or("no equivalent").to_owned()),
     ]);
     sections
 }

@@ -144,7 +144,7 @@ fn against_run(comparison: &RunComparison, alpha: f64) -> Markup {
             (by_category(&comparison.metrics))
             @match &comparison.samples {
                 Ok(samples) => (flips(samples)),
-                Err(why) => p.quiet { "Which samples began to fail is not known: " (sentence(&incomparable(why))) },
+                Err(why) => p.quiet { "It is not known which samples newly fail: " (sentence(&incomparable(why))) },
             }
         }
     }
@@ -167,7 +167,7 @@ fn metric_table(comparison: &RunComparison, alpha: f64) -> Markup {
             tbody { @for metric in &comparison.metrics { (axes.before(axis_of(metric))) (metric_row(metric, axis_of(metric), alpha)) } }
             @if !comparison.resources.is_empty() {
                 tbody {
-                    tr.level { th colspan="9" scope="rowgroup" { "what it takes" } }
+                    tr.level { th colspan="9" scope="rowgroup" { "time, tokens and cost" } }
                     @for metric in &comparison.resources { (axes.before(axis_of(metric))) (metric_row(metric, axis_of(metric), alpha)) }
                 }
             }
@@ -267,7 +267,7 @@ fn by_category(metrics: &[MetricComparison]) -> Markup {
                         }
                     }
                 }
-                p.quiet { "These changes are not tested. Look at them, but do not conclude from them." }
+                p.quiet { "These changes are not tested. Look at them, but draw no conclusions from them." }
             }
         }
     }

@@ -382,7 +382,7 @@ pub(super) fn method(report: &PageReport) -> Markup {
             @if let Some(gate) = &report.gate { (gate_method(gate)) }
             (worth_knowing(report))
             @if report.left_out.texts > 0 {
-                p.caveat { (pluralize(report.left_out.texts, "text")) " " (if report.left_out.texts == 1 { "is" } else { "are" }) " not whole on this page: " (report.left_out.characters) " characters are left out. The results have them." }
+                p.caveat { (pluralize(report.left_out.texts, "text")) " " (if report.left_out.texts == 1 { "is" } else { "are" }) " shortened on this page: " (report.left_out.characters) " characters are left out. They are in the results." }
             }
         }
     }

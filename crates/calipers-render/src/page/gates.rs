@@ -50,7 +50,7 @@ pub(super) fn gates(report: &GateReport) -> Markup {
             }
             p.quiet.legend {
                 span { (key("passed")) "passes" } span { (key("failed")) "fails" } span { (key("unscored")) "undecided" }
-                span { "dashed: the threshold, with an arrow to the side that is asked for" }
+                span { "dashed: the threshold, with an arrow to the side that passes" }
             }
             (required_scenarios(&report.required))
             @for composite in &report.composites { (formula(composite)) }

@@ -183,7 +183,7 @@ fn header(report: &PageReport, title: &str) -> Markup {
                         @if is_shown { a href=(format!("#{place}")) { (words) } }
                     }
                 }
-                button #theme type="button" title="Light, dark, or as the system has it" { "Theme: system" }
+                button #theme type="button" title="Light, dark, or the setting of the system" { "Theme: system" }
             }
         }
     }

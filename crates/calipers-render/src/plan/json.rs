@@ -99,7 +99,7 @@ impl From<&PlanReport> for PlanDocument {
 struct PilotDocument {
     /// The run.
     name: String,
-    /// What was read as what, where that differs: a name of ours, and the column.
+    /// How columns were read, where that differs: our name, and the column.
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<std::collections::BTreeMap<String, String>>,
     /// The metric, with its parameters if it has any.
@@ -351,7 +351,7 @@ impl From<SampleSize> for SampleSizeDocument {
     }
 }
 
-/// The samples that a gate takes, by the exact binomial distribution.
+/// The samples that a gate needs, by the exact binomial distribution.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "gate_need")]
 struct GateNeedDocument {

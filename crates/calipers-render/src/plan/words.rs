@@ -31,10 +31,10 @@ impl<'a> PlanWords<'a> {
         self.report.question.spread.mean.map(|mean| Scale::of(self.report.unit, mean).text(mean))
     }
 
-    /// `, 3 attempts each`; nothing for one.
+    /// ` with 3 attempts each`; nothing for one.
     fn each(&self) -> String {
         let attempts = self.report.question.attempts;
-        if attempts > 1 { format!(" of {attempts} attempts each") } else { String::new() }
+        if attempts > 1 { format!(" with {attempts} attempts each") } else { String::new() }
     }
 
     /// What is planned by, in one sentence.
@@ -105,13 +105,13 @@ impl<'a> PlanWords<'a> {
     fn gate(&self, gate: &GateNeed) -> Vec<String> {
         let Some((threshold, direction)) = self.report.question.gate else { return Vec::new() };
         let (sign, none) = match direction {
-            Direction::AtLeast => ("≥", "all of which pass"),
-            Direction::AtMost => ("≤", "none of which counts"),
+            Direction::AtLeast => ("≥", "if all of them pass"),
+            Direction::AtMost => ("≤", "if none of them counts"),
         };
         let what = format!("a gate of {sign} {}", Scale::Percent.exact(threshold));
         let level = percent(self.report.question.level);
         let perfect = match &gate.perfect {
-            Ok(n) => format!("{what} with {level} confidence can pass from {} on, {none}", samples(*n)),
+            Ok(n) => format!("{what} with {level} confidence can pass with {} or more, {none}", samples(*n)),
             Err(why) => format!("{what} with {level} confidence: {}", unplannable(why)),
         };
         let rate = self.rate().unwrap_or_else(|| "an unknown rate".to_owned());
@@ -119,8 +119,8 @@ impl<'a> PlanWords<'a> {
         let expected = match &gate.expected {
             Ok(size) => {
                 let stable = size.stable.filter(|stable| *stable != size.first);
-                let stable = stable.map_or_else(String::new, |n| format!(" (and stays so from {} on)", count(n)));
-                format!("at a true rate of {rate} it passes with {power} power from {}{stable}", samples(size.first))
+                let stable = stable.map_or_else(String::new, |n| format!(" ({} or more are always enough)", count(n)));
+                format!("at a true rate of {rate} it needs {} to pass with {power} power{stable}", samples(size.first))
             }
             Err(why) => format!("at a true rate of {rate} it does not: {}", unplannable(why)),
         };
@@ -130,15 +130,18 @@ impl<'a> PlanWords<'a> {
     fn difference(&self) -> Vec<String> {
         let Some(delta) = self.report.question.difference else { return Vec::new() };
         let power = percent(self.report.question.power);
-        let seen = format!("a difference of {} is seen with {power} power", self.size(delta));
-        let told = |needed: &SampleNeed, of: &str| match &needed.samples {
-            Ok(n) => format!("{seen} by {of} {}{}", samples(*n), self.each()),
-            Err(why) => format!("{seen} by {of} some number of samples: {}", unplannable(why)),
+        let size = self.size(delta);
+        let told = |needed: &SampleNeed, runs: &str, have: &str| match &needed.samples {
+            Ok(n) => {
+                let samples = samples(*n);
+                format!("{runs} detect a difference of {size} with {power} power if {have} {samples}{}", self.each())
+            }
+            Err(why) => format!("to detect a difference of {size} with {runs}: {}", unplannable(why)),
         };
         let paired = self.report.sizing.paired.as_ref().filter(|_| self.report.question.pairing.is_some());
         let unpaired = self.report.sizing.unpaired.as_ref();
-        let paired = paired.map(|needed| told(needed, "two runs on the same"));
-        let unpaired = unpaired.map(|needed| told(needed, "two runs on different samples, each with"));
+        let paired = paired.map(|needed| told(needed, "two runs on the same samples", "they have"));
+        let unpaired = unpaired.map(|needed| told(needed, "two runs on different samples", "each run has"));
         paired.into_iter().chain(unpaired).collect()
     }
 
@@ -147,9 +150,12 @@ impl<'a> PlanWords<'a> {
         Some(match &worth.optimal {
             Ok(best) => {
                 let attempts = pluralize(best.whole, "attempt");
-                format!("for the mean of one run, {attempts} at each sample are worth their price; then buy samples")
+                let are = if best.whole == 1 { "is" } else { "are" };
+                format!(
+                    "for the mean of one run, {attempts} per sample {are} worth the price; beyond that, add samples"
+                )
             }
-            Err(why) => format!("how many attempts are worth their price is not known: {}", unplannable(why)),
+            Err(why) => format!("it is not known how many attempts are worth their price: {}", unplannable(why)),
         })
     }
 
@@ -264,9 +270,11 @@ pub(crate) fn unplannable(why: &Unplannable) -> String {
     match why {
         Unplannable::NoNumberIsEnough => "no number of samples is enough".to_owned(),
         Unplannable::Statistic(reason) => statistic_reason_sentence(reason),
-        Unplannable::NeedsRate => "needs the rate that is expected".to_owned(),
-        Unplannable::NeedsPairing => "needs what the two runs share, such as their correlation".to_owned(),
-        Unplannable::NeedsRepeats => "needs how much attempts at one sample vary: a run with repeats".to_owned(),
+        Unplannable::NeedsRate => "needs the expected rate".to_owned(),
+        Unplannable::NeedsPairing => "needs to know how similar the two runs are, such as their correlation".to_owned(),
+        Unplannable::NeedsRepeats => {
+            "needs a run with several attempts per sample, to know how much attempts vary".to_owned()
+        }
         Unplannable::Correlation(x) => format!("a correlation of {x} does not exist"),
         Unplannable::Disagreement { share, difference } => {
             format!("runs that disagree on a share of {share} cannot differ by {difference}")

@@ -72,12 +72,12 @@ fn name_words(lint: &NameLint) -> FindingWords {
             "give it a threshold, use it in a formula, or remove it",
         ),
         NameLint::UnusedLimit { name } => FindingWords::new(
-            format!("no metric of this policy sums up or averages `{name}`, so nothing uses its limit"),
+            format!("no metric of this policy sums or averages `{name}`, so nothing uses its limit"),
             "name a field such as `cost_usd`, or a scorer, that a gate is about, or remove it",
         ),
         NameLint::RedefinedMetric { metric, expression } => FindingWords::new(
             format!(
-                "`{metric}` is a built-in metric, but every gate and formula of this policy takes it for `{expression}`"
+                "`{metric}` is a built-in metric, but every gate and formula of this policy uses it for `{expression}`"
             ),
             "choose a name that is not taken",
         ),

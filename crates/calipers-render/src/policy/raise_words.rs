@@ -46,29 +46,29 @@ pub(crate) fn kept_sentence(raise: &Raise, reason: &KeptReason) -> String {
     match reason {
         KeptReason::SuiteIncomplete { missing: 1 } => "1 scenario of the suite is missing".to_owned(),
         KeptReason::SuiteIncomplete { missing } => format!("{missing} scenarios of the suite are missing"),
-        KeptReason::AsksForAll => "it asks for all of them already".to_owned(),
-        KeptReason::AllowsNone => "it allows none already".to_owned(),
+        KeptReason::AsksForAll => "it already asks for all of them".to_owned(),
+        KeptReason::AllowsNone => "it already allows none".to_owned(),
         KeptReason::ExactValue => "it asks for one exact value".to_owned(),
         KeptReason::Undefined(why) => format!("the metric is undefined: {}", undefined_sentence(why)),
         KeptReason::Unbounded(why) => unbounded_sentence(why),
-        KeptReason::NotShown { bound } => format!("{} does not show more", shown(*bound)),
-        KeptReason::NoRoom { bound } => format!("{} leaves no room", shown(*bound)),
+        KeptReason::NotShown { bound } => format!("{} does not support more", shown(*bound)),
+        KeptReason::NoRoom { bound } => format!("{} leaves no headroom", shown(*bound)),
         KeptReason::WorseThanBaseline { now, then } => {
             format!("{} is worse than the baseline's {}", show(*now), show(*then))
         }
         KeptReason::Budget { value, name, metric } => {
             let (value, budget) = (show(*value), threshold_text(raise.unit, raise.rule.value));
             format!(
-                "{value} is shown, but the threshold is also the budget of `{name}`, which would change with it; write \
+                "{value} is supported, but the threshold is also the budget of `{name}`, which would change with it; write \
                  `\"normalize\": {{\"{metric}\": \"{budget}\"}}` to keep that"
             )
         }
         KeptReason::ByHand { value, obstacle } => {
             let obstacle = match obstacle {
                 WritingObstacle::SeveralThresholds => "it stands for several thresholds at once",
-                WritingObstacle::Notation => "its notation has no room for it",
+                WritingObstacle::Notation => "its notation cannot express it",
             };
-            format!("{} is shown, but {obstacle}; write it by hand", show(*value))
+            format!("{} is supported, but {obstacle}; write it by hand", show(*value))
         }
     }
 }

@@ -55,7 +55,7 @@ struct RunDocument {
     /// The run within the file, where the file holds several or something names runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
-    /// What was read as what, where that differs: a name of ours, and the column.
+    /// How columns were read, where that differs: our name, and the column.
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<BTreeMap<String, String>>,
     /// The task, if the file names it.
@@ -71,7 +71,7 @@ struct RunDocument {
     level: f64,
     /// The seed of everything random.
     seed: u64,
-    /// The metadata by whose values samples go together, where intervals are those of clusters.
+    /// The metadata that tells which samples belong together, if intervals are computed over clusters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cluster: Vec<String>,
     /// The metrics of each scorer (or of each key of its scores), under each reducer.
@@ -205,11 +205,11 @@ struct MetricDocument {
     interval: Option<IntervalDocument>,
     /// What to know before relying on it.
     caveats: Vec<CaveatDocument>,
-    /// Why there is no number. With `--compat inspect` it stands beside the placeholder that Inspect prints.
+    /// Why there is no number. With `--compat inspect` it is beside the placeholder that Inspect prints.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), with = "String")]
     undefined: Option<String>,
-    /// Numbers made on the way, such as clusters and degrees of freedom.
+    /// Intermediate numbers, such as clusters and degrees of freedom.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DetailsDocument")]
     details: Option<DetailsDocument>,

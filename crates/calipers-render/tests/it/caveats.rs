@@ -64,12 +64,12 @@ fn traps_of_few_and_of_equal_scores() {
         "perfect-score",
         "0 of 59: the true rate may be as high as 5.0 % (one-sided bound)",
     );
-    check(plan(), &scored([1.0, 7.0, 3.0]), "outside-unit", "scores from 1 to 7 make no share");
+    check(plan(), &scored([1.0, 7.0, 3.0]), "outside-unit", "scores from 1 to 7 are not shares");
     let mean = || Plan::new().metrics([mean()]);
     check(mean(), &scored([3.0; 40]), "no-spread", "all 40 values are alike, which is not certainty");
-    check(mean(), &scored([3.0, 5.0]), "small-sample", "2 values are few for this interval (from 30 on)");
+    check(mean(), &scored([3.0, 5.0]), "small-sample", "2 values are few for this interval (use at least 30)");
     let t = Plan::new().metrics([Ci::new().t()]);
-    let text = "a t interval of 4 scores that are 0 or 1 covers too rarely";
+    let text = "a t interval of 4 scores that are 0 or 1 covers the truth too rarely";
     check(t, &scored(["C", "I", "C", "C"]), "share-by-t", text);
     let boot = Plan::new().metrics([bootstrap_stderr(200)]);
     check(boot, &scored([0.0, 1.0]), "bootstrap-divisor", "a bootstrap divides by n; the standard error is 0.500000");
@@ -93,7 +93,7 @@ fn traps_of_clusters() {
     let by_doc = || Plan::new().metrics([accuracy(), stderr_clustered("doc")]);
     let few = clustered(&[(1.0, 1), (0.0, 1), (1.0, 2), (1.0, 2), (0.0, 3)]);
     check(by_doc(), &few, "few-clusters", "only 3 clusters");
-    let text = "ignores that samples with the same `doc` go together";
+    let text = "ignores that samples with the same `doc` belong together";
     check(by_doc(), &few, "ignores-clusters", text);
     let dominant = clustered(&[(1.0, 1), (0.0, 1), (1.0, 1), (1.0, 1), (0.0, 3)]);
     check(by_doc(), &dominant, "dominant-cluster", "one cluster holds 80 % of the values");
@@ -116,7 +116,7 @@ fn traps_of_attempts() {
     let pooled = Plan::new().reducers([]).metrics([stderr()]);
     check(pooled, &two, "pooled-attempts", "6 attempts of 3 samples are counted as independent");
     let mode = || Plan::new().epochs(Epochs::new(2, "mode").expect("two attempts"));
-    check(mode(), &two, "mode-ties", "2 samples have no single commonest score");
+    check(mode(), &two, "mode-ties", "2 samples have no single most frequent score");
     let pass = Plan::new().reducers([Reducer::parse("pass_at_2").expect("a known reducer")]);
     check(pass.clone(), &two, "few-attempts", "2 attempts are few for k = 2");
     let uneven = attempts(&[&["C", "I"], &["C"]]);
@@ -147,7 +147,7 @@ fn traps_of_fields() {
         p95,
         &samples,
         "no-bound",
-        "a two-sided interval has both ends from 72 values on, there are 4; one side alone needs fewer",
+        "a two-sided interval needs 72 values to have both ends, and there are 4; one side alone needs fewer",
     );
     let per_ms = Plan::new().metrics([ratio("quality_score", "latency_ms")]);
     check(per_ms, &samples, "noisy-denominator", "the denominator varies by 91 %");

@@ -22,12 +22,15 @@ fn answer(ask: impl FnOnce(&mut SizingQuestion)) -> String {
 fn each_question_has_its_sentence() {
     assert_eq!(answer(|asked| asked.half_width = Some(0.02)), "±2 points at 95 % need 1,564 samples");
     let gate = answer(|asked| asked.gate = Some((0.7, Direction::AtLeast)));
-    assert!(gate.starts_with("a gate of ≥ 70 % with 95 % confidence can pass from 9 samples on"), "{gate}");
+    assert!(gate.starts_with("a gate of ≥ 70 % with 95 % confidence can pass with 9 samples or more"), "{gate}");
     let pair = answer(|asked| {
         asked.difference = Some(0.05);
         asked.pairing = Some(Pairing::Disagreement(0.15));
     });
-    assert_eq!(pair, "a difference of 5 points is seen with 80 % power by two runs on the same 498 samples");
+    assert_eq!(
+        pair,
+        "two runs on the same samples detect a difference of 5 points with 80 % power if they have 498 samples"
+    );
 }
 
 #[test]

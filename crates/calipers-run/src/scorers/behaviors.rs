@@ -28,7 +28,7 @@ fn make(params: &CatalogParams<'_>) -> Result<Arc<dyn Scorer>, Error> {
             Value::Text(text) => Ok(BehaviorCheck::Contains(vec![text.clone()])),
             other => written_check(other).and_then(|check| check.ok_or_else(|| "has no check".into())),
         };
-        let hint = "give a text that is contained, or a map with contains, regex, tool_called or judge";
+        let hint = "give a string that is contained, or a map with contains, regex, tool_called or judge";
         check
             .map(|check| (name.clone(), check))
             .map_err(|why: String| argument(format!("the check of `{name}` in `checks` {why}"), hint))

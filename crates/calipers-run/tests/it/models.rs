@@ -389,13 +389,13 @@ async fn what_is_no_answer_is_unreadable_and_says_where() {
         ("openai/m", with(&openai, "/choices", json!([])), "`choices.0.message` is missing"),
         ("openai/m", with(&openai, "/choices", json!("text")), "`choices.0.message` is missing"),
         ("openai/m", without(&openai, "/choices/0/message/content"), "`choices.0.message.content` is missing"),
-        ("openai/m", with(&openai, "/choices/0/message/content", json!(7)), "is a number, not a text"),
-        ("openai/m", with(&openai, "/choices/0/finish_reason", json!({})), "is an object, not a text"),
+        ("openai/m", with(&openai, "/choices/0/message/content", json!(7)), "is a number, not a string"),
+        ("openai/m", with(&openai, "/choices/0/finish_reason", json!({})), "is an object, not a string"),
         ("openai/m", "[".repeat(100_000), "recursion limit exceeded"),
         ("anthropic/m", "<html>".into(), "the answer is not JSON but `application/json`"),
         ("anthropic/m", without(&anthropic, "/content"), "`content` is missing"),
-        ("anthropic/m", with(&anthropic, "/content", json!("text")), "`content` is a text, not a list"),
-        ("anthropic/m", with(&anthropic, "/content/1/text", json!([])), "`text` is a list, not a text"),
+        ("anthropic/m", with(&anthropic, "/content", json!("text")), "`content` is a string, not a list"),
+        ("anthropic/m", with(&anthropic, "/content/1/text", json!([])), "`text` is a list, not a string"),
         ("anthropic/m", with(&anthropic, "/content/1", json!(1)), "`type` is missing"),
         ("google/m", json!({"candidates": []}).to_string(), "`candidates.0.content.parts` is missing"),
     ] {
@@ -569,14 +569,14 @@ async fn a_mock_counts_words_as_tokens() {
 #[tokio::test]
 async fn outputs_of_a_mock_can_be_settings() {
     let mock = |value: Json| MockOutputs::from_value(&Value::from(value)).map(MockModel::new);
-    assert_eq!(said(&mock(json!("B")).expect("a text"), 1, 1, 0).await, "B");
+    assert_eq!(said(&mock(json!("B")).expect("a string"), 1, 1, 0).await, "B");
     assert_eq!(said(&mock(json!(["A", "B"])).expect("a list"), 1, 2, 0).await, "B");
     let by_sample = mock(json!({"1": ["A", "B"], "q": "C"})).expect("a map");
     assert_eq!(said(&by_sample, 1, 2, 0).await, "B");
     assert_eq!(said(&by_sample, "q", 2, 0).await, "C");
     for wrong in [json!(7), json!(["A", null]), json!({"q": {"a": 1}})] {
         let error = mock(wrong).expect_err("no outputs");
-        assert!(error.starts_with("an output of `mockllm` is a text, not "), "{error}");
+        assert!(error.starts_with("an output of `mockllm` is a string, not "), "{error}");
     }
 }
 

@@ -120,14 +120,14 @@ fn names_and_parameters_that_are_wrong_say_what_is_right() {
         (
             "f1",
             Value::from([("stop_words", vec![1])]),
-            "`stop_words` of `f1` is a list\n  hint: give text or a list of texts",
+            "`stop_words` of `f1` is a list\n  hint: give a string or a list of strings",
         ),
         ("pattern", none(), "`pattern` needs `pattern`\n  hint: write pattern(pattern=…)"),
         ("answer", none(), "`answer` needs `pattern`\n  hint: write answer(pattern=…)"),
         (
             "match",
             Value::from("end"),
-            "the parameters of `match` are a text, not a map\n  hint: give each parameter by its name",
+            "the parameters of `match` are a string, not a map\n  hint: give each parameter by its name",
         ),
         (
             "model_graded_qa",

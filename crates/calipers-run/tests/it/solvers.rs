@@ -229,7 +229,7 @@ async fn an_agent_that_fails_is_an_error_with_its_last_words() {
         ("echo first >&2; echo 'last \u{1b}[31mwords' >&2; exit 3", ["exit status: 3", "first\n  last [31mwords"]),
         ("kill -9 $$", ["ended with signal: 9", ""]),
         ("echo '{\"error\": \"no quota\"}'", ["reports: no quota", ""]),
-        ("echo '{\"output\": \"x\", \"tokens\": \"many\"}'", ["`tokens` is text, not a number", ""]),
+        ("echo '{\"output\": \"x\", \"tokens\": \"many\"}'", ["`tokens` is a string, not a number", ""]),
         ("echo '{\"messages\": [{\"content\": 1}]}'", ["a message has no `role`", ""]),
         ("exec /no/such/program", ["ended with exit status: 127", "no/such/program"]),
     ] {

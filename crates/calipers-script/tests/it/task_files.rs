@@ -476,7 +476,7 @@ fn mistakes_are_underlined() {
         ),
         (
             "[Sample(\"x\", target = 4)]",
-            "`Sample`: target is `4`, not a text or a list of texts\n  in tasks/task.star, line 2\n    return Task([Sample(\"x\", target = 4)])\n                             ^^^^^^\n  hint: `str(x)` makes a text of a number",
+            "`Sample`: target is `4`, not a string or a list of strings\n  in tasks/task.star, line 2\n    return Task([Sample(\"x\", target = 4)])\n                             ^^^^^^\n  hint: `str(x)` turns a number into a string",
         ),
         (
             "[Sample(\"x\")], time_limit = \"1h\"",

@@ -847,7 +847,7 @@ fn a_reducer_that_needs_more_attempts_says_so() {
     let policy = r#"{"thresholds": {"blocking": {"pass_rate": 90}}, "pass_criteria": {"by_category": {"core": 90}},
         "epochs": {"reducer": "pass_k_9"}}"#;
     let report = report(&lines, policy);
-    let why = "`pass_k_9` needs 9 attempts of a sample, and there are 5";
+    let why = "`pass_k_9` needs 9 attempts per sample, and there are 5";
     assert_eq!(gate_reason(&find(&report, "pass_rate").reason), format!("undefined: {why}"));
     assert_eq!(gate_reason(&find(&report, "pass_rate[core]").reason), format!("undefined: {why}"));
     assert_eq!(gate_decision(&report), format!("coverage: {why}"));

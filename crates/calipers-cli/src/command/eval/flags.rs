@@ -115,11 +115,11 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "DIR", default_value = "logs")]
     pub(crate) log_dir: String,
 
-    /// Resume the interrupted run of this log: repeat the command that began it, with this added
+    /// Resume the interrupted run of this log: repeat the command that started it, and add this
     #[arg(long, value_name = "LOG")]
     pub(crate) resume: Option<String>,
 
-    /// Resume with the command that the log records, programs and addresses included, instead of repeating it
+    /// Resume with the command that the log records, including its programs and addresses, instead of repeating it
     #[arg(long, requires = "resume", conflicts_with_all = OF_THE_LOG)]
     pub(crate) trust: bool,
 
@@ -211,7 +211,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests_per_minute: Option<u64>,
 
-    /// The most tokens per model in any minute; a call counts as the mean of earlier ones until it is answered
+    /// The most tokens per model in any minute; until it is answered, a call counts as the mean of earlier calls
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) tokens_per_minute: Option<u64>,
 
@@ -230,7 +230,7 @@ pub(crate) struct Generate {
 
 /// How much may be used, and how much may break.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Bounds")]
+#[command(next_help_heading = "Limits")]
 pub(crate) struct Bounds {
     /// The time limit per attempt
     #[arg(long, value_name = "SECONDS")]
@@ -256,12 +256,12 @@ pub(crate) struct Bounds {
     #[arg(long, value_name = "N")]
     pub(crate) max_samples: Option<usize>,
 
-    /// How many failed attempts end the run: `first`, `never`, a number, or a share below 1 [default: the task's value, or
-    /// `first`]
+    /// How many attempts that end in an error end the run: `first`, `never`, a number, or a share below 1 [default: the task's
+    /// value, or `first`]
     #[arg(long, value_name = "N")]
     pub(crate) fail_on_error: Option<String>,
 
-    /// The most retries for an attempt that failed
+    /// The most retries for an attempt that ended in an error
     #[arg(long, value_name = "N")]
     pub(crate) retry_on_error: Option<u32>,
 }

@@ -126,7 +126,7 @@ fn policy_with_looks(policy: &LoadedPolicy) -> LoadedPolicy {
     if let Some(confidence) = &mut policy.policy.confidence {
         *confidence = EarlyStopper::level_of_judge(*confidence);
         eprintln!(
-            "note: looking while the run goes on takes a fifth of the error: the verdict has {} % confidence",
+            "note: checking the gates during the run uses up a fifth of the allowed error: the verdict has {} % confidence",
             (*confidence * 1e6).round() / 1e4
         );
     }
@@ -197,17 +197,17 @@ impl ShownAs<'_> {
                 return Ok(());
             }
             RunStatus::Cancelled => "it was stopped".to_owned(),
-            RunStatus::Error => done.ended.error.clone().unwrap_or_else(|| "an attempt broke".to_owned()),
+            RunStatus::Error => done.ended.error.clone().unwrap_or_else(|| "an attempt ended in an error".to_owned()),
         };
         let log = done.log.display().to_string();
         let mut hint = match done.ended.budget_spent {
             Some(_) => format!("repeat the command with a larger `--budget` and `--resume {}`", quote_argument(&log)),
-            None => format!("go on with `{}`", recorded_run::command_to_resume(self.typed, &log)),
+            None => format!("continue with `{}`", recorded_run::command_to_resume(self.typed, &log)),
         };
         if let Some(key) = self.withheld_key(done).filter(|_| runs_programs) {
             hint += &format!("; if the program needs `{key}`, add `--env {key}`");
         }
-        Err(Failure::new(format!("the run did not come to its end: {why}")).hint(hint))
+        Err(Failure::new(format!("the run did not finish: {why}")).hint(hint))
     }
 
     /// A key that is set and that programs which broke did not get.
@@ -273,6 +273,6 @@ fn print_first_error(done: &Evaluation) {
         count => (format!("{count} attempts"), ", the first"),
     };
     let (id, why) = (&first.id, first.error.as_deref().unwrap_or_default());
-    let said = format!("{broke} broke{of} of sample `{id}`: {why}");
+    let said = format!("{broke} ended in an error{of} at sample `{id}`: {why}");
     note(&brief(&said));
 }

@@ -100,8 +100,8 @@ impl RecordedRun {
     /// What the log at this path records.
     pub(super) fn read(path: &str, header: &LogHeader) -> Result<Self, Failure> {
         let Some(Value::List(given)) = header.calipers.get("arguments") else {
-            let hint = "repeat the command that began it, with `--resume` added";
-            return Err(Failure::new(format!("{path} does not say how it was begun")).hint(hint));
+            let hint = "repeat the command that started it, with `--resume` added";
+            return Err(Failure::new(format!("{path} does not say how its run was started")).hint(hint));
         };
         let folder = match header.calipers.get("folder") {
             Some(Value::Text(folder)) if !folder.is_empty() => Some(folder.to_string()),
@@ -125,7 +125,7 @@ impl RecordedRun {
             "if you trust what is recorded above, `{trust}` runs it; or type the command that you want to run, with \
              `--resume` added"
         );
-        Failure::new("a log is resumed with the command that began it, and this log may come from someone else")
+        Failure::new("a log is resumed with the command that started it, and this log may come from someone else")
             .hint(hint)
     }
 
@@ -133,14 +133,15 @@ impl RecordedRun {
     pub(super) fn trust(self, path: &str) -> Result<Box<Eval>, Failure> {
         self.print();
         if self.arguments.iter().any(|argument| is_hidden(argument)) {
-            let hint = "repeat the command that began it, with `--resume` added";
-            return Err(
-                Failure::new(format!("{path} does not keep all of its command, because a part is secret")).hint(hint)
-            );
+            let hint = "repeat the command that started it, with `--resume` added";
+            return Err(Failure::new(format!(
+                "{path} does not record its whole command, because a part of it is secret"
+            ))
+            .hint(hint));
         }
         let given = ["calipers".to_owned()].into_iter().chain(self.arguments);
         let Ok(Arguments { command: Command::Eval(eval) }) = Arguments::try_parse_from(given) else {
-            let hint = "repeat the command that began it, with `--resume` added";
+            let hint = "repeat the command that started it, with `--resume` added";
             return Err(Failure::new(format!("what {path} records is not a command of this version")).hint(hint));
         };
         if let Some(folder) = self.folder {

@@ -148,10 +148,10 @@ fn check_prices(arguments: &Eval, setup: &Setup) -> Result<(), Failure> {
             let all: Vec<&str> = all.iter().map(String::as_str).collect();
             let hint = match (nearest(&name, &all), &names[..]) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
-                (None, []) => "the run asks no model".to_owned(),
-                (None, names) => format!("the run asks {}", names.join(", ")),
+                (None, []) => "the run uses no model".to_owned(),
+                (None, names) => format!("the run uses {}", names.join(", ")),
             };
-            return Err(Failure::new(format!("`--price` names `{name}`, which this run does not ask")).hint(hint));
+            return Err(Failure::new(format!("`--price` names `{name}`, which this run does not use")).hint(hint));
         }
         known.push(name);
     }
@@ -208,7 +208,7 @@ fn task(
     }
     let is_other = [".csv", ".eval", ".parquet"].iter().any(|ending| path.ends_with(ending));
     if is_other || Path::new(path).is_dir() {
-        let hint = "a task is a file that ends in `.star` (https://calipers-eval.github.io/calipers/tasks.html) or `.py`; data without one are scenarios, in JSON or YAML";
+        let hint = "a task is a file that ends in `.star` (https://calipers-eval.github.io/calipers/tasks.html) or `.py`; without one, give a file of scenarios in JSON or YAML";
         return Err(Failure::new(format!("{path} is neither a task file nor a file of scenarios")).hint(hint));
     }
     let library = Library::for_tasks(Vocabulary::builtin(), limits);

@@ -40,7 +40,7 @@ fn count(interrupts: &Mutex<Interrupts>, add: impl Fn(&mut Interrupts), stop: &S
         "{}",
         match stop.is_requested() {
             true => "\nstopping at once",
-            false => "\nstopping when the attempts under way are done; again to stop at once",
+            false => "\nstopping when the running attempts are done; press Ctrl-C again to stop at once",
         }
     );
     stop.request();

@@ -194,7 +194,7 @@ fn sample(record: &Record, run: &RecordedRun, key: &str) -> SampleText {
     SampleText { id: record.id.to_string(), epoch: record.epoch, json: out }
 }
 
-/// A target in Inspect is a text or a list of texts.
+/// A target in Inspect is a string or a list of strings.
 fn target_texts(target: &Value) -> Value {
     match target {
         Value::Text(_) => target.clone(),

@@ -72,7 +72,7 @@ impl MockOutputs {
         self
     }
 
-    /// The answers that a setting describes: a text, a list of texts, or a map from the ids of samples to either.
+    /// The answers that a setting describes: a text, a list of strings, or a map from the ids of samples to either.
     pub fn from_value(value: &Value) -> Result<Self, String> {
         let Value::Map(entries) = value else { return Ok(Self::list(texts(value)?)) };
         entries.iter().try_fold(Self::default(), |outputs, (id, value)| Ok(outputs.sample(&**id, texts(value)?)))
@@ -93,7 +93,7 @@ fn collect(outputs: impl IntoIterator<Item = impl Into<MockOutput>>) -> Vec<Mode
 fn texts(value: &Value) -> Result<Vec<Arc<str>>, String> {
     let text = |value: &Value| match value {
         Value::Text(text) => Ok(text.clone()),
-        other => Err(format!("an output of `mockllm` is a text, not {} `{other}`", other.kind())),
+        other => Err(format!("an output of `mockllm` is a string, not {} `{other}`", other.kind())),
     };
     match value {
         Value::List(items) => items.iter().map(text).collect(),

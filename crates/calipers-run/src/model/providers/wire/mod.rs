@@ -94,7 +94,7 @@ fn need<'a>(body: &'a Json, place: &str) -> Result<&'a Json, String> {
 
 fn text<'a>(body: &'a Json, place: &str) -> Result<&'a str, String> {
     let found = need(body, place)?;
-    found.as_str().ok_or_else(|| is_not(place, found, "a text"))
+    found.as_str().ok_or_else(|| is_not(place, found, "a string"))
 }
 
 fn optional_text<'a>(body: &'a Json, place: &str) -> Result<Option<&'a str>, String> {
@@ -111,7 +111,7 @@ fn is_not(place: &str, found: &Json, wanted: &str) -> String {
         Json::Null => "null",
         Json::Bool(_) => "a bool",
         Json::Number(_) => "a number",
-        Json::String(_) => "a text",
+        Json::String(_) => "a string",
         Json::Array(_) => "a list",
         Json::Object(_) => "an object",
     };

@@ -75,7 +75,7 @@ fn content(message: &Json) -> Result<Option<String>, String> {
             let texts = parts.iter().filter(|part| find(part, "type").is_some_and(|kind| kind == "text"));
             texts.map(|part| text(part, "text")).collect::<Result<String, _>>().map(Some)
         }
-        Some(other) => Err(is_not("choices.0.message.content", other, "a text")),
+        Some(other) => Err(is_not("choices.0.message.content", other, "a string")),
     }
 }
 
