@@ -625,7 +625,7 @@ mod tests {
             ),
             (
                 run(40, &[], RunEnding::Finished),
-                "16 of 40 samples, 40 of 40 attempts: the log announces more than it holds",
+                "16 of 40 samples, 40 of 40 attempts: the log expects more than it contains",
             ),
         ] {
             assert_eq!(caveat_sentence(&caveat), want);
@@ -640,7 +640,7 @@ mod tests {
         assert_eq!(counted(MissingRule::Failed, false), "3 of 80 attempts without a score were counted as failed");
         assert_eq!(
             counted(MissingRule::Excluded, true),
-            "3 of 80 attempts without a score were left out, in place of what the policy says"
+            "3 of 80 attempts without a score were left out, instead of what the policy says"
         );
     }
 

@@ -371,7 +371,7 @@ mod tests {
     fn only_means_of_scores_are_corrected() {
         assert!(corrected(latency_p95(), HUMAN_LABEL).is_err());
         let error = Plan::new().metrics([corrected(stderr(), HUMAN_LABEL).expect("of scores")]).measure(&samples(1, 1));
-        assert!(error.expect_err("no mean").to_string().contains("is no mean of scores"));
+        assert!(error.expect_err("no mean").to_string().contains("is not a mean of scores"));
         assert_eq!(corrected(mean(), HUMAN_LABEL).expect("a mean").unit(), Unit::Plain);
     }
 

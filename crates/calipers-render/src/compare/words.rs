@@ -517,11 +517,11 @@ mod tests {
                 "accuracy has regressed",
             ),
             (CompareDecision::Regression(place(1)), two(), "accuracy has regressed against `older`"),
-            (CompareDecision::NoRegression, two(), "no metric has surely regressed"),
+            (CompareDecision::NoRegression, two(), "no metric has clearly regressed"),
             (
                 CompareDecision::UnknownMetric(place(0)),
                 two(),
-                "no metric has surely regressed, but accuracy cannot be compared: one pair of samples shows no spread; at \
+                "no metric has clearly regressed, but accuracy cannot be compared: one pair of samples shows no spread; at \
                  least 2 are needed against `old`",
             ),
             (CompareDecision::Problem { comparison: 0 }, problem, "`old` has no samples"),

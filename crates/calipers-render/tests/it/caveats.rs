@@ -75,7 +75,7 @@ fn traps_of_few_and_of_equal_scores() {
     check(boot, &scored([0.0, 1.0]), "bootstrap-divisor", "a bootstrap divides by n; the standard error is 0.500000");
     let boot = Plan::new().metrics([Ci::new().bootstrap(100)]);
     let spread: Vec<f64> = (0..50).map(|i| f64::from(i).sqrt()).collect();
-    check(boot, &scored(spread), "few-resamples", "100 resamples are few for an end point (from 10000 on)");
+    check(boot, &scored(spread), "few-resamples", "100 resamples are few for an end point (use at least 10000)");
 }
 
 #[test]
