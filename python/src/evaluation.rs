@@ -178,7 +178,7 @@ pub(crate) struct TaskChoices<'py> {
 }
 
 impl TaskChoices<'_> {
-    fn to_task(self, calls: &Py<Calls>, raised: &Raised, py: Python<'_>) -> Result<Task, Failure> {
+    fn into_task(self, calls: &Py<Calls>, raised: &Raised, py: Python<'_>) -> Result<Task, Failure> {
         let calls = Arc::new(calls.clone_ref(py));
         let code = |kind: &'static str, name: String, function: Py<PyAny>| PythonCode {
             name,
@@ -350,7 +350,7 @@ pub(crate) fn run_task(
 ) -> PyResult<RunParts> {
     let raised = Raised::default();
     let refuse = |failure: Failure| failure.into_exception(py);
-    let setup = task.to_task(&calls, &raised, py).and_then(|task| run.to_setup(task)).map_err(refuse)?;
+    let setup = task.into_task(&calls, &raised, py).and_then(|task| run.to_setup(task)).map_err(refuse)?;
     let resumed = run.resume.as_deref().map(EvalLog::resume).transpose();
     let resumed = resumed.map_err(|error| refuse(error.into()))?;
     let stop: StopRequest = setup.stop.clone();
@@ -396,9 +396,9 @@ pub(crate) fn run_command(py: Python<'_>, words: Vec<OsString>, load: Py<PyAny>,
                     parameters.set_item(name, to_python(py, value)?)?;
                 }
                 let choices = load.bind(py).call1((&file.path, file.task.as_deref(), parameters))?;
-                choices.extract::<TaskChoices<'_>>()?.to_task(&calls, &raised, py)
+                choices.extract::<TaskChoices<'_>>()?.into_task(&calls, &raised, py)
             };
-            made().map_err(|failure| failure.to_fault(py))
+            made().map_err(|failure| failure.into_fault(py))
         })
     };
     py.detach(|| calipers_cli::eval_python(words, &load))

@@ -1,7 +1,7 @@
 //! From errors of the libraries to exceptions, with hints that name keyword arguments.
 
 use calipers::data::Value;
-use calipers::error::{Error, ErrorKind};
+use calipers::error::{Error, ErrorKind, Excerpt};
 use calipers::io::{PolicyError, ReadError, Remedy, WriteError};
 use calipers::policy::{Mistake, PolicyRemedy};
 use calipers::{RunError, SetupError};
@@ -55,15 +55,15 @@ impl Failure {
     }
 
     /// The same for the command line.
-    pub(crate) fn to_fault(self, py: Python<'_>) -> Fault {
+    pub(crate) fn into_fault(self, py: Python<'_>) -> Fault {
         let error = self.into_exception(py);
         let value = error.value(py);
         let text = |name: &str| value.getattr(name).ok().and_then(|text| text.extract::<String>().ok());
         match text("what") {
             Some(what) => Fault { what, place: text("place"), hint: text("hint") },
             None => {
-                // The way that led there is worth more than its last step.
-                error.print(py);
+                // The way that led there is worth more than its last step. `print` would end the process on `SystemExit`.
+                error.display(py);
                 Fault { what: error.to_string(), place: None, hint: None }
             }
         }
@@ -110,7 +110,7 @@ impl From<Error> for Failure {
         };
         let what = match error.kind() {
             ErrorKind::Script { message, excerpt, .. } => {
-                format!("{message}{}", excerpt.as_deref().map(|excerpt| excerpt.lines()).unwrap_or_default())
+                format!("{message}{}", excerpt.as_deref().map(Excerpt::lines).unwrap_or_default())
             }
             kind => kind.to_string(),
         };
@@ -123,7 +123,7 @@ impl From<Error> for Failure {
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
         let within = error.place().map(|place| format!(", {place}")).unwrap_or_default();
-        let line = error.excerpt().map(|excerpt| excerpt.lines()).unwrap_or_default();
+        let line = error.excerpt().map(Excerpt::lines).unwrap_or_default();
         let place = Some(format!("in {}{within}{line}", error.source_name()));
         let hint = hint_with(error.advice(), error.remedy(), error.proposal());
         Self::Found { class: DATA, problems: vec![Problem { what: error.what().to_owned(), place, hint }] }

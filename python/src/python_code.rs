@@ -57,8 +57,10 @@ fn tuple<'py, T: IntoPyObject<'py>>(py: Python<'py>, parts: T) -> Bound<'py, PyA
     parts.into_bound_py_any(py).unwrap_or_else(|_| py.None().into_bound(py))
 }
 
-/// What becomes of a question of Python code: the answer, and the state that an attempt ends with if a limit is reached.
-type Reply = Result<LoopValue, (AttemptFault, Option<AttemptState>)>;
+/// What becomes of a question of Python code.
+type Reply = Result<LoopValue, CodeFault>;
+/// Why Python code did not come to its end, and the state that the attempt ends with if a limit was reached.
+type CodeFault = (AttemptFault, Option<Box<AttemptState>>);
 
 /// What Python code is answered.
 enum LoopValue {
@@ -113,11 +115,7 @@ impl PythonCode {
     }
 
     /// Calls the function with the state of an attempt, and answers its questions until it is done.
-    async fn call(
-        &self,
-        state: &AttemptState,
-        scope: &AttemptScope,
-    ) -> Result<CodeAnswer, (AttemptFault, Option<AttemptState>)> {
+    async fn call(&self, state: &AttemptState, scope: &AttemptScope) -> Result<CodeAnswer, CodeFault> {
         let given = state.clone();
         let mut call = self.begin(move |py| Ok(describe(py, &given)?.into_any()));
         let mut open: FuturesUnordered<BoxFuture<'_, (Py<PyAny>, Reply)>> = FuturesUnordered::new();
@@ -196,14 +194,16 @@ async fn answer(question: LinkQuestion, state: &AttemptState, scope: &AttemptSco
                 None => scope.generate(&messages, &config).await,
                 Some(model) => scope.generate_as(model, &messages, &config).await,
             };
-            output.map(LoopValue::Output).map_err(|fault| (fault, Some(AttemptState { messages, ..state.clone() })))
+            output
+                .map(LoopValue::Output)
+                .map_err(|fault| (fault, Some(Box::new(AttemptState { messages, ..state.clone() }))))
         }
         LinkQuestion::Solve { name, parameters, state } => {
             let mut state = changed(state)?;
             let solver = Solvers::builtin().make(&name, &parameters).map_err(|error| refuse(error.to_string()))?;
             match solver.solve(&mut state, scope).await {
                 Ok(()) => Ok(LoopValue::State(Box::new(state))),
-                Err(fault) => Err((fault, Some(state))),
+                Err(fault) => Err((fault, Some(Box::new(state)))),
             }
         }
         LinkQuestion::Score { name, parameters, state } => {
@@ -307,7 +307,7 @@ impl Solver for PythonSolver {
             Err((fault, last)) => {
                 // What was said before a limit was reached is scored.
                 if let Some(last) = last {
-                    *state = last;
+                    *state = *last;
                 }
                 Err(fault)
             }

@@ -49,6 +49,7 @@ fn selection_of(py: Python<'_>, choices: Choices) -> PyResult<(Selection, Script
 
 /// The metrics of runs.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "one for each option")]
 pub(crate) fn score(
     py: Python<'_>,
     sources: Vec<PyRef<'_, Source>>,

@@ -273,7 +273,7 @@ impl Score {
 /// A score with the sample that it belongs to.
 #[pyclass(module = "calipers.scorer")]
 pub(crate) struct SampleScore {
-    score: Py<PyAny>,
+    pub(crate) score: Py<PyAny>,
     sample_id: Name,
     sample_metadata: Option<Facts>,
     scorer: Option<Arc<str>>,
@@ -285,6 +285,12 @@ enum Name {
 }
 
 impl SampleScore {
+    /// What is known about the sample, if anything is.
+    pub(crate) fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let facts = self.sample_metadata.as_ref().map(|metadata| metadata.to_python(py)).transpose()?;
+        Ok(facts.map(|facts| facts.into_bound(py)).filter(|facts| !facts.is_none()))
+    }
+
     pub(crate) fn of(py: Python<'_>, score: &data::SampleScore) -> PyResult<Self> {
         Ok(Self {
             score: Py::new(py, Score::of(&score.score))?.into_any(),

@@ -4,7 +4,7 @@
 //! in its place.
 
 use crate::failure::Failure;
-use crate::score_objects::Score;
+use crate::score_objects::{SampleScore, Score};
 use crate::values::{from_python, to_python};
 use calipers::data::{self, Cells, Labels, Samples, Table, Value};
 use calipers::{Plan, Reducer, Registry};
@@ -86,6 +86,14 @@ struct Walk<'py> {
 
 fn walk<'py>(object: &Bound<'py, PyAny>, needs_metadata: bool) -> PyResult<Walk<'py>> {
     let py = object.py();
+    // Our own objects are looked into; those of others are asked.
+    if let Ok(own) = object.cast_exact::<SampleScore>() {
+        let own = own.borrow();
+        if let Ok(score) = own.score.bind(py).cast::<Score>() {
+            let metadata = if needs_metadata { own.metadata(py)? } else { None };
+            return Ok(Walk { value: score.borrow().value.clone(), metadata });
+        }
+    }
     let score = object.getattr(intern!(py, "score"))?;
     let value = match score.cast::<Score>() {
         Ok(score) => score.borrow().value.clone(),
@@ -112,10 +120,11 @@ pub(crate) fn measure<'py>(
     let converter = Converter::new(conversion)?;
     let mut floats = Vec::with_capacity(scores.len());
     let mut clusters = Cells::labels();
+    let cluster_key = cluster.map(|key| PyString::new(py, key));
     for object in scores {
         let Walk { value, metadata } = walk(&object, cluster.is_some())?;
         floats.push(converter.float(py, &value)?);
-        if let Some(key) = cluster {
+        if let Some(key) = &cluster_key {
             clusters.push(cluster_of(metadata.as_ref(), key)?);
         }
     }
@@ -184,11 +193,15 @@ fn measure_infinite<'py>(py: Python<'py>, name: &str, floats: &[f64]) -> PyResul
     }
 }
 
-fn cluster_of(metadata: Option<&Bound<'_, PyAny>>, key: &str) -> PyResult<Value> {
+fn cluster_of(metadata: Option<&Bound<'_, PyAny>>, key: &Bound<'_, PyString>) -> PyResult<Value> {
     let none = || {
         PyValueError::new_err(format!("Sample {key} has no metadata; a value is needed to compute clustered errors"))
     };
-    let value = metadata.ok_or_else(none)?.call_method1("get", (key,))?;
+    let metadata = metadata.ok_or_else(none)?;
+    let value = match metadata.cast_exact::<PyDict>() {
+        Ok(metadata) => metadata.get_item(key)?.unwrap_or_else(|| metadata.py().None().into_bound(metadata.py())),
+        Err(_) => metadata.call_method1(intern!(key.py(), "get"), (key,))?,
+    };
     match from_python(&value) {
         Ok(Value::Null | Value::Missing) => {
             Err(PyValueError::new_err(format!("a sample has no value for the cluster `{key}` in its metadata")))

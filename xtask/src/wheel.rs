@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub(crate) const HELP: &str = "\
-Builds the Python package as a wheel, installs it, and runs its tests (python/tests). It is a step of `cargo xtask test` too.
+Lints the Python package, builds it as a wheel, installs it, and runs its tests (python/tests). It is a step of `cargo xtask test` too.
 
 The wheel is built without optimisation, to save time; `pip install ./python` builds one as for a release. Everything that is needed is
 installed into a private environment, target/inspect-venv, which is made on first use with `python3` and the network.

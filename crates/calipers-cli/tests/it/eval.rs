@@ -398,6 +398,18 @@ fn mistakes_are_told_before_anything_is_asked() {
 }
 
 #[test]
+fn a_task_in_python_without_an_interpreter_names_the_fix() {
+    let folder = twelve().with("colors.py", "");
+    let mut command = folder.command(&["eval", "colors.py@colors", "--model", "mockllm/model"]);
+    let done = command.env("CALIPERS_PYTHON", folder.path("nowhere")).output().expect("started");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    for text in ["tasks in Python need Python", "install Python 3.10 or newer", "`CALIPERS_PYTHON`"] {
+        assert!(said.contains(text), "{text:?} is not in {said}");
+    }
+}
+
+#[test]
 fn a_disk_without_room_is_told_before_anything_is_asked() {
     let folder = twelve();
     std::fs::create_dir(folder.path("small")).unwrap();
