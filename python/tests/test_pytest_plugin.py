@@ -23,6 +23,12 @@ def processes(request):
     return request.param
 
 
+def run(pytester, *options):
+    """Runs pytest: in this process, which is quick, unless there are workers."""
+    how = pytester.runpytest_subprocess if "-n2" in options else pytester.runpytest_inprocess
+    return how("-p", "no:cacheprovider", *options)
+
+
 def records(pytester, name="out.jsonl"):
     return [json.loads(line) for line in (pytester.path / name).read_text().splitlines()]
 
@@ -43,7 +49,7 @@ SUITE = """
 @pytest.mark.parametrize("condition, code, word", [("< 9", 0, "PASS"), ("< 3", 1, "FAIL")])
 def test_the_verdict_sets_the_exit_code_and_no_test_fails(pytester, policy, processes, condition, code, word):
     pytester.makepyfile(SUITE % condition)
-    result = pytester.runpytest_subprocess(policy, "--calipers-output=records=out.jsonl", *processes)
+    result = run(pytester, policy, "--calipers-output=records=out.jsonl", *processes)
     assert result.ret == code
     result.assert_outcomes(passed=10)
     result.stdout.fnmatch_lines(["*= calipers =*", f"{word}*", "*pass_rate*"])
@@ -54,17 +60,17 @@ def test_the_verdict_sets_the_exit_code_and_no_test_fails(pytester, policy, proc
 def test_an_undecided_verdict_has_its_own_code(pytester, processes):
     pytester.makefile(".json", policy=json.dumps({"confidence": 0.95, **POLICY}))
     pytester.makepyfile(SUITE % "< 7")
-    result = pytester.runpytest_subprocess("--calipers-policy=policy.json", *processes)
+    result = run(pytester, "--calipers-policy=policy.json", *processes)
     assert result.ret == UNDECIDED
     result.stdout.fnmatch_lines(["UNDECIDED*"])
 
 
 def test_without_a_policy_nothing_is_judged(pytester, processes):
     pytester.makepyfile(SUITE % "< 1")
-    result = pytester.runpytest_subprocess("--calipers-output", "records=out.jsonl", *processes)
+    result = run(pytester, "--calipers-output", "records=out.jsonl", *processes)
     assert result.ret == 0 and len(records(pytester)) == 10
     result.stdout.fnmatch_lines(["written: out.jsonl"])
-    assert pytester.runpytest_subprocess(*processes).ret == 0
+    assert run(pytester, *processes).ret == 0
 
 
 def test_every_field_of_a_native_record_can_be_recorded(pytester, policy):
@@ -158,7 +164,7 @@ ATTEMPTS = """
 
 def test_the_marker_repeats_a_test(pytester, policy, processes):
     pytester.makepyfile(test_it=ATTEMPTS)
-    result = pytester.runpytest_subprocess(policy, "--calipers-output=records=out.jsonl", "-v", *processes)
+    result = run(pytester, policy, "--calipers-output=records=out.jsonl", "-v", *processes)
     assert result.ret == 0
     result.assert_outcomes(passed=8)
     cities = [f"test_it.py::test_capital[{city}]" for city in ("paris", "rome-1")]
@@ -187,7 +193,7 @@ def test_several_records_of_one_test_are_attempts_and_so_are_its_parameters(pyte
         def test_seed(calipers, seed):
             calipers.record("seeds", passed=seed != 1)
     """)
-    result = pytester.runpytest_subprocess(policy, "--calipers-output=records=out.jsonl", *processes)
+    result = run(pytester, policy, "--calipers-output=records=out.jsonl", *processes)
     assert result.ret == 0
     expected = [("loop", attempt, attempt != 2, False) for attempt in (1, 2, 3)]
     assert attempts(pytester) == expected + [("seeds", attempt, attempt != 2, False) for attempt in (1, 2, 3, 4)]
@@ -201,7 +207,7 @@ def test_an_id_of_two_tests_is_a_mistake(pytester, policy, processes):
         def test_two(calipers):
             calipers.record("q", passed=True)
     """)
-    result = pytester.runpytest_subprocess(policy, "--calipers-output=records=out.jsonl,junit=out.xml", *processes)
+    result = run(pytester, policy, "--calipers-output=records=out.jsonl,junit=out.xml", *processes)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["not judged:", "*`q` is recorded by *::test_one and by *::test_two", "  hint: give each its own id"])
     assert not (pytester.path / "out.xml").exists()
@@ -246,7 +252,7 @@ ERRORS = """
 
 def test_what_is_not_recorded_is_missing(pytester, policy, processes):
     pytester.makepyfile(test_it=ERRORS)
-    result = pytester.runpytest_subprocess(policy, "--calipers-output=records=out.jsonl,json=out.json", *processes)
+    result = run(pytester, policy, "--calipers-output=records=out.jsonl,json=out.json", *processes)
     found = {record["id"]: record for record in records(pytester) if "error" in record}
     errors = {id: record["error"] for id, record in found.items()}
     assert errors == {
@@ -272,7 +278,7 @@ def test_a_verdict_that_stands_whatever_is_missing_passes(pytester, processes):
             assert case != 5
             calipers.record(passed=True)
     """)
-    result = pytester.runpytest_subprocess("--calipers-policy=policy.json", "--calipers-output=json=out.json", *processes)
+    result = run(pytester, "--calipers-policy=policy.json", "--calipers-output=json=out.json", *processes)
     document = json.loads((pytester.path / "out.json").read_text())
     # The policy says what a missing attempt means; the exit code says what the policy says.
     assert result.ret == {"pass": 0, "undecided": UNDECIDED}[document["verdict"]]
@@ -287,7 +293,7 @@ def test_other_failures_fail_the_run_whatever_the_verdict(pytester, policy, proc
         def test_other():
             assert False
     """)
-    result = pytester.runpytest_subprocess(policy, *processes)
+    result = run(pytester, policy, *processes)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["PASS*", "the run fails whatever the verdict*"])
 
@@ -298,7 +304,7 @@ def test_a_test_that_fails_after_its_record_fails_the_run(pytester, policy, proc
             calipers.record(passed=True)
             assert False, "an invariant is broken"
     """)
-    result = pytester.runpytest_subprocess(policy, "--calipers-output=records=out.jsonl", *processes)
+    result = run(pytester, policy, "--calipers-output=records=out.jsonl", *processes)
     assert result.ret == 1 and len(records(pytester)) == 1
 
 
@@ -325,7 +331,7 @@ def test_stopping_at_the_first_failure_leaves_the_rest_missing(pytester, policy,
             assert case != 2
             calipers.record(passed=True)
     """)
-    result = pytester.runpytest_subprocess(policy, "-x", "--calipers-output=records=out.jsonl", *processes)
+    result = run(pytester, policy, "-x", "--calipers-output=records=out.jsonl", *processes)
     # To xdist, it is an interrupt.
     assert result.ret in (UNDECIDED, pytest.ExitCode.INTERRUPTED)
     found = records(pytester)
@@ -336,7 +342,7 @@ def test_stopping_at_the_first_failure_leaves_the_rest_missing(pytester, policy,
 
 def test_deselected_tests_are_not_part_of_the_run(pytester, policy, processes):
     pytester.makepyfile(SUITE % "< 3")
-    result = pytester.runpytest_subprocess(policy, "-k", "0 or 1 or 2", "--calipers-output=records=out.jsonl", *processes)
+    result = run(pytester, policy, "-k", "0 or 1 or 2", "--calipers-output=records=out.jsonl", *processes)
     assert result.ret == 0 and len(records(pytester)) == 3
     result.stdout.fnmatch_lines(["7 tests deselected: not part of the run"])
 
@@ -352,14 +358,14 @@ def test_tests_that_are_skipped_before_the_start_are_named(pytester, policy, pro
         def test_two(calipers):
             calipers.record(passed=False)
     """)
-    result = pytester.runpytest_subprocess(policy, *processes)
+    result = run(pytester, policy, *processes)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["1 test skipped before the start: not part of the run"])
 
 
 def test_no_records_at_all_are_no_pass(pytester, policy, processes):
     pytester.makepyfile("def test_plain():\n    pass\n")
-    result = pytester.runpytest_subprocess(policy, "--calipers-output=junit=out.xml", *processes)
+    result = run(pytester, policy, "--calipers-output=junit=out.xml", *processes)
     assert result.ret == UNDECIDED
     result.stdout.fnmatch_lines(["UNDECIDED  no test recorded anything"])
     assert not (pytester.path / "out.xml").exists()
@@ -367,14 +373,14 @@ def test_no_records_at_all_are_no_pass(pytester, policy, processes):
 
 def test_no_tests_at_all_are_no_pass(pytester, policy, processes):
     pytester.makepyfile("x = 1\n")
-    assert pytester.runpytest_subprocess(policy, *processes).ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert run(pytester, policy, *processes).ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_a_module_that_cannot_be_imported_is_no_pass(pytester, policy, processes):
     pytester.makepyfile(test_good=SUITE % "< 9", test_bad="import no_such_module\n")
-    result = pytester.runpytest_subprocess(policy, *processes)
+    result = run(pytester, policy, *processes)
     assert result.ret == pytest.ExitCode.INTERRUPTED or (processes == ["-n2"] and result.ret != 0)
-    result = pytester.runpytest_subprocess(policy, "--continue-on-collection-errors", *processes)
+    result = run(pytester, policy, "--continue-on-collection-errors", *processes)
     assert result.ret != 0
 
 
@@ -410,7 +416,7 @@ RERUNS = """
 def test_a_rerun_fills_in_what_is_missing_and_replaces_nothing(pytester, policy, processes):
     pytest.importorskip("pytest_rerunfailures")
     pytester.makepyfile(RERUNS)
-    result = pytester.runpytest_subprocess(policy, "--reruns=3", "--calipers-output=records=out.jsonl", *processes)
+    result = run(pytester, policy, "--reruns=3", "--calipers-output=records=out.jsonl", *processes)
     assert attempts(pytester) == [("changed", 1, False, False), ("late", 1, True, False), ("more", 1, True, False)]
     assert result.ret == 0
     result.stdout.fnmatch_lines(["1 record of reruns left out*"])
@@ -482,7 +488,7 @@ def test_hostile_ids_are_kept_and_do_no_harm(pytester, policy, processes):
             raise ValueError({HOSTILE[8]!r})
     """)
     outputs = "records=out.jsonl,junit=out.xml,markdown=out.md,json=out.json,html=out.html,text=out.txt"
-    result = pytester.runpytest_subprocess(policy, f"--calipers-output={outputs}", *processes)
+    result = run(pytester, policy, f"--calipers-output={outputs}", *processes)
     assert result.ret in (0, UNDECIDED), result.stdout.str()
     assert {record["id"] for record in records(pytester) if "error" not in record} == {*HOSTILE, 1, "1"}
     from xml.etree import ElementTree
