@@ -371,6 +371,7 @@ pub(crate) fn plan(
             metric: vocabulary.metrics(asked.metric)?.and_then(|metrics| metrics.into_iter().next()),
             cluster: asked.cluster,
             registry: Registry::builtin(),
+            loaded: calipers::LoadedNames::default(),
         };
         let selection = Selection { reducers: vocabulary.one_reducer(asked.reducer)?, ..selection };
         let needs = options.needs(&selection);

@@ -5,6 +5,7 @@
 
 use crate::command::Arguments;
 use crate::failure::Failure;
+use crate::flags::parse_level;
 use crate::script_child;
 use crate::terminal::note;
 use calipers::io::{PolicyError, is_outside, printable, read_document};
@@ -192,7 +193,14 @@ impl ConfigKey {
         };
         match (self.shape, &item.value) {
             (ConfigShape::Text, _) => Ok(vec![text(item)?]),
-            (ConfigShape::Number, _) => Ok(vec![number(item)?]),
+            (ConfigShape::Number, _) => {
+                let written = number(item)?;
+                if self.name == "level" {
+                    parse_level(&written)
+                        .map_err(|what| Mistake::new(format!("`level` is {written}: {what}")).at(&item.span))?;
+                }
+                Ok(vec![written])
+            }
             (ConfigShape::Texts, Data::List(items)) => items.iter().map(text).collect(),
             (ConfigShape::Texts, Data::Text(_)) => Ok(vec![text(item)?]),
             (ConfigShape::Texts, _) => Err(wrong(item, "a string or a list of strings")),

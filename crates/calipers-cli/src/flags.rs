@@ -114,8 +114,18 @@ pub(crate) enum AttemptUnit {
 #[derive(Args, Debug)]
 pub(crate) struct LevelFlag {
     /// The confidence level of the intervals, between 0 and 1
-    #[arg(long, default_value_t = 0.95)]
+    #[arg(long, default_value_t = 0.95, value_parser = parse_level)]
     pub(crate) level: f64,
+}
+
+/// A level, which no interval has at 0 or at 1.
+pub(crate) fn parse_level(text: &str) -> Result<f64, String> {
+    let level: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if level > 0.0 && level < 1.0 {
+        Ok(level)
+    } else {
+        Err("a level lies between 0 and 1; 95 % is written 0.95".to_owned())
+    }
 }
 
 /// What a run should hold.

@@ -229,6 +229,11 @@ pub enum Caveat {
         /// Those that are left out.
         scorers: Vec<String>,
     },
+    /// Metrics that only the code of a log knows are not compared.
+    UnknownMetrics {
+        /// Their names.
+        metrics: Vec<String>,
+    },
     /// Scores that are maps of several numbers are not compared.
     MapScores {
         /// Their scorers.
@@ -363,6 +368,7 @@ impl Caveat {
             Self::OtherReducer { .. } => "other-reducer",
             Self::DiffersFromRecorded { .. } => "differs-from-recorded",
             Self::UnsharedScorers { .. } => "unshared-scorer",
+            Self::UnknownMetrics { .. } => "unknown-metric",
             Self::MapScores { .. } => "map-scores",
             Self::FirstMetric { .. } => "first-metric",
             Self::UnknownAttempts => "unknown-attempts",

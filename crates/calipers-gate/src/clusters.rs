@@ -52,7 +52,7 @@ impl Clusters {
 /// The code of a sample's value of a field, if it has one.
 fn code_of(samples: &Samples, field: &str, sample: u32) -> Option<u32> {
     let column = samples.metadata_column(field)?;
-    let code = *column.codes.get(sample as usize)?;
+    let code = column.code(sample)?;
     let value = column.dictionary().get(code as usize)?;
     let is_empty = matches!(value, Value::Text(text) if text.is_empty());
     (!matches!(value, Value::Null | Value::Missing) && !is_empty).then_some(code)
@@ -140,10 +140,13 @@ pub(crate) fn find_likely(samples: &Samples, values: &[(u32, f64)]) -> Option<Li
 }
 
 fn likely(samples: &Samples, values: &[(u32, f64)], field: &str) -> Option<LikelyCluster> {
+    // A field that many samples lack is no source of them, and there may be as many of these as samples.
+    if (samples.metadata_column(field)?.count_given() as f64) < 0.9 * values.len() as f64 {
+        return None;
+    }
     let mut groups: HashMap<u32, (f64, f64)> = HashMap::new();
     let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for &(sample, x) in values {
-        // A field that many samples lack is no source of them.
         let Some(code) = code_of(samples, field, sample) else { continue };
         let group = groups.entry(code).or_insert((0.0, 0.0));
         *group = (group.0 + 1.0, group.1 + x);

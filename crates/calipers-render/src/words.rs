@@ -168,6 +168,9 @@ pub fn caveat_sentence(caveat: &Caveat) -> String {
         Caveat::UnsharedScorers { scorers } => {
             format!("only scorers that all runs have are compared, without {}", scorers.join(", "))
         }
+        Caveat::UnknownMetrics { metrics } => {
+            format!("metrics that only the code of the log knows are not compared: {}", metrics.join(", "))
+        }
         Caveat::MapScores { scorers } => {
             format!("scores that are maps of several numbers are not compared: {}", scorers.join(", "))
         }
@@ -255,6 +258,7 @@ pub fn caveat_next_step(caveat: &Caveat) -> Option<String> {
         Caveat::OtherReducer { .. } => "leave `epochs.reducer` out of the policy to reduce as the log does",
         Caveat::DiffersFromRecorded { cause, .. } => return Some(recorded_next_step(cause)),
         Caveat::UnsharedScorers { .. } => "score both runs with the same scorers",
+        Caveat::UnknownMetrics { .. } => "load a file that defines them",
         Caveat::MapScores { .. } => "record the number that matters as a separate scorer",
         Caveat::FirstMetric { others, .. } => {
             let others: Vec<String> = others.iter().map(|metric| format!("`{metric}`")).collect();

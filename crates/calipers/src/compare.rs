@@ -2,7 +2,7 @@
 
 use crate::run_reducer::recorded_reducer;
 use crate::score::metrics_by_fields;
-use crate::{LoadedRun, Needs, Selection, TOOL, recorded_check};
+use crate::{LoadedNames, LoadedRun, Needs, Selection, TOOL, recorded_check};
 pub use calipers_compare::*;
 use calipers_core::stats::components::Estimand;
 use calipers_core::stats::multiplicity::Correction;
@@ -28,6 +28,8 @@ pub struct CompareOptions {
     pub correction: Correction,
     /// The metrics that names stand for.
     pub registry: Registry,
+    /// The metrics and reducers of loaded files.
+    pub loaded: LoadedNames,
 }
 
 impl Default for CompareOptions {
@@ -39,6 +41,7 @@ impl Default for CompareOptions {
             margin: None,
             correction: Correction::Holm,
             registry: Registry::builtin(),
+            loaded: LoadedNames::default(),
         }
     }
 }
@@ -47,6 +50,10 @@ impl CompareOptions {
     /// The columns that are read for this comparison.
     #[must_use]
     pub fn needs(&self, selection: &Selection) -> Needs {
+        // A metric of a log that a loaded file defines may look at anything.
+        if self.metrics.is_none() && !self.loaded.is_empty() {
+            return Needs::everything();
+        }
         Needs::of_comparison(selection, self.metrics.as_deref(), self.cluster.as_deref())
     }
 }
@@ -74,12 +81,12 @@ pub fn compare(runs: &[LoadedRun], selection: &Selection, options: &CompareOptio
     let (ruled, mut caveats) = count_missing(runs, selection);
     let runs = ruled.as_deref().unwrap_or(runs);
     let all: Vec<&LoadedRun> = runs.iter().collect();
-    let reducer = reducer_of(&all, selection.reducer(), &mut caveats)?;
+    let reducer = reducer_of(&all, selection.reducer(), &options.loaded, &mut caveats)?;
     let used = reducer.name().to_owned();
     let context = selection.context()?;
     let metrics = match &options.metrics {
         Some(metrics) => metrics.clone(),
-        None => metrics_of(&all, &reducer, &context, &options.registry, &mut caveats)?,
+        None => metrics_of(&all, &reducer, &context, (&options.registry, &options.loaded), &mut caveats)?,
     };
     let question = CompareQuestion {
         metrics: &metrics,
@@ -146,22 +153,23 @@ fn origin(run: &LoadedRun) -> RunOrigin {
 pub(crate) fn reducer_of(
     runs: &[&LoadedRun],
     asked: Option<&Reducer>,
+    loaded: &LoadedNames,
     caveats: &mut Vec<Caveat>,
 ) -> Result<Reducer, Error> {
     match asked {
         Some(reducer) => Ok(reducer.clone()),
-        None => recorded_reducer(runs, &Reducer::parse, caveats),
+        None => recorded_reducer(runs, &|name| loaded.reducer(name), caveats),
     }
 }
 
 /// What runs are compared by when nothing is asked for: what the first records, or what all records speak of.
 ///
-/// Fails if there are scores, and none of them is one number.
+/// Fails if there are scores, and none of them is one number, or if a loaded file has no metric for what is recorded.
 pub(crate) fn metrics_of(
     runs: &[&LoadedRun],
     reducer: &Reducer,
     context: &Context,
-    registry: &Registry,
+    names: (&Registry, &LoadedNames),
     caveats: &mut Vec<Caveat>,
 ) -> Result<Vec<Metric>, Error> {
     // An empty run says nothing; the comparison reports it.
@@ -195,11 +203,15 @@ pub(crate) fn metrics_of(
         caveats.push(Caveat::MapScores { scorers: maps.iter().map(ToString::to_string).collect() });
     }
     let is_only = common.len() == 1;
-    let mut metrics = Vec::new();
+    let (mut metrics, mut unknown) = (Vec::new(), BTreeSet::new());
     for scorer in plain {
-        for metric in recorded_metrics(&runs[0].recorded, scorer, held[0], reducer, context, registry) {
+        let recorded = RecordedNames { recorded: &runs[0].recorded, names, unknown: &mut unknown };
+        for metric in recorded.metrics(scorer, held[0], reducer, context)? {
             metrics.push(if is_only { metric } else { metric.of_scorer(scorer.clone())? });
         }
+    }
+    if !unknown.is_empty() {
+        caveats.push(Caveat::UnknownMetrics { metrics: unknown.into_iter().collect() });
     }
     Ok(metrics)
 }
@@ -212,26 +224,45 @@ fn intersect<T: Ord>(mut sets: impl Iterator<Item = BTreeSet<T>>) -> BTreeSet<T>
     })
 }
 
-/// The metrics that a log names for a scorer and that are made of samples, or else accuracy. An error is not compared.
-fn recorded_metrics(
-    recorded: &RecordedResults,
-    scorer: &Arc<str>,
-    samples: &Samples,
-    reducer: &Reducer,
-    context: &Context,
-    registry: &Registry,
-) -> Vec<Metric> {
-    let named = recorded.scorers.iter().filter(|known| *known.name == **scorer).flat_map(|known| &known.metrics);
-    let known = named.filter_map(|metric| match metric {
-        RecordedMetric::Named { name, params } => registry.metric(name, params).ok(),
-        // A metric of the user's code is made of all samples at once, so it is not compared sample by sample.
-        RecordedMetric::Custom { .. } | RecordedMetric::Keyed(_) => None,
-    });
-    let is_of_samples = |metric: &Metric| {
-        let evidence = metric.evidence(samples, reducer, Some(scorer), context);
-        // What is wrong with a score is said when it is compared.
-        evidence.as_ref().is_ok_and(Option::is_some) || evidence.is_err()
-    };
-    let found: Vec<Metric> = known.filter(is_of_samples).collect();
-    if found.is_empty() { vec![accuracy()] } else { found }
+/// The metrics that a log names, and what the names stand for.
+struct RecordedNames<'a> {
+    recorded: &'a RecordedResults,
+    names: (&'a Registry, &'a LoadedNames),
+    /// The metrics that only the code of the log knows.
+    unknown: &'a mut BTreeSet<String>,
+}
+
+impl RecordedNames<'_> {
+    /// The metrics that a log names for a scorer and that are made of samples, or else accuracy. An error is not compared.
+    fn metrics(
+        self,
+        scorer: &Arc<str>,
+        samples: &Samples,
+        reducer: &Reducer,
+        context: &Context,
+    ) -> Result<Vec<Metric>, Error> {
+        let (registry, loaded) = self.names;
+        let scorers = self.recorded.scorers.iter().filter(|known| *known.name == **scorer);
+        let is_of_samples = |metric: &Metric| {
+            let evidence = metric.evidence(samples, reducer, Some(scorer), context);
+            // What is wrong with a score is said when it is compared.
+            evidence.as_ref().is_ok_and(Option::is_some) || evidence.is_err()
+        };
+        let mut found = Vec::new();
+        for metric in scorers.flat_map(|known| &known.metrics) {
+            match metric {
+                RecordedMetric::Named { name, params } => {
+                    found.extend(registry.metric(name, params).ok().filter(is_of_samples));
+                }
+                RecordedMetric::Custom { name, params } => match loaded.metric(name, params) {
+                    Some(metric) => found.push(metric?),
+                    None => {
+                        self.unknown.insert(name.clone());
+                    }
+                },
+                RecordedMetric::Keyed(_) => {}
+            }
+        }
+        Ok(if found.is_empty() { vec![accuracy()] } else { found })
+    }
 }

@@ -1,7 +1,7 @@
 //! How many samples the next run needs: from a pilot run, or from assumptions.
 
 use crate::compare::{count_missing, metrics_of, reducer_of};
-use crate::{LoadedRun, Needs, Selection, TOOL};
+use crate::{LoadedNames, LoadedRun, Needs, Selection, TOOL};
 pub use calipers_compare::sizing::*;
 use calipers_core::stats::power::Costs;
 use calipers_core::stats::threshold_test::Direction;
@@ -39,6 +39,8 @@ pub struct PilotOptions {
     pub cluster: Option<String>,
     /// The metrics that names stand for.
     pub registry: Registry,
+    /// The reducers of loaded files. Their metrics are made of all samples at once, so no plan rests on them.
+    pub loaded: LoadedNames,
 }
 
 impl PilotOptions {
@@ -89,11 +91,14 @@ pub fn plan_by_run(
     runs = ruled.unwrap_or(runs);
     let (run, against) = (&runs[0], runs.get(1));
     let all: Vec<&LoadedRun> = runs.iter().collect();
-    let reducer = reducer_of(&all, selection.reducer(), &mut caveats)?;
+    let reducer = reducer_of(&all, selection.reducer(), &options.loaded, &mut caveats)?;
     let context = selection.context()?;
     let metric = match &options.metric {
         Some(metric) => metric.clone(),
-        None => first(metrics_of(&all, &reducer, &context, &options.registry, &mut caveats)?, &mut caveats),
+        None => {
+            let names = (&options.registry, &LoadedNames::default());
+            first(metrics_of(&all, &reducer, &context, names, &mut caveats)?, &mut caveats)
+        }
     };
     let cluster = options.cluster.as_deref();
     let measure = PilotMeasure { metric: &metric, reducer: &reducer, context: &context, cluster };

@@ -172,6 +172,7 @@ impl Compare {
                 CorrectionName::Holm => Correction::Holm,
                 CorrectionName::Bh => Correction::BenjaminiHochberg,
             },
+            loaded: expressions.loaded_names()?,
             ..CompareOptions::default()
         };
         let reducers = selection::pairing_reducer(&expressions, self.reducer.as_deref())?;

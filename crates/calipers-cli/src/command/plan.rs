@@ -152,6 +152,7 @@ impl Plan {
             metric: expressions.metrics(self.metric.as_slice())?.and_then(|metrics| metrics.into_iter().next()),
             cluster: self.cluster.clone(),
             registry: Registry::builtin(),
+            loaded: expressions.loaded_names()?,
         };
         let reducers = selection::pairing_reducer(&expressions, self.reducer.as_deref())?;
         let selection = Selection { reducers, ..selection };

@@ -188,6 +188,100 @@ fn a_file_with_two_models_holds_two_runs() {
     scores(table, "r.csv", &[], &[("A", 1.0, 1), ("B", 0.0, 1)]);
 }
 
+/// Two questions by two models, each with two prompts: only one of the four is always right.
+const TWO_BY_TWO: &str = "id,model,prompt,metric,score\n\
+    q1,A,short,acc,1\nq1,A,long,acc,0\nq1,B,short,acc,0\nq1,B,long,acc,0\n\
+    q2,A,short,acc,1\nq2,A,long,acc,0\nq2,B,short,acc,0\nq2,B,long,acc,0\n";
+
+#[test]
+fn a_run_that_is_named_does_not_pool_what_else_was_tried() {
+    // Whatever names the run, `model` must have one value for a sample in it.
+    for said in ["run=prompt", "run=metric", "id=id,run=prompt"] {
+        let folder = Scratch::with("r.csv", TWO_BY_TWO);
+        let output = calipers().run_in(&folder, &["score", "r.csv", "--columns", said]);
+        let error = text(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(output.status.code(), Some(2), "{said}: {}", text(&output.stdout));
+        assert!(error.contains("`model` has several values for sample `q1` in the run"), "{said}: {error}");
+        assert!(error.contains("`A` and `B`") && error.contains("+model`"), "{said}: {error}");
+    }
+    refused(
+        TWO_BY_TWO,
+        "r.csv",
+        &["--columns", "run=prompt"],
+        "error: `model` has several values for sample `q1` in the run `short`: `A` and `B`\n  in r.csv\n  hint: keep the \
+         rows of one by a condition such as `model=A`, say `model=model` too to count all as attempts of one run, or name \
+         the run by both with `--columns run=prompt+model`\n",
+    );
+    // The three ways out that the error names.
+    let four = [("short/A", 1.0, 2), ("long/A", 0.0, 2), ("short/B", 0.0, 2), ("long/B", 0.0, 2)];
+    scores(TWO_BY_TWO, "r.csv", &["run=prompt+model"], &four);
+    scores(TWO_BY_TWO, "r.csv", &["run=prompt,model=model"], &[("short", 0.5, 2), ("long", 0.0, 2)]);
+    let folder = Scratch::with("r.csv", TWO_BY_TWO);
+    let kept = json(&folder, &["score", "r.csv", "--json", "--columns", "run=prompt", "--where", "model=A"]);
+    assert_eq!(accuracies(&kept), [("short".to_owned(), 1.0, 2), ("long".to_owned(), 0.0, 2)]);
+    // The same from a file, and in JSON.
+    folder.write("calipers.toml", "[columns]\nrun = \"prompt\"\n");
+    let output = calipers().run_in(&folder, &["score", "r.csv"]);
+    assert!(text(&output.stderr).contains("`model` has several values"), "{}", text(&output.stderr));
+    let nested =
+        TWO_MODELS.replace("\"model\": ", "\"day\": 1, \"metadata\": {\"model\": ").replace(", \"score", "}, \"score");
+    scores(&nested, "r.jsonl", &[], &[("A", 1.0, 2), ("B", 0.0, 2)]);
+    let output = calipers().run_in(&Scratch::with("r.jsonl", nested), &["score", "r.jsonl", "--columns", "run=day"]);
+    assert!(text(&output.stderr).contains("`model` has several values"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_was_tried_is_told_apart_by_as_many_columns_as_it_takes() {
+    let crossed = TWO_BY_TWO.replace("prompt", "variant");
+    let four = [("A/short", 1.0, 2), ("A/long", 0.0, 2), ("B/short", 0.0, 2), ("B/long", 0.0, 2)];
+    scores(&crossed.replace("acc", ""), "r.csv", &[], &four);
+    // Two names of one thing are one, and the finer one is the run.
+    let same = "id,model,model_id,score\nq1,A,a,1\nq1,B,b,0\nq2,A,a,1\nq2,B,b,0\n";
+    scores(same, "r.csv", &[], &[("A", 1.0, 2), ("B", 0.0, 2)]);
+    let finer = "id,model,agent,score\nq1,A,x,1\nq1,A,y,0\nq1,B,z,0\n";
+    scores(finer, "r.csv", &[], &[("x", 1.0, 1), ("y", 0.0, 1), ("z", 0.0, 1)]);
+}
+
+#[test]
+fn attempts_that_differ_in_a_column_of_another_name_are_noted() {
+    let rows = |name: &str| format!("id,{name},score\n1,en,1\n1,de,0\n2,en,1\n2,de,0\n3,en,1\n3,de,0\n");
+    let folder = Scratch::with("r.csv", rows("language"));
+    let said = |folder: &Scratch, arguments: &[&str]| {
+        let output = calipers().run_in(folder, arguments);
+        (text(&output.stdout) + &text(&output.stderr)).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let note = "every sample has attempts with each `language` (`en`, `de` …), which count as attempts of one run: \
+                `run=language` tells them apart, and `id=language+id` makes them different samples";
+    assert!(said(&folder, &["score", "r.csv"]).contains(note), "{}", said(&folder, &["score", "r.csv"]));
+    // What it says is true.
+    scores(&rows("language"), "r.csv", &["run=language"], &[("en", 1.0, 3), ("de", 0.0, 3)]);
+    scores(&rows("language"), "r.csv", &["id=language+id"], &[("", 0.5, 6)]);
+    // A seed, a choice and a word that only some samples share say nothing of what was tried.
+    folder.write("seeds.csv", rows("seed_name"));
+    folder.write("answers.csv", "id,answer,score\n1,yes,1\n1,yes,0\n2,no,1\n2,yes,0\n3,no,1\n3,no,0\n");
+    for arguments in
+        [&["score", "seeds.csv"][..], &["score", "answers.csv"], &["score", "r.csv", "--where", "language=en"]]
+    {
+        assert!(!said(&folder, arguments).contains("every sample has attempts"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn items_of_lists_are_told_apart_by_their_names() {
+    let records = "{\"id\": 1, \"checks\": [{\"name\": \"tone\", \"ok\": 1}, {\"name\": \"facts\", \"ok\": 0}]}\n\
+                   {\"id\": 2, \"checks\": [{\"name\": \"facts\", \"ok\": 0}, {\"name\": \"tone\", \"ok\": 1}]}\n";
+    let report = scores(records, "r.jsonl", &["score.*=checks[name].ok"], &[("", 1.0, 2)]);
+    assert_eq!(report["runs"][0]["scores"][1]["metrics"]["accuracy"]["value"], 0.0);
+    scores(records, "r.jsonl", &["score=checks[name].ok,run=*"], &[("tone", 1.0, 2), ("facts", 0.0, 2)]);
+    let report = scores(records, "r.jsonl", &["score=checks[].ok"], &[("", 0.5, 2)]);
+    assert!(report.to_string().contains("`checks[name].ok` tells them apart"), "{report:#}");
+    let unnamed = records.replacen("\"name\": \"tone\", ", "", 1);
+    let folder = Scratch::with("r.jsonl", unnamed);
+    let output = calipers().run_in(&folder, &["score", "r.jsonl", "--columns", "score.*=checks[name].ok"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("which has no text under that key"), "{}", text(&output.stderr));
+}
+
 #[test]
 fn runs_of_one_file_are_compared() {
     let lines: String = (0..40)

@@ -61,7 +61,16 @@ fn a_key_that_is_unknown_is_refused_with_what_was_meant() {
         assert!(err.contains(part), "{err}");
     }
     // A wrong value is refused as the flag would be.
+    // A bracket that is never closed is what is wrong, in a file that is called TOML.
+    let (code, _, err) = run("[columns\nid = \"x\"\n", &["score", "results.csv"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("this is read as TOML") && err.contains("[columns") && !err.contains("quotes"), "{err}");
     let (code, _, err) = run(&format!("level = 2\n{COLUMNS}"), &["score", "results.csv"]);
+    assert!(
+        err.contains("`level` is 2: a level lies between 0 and 1; 95 % is written 0.95")
+            && err.contains("calipers.toml"),
+        "{err}"
+    );
     assert_eq!(code, Some(2), "{err}");
     // What reads no results is not held up.
     assert_eq!(run("levle = 0.9\n", &["metrics"]).0, Some(0));

@@ -298,6 +298,29 @@ fn what_is_unknown_or_too_much_is_kept_or_named() {
             assert!(said.contains(wanted), "{command:?} on {file}: {said}");
         }
     }
+    // Attempts of two models are never those of one run, whatever was said of runs, and whatever the table is written in.
+    let models: String =
+        (0..8).flat_map(|id| ["a", "b"].map(|model| format!("q{id},{model},x,{}\n", id % 2))).collect();
+    folder.write("models.csv", format!("id,model,prompt,score\n{models}"));
+    let folder_of = |form: &str, file: &str| {
+        let output = program::calipers()
+            .run_in(&folder, &["convert", "models.csv", "--columns", "model=model", "--to", form, "--output", file]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    };
+    folder_of("native", "models.jsonl");
+    folder_of("native", "models.json");
+    folder_of("parquet", "models.parquet");
+    for file in ["models.csv", "models.jsonl", "models.json", "models.parquet"] {
+        let commands = if file == "models.csv" { &COMMANDS[..] } else { &COMMANDS[2..4] };
+        for command in commands {
+            let output = run(&folder, &[command, &["--columns", "run=prompt"][..]].concat(), file);
+            let said = said(&output);
+            // `good.jsonl` has no such column, which may be what is said first.
+            let is_named = said.contains("`model` has several values for sample") || said.contains("`prompt`");
+            assert_eq!(output.status.code(), Some(2), "{command:?} on {file}: {said}");
+            assert!(is_named, "{command:?} on {file}: {said}");
+        }
+    }
     // A run that is asked for and not there is named.
     folder.write(
         "runs.jsonl",

@@ -364,6 +364,15 @@ fn b21_a_loaded_file_revives_the_metric_and_the_reducer_of_a_log() {
         !flat_output(&run(&folder, &["score", "log.json", "--load", "house.star"]))
             .contains("recorded, not recomputed")
     );
+    // A comparison is by the same metric and reducer, and without the code says what it leaves out.
+    folder.write("other.json", folder.read("log.json").replace("\"value\":0.9", "\"value\":0.1"));
+    let compared = json(&folder, &["compare", "log.json", "other.json", "--load", "house.star"]);
+    let metric = &compared["comparisons"][0]["metrics"][0];
+    assert_eq!(metric["metric"], "pass_rate(threshold=0.7)", "{metric}");
+    assert!(near(metric["candidate"]["estimate"].as_f64(), 1.0 / 3.0), "{metric}");
+    assert!(near(metric["baseline"]["estimate"].as_f64(), 2.0 / 9.0), "{metric}");
+    let said = flat_output(&run(&folder, &["compare", "log.json", "other.json", "--reducer", "mean"]));
+    assert!(said.contains("metrics that only the code of the log knows are not compared: pass_rate"), "{said}");
     // Code that cannot take the parameters is named, and the recorded figure stays.
     folder.write("other.star", "def pass_rate(scores):\n    return 1.0\n");
     let said = flat_output(&run(&folder, &["score", "log.json", "--load", "other.star"]));

@@ -89,6 +89,7 @@ fn every_caveat() -> Vec<Caveat> {
         Caveat::SeveralReducers { reducers: vec!["mean".into(), "mode".into()], used: "mean".into() },
         Caveat::OtherReducer { used: "mean".into(), recorded: vec!["mode".into()] },
         Caveat::UnsharedScorers { scorers: vec!["judge".into()] },
+        Caveat::UnknownMetrics { metrics: vec!["mine".into()] },
         Caveat::MapScores { scorers: vec!["judge".into()] },
         Caveat::FirstMetric { metric: "accuracy".into(), others: vec!["pass_rate".into()] },
         Caveat::UnknownAttempts,
@@ -168,6 +169,7 @@ fn kind(caveat: &Caveat) -> &'static str {
         | Caveat::OtherReducer { .. }
         | Caveat::DiffersFromRecorded { .. }
         | Caveat::UnsharedScorers { .. }
+        | Caveat::UnknownMetrics { .. }
         | Caveat::MapScores { .. }
         | Caveat::FirstMetric { .. }
         | Caveat::UnknownAttempts

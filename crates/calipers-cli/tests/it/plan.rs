@@ -192,7 +192,7 @@ fn mistakes_say_what_to_do() {
         (&["--rate", "0.8", "--within", "2"], "is not between 0 and 1"),
         (&["--rate", "0.8", "--against", "one.jsonl"], "cannot be used with"),
         (&["--against", "one.jsonl"], "PILOT"),
-        (&["one.jsonl"], "a pilot needs scores of at least two samples"),
+        (&["one.jsonl"], "a pilot needs scores of several samples"),
         (&["gone.jsonl"], "gone.jsonl"),
     ] {
         let all: Vec<&str> = ["plan"].iter().chain(arguments).copied().collect();

@@ -184,6 +184,58 @@ fn exports_of_platforms() {
 }
 
 #[test]
+fn lists_of_scores_that_have_names_are_no_attempts() {
+    let both = &[(0.7, 10), (1.0, 10)];
+    check(vec![
+        with_advice(
+            "langsmith_results.jsonl",
+            records(|id, right| {
+                let results = json!([{"key": "correct", "score": right}, {"key": "tone", "score": 0.5}]);
+                json!({"run": {"id": format!("r{id}")}, "evaluation_results": {"results": results}})
+            }),
+            "id=run.id,score.*=evaluation_results.results[key].score",
+            SEVEN,
+        ),
+        with_advice(
+            "rubric.json",
+            list(
+                |id, right| json!({"id": format!("c{id}"), "criteria": [{"name": "clear", "met": is(right)}, {"name": "deep", "met": true}]}),
+            ),
+            "id=id,score.*=criteria[name].met",
+            SEVEN,
+        ),
+        with_advice(
+            "outputs.jsonl",
+            records(
+                |id, right| json!({"id": id, "outputs": [{"model": "a", "pass": is(right)}, {"model": "b", "pass": true}]}),
+            ),
+            "id=id,score=outputs[model].pass,run=*",
+            both,
+        ),
+        with_advice(
+            "models.json",
+            json!([{"model": "a", "results": list(|id, right| json!({"id": id, "correct": is(right)}))},
+                {"model": "b", "results": list(|id, _| json!({"id": id, "correct": true}))}]),
+            "records=results,id=id,run=^model,score=correct",
+            both,
+        ),
+    ]);
+}
+
+#[test]
+fn tables_in_other_languages() {
+    check(vec![
+        with_advice(
+            "fragen.csv",
+            rows("Frage-ID;Korrekt", |id, right| format!("F{id};{}", word(right, ["Nein", "Ja"]))),
+            "id=Frage-ID,score=Korrekt",
+            SEVEN,
+        ),
+        at_once("wahr.csv", rows("id;score", |id, right| format!("F{id};{}", word(right, ["FALSCH", "WAHR"]))), SEVEN),
+    ]);
+}
+
+#[test]
 fn outputs_of_benchmarks() {
     let status = |right: u8| word(right, ["fail", "pass"]);
     check(vec![
@@ -445,6 +497,8 @@ fn a_header_below_a_title_is_found() {
 
 #[test]
 fn counts_of_samples_are_not_proposed_as_scores() {
+    let folder = Scratch::with("counts.csv", "task,num_correct,num_total\nmath,30,50\nlaw,20,50\n");
+    assert!(score(&folder, "counts.csv", &[]).expect_err("a summary").contains("none of them looks like the score"));
     let folder = Scratch::with("counts.csv", "task,passed,total\nmath,30,50\nlaw,20,50\n");
     let error = score(&folder, "counts.csv", &[]).expect_err("a summary");
     assert!(error.contains("none of them looks like the score of a sample"), "{error}");

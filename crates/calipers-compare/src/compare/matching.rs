@@ -112,8 +112,7 @@ fn no_cluster(key: &str, id: &SampleId, samples: &Samples) -> Error {
 /// The value of a sample's metadata, as text.
 pub(crate) fn metadata_text(samples: &Samples, sample: u32, key: &str) -> Option<Arc<str>> {
     let column = samples.metadata_column(key)?;
-    let code = *column.codes.get(sample as usize)?;
-    match column.dictionary().get(code as usize)? {
+    match column.value(sample)? {
         Value::Null | Value::Missing => None,
         Value::Text(text) => Some(text.clone()),
         other => Some(other.to_string().into()),

@@ -481,20 +481,24 @@ impl<'a> Planner<'a> {
             let effect = Effect { delta, sd: self.sd_of_unit(sd, self.difference_effect()) };
             paired_t_power(units, effect, self.test).ok()
         });
+        // Shares differ by 1 at most: a larger difference is no answer.
+        let can_be = |difference: &f64| !question.spread.is_share || *difference <= 1.0;
         let bound = perfect_bound((samples as f64 / self.design_effect()) as u64, 1.0 - question.level).ok();
         SizePoint {
             samples,
-            half_width: self.half_width(samples, attempts),
+            half_width: self.half_width(samples, attempts).filter(can_be),
             detectable_paired: match sd {
                 Some(sd) if self.is_decided_by_counts(attempts) => {
                     mcnemar_detectable(samples, sd * sd, self.test, question.power).ok()
                 }
                 sd => sd.zip(self.detectable(samples, self.difference_effect())).map(|(sd, size)| sd * size),
-            },
+            }
+            .filter(can_be),
             detectable_unpaired: self
                 .detectable(samples, self.design_effect())
                 .filter(|_| apart > 0.0)
-                .map(|size| apart * size),
+                .map(|size| apart * size)
+                .filter(can_be),
             power,
             attainable_gate: bound.filter(|_| question.spread.is_share).map(|bound| match question.gate {
                 Some((_, Direction::AtMost)) => 1.0 - bound,

@@ -99,12 +99,15 @@ pub struct PilotMeasure<'a> {
 impl Pilot {
     /// From a run.
     ///
-    /// Fails if the metric is not a mean over samples, or no two samples have a score.
+    /// Fails if the metric is not a mean over samples, or fewer than five samples have a score.
     pub fn of_run(samples: &Samples, measure: &PilotMeasure<'_>) -> Result<Self, Error> {
         let values = collect_attempts(samples, measure)?;
         let mut units = UnitMoments::default();
         values.iter().for_each(|&(sample, value)| units.add(sample, value));
         let components = units.components().map_err(reject_pilot)?;
+        if components.units < PILOT_SAMPLES_MIN {
+            return Err(too_small(components.units));
+        }
         let means = average_by_sample(&units, samples.len() as u32);
         let all: Vec<f64> = means.iter().map(|(_, mean)| *mean).collect();
         let total = Moments::from_slice(&all).variance().map_err(reject_pilot)?;
@@ -131,7 +134,21 @@ fn reject_pilot(why: Undefined) -> Error {
     if let Undefined::NotFinite { value } = why {
         return Error::argument(format!("a score of the pilot is {value}"), "plan from a run whose scores are finite");
     }
-    Error::argument("a pilot needs scores of at least two samples", "plan from a run in which two samples have a score")
+    too_small(1)
+}
+
+/// Fewer samples cannot say how much scores vary: the deviation of two may be anything from half to thirty times the true one.
+const PILOT_SAMPLES_MIN: u64 = 5;
+
+fn too_small(samples: u64) -> Error {
+    let what = match samples {
+        0 | 1 => "a pilot needs scores of several samples".to_owned(),
+        samples => format!("{samples} samples with a score cannot say how much scores vary"),
+    };
+    Error::argument(
+        what,
+        format!("plan from a run in which at least {PILOT_SAMPLES_MIN} samples have a score, or assume a rate"),
+    )
 }
 
 /// What the differences of two runs on the same samples show.

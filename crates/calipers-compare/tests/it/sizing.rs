@@ -254,11 +254,13 @@ fn a_pilot_without_repeats_or_spread_says_what_is_missing() {
     let (reducer, context) = (mean_score(), Context::default());
     let (by_mean, by_f1) = (mean(), f1(true));
     let measure = PilotMeasure { metric: &by_mean, reducer: &reducer, context: &context, cluster: None };
-    let once = Pilot::of_run(&run(&[vec![0.2], vec![0.4], vec![0.9]]), &measure).unwrap();
+    let once = Pilot::of_run(&run(&[0.2, 0.4, 0.9, 0.2, 0.4].map(|x| vec![x])), &measure).unwrap();
     assert_eq!((once.spread.within, once.spread.is_share), (None, false));
-    assert!((once.spread.between - 0.13).abs() < 1e-12);
+    assert!((once.spread.between - 0.082).abs() < 1e-12);
+    let error = Pilot::of_run(&run(&[0.0, 1.0].map(|x| vec![x])), &measure).unwrap_err();
+    assert!(error.to_string().starts_with("2 samples with a score cannot say how much scores vary"), "{error}");
     let error = Pilot::of_run(&run(&[vec![0.2]]), &measure).unwrap_err();
-    assert!(error.to_string().contains("a pilot needs scores of at least two samples"), "{error}");
+    assert!(error.to_string().contains("a pilot needs scores of several samples"), "{error}");
     let mut confusions = Samples::new();
     confusions.push(1).field("predicted", true).field("actual", true);
     let error = Pilot::of_run(&confusions, &PilotMeasure { metric: &by_f1, ..measure }).unwrap_err();

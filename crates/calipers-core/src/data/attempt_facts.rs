@@ -4,40 +4,39 @@
 //! conditions, groups and clusters of attempts go by it, and a question that needs one value per sample can see that there
 //! are two.
 
-use crate::data::column::{ABSENT, Coded};
+use crate::data::column::ABSENT;
+use crate::data::row_codes::{FactColumn, RowCodes};
 use crate::{Error, ErrorKind, Samples, Value};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The codes of metadata by attempt, in the dictionaries of the samples' metadata. A column may be shorter than there are
-/// attempts; [`ABSENT`] is an attempt that does not say.
-pub(crate) type AttemptFacts = IndexMap<Arc<str>, Vec<u32>>;
+/// The codes of metadata by attempt, in the dictionaries of the samples' metadata. An attempt without one does not say.
+pub(crate) type AttemptFacts = IndexMap<Arc<str>, RowCodes>;
 
 impl Samples {
     /// From now on, attempts keep their own metadata. Until a sample has a second attempt they are its metadata.
     pub(super) fn keep_attempt_facts(&mut self) -> &mut AttemptFacts {
-        self.attempt_facts.get_or_insert_with(|| {
-            let by_attempt = |column: &Coded| {
-                let code = |&sample: &u32| column.codes.get(sample as usize).copied().unwrap_or(ABSENT);
-                self.attempt_sample.iter().map(code).collect()
-            };
-            self.metadata.iter().map(|(key, column)| (key.clone(), by_attempt(column))).collect()
-        })
+        if self.attempt_facts.is_none() {
+            let attempt_of = self.attempt_of_samples();
+            let by_attempt = |column: &FactColumn| column.codes.move_rows(&attempt_of, self.attempt_sample.len());
+            let facts = self.metadata.iter().map(|(key, column)| (key.clone(), by_attempt(column))).collect();
+            self.attempt_facts = Some(facts);
+        }
+        self.attempt_facts.get_or_insert_default()
     }
 
     /// Whether a sample's attempts have several values of a key, sample by sample. `None` if no sample's have.
     fn varying_samples(&self, key: &str) -> Option<Vec<bool>> {
         let codes = self.attempt_facts.as_ref()?.get(key)?;
         let first = &self.metadata.get(key)?.codes;
-        let differs = |(code, sample): (&u32, &u32)| *code != ABSENT && first.get(*sample as usize) != Some(code);
-        if !codes.iter().zip(&*self.attempt_sample).any(differs) {
+        let sample_of = |attempt: u32| self.attempt_sample[attempt as usize];
+        let differs = |(attempt, code): &(u32, u32)| first.get(sample_of(*attempt)) != *code;
+        if !codes.iter().any(|pair| differs(&pair)) {
             return None;
         }
         let mut varying = vec![false; self.ids.len()];
-        for (code, sample) in codes.iter().zip(&*self.attempt_sample) {
-            varying[*sample as usize] |= differs((code, sample));
-        }
+        codes.iter().filter(differs).for_each(|(attempt, _)| varying[sample_of(attempt) as usize] = true);
         Some(varying)
     }
 
@@ -47,11 +46,10 @@ impl Samples {
     pub(crate) fn own_codes(&self, key: &str) -> Option<OwnCodes> {
         let varying = self.varying_samples(key)?;
         let column = self.metadata.get(key)?;
-        let mut codes = self.attempt_facts.as_ref()?.get(key)?.clone();
-        codes.resize(self.attempt_sample.len(), ABSENT);
+        let mut codes = self.attempt_facts.as_ref()?.get(key)?.to_list(self.attempt_sample.len());
         for (code, &sample) in codes.iter_mut().zip(&*self.attempt_sample) {
             if *code == ABSENT && !varying[sample as usize] {
-                *code = column.codes.get(sample as usize).copied().unwrap_or(ABSENT);
+                *code = column.codes.get(sample);
             }
         }
         Some(OwnCodes { by_attempt: codes, varying })
@@ -75,7 +73,7 @@ impl Samples {
         let mut others: BTreeMap<u32, Vec<&Value>> = BTreeMap::new();
         let (Some(column), Some(own)) = (self.metadata.get(key), self.own_codes(key)) else { return others };
         for (&code, &sample) in own.by_attempt.iter().zip(&*self.attempt_sample) {
-            let is_other = own.varying[sample as usize] && column.codes.get(sample as usize) != Some(&code);
+            let is_other = own.varying[sample as usize] && column.codes.get(sample) != code;
             if let Some(value) = column.dictionary().get(code as usize).filter(|_| is_other) {
                 let values = others.entry(sample).or_default();
                 if !values.contains(&value) {
@@ -84,6 +82,37 @@ impl Samples {
             }
         }
         others
+    }
+
+    /// The values of a key that every sample with several attempts has, each in as many of them: what was tried with all samples
+    /// rather than what happened to be in an attempt. None if it is not so for nine samples in ten.
+    ///
+    /// ```
+    /// use calipers_core::Samples;
+    ///
+    /// let mut samples = Samples::new();
+    /// for (id, language) in [(1, "en"), (1, "de"), (2, "en"), (2, "de")] {
+    ///     samples.push(id).metadata("language", language);
+    /// }
+    /// assert_eq!(samples.find_crossed("language").map(|values| values.len()), Some(2));
+    /// ```
+    #[must_use]
+    pub fn find_crossed(&self, key: &str) -> Option<Vec<&Value>> {
+        let (column, own) = (self.metadata.get(key)?, self.own_codes(key)?);
+        let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        for (&code, &sample) in own.by_attempt.iter().zip(&*self.attempt_sample) {
+            *counts.entry((sample, code)).or_default() += 1;
+        }
+        let codes: std::collections::BTreeSet<u32> = counts.keys().map(|(_, code)| *code).collect();
+        let (mut several, mut crossed) = (0_usize, 0_usize);
+        let pairs: Vec<((u32, u32), u32)> = counts.into_iter().collect();
+        for of_sample in pairs.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
+            several += usize::from(of_sample.iter().map(|(_, count)| count).sum::<u32>() > 1);
+            let is_even = of_sample.iter().all(|(_, count)| *count == of_sample[0].1);
+            crossed += usize::from(of_sample.len() == codes.len() && is_even);
+        }
+        let values = || codes.iter().filter_map(|&code| column.dictionary().get(code as usize)).collect();
+        (codes.len() > 1 && 10 * crossed >= 9 * several).then(values)
     }
 
     /// An error if the attempts of a sample have several values of a key, where a question needs one per sample.
@@ -96,7 +125,7 @@ impl Samples {
 
     /// The error for a sample whose attempts have several values of a key.
     fn several_values(&self, key: &str, sample: u32, other: &Value) -> Error {
-        let first = self.metadata_of(sample).get(key).cloned().unwrap_or(Value::Missing);
+        let first = self.metadata.get(key).and_then(|column| column.value(sample)).cloned().unwrap_or(Value::Missing);
         let several = ErrorKind::SeveralValues { key: key.to_owned(), first, other: other.clone() };
         Error::from(several).at_sample(&self.id(sample))
     }

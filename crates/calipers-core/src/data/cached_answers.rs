@@ -19,7 +19,7 @@ impl Samples {
     #[must_use]
     pub fn cached_answers(&self) -> (u64, u64) {
         let Some(column) = self.fields.get(CACHED_ANSWERS) else { return (0, 0) };
-        let answers = (0..column.len()).filter_map(|row| match column.get(row) {
+        let answers = column.values().filter_map(|value| match value {
             Value::Int(answers) => u64::try_from(answers).ok(),
             // Readers of tables may have floats only.
             Value::Float(answers) if answers >= 1.0 && answers.fract() == 0.0 => Some(answers as u64),

@@ -364,6 +364,19 @@ impl Column {
             Self::Coded(coded) => Self::Coded(coded.gather(rows)),
         }
     }
+
+    /// The given rows, in the order given, and gaps for those that are not there.
+    pub(crate) fn gather_found(&self, rows: &[Option<u32>]) -> Self {
+        match self {
+            Self::Floats(floats) => {
+                Self::Floats(rows.iter().map(|row| row.map_or(f64::NAN, |row| floats[row as usize])).collect())
+            }
+            Self::Coded(coded) => {
+                let code = |row: &Option<u32>| row.map_or(ABSENT, |row| coded.codes[row as usize]);
+                Self::Coded(coded.with_codes(rows.iter().map(code).collect()))
+            }
+        }
+    }
 }
 
 /// True when there is a NaN. Whole blocks are looked at without an early exit, so that vector instructions can do it.

@@ -226,8 +226,8 @@ impl Samples {
     pub fn limits_hit(&self) -> Vec<(Arc<str>, u64)> {
         let Some(column) = self.fields.get("limit") else { return Vec::new() };
         let mut kinds: BTreeMap<Arc<str>, u64> = BTreeMap::new();
-        for row in 0..column.len() {
-            if let Value::Text(kind) = column.get(row)
+        for value in column.values() {
+            if let Value::Text(kind) = value
                 && LIMIT_KINDS.contains(&&*kind)
             {
                 *kinds.entry(kind).or_default() += 1;

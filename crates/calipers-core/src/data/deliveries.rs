@@ -1,7 +1,7 @@
 //! Attempts that are delivered more than once: in parts, or the same again. What their deliveries say must agree, because
 //! either of two that differ could be the right one.
 
-use crate::data::column::{ABSENT, Column};
+use crate::data::row_index::RunRowIndex;
 use crate::{Error, ErrorKind, Outcome, SampleId, Samples, Score, Value};
 use hashbrown::HashMap;
 use std::fmt;
@@ -283,10 +283,11 @@ impl Samples {
             return None;
         }
         let mut scores = self.scores_of(repeated.iter().flatten().copied());
+        let index = self.row_index();
         for rows in &repeated {
             let mut attempt = DeliveredAttempt::default();
             for &row in rows {
-                if let Err(difference) = attempt.add(row as usize, self.delivery(row, scores.remove(&row))) {
+                if let Err(difference) = attempt.add(row as usize, self.delivery(&index, row, scores.remove(&row))) {
                     let (sample, epoch) = self.place(row);
                     return Some((self.id(sample), epoch, difference));
                 }
@@ -313,11 +314,12 @@ impl Samples {
         let mut is_later = vec![false; self.deliveries()];
         repeated.iter().flat_map(|rows| &rows[1..]).for_each(|&row| is_later[row as usize] = true);
         let mut scores = self.scores_of(0..self.deliveries() as u32);
+        let index = self.row_index();
         let mut whole = Self::new();
         for row in (0..self.deliveries() as u32).filter(|&row| !is_later[row as usize]) {
-            let mut parts = self.delivery(row, scores.remove(&row));
+            let mut parts = self.delivery(&index, row, scores.remove(&row));
             for &other in later.get(&row).copied().unwrap_or_default() {
-                parts.fill_from(self.delivery(other, scores.remove(&other)));
+                parts.fill_from(self.delivery(&index, other, scores.remove(&other)));
             }
             let (sample, epoch) = self.place(row);
             let sample = whole.sample_of_attempt(self.id(sample));
@@ -353,27 +355,12 @@ impl Samples {
     }
 
     /// What was delivered in this row.
-    fn delivery(&self, row: u32, scores: Option<Vec<(Arc<str>, Outcome)>>) -> Delivery {
-        let place = row as usize;
-        let field = |(name, column): (&Arc<str>, &Column)| {
-            let is_there = place < column.len() && !column.is_missing(place);
-            is_there.then(|| (name.clone(), column.get(place)))
-        };
-        let own = |(key, codes): (&Arc<str>, &Vec<u32>)| {
-            let code = codes.get(place).copied().filter(|&code| code != ABSENT)?;
-            Some((key.clone(), self.metadata.get(key)?.dictionary().get(code as usize)?.clone()))
-        };
-        let metadata = match &self.attempt_facts {
-            Some(facts) => facts.iter().filter_map(own).collect(),
-            None => {
-                let facts = self.metadata_of(self.attempt_sample[place]);
-                facts.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
-            }
-        };
+    fn delivery(&self, index: &RunRowIndex<'_>, row: u32, scores: Option<Vec<(Arc<str>, Outcome)>>) -> Delivery {
+        let metadata = index.delivered_metadata(self.attempt_sample[row as usize], row);
         Delivery {
             scores: scores.unwrap_or_default(),
-            fields: self.fields.iter().filter_map(field).collect(),
-            metadata,
+            fields: index.fields_at(&[row]),
+            metadata: metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
             error: self.error_at(row).cloned(),
         }
     }

@@ -20,7 +20,7 @@ pub struct Distribution {
 }
 
 /// Whose values are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DistributionOf {
     /// Samples, their attempts reduced.
     Samples,

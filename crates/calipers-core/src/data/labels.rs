@@ -141,10 +141,49 @@ impl Labels {
     }
 }
 
-const SUCCESSES: [&str; 12] =
-    ["pass", "passed", "correct", "success", "succeeded", "resolved", "solved", "✓", "✔", "✅", "☑", "✔️"];
-const FAILURES: [&str; 12] =
-    ["fail", "failed", "incorrect", "failure", "wrong", "unresolved", "unsolved", "✗", "✘", "❌", "✖", "✖️"];
+/// Words for an outcome, and yes and true as spreadsheets in other languages write them.
+const SUCCESSES: [&str; 20] = [
+    "pass",
+    "passed",
+    "correct",
+    "success",
+    "succeeded",
+    "resolved",
+    "solved",
+    "✓",
+    "✔",
+    "✅",
+    "☑",
+    "✔️",
+    "ja",
+    "oui",
+    "sí",
+    "sim",
+    "wahr",
+    "vrai",
+    "verdadero",
+    "vero",
+];
+const FAILURES: [&str; 18] = [
+    "fail",
+    "failed",
+    "incorrect",
+    "failure",
+    "wrong",
+    "unresolved",
+    "unsolved",
+    "✗",
+    "✘",
+    "❌",
+    "✖",
+    "✖️",
+    "nein",
+    "non",
+    "não",
+    "falsch",
+    "faux",
+    "falso",
+];
 
 /// The words for an outcome that mean one thing.
 fn outcome(text: &str) -> Option<f64> {

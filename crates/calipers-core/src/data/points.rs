@@ -1,9 +1,11 @@
 //! The rows that a metric folds in.
 
 use crate::data::column::{ABSENT, Coded, Column, Lineage};
+use crate::data::row_codes::FactColumn;
+use crate::data::row_index::RunRowIndex;
 use crate::data::scores::{ScoreRow, Scores, Values};
 use crate::reduce::AttemptGroups;
-use crate::{Context, Error, ErrorKind, Labels, Metadata, Outcome, Reducer, SampleId, SampleScore, Samples, Value};
+use crate::{Context, Error, ErrorKind, Labels, Metadata, Reducer, SampleId, SampleScore, Samples, Value};
 use calipers_stats::Moments;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -142,14 +144,24 @@ impl<'a> Points<'a> {
     /// A row as custom metrics see it.
     #[must_use]
     pub fn get(&self, row: usize) -> SampleScore {
+        self.row(row, &self.samples.row_index())
+    }
+
+    /// All rows as custom metrics see them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SampleScore> + '_ {
+        let index = self.samples.row_index();
+        (0..self.len()).map(move |row| self.row(row, &index))
+    }
+
+    fn row(&self, row: usize, index: &RunRowIndex<'_>) -> SampleScore {
         let sample = self.scores().sample[row];
         SampleScore {
             score: self.scores().score(row),
             sample_id: self.samples.id(sample),
             sample_metadata: Arc::new(if self.is_by_attempt {
-                self.samples.metadata_at(sample, &[self.scores().attempt[row]])
+                index.metadata_at(sample, &[self.scores().attempt[row]])
             } else {
-                self.samples.metadata_of(sample)
+                index.metadata_of(sample)
             }),
         }
     }
@@ -226,12 +238,10 @@ impl<'a> Points<'a> {
         }
         let mut scores = self.scores().clone();
         let (samples, epochs) = self.samples.attempt_places();
-        for (attempt, (&sample, &epoch)) in samples.iter().zip(epochs).enumerate() {
-            if !std::mem::replace(&mut has_row[sample as usize], true) {
-                let row = ScoreRow { sample, epoch, attempt: attempt as u32 };
-                scores.push(row, Outcome::unscored(NOT_LOOKED_AT));
-            }
-        }
+        let attempts = samples.iter().zip(epochs).zip(0..);
+        let absent = attempts.filter(|((sample, _), _)| !std::mem::replace(&mut has_row[**sample as usize], true));
+        scores
+            .add_absent(absent.map(|((&sample, &epoch), attempt)| ScoreRow { sample, epoch, attempt }), NOT_LOOKED_AT);
         self.with_scores(scores)
     }
 
@@ -246,11 +256,9 @@ impl<'a> Points<'a> {
         };
         let attempts = self.samples.all_attempts();
         let mut scores = self.scores().clone();
-        for ((&sample, &epoch), &attempt) in attempts.sample.iter().zip(&*attempts.epoch).zip(&*attempts.attempt) {
-            if !known.contains(&(sample, epoch)) {
-                scores.push(ScoreRow { sample, epoch, attempt }, Outcome::unscored(NOT_LOOKED_AT));
-            }
-        }
+        let rows = attempts.sample.iter().zip(&*attempts.epoch).zip(&*attempts.attempt);
+        let rows = rows.map(|((&sample, &epoch), &attempt)| ScoreRow { sample, epoch, attempt });
+        scores.add_absent(rows.filter(|row| !known.contains(&(row.sample, row.epoch))), NOT_LOOKED_AT);
         self.with_scores(scores)
     }
 
@@ -453,7 +461,7 @@ impl<'a> Points<'a> {
     ) -> Result<Vec<u32>, Error> {
         let Some((codes, column)) = self.cluster_codes(key, metric)? else { return Ok(Vec::new()) };
         let mut codes = codes.into_owned();
-        renumber(&mut codes, column.dictionary(), known.of(column), |value| {
+        renumber(&mut codes, column.dictionary(), known.of(column.labels()), |value| {
             let number = value.canonical_number();
             place_of(number.as_ref().unwrap_or(value))
         });
@@ -497,10 +505,7 @@ impl<'a> Points<'a> {
         };
         let codes: Vec<u32> = match (self.samples.own_codes(key), self.samples.metadata_column(key)) {
             (Some(own), _) => self.scores().attempt.iter().map(|&at| own.by_attempt[at as usize]).collect(),
-            (None, Some(column)) => {
-                let code = |&sample: &u32| column.codes.get(sample as usize).copied().unwrap_or(ABSENT);
-                self.scores().sample.iter().map(code).collect()
-            }
+            (None, Some(column)) => self.scores().sample.iter().map(|&sample| column.codes.get(sample)).collect(),
             (None, None) => vec![ABSENT; self.len()],
         };
         let rows = gaps(codes);
@@ -519,7 +524,7 @@ impl<'a> Points<'a> {
     fn metadata_codes(
         &self,
         key: &str,
-        column: Option<&'a Coded>,
+        column: Option<&'a FactColumn>,
         missing: impl Fn(usize) -> Error,
     ) -> Result<Cow<'a, [u32]>, Error> {
         self.check_single(key)?;
@@ -528,18 +533,17 @@ impl<'a> Points<'a> {
             let gap = codes.iter().position(|&code| code == ABSENT);
             return gap.map_or(Ok(Cow::Owned(codes)), |row| Err(missing(row)));
         }
-        let by_sample = column.map_or(&[][..], |column| &column.codes);
         let sample = &self.scores().sample;
-        let code = |&sample: &u32| by_sample.get(sample as usize).copied().unwrap_or(ABSENT);
-        let codes: Cow<'a, [u32]> = if is_counting(sample) && sample.len() <= by_sample.len() {
-            Cow::Borrowed(&by_sample[..sample.len()])
-        } else {
-            Cow::Owned(sample.iter().map(code).collect())
+        let list = column.and_then(|column| column.codes.as_list());
+        let codes: Cow<'a, [u32]> = match list.filter(|list| sample.len() <= list.len() && is_counting(sample)) {
+            Some(list) => Cow::Borrowed(&list[..sample.len()]),
+            None => {
+                let code = |&sample: &u32| column.map_or(ABSENT, |column| column.codes.get(sample));
+                Cow::Owned(sample.iter().map(code).collect())
+            }
         };
-        let gap = match (&codes, column) {
-            (Cow::Borrowed(codes), Some(column)) => column.first_gap().filter(|&row| row < codes.len()),
-            _ => codes.iter().position(|&code| code == ABSENT),
-        };
+        let is_full = matches!(codes, Cow::Borrowed(_)) && column.is_some_and(|column| column.codes.is_full());
+        let gap = if is_full { None } else { codes.iter().position(|&code| code == ABSENT) };
         gap.map_or(Ok(codes), |row| Err(missing(row)))
     }
 
@@ -565,7 +569,7 @@ fn is_counting(sample: &[u32]) -> bool {
 }
 
 /// The code of each row, and the column that has their dictionary.
-type Codes<'a> = (Cow<'a, [u32]>, &'a Coded);
+type Codes<'a> = (Cow<'a, [u32]>, &'a FactColumn);
 
 /// Keys of rows: dense codes, and what each stands for.
 #[derive(Clone, Debug, Default)]
@@ -576,7 +580,7 @@ pub(crate) struct RowKeys<'a> {
 
 impl<'a> RowKeys<'a> {
     /// Keeps only the names that occur, in the order of their first row, and joins those that are the same.
-    fn new(codes: Cow<'a, [u32]>, column: &Coded, name: impl Fn(&Value) -> Value) -> Self {
+    fn new(codes: Cow<'a, [u32]>, column: &FactColumn, name: impl Fn(&Value) -> Value) -> Self {
         let dictionary = column.dictionary();
         // Distinct texts have distinct names, so there is nothing to join.
         if dictionary.iter().all(|value| matches!(value, Value::Text(_))) {

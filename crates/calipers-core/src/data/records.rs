@@ -1,5 +1,6 @@
 //! The samples row by row again, for writers.
 
+use crate::data::row_index::RunRowIndex;
 use crate::data::scores::Scores;
 use crate::{Metadata, Outcome, SampleId, Samples, Value};
 use std::sync::Arc;
@@ -42,12 +43,9 @@ impl Samples {
     pub fn records(&self) -> impl Iterator<Item = Record> {
         let (sample, epoch) = self.attempt_places();
         let rows = by_place(sample, epoch);
-        let scorers: Vec<(Arc<str>, RecordCursor<'_>)> = self
-            .scorers()
-            .filter_map(|name| Some((name.clone(), self.scores(name)?)))
-            .map(|(name, scores)| (name, RecordCursor { rows: by_place(&scores.sample, &scores.epoch), at: 0, scores }))
-            .collect();
-        Records { samples: self, rows, at: 0, scorers, metadata: None }
+        let index = self.row_index();
+        let scores = ScoreCursors::of(self);
+        Records { samples: self, index, rows, at: 0, scores, metadata: None }
     }
 }
 
@@ -65,9 +63,66 @@ struct Records<'a> {
     samples: &'a Samples,
     rows: Vec<u32>,
     at: usize,
-    scorers: Vec<(Arc<str>, RecordCursor<'a>)>,
+    index: RunRowIndex<'a>,
+    scores: ScoreCursors<'a>,
     /// The metadata of the sample met last: its attempts follow one another.
     metadata: Option<(u32, Arc<Metadata>)>,
+}
+
+/// The scores of a run, from sample to sample and from epoch to epoch.
+enum ScoreCursors<'a> {
+    /// One cursor per scorer.
+    Few(Vec<(Arc<str>, RecordCursor<'a>)>),
+    /// All scores in one list: of thousands of scorers, most say nothing of a sample.
+    Many { scorers: Vec<(&'a Arc<str>, &'a Scores)>, places: Vec<ScorePlace>, at: usize },
+}
+
+/// The place of a score among the records, its scorer, and its row there.
+type ScorePlace = ((u32, u32), u32, u32);
+
+/// From this many scorers on, their scores are sorted into one list.
+const SCORERS_MANY: usize = 32;
+
+impl<'a> ScoreCursors<'a> {
+    fn of(samples: &'a Samples) -> Self {
+        let scorers: Vec<(&Arc<str>, &Scores)> = samples.scores.iter().collect();
+        if scorers.len() < SCORERS_MANY {
+            let cursor =
+                |scores: &'a Scores| RecordCursor { rows: by_place(&scores.sample, &scores.epoch), at: 0, scores };
+            return Self::Few(scorers.into_iter().map(|(name, scores)| (name.clone(), cursor(scores))).collect());
+        }
+        let mut places: Vec<ScorePlace> = Vec::new();
+        for ((_, scores), scorer) in scorers.iter().zip(0..) {
+            let rows = scores.sample.iter().zip(&*scores.epoch).zip(0..);
+            places.extend(rows.map(|((&sample, &epoch), row)| ((sample, epoch), scorer, row)));
+        }
+        places.sort_unstable();
+        Self::Many { scorers, places, at: 0 }
+    }
+
+    /// What scorers say of the attempt at this place, which comes after those before.
+    fn take(&mut self, here: (u32, u32)) -> Vec<(Arc<str>, Outcome)> {
+        match self {
+            Self::Few(cursors) => {
+                let taken =
+                    |(name, cursor): &mut (Arc<str>, RecordCursor<'a>)| Some((name.clone(), cursor.take(here)?));
+                cursors.iter_mut().filter_map(taken).collect()
+            }
+            Self::Many { scorers, places, at } => {
+                let mut taken: Vec<(Arc<str>, Outcome)> = Vec::new();
+                let mut last = None;
+                while let Some(&(place, scorer, row)) = places.get(*at).filter(|(place, ..)| *place <= here) {
+                    // Of a score that was delivered twice, the first counts.
+                    if place == here && last.replace(scorer) != Some(scorer) {
+                        let (name, scores) = scorers[scorer as usize];
+                        taken.push((name.clone(), scores.outcome(row as usize)));
+                    }
+                    *at += 1;
+                }
+                taken
+            }
+        }
+    }
 }
 
 /// A scorer's rows; those before `at` have been returned.
@@ -117,21 +172,17 @@ impl Iterator for Records<'_> {
         let rows = &self.rows[self.at..self.at + parts];
         self.at += parts;
         let metadata = match &self.metadata {
-            _ if self.samples.attempt_facts.is_some() => Arc::new(self.samples.metadata_at(here.0, rows)),
+            _ if self.samples.attempt_facts.is_some() => Arc::new(self.index.metadata_at(here.0, rows)),
             Some((sample, metadata)) if *sample == here.0 => metadata.clone(),
-            _ => Arc::new(self.samples.metadata_of(here.0)),
+            _ => Arc::new(self.index.metadata_of(here.0)),
         };
         self.metadata = Some((here.0, metadata.clone()));
         Some(Record {
             id: self.samples.id(here.0).clone(),
             epoch: here.1,
-            scores: self
-                .scorers
-                .iter_mut()
-                .filter_map(|(name, cursor)| Some((name.clone(), cursor.take(here)?)))
-                .collect(),
+            scores: self.scores.take(here),
             metadata,
-            fields: self.samples.fields_at(rows),
+            fields: self.index.fields_at(rows),
             error: rows.iter().find_map(|&row| self.samples.error_at(row)).cloned(),
         })
     }

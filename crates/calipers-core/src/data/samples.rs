@@ -1,9 +1,12 @@
 //! The samples of a run, column by column.
 
 use crate::data::attempt_facts::AttemptFacts;
-use crate::data::column::{ABSENT, Coded, Column};
+use crate::data::column::{ABSENT, Column};
 use crate::data::cow_indices::CowIndices;
+use crate::data::field_column::FieldColumn;
 use crate::data::ids::SampleIds;
+use crate::data::row_codes::{FactColumn, RowCodes};
+use crate::data::row_index::RunRowIndex;
 use crate::data::scores::{ScoreRow, Scores, Values};
 use crate::{Error, ErrorKind, Labels, Outcome, SampleId, Value};
 use indexmap::IndexMap;
@@ -24,6 +27,11 @@ impl Metadata {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.iter().find(|(name, _)| **name == *key).map(|(_, value)| value)
+    }
+
+    /// Metadata of names that differ.
+    pub(crate) fn of(entries: impl Iterator<Item = (Arc<str>, Value)>) -> Self {
+        Self(entries.collect())
     }
 
     /// All names and values, in the order given.
@@ -59,7 +67,7 @@ pub struct Samples {
     /// The last epoch seen of each sample.
     pub(crate) epochs: CowIndices,
     /// One row per sample.
-    pub(crate) metadata: IndexMap<Arc<str>, Coded>,
+    pub(crate) metadata: IndexMap<Arc<str>, FactColumn>,
     /// One row per attempt.
     pub(crate) attempt_sample: CowIndices,
     pub(crate) attempt_epoch: CowIndices,
@@ -67,7 +75,7 @@ pub struct Samples {
     pub(crate) attempt_counted: Vec<bool>,
     /// True once epochs were given by hand, so that an attempt may have been delivered twice.
     pub(crate) may_repeat: bool,
-    pub(crate) fields: IndexMap<Arc<str>, Column>,
+    pub(crate) fields: IndexMap<Arc<str>, FieldColumn>,
     pub(crate) errors: BTreeMap<u32, Arc<str>>,
     pub(crate) scores: IndexMap<Arc<str>, Scores>,
     /// Metadata by attempt. `None` as long as every sample has one attempt: then it is the metadata.
@@ -144,11 +152,8 @@ impl Samples {
         }
         self.may_repeat |= other.may_repeat;
         self.append_metadata(&other, &place, first as usize);
-        for (name, mut theirs) in other.fields {
-            theirs.pad(other.attempt_sample.len());
-            let mine = self.fields.entry(name).or_default();
-            mine.pad(first as usize);
-            mine.append(&theirs);
+        for (name, theirs) in other.fields {
+            self.fields.entry(name).or_default().append(first, theirs);
         }
         self.errors.extend(other.errors.into_iter().map(|(attempt, why)| (first + attempt, why)));
         for (scorer, theirs) in other.scores {
@@ -198,27 +203,43 @@ impl Samples {
     /// Adds the metadata of another part, whose samples are at these places here and whose attempts begin at `first`. The
     /// values that are already here stay.
     fn append_metadata(&mut self, other: &Self, place: &[u32], first: usize) {
+        let first = first as u32;
+        // Where the other part has no facts of attempts, each of its samples has one attempt.
+        let attempt_of = match (&self.attempt_facts, &other.attempt_facts) {
+            (Some(_), None) => other.attempt_of_samples(),
+            _ => Vec::new(),
+        };
         for (key, theirs) in &other.metadata {
             let mine = self.metadata.entry(key.clone()).or_default();
-            let codes = mine.codes_of(theirs);
+            let codes = mine.labels_mut().codes_of(theirs.labels());
             let code_here = |code: u32| codes.get(code as usize).copied().unwrap_or(ABSENT);
-            for (&code, &sample) in theirs.codes.iter().zip(place) {
-                let code = code_here(code);
-                if code != ABSENT {
-                    mine.set_if_gap(sample as usize, code);
-                }
+            for (sample, code) in theirs.codes.iter() {
+                mine.codes.set_if_gap(place[sample as usize], code_here(code));
             }
             let Some(facts) = &mut self.attempt_facts else { continue };
-            let facts = facts.entry(key.clone()).or_default();
-            facts.resize(first, ABSENT);
             match &other.attempt_facts {
-                Some(theirs) => facts.extend(theirs.get(key).into_iter().flatten().map(|&code| code_here(code))),
+                Some(others) => {
+                    let Some(theirs) = others.get(key) else { continue };
+                    let facts = facts.entry(key.clone()).or_default();
+                    theirs.iter().for_each(|(row, code)| facts.set_if_gap(first + row, code_here(code)));
+                }
                 None => {
-                    let code = |&sample: &u32| theirs.codes.get(sample as usize).copied().unwrap_or(ABSENT);
-                    facts.extend(other.attempt_sample.iter().map(|sample| code_here(code(sample))));
+                    let facts = facts.entry(key.clone()).or_default();
+                    for (sample, code) in theirs.codes.iter() {
+                        facts.set_if_gap(first + attempt_of[sample as usize], code_here(code));
+                    }
                 }
             }
         }
+    }
+
+    /// The attempt of each sample, where each has one.
+    pub(super) fn attempt_of_samples(&self) -> Vec<u32> {
+        let mut attempts = vec![0; self.ids.len()];
+        for (&sample, attempt) in self.attempt_sample.iter().zip(0..) {
+            attempts[sample as usize] = attempt;
+        }
+        attempts
     }
 
     /// The number of samples.
@@ -302,26 +323,16 @@ impl Samples {
         self.scores.get(scorer)
     }
 
-    /// The metadata of a sample, as one value.
+    /// The metadata of a sample, as one value. Where those of many samples are needed, [`records`](Self::records) finds them
+    /// without a look at every key for every sample.
     pub fn metadata_of(&self, sample: u32) -> Metadata {
-        let known = self.metadata.iter().filter_map(|(key, column)| {
-            let code = *column.codes.get(sample as usize)?;
-            Some((key.clone(), column.dictionary().get(code as usize)?.clone()))
-        });
-        Metadata(known.collect())
+        let known = self.metadata.iter();
+        Metadata::of(known.filter_map(|(key, column)| Some((key.clone(), column.value(sample)?.clone()))))
     }
 
-    /// The metadata of an attempt that was delivered in these rows: its own values where its sample has several.
-    pub(crate) fn metadata_at(&self, sample: u32, rows: &[u32]) -> Metadata {
-        let mut metadata = self.metadata_of(sample);
-        for (key, codes) in self.attempt_facts.iter().flatten() {
-            let own = rows.iter().find_map(|&row| codes.get(row as usize).copied().filter(|&code| code != ABSENT));
-            let value = own.and_then(|code| self.metadata.get(key)?.dictionary().get(code as usize));
-            if let Some(value) = value {
-                metadata.set(key, value.clone());
-            }
-        }
-        metadata
+    /// What is known about each row, to go through all of them.
+    pub(crate) fn row_index(&self) -> RunRowIndex<'_> {
+        RunRowIndex::of(self)
     }
 
     /// The metadata keys, in the order of their first appearance.
@@ -329,8 +340,16 @@ impl Samples {
         self.metadata.keys()
     }
 
+    /// Leaves a metadata key out.
+    pub fn forget_metadata(&mut self, key: &str) {
+        self.metadata.shift_remove(key);
+        self.attempt_facts.iter_mut().for_each(|facts| {
+            facts.shift_remove(key);
+        });
+    }
+
     /// The values of a metadata key, sample by sample.
-    pub fn metadata_column(&self, key: &str) -> Option<&Coded> {
+    pub fn metadata_column(&self, key: &str) -> Option<&FactColumn> {
         self.metadata.get(key)
     }
 
@@ -346,19 +365,6 @@ impl Samples {
     /// Why an attempt did not run.
     pub(crate) fn error_at(&self, attempt: u32) -> Option<&Arc<str>> {
         self.errors.get(&attempt)
-    }
-
-    /// The fields of an attempt that was delivered in these rows. The first row that has a field counts.
-    pub(crate) fn fields_at(&self, rows: &[u32]) -> Vec<(Arc<str>, Value)> {
-        let value = |column: &Column, row: u32| {
-            let given = (row as usize) < column.len() && !column.is_missing(row as usize);
-            given.then(|| column.get(row as usize))
-        };
-        let known = self
-            .fields
-            .iter()
-            .filter_map(|(name, column)| Some((name.clone(), rows.iter().find_map(|&row| value(column, row))?)));
-        known.collect()
     }
 
     /// All attempts, each once, by sample and then by epoch: the rows of metrics over fields.
@@ -412,7 +418,7 @@ impl Samples {
         let places = self.attempt_sample.iter().zip(&*self.attempt_epoch);
         let values = places.map(|(&sample, &epoch)| Ok(value(&self.ids.get(sample), epoch)?.unwrap_or(f64::NAN)));
         let values: Vec<f64> = values.collect::<Result<_, Error>>()?;
-        self.fields.insert(name.into(), Column::Floats(values));
+        self.fields.insert(name.into(), Column::Floats(values).into());
         Ok(())
     }
 
@@ -432,7 +438,6 @@ impl Samples {
             let known = self.metadata.keys().map(ToString::to_string).collect();
             Error::from(ErrorKind::NoField { field: key.to_owned(), known })
         })?;
-        let code = |sample: u32| column.codes.get(sample as usize).copied().unwrap_or(ABSENT);
         // True and False print with a capital letter, as in Python; JSON writes them in lower case.
         let is_it = |known: &Value| match known {
             Value::Bool(_) => known.to_string().eq_ignore_ascii_case(value),
@@ -449,7 +454,9 @@ impl Samples {
                 let kept = self.attempt_sample.iter().zip(attempts).filter(|(_, matches)| **matches);
                 kept.for_each(|(sample, _)| is_kept[*sample as usize] = true);
             }
-            None => is_kept.iter_mut().zip(0..).for_each(|(is_kept, sample)| *is_kept = matches(code(sample))),
+            None => {
+                is_kept.iter_mut().zip(0..).for_each(|(is_kept, sample)| *is_kept = matches(column.codes.get(sample)))
+            }
         }
         let kept: Vec<u32> = (0..self.ids.len() as u32).filter(|&sample| is_kept[sample as usize]).collect();
         if kept.is_empty() {
@@ -532,10 +539,13 @@ impl Samples {
             Some(_) => self.count_again(&rows, &place, kept.len()),
         };
         let metadata = self.metadata.iter().map(|(key, column)| {
-            let mut codes: Vec<u32> =
-                kept.iter().map(|&sample| column.codes.get(sample as usize).copied().unwrap_or(ABSENT)).collect();
+            let moved = column.codes.move_rows(&place, kept.len());
             // The first value may have been that of an attempt that is left out.
-            if let Some(own) = attempts.and_then(|_| self.own_codes(key)) {
+            let Some(own) = attempts.and_then(|_| self.own_codes(key)) else {
+                return (key.clone(), column.with_codes(moved));
+            };
+            let mut codes = moved.to_list(kept.len());
+            {
                 kept.iter()
                     .filter(|&&old| own.varying[old as usize])
                     .for_each(|&old| codes[place[old as usize] as usize] = ABSENT);
@@ -546,18 +556,13 @@ impl Samples {
                     }
                 }
             }
-            (key.clone(), column.with_codes(codes))
+            (key.clone(), column.with_codes(codes.into()))
         });
         let attempt_facts = self.attempt_facts.as_ref().map(|facts| {
-            let of_row = |codes: &[u32], row: u32| codes.get(row as usize).copied().unwrap_or(ABSENT);
-            let select = |codes: &[u32]| rows.iter().map(|&row| of_row(codes, row)).collect();
+            let select = |codes: &RowCodes| codes.move_rows(&attempt_place, rows.len());
             facts.iter().map(|(key, codes)| (key.clone(), select(codes))).collect()
         });
-        let fields = self.fields.iter().map(|(name, column)| {
-            let mut column = column.clone();
-            column.pad(self.attempt_sample.len());
-            (name.clone(), column.gather(&rows))
-        });
+        let fields = self.fields.iter().map(|(name, column)| (name.clone(), column.move_rows(&rows, &attempt_place)));
         let scores = self.scores.iter().filter_map(|(scorer, scores)| {
             let rows = rows_of(&scores.sample, &scores.epoch, Some(&scores.attempt));
             let mut scores = scores.gather(&rows);
@@ -616,11 +621,6 @@ impl Samples {
     /// have it.
     pub(crate) fn field_values(&self, name: &str, rows: &[u32]) -> Column {
         if let Some(column) = self.fields.get(name) {
-            if column.len() >= self.attempt_sample.len() {
-                return column.gather(rows);
-            }
-            let mut column = column.clone();
-            column.pad(self.attempt_sample.len());
             return column.gather(rows);
         }
         self.fact_values(name, rows)
@@ -631,12 +631,9 @@ impl Samples {
         let Some(column) = self.metadata.get(key) else { return Column::Floats(vec![f64::NAN; rows.len()]) };
         let codes = match self.own_codes(key) {
             Some(own) => rows.iter().map(|&row| own.by_attempt[row as usize]).collect(),
-            None => {
-                let sample = |&row: &u32| self.attempt_sample[row as usize] as usize;
-                rows.iter().map(|row| column.codes.get(sample(row)).copied().unwrap_or(ABSENT)).collect()
-            }
+            None => rows.iter().map(|&row| column.codes.get(self.attempt_sample[row as usize])).collect(),
         };
-        Column::Coded(column.with_codes(codes))
+        Column::Coded(column.labels().with_codes(codes))
     }
 }
 
@@ -658,29 +655,18 @@ impl Attempt<'_> {
     /// A fact about the sample. Where attempts give different ones, each keeps its own and the sample has the first.
     pub fn metadata(self, key: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
         let key = key.into();
-        let sample = self.row.sample as usize;
         let column = self.samples.metadata.entry(key.clone()).or_default();
-        let code = column.code(value.into());
-        column.set_if_gap(sample, code);
+        let code = column.labels_mut().code(value.into());
+        column.codes.set_if_gap(self.row.sample, code);
         if let Some(facts) = &mut self.samples.attempt_facts {
-            let (own, attempt) = (facts.entry(key).or_default(), self.row.attempt as usize);
-            if own.len() <= attempt {
-                own.resize(attempt, ABSENT);
-                own.push(code);
-            }
+            facts.entry(key).or_default().set_if_gap(self.row.attempt, code);
         }
         self
     }
 
     /// A measurement of this attempt: `latency_ms`, `tokens_used`, `passed`, … Of two with one name, the first counts.
     pub fn field(self, name: impl Into<Arc<str>>, value: impl Into<Value>) -> Self {
-        let row = self.row.attempt as usize;
-        let column = self.samples.fields.entry(name.into()).or_default();
-        // A second value would move the values of all attempts after it.
-        if column.len() <= row {
-            column.pad(row);
-            column.push(value.into());
-        }
+        self.samples.fields.entry(name.into()).or_default().push(self.row.attempt, value.into());
         self
     }
 
@@ -754,6 +740,31 @@ mod tests {
         let kept = samples.keep_where("topic", "law").expect("there are some");
         assert_eq!((kept.len(), kept.attempts()), (2, 3));
         assert_eq!(others(&samples, "topic"), [(1, vec!["art".to_owned()])]);
+    }
+
+    #[test]
+    fn many_names_take_room_for_what_they_hold() {
+        let mut samples = Samples::new();
+        let mut more = Samples::new();
+        const NAMES: usize = 4000;
+        for name in 0..NAMES {
+            for (samples, id) in [(&mut samples, name), (&mut more, name / 2 + NAMES)] {
+                let row = samples.push(id as i64).score("judge", 1.0);
+                row.metadata(format!("k{name}"), "x").metadata("common", "y").field(format!("f{name}"), 1.0);
+            }
+        }
+        samples.append(more);
+        let kept = samples.of_samples(|id| !matches!(id, SampleId::Int(id) if id % 7 == 0));
+        for samples in [samples, kept] {
+            let facts: usize = samples.metadata.values().map(|column| column.codes.cells()).sum();
+            let own: usize = samples.attempt_facts.iter().flat_map(IndexMap::values).map(RowCodes::cells).sum();
+            let fields: usize = samples.fields.values().map(FieldColumn::len).sum();
+            // Two values per attempt, besides names that are all in the first rows, which are short lists.
+            let bound = 8 * samples.deliveries();
+            assert!(facts <= bound && own <= bound && fields <= bound, "{facts}, {own} and {fields}, not {bound}");
+            let of_records: usize = samples.records().map(|record| record.metadata.iter().count()).sum();
+            assert!(of_records >= 2 * samples.deliveries(), "each has what it said");
+        }
     }
 
     /// Attempts of a few samples in a mixed order: with and without epochs, scores, facts, fields and errors.

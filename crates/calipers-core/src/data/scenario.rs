@@ -509,8 +509,7 @@ impl<'a> Scenarios<'a> {
 
     fn fact(&self, sample: u32, key: &str) -> Option<Arc<str>> {
         let column = self.points.samples().metadata_column(key)?;
-        let code = *column.codes.get(sample as usize)?;
-        match column.dictionary().get(code as usize)? {
+        match column.value(sample)? {
             Value::Null | Value::Missing => None,
             Value::Text(text) => Some(text.clone()),
             other => Some(other.to_string().into()),

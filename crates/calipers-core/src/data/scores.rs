@@ -54,6 +54,23 @@ impl Scores {
         }
     }
 
+    /// Adds rows without a value, all for one reason. There may be as many as samples, for each of thousands of scorers.
+    pub(crate) fn add_absent(&mut self, rows: impl Iterator<Item = ScoreRow>, reason: &str) {
+        let first = self.len() as u32;
+        for row in rows {
+            self.sample.own().push(row.sample);
+            self.epoch.own().push(row.epoch);
+            self.attempt.own().push(row.attempt);
+        }
+        let last = self.len() as u32;
+        if !self.extras.is_empty() {
+            self.extras.resize(last as usize, None);
+        }
+        let reason: Arc<str> = reason.into();
+        self.reasons.append(&mut (first..last).map(|row| (row, reason.clone())).collect());
+        self.values.pad(last as usize);
+    }
+
     fn push_score(&mut self, row: ScoreRow, score: Score) {
         if score.has_extras() && self.extras.is_empty() {
             self.extras.resize(self.len(), None);
@@ -189,6 +206,18 @@ impl Values {
                 values.push(value);
                 *self = Self::Mixed(values);
             }
+        }
+    }
+
+    /// Adds missing values up to this many rows.
+    fn pad(&mut self, rows: usize) {
+        match self {
+            Self::Scalars(column) => column.pad(rows),
+            Self::Maps(maps) => {
+                maps.columns.iter_mut().for_each(|column| column.pad(rows));
+                maps.missing.resize(rows, true);
+            }
+            Self::Mixed(values) => values.resize(rows, Value::Missing),
         }
     }
 

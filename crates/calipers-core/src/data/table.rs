@@ -3,6 +3,7 @@
 use crate::data::column::{ABSENT, Coded, Column};
 use crate::data::cow_indices::CowIndices;
 use crate::data::ids::{IdRef, SampleIds};
+use crate::data::row_codes::{FactColumn, RowCodes};
 use crate::data::scores::{Scores, Values};
 use crate::{SampleId, Samples, Value};
 use indexmap::IndexMap;
@@ -338,10 +339,11 @@ impl Table {
     }
 
     /// Metadata by sample from values by row, and the codes of all rows where samples have several.
-    fn by_sample(&self, cells: Cells) -> (Coded, Option<Vec<u32>>) {
+    fn by_sample(&self, cells: Cells) -> (FactColumn, Option<Vec<u32>>) {
         let mut by_row = without_missing(cells.0.into_coded());
         if self.has_one_row_per_sample() {
-            return (by_row, None);
+            let codes = std::mem::take(&mut by_row.codes);
+            return (FactColumn::new(codes.into(), &by_row), None);
         }
         let mut codes = vec![ABSENT; self.ids.len()];
         for (&code, &sample) in by_row.codes.iter().zip(&*self.sample) {
@@ -351,7 +353,7 @@ impl Table {
             }
         }
         let by_attempt = std::mem::take(&mut by_row.codes);
-        (by_row.with_codes(codes), Some(by_attempt))
+        (FactColumn::new(codes.into(), &by_row), Some(by_attempt))
     }
 }
 
@@ -369,7 +371,7 @@ impl From<Table> for Samples {
         let (mut metadata, mut attempt_facts) = (IndexMap::new(), IndexMap::new());
         for (key, cells) in std::mem::take(&mut table.metadata) {
             let (facts, by_attempt) = table.by_sample(cells);
-            attempt_facts.extend(by_attempt.map(|codes| (key.clone(), codes)));
+            attempt_facts.extend(by_attempt.map(|codes| (key.clone(), RowCodes::from(codes))));
             metadata.insert(key, facts);
         }
         let has_attempt_facts = !table.has_one_row_per_sample();
@@ -385,7 +387,7 @@ impl From<Table> for Samples {
             metadata,
             attempt_counted: vec![table.epochs.is_none(); table.rows()],
             may_repeat: table.epochs.is_some(),
-            fields: table.fields.into_iter().map(|(name, cells)| (name, cells.0)).collect(),
+            fields: table.fields.into_iter().map(|(name, cells)| (name, cells.0.into())).collect(),
             errors: table.errors.into_iter().collect(),
             scores: Default::default(),
             attempt_facts: has_attempt_facts.then_some(attempt_facts),

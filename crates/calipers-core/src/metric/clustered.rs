@@ -120,7 +120,7 @@ impl ClusterState {
             let mut first = None;
             for (field, column) in columns.iter().enumerate() {
                 let Some(column) = column else { continue };
-                let Some(&code) = column.codes.get(sample as usize) else { continue };
+                let Some(code) = column.code(sample) else { continue };
                 let Some(value) = column.dictionary().get(code as usize).filter(|value| names_a_cluster(value)) else {
                     continue;
                 };
@@ -263,10 +263,10 @@ fn names_a_cluster(value: &Value) -> bool {
 
 /// True when one of these fields says which cluster a sample is in.
 pub(crate) fn is_in_a_cluster(samples: &Samples, fields: &[Arc<str>], sample: u32) -> bool {
-    fields.iter().filter_map(|field| samples.metadata_column(field)).any(|column| {
-        let value = column.codes.get(sample as usize).and_then(|&code| column.dictionary().get(code as usize));
-        value.is_some_and(names_a_cluster)
-    })
+    fields
+        .iter()
+        .filter_map(|field| samples.metadata_column(field))
+        .any(|column| column.value(sample).is_some_and(names_a_cluster))
 }
 
 /// Without the intervals that know nothing of clusters, and with a caveat where there was one.

@@ -112,7 +112,7 @@ where
     }
 
     fn fold(&self, state: &mut Self::State, points: &Points<'_>, _: &Context) -> Result<(), Error> {
-        state.extend((0..points.len()).map(|row| (points.get(row), points.epoch(row))));
+        state.extend(points.iter().zip(0..).map(|(score, row)| (score, points.epoch(row))));
         Ok(())
     }
 

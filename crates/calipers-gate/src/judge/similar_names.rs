@@ -78,7 +78,8 @@ impl Judge<'_> {
     /// Scenarios whose attempts have different values of a metadata key.
     fn several_names(&self, key: &str, kind: NameKind) -> Option<GateCaveat> {
         let one = |(sample, others): (u32, Vec<&Value>)| {
-            let first = self.samples.metadata_of(sample).get(key).map(Value::to_string).unwrap_or_default();
+            let first = self.samples.metadata_column(key).and_then(|column| column.value(sample));
+            let first = first.map(Value::to_string).unwrap_or_default();
             let others = others.into_iter().map(Value::to_string);
             (self.samples.id(sample).to_string(), std::iter::once(first).chain(others).collect())
         };

@@ -415,8 +415,7 @@ fn gate_name(spec: &GateSpec) -> String {
 
 fn known_scenarios(samples: &Samples) -> Vec<KnownScenario> {
     let one = |sample: u32| {
-        let metadata = samples.metadata_of(sample);
-        let text = |key: &str| metadata.get(key).map(ToString::to_string);
+        let text = |key: &str| samples.metadata_column(key)?.value(sample).map(ToString::to_string);
         KnownScenario { id: samples.id(sample).to_string(), category: text("category"), capability: text("capability") }
     };
     (0..samples.len() as u32).map(one).collect()

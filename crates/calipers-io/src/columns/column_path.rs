@@ -91,6 +91,8 @@ pub(crate) enum ColumnStep {
     Index(usize),
     /// All items of a list.
     Each,
+    /// All items of a list, each by what it has under this key.
+    By(Arc<str>),
     /// All keys of a map that fit.
     Pattern(KeyPattern),
 }
@@ -139,6 +141,8 @@ pub enum PathFault {
     UnknownPseudoColumn(String),
     /// Something follows a pseudo-column.
     AfterPseudoColumn(String),
+    /// Something with a star or a list is joined to another column.
+    Joined,
     /// The path or one of its names is too long.
     TooLong,
 }
@@ -149,12 +153,15 @@ impl fmt::Display for PathFault {
             Self::Empty => f.write_str("there is no column name"),
             Self::EmptyStep => f.write_str("a name between two dots is empty"),
             Self::OpenQuote => f.write_str("a quote is opened and not closed"),
-            Self::Brackets(inner) => write!(f, "`[{inner}]` is neither `[]` nor a place such as `[0]`"),
+            Self::Brackets(inner) => {
+                write!(f, "`[{inner}]` is neither `[]`, a place such as `[0]`, nor a key such as `[name]`")
+            }
             Self::Braces => f.write_str("braces hold names, as in `{a,b}_correct`"),
             Self::TwoStars => f.write_str("a path has at most one `*` or `{…}`"),
             Self::TwoLists => f.write_str("a path has at most one `[]`"),
             Self::UnknownPseudoColumn(name) => write!(f, "there is no `@{name}`"),
             Self::AfterPseudoColumn(name) => write!(f, "nothing can follow `@{name}`"),
+            Self::Joined => f.write_str("only plain columns are joined by `+`"),
             Self::TooLong => write!(f, "a path has at most {STEPS_MAX} names of at most {NAME_MAX} bytes"),
         }
     }
@@ -174,6 +181,7 @@ impl PathFault {
                 "put a name with dots, commas, brackets, braces or stars in quotes, as in `'score=\"my.column\"'`"
                     .to_owned()
             }
+            Self::Joined => "write columns or paths, as in `run=model+variant`".to_owned(),
             _ => "write a column, as in `score=is_correct`, or a path, as in `score=info.reward`".to_owned(),
         }
     }
@@ -236,6 +244,11 @@ impl ColumnPath {
         Some(Self { text: self.text.clone(), ..Self::column(name) })
     }
 
+    /// True when a star stands for something in it: a key that fits a pattern, or the name of an item.
+    pub(crate) fn has_star(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, ColumnStep::Pattern(_) | ColumnStep::By(_)))
+    }
+
     /// The pattern in it.
     pub(crate) fn pattern(&self) -> Option<&KeyPattern> {
         self.steps.iter().find_map(|step| match step {
@@ -286,9 +299,28 @@ pub(crate) enum FoundPart<'v> {
     List(usize),
 }
 
-/// A value where a list was expected.
+/// A value where a path expects another one.
 #[derive(Debug)]
-pub(crate) struct PathSurprise<'v>(pub(crate) &'v Value);
+pub(crate) struct PathSurprise<'v> {
+    pub(crate) value: &'v Value,
+    /// What it is not.
+    pub(crate) lacks: &'static str,
+    pub(crate) hint: &'static str,
+}
+
+impl<'v> PathSurprise<'v> {
+    fn no_list(value: &'v Value) -> Self {
+        Self { value, lacks: "which is not a list", hint: "leave out the brackets if there is one value per record" }
+    }
+
+    fn no_name(value: &'v Value) -> Self {
+        Self {
+            value,
+            lacks: "which has no text under that key",
+            hint: "with `[]` in its place, each item is an attempt",
+        }
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Match<'v> {
@@ -323,7 +355,15 @@ fn walk<'v>(
             Ok(())
         }
         (ColumnStep::Each, Value::Null | Value::Missing) => Ok(()),
-        (ColumnStep::Each, other) => Err(PathSurprise(other)),
+        (ColumnStep::By(key), Value::List(items)) => {
+            for item in items {
+                let Some(Value::Text(name)) = item.get(key) else { return Err(PathSurprise::no_name(item)) };
+                walk(item, rest, Match { star: Some(name), ..found }, take)?;
+            }
+            Ok(())
+        }
+        (ColumnStep::By(_), Value::Null | Value::Missing) => Ok(()),
+        (ColumnStep::Each | ColumnStep::By(_), other) => Err(PathSurprise::no_list(other)),
         (ColumnStep::Pattern(pattern), Value::Map(entries)) => {
             for (key, part) in entries {
                 if let Some(star) = pattern.capture(key) {
@@ -338,8 +378,7 @@ fn walk<'v>(
 
 /// A name as it is written in a path.
 pub(crate) fn quote(name: &str) -> String {
-    let is_plain =
-        |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '/' | ':' | '#' | '%' | '(' | ')' | '+');
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '/' | ':' | '#' | '%' | '(' | ')');
     if !name.is_empty() && name.trim() == name && name.chars().all(is_plain) {
         return name.to_owned();
     }
@@ -407,7 +446,7 @@ impl PathParser<'_> {
             }
         }
         let count = |is_one: fn(&ColumnStep) -> bool| steps.iter().filter(|step| is_one(step)).count();
-        if !self.is_of_records && count(|step| matches!(step, ColumnStep::Pattern(_))) > 1 {
+        if !self.is_of_records && count(|step| matches!(step, ColumnStep::Pattern(_) | ColumnStep::By(_))) > 1 {
             return Err(PathFault::TwoStars);
         }
         if !self.is_of_records && count(|step| *step == ColumnStep::Each) > 1 {
@@ -520,9 +559,16 @@ impl PathParser<'_> {
         self.at += end + 1;
         match inner {
             "" | "*" => Ok(ColumnStep::Each),
+            name if is_name(name) => Ok(ColumnStep::By(name.into())),
             place => place.parse().map(ColumnStep::Index).map_err(|_| PathFault::Brackets(place.to_owned())),
         }
     }
+}
+
+/// True for the name of a key, which is no place such as `-1` or `0:3`.
+fn is_name(text: &str) -> bool {
+    let is_inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ');
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.len() <= NAME_MAX && text.chars().all(is_inner)
 }
 
 /// The first names of a path as one name with dots.
@@ -566,7 +612,7 @@ mod tests {
                 item.map_or(String::new(), |item| format!("{item}="))
             ));
         });
-        if let Err(PathSurprise(value)) = surprise {
+        if let Err(PathSurprise { value, .. }) = surprise {
             text.push(format!("surprise {}", value.kind()));
         }
         text.join(" ")
@@ -606,7 +652,9 @@ mod tests {
             ("a.", PathFault::EmptyStep),
             (".a", PathFault::EmptyStep),
             ("\"a", PathFault::OpenQuote),
-            ("a[x]", PathFault::Brackets("x".into())),
+            ("a[-1]", PathFault::Brackets("-1".into())),
+            ("a[0:3]", PathFault::Brackets("0:3".into())),
+            ("a[x].*", PathFault::TwoStars),
             ("a[", PathFault::Brackets("".into())),
             ("{a", PathFault::Braces),
             ("{a,,b}", PathFault::Braces),

@@ -65,9 +65,28 @@ pub(crate) const SCORES: [&str; 22] = [
 pub(crate) const ATTEMPTS: [&str; 9] =
     ["trial", "trial_idx", "attempt", "attempt_idx", "repeat", "iteration", "sample_idx", "rollout", "rollout_idx"];
 
-/// The run.
-pub(crate) const RUNS: [&str; 8] =
-    ["model", "model_name", "model_id", "agent", "agent_name", "system", "system_name", "llm"];
+/// The run: what was tried. The most telling come first.
+pub(crate) const RUNS: [&str; 19] = [
+    "model",
+    "model_name",
+    "model_id",
+    "llm",
+    "agent",
+    "agent_name",
+    "system",
+    "system_name",
+    "variant",
+    "variant_name",
+    "checkpoint",
+    "method",
+    "approach",
+    "strategy",
+    "condition",
+    "arm",
+    "treatment",
+    "prompt_version",
+    "prompt_variant",
+];
 
 /// What a score of a long table is a score by: one row per sample and metric.
 pub(crate) const SCORERS: [&str; 10] = [
@@ -81,6 +100,26 @@ pub(crate) const SCORERS: [&str; 10] = [
     "criterion",
     "criteria",
     "measure",
+];
+
+/// What names the items of a list of scores, which are then no attempts.
+pub(crate) const NAMES_OF_ITEMS: [&str; 16] = [
+    "metric",
+    "metric_name",
+    "scorer",
+    "scorer_name",
+    "evaluator",
+    "evaluator_name",
+    "score_name",
+    "criterion",
+    "criteria",
+    "measure",
+    "name",
+    "key",
+    "dimension",
+    "aspect",
+    "rubric",
+    "judge",
 ];
 
 /// What the scores of a trace or of an example belong to, in tables of scores that have ids of their own.
@@ -123,6 +162,26 @@ const MEASURES: [&str; 12] = [
 /// True for a column of ours that says how an attempt went.
 pub(crate) fn is_measure(name: &str) -> bool {
     MEASURES.contains(&name) || name.starts_with("scores.") || name.starts_with("score.")
+}
+
+/// True for a column that counts or dates attempts, whose values say nothing of what was tried.
+pub(crate) fn is_attempt(name: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "seed",
+        "run",
+        "trial",
+        "attempt",
+        "time",
+        "date",
+        "epoch",
+        "repeat",
+        "iteration",
+        "rollout",
+        "session",
+        "uuid",
+    ];
+    let name = plain(name);
+    WORDS.iter().any(|word| name.contains(word))
 }
 
 /// A name as it would be spelt by anyone: `Question ID`, `questionId` and `question_id` are the same.

@@ -46,6 +46,40 @@ pub(crate) struct ColumnPair {
     pub(crate) name: String,
     pub(crate) target: ColumnTarget,
     pub(crate) path: ColumnPath,
+    /// The columns whose values are joined to the first: `subject+question`.
+    pub(crate) further: Vec<ColumnPath>,
+}
+
+impl ColumnPair {
+    /// All columns of it.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &ColumnPath> {
+        std::iter::once(&self.path).chain(&self.further)
+    }
+
+    /// True when several columns are joined.
+    pub(crate) fn is_joined(&self) -> bool {
+        !self.further.is_empty()
+    }
+
+    /// True when a value is taken from this column.
+    pub(crate) fn uses(&self, column: &str) -> bool {
+        self.paths().any(|path| path.uses(column))
+    }
+
+    /// The right side, as it would be written.
+    pub(crate) fn to_text(&self) -> String {
+        self.paths().map(ToString::to_string).collect::<Vec<_>>().join("+")
+    }
+
+    /// The part of the path of the file, if it is just that.
+    fn as_path_part(&self) -> Option<PseudoColumn> {
+        if self.is_joined() { None } else { self.path.as_path_part() }
+    }
+
+    /// True for a run that is named by a part of the path.
+    pub(crate) fn is_run_of_path(&self) -> bool {
+        self.target.is_run() && self.as_path_part().is_some()
+    }
 }
 
 /// What a column is.
@@ -200,19 +234,27 @@ impl Columns {
             return Err(ColumnsError::NoName(format!("{name}={path}")));
         }
         let wrong = |fault| ColumnsError::Path { name: name.to_owned(), path: path.to_owned(), fault };
-        let twice = |earlier: &ColumnPath| ColumnsError::GivenTwice {
+        let twice = |earlier: &str| ColumnsError::GivenTwice {
             name: name.to_owned(),
-            columns: [earlier.to_string(), path.to_owned()],
+            columns: [earlier.to_owned(), path.to_owned()],
         };
         if name == "records" {
             if let Some(earlier) = &self.records {
-                return Err(twice(earlier));
+                return Err(twice(&earlier.to_string()));
             }
             self.records = Some(ColumnPath::of_records(path).map_err(wrong)?);
             return Ok(());
         }
-        let parsed: ColumnPath = path.parse().map_err(wrong)?;
         let target = target(name);
+        let joined = if is_joinable(&target) { split_joined(path) } else { vec![path] };
+        let mut parts =
+            joined.iter().map(|part| part.parse::<ColumnPath>()).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        let is_plain = |path: &ColumnPath| path.start != PathStart::Star && !path.has_star() && !path.has_list();
+        if parts.len() > 1 && !parts.iter().all(is_plain) {
+            return Err(wrong(PathFault::Joined));
+        }
+        let further = parts.split_off(1);
+        let parsed = parts.remove(0);
         let is_score = matches!(target, ColumnTarget::ScoreOfStar | ColumnTarget::Role(ColumnRole::Score(_)));
         let parsed = if is_score { parsed.over_all_columns() } else { parsed };
         if let ColumnTarget::Role(ColumnRole::Fact(_)) = target
@@ -223,22 +265,22 @@ impl Columns {
             return Err(ColumnsError::Misspelt { name: name.to_owned(), known: known.to_owned() });
         }
         if let Some(earlier) = self.pairs.iter().find(|pair| is_same(&pair.target, &target)) {
-            return Err(twice(&earlier.path));
+            return Err(twice(&earlier.to_text()));
         }
         // What tells runs apart can be asked for as metadata too, by its own name.
         let target = match (target, parsed.as_column()) {
-            (ColumnTarget::Role(ColumnRole::Run(_)), Some(column)) => {
+            (ColumnTarget::Role(ColumnRole::Run(_)), Some(column)) if further.is_empty() => {
                 ColumnTarget::Role(ColumnRole::Run(column.clone()))
             }
             (target, _) => target,
         };
-        self.pairs.push(ColumnPair { name: name.to_owned(), target, path: parsed });
+        self.pairs.push(ColumnPair { name: name.to_owned(), target, path: parsed, further });
         Ok(())
     }
 
     /// Checks what only all pairs together say: a star stands for something.
     pub fn check(&self) -> Result<(), ColumnsError> {
-        let has_star = |pair: &&ColumnPair| pair.path.pattern().is_some();
+        let has_star = |pair: &&ColumnPair| pair.path.has_star();
         let names_star =
             |pair: &&ColumnPair| pair.path.start == PathStart::Star || pair.target == ColumnTarget::ScoreOfStar;
         let lone = match (self.pairs.iter().find(has_star), self.pairs.iter().find(names_star)) {
@@ -248,7 +290,7 @@ impl Columns {
         };
         match lone {
             Some((pair, is_in_path)) => {
-                Err(ColumnsError::LoneStar { pair: format!("{}={}", pair.name, pair.path), is_in_path })
+                Err(ColumnsError::LoneStar { pair: format!("{}={}", pair.name, pair.to_text()), is_in_path })
             }
             None => Ok(()),
         }
@@ -285,7 +327,7 @@ impl Columns {
     /// What was said, as names and paths.
     pub fn iter(&self) -> impl Iterator<Item = (&str, String)> {
         let records = self.records.iter().map(|path| ("records", path.to_string()));
-        records.chain(self.pairs.iter().map(|pair| (pair.name.as_str(), pair.path.to_string())))
+        records.chain(self.pairs.iter().map(|pair| (pair.name.as_str(), pair.to_text())))
     }
 
     pub(crate) fn pairs(&self) -> &[ColumnPair] {
@@ -298,7 +340,7 @@ impl Columns {
 
     /// The part of the path that names the run, if it does.
     pub(crate) fn run_of_path(&self) -> Option<PseudoColumn> {
-        self.run_pair()?.path.as_path_part()
+        self.run_pair()?.as_path_part()
     }
 
     /// What names the run.
@@ -310,10 +352,14 @@ impl Columns {
     pub(crate) fn with_column(&self, name: &str, column: &Arc<str>) -> Self {
         let mut more = self.clone();
         let role = match target(name) {
-            ColumnTarget::Role(ColumnRole::Run(_)) => ColumnTarget::Role(ColumnRole::Run(column.clone())),
+            ColumnTarget::Role(ColumnRole::Run(_)) => match ColumnRole::of(column) {
+                ColumnRole::Fact(fact) => ColumnTarget::Role(ColumnRole::Run(fact)),
+                _ => ColumnTarget::Role(ColumnRole::Run(column.clone())),
+            },
             target => target,
         };
-        more.pairs.push(ColumnPair { name: name.to_owned(), target: role, path: ColumnPath::column(column) });
+        let (name, path) = (name.to_owned(), ColumnPath::column(column));
+        more.pairs.push(ColumnPair { name, target: role, path, further: Vec::new() });
         more
     }
 
@@ -334,11 +380,7 @@ impl Columns {
 
     /// True when something is said about the content: a part of the path can name the runs of any format.
     pub(crate) fn is_about_content(&self) -> bool {
-        self.records.is_some() || self.pairs.iter().any(|pair| !self.is_run_of_path(pair))
-    }
-
-    fn is_run_of_path(&self, pair: &ColumnPair) -> bool {
-        pair.target.is_run() && pair.path.as_path_part().is_some()
+        self.records.is_some() || self.pairs.iter().any(|pair| !pair.is_run_of_path())
     }
 
     /// True when they are for tables only: a file in the format of a tool keeps its meaning.
@@ -355,6 +397,31 @@ fn target(name: &str) -> ColumnTarget {
         "score.*" | "scores.*" => return ColumnTarget::ScoreOfStar,
         name => ColumnRole::of(name),
     })
+}
+
+/// True for what several columns can name together.
+fn is_joinable(target: &ColumnTarget) -> bool {
+    matches!(target, ColumnTarget::Role(ColumnRole::Id | ColumnRole::SampleId | ColumnRole::Run(_)))
+}
+
+/// The columns that are joined by `+`, which counts as a part of a name in quotes, after a backslash and at an end of a name.
+fn split_joined(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut is_quoted, mut is_escaped) = (0, false, false);
+    for (at, c) in path.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            '+' if !is_quoted => {
+                parts.push(path[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(path[start..].trim());
+    if parts.iter().any(|part| part.is_empty()) { vec![path] } else { parts }
 }
 
 /// True for one letter too many, too few or wrong, or two letters in the wrong order; not for another word.
@@ -522,6 +589,15 @@ mod tests {
             let error = parse(text).unwrap_err();
             assert_eq!((error.to_string().as_str(), error.hint().as_str()), (message, hint), "{text}");
         }
+        for (text, parts) in
+            [("run=a+b.c", 2), ("id=@stem + x", 2), ("id=\"a+b\"", 1), ("run=C++", 1), ("score=a+b", 1)]
+        {
+            assert_eq!(parse(text).unwrap().pairs()[0].paths().count(), parts, "{text}");
+        }
+        assert_eq!(
+            parse("run=a+*_ok").unwrap_err().to_string(),
+            "in `run=a+*_ok`, only plain columns are joined by `+`"
+        );
         for fine in ["metadata.scroe=a", "subject=a", "scores.x=a", "ids=a", "score.*=*_ok", "score=*,run=*"] {
             assert!(parse(fine).is_ok(), "{fine}");
         }

@@ -3,7 +3,7 @@
 //! The first records are taken apart into their leaves: where a plain value is, and what stands there in each record. A leaf
 //! that is named and filled like a score is proposed as one, and one whose values all differ as the id.
 
-use super::known_names::{IDS, RUNS, SCORES, plain};
+use super::known_names::{IDS, NAMES_OF_ITEMS, RUNS, SCORES, plain};
 use super::{Columns, quote};
 use crate::json::python_literal;
 use calipers_core::{Value, parse_number as number};
@@ -131,7 +131,15 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
             proposals.push(with(pairs.collect()));
         }
     }
-    proposals.extend(scores.iter().map(|leaf| with(vec![("score".to_owned(), leaf.path.clone())])));
+    for leaf in &scores {
+        // Items that have names are no attempts.
+        let pairs = match named_items(&leaves, &leaf.path) {
+            Some((path, true)) => vec![("score".to_owned(), path), ("run".to_owned(), "*".to_owned())],
+            Some((path, false)) => vec![("score.*".to_owned(), path)],
+            None => vec![("score".to_owned(), leaf.path.clone())],
+        };
+        proposals.push(with(pairs));
+    }
     let is_plain = |value: &&Value| is_share(value) || matches!(value, Value::Int(_) | Value::Float(_));
     // Ids below the outcome that they share: `{"passed": ["a", "b"], "failed": ["c"]}`.
     if let [Value::Text(_), ..] = &set.records[..]
@@ -147,6 +155,29 @@ fn proposals_of(set: &RecordSet<'_>, said: &Columns) -> Vec<Vec<(String, String)
         proposals.push(with(Vec::new()));
     }
     proposals
+}
+
+/// The path that tells the items of a list apart, if they have names and this path makes attempts of them.
+pub(crate) fn tell_items_apart(records: &[Value], path: &str) -> Option<String> {
+    let leaves = leaves(&records.iter().collect::<Vec<_>>());
+    named_items(&leaves, path).map(|(path, _)| path)
+}
+
+/// The path to items of a list that have names, each name once per record, and whether these are names of runs.
+fn named_items(leaves: &IndexMap<String, RecordLeaf<'_>>, path: &str) -> Option<(String, bool)> {
+    let (list, rest) = path.split_once("[].")?;
+    let items = leaves.get(path)?;
+    let is_naming = |key: &&str| {
+        leaves.get(&format!("{list}[].{key}")).is_some_and(|names| {
+            let distinct: HashSet<String> = names.values.iter().map(ToString::to_string).collect();
+            let is_once = distinct.len() > 1 && distinct.len() * names.records >= names.values.len();
+            let is_text = names.values.iter().all(|name| matches!(name, Value::Text(_)));
+            is_text && is_once && names.values.len() >= items.values.len()
+        })
+    };
+    let run = RUNS.iter().find(|key| is_naming(key));
+    let key = run.or_else(|| NAMES_OF_ITEMS.iter().find(|key| is_naming(key)))?;
+    Some((format!("{list}[{key}].{rest}"), run.is_some()))
 }
 
 /// The pattern of columns that are named alike but for their beginning, as in `small_correct` and `large_correct`.
@@ -217,7 +248,15 @@ fn is_score_name(name: &str) -> bool {
 fn record_sets(documents: &[Value]) -> Vec<RecordSet<'_>> {
     let [document] = documents else {
         let records = documents.iter().take(RECORDS_MAX).collect();
-        return vec![RecordSet { path: None, records, has_keys: false, run: None, size: documents.len(), lists: 1 }];
+        let mut sets =
+            vec![RecordSet { path: None, records, has_keys: false, run: None, size: documents.len(), lists: 1 }];
+        // Documents that are runs: each names its model, and has a list of records.
+        let has = |names: &[&str]| names.iter().any(|name| documents.iter().all(|item| item.get(name).is_some()));
+        if has(&RUNS) && !has(&IDS) && !has(&["id", "sample_id"]) {
+            search_items(documents, "", 0, &mut sets);
+            sets.sort_by_key(|set| std::cmp::Reverse(set.size));
+        }
+        return sets;
     };
     let mut sets = Vec::new();
     search(document, "", None, 0, &mut sets);
@@ -338,7 +377,7 @@ fn search_items<'v>(items: &'v [Value], path: &str, depth: usize, sets: &mut Vec
             if records().count() > items.len() && has_id {
                 let run = RUNS.iter().find(|name| items.iter().all(|item| item.get(name).is_some()));
                 sets.push(RecordSet {
-                    path: Some(format!("{path}[].{}", quote(key))),
+                    path: Some(if path.is_empty() { quote(key) } else { format!("{path}[].{}", quote(key)) }),
                     records: records().take(RECORDS_MAX).collect(),
                     has_keys: false,
                     run: run.map(|name| format!("^{}", quote(name))),
@@ -510,6 +549,7 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
         let is_unique = distinct.len() * set.lists >= leaf.values.len();
         let name = plain(last_name(path));
         let is_known = name == "id" || IDS.iter().any(|known| plain(known) == name);
+        let is_run = RUNS.iter().any(|known| plain(known) == name);
         let rank = match () {
             () if is_known && is_unique => 0,
             () if is_known && distinct.len() > 1 => 1,
@@ -524,6 +564,8 @@ fn id(leaves: &IndexMap<String, RecordLeaf<'_>>, set: &RecordSet<'_>) -> Option<
             () if set.has_keys || !is_unique => continue,
             () if last_name(path).to_lowercase().ends_with("id") => 2,
             () if set.size == 1 => continue,
+            // What was tried is no sample.
+            () if is_run => 7,
             () if [
                 "name", "task", "question", "prompt", "problem", "instance", "case", "idx", "index", "key", "query",
             ]
@@ -604,7 +646,9 @@ fn is_count_of_total(leaf: &RecordLeaf<'_>, leaves: &IndexMap<String, RecordLeaf
         leaf.values.len() == total.values.len() && pairs().all(is_within) && pairs().any(|(part, _)| part > Some(1.0))
     };
     leaves.iter().any(|(path, other)| {
-        TOTALS.contains(&plain(last_name(path)).as_str()) && !std::ptr::eq(leaf, other) && is_part(other)
+        let name = plain(last_name(path));
+        let is_total = TOTALS.contains(&name.as_str()) || name.contains("total");
+        is_total && !std::ptr::eq(leaf, other) && is_part(other)
     })
 }
 

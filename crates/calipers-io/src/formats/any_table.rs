@@ -7,17 +7,19 @@ use super::csv::CsvTable;
 use super::native::ColumnRole;
 use super::parquet::BoundedFile;
 use super::record_tree::{self, RecordTree};
+use super::run_columns::RunColumn;
 use super::{Format, csv, json_layouts, native, parquet, summary_record};
 use crate::catch_panic::read_catching_panic;
-use crate::columns::{ColumnRoles, ColumnTarget, PathStart, PseudoColumn, known_names, propose, quote};
+use crate::columns::{ColumnPair, ColumnRoles, ColumnTarget, PathStart, PseudoColumn, known_names, propose, quote};
 use crate::error::printable;
 use crate::json::{self, Json};
 use crate::{Columns, FilePlace, Projection, ReadError, RecordedRun, Root, Shape, Source};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
-use calipers_core::{SampleId, Samples, Shards, Value, nearest};
+use calipers_core::{SampleId, Samples, Shards, Value, nearest, parse_number};
+use indexmap::IndexMap;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::{BufRead, Read};
 use std::sync::Arc;
@@ -30,8 +32,8 @@ pub(super) enum TableReading {
     Tree(Box<RecordTree>),
 }
 
-/// A reader of a table whose columns are known.
-type TableReader<'r> = dyn Fn(&TableReading) -> Result<Vec<RecordedRun<Shards>>, ReadError> + 'r;
+/// A reader of a table whose columns are known, and of which these are needed.
+type TableReader<'r> = dyn Fn(&TableReading, &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> + 'r;
 
 /// Reads JSON records.
 pub(super) fn read_json(
@@ -253,6 +255,10 @@ impl TableSurvey {
     }
 
     fn to_stream(&self, source: &Source, wanted: &Projection) -> Result<Option<ColumnRoles>, ReadError> {
+        // Whether it holds several runs is known when all of it has been read.
+        if !self.run_columns(source).is_empty() || !self.metric_columns(source, wanted).is_empty() {
+            return Ok(None);
+        }
         match self.resolve(&self.complete(source, wanted)?) {
             TableReading::Flat(roles) if !roles.has_runs() => Ok(Some(roles)),
             _ => Ok(None),
@@ -272,7 +278,7 @@ impl TableSurvey {
         let mut columns = said.clone();
         let has_own_id = self.has("id") || self.has("sample_id");
         self.check_scores_of_others(source)?;
-        let is_free = |name: &&Arc<str>| !said.pairs().iter().any(|pair| pair.path.uses(name));
+        let is_free = |name: &&Arc<str>| !said.pairs().iter().any(|pair| pair.uses(name));
         let find = |names: &[&str]| -> Vec<&Arc<str>> {
             known_names::find(&self.columns, names).into_iter().filter(is_free).collect()
         };
@@ -323,8 +329,8 @@ impl TableSurvey {
             let is_later = |column: &&Arc<str>| column.strip_prefix(&**name).is_some_and(|rest| rest.starts_with(" ("));
             let same: Vec<&Arc<str>> = self.columns.iter().filter(|column| *column == name).collect();
             let same: Vec<&Arc<str>> = same.into_iter().chain(self.columns.iter().filter(is_later)).collect();
-            let is_said = same.iter().any(|name| said.pairs().iter().any(|pair| pair.path.uses(name)));
-            let used = columns.pairs().iter().find(|pair| pair.path.uses(name)).map(|pair| pair.name.clone());
+            let is_said = same.iter().any(|name| said.pairs().iter().any(|pair| pair.uses(name)));
+            let used = columns.pairs().iter().find(|pair| pair.uses(name)).map(|pair| pair.name.clone());
             let role =
                 used.or_else(|| (!matches!(ColumnRole::of(name), ColumnRole::Fact(_))).then(|| name.to_string()));
             if let (Some(role), false) = (role, is_said) {
@@ -334,8 +340,73 @@ impl TableSurvey {
         Ok(columns)
     }
 
-    /// Reads the table. Where an id repeats and a column such as `model` has several values for it, the table holds several
-    /// runs.
+    /// What to know about lists whose items have names, and are made attempts by what is said.
+    fn notes_on_lists(&self, source: &Source) -> Vec<String> {
+        let lists = source.columns().pairs().iter().filter(|pair| pair.path.has_list());
+        let note = |pair: &ColumnPair| {
+            let written = pair.path.to_string();
+            let apart = propose::tell_items_apart(&self.records, &written)?;
+            let (written, apart) = (printable(&written), printable(&apart));
+            Some(format!("the items of `{written}` have names, and count as attempts: `{apart}` tells them apart"))
+        };
+        lists.filter_map(note).collect()
+    }
+
+    /// The columns that may tell runs apart, and of which nothing is said.
+    fn run_columns(&self, source: &Source) -> Vec<RunColumn> {
+        RunColumn::find(&self.columns, &self.records, source.columns())
+    }
+
+    /// Columns of a few words that may tell attempts of a sample apart, though their names say nothing: `language`, `subject`.
+    /// They are found among the first records, where ids repeat, or where a column begins with one value for all.
+    fn likely_factors(&self, source: &Source, columns: &Columns) -> Vec<Arc<str>> {
+        const FACTORS_MAX: usize = 4;
+        const WORDS_MAX: usize = 12;
+        let is_said = |name: &Arc<str>| columns.pairs().iter().any(|pair| pair.uses(name)) || source.is_condition(name);
+        let is_known = |name: &Arc<str>| known_names::is_attempt(name);
+        let id = columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
+        let id = id.and_then(|pair| pair.path.as_column().cloned()).or_else(|| self.has("id").then(|| "id".into()));
+        let Some(id) = id.filter(|_| self.records.len() > 1) else { return Vec::new() };
+        // One pass over the cells: a table may have as many columns as cells.
+        let mut columns_of_words: IndexMap<&Arc<str>, FactorSurvey<'_>> = IndexMap::new();
+        let mut first_of: HashMap<String, u32> = HashMap::new();
+        for (place, record) in self.records.iter().enumerate() {
+            let (Value::Map(entries), Some(id)) = (record, record.get(&id)) else { return Vec::new() };
+            let samples = first_of.len() as u32;
+            let sample = *first_of.entry(id.to_string()).or_insert(samples);
+            for (name, value) in entries {
+                let word = match value {
+                    Value::Text(word) => &**word,
+                    _ => "",
+                };
+                // Only columns that the first record has can be in all of them.
+                if place == 0 {
+                    columns_of_words.insert(name, FactorSurvey::default());
+                }
+                if let Some(column) = columns_of_words.get_mut(name) {
+                    column.look(sample, word);
+                }
+            }
+        }
+        let repeats = first_of.len() < self.records.len();
+        let is_factor = |column: &FactorSurvey<'_>| {
+            let is_whole = !column.is_other && column.rows == self.records.len() && column.words.len() <= WORDS_MAX;
+            is_whole && (column.differs || column.words.len() == 1 && !repeats)
+        };
+        let names = columns_of_words.into_iter().filter(|(_, column)| is_factor(column)).map(|(name, _)| name);
+        let names = names.filter(|name| matches!(ColumnRole::of(name), ColumnRole::Fact(_)));
+        names.filter(|name| !is_said(name) && !is_known(name)).take(FACTORS_MAX).cloned().collect()
+    }
+
+    /// The columns that may say which metric a score is by.
+    fn metric_columns(&self, source: &Source, wanted: &Projection) -> Vec<&Arc<str>> {
+        let is_free = |name: &&Arc<str>| !source.columns().pairs().iter().any(|pair| pair.uses(name));
+        let mut metrics: Vec<&Arc<str>> = known_names::find(&self.columns, &known_names::SCORERS);
+        metrics.retain(|name| is_free(name) && !wanted.asks_for(name) && !source.is_condition(name));
+        metrics
+    }
+
+    /// Reads the table. Where a column such as `model` has several values for a sample, the table holds several runs.
     fn read(
         &self,
         source: &Source,
@@ -343,84 +414,106 @@ impl TableSurvey {
         read: &TableReader<'_>,
     ) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let columns = self.complete(source, wanted)?;
-        let first = read(&self.resolve(&columns)).map_err(|error| self.explain_header(source, error));
+        let run_columns = self.run_columns(source);
+        // What may tell runs apart is looked at, whether it was asked for or not.
+        let factors = self.likely_factors(source, &columns);
+        let looked_at = run_columns.iter().map(|column| &*column.fact).chain(factors.iter().map(|name| &**name));
+        let with_runs = wanted.clone().and_if_there(looked_at);
+        let first = read(&self.resolve(&columns), &with_runs).map_err(|error| self.explain_header(source, error));
         let first = match first {
             Ok(mut runs) => {
                 for run in &mut runs {
                     summary_record::check(source, run)?;
                 }
+                if let Some(run) = runs.first_mut() {
+                    run.notes.extend(self.notes_on_lists(source));
+                }
                 Ok(runs)
             }
             Err(error) => Err(error),
         };
-        let is_free = |name: &&Arc<str>| !source.columns().pairs().iter().any(|pair| pair.path.uses(name));
-        let mut tell_apart: Vec<&Arc<str>> = known_names::find(&self.columns, &known_names::RUNS);
-        tell_apart.retain(is_free);
-        tell_apart.retain(|_| columns.run_pair().is_none());
+        let has_run = columns.run_pair().is_some();
         let may_hold_several = match &first {
             Ok(runs) => runs.iter().any(|run| run.samples.attempts() != run.samples.len() || !run.notes.is_empty()),
             // Two models may have different scores for the same attempt.
             Err(_) => true,
         };
         // Of a table with a row per sample and metric, the metrics are runs; with models beside them, one has to be chosen.
-        let mut metrics: Vec<&Arc<str>> = known_names::find(&self.columns, &known_names::SCORERS);
-        metrics.retain(|name| is_free(name) && !wanted.asks_for(name) && !source.is_condition(name));
         if may_hold_several
-            && let [metric] = metrics[..]
-            && let Ok(split) = read(&self.resolve(&columns.without_run().with_column("run", metric)))
+            && let [metric] = self.metric_columns(source, wanted)[..]
+            && let Ok(split) = read(&self.resolve(&columns.without_run().with_column("run", metric)), &with_runs)
             && share_samples(&split)
         {
-            if tell_apart.is_empty() && columns.run_pair().is_none() {
-                return Ok(split);
-            }
-            return Err(self.mixed_metrics(source, metric, &split));
-        }
-        if tell_apart.is_empty() || !may_hold_several {
-            return first.map(|runs| self.note_models(runs, &tell_apart, source));
-        }
-        let mut splits = Vec::new();
-        let unsplit = tell_apart.clone();
-        for name in tell_apart {
-            let split = match read(&self.resolve(&columns.with_column("run", name))) {
-                Ok(split) => split,
-                // What is wrong with the file is best said without runs that it may not hold.
-                Err(_) => return first,
+            let is_mixed = |column: &RunColumn| split.iter().any(|run| column.find_mixed(&run.samples).is_some());
+            let is_plain = !has_run && !run_columns.iter().any(is_mixed);
+            return if is_plain {
+                Ok(forget(split, &run_columns, wanted))
+            } else {
+                Err(self.mixed_metrics(source, metric, &split))
             };
+        }
+        // Of a column with a condition, one value is left.
+        let open: Vec<&RunColumn> = run_columns.iter().filter(|column| !source.is_condition(&column.fact)).collect();
+        if has_run {
+            let runs = first?;
+            return match find_mixed(&runs, &open) {
+                Some(mixed) => Err(self.mixed_runs(source, &mixed)),
+                None => Ok(forget(runs, &run_columns, wanted)),
+            };
+        }
+        let is_certain = |column: &RunColumn| match &first {
+            Ok(runs) => runs.iter().any(|run| column.find_mixed(&run.samples).is_some()),
+            Err(_) => true,
+        };
+        let mut splits = Vec::new();
+        for column in run_columns.iter().filter(|column| is_certain(column)) {
+            // What is wrong with the file is best said without runs that it may not hold.
+            let Ok(split) = read(&self.resolve(&column.as_run(&columns)), &with_runs) else { continue };
             if share_samples(&split) {
-                splits.push((name, split));
+                splits.push((column, split));
             }
         }
-        match &splits[..] {
-            [] => first.map(|runs| self.note_models(runs, &unsplit, source)),
-            [_] => Ok(splits.remove(0).1),
-            [(a, _), (b, _), ..] => {
-                let what = format!("both `{a}` and `{b}` tell attempts of the same sample apart");
-                let hint = "say which of them names the run";
-                let written = columns.with_column("run", a).written();
-                Err(source.error(what).hint(hint).with_proposal(written))
-            }
+        if splits.is_empty() {
+            let runs = note_factors(note_models(first?, &open), &factors, &columns);
+            return Ok(forget(runs, &run_columns, wanted));
         }
+        // The run is the column that leaves nothing else to tell apart, or as many columns as do together.
+        if let Some(place) = splits.iter().position(|(_, split)| find_mixed(split, &open).is_none()) {
+            return Ok(forget(splits.swap_remove(place).1, &run_columns, wanted));
+        }
+        let (first_column, mut split) = splits.swap_remove(0);
+        let mut names = vec![first_column];
+        while let Some(mixed) = find_mixed(&split, &open) {
+            let column = mixed.column;
+            if names.contains(&column) {
+                return Err(self.mixed_runs(source, &mixed));
+            }
+            names.push(column);
+            split = read(&self.resolve(&RunColumn::join(&names, &columns)), &with_runs)?;
+        }
+        Ok(forget(split, &run_columns, wanted))
     }
 
-    /// Says of a run that it is that of several models, where no sample tells them apart.
-    fn note_models(
-        &self,
-        mut runs: Vec<RecordedRun<Shards>>,
-        names: &[&Arc<str>],
-        source: &Source,
-    ) -> Vec<RecordedRun<Shards>> {
-        if let [run] = &mut runs[..] {
-            for name in names.iter().filter(|name| !source.is_condition(name)) {
-                let values =
-                    self.records.iter().filter_map(|record| record.get(name)).filter(|value| value.is_scalar());
-                let values: HashSet<String> = values.map(ToString::to_string).filter(|text| !text.is_empty()).collect();
-                if values.len() > 1 {
-                    let name = printable(name);
-                    run.notes.push(format!("`{name}` has several values, whose samples differ: all are one run here"));
-                }
-            }
-        }
-        runs
+    /// The error for runs in which another column has several values for a sample.
+    fn mixed_runs(&self, source: &Source, mixed: &MixedRun<'_, '_>) -> ReadError {
+        let name = printable(&mixed.column.fact);
+        let [first, other] = mixed.values.each_ref().map(|value| printable(value));
+        let run = mixed.run.map(|run| format!("the run `{}`", printable(run))).unwrap_or_else(|| "one run".to_owned());
+        let id = printable(&mixed.id.to_string());
+        let what = format!("`{name}` has several values for sample `{id}` in {run}: `{first}` and `{other}`");
+        let written = mixed.column.to_text();
+        let run = source.columns().run_pair().map(|pair| pair.to_text()).unwrap_or_default();
+        let hint = format!(
+            "keep the rows of one by a condition such as `{name}={first}`, say `{name}={written}` too to count all as attempts \
+             of one run, or name the run by both"
+        );
+        let mut columns = source.columns().without_run();
+        let joined = format!("{run}+{written}");
+        let columns = match columns.set("run", &joined) {
+            Ok(()) => columns.written(),
+            Err(_) => format!("run={joined}"),
+        };
+        source.error(what).hint(hint).with_proposal(columns)
     }
 
     /// The error for a table of runs whose rows are scores by several metrics.
@@ -469,9 +562,11 @@ impl TableSurvey {
     /// An error for the first column that is named and does not exist, in a table whose columns are known.
     fn check_names(&self, source: &Source) -> Result<(), ReadError> {
         for pair in source.columns().pairs() {
-            let mut keys = pair.path.first_keys().peekable();
-            if keys.peek().is_some() && !keys.any(|key| self.columns.contains(key)) {
-                return Err(no_column(source, &pair.name, &pair.path.to_string(), &self.columns));
+            for path in pair.paths() {
+                let mut keys = path.first_keys().peekable();
+                if keys.peek().is_some() && !keys.any(|key| self.columns.contains(key)) {
+                    return Err(no_column(source, &pair.name, &path.to_string(), &self.columns));
+                }
             }
         }
         Ok(())
@@ -545,9 +640,7 @@ impl TableSurvey {
 
     /// A proposal for a file that is one sample: the files of a folder are a run.
     fn with_folder(&self, source: &Source, columns: &Columns) -> Columns {
-        let is_stem = |pair: &crate::columns::ColumnPair| {
-            pair.name == "id" && pair.path.start == PathStart::Pseudo(PseudoColumn::Stem)
-        };
+        let is_stem = |pair: &ColumnPair| pair.name == "id" && pair.path.start == PathStart::Pseudo(PseudoColumn::Stem);
         let mut more = columns.clone();
         let is_one_of_several = columns.pairs().iter().any(is_stem) && columns.run_pair().is_none();
         if is_one_of_several
@@ -617,6 +710,92 @@ fn is_count(value: &Value) -> bool {
     }
 }
 
+/// What the first records have in a column of words.
+#[derive(Default)]
+struct FactorSurvey<'v> {
+    words: HashSet<&'v str>,
+    by_sample: HashMap<u32, &'v str>,
+    /// True when a sample has two of them.
+    differs: bool,
+    rows: usize,
+    /// True when a value is no word.
+    is_other: bool,
+}
+
+impl<'v> FactorSurvey<'v> {
+    fn look(&mut self, sample: u32, word: &'v str) {
+        self.rows += 1;
+        self.is_other |= word.trim().is_empty() || word.len() > 40 || parse_number(word).is_some();
+        if !self.is_other {
+            self.words.insert(word);
+            self.differs |= *self.by_sample.entry(sample).or_insert(word) != word;
+        }
+    }
+}
+
+/// A run in which a column has several values for one sample.
+struct MixedRun<'r, 'c> {
+    column: &'c RunColumn,
+    run: Option<&'r str>,
+    id: SampleId,
+    values: [String; 2],
+}
+
+/// The first run in which one of these columns has several values for a sample.
+fn find_mixed<'r, 'c>(runs: &'r [RecordedRun<Shards>], columns: &[&'c RunColumn]) -> Option<MixedRun<'r, 'c>> {
+    columns.iter().find_map(|&column| {
+        runs.iter().find_map(|run| {
+            let (id, values) = column.find_mixed(&run.samples)?;
+            Some(MixedRun { column, run: run.name.as_deref(), id, values: values.map(ToString::to_string) })
+        })
+    })
+}
+
+/// The runs without columns that were only looked at.
+fn forget(mut runs: Vec<RecordedRun<Shards>>, columns: &[RunColumn], wanted: &Projection) -> Vec<RecordedRun<Shards>> {
+    for column in columns.iter().filter(|column| !wanted.has(&column.fact)) {
+        runs.iter_mut().for_each(|run| column.forget(&mut run.samples));
+    }
+    runs
+}
+
+/// Says of a run that it is that of several models, where no sample tells them apart.
+fn note_models(mut runs: Vec<RecordedRun<Shards>>, columns: &[&RunColumn]) -> Vec<RecordedRun<Shards>> {
+    if let [run] = &mut runs[..] {
+        for column in columns.iter().filter(|column| column.has_several(&run.samples)) {
+            let name = printable(&column.fact);
+            run.notes.push(format!("`{name}` has several values, whose samples differ: all are one run here"));
+        }
+    }
+    runs
+}
+
+/// Says that attempts of a sample differ in a column that may name runs, or be a part of the id.
+fn note_factors(
+    mut runs: Vec<RecordedRun<Shards>>,
+    factors: &[Arc<str>],
+    columns: &Columns,
+) -> Vec<RecordedRun<Shards>> {
+    let id = columns.pairs().iter().find(|pair| pair.target == ColumnTarget::Role(ColumnRole::Id));
+    let id = id.map_or_else(|| "id".to_owned(), |pair| pair.to_text());
+    for run in &mut runs {
+        for factor in factors {
+            let crossed: Vec<_> = run.samples.iter().filter_map(|part| part.find_crossed(factor)).collect();
+            let Some(values) = crossed.first().filter(|_| crossed.len() == run.samples.iter().count()) else {
+                continue;
+            };
+            let [a, b, ..] = &values[..] else { continue };
+            let (name, written) = (printable(factor), quote(factor));
+            let (a, b) = (printable(&a.to_string()), printable(&b.to_string()));
+            run.notes.push(format!(
+                "every sample has attempts with each `{name}` (`{a}`, `{b}` …), which count as attempts of one run: \
+                 `run={written}` tells them apart, and `id={written}+{id}` makes them different samples"
+            ));
+        }
+    }
+    runs
+}
+
 /// True when a sample is in two runs.
 fn share_samples(runs: &[RecordedRun<Shards>]) -> bool {
     let mut known = HashSet::new();
@@ -644,6 +823,10 @@ fn resolve(columns: &Columns, known: &[Arc<str>]) -> TableReading {
     let mut is_flat = columns.records().is_none();
     let mut used = HashSet::new();
     for pair in columns.pairs() {
+        if pair.is_joined() {
+            is_flat = false;
+            continue;
+        }
         let literal = pair.path.literal(is_column);
         let path = literal.as_ref().unwrap_or(&pair.path);
         let ColumnTarget::Role(role) = &pair.target else {

@@ -6,7 +6,7 @@
 use super::native::{self, ColumnRole, RecordConsumer, RowsOfRun};
 use super::parquet::{self, RowSink, WHAT};
 use super::parquet_columns::{ArrowSlot, BATCH_MAX, ROWS_A_THREAD_MIN, choose_columns, is_text, rows_of};
-use super::{Format, ShardSink, StreamedTable, any_table};
+use super::{Format, ShardSink, StreamedTable, any_table, summary_record};
 use crate::catch_panic::read_catching_panic;
 use crate::columns::ColumnRoles;
 use crate::formats::any_table::TableReading;
@@ -51,14 +51,15 @@ impl Format for ArrowTable {
 
     fn stream(&self, source: &Source, wanted: &Projection, sink: &ShardSink<'_>) -> Option<StreamedTable> {
         let roles = any_table::names_to_stream(source, names(source), wanted).ok().flatten()?;
-        read_plain(source, &roles, wanted, &|part: usize, rows: RowsOfRun| sink(part, rows.samples))?;
+        let keep = |part: usize, rows: RowsOfRun| !summary_record::may_be_in(&rows.samples) && sink(part, rows.samples);
+        read_plain(source, &roles, wanted, &keep)?;
         Some(StreamedTable { columns: roles.shown.clone() })
     }
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         // The Parquet library may panic on columns that nobody has written before.
         read_catching_panic(source, WHAT, || {
-            let read = |reading: &TableReading| {
+            let read = |reading: &TableReading, wanted: &Projection| {
                 if let TableReading::Flat(roles) = reading
                     && let Some(rows) = parquet::collect_parts(|sink| read_plain(source, roles, wanted, sink))
                 {

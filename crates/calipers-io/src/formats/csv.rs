@@ -35,7 +35,7 @@ impl Format for Csv {
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
         let table = CsvTable::of(source)?;
-        any_table::read_csv(source, &table, wanted, &|reading| match reading {
+        any_table::read_csv(source, &table, wanted, &|reading, wanted| match reading {
             TableReading::Flat(roles) => {
                 native::collect_shards(source, roles, wanted, &|_, each| table.records(roles, each))
             }
@@ -162,8 +162,8 @@ impl<'s> CsvTable<'s> {
     fn name_places(&mut self) {
         let places: Vec<String> = (0..self.names.len()).map(name_of_place).collect();
         let said = self.source.columns();
-        let is_said = |name: &String| said.pairs().iter().any(|pair| pair.path.uses(name));
-        let is_named = self.names.iter().any(|name| said.pairs().iter().any(|pair| pair.path.uses(name)));
+        let is_said = |name: &String| said.pairs().iter().any(|pair| pair.uses(name));
+        let is_named = self.names.iter().any(|name| said.pairs().iter().any(|pair| pair.uses(name)));
         if self.lacks_header() && !is_named && places.iter().any(is_said) {
             self.has_header = false;
             self.names = places.into_iter().map(Into::into).collect();
@@ -191,9 +191,11 @@ impl<'s> CsvTable<'s> {
 
     /// Gives names to columns without one if something is said about them, and tells columns of the same name apart.
     fn name_columns(&mut self) {
-        let is_said = |name: &str| self.source.columns().pairs().iter().any(|pair| pair.path.uses(name));
+        let is_said = |name: &str| self.source.columns().pairs().iter().any(|pair| pair.uses(name));
         let mut known: HashMap<Arc<str>, usize> = HashMap::new();
         let mut doubled = Vec::new();
+        const NOTES_MAX: usize = 8;
+        let (mut renamed, mut nameless) = (0, 0);
         let taken: HashSet<Arc<str>> = self.names.iter().cloned().collect();
         for (place, name) in self.names.iter_mut().enumerate() {
             if name.is_empty() {
@@ -201,7 +203,10 @@ impl<'s> CsvTable<'s> {
                 if is_said(&by_place) && !taken.contains(by_place.as_str()) {
                     *name = by_place.into();
                 } else {
-                    self.notes.push(format!("column {} has no name and was not read", place + 1));
+                    if nameless < NOTES_MAX {
+                        self.notes.push(format!("column {} has no name and was not read", place + 1));
+                    }
+                    nameless += 1;
                 }
                 continue;
             }
@@ -210,13 +215,21 @@ impl<'s> CsvTable<'s> {
             if *times > 1 {
                 let other =
                     (*times..).map(|time| format!("{name} ({time})")).find(|other| !taken.contains(other.as_str()));
-                if !doubled.contains(name) {
+                if *times == 2 {
                     doubled.push(name.clone());
                 }
                 if let Some(other) = other {
-                    self.notes.push(format!("two columns are named `{name}`; the later one was read as `{other}`"));
+                    if renamed < NOTES_MAX {
+                        self.notes.push(format!("two columns are named `{name}`; the later one was read as `{other}`"));
+                    }
+                    renamed += 1;
                     *name = other.into();
                 }
+            }
+        }
+        for (count, what) in [(renamed, "have the name of another"), (nameless, "have no name and were not read")] {
+            if count > NOTES_MAX {
+                self.notes.push(format!("{} more columns {what}", count - NOTES_MAX));
             }
         }
         self.doubled = doubled;

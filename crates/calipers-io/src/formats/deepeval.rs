@@ -1,6 +1,6 @@
 //! DeepEval: a test run as `deepeval test run` and `evaluate()` save it. Nulls are left out of the file.
 //!
-//! Repeats have no index: cases with the same name and input are attempts of one sample.
+//! Repeats have no index: cases with the same name that ask the same are attempts of one sample.
 
 use super::Format;
 use super::placed_value::{PlacedValue, SampleNamer, UniqueNames, document, fact, figure, outcome, summary};
@@ -57,6 +57,11 @@ fn read_run(root: PlacedValue<'_>) -> Result<RecordedRun, ReadError> {
         numbers.push(sample(case.map()?, &mut names)?);
     }
     let ids = names.ids();
+    let repeats = numbers.len() - ids.len();
+    if repeats > 0 {
+        let cases = pluralize(repeats, "case");
+        run.notes.push(format!("{cases} with the name, input and expectations of another: attempts of one sample"));
+    }
     let mut lost = CaseLosses::default();
     for (case, number) in single.items()?.chain(turns.items()?).zip(numbers.iter()) {
         push(case, &ids[*number], &mut run, &mut lost)?;
@@ -102,14 +107,19 @@ fn sample(case: PlacedValue<'_>, names: &mut SampleNamer) -> Result<usize, ReadE
         Value::Null => case.get("turns").value.clone(),
         value => value.clone(),
     };
+    // Two cases with one input may ask for different things. What the system under test made of them does not count.
+    let asked = ASKED.map(|key| super::placed_value::canonical(case.get(key).value));
     // `evaluate()` names unnamed cases by their index, so repeats have different names.
     let name = name.filter(|name| !is_numbered(name));
     if name.is_none() && matches!(content, Value::Null) {
         return Err(case.get("input").wrong("text, since the case has no name"));
     }
     let label = name.map_or_else(|| summary(&content.to_string()), summary);
-    Ok(names.number(&label, format!("{name:?} {}", super::placed_value::canonical(&content))))
+    Ok(names.number(&label, format!("{name:?} {} {asked:?}", super::placed_value::canonical(&content))))
 }
+
+/// What a case asks for, besides its input.
+const ASKED: [&str; 5] = ["expectedOutput", "expectedOutcome", "context", "expectedTools", "userDescription"];
 
 /// pytest-repeat adds `[2-5]` to the second of five.
 fn without_repeat(name: &str) -> &str {

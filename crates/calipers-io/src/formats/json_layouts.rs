@@ -90,9 +90,9 @@ fn split(table: &Value) -> Option<Value> {
 /// `{"id": ["q1", "q2"], "score": [1, 0]}`, or with maps of row numbers in place of lists. A plain value is the same for all
 /// rows; lists and maps that have not one cell per row are no columns.
 fn by_column(entries: &[(Arc<str>, Value)], columns: &Columns, is_id: &dyn Fn(&str) -> bool) -> Option<Value> {
-    let is_said = |name: &str| columns.pairs().iter().any(|pair| pair.path.uses(name));
+    let is_said = |name: &str| columns.pairs().iter().any(|pair| pair.uses(name));
     // A path that goes through the list says already what its items are.
-    let goes_into = |name: &str| columns.pairs().iter().any(|pair| pair.path.uses(name) && pair.path.steps.len() > 1);
+    let goes_into = |name: &str| columns.pairs().iter().any(|pair| pair.uses(name) && pair.path.steps.len() > 1);
     let (_, ids) = entries.iter().find(|(name, _)| is_id(name) && !goes_into(name))?;
     let keys: Option<Vec<&Arc<str>>> = match ids {
         Value::List(ids) if ids.iter().all(Value::is_scalar) => None,

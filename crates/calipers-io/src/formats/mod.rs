@@ -30,6 +30,7 @@ mod pydantic_evals;
 mod record_tree;
 mod recorded_errors;
 mod recorded_run;
+mod run_columns;
 mod summary_record;
 mod swe_bench;
 mod tau2;

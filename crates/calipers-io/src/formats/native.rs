@@ -43,7 +43,7 @@ impl Format for Native {
     }
 
     fn read_shards(&self, source: &Source, wanted: &Projection) -> Result<Vec<RecordedRun<Shards>>, ReadError> {
-        any_table::read_json(source, wanted, &|reading| match reading {
+        any_table::read_json(source, wanted, &|reading, wanted| match reading {
             TableReading::Flat(roles) => read_flat(source, roles, wanted),
             TableReading::Tree(tree) => tree.read(source, wanted),
         })

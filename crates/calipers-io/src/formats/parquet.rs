@@ -5,7 +5,7 @@
 
 use super::any_table::{self, TableReading};
 use super::native::{self, ColumnRole, NativeRecord, RecordConsumer, RowsOfRun};
-use super::{Format, ShardSink, StreamedTable, lighteval, parquet_columns};
+use super::{Format, ShardSink, StreamedTable, lighteval, parquet_columns, summary_record};
 use crate::catch_panic::read_catching_panic;
 use crate::columns::ColumnRoles;
 use crate::error::printable;
@@ -60,7 +60,8 @@ impl Format for Parquet {
             let file = open(source)?;
             let Some(roles) = any_table::to_stream(source, &file, wanted)? else { return Ok(None) };
             drop(file);
-            let keep = |part: usize, rows: RowsOfRun| sink(part, rows.samples);
+            let keep =
+                |part: usize, rows: RowsOfRun| !summary_record::may_be_in(&rows.samples) && sink(part, rows.samples);
             let rows = parquet_columns::read(source, &roles, wanted, &keep);
             Ok(rows.map(|_| StreamedTable { columns: roles.shown.clone() }))
         };
@@ -75,7 +76,7 @@ impl Format for Parquet {
                 let runs = lighteval::read_details(source, &file)?;
                 return Ok(runs.into_iter().map(|run| run.map_samples(Shards::from)).collect());
             }
-            let read = |reading: &TableReading| read_as(source, &file, reading, wanted);
+            let read = |reading: &TableReading, wanted: &Projection| read_as(source, &file, reading, wanted);
             any_table::read_parquet(source, &file, wanted, &read)
         })
     }

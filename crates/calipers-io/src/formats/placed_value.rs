@@ -337,17 +337,22 @@ impl SampleNamer {
 
 /// Makes names different: the second `a` is `a (2)`.
 #[derive(Default)]
-pub(super) struct UniqueNames(std::collections::HashSet<String>);
+pub(super) struct UniqueNames {
+    taken: std::collections::HashSet<String>,
+    /// How often each name was asked for, so that the thousandth does not try all before it.
+    asked: HashMap<String, usize>,
+}
 
 impl UniqueNames {
     pub(super) fn name(&mut self, name: &str) -> String {
-        let mut candidate = name.to_owned();
-        let mut count = 1;
-        while !self.0.insert(candidate.clone()) {
-            count += 1;
-            candidate = format!("{name} ({count})");
+        let count = self.asked.entry(name.to_owned()).or_insert(0);
+        loop {
+            *count += 1;
+            let candidate = if *count == 1 { name.to_owned() } else { format!("{name} ({count})") };
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
         }
-        candidate
     }
 }
 

@@ -108,7 +108,7 @@ struct TreeProgress {
 impl RecordTree {
     pub(super) fn new(columns: &Columns, known: &[Arc<str>]) -> Self {
         let mut pairs = columns.pairs().to_vec();
-        pairs.retain(|pair| !pair.target.is_run() || pair.path.as_path_part().is_none());
+        pairs.retain(|pair| !pair.is_run_of_path());
         let is_column = |name: &str| known.iter().any(|known| **known == *name);
         let mut roles = ColumnRoles::default();
         let mut star = None;
@@ -139,12 +139,17 @@ impl RecordTree {
             })
         };
         let mut used = HashSet::new();
-        for pair in &pairs {
-            match pair.path.literal(is_column).as_ref().and_then(ColumnPath::as_column) {
+        for path in pairs.iter().flat_map(ColumnPair::paths) {
+            match path.literal(is_column).as_ref().and_then(ColumnPath::as_column) {
                 Some(column) => {
                     used.insert(column.clone());
                 }
-                None => used.extend(pair.path.first_keys().cloned()),
+                None => {
+                    // A path into the map of metadata leaves the rest of it what it is.
+                    let is_within =
+                        |key: &Arc<str>| path.steps.len() > 1 && ColumnRole::of(key) == ColumnRole::Metadata;
+                    used.extend(path.first_keys().filter(|key| !is_within(key)).cloned());
+                }
             }
         }
         Self {
@@ -272,7 +277,8 @@ impl RecordTree {
                 .try_for_each(|(index, row)| each(&[RecordFrame { value: row, key: None, index }])),
             (None, _) => each(&[root]),
             (Some(path), _) => {
-                let is_open = !matches!(path.steps.last(), Some(ColumnStep::Each | ColumnStep::Pattern(_)));
+                let is_open =
+                    !matches!(path.steps.last(), Some(ColumnStep::Each | ColumnStep::By(_) | ColumnStep::Pattern(_)));
                 descend(&path.steps, is_open, &mut vec![root], &mut |frames| each(frames))
             }
         }
@@ -288,7 +294,7 @@ impl RecordTree {
             return Err(source.error(what).hint("say with `records=` where the list or map of records is"));
         }
         if let Some((pair, _)) = self.pairs.iter().zip(&progress.hits).find(|(_, is_hit)| !**is_hit) {
-            return Err(no_column(source, &pair.name, &pair.path.to_string(), &progress.columns));
+            return Err(no_column(source, &pair.name, &pair.to_text(), &progress.columns));
         }
         // A run that appears late has no score for the samples before it.
         for (run, before) in &progress.runs {
@@ -309,7 +315,7 @@ impl RecordTree {
 /// The first records below a path.
 pub(super) fn first_records(documents: &[Value], path: &ColumnPath, max: usize) -> Vec<Value> {
     let mut records = Vec::new();
-    let is_open = !matches!(path.steps.last(), Some(ColumnStep::Each | ColumnStep::Pattern(_)));
+    let is_open = !matches!(path.steps.last(), Some(ColumnStep::Each | ColumnStep::By(_) | ColumnStep::Pattern(_)));
     for document in documents {
         let mut frames = vec![RecordFrame { value: document, key: None, index: 0 }];
         let taken = descend(&path.steps, is_open, &mut frames, &mut |frames| {
@@ -364,6 +370,13 @@ fn descend<'v>(
             Some(item) => enter(item, here.key, *place, frames),
             None => Ok(()),
         },
+        (Some(ColumnStep::By(key)), Value::List(items)) => {
+            let named = items.iter().enumerate().filter_map(|(place, item)| match item.get(key) {
+                Some(Value::Text(name)) => Some((place, &**name, item)),
+                _ => None,
+            });
+            named.into_iter().try_for_each(|(place, name, item)| enter(item, Some(name), place, frames))
+        }
         (Some(ColumnStep::Each) | None, Value::List(items)) => {
             items.iter().enumerate().try_for_each(|(place, item)| enter(item, here.key, place, frames))
         }
@@ -429,9 +442,15 @@ impl<'v> RecordReading<'_, 'v> {
         for (pair, column) in tree.pairs.iter().enumerate() {
             let mut is_hit = false;
             match column.path.start {
+                _ if column.is_joined() => {
+                    if let Some(value) = self.join(column)? {
+                        is_hit = true;
+                        common.cells.push(TreeCell { pair, item: None, value: CellValue::Made(value) });
+                    }
+                }
                 PathStart::Star => is_hit = true,
                 PathStart::Pseudo(pseudo) => {
-                    if let Some(value) = self.pseudo(column, pseudo)? {
+                    if let Some(value) = self.pseudo(&column.path, &column.target, pseudo)? {
                         is_hit = true;
                         common.cells.push(TreeCell { pair, item: None, value: CellValue::Made(value) });
                     }
@@ -457,10 +476,10 @@ impl<'v> RecordReading<'_, 'v> {
                             }
                         }
                     };
-                    column.path.find(self.frames[at].value, &mut take).map_err(|PathSurprise(value)| {
-                        let shown: String = printable(&value.to_string()).chars().take(40).collect();
-                        self.error(format!("`{}` goes through `{shown}`, which is not a list", column.path))
-                            .hint("leave out `[]` if there is one value per record")
+                    column.path.find(self.frames[at].value, &mut take).map_err(|surprise: PathSurprise<'_>| {
+                        let shown: String = printable(&surprise.value.to_string()).chars().take(40).collect();
+                        let what = format!("`{}` goes through `{shown}`, {}", column.path, surprise.lacks);
+                        self.error(what).hint(surprise.hint)
                     })?;
                 }
             }
@@ -468,7 +487,7 @@ impl<'v> RecordReading<'_, 'v> {
             if is_id && !is_hit {
                 let is_nowhere = !progress.hits[pair];
                 return Err(match is_nowhere {
-                    true => no_column(self.source, &column.name, &column.path.to_string(), &progress.columns),
+                    true => no_column(self.source, &column.name, &column.to_text(), &progress.columns),
                     false => self.refuse("the record has no `id`".to_owned()),
                 });
             }
@@ -523,8 +542,41 @@ impl<'v> RecordReading<'_, 'v> {
         named.or_else(|| if self.tree.has_id { None } else { native().or_else(key) })
     }
 
-    fn pseudo(&self, column: &ColumnPair, pseudo: PseudoColumn) -> Result<Option<Value>, ReadError> {
-        let frame = self.frames.len().checked_sub(1 + column.path.up).map(|at| self.frames[at]);
+    /// The values of several columns as one text. Nothing if none of them is there, or if an id lacks one.
+    fn join(&self, column: &ColumnPair) -> Result<Option<Value>, ReadError> {
+        let mut parts: Vec<Option<String>> = Vec::new();
+        for path in column.paths() {
+            let mut part = None;
+            if let PathStart::Pseudo(pseudo) = path.start {
+                part = self.pseudo(path, &column.target, pseudo)?.map(|value| value.to_string());
+            } else if let Some(at) = self.frames.len().checked_sub(1 + path.up) {
+                let mut take = |_: Option<&'v str>, _: Option<usize>, found: FoundPart<'v>| {
+                    if let FoundPart::Value(value) = found
+                        && value.is_scalar()
+                        && !matches!(value, Value::Null | Value::Missing)
+                    {
+                        part = Some(value.to_string());
+                    }
+                };
+                let _ = path.find(self.frames[at].value, &mut take);
+            }
+            parts.push(part.filter(|part| !part.is_empty()));
+        }
+        let is_id = !column.target.is_run();
+        if parts.iter().all(Option::is_none) || is_id && parts.iter().any(Option::is_none) {
+            return Ok(None);
+        }
+        let parts: Vec<String> = parts.into_iter().map(Option::unwrap_or_default).collect();
+        Ok(Some(parts.join("/").into()))
+    }
+
+    fn pseudo(
+        &self,
+        path: &ColumnPath,
+        target: &ColumnTarget,
+        pseudo: PseudoColumn,
+    ) -> Result<Option<Value>, ReadError> {
+        let frame = self.frames.len().checked_sub(1 + path.up).map(|at| self.frames[at]);
         Ok(match pseudo {
             PseudoColumn::Key => frame.and_then(|frame| frame.key).map(Value::from),
             PseudoColumn::Index if self.tree.records.is_some() => frame.map(|frame| Value::Int(frame.index as i64)),
@@ -537,12 +589,12 @@ impl<'v> RecordReading<'_, 'v> {
             },
             of_path => match part_of_path(self.source, of_path) {
                 // The attempt in a name such as `run-3` is its number.
-                Some(part) if column.target == ColumnTarget::Role(ColumnRole::Epoch) => {
+                Some(part) if *target == ColumnTarget::Role(ColumnRole::Epoch) => {
                     let digits = part.rsplit(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty());
                     Some(digits.unwrap_or(part).into())
                 }
                 Some(part) => Some(part.into()),
-                None => return Err(no_part(self.source, &column.path.to_string())),
+                None => return Err(no_part(self.source, &path.to_string())),
             },
         })
     }

@@ -10,9 +10,8 @@ use calipers_core::{Context, SampleId, Samples, Shards};
 pub(super) fn check(source: &Source, run: &mut RecordedRun<Shards>) -> Result<(), ReadError> {
     let first = run.samples.iter().next().and_then(|part| part.ids().next());
     let last = run.samples.iter().last().and_then(|part| part.len().checked_sub(1).map(|place| part.id(place as u32)));
-    let is_summary = |id: &SampleId| SUMMARIES.contains(&plain(&id.to_string()).as_str());
     for (id, place) in [(first, "first"), (last, "last")] {
-        let Some(id) = id.filter(is_summary).filter(|_| run.samples.len() > 2) else { continue };
+        let Some(id) = id.filter(is_named_like_one).filter(|_| run.samples.len() > 2) else { continue };
         let name = printable(&id.to_string());
         if sums_up(&run.samples, &id) {
             let what =
@@ -22,6 +21,16 @@ pub(super) fn check(source: &Source, run: &mut RecordedRun<Shards>) -> Result<()
         run.notes.push(format!("the {place} record is named `{name}`, and was read as a sample"));
     }
     Ok(())
+}
+
+/// True when the first or the last record of a part has the name of a summary.
+pub(super) fn may_be_in(samples: &Samples) -> bool {
+    let last = samples.len().checked_sub(1).map(|place| samples.id(place as u32));
+    samples.ids().next().into_iter().chain(last).any(|id| is_named_like_one(&id))
+}
+
+fn is_named_like_one(id: &SampleId) -> bool {
+    matches!(id, SampleId::Text(text) if SUMMARIES.contains(&plain(text).as_str()))
 }
 
 /// True when a score of this sample is the mean or the sum of those of the others, as far as it is written.

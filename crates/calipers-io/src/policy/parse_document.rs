@@ -96,7 +96,8 @@ impl Language {
             }
             Some('[') if is_yaml => Self::Yaml,
             Some('[') => {
-                if is_header && (ending == "toml" || !(ending == "json" || first.contains('"'))) {
+                // A file that is called so is TOML, even if its first bracket is never closed.
+                if ending == "toml" || is_header && !(ending == "json" || first.contains('"')) {
                     Self::Toml
                 } else {
                     Self::Json

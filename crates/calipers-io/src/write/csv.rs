@@ -8,6 +8,7 @@ use super::table_survey::{Survey, can_be_column, has_extras, json_text, text};
 use super::{Contents, LossCounts, OutputFile, WriteError, Writer, check_id};
 use crate::formats::{ColumnRole, cell};
 use calipers_core::{Outcome, Record, SampleId, Samples, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A table with a header.
@@ -28,7 +29,7 @@ impl Writer for CsvWriter {
 
     fn write(&self, contents: &Contents<'_>, out: &mut OutputFile) -> Result<Vec<String>, WriteError> {
         let samples = &contents.run.samples;
-        let columns = columns(samples);
+        let layout = CsvLayout::of(samples);
         let mut lost = LossCounts::default();
         let mut row: Vec<u8> = Vec::new();
         let mut line = |cells: Vec<String>, out: &mut OutputFile| {
@@ -39,17 +40,17 @@ impl Writer for CsvWriter {
             row.clear();
             Ok::<(), WriteError>(())
         };
-        line(columns.iter().map(CsvColumn::header).collect(), out)?;
+        line(layout.columns.iter().map(CsvColumn::header).collect(), out)?;
         for record in samples.records() {
             check_id(&record, out)?;
-            line(columns.iter().map(|column| column.cell(&record, &columns, &mut lost)).collect(), out)?;
+            line(layout.cells(&record, &mut lost), out)?;
         }
         Ok(lost.notes())
     }
 }
 
 /// A column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum CsvColumn {
     Id,
     Epoch,
@@ -57,8 +58,8 @@ enum CsvColumn {
     Score(Arc<str>),
     /// The scores that have no column.
     Scores,
-    /// A field, with the name of its column.
-    Field(Arc<str>, String),
+    /// A field.
+    Field(Arc<str>),
     /// The fields that have no cell.
     Fields,
     Error,
@@ -69,40 +70,94 @@ enum CsvColumn {
     NullMetadata,
 }
 
-fn columns(samples: &Samples) -> Vec<CsvColumn> {
-    let survey = Survey::of(samples);
-    let mut columns = vec![CsvColumn::Id, CsvColumn::Epoch];
-    let is_column = |scorer: &&Arc<str>| survey.is_full(scorer) && can_be_column(scorer);
-    columns.extend(survey.scorers.keys().filter(is_column).cloned().map(CsvColumn::Score));
-    for name in survey.fields.keys().filter(|name| can_be_column(name)) {
-        let header = match ColumnRole::of(name) {
-            ColumnRole::Number(_) | ColumnRole::Flag(_) | ColumnRole::Label(_) | ColumnRole::Behaviors(_) => {
-                name.to_string()
-            }
-            _ => format!("fields.{name}"),
+/// The columns, and where each is.
+struct CsvLayout {
+    columns: Vec<CsvColumn>,
+    places: HashMap<CsvColumn, usize>,
+}
+
+impl CsvLayout {
+    fn new(columns: Vec<CsvColumn>) -> Self {
+        let places = columns.iter().cloned().zip(0..).collect();
+        Self { columns, places }
+    }
+
+    /// The columns that a run needs.
+    fn of(samples: &Samples) -> Self {
+        let survey = Survey::of(samples);
+        let mut columns = vec![CsvColumn::Id, CsvColumn::Epoch];
+        let is_column = |scorer: &&Arc<str>| survey.is_full(scorer) && can_be_column(scorer);
+        columns.extend(survey.scorers.keys().filter(is_column).cloned().map(CsvColumn::Score));
+        let fields = survey.common(&survey.fields).filter(|(name, _)| can_be_column(name));
+        columns.extend(fields.map(|(name, _)| CsvColumn::Field(name.clone())));
+        let facts = survey.common(&survey.facts).filter(|(key, _)| can_be_column(key));
+        columns.extend(facts.map(|(key, _)| CsvColumn::Fact(key.clone())));
+        columns.extend(survey.has_errors.then_some(CsvColumn::Error));
+        // The catch-all columns come last. Of these and of sparse columns, only those with content are kept.
+        columns.extend([CsvColumn::Scores, CsvColumn::Fields, CsvColumn::Metadata, CsvColumn::NullMetadata]);
+        let layout = Self::new(columns);
+        let is_kept = |column: &CsvColumn| {
+            matches!(column, CsvColumn::Id | CsvColumn::Epoch | CsvColumn::Error | CsvColumn::Score(_))
         };
-        columns.push(CsvColumn::Field(name.clone(), header));
-    }
-    let is_fact = |key: &&Arc<str>| can_be_column(key);
-    columns.extend(survey.facts.keys().filter(is_fact).cloned().map(CsvColumn::Fact));
-    columns.extend(survey.has_errors.then_some(CsvColumn::Error));
-    // The catch-all columns come last, and only if they have content.
-    let rest = [CsvColumn::Scores, CsvColumn::Fields, CsvColumn::Metadata, CsvColumn::NullMetadata];
-    let mut needed = rest.clone().map(|_| false);
-    let mut filled = vec![false; columns.len()];
-    for record in samples.records() {
-        for (rest, needed) in rest.iter().zip(&mut needed) {
-            *needed = *needed || !rest.cell(&record, &columns, &mut LossCounts::default()).is_empty();
+        let mut kept: Vec<bool> = layout.columns.iter().map(is_kept).collect();
+        for record in samples.records() {
+            let cells = layout.cells(&record, &mut LossCounts::default());
+            kept.iter_mut().zip(cells).for_each(|(kept, cell)| *kept |= !cell.is_empty());
         }
-        for (column, filled) in columns.iter().zip(&mut filled) {
-            let is_sparse = matches!(column, CsvColumn::Field(..) | CsvColumn::Fact(_));
-            *filled = *filled || !is_sparse || !column.cell(&record, &columns, &mut LossCounts::default()).is_empty();
-        }
+        Self::new(layout.columns.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(column, _)| column).collect())
     }
-    let mut filled = filled.into_iter();
-    columns.retain(|_| filled.next().unwrap_or(true));
-    columns.extend(rest.into_iter().zip(needed).filter(|(_, needed)| *needed).map(|(column, _)| column));
-    columns
+
+    /// The cells of a record.
+    fn cells(&self, record: &Record, lost: &mut LossCounts) -> Vec<String> {
+        let mut cells = vec![String::new(); self.columns.len()];
+        let mut put = |column: CsvColumn, cell: String| {
+            if let Some(&place) = self.places.get(&column) {
+                cells[place] = cell;
+            }
+        };
+        put(CsvColumn::Id, id_cell(&record.id));
+        put(CsvColumn::Epoch, record.epoch.to_string());
+        put(CsvColumn::Error, record.error.as_deref().map(error_cell).unwrap_or_default());
+        let mut rest = Vec::new();
+        for score in &record.scores {
+            let column = CsvColumn::Score(score.0.clone());
+            if self.places.contains_key(&column) {
+                put(column, score_cell(&score.1, record, lost));
+            } else {
+                rest.push(score);
+            }
+        }
+        if !rest.is_empty() {
+            put(CsvColumn::Scores, text(|out| put_scores(out, rest.into_iter(), record, lost)));
+        }
+        let mut rest = Vec::new();
+        for (name, value) in &record.fields {
+            let column = CsvColumn::Field(name.clone());
+            match field_cell(name, value).filter(|_| self.places.contains_key(&column)) {
+                Some(cell) => put(column, cell),
+                None => rest.push((name, value)),
+            }
+        }
+        if !rest.is_empty() {
+            put(CsvColumn::Fields, text(|out| put_entries(out, rest.into_iter(), record, lost)));
+        }
+        let (facts, nulls) = facts(record);
+        let mut rest = Vec::new();
+        for (key, value) in facts {
+            let column = CsvColumn::Fact(key.clone());
+            match fact_cell(key, value).filter(|_| self.places.contains_key(&column)) {
+                Some(cell) => put(column, cell),
+                None => rest.push((key, value)),
+            }
+        }
+        if !rest.is_empty() {
+            put(CsvColumn::Metadata, text(|out| put_entries(out, rest.into_iter(), record, lost)));
+        }
+        if !nulls.is_empty() {
+            put(CsvColumn::NullMetadata, text(|out| put_nulls(out, &nulls, record, lost)));
+        }
+        cells
+    }
 }
 
 impl CsvColumn {
@@ -112,52 +167,17 @@ impl CsvColumn {
             Self::Epoch => "epoch".into(),
             Self::Score(scorer) => format!("scores.{scorer}"),
             Self::Scores => "scores".into(),
-            Self::Field(_, header) => header.clone(),
+            Self::Field(name) => match ColumnRole::of(name) {
+                ColumnRole::Number(_) | ColumnRole::Flag(_) | ColumnRole::Label(_) | ColumnRole::Behaviors(_) => {
+                    name.to_string()
+                }
+                _ => format!("fields.{name}"),
+            },
             Self::Fields => "fields".into(),
             Self::Error => "error".into(),
             Self::Fact(key) => format!("metadata.{key}"),
             Self::Metadata => "metadata".into(),
             Self::NullMetadata => "null_metadata".into(),
-        }
-    }
-
-    /// The cell in this column, if it has content.
-    fn cell(&self, record: &Record, columns: &[Self], lost: &mut LossCounts) -> String {
-        match self {
-            Self::Id => id_cell(&record.id),
-            Self::Epoch => record.epoch.to_string(),
-            Self::Score(scorer) => {
-                let found = record.scores.iter().find(|(name, _)| name == scorer);
-                found.map(|(_, outcome)| score_cell(outcome, record, lost)).unwrap_or_default()
-            }
-            Self::Scores => {
-                let has_column = |name: &Arc<str>| columns.iter().any(|c| matches!(c, Self::Score(n) if n == name));
-                let mut rest = record.scores.iter().filter(|(name, _)| !has_column(name)).peekable();
-                if rest.peek().is_none() { String::new() } else { text(|out| put_scores(out, rest, record, lost)) }
-            }
-            Self::Field(name, _) => {
-                let found = record.fields.iter().find(|(known, _)| known == name);
-                found.and_then(|(name, value)| field_cell(name, value)).unwrap_or_default()
-            }
-            Self::Fields => {
-                let rest = record.fields.iter().map(|(name, value)| (name, value));
-                let mut rest = rest.filter(|(name, value)| field_cell(name, value).is_none()).peekable();
-                if rest.peek().is_none() { String::new() } else { text(|out| put_entries(out, rest, record, lost)) }
-            }
-            Self::Error => record.error.as_deref().map(error_cell).unwrap_or_default(),
-            Self::Fact(key) => {
-                let value = record.metadata.get(key);
-                value.and_then(|value| fact_cell(key, value)).unwrap_or_default()
-            }
-            Self::Metadata => {
-                let (facts, _) = facts(record);
-                let mut rest = facts.into_iter().filter(|(key, value)| fact_cell(key, value).is_none()).peekable();
-                if rest.peek().is_none() { String::new() } else { text(|out| put_entries(out, rest, record, lost)) }
-            }
-            Self::NullMetadata => match facts(record) {
-                (_, nulls) if nulls.is_empty() => String::new(),
-                (_, nulls) => text(|out| put_nulls(out, &nulls, record, lost)),
-            },
         }
     }
 }

@@ -14,6 +14,7 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::{Type, TypePtr};
 use calipers_core::{Outcome, Record, SampleId, Samples, Score, Value};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A table with typed columns.
@@ -50,8 +51,8 @@ impl Writer for ParquetWriter {
 }
 
 fn write_table(samples: &Samples, file: impl std::io::Write + Send, lost: &mut LossCounts) -> ParquetResult<()> {
-    let columns = columns(samples);
-    let fields = columns.iter().map(TypedColumn::schema).collect::<ParquetResult<Vec<_>>>()?;
+    let layout = TableLayout::of(samples);
+    let fields = layout.columns.iter().map(TypedColumn::schema).collect::<ParquetResult<Vec<_>>>()?;
     let schema = Type::group_type_builder("records").with_fields(fields).build()?;
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
@@ -59,8 +60,9 @@ fn write_table(samples: &Samples, file: impl std::io::Write + Send, lost: &mut L
     while records.peek().is_some() {
         let group: Vec<Record> = records.by_ref().take(GROUP).collect();
         let mut row_group = writer.next_row_group()?;
-        for column in &columns {
-            column.write(&group, &columns, &mut row_group, lost)?;
+        let cells = GroupCells::of(&group);
+        for column in &layout.columns {
+            column.write(&cells, &layout, &mut row_group, lost)?;
         }
         row_group.close()?;
     }
@@ -97,48 +99,113 @@ impl TypedColumn {
     }
 }
 
-fn columns(samples: &Samples) -> Vec<TypedColumn> {
-    let survey = Survey::of(samples);
-    let id = if survey.all_ids_are_numbers { ValueKind::Int } else { ValueKind::Text };
-    let mut columns =
-        vec![TypedColumn::new("id", id, Holds::Id), TypedColumn::new("epoch", ValueKind::Int, Holds::Epoch)];
-    for (scorer, seen) in &survey.scorers {
-        let name = format!("scores.{scorer}");
-        match seen.kind {
-            Some(kind) if !seen.is_mixed && can_be_column(scorer) => {
-                let is_plain = !seen.has_parts && survey.is_full(scorer);
-                let holds = if is_plain { Holds::Score } else { Holds::ScoreParts }(scorer.clone());
-                columns.push(TypedColumn::new(name, kind, holds));
+/// The columns, and what has a column.
+#[derive(Default)]
+struct TableLayout {
+    columns: Vec<TypedColumn>,
+    scorers: HashSet<Arc<str>>,
+    fields: HashMap<Arc<str>, ValueKind>,
+    facts: HashMap<Arc<str>, ValueKind>,
+}
+
+impl TableLayout {
+    fn push(&mut self, column: TypedColumn) {
+        match &column.holds {
+            Holds::Score(scorer) | Holds::ScoreParts(scorer) => {
+                self.scorers.insert(scorer.clone());
+            }
+            Holds::Field(name) => {
+                self.fields.insert(name.clone(), column.kind);
+            }
+            Holds::Fact(key) => {
+                self.facts.insert(key.clone(), column.kind);
             }
             _ => {}
         }
+        self.columns.push(column);
     }
-    for (name, seen) in &survey.fields {
-        columns.extend(field_column(name, seen));
-    }
-    for (key, seen) in &survey.facts {
-        let is_long = seen.bytes > FACT_BYTES_MAX.saturating_mul(survey.rows.max(1));
-        if let Some(kind) = seen.kind.filter(|_| can_be_column(key) && !is_long) {
-            columns.push(TypedColumn::new(format!("metadata.{key}"), kind, Holds::Fact(key.clone())));
+
+    /// The columns that a run needs.
+    fn of(samples: &Samples) -> Self {
+        let survey = Survey::of(samples);
+        let id = if survey.all_ids_are_numbers { ValueKind::Int } else { ValueKind::Text };
+        let mut layout = Self::default();
+        layout.push(TypedColumn::new("id", id, Holds::Id));
+        layout.push(TypedColumn::new("epoch", ValueKind::Int, Holds::Epoch));
+        for (scorer, seen) in survey.common_scorers() {
+            let name = format!("scores.{scorer}");
+            match seen.kind {
+                Some(kind) if !seen.is_mixed && can_be_column(scorer) => {
+                    let is_plain = !seen.has_parts && survey.is_full(scorer);
+                    let holds = if is_plain { Holds::Score } else { Holds::ScoreParts }(scorer.clone());
+                    layout.push(TypedColumn::new(name, kind, holds));
+                }
+                _ => {}
+            }
         }
+        for (name, seen) in survey.common(&survey.fields) {
+            field_column(name, seen).into_iter().for_each(|column| layout.push(column));
+        }
+        for (key, seen) in survey.common(&survey.facts) {
+            let is_long = seen.bytes > FACT_BYTES_MAX.saturating_mul(survey.rows.max(1));
+            if let Some(kind) = seen.kind.filter(|_| can_be_column(key) && !is_long) {
+                layout.push(TypedColumn::new(format!("metadata.{key}"), kind, Holds::Fact(key.clone())));
+            }
+        }
+        if survey.has_errors {
+            layout.push(TypedColumn::new("error", ValueKind::Text, Holds::Error));
+        }
+        let rest = [
+            ("scores", Holds::Scores),
+            ("fields", Holds::Fields),
+            ("metadata", Holds::Metadata),
+            ("null_metadata", Holds::NullMetadata),
+        ];
+        let rest = rest.map(|(name, holds)| {
+            let column = TypedColumn::new(name, ValueKind::Text, holds);
+            let has_some = |record: Record| column.rest_of(&record, &layout, &mut LossCounts::default()).is_some();
+            let is_needed = samples.records().any(has_some);
+            (column, is_needed)
+        });
+        for (column, _) in rest.into_iter().filter(|(_, is_needed)| *is_needed) {
+            layout.push(column);
+        }
+        layout
     }
-    if survey.has_errors {
-        columns.push(TypedColumn::new("error", ValueKind::Text, Holds::Error));
+}
+
+/// The cells of some rows by column, where there is something.
+struct GroupCells<'r> {
+    records: &'r [Record],
+    scores: HashMap<&'r str, Vec<(usize, &'r Outcome)>>,
+    fields: HashMap<&'r str, Vec<(usize, &'r Value)>>,
+    facts: HashMap<&'r str, Vec<(usize, &'r Value)>>,
+}
+
+impl<'r> GroupCells<'r> {
+    fn of(records: &'r [Record]) -> Self {
+        let (scores, fields, facts) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut cells = Self { records, scores, fields, facts };
+        for (row, record) in records.iter().enumerate() {
+            for (scorer, outcome) in &record.scores {
+                cells.scores.entry(&**scorer).or_default().push((row, outcome));
+            }
+            for (name, value) in &record.fields {
+                cells.fields.entry(&**name).or_default().push((row, value));
+            }
+            for (key, value) in record.metadata.iter() {
+                cells.facts.entry(&**key).or_default().push((row, value));
+            }
+        }
+        cells
     }
-    let rest = [
-        ("scores", Holds::Scores),
-        ("fields", Holds::Fields),
-        ("metadata", Holds::Metadata),
-        ("null_metadata", Holds::NullMetadata),
-    ];
-    let needed = rest.map(|(name, holds)| {
-        let column = TypedColumn::new(name, ValueKind::Text, holds);
-        let has_some = |record: Record| column.cell(&record, &columns, &mut LossCounts::default()).is_some();
-        let is_needed = samples.records().any(has_some);
-        (column, is_needed)
-    });
-    columns.extend(needed.into_iter().filter(|(_, is_needed)| *is_needed).map(|(column, _)| column));
-    columns
+
+    /// A value for each of these rows, and none for the others.
+    fn fill<T>(&self, found: Option<&Vec<(usize, T)>>, cell: impl Fn(&T) -> Option<Value>) -> Vec<Option<Value>> {
+        let mut cells = vec![None; self.records.len()];
+        found.into_iter().flatten().for_each(|(row, value)| cells[*row] = cell(value));
+        cells
+    }
 }
 
 fn field_column(name: &Arc<str>, seen: &ColumnSurvey) -> Option<TypedColumn> {
@@ -182,23 +249,20 @@ impl TypedColumn {
 
     fn write<W: std::io::Write + Send>(
         &self,
-        records: &[Record],
-        columns: &[Self],
+        group_cells: &GroupCells<'_>,
+        layout: &TableLayout,
         group: &mut SerializedRowGroupWriter<'_, W>,
         lost: &mut LossCounts,
     ) -> ParquetResult<()> {
         let Holds::ScoreParts(scorer) = &self.holds else {
-            let cells: Vec<Option<Value>> = records.iter().map(|record| self.cell(record, columns, lost)).collect();
+            let cells = self.cells(group_cells, layout, lost);
             let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
             return write_leaf(group, self.kind, &levels, cells.into_iter().flatten());
         };
-        let parts: Vec<Option<Vec<Option<Value>>>> = records
-            .iter()
-            .map(|record| {
-                let (_, outcome) = record.scores.iter().find(|(name, _)| name == scorer)?;
-                Some(score_parts(outcome, record, lost))
-            })
-            .collect();
+        let mut parts: Vec<Option<Vec<Option<Value>>>> = vec![None; group_cells.records.len()];
+        for (row, outcome) in group_cells.scores.get(&**scorer).into_iter().flatten() {
+            parts[*row] = Some(score_parts(outcome, &group_cells.records[*row], lost));
+        }
         for place in 0..=TEXT_PARTS.len() {
             let cell = |row: &Option<Vec<Option<Value>>>| row.as_ref().and_then(|parts| parts[place].clone());
             let level = |row: &Option<Vec<Option<Value>>>| match row {
@@ -212,38 +276,42 @@ impl TypedColumn {
         Ok(())
     }
 
-    /// What a record has in this column.
-    fn cell(&self, record: &Record, columns: &[Self], lost: &mut LossCounts) -> Option<Value> {
+    /// What these rows have in this column.
+    fn cells(&self, group: &GroupCells<'_>, layout: &TableLayout, lost: &mut LossCounts) -> Vec<Option<Value>> {
+        match &self.holds {
+            Holds::Score(scorer) => group.fill(group.scores.get(&**scorer), |outcome| match outcome {
+                Outcome::Scored(score) => Some(score.value.clone()),
+                Outcome::Unscored { .. } => None,
+            }),
+            Holds::Field(name) => group.fill(group.fields.get(&**name), |value| {
+                let shown = |value: &Value| if value.is_scalar() { value.clone() } else { json_text(value).into() };
+                fits_field(name, value, self.kind).then(|| shown(value))
+            }),
+            Holds::Fact(key) => group.fill(group.facts.get(&**key), |value| {
+                (ValueKind::of(value) == Some(self.kind)).then(|| (*value).clone())
+            }),
+            _ => group.records.iter().map(|record| self.rest_of(record, layout, lost)).collect(),
+        }
+    }
+
+    /// What a record has in a column that is not one score, field or fact.
+    fn rest_of(&self, record: &Record, layout: &TableLayout, lost: &mut LossCounts) -> Option<Value> {
         match &self.holds {
             Holds::Id => Some(match (&record.id, self.kind) {
                 (SampleId::Int(i), ValueKind::Int) => Value::Int(*i),
                 (id, _) => Value::from(id.to_string()),
             }),
             Holds::Epoch => Some(Value::Int(i64::from(record.epoch))),
-            Holds::Score(scorer) => match &record.scores.iter().find(|(name, _)| name == scorer)?.1 {
-                Outcome::Scored(score) => Some(score.value.clone()),
-                Outcome::Unscored { .. } => None,
-            },
-            // Written part by part.
-            Holds::ScoreParts(_) => None,
+            // Written column by column.
+            Holds::Score(_) | Holds::ScoreParts(_) | Holds::Field(_) | Holds::Fact(_) => None,
             Holds::Scores => {
-                let is_column = |name: &Arc<str>| {
-                    columns.iter().any(|c| matches!(&c.holds, Holds::Score(n) | Holds::ScoreParts(n) if n == name))
-                };
-                let mut rest = record.scores.iter().filter(|(name, _)| !is_column(name)).peekable();
+                let mut rest = record.scores.iter().filter(|(name, _)| !layout.scorers.contains(name)).peekable();
                 rest.peek()?;
                 Some(text(|out| put_scores(out, rest, record, lost)).into())
             }
-            Holds::Field(name) => {
-                let (_, value) = record.fields.iter().find(|(known, _)| known == name)?;
-                let shown = |value: &Value| if value.is_scalar() { value.clone() } else { json_text(value).into() };
-                fits_field(name, value, self.kind).then(|| shown(value))
-            }
             Holds::Fields => {
                 let has_cell = |name: &Arc<str>, value: &Value| {
-                    columns
-                        .iter()
-                        .any(|c| matches!(&c.holds, Holds::Field(n) if n == name && fits_field(n, value, c.kind)))
+                    layout.fields.get(name).is_some_and(|&kind| fits_field(name, value, kind))
                 };
                 let fields = record.fields.iter().map(|(name, value)| (name, value));
                 let mut rest = fields.filter(|(name, value)| !has_cell(name, value)).peekable();
@@ -257,13 +325,9 @@ impl TypedColumn {
                 }
                 Value::Text(error.clone())
             }),
-            Holds::Fact(key) => {
-                record.metadata.get(key).filter(|value| ValueKind::of(value) == Some(self.kind)).cloned()
-            }
             Holds::Metadata => {
                 let has_cell = |key: &Arc<str>, value: &Value| {
-                    let kind = ValueKind::of(value);
-                    columns.iter().any(|c| matches!(&c.holds, Holds::Fact(k) if k == key) && Some(c.kind) == kind)
+                    layout.facts.get(key).is_some_and(|&kind| ValueKind::of(value) == Some(kind))
                 };
                 let (facts, _) = facts(record);
                 let mut rest = facts.into_iter().filter(|(key, value)| !has_cell(key, value)).peekable();

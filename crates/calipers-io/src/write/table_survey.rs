@@ -6,6 +6,9 @@ use calipers_core::{Outcome, Record, SampleId, Samples, Score, Value};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
+/// As many names of one kind have a column each. Of more, those that fewer than one row in sixteen has go together.
+const COLUMNS_MAX: usize = 256;
+
 /// The columns that a run needs.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
@@ -47,10 +50,13 @@ pub(super) struct ColumnSurvey {
     pub(super) kind: Option<ValueKind>,
     /// How many bytes of text there are.
     pub(super) bytes: u64,
+    /// How many rows have a value.
+    given: u64,
 }
 
 impl ColumnSurvey {
     fn look(&mut self, value: &Value) {
+        self.given += 1;
         self.kind = self.kind.or_else(|| ValueKind::of(value));
         if let Value::Text(text) = value {
             self.bytes += text.len() as u64;
@@ -116,6 +122,26 @@ impl Survey {
         for (key, value) in record.metadata.iter() {
             self.facts.entry(key.clone()).or_default().look(value);
         }
+    }
+
+    /// The names that have a column: all, unless there are very many. A table with a column for each of thousands of names
+    /// that occur once would have as many empty cells as the square of its rows.
+    pub(super) fn common<'s>(
+        &self,
+        names: &'s IndexMap<Arc<str>, ColumnSurvey>,
+    ) -> impl Iterator<Item = (&'s Arc<str>, &'s ColumnSurvey)> {
+        let given_min = self.given_min(names.len());
+        names.iter().filter(move |(_, seen)| seen.given >= given_min)
+    }
+
+    /// The same for scorers.
+    pub(super) fn common_scorers(&self) -> impl Iterator<Item = (&Arc<str>, &ScorerSurvey)> {
+        let given_min = self.given_min(self.scorers.len());
+        self.scorers.iter().filter(move |(_, seen)| seen.looked >= given_min)
+    }
+
+    fn given_min(&self, names: usize) -> u64 {
+        if names > COLUMNS_MAX { self.rows.div_ceil(16) } else { 0 }
     }
 
     /// True when a scorer looked at every attempt that ran. Only then can it have a column: an empty cell means that it

@@ -239,6 +239,26 @@ mod deepeval {
     }
 
     #[test]
+    fn cases_that_share_only_their_input_are_different_samples() {
+        let case = |name: &str, rest: &str| {
+            format!(
+                r#"{{"name": "{name}", "input": "hi", "actualOutput": "{name}", "success": true, {rest}
+                    "metricsData": [{{"name": "M", "success": true, "score": 1}}]}}"#
+            )
+        };
+        let of = |cases: &[String]| {
+            let content = format!(r#"{{"testCases": [{}], "conversationalTestCases": []}}"#, cases.join(","));
+            let run = read(&Source::bytes("run.json", content.as_bytes()), None).unwrap().remove(0);
+            (run.samples.len(), run.samples.attempts(), run.notes.len())
+        };
+        let other = case("test_case_1", r#""expectedOutput": "y","#);
+        // Unnamed cases, which DeepEval numbers: repeats, and two that expect different answers.
+        assert_eq!(of(&[case("test_case_0", ""), case("test_case_1", "")]), (1, 2, 1));
+        assert_eq!(of(&[case("test_case_0", r#""expectedOutput": "x","#), other]), (2, 2, 0));
+        assert_eq!(of(&[case("first", ""), case("second", "")]), (2, 2, 0));
+    }
+
+    #[test]
     fn cases_of_one_name_and_input_are_attempts_and_metric_errors_are_unscored() {
         let runs = runs("deepeval/test_run.json", "deepeval");
         let mut want = Samples::new();
@@ -315,6 +335,7 @@ mod deepeval {
                 ("run", "evaluationCost", Some(0.02)),
             ],
             &[
+                "2 cases with the name, input and expectations of another: attempts of one sample",
                 "3 metrics of spans within traces not read: they judge parts of a case",
                 "1 case failed only because a metric had an error: neither passed nor failed",
                 "1 case without metrics: unscored",

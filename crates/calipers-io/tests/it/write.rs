@@ -217,6 +217,20 @@ fn what_is_hard_to_write_survives_every_form() {
 }
 
 #[test]
+fn more_names_than_columns_survive_every_form() {
+    let mut run: RecordedRun = RecordedRun::default();
+    for id in 0..600_i64 {
+        let row = run.samples.push(id).score("judge", 1.0).score(format!("s{id}"), "C").metadata("common", "x");
+        row.metadata(format!("k{id}"), id).field(format!("f{id}"), "y");
+    }
+    let folder = Scratch::new();
+    check_round_trip(&run, &folder, "many names");
+    write(&run, None, &folder.path().join("many.csv")).unwrap();
+    let header = folder.read("many.csv").lines().next().unwrap_or_default().to_owned();
+    assert_eq!(header, "id,epoch,scores.judge,metadata.common,scores,fields,metadata");
+}
+
+#[test]
 fn infinite_numbers_survive_and_are_noted() {
     let mut samples = Samples::new();
     samples.push(1).score("x", f64::INFINITY).metadata("m", f64::NEG_INFINITY).field("latency_ms", f64::INFINITY);

@@ -55,13 +55,14 @@ fn is_drawn(metric: &MetricResult) -> bool {
 
 fn score_tables(report: &PageReport) -> Vec<ScoreTable<'_>> {
     let mut tables: Vec<ScoreTable<'_>> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (run, about) in report.runs.iter().enumerate() {
         for score in &about.report.results.scores {
             let title = score_title(score);
-            let place = tables.iter().position(|table| table.title == title).unwrap_or_else(|| {
+            let place = *places.entry(title.clone()).or_insert(tables.len());
+            if place == tables.len() {
                 tables.push(ScoreTable { title, ..ScoreTable::default() });
-                tables.len() - 1
-            });
+            }
             for (shown, metric) in figure_names(score).into_iter().zip(score.metrics.values()) {
                 tables[place].add(shown, run, metric);
             }
@@ -206,14 +207,14 @@ fn recorded_figures(run: &PageRun) -> Markup {
 /// What is spread, with the distributions of all runs that have it.
 fn spreads(report: &PageReport) -> Vec<Vec<(usize, &Distribution)>> {
     let mut all: Vec<Vec<(usize, &Distribution)>> = Vec::new();
+    let mut places = HashMap::new();
     for (run, about) in report.runs.iter().enumerate() {
         for one in &about.distributions {
-            let is_same =
-                |group: &&mut Vec<(usize, &Distribution)>| group[0].1.name == one.name && group[0].1.of == one.of;
-            match all.iter_mut().find(is_same) {
-                Some(group) => group.push((run, one)),
-                None => all.push(vec![(run, one)]),
+            let place = *places.entry((&*one.name, one.of)).or_insert(all.len());
+            if place == all.len() {
+                all.push(Vec::new());
             }
+            all[place].push((run, one));
         }
     }
     all

@@ -54,7 +54,8 @@ pub(super) fn of_run(
     let scorers: Vec<Arc<str>> = samples.scorers().filter(|name| !samples.has_maps(name)).cloned().collect();
     let latencies = scenarios.latencies(context)?;
     let is_judged = pass_basis != PassBasis::Nothing;
-    let mut maker = Maker { run, is_judged, scorers: &scorers, by_policy, texts, context, room };
+    let places = scorers.iter().zip(0..).map(|(name, place)| (&**name, place)).collect();
+    let mut maker = Maker { run, is_judged, places, by_policy, texts, context, room };
     // Records come in the order of samples and epochs, as scenarios do.
     let mut records = samples.records();
     let mut rows = Vec::new();
@@ -139,7 +140,8 @@ struct Maker<'a> {
     run: usize,
     /// Whether anything says which samples passed.
     is_judged: bool,
-    scorers: &'a [Arc<str>],
+    /// The place of each scorer.
+    places: HashMap<&'a str, usize>,
     by_policy: HashMap<&'a SampleId, &'a ScenarioResult>,
     texts: ByAttempt,
     context: &'a Context,
@@ -153,7 +155,7 @@ impl Maker<'_> {
         let policy = self.by_policy.get(&id).copied();
         let mut texts = AttemptTexts::among(metadata.iter());
         let behaviors = behaviors(attempts.iter().map(|(record, _)| record));
-        let scores = self.scorers.iter().map(|scorer| self.mean_score(scorer, &attempts)).collect();
+        let scores = self.mean_scores(&attempts);
         let mean_of = |name: &str| mean(attempts.iter().filter_map(|(record, _)| field(record, name)));
         let (tokens, cost_usd) = (mean_of("tokens_used"), mean_of("cost_usd"));
         let latency_ms = mean(attempts.iter().filter_map(|(_, judged)| judged.latency_ms.filter(|ms| ms.is_finite())));
@@ -262,15 +264,15 @@ impl Maker<'_> {
         }
     }
 
-    /// The mean of the scores of a scorer that are numbers.
-    fn mean_score(&self, scorer: &str, attempts: &[(Record, AttemptOutcome)]) -> Option<f64> {
-        mean(attempts.iter().filter_map(|(record, _)| {
-            let (_, outcome) = record.scores.iter().find(|(name, _)| **name == *scorer)?;
-            match outcome {
-                Outcome::Scored(score) => self.context.labels.to_float(&score.value),
-                Outcome::Unscored { .. } => None,
+    /// The mean of the scores of each scorer that are numbers.
+    fn mean_scores(&self, attempts: &[(Record, AttemptOutcome)]) -> Vec<Option<f64>> {
+        let mut values: Vec<Vec<f64>> = vec![Vec::new(); self.places.len()];
+        for (name, outcome) in attempts.iter().flat_map(|(record, _)| &record.scores) {
+            if let (Some(&place), Outcome::Scored(score)) = (self.places.get(&**name), outcome) {
+                values[place].extend(self.context.labels.to_float(&score.value));
             }
-        }))
+        }
+        values.into_iter().map(|values| mean(values.into_iter())).collect()
     }
 }
 
@@ -401,15 +403,15 @@ pub(super) fn distributions(runs: Vec<Vec<SpreadValues>>) -> Vec<Vec<Distributio
     let mut found: Vec<Vec<Distribution>> = runs.iter().map(|_| Vec::new()).collect();
     // The values of each run under what they are of, in the order in which runs have them.
     let mut together: Vec<(SpreadValues, Vec<Vec<f64>>)> = Vec::new();
+    let mut places: HashMap<(String, DistributionOf), usize> = HashMap::new();
     let count = runs.len();
     for (run, all) in runs.into_iter().enumerate() {
         for mut one in all {
             let values = std::mem::take(&mut one.values);
-            let place = together.iter().position(|(known, _)| known.name == one.name && known.of == one.of);
-            let place = place.unwrap_or_else(|| {
+            let place = *places.entry((one.name.clone(), one.of)).or_insert(together.len());
+            if place == together.len() {
                 together.push((one, vec![Vec::new(); count]));
-                together.len() - 1
-            });
+            }
             together[place].1[run] = values;
         }
     }
