@@ -67,7 +67,7 @@ const KEYS: [ConfigKey; 14] = [
     key("reducer", "reducer", ConfigShape::Texts, "how the attempts of a sample become one score"),
     key("scorers", "scorer", ConfigShape::Texts, "only these scorers"),
     key("labels", "label", ConfigShape::NumberByName, "what labels count"),
-    key("cluster", "cluster", ConfigShape::Text, "the metadata key of samples that go together"),
+    key("cluster", "cluster", ConfigShape::Texts, "fields by whose values samples go together"),
     key("level", "level", ConfigShape::Number, "the level of intervals"),
     key("seed", "seed", ConfigShape::Number, "the seed of everything random"),
     key("missing", "missing", ConfigShape::Text, "how attempts without a score count: `failed` or `excluded`"),

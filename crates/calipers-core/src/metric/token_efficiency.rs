@@ -17,8 +17,8 @@ const TOKEN_EFFICIENCY: About = About {
                attempts' ratios, in which the cheapest attempt would count most.",
     formula: "quality_score / tokens_used, each summed over attempts that have both. Where there is no \
               `quality_score`, the score by behaviours, or else the only score. Undefined for zero tokens.",
-    interval: "Gaffke's test turned round, samples as units; an unseen one is taken to use at most 5 times the most \
-               tokens. None below six samples.",
+    interval: "An upper end only, by Gaffke's test, samples as units: nothing limits how many tokens an unseen one uses. A gate of \
+               a policy that states `limits` has both ends. None below six samples.",
     example: "calipers score results.jsonl -m token_efficiency",
     unit: Unit::Ratio,
     range: "≥ 0 quality per token",
@@ -64,10 +64,15 @@ struct Efficiency;
 
 impl Pairs for Efficiency {
     const LIMITS: RatioLimits = RatioLimits::Open;
+    const HAS_GRADES: bool = true;
     const METHOD: &'static str = "ratio of sums";
 
     fn name(&self) -> &str {
         "token_efficiency"
+    }
+
+    fn unlimited(&self) -> Vec<String> {
+        vec!["tokens_used".into()]
     }
 
     fn pairs(&self, points: &Points<'_>, context: &Context) -> Result<Known<(f64, f64)>, Error> {
