@@ -9,6 +9,7 @@ mod composite;
 mod coverage;
 mod formula_bounds;
 mod measurement;
+mod quantile_units;
 mod rubric;
 mod scenario_rules;
 mod similar_names;
